@@ -27,14 +27,17 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod data;
 pub mod domain;
 mod error;
+pub mod estimation;
 pub mod fourier;
 pub mod linalg;
 mod matrix_file;
 pub mod mechanism;
 pub mod planner;
 pub mod privacy;
+pub mod residual;
 pub mod schema;
 pub mod strategy;
 pub mod workload;

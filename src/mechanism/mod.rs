@@ -5,11 +5,9 @@
 
 mod matrix_mechanism;
 mod planned;
-mod records;
 
 pub use matrix_mechanism::{MatrixMechanism, Measurement};
 pub use planned::run_plan;
-pub use records::Records;
 
 use rand::Rng;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ndarray::Array2;
 use rand::Rng;
 
-use super::Records;
+use crate::data::Records;
 use crate::domain::{AttributeSet, cell_index, coordinates};
 use crate::error::{Error, Result};
 use crate::linalg;

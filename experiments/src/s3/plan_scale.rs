@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use anyhow::Context;
-use matmech::mechanism::{Records, run_plan};
+use matmech::data::Records;
+use matmech::mechanism::run_plan;
 use matmech::planner::Decomposition;
 use matmech::workload::{QueryCount, attribute_sets};
 use rand_chacha::ChaCha20Rng;
