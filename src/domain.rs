@@ -155,6 +155,22 @@ impl AttributeSet {
         self.0 & !other.0 == 0
     }
 
+    /// The attributes in both sets.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Self {
+        AttributeSet(self.0 & other.0)
+    }
+
+    /// All subsets, ∅ first and the set itself last; the k-th of them has attribute i of the set (ascending) iff bit i of k
+    /// is set.
+    pub fn subsets(self) -> impl Iterator<Item = Self> {
+        // The next subset is the next larger number among those that use only bits of the set.
+        let step = move |subset: &Self| {
+            (subset.0 != self.0).then(|| AttributeSet((subset.0 | !self.0).wrapping_add(1) & self.0))
+        };
+        std::iter::successors(Some(Self::empty()), step)
+    }
+
     /// The number of attributes in the set.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
@@ -201,6 +217,12 @@ mod tests {
         assert!(b.is_subset(a) && !a.is_subset(b) && AttributeSet::empty().is_subset(b));
         assert_eq!(a.positions().collect::<Vec<_>>(), vec![0, 65]);
         assert_eq!((a.len(), b.is_empty()), (2, false));
+        assert_eq!(a.intersection(b), b);
+        let subsets: Vec<Vec<usize>> =
+            AttributeSet::from_positions(&[1, 5, 127]).unwrap().subsets().map(|s| s.positions().collect()).collect();
+        let by_mask = [vec![], vec![1], vec![5], vec![1, 5], vec![127], vec![1, 127], vec![5, 127], vec![1, 5, 127]];
+        assert_eq!(subsets, by_mask);
+        assert_eq!(AttributeSet::empty().subsets().count(), 1);
         assert!(AttributeSet::from_positions(&[3, 3]).is_err());
         assert!(AttributeSet::from_positions(&[128]).is_err());
     }
