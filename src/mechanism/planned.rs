@@ -10,6 +10,7 @@ use crate::domain::{AttributeSet, cell_index, coordinates};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::planner::{Measurement, Plan, Reconstruction};
+use crate::residual::add_spread;
 use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
 /// A full-domain measurement over more cells than this is refused: 1 GiB of estimates.
@@ -152,34 +153,6 @@ fn subsets(group: &QueryGroup) -> impl Iterator<Item = AttributeSet> + '_ {
             positions.iter().enumerate().filter(|(k, _)| mask >> k & 1 == 1).map(|(_, &p)| p).collect();
         AttributeSet::from_positions(&chosen).ok()
     })
-}
-
-/// Adds an estimate over the kept axes of a box to every cell that agrees with it, divided by the number of such cells.
-fn add_spread(marginal: &mut [f64], sizes: &[usize], kept: &[bool], estimate: &[f64]) {
-    let share = estimate.len() as f64 / marginal.len() as f64;
-    // The step in the estimate that one step along each axis of the box makes.
-    let mut steps = vec![0; sizes.len()];
-    let mut stride = 1;
-    for axis in (0..sizes.len()).rev() {
-        if kept[axis] {
-            steps[axis] = stride;
-            stride *= sizes[axis];
-        }
-    }
-    let mut at = vec![0; sizes.len()];
-    let mut place = 0;
-    for value in marginal {
-        *value += share * estimate[place];
-        for axis in (0..sizes.len()).rev() {
-            at[axis] += 1;
-            place += steps[axis];
-            if at[axis] < sizes[axis] {
-                break;
-            }
-            place -= steps[axis] * sizes[axis];
-            at[axis] = 0;
-        }
-    }
 }
 
 /// The answers of a group's queries on its marginal, in the order of the rows (for products the last attribute's queries

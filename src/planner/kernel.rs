@@ -138,7 +138,7 @@ impl Kernel {
                 let n = self.sizes[0];
                 let rows = family.rows(&[n])?;
                 Ok(Box::new(rows.map(move |mut row| {
-                    crate::workload::centre_in_place(&[n], &mut row);
+                    crate::residual::centre_in_place(&[n], &mut row);
                     row
                 })))
             }

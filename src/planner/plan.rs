@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::subspace::SubspaceStrategy;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
+use crate::residual::{averaged, centre_in_place};
 use crate::schema::Schema;
-use crate::workload::{QueryCount, averaged, centre_in_place};
+use crate::workload::QueryCount;
 
 /// Rounding allowed when the privacy cost of what is measured is compared with what may be spent.
 const ROUNDING: f64 = 1e-9;

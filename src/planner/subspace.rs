@@ -10,7 +10,7 @@ use super::kernel::Kernel;
 use crate::error::{Error, Result};
 use crate::fourier::BoxTransform;
 use crate::linalg;
-use crate::workload::centre_in_place;
+use crate::residual::centre_in_place;
 
 /// A strategy on one attribute, or jointly on several, given by `V = BᵀΣ⁻¹B` at unit privacy cost.
 pub struct FactorStrategy {

@@ -8,8 +8,9 @@ use ndarray::{Array1, Array2, Axis};
 use super::*;
 use crate::domain::{AttributeSet, coordinates};
 use crate::linalg;
+use crate::residual::{averaged, centre_in_place};
 use crate::schema::Schema;
-use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries, QueryGroup, averaged, centre_in_place};
+use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries, QueryGroup};
 
 const SIZES: [usize; 3] = [3, 2, 4];
 

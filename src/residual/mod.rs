@@ -2,3 +2,77 @@
 //!
 //! With γ a set of attributes, μ_γ its marginal and τ ⊆ γ, the residual ζ_τ = Decomp(μ_γ, γ, τ) is μ_γ summed over the axes
 //! of γ∖τ and differenced along those of τ; Recon is the pseudoinverse of Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
+//!
+//! Arrays are row-major over γ (the last attribute fastest) with their sizes beside them; `kept[i]` says whether axis i of γ is in τ.
+//! Recon ∘ Decomp on τ subtracts the mean along every axis ([`centre_in_place`]), so a residual can be kept *centred*, with Π n_i
+//! cells instead of Π (n_i − 1) and the same information; [`add_spread`] then adds its part to a marginal.
+//!
+//! ```
+//! use matmech::residual::{decomp, recon};
+//! // Age × education (S4, Fig. 1).
+//! let marginal = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
+//! let age = decomp(&marginal, &[4, 3], &[true, false])?;
+//! assert_eq!(age, [5.0, 9.0, 30.0]);
+//! let part = recon(&age, &[4, 3], &[true, false])?;
+//! assert_eq!(part[9], 76.0 / 12.0);
+//! # Ok::<(), matmech::Error>(())
+//! ```
+
+pub mod axis;
+mod centring;
+mod decomposition;
+pub mod kronecker;
+mod reconstruction;
+mod spread;
+
+pub use centring::centre_in_place;
+pub(crate) use decomposition::averaged;
+pub use decomposition::{decomp, decomp_into};
+pub use reconstruction::{recon, recon_into};
+pub use spread::add_spread;
+
+use crate::error::{Error, Result};
+
+/// Refuses sizes and kept axes that describe no box, and an array of another length than `cells` makes of them.
+///
+/// # Errors
+/// As said; `what` is the operation and `array` the name of its input.
+fn check(
+    what: &str,
+    array: &str,
+    found: usize,
+    sizes: &[usize],
+    kept: &[bool],
+    cells: impl Fn(usize, bool) -> usize,
+) -> Result<()> {
+    let refuse = |expected: String, found: String, remedy: &str| Err(Error::invalid(what, expected, found, remedy));
+    if kept.len() != sizes.len() {
+        let expected = format!("one kept-or-not for each of the {} axes", sizes.len());
+        return refuse(expected, kept.len().to_string(), "give `sizes` and `kept` in the same order");
+    }
+    if sizes.contains(&0) || sizes.iter().try_fold(1usize, |all, &n| all.checked_mul(n)).is_none() {
+        let expected = "sizes of at least 1 whose product fits in memory".into();
+        return refuse(expected, format!("{sizes:?}"), "give the number of values of each attribute");
+    }
+    let expected: usize = sizes.iter().zip(kept).map(|(&n, &k)| cells(n, k)).product();
+    if found != expected {
+        let expected = format!("a {array} of {expected} cells for sizes {sizes:?}, kept {kept:?}");
+        return refuse(expected, found.to_string(), "pass row-major values, the last attribute fastest");
+    }
+    Ok(())
+}
+
+/// Neighbouring axes of the same kind as one: kept or not, and the product of their sizes.
+fn runs(sizes: &[usize], kept: &[bool]) -> Vec<(bool, usize)> {
+    let mut runs: Vec<(bool, usize)> = Vec::with_capacity(sizes.len());
+    for (&n, &kept) in sizes.iter().zip(kept) {
+        match runs.last_mut() {
+            Some((kind, product)) if *kind == kept => *product *= n,
+            _ => runs.push((kept, n)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests;

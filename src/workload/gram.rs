@@ -6,6 +6,7 @@ use ndarray::{Array2, Axis};
 
 use crate::error::{Error, Result};
 use crate::linalg;
+use crate::residual::centre_in_place;
 
 /// The largest number of cells of one dense factor: 2 GiB for one n×n matrix of f64.
 pub const MAX_DENSE_CELLS: usize = 16_384;
@@ -197,22 +198,6 @@ fn centred(shape: &[usize], mut matrix: Array2<f64>) -> Array2<f64> {
         }
     }
     matrix
-}
-
-/// Subtracts from a vector over a row-major box its mean along every axis in turn: its residual part.
-pub fn centre_in_place(shape: &[usize], values: &mut [f64]) {
-    let mut stride = 1;
-    for &size in shape.iter().rev() {
-        for start in 0..values.len() {
-            if start / stride % size == 0 {
-                let mean = (0..size).map(|k| values[start + k * stride]).sum::<f64>() / size as f64;
-                for k in 0..size {
-                    values[start + k * stride] -= mean;
-                }
-            }
-        }
-        stride *= size;
-    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ndarray::Array2;
 use rand_mt::Mt;
 
-use super::gram::centre_in_place;
 use super::{Family, by_x};
 use crate::error::{Error, Result};
+use crate::residual::{averaged, centre_in_place};
 
 /// Queries over the cells of a box, one row each; equal ones compare equal, so that their residual problems are solved
 /// once.
@@ -205,30 +205,6 @@ pub(crate) fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>)
         crate::linalg::add_gram(&mut sum, block.view())?;
     }
     Ok(sum)
-}
-
-/// The mean of a row-major box along every axis that is not kept.
-pub(crate) fn averaged(sizes: &[usize], kept: &[bool], values: Vec<f64>) -> Vec<f64> {
-    let mut current = values;
-    let mut inner = 1;
-    for (axis, &n) in sizes.iter().enumerate().rev() {
-        if kept.get(axis).copied().unwrap_or(false) {
-            inner *= n;
-            continue;
-        }
-        let outer = current.len() / (n * inner);
-        let mut next = vec![0.0; outer * inner];
-        for o in 0..outer {
-            for k in 0..n {
-                let from = &current[(o * n + k) * inner..(o * n + k + 1) * inner];
-                for (sum, x) in next[o * inner..(o + 1) * inner].iter_mut().zip(from) {
-                    *sum += x / n as f64;
-                }
-            }
-        }
-        current = next;
-    }
-    current
 }
 
 #[cfg(test)]

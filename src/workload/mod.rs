@@ -22,10 +22,10 @@ mod sample;
 
 pub use count::QueryCount;
 pub use family::Family;
-pub use gram::{Gram, GramFactor, MAX_DENSE_CELLS, centre_in_place, check_dense_size};
+pub use gram::{Gram, GramFactor, MAX_DENSE_CELLS, check_dense_size};
 pub use groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
+pub(crate) use joint::sum_of_squares;
 pub use joint::{JointQueries, RandomRows};
-pub(crate) use joint::{averaged, sum_of_squares};
 pub use marginals::MarginalGram;
 pub(crate) use marginals::check_terms;
 pub use query_group::{GroupQueries, QueryGroup};
@@ -40,6 +40,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::error::{Error, Result};
+use crate::residual::centre_in_place;
 
 /// A workload: a set of linear queries over the cells of a box.
 #[derive(Debug, Clone)]

@@ -1,0 +1,231 @@
+//! The four in-axis operations: each maps every one-dimensional run along one axis of an array (S4, Table 1).
+//!
+//! | operation | on a run v | matrix |
+//! |---|---|---|
+//! | [`sum`] | Σ v | 1ᵀ |
+//! | [`sub`] | `v[1..] − v[0]` | S = [−1 I] |
+//! | [`center`] | u − mean(u), u = (0, v) | S⁺ |
+//! | [`smear`] | v/n, n times | 1/n, the pseudoinverse of 1ᵀ |
+
+/// A row-major array seen along one axis (or several neighbouring ones as one): `outer` blocks of `n` slices, each of `inner`
+/// cells that are neighbours in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    /// Product of the sizes before the axis.
+    pub outer: usize,
+    /// Size of the axis.
+    pub n: usize,
+    /// Product of the sizes after the axis.
+    pub inner: usize,
+}
+
+impl Lanes {
+    /// The view of an array with these sizes along `axis`.
+    pub fn of(sizes: &[usize], axis: usize) -> Self {
+        Lanes {
+            outer: sizes.iter().take(axis).product(),
+            n: sizes.get(axis).copied().unwrap_or(1),
+            inner: sizes.iter().skip(axis + 1).product(),
+        }
+    }
+
+    /// Cells of the array with `length` in place of the axis's size.
+    fn cells(self, length: usize) -> usize {
+        self.outer * length * self.inner
+    }
+}
+
+/// Sums along the axis: `outer × n × inner` cells to `outer × inner`. Reads each cell once.
+///
+/// # Panics
+/// A slice of another length.
+pub fn sum(from: &[f64], lanes: Lanes, to: &mut [f64]) {
+    check(from, lanes.cells(lanes.n), to, lanes.cells(1));
+    if lanes.n == 0 || to.is_empty() {
+        to.fill(0.0);
+    } else if lanes.inner == 1 {
+        for (run, sum) in from.chunks_exact(lanes.n).zip(to) {
+            *sum = total(run);
+        }
+    } else {
+        for (block, sums) in from.chunks_exact(lanes.n * lanes.inner).zip(to.chunks_exact_mut(lanes.inner)) {
+            add_slices(block, sums);
+        }
+    }
+}
+
+/// Differences from the first slice along the axis: `outer × n × inner` cells to `outer × (n − 1) × inner`.
+///
+/// # Panics
+/// A slice of another length.
+pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
+    check(from, lanes.cells(lanes.n), to, lanes.cells(lanes.n.saturating_sub(1)));
+    if to.is_empty() {
+        return;
+    }
+    let Lanes { n, inner, .. } = lanes;
+    for (block, differences) in from.chunks_exact(n * inner).zip(to.chunks_exact_mut((n - 1) * inner)) {
+        let (first, others) = block.split_at(inner);
+        if let [first] = first {
+            for (difference, x) in differences.iter_mut().zip(others) {
+                *difference = x - first;
+            }
+            continue;
+        }
+        for (slice, differences) in others.chunks_exact(inner).zip(differences.chunks_exact_mut(inner)) {
+            for ((difference, x), first) in differences.iter_mut().zip(slice).zip(first) {
+                *difference = x - first;
+            }
+        }
+    }
+}
+
+/// The pseudoinverse of [`sub`]: puts a slice of zeros first and subtracts the mean along the axis. `lanes` describes the result,
+/// `outer × n × inner`; `from` has `outer × (n − 1) × inner` cells.
+///
+/// # Panics
+/// A slice of another length.
+pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
+    check(from, lanes.cells(lanes.n.saturating_sub(1)), to, lanes.cells(lanes.n));
+    let Lanes { n, inner, .. } = lanes;
+    if from.is_empty() || to.is_empty() {
+        // A single slice is its own mean.
+        to.fill(0.0);
+        return;
+    }
+    for (block, centred) in from.chunks_exact((n - 1) * inner).zip(to.chunks_exact_mut(n * inner)) {
+        let (first, others) = centred.split_at_mut(inner);
+        if let [first] = first {
+            *first = -total(block) / n as f64;
+            for (centred, x) in others.iter_mut().zip(block) {
+                *centred = x + *first;
+            }
+            continue;
+        }
+        add_slices(block, first);
+        first.iter_mut().for_each(|sum| *sum = -*sum / n as f64);
+        for (centred, slice) in others.chunks_exact_mut(inner).zip(block.chunks_exact(inner)) {
+            for ((centred, x), first) in centred.iter_mut().zip(slice).zip(&*first) {
+                *centred = x + first;
+            }
+        }
+    }
+}
+
+/// The pseudoinverse of [`sum`]: spreads each value evenly over the axis, `outer × inner` cells to `outer × n × inner`.
+///
+/// # Panics
+/// A slice of another length.
+pub fn smear(from: &[f64], lanes: Lanes, to: &mut [f64]) {
+    check(from, lanes.cells(1), to, lanes.cells(lanes.n));
+    if to.is_empty() {
+        return;
+    }
+    let Lanes { n, inner, .. } = lanes;
+    for (values, block) in from.chunks_exact(inner).zip(to.chunks_exact_mut(n * inner)) {
+        if let [value] = values {
+            block.fill(value / n as f64);
+            continue;
+        }
+        let (first, others) = block.split_at_mut(inner);
+        for (share, value) in first.iter_mut().zip(values) {
+            *share = value / n as f64;
+        }
+        for slice in others.chunks_exact_mut(inner) {
+            slice.copy_from_slice(first);
+        }
+    }
+}
+
+fn check(from: &[f64], expected: usize, to: &[f64], result: usize) {
+    assert_eq!(from.len(), expected, "in-axis operation: length of the array");
+    assert_eq!(to.len(), result, "in-axis operation: length of the result");
+}
+
+/// The sum of a run, in eight interleaved partial sums: vectorises, and errs less than one running sum.
+pub(super) fn total(run: &[f64]) -> f64 {
+    const WIDTH: usize = 8;
+    let (chunks, rest) = run.as_chunks::<WIDTH>();
+    let mut sums = [0.0; WIDTH];
+    for chunk in chunks {
+        for (sum, x) in sums.iter_mut().zip(chunk) {
+            *sum += x;
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest.iter().sum::<f64>()
+}
+
+/// `sums` becomes the sum of the slices of its own length in `block`. Four at a time, so that the sums are read and written a
+/// quarter as often as the block.
+pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
+    let inner = sums.len();
+    sums.fill(0.0);
+    let mut fours = block.chunks_exact(4 * inner);
+    for four in &mut fours {
+        let (ab, cd) = four.split_at(2 * inner);
+        let ((a, b), (c, d)) = (ab.split_at(inner), cd.split_at(inner));
+        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *sum += (a + b) + (c + d);
+        }
+    }
+    for slice in fours.remainder().chunks_exact(inner) {
+        for (sum, x) in sums.iter_mut().zip(slice) {
+            *sum += x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 × 3 × 2 cells along the middle axis, and 4 × 3 along the last: by hand.
+    #[test]
+    fn each_operation_on_both_layouts() {
+        let x: Vec<f64> = [1, 2, 3, 5, 8, 13, 0, 1, 4, 9, 16, 25].map(f64::from).to_vec();
+        let middle = Lanes::of(&[2, 3, 2], 1);
+        let last = Lanes::of(&[4, 3], 1);
+        assert_eq!((middle, last), (Lanes { outer: 2, n: 3, inner: 2 }, Lanes { outer: 4, n: 3, inner: 1 }));
+        let run = |op: fn(&[f64], Lanes, &mut [f64]), from: &[f64], lanes, cells| {
+            let mut to = vec![f64::NAN; cells];
+            op(from, lanes, &mut to);
+            to
+        };
+        assert_eq!(run(sum, &x, middle, 4), [12.0, 20.0, 20.0, 35.0]);
+        assert_eq!(run(sum, &x, last, 4), [6.0, 26.0, 5.0, 50.0]);
+        assert_eq!(run(sub, &x, middle, 8), [2.0, 3.0, 7.0, 11.0, 4.0, 8.0, 16.0, 24.0]);
+        assert_eq!(run(sub, &x, last, 8), [1.0, 2.0, 3.0, 8.0, 1.0, 4.0, 7.0, 16.0]);
+        assert_eq!(run(smear, &[6.0, 3.0], Lanes { outer: 1, n: 3, inner: 2 }, 6), [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]);
+        assert_eq!(run(smear, &[6.0, 3.0], Lanes { outer: 2, n: 3, inner: 1 }, 6), [2.0, 2.0, 2.0, 1.0, 1.0, 1.0]);
+        let ones_less = [3.0, 6.0, 9.0, 0.0];
+        assert_eq!(run(center, &ones_less, Lanes { outer: 2, n: 3, inner: 1 }, 6), [-3.0, 0.0, 3.0, -3.0, 6.0, -3.0]);
+        assert_eq!(run(center, &ones_less, Lanes { outer: 1, n: 3, inner: 2 }, 6), [-4.0, -2.0, -1.0, 4.0, 5.0, -2.0]);
+    }
+
+    #[test]
+    fn an_axis_of_one_value_has_no_differences() {
+        let single = Lanes { outer: 2, n: 1, inner: 3 };
+        let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        sub(&x, single, &mut []);
+        let mut to = [f64::NAN; 6];
+        center(&[], single, &mut to);
+        assert_eq!(to, [0.0; 6]);
+        sum(&x, single, &mut to);
+        assert_eq!(to, x);
+        smear(&x, single, &mut to);
+        assert_eq!(to, x);
+    }
+
+    #[test]
+    fn sums_of_any_length_are_complete() {
+        for n in 0..40usize {
+            let run: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+            assert_eq!(total(&run), (n * (n + 1) / 2) as f64);
+            let mut sums = [0.0; 2];
+            let block: Vec<f64> = run.iter().flat_map(|&x| [x, -x]).collect();
+            add_slices(&block, &mut sums);
+            assert_eq!(sums, [total(&run), -total(&run)]);
+        }
+    }
+}

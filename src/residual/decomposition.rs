@@ -1,0 +1,127 @@
+//! Decomp: from a marginal to a residual (S4, Alg. 1), and the sums and means of a marginal over some of its axes.
+
+use super::axis::{self, Lanes};
+use super::{check, runs};
+use crate::error::Result;
+
+/// The residual `ζ_τ = Decomp(μ_γ, γ, τ)`: the marginal summed over the axes that are not kept, then differenced from the first
+/// slice along those that are. Π_{kept} (n_i − 1) entries, row-major; one entry, the total, if nothing is kept.
+///
+/// *Time*: O(n_γ), each cell of the marginal read once from memory: sums go first and shrink the array, and differences along all
+/// axes are taken block by block in cache. *Memory*: the result and two arrays of a slice's size. *Source*: S4, Alg. 1, Thm 3.2.
+///
+/// # Errors
+/// `sizes` and `kept` of different lengths, a size of 0, or a marginal of another length than Π `sizes`.
+pub fn decomp(marginal: &[f64], sizes: &[usize], kept: &[bool]) -> Result<Vec<f64>> {
+    let mut residual = Vec::new();
+    decomp_into(marginal, sizes, kept, &mut residual)?;
+    Ok(residual)
+}
+
+/// [`decomp`] into a vector that is used again: it gets the residual's length, and what it held is overwritten.
+///
+/// # Errors
+/// As [`decomp`].
+pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: &[bool], residual: &mut Vec<f64>) -> Result<()> {
+    check("Decomp", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
+    let own: Vec<usize> = sizes.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&n, _)| n).collect();
+    residual.resize(own.iter().map(|n| n - 1).product(), 0.0);
+    if residual.is_empty() {
+        return Ok(());
+    }
+    let sums = sums(marginal, sizes, kept);
+    let mut scratch = vec![0.0; scratch_cells(&own)];
+    differences(sums.as_deref().unwrap_or(marginal), &own, None, residual, &mut scratch);
+    Ok(())
+}
+
+/// The mean of a row-major box along every axis that is not kept.
+pub(crate) fn averaged(sizes: &[usize], kept: &[bool], values: Vec<f64>) -> Vec<f64> {
+    let Some(mut means) = sums(&values, sizes, kept) else { return values };
+    let cells = values.len() as f64 / means.len() as f64;
+    means.iter_mut().for_each(|sum| *sum /= cells);
+    means
+}
+
+/// The sums over the axes that are not kept, those that shrink the array most first; `None` if all are kept.
+fn sums(values: &[f64], sizes: &[usize], kept: &[bool]) -> Option<Vec<f64>> {
+    let mut runs = runs(sizes, kept);
+    let mut current: Option<Vec<f64>> = None;
+    let mut next = Vec::new();
+    while let Some((place, _)) = runs.iter().enumerate().filter(|(_, run)| !run.0).max_by_key(|(_, run)| run.1) {
+        let lengths: Vec<usize> = runs.iter().map(|run| run.1).collect();
+        let lanes = Lanes::of(&lengths, place);
+        next.resize(lanes.outer * lanes.inner, 0.0);
+        axis::sum(current.as_deref().unwrap_or(values), lanes, &mut next);
+        let read = current.replace(std::mem::take(&mut next));
+        next = read.unwrap_or_default();
+        runs.remove(place);
+    }
+    current
+}
+
+/// Scratch that [`differences`] needs: at every level two slices of differences, and one row at the last.
+fn scratch_cells(sizes: &[usize]) -> usize {
+    (1..sizes.len()).map(|level| 2 * sizes[level..].iter().map(|n| n - 1).product::<usize>()).sum()
+}
+
+/// `to = (⊗ S) from − minus`, every size at least 2.
+///
+/// With D the differences along the axes after the first, `to[i] = D(from[i]) − D(from[0])`: the second term is the same for all i,
+/// and goes down with the recursion as what is still to be subtracted. So a cell is read from memory once, and everything else
+/// that its difference needs is at most one slice, in cache.
+fn differences(from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
+    match *sizes {
+        [] => to[0] = from[0] - minus.map_or(0.0, |minus| minus[0]),
+        [_] => row(from, minus, to),
+        [_, n] => {
+            let (corner, _) = scratch.split_at_mut(n - 1);
+            let (first, others) = from.split_at(n);
+            row(first, None, corner);
+            let rows = others.chunks_exact(n).zip(to.chunks_exact_mut(n - 1));
+            match minus {
+                None => rows.for_each(|(from, to)| row(from, Some(corner), to)),
+                Some(minus) => {
+                    for ((from, to), minus) in rows.zip(minus.chunks_exact(n - 1)) {
+                        let (first, others) = (from[0], &from[1..]);
+                        for (((to, x), corner), minus) in to.iter_mut().zip(others).zip(&*corner).zip(minus) {
+                            *to = (x - first) - (corner + minus);
+                        }
+                    }
+                }
+            }
+        }
+        [_, ref tail @ ..] => {
+            let cells: usize = tail.iter().product();
+            let entries: usize = tail.iter().map(|n| n - 1).product();
+            let (corner, scratch) = scratch.split_at_mut(entries);
+            let (first, others) = from.split_at(cells);
+            differences(first, tail, None, corner, scratch);
+            let blocks = others.chunks_exact(cells).zip(to.chunks_exact_mut(entries));
+            match minus {
+                None => blocks.for_each(|(from, to)| differences(from, tail, Some(corner), to, scratch)),
+                Some(minus) => {
+                    let (both, scratch) = scratch.split_at_mut(entries);
+                    for ((from, to), minus) in blocks.zip(minus.chunks_exact(entries)) {
+                        for ((both, corner), minus) in both.iter_mut().zip(&*corner).zip(minus) {
+                            *both = corner + minus;
+                        }
+                        differences(from, tail, Some(both), to, scratch);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(from: &[f64], minus: Option<&[f64]>, to: &mut [f64]) {
+    let (first, others) = (from[0], &from[1..]);
+    match minus {
+        None => to.iter_mut().zip(others).for_each(|(to, x)| *to = x - first),
+        Some(minus) => {
+            for ((to, x), minus) in to.iter_mut().zip(others).zip(minus) {
+                *to = (x - first) - minus;
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Adding a centred residual to a marginal that contains its attributes.
+
+/// Adds Recon of a centred residual: `marginal += centred / n_{γ∖τ}`, the same for all cells that agree on the kept axes. With
+/// `centred = (⊗_{i∈τ} (I − J/n_i)) μ_τ`, summing this over all τ ⊆ γ rebuilds μ_γ (S4, Prop. 3.1).
+///
+/// *Time*: O(n_γ), one pass: a vector addition along kept inner axes, a constant added along the others. No allocation.
+///
+/// # Panics
+/// `kept` of another length than `sizes`, or an array that does not fit them: they come from the caller's own sets, not from data.
+pub fn add_spread(marginal: &mut [f64], sizes: &[usize], kept: &[bool], centred: &[f64]) {
+    let own: usize = sizes.iter().zip(kept).filter(|(_, kept)| **kept).map(|(n, _)| n).product();
+    assert_eq!(kept.len(), sizes.len(), "spreading a residual: kept-or-not of each axis");
+    assert_eq!(marginal.len(), sizes.iter().product::<usize>(), "spreading a residual: length of the marginal");
+    assert_eq!(centred.len(), own, "spreading a residual: length of the residual");
+    if !marginal.is_empty() {
+        let share = centred.len() as f64 / marginal.len() as f64;
+        spread(marginal, sizes, kept, centred, share);
+    }
+}
+
+/// [`add_spread`] with the share given: peels off the leading axes of one kind until one or two kinds are left.
+fn spread(marginal: &mut [f64], sizes: &[usize], kept: &[bool], centred: &[f64], share: f64) {
+    let leading = kept.first().copied().unwrap_or(true);
+    let count = kept.iter().take_while(|&&kept| kept == leading).count();
+    let rest = &kept[count..];
+    if rest.is_empty() {
+        return if leading { add_scaled(marginal, centred, share) } else { add_constant(marginal, centred[0] * share) };
+    }
+    let blocks: usize = sizes[..count].iter().product();
+    let same = rest.iter().all(|&kept| kept != leading);
+    match (leading, same) {
+        (true, true) => add_to_runs(marginal, centred, share),
+        (false, true) => add_to_slices(marginal, centred, share),
+        (true, false) => {
+            let parts = centred.chunks_exact(centred.len() / blocks);
+            for (block, part) in marginal.chunks_exact_mut(marginal.len() / blocks).zip(parts) {
+                spread(block, &sizes[count..], rest, part, share);
+            }
+        }
+        (false, false) => {
+            for block in marginal.chunks_exact_mut(marginal.len() / blocks) {
+                spread(block, &sizes[count..], rest, centred, share);
+            }
+        }
+    }
+}
+
+fn add_scaled(cells: &mut [f64], values: &[f64], share: f64) {
+    for (cell, value) in cells.iter_mut().zip(values) {
+        *cell += share * value;
+    }
+}
+
+fn add_constant(cells: &mut [f64], value: f64) {
+    cells.iter_mut().for_each(|cell| *cell += value);
+}
+
+/// Adds one value to each run of neighbouring cells. Short runs have their length known at compile time: a loop over two cells would
+/// cost more than the additions.
+fn add_to_runs(marginal: &mut [f64], values: &[f64], share: f64) {
+    fn short<const N: usize>(marginal: &mut [f64], values: &[f64], share: f64) {
+        for (run, value) in marginal.as_chunks_mut::<N>().0.iter_mut().zip(values) {
+            add_constant(run, value * share);
+        }
+    }
+    match marginal.len() / values.len() {
+        1 => add_scaled(marginal, values, share),
+        2 => short::<2>(marginal, values, share),
+        3 => short::<3>(marginal, values, share),
+        4 => short::<4>(marginal, values, share),
+        5 => short::<5>(marginal, values, share),
+        6 => short::<6>(marginal, values, share),
+        7 => short::<7>(marginal, values, share),
+        8 => short::<8>(marginal, values, share),
+        length => {
+            for (run, value) in marginal.chunks_exact_mut(length).zip(values) {
+                add_constant(run, value * share);
+            }
+        }
+    }
+}
+
+/// Adds the same values to each slice. Short slices are laid side by side first, so that the additions run over longer stretches.
+fn add_to_slices(marginal: &mut [f64], values: &[f64], share: f64) {
+    const STRETCH: usize = 64;
+    let slice = values.len();
+    if slice > STRETCH / 4 || marginal.len() < 2 * STRETCH {
+        marginal.chunks_exact_mut(slice).for_each(|cells| add_scaled(cells, values, share));
+        return;
+    }
+    let mut copies = [0.0; STRETCH];
+    let length = STRETCH / slice * slice;
+    let copies = &mut copies[..length];
+    for copy in copies.chunks_exact_mut(slice) {
+        copy.iter_mut().zip(values).for_each(|(copy, value)| *copy = share * value);
+    }
+    let mut stretches = marginal.chunks_exact_mut(length);
+    for stretch in &mut stretches {
+        stretch.iter_mut().zip(&*copies).for_each(|(cell, value)| *cell += value);
+    }
+    stretches.into_remainder().iter_mut().zip(&*copies).for_each(|(cell, value)| *cell += value);
+}
