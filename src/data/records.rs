@@ -2,14 +2,26 @@
 
 use rand::{Rng, RngExt};
 
+use super::column::Column;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// A table of records, one column of cell numbers per attribute. 4 bytes per record and attribute.
+/// Cell numbers are computed for so many records at a time: they stay in the first-level cache.
+const BLOCK: usize = 2048;
+
+/// A marginal of so few cells is counted in [`LANES`] tables at once, because an increment that follows one of the same
+/// cell has to wait for it, and in small tables of real data that is the rule.
+const SMALL: usize = 1024;
+
+/// Tables that share the counting of a small marginal.
+const LANES: usize = 4;
+
+/// A table of records, one column of cell numbers per attribute: 1, 2 or 4 bytes per record and attribute for attributes
+/// of at most 2⁸, 2¹⁶ or more values.
 #[derive(Debug, Clone)]
 pub struct Records {
     sizes: Vec<usize>,
-    columns: Vec<Vec<u32>>,
+    columns: Vec<Column>,
 }
 
 impl Records {
@@ -37,7 +49,14 @@ impl Records {
                 return refuse(what, format!("cell numbers below {}", attribute.size), found);
             }
         }
-        Ok(Records { sizes: attributes.iter().map(|a| a.size).collect(), columns })
+        let columns = attributes.iter().zip(columns).map(|(a, column)| Column::compact(a.size, column)).collect();
+        Ok(Self::from_columns(schema, columns))
+    }
+
+    /// Records from columns that readers and generators of this module have filled with values of the schema.
+    pub(super) fn from_columns(schema: &Schema, columns: Vec<Column>) -> Self {
+        debug_assert!(columns.windows(2).all(|pair| pair[0].len() == pair[1].len()));
+        Records { sizes: schema.attributes().iter().map(|a| a.size).collect(), columns }
     }
 
     /// `count` records, every value uniform and independent: synthetic data for timing and tests.
@@ -53,14 +72,15 @@ impl Records {
         Self::new(schema, columns)
     }
 
-    /// The cell numbers of one attribute.
-    pub fn column(&self, position: usize) -> Option<&[u32]> {
-        self.columns.get(position).map(Vec::as_slice)
+    /// The cell numbers of one attribute, record by record; `None` for a position that the schema lacks.
+    pub fn column(&self, position: usize) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
+        let column = self.columns.get(position)?;
+        Some((0..column.len()).map(|record| column.get(record).unwrap_or_default()))
     }
 
     /// The number of records.
     pub fn len(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
+        self.columns.first().map_or(0, Column::len)
     }
 
     /// Whether there is no record.
@@ -68,11 +88,57 @@ impl Records {
         self.len() == 0
     }
 
+    /// The sizes of the attributes, in the order of the schema.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
     /// The marginal on some attributes, row-major in their order. O(records · attributes + cells).
     ///
     /// # Errors
-    /// A position that the schema lacks.
+    /// A position that the schema lacks, or a marginal of 2³² cells or more.
     pub fn marginal(&self, positions: &[usize]) -> Result<Vec<f64>> {
+        let mut counts = Vec::new();
+        self.count_into(positions, &mut counts)?;
+        Ok(counts)
+    }
+
+    /// [`Records::marginal`] into a vector that is reused: nothing is allocated once it is large enough.
+    ///
+    /// # Errors
+    /// As [`Records::marginal`].
+    pub fn count_into(&self, positions: &[usize], counts: &mut Vec<f64>) -> Result<()> {
+        let cells = self.cells(positions)?;
+        counts.clear();
+        counts.resize(cells, 0.0);
+        if cells <= SMALL {
+            let mut lanes = [[0u32; SMALL]; LANES];
+            self.for_each_block(positions, |block| {
+                let mut quads = block.chunks_exact(LANES);
+                for quad in &mut quads {
+                    for (lane, &cell) in lanes.iter_mut().zip(quad) {
+                        lane[cell as usize] += 1;
+                    }
+                }
+                for &cell in quads.remainder() {
+                    lanes[0][cell as usize] += 1;
+                }
+            });
+            for (cell, count) in counts.iter_mut().enumerate() {
+                *count = lanes.iter().map(|lane| f64::from(lane[cell])).sum();
+            }
+        } else {
+            self.for_each_block(positions, |block| {
+                for &cell in block {
+                    counts[cell as usize] += 1.0;
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// The number of cells of a marginal.
+    pub(super) fn cells(&self, positions: &[usize]) -> Result<usize> {
         if let Some(p) = positions.iter().find(|&&p| p >= self.sizes.len()) {
             return Err(Error::invalid(
                 "marginal",
@@ -81,16 +147,89 @@ impl Records {
                 "use positions of the schema the records were made for",
             ));
         }
-        let mut cells = vec![0usize; self.len()];
-        for &p in positions {
-            for (cell, &value) in cells.iter_mut().zip(&self.columns[p]) {
-                *cell = *cell * self.sizes[p] + value as usize;
+        let cells = positions.iter().try_fold(1usize, |cells, &p| cells.checked_mul(self.sizes[p]));
+        cells.filter(|&cells| cells <= u32::MAX as usize).ok_or_else(|| Error::TooLarge {
+            what: "marginal".into(),
+            limit: format!("{} cells", u32::MAX),
+            found: format!("{:e} cells", positions.iter().map(|&p| self.sizes[p] as f64).product::<f64>()),
+            remedy: "count marginals on fewer attributes".into(),
+        })
+    }
+
+    pub(super) fn column_at(&self, position: usize) -> &Column {
+        &self.columns[position]
+    }
+
+    /// Hands out the cell numbers of all records in a marginal of fewer than 2³² cells, a block of records at a time.
+    fn for_each_block(&self, positions: &[usize], mut count: impl FnMut(&[u32])) {
+        let mut cells = [0u32; BLOCK];
+        let mut start = 0;
+        while start < self.len() {
+            let block = &mut cells[..BLOCK.min(self.len() - start)];
+            block.fill(0);
+            for &p in positions {
+                self.columns[p].append_digit(self.sizes[p], start, block);
             }
+            count(block);
+            start += block.len();
         }
-        let mut counts = vec![0.0; positions.iter().map(|&p| self.sizes[p]).product()];
-        for cell in cells {
-            counts[cell] += 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::{Attribute, AttributeKind};
+
+    fn schema(sizes: &[usize]) -> Schema {
+        let attribute =
+            |(k, &size): (usize, &usize)| Attribute { name: format!("A{k}"), size, kind: AttributeKind::Categorical };
+        Schema::new(sizes.iter().enumerate().map(attribute).collect()).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn marginals_are_those_of_the_definition(
+            rows in prop::collection::vec((0u32..3, 0u32..300, 0u32..70_000, 0u32..2), 0..4500),
+        ) {
+            let columns = vec![
+                rows.iter().map(|r| r.0).collect::<Vec<_>>(),
+                rows.iter().map(|r| r.1).collect(),
+                rows.iter().map(|r| r.2).collect(),
+                rows.iter().map(|r| r.3).collect(),
+            ];
+            let sizes = [3, 300, 70_000, 2];
+            let records = Records::new(&schema(&sizes), columns.clone()).unwrap();
+            for positions in [vec![], vec![0], vec![2], vec![1, 3], vec![3, 0, 1], vec![0, 2], vec![0, 1, 3]] {
+                let mut expected = vec![0.0; positions.iter().map(|&p| sizes[p]).product()];
+                for row in 0..rows.len() {
+                    let cell = positions.iter().fold(0, |cell, &p| cell * sizes[p] + columns[p][row] as usize);
+                    expected[cell] += 1.0;
+                }
+                prop_assert_eq!(records.marginal(&positions).unwrap(), expected);
+            }
+            prop_assert_eq!(records.column(1).unwrap().collect::<Vec<_>>(), columns[1].clone());
         }
-        Ok(counts)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let records = Records::new(&schema(&[3, 70_000, 70_000]), vec![vec![2], vec![69_999], vec![0]]).unwrap();
+        assert!(records.marginal(&[3]).unwrap_err().to_string().contains("positions below 3"));
+        let message = records.marginal(&[1, 2]).unwrap_err().to_string();
+        assert!(message.contains("4.9e9 cells") && message.contains("fewer attributes"), "{message}");
+        assert!(records.column(3).is_none());
+    }
+
+    #[test]
+    fn a_reused_vector_holds_only_the_new_marginal() {
+        let records = Records::new(&schema(&[3, 2]), vec![vec![2, 2, 0], vec![1, 0, 0]]).unwrap();
+        let mut counts = vec![7.0; 100];
+        records.count_into(&[0, 1], &mut counts).unwrap();
+        assert_eq!(counts, [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
+        records.count_into(&[1], &mut counts).unwrap();
+        assert_eq!(counts, [2.0, 1.0]);
     }
 }

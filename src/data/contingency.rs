@@ -1,0 +1,275 @@
+//! Many marginals of the same records: bit sets of records instead of one pass over the records per marginal.
+//!
+//! For every value but the last of an attribute the records that have it are a bit set. A cell of the marginal on (a, b, c)
+//! that avoids the last values is |A ∩ B ∩ C|; the other cells follow from the marginals on two attributes, such as
+//!
+//! ```text
+//! n(a, b, last) = n(a, b) − Σ_{c < last} n(a, b, c)
+//! ```
+//!
+//! so a marginal costs Π (n_i − 1) intersections of N/64 words, against N increments of the direct way. Whichever is
+//! cheaper is taken, marginal by marginal.
+
+use super::Records;
+use super::popcount::{WORDS, shared};
+use crate::error::Result;
+
+/// Attributes with more values get no bit sets: their marginals are cheaper to count directly.
+const LARGEST: usize = 64;
+
+/// The time of one increment of the direct way in times of one word of an intersection (measured: 1.3 ns and 0.3 ns).
+const INCREMENT: usize = 4;
+
+/// Records with the bit sets of their small attributes and the marginals on pairs of these.
+///
+/// *Memory*: N/8 bytes per value of a small attribute, 8 bytes per cell of a pair's marginal: 11 MB for the 66 attributes
+/// and 378,817 records of S4's ACS.
+#[derive(Debug)]
+pub struct MarginalCounter<'a> {
+    records: &'a Records,
+    /// Per attribute, block by block, one row per value but the last; `None` for a large attribute.
+    sets: Vec<Option<BitSets>>,
+    /// The marginal on (p, q), row-major, at p · attributes + q, for p < q with bit sets; else empty.
+    pairs: Vec<Vec<f64>>,
+}
+
+/// The bit sets of an attribute: block k holds the rows of the records 64 · WORDS · k onwards.
+#[derive(Debug)]
+struct BitSets {
+    values: usize,
+    rows: Vec<[u64; WORDS]>,
+    /// Records per value, the last included.
+    totals: Vec<f64>,
+}
+
+impl BitSets {
+    fn new(records: &Records, position: usize) -> Result<Self> {
+        let values = records.sizes()[position] - 1;
+        let blocks = records.len().div_ceil(64 * WORDS);
+        let mut rows = vec![[0; WORDS]; values * blocks];
+        let column = records.column_at(position);
+        for record in 0..column.len() {
+            let value = column.get(record).unwrap_or_default() as usize;
+            if value < values {
+                let (word, bit) = (record / 64, record % 64);
+                rows[word / WORDS * values + value][word % WORDS] |= 1 << bit;
+            }
+        }
+        Ok(BitSets { values, rows, totals: records.marginal(&[position])? })
+    }
+
+    fn block(&self, k: usize) -> &[[u64; WORDS]] {
+        &self.rows[k * self.values..][..self.values]
+    }
+}
+
+/// An axis of a marginal being counted: its bit sets, its size, and the distance of neighbours along it.
+#[derive(Clone, Copy)]
+struct Axis<'a> {
+    position: usize,
+    sets: &'a BitSets,
+    size: usize,
+    stride: usize,
+}
+
+impl<'a> MarginalCounter<'a> {
+    /// Prepares the counting of many marginals: O(records · attributes) and the marginals on pairs.
+    ///
+    /// # Errors
+    /// None for records with at most 2³² records.
+    pub fn new(records: &'a Records) -> Result<Self> {
+        let count = records.sizes().len();
+        let sets = (0..count)
+            .map(|p| (records.sizes()[p] <= LARGEST).then(|| BitSets::new(records, p)).transpose())
+            .collect::<Result<Vec<_>>>()?;
+        let mut counter = MarginalCounter { records, sets, pairs: Vec::new() };
+        let mut pairs = vec![Vec::new(); count * count];
+        for (p, q) in (0..count).flat_map(|q| (0..q).map(move |p| (p, q))) {
+            if counter.sets[p].is_some() && counter.sets[q].is_some() {
+                let marginal = &mut pairs[p * count + q];
+                match counter.axes(&[p, q]) {
+                    Some([a, b]) => counter.count_pair(a, b, marginal),
+                    None => records.count_into(&[p, q], marginal)?,
+                }
+            }
+        }
+        counter.pairs = pairs;
+        Ok(counter)
+    }
+
+    /// The marginal on some attributes, row-major in their order, into a vector that is reused: the same counts as
+    /// [`Records::count_into`], in less time where the attributes are small.
+    ///
+    /// # Errors
+    /// A position that the schema lacks, or a marginal of 2³² cells or more.
+    pub fn count_into(&self, positions: &[usize], counts: &mut Vec<f64>) -> Result<()> {
+        match self.axes(positions) {
+            Some(axes) => {
+                self.count_triple(axes, counts);
+                Ok(())
+            }
+            None => self.records.count_into(positions, counts),
+        }
+    }
+
+    /// The axes of a marginal on K different attributes, if bit sets are the cheaper way to count it.
+    fn axes<const K: usize>(&self, positions: &[usize]) -> Option<[Axis<'_>; K]> {
+        let positions: [usize; K] = positions.try_into().ok()?;
+        if (0..K).any(|i| positions[..i].contains(&positions[i])) {
+            return None;
+        }
+        let mut axes = Vec::with_capacity(K);
+        let mut stride = 1;
+        for &position in positions.iter().rev() {
+            let sets = self.sets.get(position)?.as_ref()?;
+            axes.push(Axis { position, sets, size: sets.values + 1, stride });
+            stride *= sets.values + 1;
+        }
+        axes.reverse();
+        let intersections: usize = axes.iter().map(|axis| axis.sets.values).product();
+        let words = self.records.len().div_ceil(64 * WORDS) * WORDS;
+        (intersections.saturating_mul(words) < INCREMENT * self.records.len()).then(|| axes.try_into().ok())?
+    }
+
+    fn blocks(&self) -> usize {
+        self.records.len().div_ceil(64 * WORDS)
+    }
+
+    fn count_pair(&self, a: Axis<'_>, b: Axis<'_>, counts: &mut Vec<f64>) {
+        counts.clear();
+        counts.resize(a.size * b.size, 0.0);
+        for k in 0..self.blocks() {
+            for (i, row) in a.sets.block(k).iter().enumerate() {
+                for (j, other) in b.sets.block(k).iter().enumerate() {
+                    counts[i * a.stride + j * b.stride] += f64::from(shared(row, other));
+                }
+            }
+        }
+        infer_last(counts, b, &[(a, a.sets.values)], |at| a.sets.totals[at[0]]);
+        infer_last(counts, a, &[(b, b.size)], |at| b.sets.totals[at[0]]);
+    }
+
+    fn count_triple(&self, mut axes: [Axis<'_>; 3], counts: &mut Vec<f64>) {
+        counts.clear();
+        counts.resize(axes.iter().map(|axis| axis.size).product(), 0.0);
+        // The largest axis innermost: the intersection of the other two serves all its values.
+        axes.sort_by_key(|axis| axis.size);
+        let [a, b, c] = axes;
+        let mut both = [0; WORDS];
+        for k in 0..self.blocks() {
+            for (i, row) in a.sets.block(k).iter().enumerate() {
+                for (j, other) in b.sets.block(k).iter().enumerate() {
+                    for ((both, &x), &y) in both.iter_mut().zip(row).zip(other) {
+                        *both = x & y;
+                    }
+                    let start = i * a.stride + j * b.stride;
+                    for (l, third) in c.sets.block(k).iter().enumerate() {
+                        counts[start + l * c.stride] += f64::from(shared(&both, third));
+                    }
+                }
+            }
+        }
+        infer_last(counts, c, &[(a, a.sets.values), (b, b.sets.values)], |at| self.pair(a, at[0], b, at[1]));
+        infer_last(counts, b, &[(a, a.sets.values), (c, c.size)], |at| self.pair(a, at[0], c, at[1]));
+        infer_last(counts, a, &[(b, b.size), (c, c.size)], |at| self.pair(b, at[0], c, at[1]));
+    }
+
+    /// Records with value `i` of one attribute and `j` of another.
+    fn pair(&self, a: Axis<'_>, i: usize, b: Axis<'_>, j: usize) -> f64 {
+        let count = self.sets.len();
+        if a.position < b.position {
+            self.pairs[a.position * count + b.position][i * b.size + j]
+        } else {
+            self.pairs[b.position * count + a.position][j * a.size + i]
+        }
+    }
+}
+
+/// Fills the cells with the last value along `axis` from the sums over it: at every point of the other axes, up to the given
+/// number of values, `total` of the point less the cells that are there. Sums of integers below 2⁵³ are exact.
+fn infer_last(counts: &mut [f64], axis: Axis<'_>, others: &[(Axis<'_>, usize)], total: impl Fn([usize; 2]) -> f64) {
+    let (first, firsts) = others[0];
+    let (stride, seconds) = others.get(1).map_or((0, 1), |&(second, values)| (second.stride, values));
+    for i in 0..firsts {
+        for j in 0..seconds {
+            let start = i * first.stride + j * stride;
+            let known: f64 = (0..axis.sets.values).map(|l| counts[start + l * axis.stride]).sum();
+            counts[start + axis.sets.values * axis.stride] = total([i, j]) - known;
+        }
+    }
+}
+
+impl Records {
+    /// The marginals on many sets of attributes, each row-major in the order of its positions. For sets of which only one
+    /// at a time is wanted, use a [`MarginalCounter`].
+    ///
+    /// # Errors
+    /// A position that the schema lacks, or a marginal of 2³² cells or more.
+    pub fn marginals(&self, sets: &[Vec<usize>]) -> Result<Vec<Vec<f64>>> {
+        let counter = MarginalCounter::new(self)?;
+        sets.iter()
+            .map(|positions| {
+                let mut counts = Vec::new();
+                counter.count_into(positions, &mut counts)?;
+                Ok(counts)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::domain::{Attribute, AttributeKind};
+    use crate::schema::Schema;
+
+    /// Skewed records: the square of a uniform number, so that last values are rare, and absent in small tables.
+    fn skewed(sizes: &[usize], count: usize, seed: u64) -> Records {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let attribute =
+            |(k, &size): (usize, &usize)| Attribute { name: format!("A{k}"), size, kind: AttributeKind::Categorical };
+        let schema = Schema::new(sizes.iter().enumerate().map(attribute).collect()).unwrap();
+        let columns = sizes
+            .iter()
+            .map(|&n| (0..count).map(|_| (rng.random::<f64>().powi(2) * n as f64) as u32).collect())
+            .collect();
+        Records::new(&schema, columns).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn both_ways_count_the_same(
+            sizes in prop::collection::vec(prop_oneof![4 => 1usize..6, 1 => 6usize..40, 1 => Just(65usize)], 3..6),
+            count in prop_oneof![Just(0usize), 1usize..200, 30_000usize..70_000],
+            seed in 0u64..1000,
+        ) {
+            let records = skewed(&sizes, count, seed);
+            let d = sizes.len();
+            let mut sets = vec![vec![], vec![0], vec![1, 0], vec![1, 1, 0], vec![0, 1, 2, d - 1]];
+            for (a, b, c) in (0..d).flat_map(|a| (0..d).flat_map(move |b| (0..d).map(move |c| (a, b, c)))) {
+                if a != b && b != c && a != c {
+                    sets.push(vec![a, b, c]);
+                }
+            }
+            for (positions, counted) in sets.iter().zip(records.marginals(&sets).unwrap()) {
+                prop_assert_eq!(counted, records.marginal(positions).unwrap(), "{:?} of {:?}", positions, &sizes);
+            }
+        }
+    }
+
+    #[test]
+    fn bit_sets_are_used_where_they_are_cheaper() {
+        let records = skewed(&[2, 3, 4, 30, 40, 65], 40_000, 1);
+        let counter = MarginalCounter::new(&records).unwrap();
+        assert!(counter.axes::<3>(&[2, 0, 1]).is_some());
+        assert!(counter.axes::<3>(&[2, 3, 4]).is_none());
+        assert!(counter.axes::<3>(&[0, 1, 5]).is_none());
+        assert!(counter.axes::<3>(&[0, 1, 1]).is_none());
+        assert!(counter.count_into(&[0, 1, 6], &mut Vec::new()).is_err());
+    }
+}
