@@ -181,6 +181,11 @@ impl AttributeSet {
         self.0 == 0
     }
 
+    /// The set as a number: bit p is set if position p is in it.
+    pub fn bits(self) -> u128 {
+        self.0
+    }
+
     /// The positions in the set, ascending.
     pub fn positions(self) -> impl Iterator<Item = usize> {
         (0..Self::CAPACITY).filter(move |&p| self.contains(p))

@@ -4,10 +4,18 @@
 //! nothing here is meant for a real release.
 
 mod matrix_mechanism;
+mod measure_residual;
+mod measured_sequence;
 mod planned;
+mod residual_planner;
 
 pub use matrix_mechanism::{MatrixMechanism, Measurement};
+pub use measure_residual::{ResidualNoise, measure_residual};
+pub use measured_sequence::{
+    MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome, measure_sequence,
+};
 pub use planned::run_plan;
+pub use residual_planner::BatchMarginals;
 
 use rand::Rng;
 

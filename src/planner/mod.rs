@@ -14,6 +14,7 @@
 //! # Ok::<(), matmech::Error>(())
 //! ```
 
+mod conditional_residual_planner;
 mod decomposition;
 mod hdmm;
 mod kernel;
@@ -26,6 +27,9 @@ mod solver;
 mod subspace;
 mod weighted_fourier;
 
+pub use conditional_residual_planner::{
+    Allocation, SMALLEST_SHARE, allocate, isotropic, privacy_coefficient, variance_coefficient,
+};
 pub use decomposition::{Decomposition, KernelId, Residual, Term};
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;

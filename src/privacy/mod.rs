@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod accountant;
 mod bisection;
 mod budget;
 mod error;
@@ -38,5 +39,6 @@ pub mod laplace;
 mod normal_tail;
 pub mod zcdp;
 
+pub use accountant::{LedgerEntry, ZcdpAccountant};
 pub use budget::PrivacyBudget;
 pub use error::PrivacyError;

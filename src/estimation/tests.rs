@@ -1,0 +1,250 @@
+//! Estimates from residuals against dense least squares, each other, and the noise they come from.
+
+use approx::{assert_abs_diff_eq, assert_relative_eq};
+use ndarray::{Array1, Array2, ArrayView2};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::*;
+use crate::domain::{Attribute, AttributeKind, AttributeSet};
+use crate::linalg;
+use crate::schema::Schema;
+use crate::workload::centre_in_place;
+
+const SIZES: [usize; 4] = [3, 2, 1, 4];
+
+fn schema(sizes: &[usize]) -> Schema {
+    let attribute =
+        |(k, &size): (usize, &usize)| Attribute { name: format!("A{k}"), size, kind: AttributeKind::Categorical };
+    Schema::new(sizes.iter().enumerate().map(attribute).collect()).unwrap()
+}
+
+fn set(positions: &[usize]) -> AttributeSet {
+    AttributeSet::from_positions(positions).unwrap()
+}
+
+fn positions_of(mask: usize) -> Vec<usize> {
+    (0..SIZES.len()).filter(|p| mask >> p & 1 == 1).collect()
+}
+
+fn sizes_of(positions: &[usize]) -> Vec<usize> {
+    positions.iter().map(|&p| SIZES[p]).collect()
+}
+
+fn normals(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
+    StandardNormal.sample_iter(rng).take(count).collect()
+}
+
+/// A measurement of a residual: any numbers over the marginal's cells, centred.
+fn measurement(positions: &[usize], rng: &mut ChaCha20Rng) -> Vec<f64> {
+    let sizes = sizes_of(positions);
+    let mut y = normals(sizes.iter().product(), rng);
+    centre_in_place(&sizes, &mut y);
+    y
+}
+
+fn all_marginals() -> Vec<Vec<usize>> {
+    (0..16).map(positions_of).collect()
+}
+
+/// A Kronecker product over all attributes, of one matrix for those in the set and one for the others.
+fn kronecker(
+    inside: &[usize],
+    own: impl Fn(usize) -> Array2<f64>,
+    other: impl Fn(usize) -> Array2<f64>,
+) -> Array2<f64> {
+    SIZES.iter().enumerate().fold(Array2::eye(1), |product, (p, &n)| {
+        let factor = if inside.contains(&p) { own(n) } else { other(n) };
+        linalg::kron(product.view(), factor.view())
+    })
+}
+
+/// The paper's subtraction matrix, (n − 1) × n.
+fn subtraction(n: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n - 1, n), |(i, j)| match j {
+        0 => -1.0,
+        _ => f64::from(u8::from(j == i + 1)),
+    })
+}
+
+fn pseudoinverse(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
+    let eigen = linalg::eigh(matrix).unwrap();
+    let largest = eigen.values.iter().copied().fold(0.0, f64::max);
+    let inverted = eigen.values.mapv(|x| if x > 1e-10 * largest { 1.0 / x } else { 0.0 });
+    (&eigen.vectors * &inverted).dot(&eigen.vectors.t())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Prop. 4.2: after any sequence of updates the lazy marginals are the reconstructed ones.
+    #[test]
+    fn lazy_is_full(
+        updates in prop::collection::vec((0usize..16, 1e-3..1e3f64), 1..40),
+        workload in prop::collection::vec(0usize..16, 1..8),
+        start in 0usize..40,
+        seed in any::<u64>(),
+    ) {
+        let workload: Vec<Vec<usize>> = workload.into_iter().map(positions_of).collect();
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut estimates = ResidualEstimates::new(&schema(&SIZES));
+        let mut lazy = None;
+        for (step, (mask, variance)) in updates.iter().enumerate() {
+            if step == start.min(updates.len() - 1) {
+                lazy = Some(LazyMarginals::new(&estimates, &workload).unwrap());
+            }
+            let positions = positions_of(*mask);
+            let y = measurement(&positions, &mut rng);
+            let change = estimates.update(set(&positions), &y, *variance).unwrap();
+            if let Some(lazy) = lazy.as_mut() {
+                let touched = lazy.apply(set(&positions), &change).unwrap();
+                let expected: usize = workload
+                    .iter()
+                    .filter(|gamma| positions.iter().all(|p| gamma.contains(p)))
+                    .map(|gamma| sizes_of(gamma).iter().product::<usize>())
+                    .sum();
+                prop_assert_eq!(touched, expected);
+            }
+        }
+        let lazy = lazy.unwrap();
+        let mut rebuilt = lazy.clone();
+        rebuilt.rebuild(&estimates).unwrap();
+        for (marginal, positions) in lazy.marginals().iter().zip(&workload) {
+            let full = estimates.marginal(positions).unwrap();
+            assert_abs_diff_eq!(marginal.as_slice(), full.as_slice(), epsilon = 1e-9);
+        }
+        for (marginal, positions) in rebuilt.marginals().iter().zip(&workload) {
+            let full = estimates.marginal(positions).unwrap();
+            assert_abs_diff_eq!(marginal.as_slice(), full.as_slice(), epsilon = 1e-9);
+        }
+    }
+}
+
+/// Theorem 4.1: least squares over all data vectors, weighted by the inverse covariances σ²V_τ in the paper's own
+/// coordinates (dense subtraction matrices), with the smallest of the minimisers where something is not measured.
+#[test]
+fn estimates_minimise_the_weighted_squared_error() {
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let measured: [(&[usize], f64); 8] = [
+        (&[], 2.0),
+        (&[0], 0.5),
+        (&[0], 3.0),
+        (&[3], 1.0),
+        (&[0, 3], 0.25),
+        (&[1, 3], 4.0),
+        (&[0, 1, 3], 1.5),
+        (&[0, 1, 3], 0.1),
+    ];
+    let cells: usize = SIZES.iter().product();
+    let mut estimates = ResidualEstimates::new(&schema(&SIZES));
+    let (mut normal, mut right) = (Array2::zeros((cells, cells)), Array1::zeros(cells));
+    let row = |n: usize| Array2::ones((1, n));
+    for (positions, variance) in measured {
+        let sizes = sizes_of(positions);
+        let y = normals(sizes.iter().product(), &mut rng);
+        // z = Decomp(y, τ, τ), R the residual query on the data, V = D Dᵀ with D the matrix of Decomp.
+        let decomposition = kronecker(positions, subtraction, |_| Array2::eye(1));
+        let queries = kronecker(positions, subtraction, row);
+        let z = decomposition.dot(&Array1::from_vec(y.clone()));
+        let inverse = linalg::spd_inverse(decomposition.dot(&decomposition.t()).view()).unwrap() / variance;
+        normal += &queries.t().dot(&inverse).dot(&queries);
+        right += &queries.t().dot(&inverse).dot(&z);
+        let mut centred = y;
+        centre_in_place(&sizes, &mut centred);
+        estimates.update(set(positions), &centred, variance).unwrap();
+    }
+    let data = pseudoinverse(normal.view()).dot(&right);
+    for positions in all_marginals() {
+        let expected = kronecker(&positions, Array2::eye, row).dot(&data);
+        let found = Array1::from_vec(estimates.marginal(&positions).unwrap());
+        assert_abs_diff_eq!(found, expected, epsilon = 1e-9);
+    }
+}
+
+/// Marginalising μ̂_γ gives μ̂_β for every β ⊆ γ, whatever has been measured.
+#[test]
+fn estimated_marginals_are_consistent() {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let mut estimates = ResidualEstimates::new(&schema(&SIZES));
+    for mask in [0, 1, 8, 9, 3, 15, 10, 9, 1] {
+        let positions = positions_of(mask);
+        let y = measurement(&positions, &mut rng);
+        estimates.update(set(&positions), &y, 0.5 + mask as f64).unwrap();
+    }
+    for gamma in all_marginals() {
+        let marginal = estimates.marginal(&gamma).unwrap();
+        for beta in all_marginals().into_iter().filter(|b| b.iter().all(|p| gamma.contains(p))) {
+            let mut summed = vec![0.0; sizes_of(&beta).iter().product()];
+            for (cell, value) in marginal.iter().enumerate() {
+                let at = crate::domain::coordinates(&sizes_of(&gamma), cell);
+                let own: Vec<usize> =
+                    gamma.iter().zip(at).filter(|(p, _)| beta.contains(p)).map(|(_, at)| at).collect();
+                summed[crate::domain::cell_index(&sizes_of(&beta), &own)] += value;
+            }
+            assert_abs_diff_eq!(summed.as_slice(), estimates.marginal(&beta).unwrap().as_slice(), epsilon = 1e-10);
+        }
+    }
+}
+
+/// The mean square of the noise in μ̂_γ over 4,000 runs against the exact variance. The 24 cells of a run are one quadratic
+/// form in Gaussian noise, of variance at most twice its squared mean: five standard errors are 5 √(2/4000) = 11%.
+#[test]
+fn cell_variances_are_those_of_the_noise() {
+    const RUNS: usize = 4000;
+    let gamma = [0, 1, 2, 3];
+    let variances: Vec<f64> = (0..16).map(|mask| 0.5 + f64::from(mask * 7 % 5)).collect();
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let (mut sum, mut expected) = (0.0, 0.0);
+    for _ in 0..RUNS {
+        let mut estimates = ResidualEstimates::new(&schema(&SIZES));
+        assert!(estimates.cell_variance(&gamma).is_infinite());
+        // Twice with different noise, so that precisions add up. The attribute of one value (2) has no residual.
+        for (mask, variance) in (0..16).chain(0..16).zip(variances.iter().chain(variances.iter().rev())) {
+            let positions = positions_of(mask);
+            if positions.contains(&2) {
+                continue;
+            }
+            let y: Vec<f64> = measurement(&positions, &mut rng).into_iter().map(|x| x * variance.sqrt()).collect();
+            estimates.update(set(&positions), &y, *variance).unwrap();
+        }
+        expected = estimates.cell_variance(&gamma);
+        sum += estimates.marginal(&gamma).unwrap().iter().map(|x| x * x).sum::<f64>() / 24.0;
+    }
+    let ratio = sum / RUNS as f64 / expected;
+    assert!((ratio - 1.0).abs() < 5.0 * (2.0 / RUNS as f64).sqrt(), "{ratio}");
+}
+
+#[test]
+fn precisions_add_up_and_estimates_are_weighted_means() {
+    let mut estimates = ResidualEstimates::new(&schema(&SIZES));
+    let first = estimates.update(set(&[0]), &[2.0, -1.0, -1.0], 0.5).unwrap();
+    assert_eq!(first, vec![2.0, -1.0, -1.0]);
+    let change = estimates.update(set(&[0]), &[-2.0, 1.0, 1.0], 0.25).unwrap();
+    let estimate = estimates.get(set(&[0])).unwrap();
+    assert_abs_diff_eq!(estimate.centred(), [-2.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0].as_slice(), epsilon = 1e-15);
+    assert_abs_diff_eq!(change.as_slice(), [-8.0 / 3.0, 4.0 / 3.0, 4.0 / 3.0].as_slice(), epsilon = 1e-15);
+    assert_relative_eq!(estimate.precision(), 6.0);
+    assert_eq!(estimates.precisions(&[0, 3]).unwrap(), vec![0.0, 6.0, 0.0, 0.0]);
+    assert_eq!((estimates.measured(), estimates.precision(set(&[1]))), (1, 0.0));
+}
+
+#[test]
+fn misfits_are_refused() {
+    let mut estimates = ResidualEstimates::new(&schema(&SIZES));
+    assert!(estimates.update(set(&[0]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("3 numbers"));
+    assert!(estimates.update(set(&[9]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("below 4"));
+    for variance in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-320] {
+        assert!(estimates.update(set(&[0]), &[0.0; 3], variance).is_err());
+    }
+    assert_eq!(estimates.measured(), 0);
+    for positions in [vec![1, 0], vec![0, 0], vec![4]] {
+        assert!(estimates.marginal(&positions).unwrap_err().to_string().contains("ascending"));
+        assert!(LazyMarginals::new(&estimates, std::slice::from_ref(&positions)).is_err());
+        assert!(estimates.cell_variance(&positions).is_infinite());
+    }
+    let mut lazy = LazyMarginals::new(&estimates, &[vec![0, 1]]).unwrap();
+    assert!(lazy.apply(set(&[0]), &[0.0; 2]).unwrap_err().to_string().contains("3 numbers"));
+    assert_eq!(lazy.apply(set(&[3]), &[0.0; 4]).unwrap(), 0);
+}
