@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::estimation::{LazyMarginals, ResidualEstimates, subset};
 use crate::planner::{allocate, isotropic};
 use crate::privacy::ZcdpAccountant;
+use crate::residual::centre_in_place;
 use crate::schema::Schema;
-use crate::workload::centre_in_place;
 
 /// How the budget of one marginal is divided over its residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

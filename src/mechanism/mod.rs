@@ -3,6 +3,7 @@
 //! The random generator is the caller's. A seeded one makes an experiment repeatable and its output **not private**;
 //! nothing here is meant for a real release.
 
+pub mod aim_grem;
 mod matrix_mechanism;
 mod measure_residual;
 mod measured_sequence;

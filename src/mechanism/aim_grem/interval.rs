@@ -1,0 +1,44 @@
+//! What is known of a candidate's error without looking at it again.
+
+/// Bounds on ‖μ_γ − μ̂_γ‖₁.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Interval {
+    low: f64,
+    high: f64,
+}
+
+/// Bounds grow by this much more than the norms say, so that rounding of long sums cannot break them.
+const ROUNDING: f64 = 1e-9;
+
+impl Interval {
+    /// Known exactly.
+    pub(super) fn exact(error: f64) -> Self {
+        Interval { low: error, high: error }
+    }
+
+    /// Before a first look: at most ‖μ_γ‖₁ + ‖μ̂_γ‖₁.
+    pub(super) fn at_most(high: f64) -> Self {
+        Interval { low: 0.0, high: high * (1.0 + ROUNDING) }
+    }
+
+    /// The estimate changed by `norm` in L1: the error by no more.
+    pub(super) fn widen(&mut self, norm: f64) {
+        if norm > 0.0 {
+            let norm = norm * (1.0 + ROUNDING) + ROUNDING * self.high;
+            self.low = (self.low - norm).max(0.0);
+            self.high += norm;
+        }
+    }
+
+    pub(super) fn low(self) -> f64 {
+        self.low
+    }
+
+    pub(super) fn high(self) -> f64 {
+        self.high
+    }
+
+    pub(super) fn is_exact(self) -> bool {
+        self.low >= self.high
+    }
+}
