@@ -1,5 +1,5 @@
 //! Discretised files whose domain is read off the data, as S4 does it. **For experiments only**: which values occur is
-//! itself private information; releases take their domain from a public schema.
+//! itself private information; releases take their domain from a public schema ([`super::read_csv`]).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ const MOST_VALUES: usize = 1 << 16;
 /// *Memory*: at most two bytes per value. *Time*: one hash look-up per value.
 ///
 /// # Errors
-/// A file that cannot be read, lines of different lengths, no record, an empty value, or a column with more than 2¹⁶ values.
+/// A file that cannot be read, lines of different lengths, no record, an empty value, or a column of more than 2¹⁶ values.
 pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
     let failed = |error: csv::Error| Error::File {
         path: path.to_path_buf(),

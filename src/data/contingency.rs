@@ -188,8 +188,8 @@ impl<'a> MarginalCounter<'a> {
     }
 }
 
-/// Fills the cells with the last value along `axis` from the sums over it: at every point of the other axes, up to the given
-/// number of values, `total` of the point less the cells that are there. Sums of integers below 2⁵³ are exact.
+/// Fills the cells with the last value along `axis` from the sums over it: at every point of the other axes, up to the
+/// given number of values, `total` of the point less the cells that are there. Sums of integers below 2⁵³ are exact.
 fn infer_last(counts: &mut [f64], axis: Axis<'_>, others: &[(Axis<'_>, usize)], total: impl Fn([usize; 2]) -> f64) {
     let (first, firsts) = others[0];
     let (stride, seconds) = others.get(1).map_or((0, 1), |&(second, values)| (second.stride, values));
