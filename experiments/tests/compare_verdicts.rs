@@ -229,6 +229,42 @@ fn missing_results_fail_except_outside_the_quick_slice() {
 }
 
 #[test]
+fn results_on_stand_ins_are_not_comparable() {
+    let mut root = Root::new();
+    let labelled = |label: &str| -> String {
+        let (header, rows) = RESULTS.split_once('\n').unwrap();
+        let rows = rows.lines().map(|row| format!("{row},{label}\n")).collect::<String>();
+        format!("{header},data\n{}", rows.replace("1.52912345", "9"))
+    };
+    root.write("results/s9/x.csv", &labelled("stand-in"));
+    let report = root.compare();
+    // No mismatch fails, and neither does the documented deviation that no value can confirm.
+    assert_eq!(titles(&report), [""; 0]);
+    assert_eq!(report.counts().of(Verdict::NotComparable), 7);
+    assert_eq!(line(&report, "ratio").reason, "stand-in data");
+    assert_eq!(line(&report, "time").reason, "timing on other hardware");
+    root.write("results/s9/x.csv", &labelled("real"));
+    assert_eq!(titles(&root.compare()).len(), 2, "the wrong value of the real data fails twice");
+
+    // Known values of the stand-in itself are joined by the column and compared.
+    root.tables = COMPARE.replace(
+        "[[compare]]\nreference = \"reference.csv\"\njoin = [\"workload\",",
+        "[[compare]]\nreference = \"reference.csv\"\njoin = [\"data\", \"workload\",",
+    );
+    assert_ne!(root.tables, COMPARE);
+    let reference: String = REFERENCE
+        .lines()
+        .enumerate()
+        .map(|(k, row)| if k == 0 { format!("{row},data\n") } else { format!("{row},stand-in\n") })
+        .collect();
+    root.write("data/expected/reference.csv", &reference);
+    root.write("results/s9/x.csv", &labelled("stand-in"));
+    let report = root.compare();
+    assert_eq!(titles(&report), ["differs from the reference value: ref-digits (ratio_to_svdb in spec)"]);
+    assert_eq!(line(&report, "ref-band").verdict, Verdict::Reproduced);
+}
+
+#[test]
 fn two_rows_for_one_value_fail() {
     let root = Root::new();
     let row = RESULTS.lines().nth(2).unwrap();

@@ -221,3 +221,20 @@ fn a_single_point_and_equal_values_have_a_drawing() {
         assert!(!svg.contains(&i32::MAX.to_string()) && !svg.contains(&i32::MIN.to_string()));
     }
 }
+
+#[test]
+fn drawings_from_stand_ins_say_so() {
+    let root = tempfile::tempdir().unwrap();
+    let drawn_on = |label: &dyn Fn(usize) -> &'static str| {
+        let table: String = results()
+            .lines()
+            .enumerate()
+            .map(|(k, line)| format!("{line},{}\n", if k == 0 { "data" } else { label(k) }))
+            .collect();
+        write(root.path(), "results/s9/f.csv", &table);
+        fs::read_to_string(&drawn(root.path(), LINES)[0]).unwrap()
+    };
+    assert!(drawn_on(&|_| "stand-in").contains("Sampled workloads (stand-in data)"));
+    assert!(drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)"));
+    assert!(!drawn_on(&|_| "real").contains("stand-in"));
+}

@@ -19,6 +19,7 @@ pub use crate::config::{Aggregate, FigureKind, FigureSpec, PublishedOverlay, Ref
 use crate::compare::tables::Table;
 use crate::compare::{InputError, InputErrors};
 use crate::config::{Config, Profile};
+use crate::datasets::STAND_IN;
 use crate::engine::write_atomically;
 use crate::layout;
 
@@ -42,6 +43,7 @@ pub fn draw_all(root: &Path, configs: &[Config], profile: Profile) -> anyhow::Re
             }
         };
         for spec in &config.figure {
+            let spec = &labelled(spec, &table);
             match chart::chart(root, spec, &table) {
                 Ok(Some(chart)) => files.extend(draw(root, spec, &chart, profile)?),
                 Ok(None) if profile == Profile::Quick => {}
@@ -51,6 +53,22 @@ pub fn draw_all(root: &Path, configs: &[Config], profile: Profile) -> anyhow::Re
         }
     }
     if errors.is_empty() { Ok(files) } else { Err(InputErrors(errors).into()) }
+}
+
+/// The figure with a word on its data in the heading, if what it draws comes from stand-ins.
+fn labelled(spec: &FigureSpec, table: &Table) -> FigureSpec {
+    let rows = table.rows_where(&spec.filter, "where").unwrap_or_default();
+    let drawn: Vec<bool> = rows
+        .into_iter()
+        .filter(|&row| table.field("metric", row) == spec.y)
+        .map(|row| table.field("data", row) == STAND_IN)
+        .collect();
+    let note = match (drawn.contains(&true), drawn.contains(&false)) {
+        (true, false) => " (stand-in data)",
+        (true, true) => " (partly stand-in data)",
+        (false, _) => "",
+    };
+    FigureSpec { title: format!("{}{note}", spec.title), ..spec.clone() }
 }
 
 fn results(root: &Path, config: &Config, profile: Profile) -> Result<Table, InputError> {

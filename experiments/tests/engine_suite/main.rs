@@ -8,4 +8,5 @@ mod data;
 mod refusals;
 mod runs;
 mod storage;
+mod tables;
 mod toy;

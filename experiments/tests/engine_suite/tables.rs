@@ -1,0 +1,206 @@
+//! Tables that experiments run on: real where they are, stand-ins otherwise, and never taken for each other.
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+
+use clap::Parser;
+use experiments::cli::{Arguments, execute};
+use experiments::config::{ConfigError, Profile};
+use experiments::datasets::{Catalogue, STAND_IN};
+use experiments::engine::{Display, Plan, sha256_hex};
+use experiments::experiment::{Cell, Experiment, Row};
+use rand_chacha::ChaCha20Rng;
+use serde_json::{Value, json};
+
+use crate::toy::Project;
+
+const CONFIG: &str = "experiment = 'count/one'\nkind = 'count'\ntitle = 'Counts'\nreproduces = 'Nothing, Table 1'\n\
+                      seed = 7\nexpected_seconds = 1\nexpected_mb = 20\n[grid]\ntables = ['titanic', 'loans']\n";
+
+const OWN: &str = "rate,state\n3,0\n3,1\n9,1\n";
+
+/// Counts the records of tables.
+struct Count {
+    catalogue: Catalogue,
+    /// Labels every cell so, whatever the table is.
+    label: Option<&'static str>,
+}
+
+impl Experiment for Count {
+    fn kind(&self) -> &'static str {
+        "count"
+    }
+
+    fn summary(&self) -> &'static str {
+        "numbers of records"
+    }
+
+    fn revision(&self) -> u32 {
+        1
+    }
+
+    fn key_columns(&self) -> &'static [&'static str] {
+        &["dataset", "data"]
+    }
+
+    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
+        let tables = grid["tables"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+        let cell = |name: &str| {
+            let data = self.catalogue.identify(name).map_err(|e| ConfigError::sentence("tables", e.to_string()))?;
+            let label = self.label.unwrap_or(data.label());
+            Ok(Cell {
+                key: vec![("dataset".to_owned(), name.to_owned()), ("data".to_owned(), label.to_owned())],
+                method: "count".to_owned(),
+                params: json!({ "data": data }),
+            })
+        };
+        tables.map(cell).collect()
+    }
+
+    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+        let table = self.catalogue.load(&cell.key[0].1)?;
+        Ok(vec![Row::new("records", table.records.len() as f64)])
+    }
+}
+
+/// A project with the config, and what a new process would know of its tables.
+fn project() -> Project {
+    let project = Project::new();
+    fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
+    project.write("configs/count/one.toml", CONFIG);
+    project
+}
+
+fn catalogue(project: &Project) -> Catalogue {
+    Catalogue::new(project.root(), project.folders())
+}
+
+/// `reproduce <words>` as a process of its own would carry it out.
+fn reproduce(project: &Project, words: &[&str]) {
+    let catalogue = catalogue(project);
+    let kinds: Vec<Box<dyn Experiment>> = vec![Box::new(Count { catalogue: catalogue.clone(), label: None })];
+    let root = project.root().to_str().unwrap();
+    let words = ["reproduce", "--root", root].into_iter().chain(words.iter().copied());
+    execute(&Arguments::try_parse_from(words).unwrap(), &kinds, &catalogue, &Display::plain()).unwrap();
+}
+
+/// (data set, label, records) of every line of the result table.
+fn results(project: &Project) -> Vec<(String, String, String)> {
+    let mut reader = csv::Reader::from_path(project.root().join("results/count/one.csv")).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let at = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let places = [at("dataset"), at("data"), at("value")];
+    reader
+        .records()
+        .map(|line| {
+            let line = line.unwrap();
+            (line[places[0]].to_owned(), line[places[1]].to_owned(), line[places[2]].to_owned())
+        })
+        .collect()
+}
+
+fn row(name: &str, label: &str, records: &str) -> (String, String, String) {
+    (name.to_owned(), label.to_owned(), records.to_owned())
+}
+
+fn provenance(project: &Project) -> Value {
+    serde_json::from_str(&project.read("results/count/one.provenance.json")).unwrap()
+}
+
+#[test]
+fn a_table_is_the_stand_in_until_the_file_is_there() {
+    let project = project();
+    let tables = catalogue(&project);
+    let stand_in = tables.load("titanic").unwrap();
+    assert_eq!((stand_in.records.len(), stand_in.schema.attributes().len()), (1304, 9));
+    assert_eq!((stand_in.data.label(), &stand_in.data.sha256), (STAND_IN, &None));
+    assert!(stand_in.data.stand_in_revision.is_some());
+    assert!(Arc::ptr_eq(&stand_in, &tables.clone().load("titanic").unwrap()), "read once per process");
+
+    project.write("own/loans.csv", OWN);
+    let real = tables.load("loans").unwrap();
+    assert_eq!((real.records.sizes(), real.records.len(), real.data.real), ([2, 2].as_slice(), 3, true));
+    assert_eq!(real.data.sha256, Some(sha256_hex(OWN.as_bytes())));
+    let message = format!("{:#}", tables.identify("lones").unwrap_err());
+    assert!(message.contains("adult, loans, acs"), "{message}");
+}
+
+#[test]
+fn a_file_of_the_manifest_counts_only_with_its_checksum() {
+    let project = project();
+    let text = "a,b\n1,2\n0,2\n";
+    let manifest = |hash: &str| {
+        format!(
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"file:///no/such/file\"\nsha256 = \"{hash}\"\n\
+             licence = \"none\"\nsource = \"the archive\"\nrequired = false\n"
+        )
+    };
+    project.write("data/manifest.toml", &manifest(&sha256_hex(text.as_bytes())));
+    project.write("own/titanic.csv", text);
+    assert_eq!(catalogue(&project).load("titanic").unwrap().records.len(), 2);
+    project.write("data/manifest.toml", &manifest(&"0".repeat(64)));
+    let message = format!("{:#}", catalogue(&project).identify("titanic").unwrap_err());
+    assert!(message.contains("titanic.csv") && message.contains(&"0".repeat(64)), "{message}");
+}
+
+#[test]
+fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
+    let project = project();
+    reproduce(&project, &["run", "count/one"]);
+    assert_eq!(results(&project), [row("titanic", "stand-in", "1304"), row("loans", "stand-in", "42535")]);
+    let data = &provenance(&project)["data"];
+    assert_eq!((&data[0]["name"], &data[0]["real"]), (&json!("loans"), &json!(false)));
+    assert_eq!(data.as_array().unwrap().len(), 2);
+
+    project.write("own/loans.csv", OWN);
+    reproduce(&project, &["run", "count/one"]);
+    assert_eq!(results(&project), [row("titanic", "stand-in", "1304"), row("loans", "real", "3")]);
+    let record = provenance(&project);
+    assert_eq!(record["data"][0]["sha256"], json!(sha256_hex(OWN.as_bytes())));
+    assert_eq!((&record["cells_computed"], &record["cells_reused"]), (&json!(1), &json!(1)));
+
+    // Another file under the same name is other data.
+    project.write("own/loans.csv", &format!("{OWN}9,0\n"));
+    reproduce(&project, &["run", "count/one"]);
+    assert_eq!(results(&project)[1], row("loans", "real", "4"));
+}
+
+#[test]
+fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
+    if !Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return; // wget cannot read file:// addresses
+    }
+    let project = project();
+    let origin = project.write("origin.csv", "a,b\n1,2\n0,2\n");
+    let manifest = |url: &str| {
+        format!(
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"{url}\"\nsha256 = \"{}\"\n\
+             licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
+            sha256_hex(&fs::read(&origin).unwrap())
+        )
+    };
+    project.write("data/manifest.toml", &manifest("file:///no/such/file"));
+    reproduce(&project, &["run", "count/one"]);
+    assert_eq!(results(&project)[0], row("titanic", "stand-in", "1304"));
+    project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
+    reproduce(&project, &["list"]);
+    assert!(!project.root().join("data/downloads/titanic.csv").exists(), "listing fetches nothing");
+    reproduce(&project, &["run", "count/one"]);
+    assert_eq!(results(&project)[0], row("titanic", "real", "2"));
+    assert!(project.root().join("data/downloads/titanic.csv").is_file());
+}
+
+#[test]
+fn a_cell_that_lies_about_its_table_is_refused() {
+    let project = project();
+    let config = experiments::config::load(&project.root().join("configs/count/one.toml")).unwrap();
+    let kinds = |label| -> Vec<Box<dyn Experiment>> { vec![Box::new(Count { catalogue: catalogue(&project), label })] };
+    let honest = kinds(None);
+    let plan = Plan::new(&config, &honest, Profile::Standard).unwrap();
+    let names: Vec<&str> = plan.data().iter().map(|data| data.name.as_str()).collect();
+    assert_eq!(names, ["loans", "titanic"]);
+    let lying = kinds(Some("real"));
+    let message = Plan::new(&config, &lying, Profile::Standard).err().unwrap().to_string();
+    assert!(message.contains("key column `data` is its label"), "{message}");
+}

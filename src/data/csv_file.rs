@@ -1,0 +1,341 @@
+//! CSV files with a public schema: every value is coded as the schema says, and one that it does not know is dealt with by
+//! a rule that looks at nothing but the record at hand.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::Records;
+use super::column::Column;
+use crate::domain::AttributeKind;
+use crate::error::{Error, Result};
+use crate::schema::{Coding, Schema};
+
+/// What happens to a record with a value that the schema does not know.
+///
+/// `Drop` and `Clamp` treat every record by itself, so one record more or less in the file is at most one record more or
+/// less in the table: the privacy guarantee is that of the table. `Refuse` tells its caller that such a record exists; use
+/// it to look for mistakes, and not where the success of reading is itself published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutOfDomain {
+    /// Reading ends with an error that names the record and the column.
+    #[default]
+    Refuse,
+    /// The record is left out.
+    Drop,
+    /// A number outside the range of a numeric attribute gets the nearest cell. Where there is no nearest cell (categorical
+    /// attributes, and values that are not numbers) the record is left out.
+    Clamp,
+}
+
+/// A table with what the rule for values outside the schema did. The counts are exact, so they are **not private**.
+#[derive(Debug, Clone)]
+pub struct CsvTable {
+    /// The records that were kept.
+    pub records: Records,
+    /// Records left out.
+    pub dropped: usize,
+    /// Values moved to the nearest cell, of records that were kept.
+    pub clamped: usize,
+}
+
+/// Reads a CSV file with a header, whose columns are found by the names of the schema's attributes; other columns are
+/// ignored, spaces around values too. Codings without `values` or `bins` expect the cell numbers themselves.
+///
+/// Streams: memory is the table's, 1, 2 or 4 bytes per value. *Time*: O(values · log size).
+///
+/// # Errors
+/// A file that cannot be read or whose lines have different lengths, an attribute without column or with two, no record at
+/// all or none left, and, under [`OutOfDomain::Refuse`], a value outside the schema.
+pub fn read_csv(path: &Path, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
+    let origin = path.display().to_string();
+    let file = std::fs::File::open(path).map_err(|e| Error::File {
+        path: path.to_path_buf(),
+        action: "opening",
+        reason: e.to_string(),
+        remedy: "give the path of a CSV file with a header line".into(),
+    })?;
+    read_csv_from(file, &origin, schema, rule)
+}
+
+/// [`read_csv`] from any source of bytes; `origin` (the file name) goes into messages.
+///
+/// # Errors
+/// As [`read_csv`].
+pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
+    let malformed = |e: csv::Error| {
+        let remedy = "mend the file: a header line, then one value per column on every line";
+        Error::invalid(origin, "a CSV file", e.to_string(), remedy)
+    };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
+    let header = reader.headers().map_err(malformed)?.clone();
+    let attributes = schema.attributes();
+    let places: Vec<usize> = attributes.iter().map(|a| place(&header, &a.name, origin)).collect::<Result<_>>()?;
+    let coders: Vec<Coder<'_>> = (0..attributes.len()).map(|p| Coder::new(schema, p)).collect();
+    let mut table: Vec<Column> = attributes.iter().map(|a| Column::compact(a.size, Vec::new())).collect();
+    let (mut read, mut dropped, mut clamped) = (0, 0, 0);
+    let mut line = csv::StringRecord::new();
+    let mut cells = vec![0; attributes.len()];
+    while reader.read_record(&mut line).map_err(malformed)? {
+        read += 1;
+        let mut moved = 0;
+        let mut outside = None;
+        for (p, coder) in coders.iter().enumerate() {
+            match (coder.code(line.get(places[p]).unwrap_or_default()), rule) {
+                (Coded::Cell(cell), _) => cells[p] = cell,
+                (Coded::Nearest(cell), OutOfDomain::Clamp) => {
+                    cells[p] = cell;
+                    moved += 1;
+                }
+                _ => {
+                    outside = Some(p);
+                    break;
+                }
+            }
+        }
+        match (outside, rule) {
+            (None, _) => {
+                table.iter_mut().zip(&cells).for_each(|(column, &cell)| column.push(cell));
+                clamped += moved;
+            }
+            (Some(p), OutOfDomain::Refuse) => {
+                let at = line.position().map_or(0, csv::Position::line);
+                return Err(Error::invalid(
+                    format!("{origin}, record {read} (line {at}), column `{}`", attributes[p].name),
+                    coders[p].allowed(),
+                    format!("`{}`", line.get(places[p]).unwrap_or_default()),
+                    "correct the value or the schema, or choose to drop or to clamp what is outside the schema",
+                ));
+            }
+            (Some(_), _) => dropped += 1,
+        }
+    }
+    if read == dropped {
+        let found = if read == 0 { "a header only".into() } else { format!("{read} records, all outside the schema") };
+        let remedy = "check that the file is complete and that the schema describes it";
+        return Err(Error::invalid(origin, "at least one record of the schema", found, remedy));
+    }
+    Ok(CsvTable { records: Records::from_columns(schema, table), dropped, clamped })
+}
+
+/// The column with an attribute's name.
+fn place(header: &csv::StringRecord, name: &str, origin: &str) -> Result<usize> {
+    let mut places = header.iter().enumerate().filter(|(_, column)| *column == name).map(|(place, _)| place);
+    let columns = || header.iter().collect::<Vec<_>>().join(", ");
+    match (places.next(), places.next()) {
+        (Some(place), None) => Ok(place),
+        (None, _) => Err(Error::invalid(
+            format!("{origin}, header"),
+            format!("a column `{name}`, an attribute of the schema"),
+            format!("the columns {}", columns()),
+            "rename the column or the attribute",
+        )),
+        (Some(_), Some(_)) => Err(Error::invalid(
+            format!("{origin}, header"),
+            format!("one column `{name}`"),
+            format!("several among {}", columns()),
+            "rename or remove the others",
+        )),
+    }
+}
+
+/// What the schema makes of a value.
+#[derive(Debug, PartialEq, Eq)]
+enum Coded {
+    Cell(u32),
+    /// The value is a number outside the range of a numeric attribute, next to this cell.
+    Nearest(u32),
+    Outside,
+}
+
+/// The coding of one attribute, prepared for look-ups.
+struct Coder<'a> {
+    coding: &'a Coding,
+    size: usize,
+    ordered: bool,
+    /// Of [`Coding::Values`]: the values with their cells, sorted.
+    sorted: Vec<(&'a str, u32)>,
+}
+
+impl<'a> Coder<'a> {
+    fn new(schema: &'a Schema, position: usize) -> Self {
+        let attribute = &schema.attributes()[position];
+        let coding = schema.coding(position).unwrap_or(&Coding::Index);
+        let mut sorted = match coding {
+            Coding::Values(values) => values.iter().zip(0..).map(|(value, cell)| (value.as_str(), cell)).collect(),
+            Coding::Index | Coding::Bins { .. } => Vec::new(),
+        };
+        sorted.sort_unstable();
+        Coder { coding, size: attribute.size, ordered: attribute.kind == AttributeKind::Numeric, sorted }
+    }
+
+    fn code(&self, value: &str) -> Coded {
+        let last = (self.size - 1) as u32;
+        match self.coding {
+            Coding::Values(_) => match self.sorted.binary_search_by_key(&value, |&(known, _)| known) {
+                Ok(at) => Coded::Cell(self.sorted[at].1),
+                Err(_) => Coded::Outside,
+            },
+            Coding::Index => match value.parse::<i64>() {
+                Ok(number) if (0..self.size as i64).contains(&number) => Coded::Cell(number as u32),
+                Ok(number) if self.ordered => Coded::Nearest(if number < 0 { 0 } else { last }),
+                _ => Coded::Outside,
+            },
+            Coding::Bins { low, high, count } => match value.parse::<f64>() {
+                Ok(number) if *low <= number && number < *high => {
+                    // Rounding may give `count` just below `high`.
+                    let bin = (number - low) / (high - low) * *count as f64;
+                    Coded::Cell((bin as u32).min(last))
+                }
+                Ok(number) if number < *low => Coded::Nearest(0),
+                Ok(number) if number >= *high => Coded::Nearest(last),
+                _ => Coded::Outside,
+            },
+        }
+    }
+
+    /// The values that have a cell, in words.
+    fn allowed(&self) -> String {
+        const SHOWN: usize = 12;
+        match self.coding {
+            Coding::Index => format!("a cell number from 0 to {}", self.size - 1),
+            Coding::Bins { low, high, .. } => format!("a number from {low} to below {high}"),
+            Coding::Values(values) if values.len() > SHOWN => {
+                format!("one of {} values: {}, …", values.len(), values[..SHOWN].join(", "))
+            }
+            Coding::Values(values) => format!("one of {}", values.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SCHEMA: &str = r#"
+        [[attribute]]
+        name = "age"
+        size = 4
+        kind = "numeric"
+        bins = { low = 0, high = 80, count = 4 }
+        [[attribute]]
+        name = "job"
+        size = 3
+        kind = "categorical"
+        values = ["clerk", "baker", 7]
+        [[attribute]]
+        name = "code"
+        size = 2
+        kind = "categorical"
+        [[attribute]]
+        name = "level"
+        size = 300
+        kind = "numeric"
+    "#;
+
+    fn read(text: &str, rule: OutOfDomain) -> Result<CsvTable> {
+        read_csv_from(text.as_bytes(), "X.csv", &Schema::from_toml(SCHEMA, "S.toml").unwrap(), rule)
+    }
+
+    fn columns(table: &CsvTable) -> Vec<Vec<u32>> {
+        (0..4).map(|p| table.records.column(p).unwrap().collect()).collect()
+    }
+
+    const GOOD: &str =
+        "code,unused,age,level,job\n0,x,0,299, baker \n1,y,19.99,0,clerk\n1,,79.999,256,7\n0,z,2e1,1,7\n";
+
+    #[test]
+    fn values_are_coded_by_the_schema_and_columns_found_by_name() {
+        let table = read(GOOD, OutOfDomain::Refuse).unwrap();
+        assert_eq!(columns(&table), [[0, 0, 3, 1], [1, 0, 2, 2], [0, 1, 1, 0], [299, 0, 256, 1]]);
+        assert_eq!((table.dropped, table.clamped), (0, 0));
+    }
+
+    #[test]
+    fn a_value_outside_the_schema_is_named_with_record_line_and_column() {
+        for (from, to, parts) in [
+            ("19.99", "80", vec!["X.csv, record 2 (line 3), column `age`", "from 0 to below 80", "`80`"]),
+            ("19.99", "-1", vec!["column `age`", "`-1`"]),
+            ("19.99", "NaN", vec!["column `age`", "`NaN`"]),
+            ("19.99", "old", vec!["column `age`", "`old`"]),
+            ("19.99", "", vec!["column `age`", "``"]),
+            ("clerk", "Clerk", vec!["record 2 (line 3), column `job`", "clerk, baker, 7", "`Clerk`"]),
+            ("0,x", "2,x", vec!["record 1 (line 2), column `code`", "cell number from 0 to 1", "`2`"]),
+            ("0,x", "0.5,x", vec!["column `code`", "`0.5`"]),
+            ("299", "300", vec!["column `level`", "from 0 to 299", "`300`"]),
+        ] {
+            let text = GOOD.replacen(from, to, 1);
+            assert_ne!(text, GOOD);
+            let message = read(&text, OutOfDomain::Refuse).unwrap_err().to_string();
+            for part in parts.into_iter().chain(["remedy", "drop or to clamp"]) {
+                assert!(message.contains(part), "{part} in {message}");
+            }
+        }
+    }
+
+    const OUTSIDE: &str = "age,job,code,level\n-5,clerk,0,3\n500,baker,1,-1\n10,cook,0,5\n10,clerk,2,5\nold,clerk,0,5\n\
+                           10,clerk,0,1000\n10,clerk,0,2\n";
+
+    #[test]
+    fn drop_leaves_out_and_clamp_takes_the_nearest_cell_where_there_is_one() {
+        let table = read(OUTSIDE, OutOfDomain::Drop).unwrap();
+        assert_eq!(columns(&table), [[0], [0], [0], [2]]);
+        assert_eq!((table.dropped, table.clamped), (6, 0));
+        let table = read(OUTSIDE, OutOfDomain::Clamp).unwrap();
+        assert_eq!(columns(&table), [[0, 3, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0], [3, 0, 299, 2]]);
+        assert_eq!((table.dropped, table.clamped), (3, 4));
+    }
+
+    proptest! {
+        /// One record more changes the table by at most that record, whatever the others are.
+        #[test]
+        fn a_record_is_treated_by_itself(
+            rows in prop::collection::vec((-30i32..110, 0usize..4, -1i32..3, -2i32..303), 1..20),
+            place in any::<prop::sample::Index>(),
+        ) {
+            let text = |rows: &[(i32, usize, i32, i32)]| {
+                let job = |k: usize| ["clerk", "baker", "7", "cook"][k];
+                let lines = rows.iter().map(|r| format!("{},{},{},{}\n", r.0, job(r.1), r.2, r.3));
+                // A record that is always kept, so that no table is empty.
+                format!("age,job,code,level\n0,clerk,0,0\n{}", lines.collect::<String>())
+            };
+            let place = place.index(rows.len());
+            let mut others = rows.clone();
+            let one = others.remove(place);
+            for rule in [OutOfDomain::Drop, OutOfDomain::Clamp] {
+                let all = columns(&read(&text(&rows), rule).unwrap());
+                let mut without = columns(&read(&text(&others), rule).unwrap());
+                let before = columns(&read(&text(&rows[..place]), rule).unwrap())[0].len();
+                let alone = columns(&read(&text(&[one]), rule).unwrap());
+                for (column, alone) in without.iter_mut().zip(alone) {
+                    let tail = column.split_off(before);
+                    column.extend(&alone[1..]);
+                    column.extend(tail);
+                }
+                prop_assert_eq!(all, without);
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_are_no_tables_of_the_schema_are_refused() {
+        for (text, parts) in [
+            ("age,job,code,level\n", vec!["X.csv", "at least one record", "a header only"]),
+            ("", vec!["X.csv, header", "a column `age`"]),
+            ("age,jobs,code,level\n1,clerk,0,0\n", vec!["`job`", "age, jobs, code, level"]),
+            ("age,job,code,level,age\n1,clerk,0,0,1\n", vec!["one column `age`", "several"]),
+            ("age,job,code,level\n1,clerk,0\n", vec!["X.csv", "line: 2"]),
+        ] {
+            let message = read(text, OutOfDomain::Refuse).unwrap_err().to_string();
+            for part in parts {
+                assert!(message.contains(part), "{part} in {message}");
+            }
+        }
+        let message = read("age,job,code,level\n1,cook,0,0\n", OutOfDomain::Drop).unwrap_err().to_string();
+        assert!(message.contains("1 records, all outside the schema"), "{message}");
+        let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
+        let error = read_csv(Path::new("nowhere.csv"), &schema, OutOfDomain::Drop).unwrap_err();
+        assert!(error.to_string().contains("nowhere.csv"));
+    }
+}
