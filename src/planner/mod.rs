@@ -15,6 +15,7 @@
 //! ```
 
 mod decomposition;
+mod factor_strategy;
 mod hdmm;
 mod kernel;
 mod plan;
@@ -27,6 +28,7 @@ mod subspace;
 mod weighted_fourier;
 
 pub use decomposition::{Decomposition, KernelId, Residual, Term};
+pub use factor_strategy::FactorStrategy;
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use plan::{GroupError, Measurement, Plan, Reconstruction};
@@ -34,7 +36,7 @@ pub use query_smasher::QuerySmasher;
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
 pub use solver::{Bases, Basis, BasisSolver, CertifiedSolver, FourierSolver, Solved, SubspaceProblem, SubspaceSolver};
-pub use subspace::{FactorStrategy, SubspaceStrategy};
+pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;
 
 use crate::error::{Error, Result};
