@@ -153,7 +153,9 @@ impl Judge<'_> {
             id: value.ids.first().cloned().unwrap_or_default(),
             cell: looked_for.join("/"),
             method: method.cloned().unwrap_or_default(),
-            metric: value.metric.clone(),
+            metric: spec
+                .our_column
+                .map_or_else(|| value.metric.clone(), |column| format!("{} ({})", value.metric, column.name())),
             published: published_text(value),
             ours: String::new(),
             certificate: String::new(),
@@ -163,7 +165,10 @@ impl Judge<'_> {
         };
         let judgement = match rows.as_slice() {
             [row] => {
-                let ours = ours(results, *row, &value.metric);
+                let ours = match spec.our_column {
+                    Some(column) => Ours { value: results.number(column.name(), *row), ..Ours::default() },
+                    None => ours(results, *row, &value.metric),
+                };
                 let prefix = format!("{}/", self.config.experiment);
                 let cell = results.field("cell", *row);
                 line.cell = cell.strip_prefix(&prefix).unwrap_or(cell).to_owned();
