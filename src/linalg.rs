@@ -6,7 +6,7 @@
 //! Every kernel runs on the calling thread, so results do not depend on the number of threads.
 
 use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::{DenseSolveCore, Llt, SelfAdjointEigen, Solve};
+use faer::linalg::solvers::{DenseSolveCore, Llt, SelfAdjointEigen, Solve, Svd};
 use faer::{Accum, MatMut, MatRef, Par, Side};
 use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder};
 
@@ -109,6 +109,30 @@ pub fn eigvalsh(a: ArrayView2<'_, f64>) -> Result<Array1<f64>> {
         return Err(failed());
     }
     Ok(Array1::from_vec(values))
+}
+
+/// The row space of a matrix `a = W diag(σ) B`, without W: `aᵀa = Bᵀ diag(σ²) B`.
+#[derive(Debug, Clone)]
+pub struct RowSpace {
+    /// σ, descending, exact to about `ε · σ_max`: squares of σ are known far better than from the eigenvalues of `aᵀa`.
+    pub singular_values: Array1<f64>,
+    /// B, orthonormal rows in the order of `singular_values`.
+    pub basis: Array2<f64>,
+}
+
+/// The row space of `a` (m×n) by its singular value decomposition. O(m n · min(m, n)) time, O(m n) memory.
+///
+/// # Errors
+/// `a` holds NaN or infinite entries.
+pub fn row_space(a: ArrayView2<'_, f64>) -> Result<RowSpace> {
+    let failed =
+        || Error::NoConvergence { what: "singular value decomposition".into(), order: a.nrows().min(a.ncols()) };
+    if a.iter().any(|x| !x.is_finite()) {
+        return Err(failed());
+    }
+    let svd = with_faer(a, Svd::new_thin).map_err(|_| failed())?;
+    let singular_values = svd.S().column_vector().iter().copied().collect();
+    Ok(RowSpace { singular_values, basis: from_faer(svd.V()).reversed_axes() })
 }
 
 fn llt(what: &str, a: ArrayView2<'_, f64>) -> Result<Llt<f64>> {
@@ -373,6 +397,18 @@ mod tests {
         let got = kron_apply(&[a.view(), b.view(), c.view()], &x).unwrap();
         assert_abs_diff_eq!(Array1::from_vec(got), expected, epsilon = 1e-13);
         assert!(kron_apply(&[a.view()], &x).is_err());
+    }
+
+    #[test]
+    fn a_row_space_has_the_rank_and_the_gram() {
+        // Rank 2: the third row is the sum of the others.
+        let a = array![[1.0, 2.0, 0.0, 4.0], [0.0, 1.0, 1.0, -1.0], [1.0, 3.0, 1.0, 3.0]];
+        let RowSpace { singular_values, basis } = row_space(a.view()).unwrap();
+        assert!(singular_values[1] > 1.0 && singular_values[2] < 1e-15 * singular_values[0]);
+        assert_abs_diff_eq!(product(basis.view(), basis.t()).unwrap(), Array2::eye(3), epsilon = 1e-14);
+        let root = &basis * &singular_values.insert_axis(ndarray::Axis(1));
+        assert_abs_diff_eq!(root.t().dot(&root), a.t().dot(&a), epsilon = 1e-13);
+        assert!(row_space(array![[1.0, f64::NAN]].view()).is_err());
     }
 
     #[test]

@@ -121,6 +121,21 @@ fn titles(report: &Report) -> Vec<&str> {
     report.failures.iter().map(|failure| failure.title.as_str()).collect()
 }
 
+/// A phase of a cell is a metric; its published time stands beside the `seconds` of that metric's row.
+#[test]
+fn times_of_phases_stand_beside_the_published_ones() {
+    let mut root = Root::new();
+    root.tables.push_str(
+        "[[compare]]\npublished = \"claims.csv\"\nfilter = { id = [\"time\"] }\njoin = [\"workload\", \"method\"]\n\
+         metric = \"ratio_to_svdb\"\nour_column = \"seconds\"\nnot_comparable = { ratio_to_svdb = \"other hardware\" }\n",
+    );
+    let report = root.compare();
+    assert_eq!(titles(&report), [""; 0]);
+    let phase = report.sections[0].lines.last().unwrap();
+    assert_eq!((phase.metric.as_str(), phase.verdict), ("ratio_to_svdb (seconds)", Verdict::NotComparable));
+    assert_eq!((phase.published.as_str(), phase.ours.as_str(), phase.certificate.as_str()), ("5079", "12.50", ""));
+}
+
 #[test]
 fn every_verdict_of_a_sound_artifact() {
     let root = Root::new();

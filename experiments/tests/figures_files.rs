@@ -168,6 +168,25 @@ fn means_have_whiskers_and_published_values_rings() {
     assert_eq!(arcs.count(), 8);
 }
 
+/// 0.0007 GB are where 0.7 MB are.
+#[test]
+fn published_values_are_drawn_in_the_figure_s_unit() {
+    let drawing = |value: &str, scale: &str| {
+        let root = tempfile::tempdir().unwrap();
+        let figure = format!("{}published = {{ file = \"p.csv\"{scale} }}\n", LINES);
+        write(root.path(), "results/s9/f.csv", &results());
+        write(
+            root.path(),
+            "data/published/p.csv",
+            &format!("domain,sampling,queries,value\n1024,uniform,100,{value}\n"),
+        );
+        fs::read_to_string(&drawn(root.path(), &figure)[0]).unwrap()
+    };
+    let (plain, scaled) = (drawing("0.7", ""), drawing("0.0007", ", scale = 1000"));
+    assert_eq!(plain, scaled);
+    assert_ne!(plain, drawing("0.0007", ", scale = 900"));
+}
+
 #[test]
 fn what_cannot_be_drawn_is_refused_with_the_reason() {
     let duplicated = refusal(&results(), &BARS.replace("where = { queries = [\"100\"] }\n", ""));

@@ -24,7 +24,9 @@ fn compare(text: &str) -> Result<(), String> {
 fn sound_tables_are_accepted() {
     assert_eq!(figure(""), Ok(()));
     assert_eq!(figure("y_min = 0.5\ny_max = 2\ny_log = true\nx_log = true\n"), Ok(()));
+    assert_eq!(figure("published = { file = \"p.csv\", scale = 1000 }\n"), Ok(()));
     assert_eq!(compare(COMPARE), Ok(()));
+    assert_eq!(compare(&format!("{COMPARE}our_column = \"seconds\"\nnot_comparable = {{ rmse = \"r\" }}\n")), Ok(()));
     assert_eq!(compare("reference = \"a.csv\"\njoin = [\"a\"]\nmetric_column = \"q\"\n"), Ok(()));
 }
 
@@ -35,6 +37,7 @@ fn figures_that_make_no_sense_are_refused_by_key() {
         ("value_labels = true\n", "key `value_labels`"),
         ("y_log = true\ny_min = 0\n", "key `y_min`: expected a positive number"),
         ("y_min = 2\ny_max = 1\n", "expected y_min < y_max, found 2 and 1"),
+        ("published = { file = \"p.csv\", scale = 0 }\n", "key `published.scale`: expected a positive number, found 0"),
         ("y_log = true\nreference_lines = [{ value = -1.0, label = \"l\" }]\n", "key `reference_lines` (\"l\")"),
     ] {
         let error = figure(more).unwrap_err();
@@ -63,6 +66,8 @@ fn comparisons_that_make_no_sense_are_refused_by_key() {
             "reference = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nnot_comparable = { m = \"r\" }\n",
             "key `not_comparable`",
         ),
+        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nour_column = \"seconds\"\n", "key `our_column`"),
+        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nour_column = \"gap\"\n", "unknown variant `gap`"),
         ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nfliter = {}\n", "unknown field `fliter`"),
     ] {
         let error = compare(text).unwrap_err();

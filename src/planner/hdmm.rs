@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
+use super::factor_strategy::FactorStrategy;
 use super::plan::{GroupError, Measurement, Plan, Reconstruction};
 use super::solver::refuse_beyond;
-use super::subspace::{FactorStrategy, SubspaceStrategy};
+use super::subspace::SubspaceStrategy;
 use super::{Planner, check_privacy_cost};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};

@@ -102,6 +102,14 @@ impl Kernel {
         &self.sizes
     }
 
+    /// The number of rows, of joint queries only: those of a family are better kept as its Gram.
+    pub(super) fn joint_rows(&self) -> Option<usize> {
+        match &self.source {
+            Source::Joint(queries, _) => Some(queries.count()),
+            Source::Family(_) => None,
+        }
+    }
+
     /// Whether the queries have no part in this residual subspace.
     pub fn is_negligible(&self) -> bool {
         self.negligible

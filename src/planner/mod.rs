@@ -16,6 +16,7 @@
 
 mod conditional_residual_planner;
 mod decomposition;
+mod factor_strategy;
 mod hdmm;
 mod kernel;
 mod plan;
@@ -31,6 +32,7 @@ pub use conditional_residual_planner::{
     Allocation, SMALLEST_SHARE, allocate, isotropic, privacy_coefficient, variance_coefficient,
 };
 pub use decomposition::{Decomposition, KernelId, Residual, Term};
+pub use factor_strategy::FactorStrategy;
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use plan::{GroupError, Measurement, Plan, Reconstruction};
@@ -38,7 +40,7 @@ pub use query_smasher::QuerySmasher;
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
 pub use solver::{Bases, Basis, BasisSolver, CertifiedSolver, FourierSolver, Solved, SubspaceProblem, SubspaceSolver};
-pub use subspace::{FactorStrategy, SubspaceStrategy};
+pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;
 
 use crate::error::{Error, Result};

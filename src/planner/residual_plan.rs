@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::decomposition::{Decomposition, KernelId, Residual};
+use super::factor_strategy::FactorStrategy;
 use super::plan::{GroupError, Measurement, Plan, Reconstruction};
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
-use super::subspace::{FactorStrategy, SubspaceStrategy};
+use super::subspace::SubspaceStrategy;
 use crate::error::{Error, Result};
 use crate::workload::GroupedWorkload;
 

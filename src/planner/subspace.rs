@@ -1,131 +1,16 @@
 //! Strategies for one residual subspace, and the variances they give.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::factor_strategy::FactorStrategy;
 use super::kernel::Kernel;
 use crate::error::{Error, Result};
 use crate::fourier::BoxTransform;
 use crate::linalg;
-use crate::residual::centre_in_place;
-
-/// A strategy on one attribute, or jointly on several, given by `V = BᵀΣ⁻¹B` at unit privacy cost.
-pub struct FactorStrategy {
-    shape: Vec<usize>,
-    gram: Arc<Array2<f64>>,
-    covariance: OnceLock<Arc<Array2<f64>>>,
-    queries: OnceLock<Arc<(Array2<f64>, Array2<f64>)>>,
-}
-
-impl FactorStrategy {
-    /// A strategy with the given V, scaled to a largest diagonal entry of 1.
-    ///
-    /// # Errors
-    /// A matrix of another order than the cells of the shape, or without a positive diagonal entry.
-    pub fn new(shape: &[usize], mut gram: Array2<f64>) -> Result<Self> {
-        let cells: usize = shape.iter().product();
-        let top = gram.diag().iter().copied().fold(0.0, f64::max);
-        if gram.dim() != (cells, cells) || !(top > 0.0 && top.is_finite()) {
-            return Err(Error::invalid(
-                format!("strategy over {shape:?}"),
-                format!("a {cells} x {cells} matrix with a positive diagonal"),
-                format!("{} x {}, largest diagonal entry {top}", gram.nrows(), gram.ncols()),
-                "pass the Gram matrix of a strategy that measures something",
-            ));
-        }
-        gram /= top;
-        Ok(FactorStrategy {
-            shape: shape.to_vec(),
-            gram: Arc::new(gram),
-            covariance: OnceLock::new(),
-            queries: OnceLock::new(),
-        })
-    }
-
-    /// The sizes of the attributes it spans.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// V.
-    pub fn gram(&self) -> &Arc<Array2<f64>> {
-        &self.gram
-    }
-
-    /// `V⁺`, the covariance of the reconstructed cells at unit privacy cost. O(cells³) the first time.
-    ///
-    /// # Errors
-    /// The eigensolver fails.
-    pub fn covariance(&self) -> Result<Arc<Array2<f64>>> {
-        if let Some(known) = self.covariance.get() {
-            return Ok(known.clone());
-        }
-        let made = Arc::new(self.pseudo_inverse()?);
-        Ok(self.covariance.get_or_init(|| made).clone())
-    }
-
-    /// Queries B with `BᵀB = V`, and `B⁺`: what is measured, and how cells come back. O(cells³) the first time.
-    ///
-    /// # Errors
-    /// The eigensolver fails.
-    pub fn queries(&self) -> Result<Arc<(Array2<f64>, Array2<f64>)>> {
-        if let Some(known) = self.queries.get() {
-            return Ok(known.clone());
-        }
-        let eigen = linalg::eigh(self.gram.view())?;
-        let kept = linalg::nonzero_eigenvalues(&eigen.values);
-        let basis = eigen.vectors.select(Axis(1), &kept);
-        let roots = kept.iter().map(|&k| eigen.values[k].sqrt());
-        let (mut rows, mut back) =
-            (basis.t().as_standard_layout().into_owned(), basis.as_standard_layout().into_owned());
-        for (k, root) in roots.enumerate() {
-            rows.row_mut(k).mapv_inplace(|x| x * root);
-            back.column_mut(k).mapv_inplace(|x| x / root);
-        }
-        let made = Arc::new((rows, back));
-        Ok(self.queries.get_or_init(|| made).clone())
-    }
-
-    fn pseudo_inverse(&self) -> Result<Array2<f64>> {
-        let v = self.gram.view();
-        if linalg::full_rank_cholesky(v)?.is_some() {
-            return linalg::spd_inverse(v);
-        }
-        // On the residual subspace alone V may still have full rank: add the projector on the complement.
-        let complement = self.complement();
-        let completed = &complement + &self.gram.as_ref().view();
-        let inside = linalg::product(v, complement.view())?.iter().all(|x| x.abs() < 1e-9);
-        if inside && linalg::full_rank_cholesky(completed.view())?.is_some() {
-            return Ok(linalg::spd_inverse(completed.view())? - complement);
-        }
-        let eigen = linalg::eigh(v)?;
-        let kept = linalg::nonzero_eigenvalues(&eigen.values);
-        let mut roots = eigen.vectors.select(Axis(1), &kept).reversed_axes().as_standard_layout().into_owned();
-        for (mut row, &k) in roots.rows_mut().into_iter().zip(&kept) {
-            row /= eigen.values[k].sqrt();
-        }
-        let mut out = Array2::zeros(v.dim());
-        linalg::add_gram(&mut out, roots.view())?;
-        Ok(out)
-    }
-
-    /// `I − ⊗ (I − J/n_i)`.
-    fn complement(&self) -> Array2<f64> {
-        let cells: usize = self.shape.iter().product();
-        let mut out = Array2::eye(cells);
-        for (cell, mut row) in out.rows_mut().into_iter().enumerate() {
-            let mut projected = row.to_vec();
-            centre_in_place(&self.shape, &mut projected);
-            projected.iter_mut().for_each(|x| *x = -*x);
-            projected[cell] += 1.0;
-            row.assign(&ndarray::ArrayView1::from(&projected));
-        }
-        out
-    }
-}
 
 /// A strategy for one residual subspace at unit privacy cost.
 pub enum SubspaceStrategy {
@@ -144,7 +29,7 @@ impl SubspaceStrategy {
     /// The sizes of the attributes.
     pub fn shape(&self) -> Vec<usize> {
         match self {
-            SubspaceStrategy::Kronecker(factors) => factors.iter().flat_map(|f| f.shape.iter().copied()).collect(),
+            SubspaceStrategy::Kronecker(factors) => factors.iter().flat_map(|f| f.shape().iter().copied()).collect(),
             SubspaceStrategy::Fourier { shape, .. } => shape.clone(),
         }
     }
@@ -152,9 +37,7 @@ impl SubspaceStrategy {
     /// The privacy cost of measuring it as it stands: the largest diagonal entry of V, recomputed from the matrices.
     pub fn max_diagonal(&self) -> f64 {
         match self {
-            SubspaceStrategy::Kronecker(factors) => {
-                factors.iter().map(|f| f.gram.diag().iter().copied().fold(0.0, f64::max)).product()
-            }
+            SubspaceStrategy::Kronecker(factors) => factors.iter().map(|f| f.max_diagonal()).product(),
             SubspaceStrategy::Fourier { spectrum, .. } => spectrum.iter().sum::<f64>() / spectrum.len() as f64,
         }
     }
@@ -168,7 +51,8 @@ impl SubspaceStrategy {
         crate::workload::check_dense_size("strategy of a residual subspace", cells)?;
         match self {
             SubspaceStrategy::Kronecker(factors) => {
-                Ok(factors.iter().fold(Array2::eye(1), |acc, f| linalg::kron(acc.view(), f.gram.view())))
+                let grams = factors.iter().map(|f| f.gram()).collect::<Result<Vec<_>>>()?;
+                Ok(grams.iter().fold(Array2::eye(1), |acc, g| linalg::kron(acc.view(), g.view())))
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let row = BoxTransform::new(shape).circulant_row(spectrum)?;
@@ -223,6 +107,9 @@ impl SubspaceStrategy {
     pub fn variance(&self, query: &[f64]) -> Result<f64> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
+                if let [single] = factors.as_slice() {
+                    return single.variance(query);
+                }
                 let covariances = factors.iter().map(|f| f.covariance()).collect::<Result<Vec<_>>>()?;
                 let views: Vec<_> = covariances.iter().map(|c| c.view()).collect();
                 Ok(linalg::kron_apply(&views, query)?.iter().zip(query).map(|(x, q)| x * q).sum())
@@ -241,12 +128,13 @@ impl SubspaceStrategy {
     /// A kernel too large to be dense where that is needed.
     pub fn trace(&self, kernels: &[&Kernel]) -> Result<f64> {
         match self {
-            SubspaceStrategy::Kronecker(factors) if factors.len() == kernels.len() => {
-                factors.iter().zip(kernels).try_fold(1.0, |product, (factor, kernel)| {
-                    Ok(product * entrywise(kernel.gram()?.as_ref(), factor.covariance()?.as_ref()))
-                })
-            }
             SubspaceStrategy::Kronecker(factors) => match (factors.as_slice(), kernels) {
+                ([few], [joint]) if few.is_low_rank() => few.total_variance(joint.rows()?),
+                (factors, kernels) if factors.len() == kernels.len() => {
+                    factors.iter().zip(kernels).try_fold(1.0, |product, (factor, kernel)| {
+                        Ok(product * entrywise(kernel.gram()?.as_ref(), factor.covariance()?.as_ref()))
+                    })
+                }
                 ([block], kernels) => {
                     let grams = kernels.iter().map(|k| k.gram()).collect::<Result<Vec<_>>>()?;
                     let product = grams.iter().fold(Array2::eye(1), |acc, g| linalg::kron(acc.view(), g.view()));

@@ -21,7 +21,7 @@ pub use identity::Identity;
 pub use lsa::Lsa;
 pub use lsa_generalized::LsaGeneralized;
 pub use lsa_separated::LsaSeparated;
-pub use optimal::{Optimal, Options as OptimalOptions};
+pub use optimal::{Optimal, Options as OptimalOptions, RowSelection};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;

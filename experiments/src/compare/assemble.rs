@@ -154,7 +154,9 @@ impl Judge<'_> {
             id: value.ids.first().cloned().unwrap_or_default(),
             cell: looked_for.join("/"),
             method: method.cloned().unwrap_or_default(),
-            metric: value.metric.clone(),
+            metric: spec
+                .our_column
+                .map_or_else(|| value.metric.clone(), |column| format!("{} ({})", value.metric, column.name())),
             published: published_text(value),
             ours: String::new(),
             certificate: String::new(),
@@ -301,6 +303,9 @@ const COST_COLUMNS: [&str; 2] = ["seconds", "peak_mb"];
 fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) -> Ours<'r> {
     // A file of known values with a column `data` may be about the stand-in.
     let stand_in = results.field("data", row) == STAND_IN && !spec.join.iter().any(|column| column == "data");
+    if let Some(column) = spec.our_column {
+        return Ours { value: results.number(column.name(), row), stand_in, ..Ours::default() };
+    }
     if results.field("metric", row) != metric {
         return Ours { value: results.number(metric, row), stand_in, ..Ours::default() };
     }

@@ -31,12 +31,36 @@ pub struct CompareSpec {
     /// Column that holds the printed value (default `value`).
     #[serde(default = "default_value_column")]
     pub value_column: String,
+    /// Column of our rows that is compared (default `value`): `seconds` for the time of a phase that is a metric.
+    #[serde(default)]
+    pub our_column: Option<OurColumn>,
     /// Column → (spelling in the file of known values → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
     /// Metric → why it cannot be compared (timing on other hardware, stand-in data).
     #[serde(default)]
     pub not_comparable: BTreeMap<String, String>,
+}
+
+/// A column of result tables, other than `value`, that known values can be held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OurColumn {
+    /// The time of the row's own phase.
+    Seconds,
+    /// The largest memory of the process so far.
+    PeakMb,
+}
+
+impl OurColumn {
+    /// The column's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::PeakMb => "peak_mb",
+        }
+    }
 }
 
 fn default_value_column() -> String {
@@ -75,6 +99,11 @@ impl CompareSpec {
             (None, None) => Err("expected one of the keys `metric_column` (a column that names the metric) and \
                                  `metric` (one metric for all rows), found neither"
                 .to_owned()),
+            _ if self.our_column.is_some() && (self.reference.is_some() || self.not_comparable.is_empty()) => {
+                Err("key `our_column`: expected beside `published` and `not_comparable`, because times and memory \
+                     differ from machine to machine, found it without"
+                    .to_owned())
+            }
             _ if self.reference.is_some() && !self.not_comparable.is_empty() => {
                 Err("key `not_comparable`: expected only beside `published`, found it beside `reference`; \
                      reference values must be reproduced"

@@ -44,6 +44,9 @@ pub struct PublishedOverlay {
     /// Column with the printed value (default `value`).
     #[serde(default = "default_value_column")]
     pub value_column: String,
+    /// Factor from the published unit to the figure's (default 1): 1000 draws GB in MB.
+    #[serde(default = "default_scale")]
+    pub scale: f64,
     /// Column → (spelling in the published file → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
@@ -130,6 +133,10 @@ fn default_value_column() -> String {
     "value".to_owned()
 }
 
+fn default_scale() -> f64 {
+    1.0
+}
+
 impl FigureSpec {
     /// Checks what the types alone cannot.
     ///
@@ -171,6 +178,11 @@ impl FigureSpec {
             && low >= high
         {
             return Err(format!("keys `y_min` and `y_max`: expected y_min < y_max, found {low} and {high}"));
+        }
+        if let Some(overlay) = &self.published
+            && !(overlay.scale > 0.0 && overlay.scale.is_finite())
+        {
+            return Err(format!("key `published.scale`: expected a positive number, found {}", overlay.scale));
         }
         for line in &self.reference_lines {
             if !line.value.is_finite() || (self.y_log && line.value <= 0.0) {

@@ -9,7 +9,7 @@ mod suggest;
 use std::path::PathBuf;
 
 pub use crate::profile::Profile;
-pub use compare_spec::CompareSpec;
+pub use compare_spec::{CompareSpec, OurColumn};
 pub use figure_spec::{Aggregate, FigureKind, FigureSpec, PublishedOverlay, ReferenceLine};
 pub use load::{find, load, load_all, parse};
 pub use problem::{ConfigError, Problem};

@@ -240,7 +240,7 @@ fn add_published(
         ) else {
             continue;
         };
-        let y = y_value(spec, &table, row, &y.to_string())?;
+        let y = y_value(spec, &table, row, &(y * overlay.scale).to_string())?;
         panels[panel].published[series].push((x, y));
     }
     Ok(())

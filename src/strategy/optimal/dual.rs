@@ -7,6 +7,7 @@
 
 use ndarray::{Array1, Array2, Axis};
 
+use super::low_rank::RowReduction;
 use super::symmetry::Reduction;
 use crate::error::Result;
 use crate::linalg;
@@ -86,16 +87,16 @@ impl Dual {
     /// The eigensolver fails.
     pub fn new(reduction: &Reduction) -> Result<Self> {
         let mut blocks = Vec::with_capacity(reduction.blocks.len());
-        let largest = reduction.blocks.iter().flat_map(|b| b.gram.diag().to_vec()).fold(0.0, f64::max);
-        for (place, block) in reduction.blocks.iter().enumerate() {
-            let orbits = block.orbits.clone();
-            if let Some(factor) = linalg::full_rank_cholesky(block.gram.view())? {
+        let largest = reduction.blocks.iter().flat_map(|b| b.diag().to_vec()).fold(0.0, f64::max);
+        for (place, (block, character)) in reduction.blocks.iter().zip(&reduction.orbits.characters).enumerate() {
+            let orbits = character.orbits.clone();
+            if let Some(factor) = linalg::full_rank_cholesky(block.view())? {
                 let root = factor.t().as_standard_layout().into_owned();
-                blocks.push(DualBlock { place, orbits, full_rank: Some(block.gram.clone()), root });
+                blocks.push(DualBlock { place, orbits, full_rank: Some(block.clone()), root });
                 continue;
             }
-            let eigen = linalg::eigh(block.gram.view())?;
-            let cut = RANK_CUT * block.gram.nrows() as f64 * eigen.values.iter().copied().fold(largest, f64::max);
+            let eigen = linalg::eigh(block.view())?;
+            let cut = RANK_CUT * block.nrows() as f64 * eigen.values.iter().copied().fold(largest, f64::max);
             let kept: Vec<usize> = (0..eigen.values.len()).filter(|&k| eigen.values[k] > cut).collect();
             if kept.is_empty() {
                 continue;
@@ -106,7 +107,22 @@ impl Dual {
             }
             blocks.push(DualBlock { place, orbits, full_rank: None, root });
         }
-        Ok(Dual { orbit_sizes: reduction.orbit_sizes.clone(), blocks })
+        Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
+    }
+
+    /// The same for a workload given by its rows, whose roots are known already.
+    pub fn of_rows(reduction: &RowReduction) -> Self {
+        let orbits = &reduction.orbits;
+        let blocks = (orbits.characters.iter().zip(&reduction.roots).enumerate())
+            .filter(|(_, (_, root))| root.nrows() > 0)
+            .map(|(place, (character, root))| DualBlock {
+                place,
+                orbits: character.orbits.clone(),
+                full_rank: None,
+                root: root.clone(),
+            })
+            .collect();
+        Dual { orbit_sizes: orbits.sizes.clone(), blocks }
     }
 
     /// The uniform weights: the SVD bound.
@@ -128,10 +144,9 @@ impl Dual {
             .sum()
     }
 
-    /// Multiplications of one interior-point step: `Σ rank²/2 · columns²` for the Hessian, two factorisations.
-    pub fn newton_flops(&self) -> f64 {
-        let hessian: f64 = self.blocks.iter().map(|b| ((b.root.nrows() * b.root.ncols()) as f64).powi(2) / 2.0).sum();
-        hessian + 2.0 / 3.0 * (self.orbit_sizes.len() as f64).powi(3)
+    /// Rank and columns of every block.
+    pub fn block_sizes(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.blocks.iter().map(|b| b.root.dim())
     }
 
     /// The dual function at weights proportional to `mu`: one eigendecomposition of K, block by block.
@@ -166,17 +181,25 @@ impl Dual {
     /// # Errors
     /// Never for a point of this problem.
     pub fn strategy_blocks(&self, reduction: &Reduction, point: &Point) -> Result<Vec<Array2<f64>>> {
-        let scale = point.max_v();
-        let mut parts: Vec<Array2<f64>> =
-            reduction.blocks.iter().map(|b| Array2::zeros((b.orbits.len(), b.orbits.len()))).collect();
-        for (block, spectrum) in self.blocks.iter().zip(&point.spectra) {
-            let mut scaled = spectrum.y.clone();
-            for (mut row, &s) in scaled.rows_mut().into_iter().zip(&spectrum.s) {
-                row *= if s > 0.0 { (s * scale).sqrt().recip() } else { 0.0 };
-            }
-            linalg::add_gram(&mut parts[block.place], scaled.view())?;
+        let mut parts: Vec<Array2<f64>> = reduction.blocks.iter().map(|b| Array2::zeros(b.dim())).collect();
+        for (place, rows) in self.strategy_rows(point) {
+            linalg::add_gram(&mut parts[place], rows.view())?;
         }
         Ok(parts)
+    }
+
+    /// Per block its place among the reduction's, and `(max v)^(−½) K^(−¼) R` in K's eigenbasis: rows whose Gram is that
+    /// block of [`Dual::strategy_blocks`].
+    pub fn strategy_rows(&self, point: &Point) -> Vec<(usize, Array2<f64>)> {
+        let scale = point.max_v();
+        let scaled = |spectrum: &Spectrum| {
+            let mut rows = spectrum.y.clone();
+            for (mut row, &s) in rows.rows_mut().into_iter().zip(&spectrum.s) {
+                row *= if s > 0.0 { (s * scale).sqrt().recip() } else { 0.0 };
+            }
+            rows
+        };
+        self.blocks.iter().zip(&point.spectra).map(|(block, spectrum)| (block.place, scaled(spectrum))).collect()
     }
 }
 

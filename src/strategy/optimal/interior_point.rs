@@ -2,16 +2,15 @@
 //! down.
 //!
 //! Maximise `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`. With Y and s of K the
-//! derivative of g is −H, `H_ij = Σ_ab Y_ai Y_bi Y_aj Y_bj / (s_a s_b (s_a + s_b))`, and one Newton step on `μ Z = τ` solves
-//! `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra predictor–corrector). Cost of a step: rank²/2 · orbits² for H and
-//! orbits³/3 for the factorisation; memory orbits² plus one slab of rank × orbits.
+//! derivative of g is −H, and one Newton step on `μ Z = τ` solves `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra
+//! predictor–corrector). H and these systems, and what they cost, are in [`newton`](super::newton).
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::Array1;
 
 use super::dual::{Dual, Point};
+use super::newton::Curvature;
 use super::{Bounds, Options};
 use crate::error::Result;
-use crate::linalg;
 
 /// How far to the boundary a step goes.
 const FRACTION: f64 = 0.99;
@@ -19,11 +18,19 @@ const FRACTION: f64 = 0.99;
 /// Steps without progress of the gap before giving up.
 const PATIENCE: usize = 6;
 
-/// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations are used.
+/// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations are used; `formed` as
+/// [`step_cost`](super::newton::step_cost) has it.
 ///
 /// # Errors
 /// The eigensolver fails.
-pub(super) fn run(dual: &Dual, start: &Point, bounds: &mut Bounds, options: &Options, max_steps: usize) -> Result<()> {
+pub(super) fn run(
+    dual: &Dual,
+    start: &Point,
+    bounds: &mut Bounds,
+    options: &Options,
+    max_steps: usize,
+    formed: bool,
+) -> Result<()> {
     // In the scale where Σ|O|μ is free the optimum has Σ|O|μ = t² and v ≤ 1.
     let scale = start.lower_bound();
     let floor = 1e-12 * scale / dual.orbit_sizes.iter().sum::<f64>();
@@ -56,8 +63,8 @@ pub(super) fn run(dual: &Dual, start: &Point, bounds: &mut Bounds, options: &Opt
                 )
             }
         };
-        let hessian = hessian(dual, &point)? / sigma.powf(1.5);
-        let Some((dmu, dz)) = direction(&hessian, &mu, &slack, &residual) else {
+        let curvature = Curvature::at(dual, &point, sigma.powf(1.5), formed)?;
+        let Some((dmu, dz)) = direction(&curvature, &mu, &slack, &residual)? else {
             return Ok(());
         };
         let (alpha, beta) = (step_length(&mu, &dmu), step_length(&slack, &dz));
@@ -71,71 +78,28 @@ pub(super) fn run(dual: &Dual, start: &Point, bounds: &mut Bounds, options: &Opt
 
 /// Predictor and corrector combined: the direction of μ and of the slacks.
 fn direction(
-    hessian: &Array2<f64>,
+    curvature: &Curvature<'_>,
     mu: &Array1<f64>,
     z: &Array1<f64>,
     residual: &Array1<f64>,
-) -> Option<(Array1<f64>, Array1<f64>)> {
-    let mut matrix = hessian.clone();
-    for i in 0..mu.len() {
-        matrix[[i, i]] += z[i] / mu[i];
-    }
-    let inverse_applied = |right: Array1<f64>| -> Option<Array1<f64>> {
-        let solved = linalg::spd_solve(matrix.view(), right.insert_axis(Axis(1)).view()).ok()?;
-        Some(solved.index_axis(Axis(1), 0).to_owned())
-    };
+) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
+    let system = curvature.system(z / mu)?;
     // μ Z + Z Δμ + μ ΔZ = target, Z + ΔZ = residual + H Δμ.
-    let slack_step = |dmu: &Array1<f64>| residual + &hessian.dot(dmu) - z;
-    let affine = inverse_applied(-residual)?;
-    let affine_z = slack_step(&affine);
+    let slack_step = |dmu: &Array1<f64>| -> Result<Array1<f64>> { Ok(residual + &curvature.times(dmu)? - z) };
+    let Some(affine) = system.solve(-residual) else { return Ok(None) };
+    let affine_z = slack_step(&affine)?;
     let orbits = mu.len() as f64;
     let now = mu.dot(z) / orbits;
     let (alpha, beta) = (step_length(mu, &affine), step_length(z, &affine_z));
     let then = (mu + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / orbits;
     let target = now * (then / now).powi(3).clamp(0.0, 1.0);
     let right = Array1::from_shape_fn(mu.len(), |i| (target - affine[i] * affine_z[i]) / mu[i] - residual[i]);
-    let dmu = inverse_applied(right)?;
-    let dz = slack_step(&dmu);
-    (dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz))
+    let Some(dmu) = system.solve(right) else { return Ok(None) };
+    let dz = slack_step(&dmu)?;
+    Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
 }
 
 /// The longest step up to 1 that keeps a share of every component.
 fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
     x.iter().zip(dx).filter(|(_, d)| **d < 0.0).fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
-}
-
-/// H over the orbits at a point, accumulated slab by slab.
-fn hessian(dual: &Dual, point: &Point) -> Result<Array2<f64>> {
-    let orbits = dual.orbit_sizes.len();
-    let mut out = Array2::zeros((orbits, orbits));
-    for (columns, spectrum) in dual.block_orbits().zip(&point.spectra) {
-        let (rank, width) = spectrum.y.dim();
-        let mut part = Array2::zeros((width, width));
-        for a in 0..rank {
-            let sa = spectrum.s[a];
-            if sa <= 0.0 {
-                continue;
-            }
-            let mut slab = Array2::zeros((rank - a, width));
-            for b in a..rank {
-                let sb = spectrum.s[b];
-                if sb <= 0.0 {
-                    continue;
-                }
-                let twice = if a == b { 1.0 } else { 2.0 };
-                let weight = (twice / (sa * sb * (sa + sb))).sqrt();
-                let mut row = slab.row_mut(b - a);
-                row.assign(&spectrum.y.row(a));
-                row *= &spectrum.y.row(b);
-                row *= weight;
-            }
-            linalg::add_gram(&mut part, slab.view())?;
-        }
-        for (i, &o) in columns.iter().enumerate() {
-            for (j, &p) in columns.iter().enumerate() {
-                out[[o, p]] += part[[i, j]];
-            }
-        }
-    }
-    Ok(out)
 }

@@ -20,17 +20,20 @@
 mod dual;
 mod fixed_point;
 mod interior_point;
+mod low_rank;
+mod newton;
 mod symmetry;
 
 use std::sync::Arc;
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 
 use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector};
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 use dual::{Dual, Point};
 use fixed_point::FixedPoint;
+use low_rank::RowReduction;
 use symmetry::Reduction;
 
 /// Steps of the fixed point between two looks at its progress.
@@ -38,9 +41,6 @@ const STRIDE: usize = 6;
 
 /// Steps the interior point is expected to take when its cost is weighed against the fixed point's.
 const INTERIOR_STEPS: f64 = 10.0;
-
-/// The interior point keeps a dense matrix over the orbits: beyond this many (512 MiB) it is not tried.
-const MOST_ORBITS: usize = 8192;
 
 /// How precisely to solve, and how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,6 +80,41 @@ impl Optimal {
         }
         Ok(Optimal { options })
     }
+
+    /// The optimum for a workload of few queries over many cells, given by its rows (queries × cells of a box): the cells
+    /// enter through products with the rows only.
+    ///
+    /// *Cost*: O(rows² · cells) time per iteration, about 100·rows·cells bytes. *Certificate*: G is cut to the rank of the
+    /// rows; what is cut has trace ρ (below 1e-20 of tr G), the lower bound holds all the same, and the upper bound
+    /// `(√UB + √ρ)²` includes the price of answering it from the cells themselves.
+    ///
+    /// # Errors
+    /// Rows over other cells than the box has, only zeros, or entries that are not finite.
+    pub fn select_rows(&self, shape: &[usize], rows: ArrayView2<'_, f64>) -> Result<RowSelection> {
+        let cells: usize = shape.iter().product();
+        if rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
+            return Err(Error::invalid(
+                format!("workload over {shape:?}"),
+                format!("rows of {cells} finite numbers"),
+                format!("rows of {}, or some that are not finite", rows.ncols()),
+                "one row per query, one column per cell",
+            ));
+        }
+        let reduction = RowReduction::of(shape, rows)?;
+        let dual = Dual::of_rows(&reduction);
+        let (point, mut certificate) = certify(&dual, &self.options, cells)?;
+        certificate.upper_bound = (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
+        Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point))?, certificate })
+    }
+}
+
+/// A strategy of few queries, and the proof that it is optimal.
+#[derive(Debug, Clone)]
+pub struct RowSelection {
+    /// As many queries as the workload has rank, × cells; the largest column norm is 1.
+    pub queries: Array2<f64>,
+    /// Bounds on the smallest error of any strategy; the upper one is this strategy's.
+    pub certificate: Certificate,
 }
 
 /// The best bounds seen, and the points that gave them.
@@ -161,6 +196,13 @@ impl StrategySelector for Optimal {
 fn solve_factor(factor: &GramFactor, options: &Options) -> Result<FactorOptimum> {
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
+    let (point, certificate) = certify(&dual, options, factor.matrix.nrows())?;
+    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &point)?);
+    Ok(FactorOptimum { gram: Arc::new(gram), certificate })
+}
+
+/// The best point of a dual problem over so many cells, with its certificate.
+fn certify(dual: &Dual, options: &Options, cells: usize) -> Result<(Point, Certificate)> {
     if dual.block_orbits().next().is_none() {
         return Err(Error::invalid(
             "optimal strategy",
@@ -170,11 +212,12 @@ fn solve_factor(factor: &GramFactor, options: &Options) -> Result<FactorOptimum>
         ));
     }
     let mut bounds = Bounds { lower: 0.0, upper: None, evaluations: 0 };
-    minimise_gap(&dual, &mut bounds, options)?;
-    let Some(point) = &bounds.upper else {
-        return Err(Error::NoConvergence { what: "optimal strategy".into(), order: factor.matrix.nrows() });
+    minimise_gap(dual, &mut bounds, options)?;
+    let gap = bounds.gap();
+    let Some(point) = bounds.upper else {
+        return Err(Error::NoConvergence { what: "optimal strategy".into(), order: cells });
     };
-    let status = if bounds.gap() <= options.tolerance {
+    let status = if gap <= options.tolerance {
         Status::Converged
     } else if bounds.evaluations >= options.max_iterations {
         Status::IterationLimit
@@ -188,27 +231,30 @@ fn solve_factor(factor: &GramFactor, options: &Options) -> Result<FactorOptimum>
         iterations: bounds.evaluations,
         status,
     };
-    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, point)?);
-    Ok(FactorOptimum { gram: Arc::new(gram), certificate })
+    Ok((point, certificate))
 }
 
 /// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper, then the fixed point again.
 fn minimise_gap(dual: &Dual, bounds: &mut Bounds, options: &Options) -> Result<()> {
     let mut fixed_point = FixedPoint::from(dual.uniform());
-    let mut interior_tried = dual.orbit_sizes.len() > MOST_ORBITS;
+    let mut interior = newton::step_cost(dual);
     while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {
         let before = bounds.gap();
         let left = options.max_iterations - bounds.evaluations;
         fixed_point.advance(dual, bounds, options, STRIDE.min(left))?;
         let rate = (before / bounds.gap()).ln() / STRIDE as f64;
         let steps_to_go = (bounds.gap() / options.tolerance).ln() / rate.max(1e-9);
-        let interior_cost = INTERIOR_STEPS * (dual.newton_flops() + dual.evaluation_flops());
-        let slow = before.is_finite() && steps_to_go * dual.evaluation_flops() > interior_cost;
         let left = options.max_iterations - bounds.evaluations;
-        if slow && !interior_tried && left > 0 && bounds.gap() > options.tolerance {
-            interior_tried = true;
+        let slow = |step_flops: f64| {
+            steps_to_go * dual.evaluation_flops() > INTERIOR_STEPS * (step_flops + dual.evaluation_flops())
+        };
+        if before.is_finite()
+            && left > 0
+            && bounds.gap() > options.tolerance
+            && let Some((formed, _)) = interior.take_if(|(_, flops)| slow(*flops))
+        {
             if let Some(start) = bounds.upper.clone() {
-                interior_point::run(dual, &start, bounds, options, left)?;
+                interior_point::run(dual, &start, bounds, options, left, formed)?;
             }
             if let Some(best) = &bounds.upper {
                 fixed_point = FixedPoint::from(best.mu.clone());

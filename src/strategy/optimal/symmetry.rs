@@ -14,42 +14,50 @@ use crate::domain::{cell_index, coordinates};
 const MAX_INVOLUTIONS: usize = 10;
 
 /// Entries that differ by less than this share of the largest one count as equal.
-const EQUAL: f64 = 1e-12;
+pub(super) const EQUAL: f64 = 1e-12;
 
-/// A Gram in symmetry-adapted coordinates.
-pub(super) struct Reduction {
+/// The orbits of the cells under the workload's symmetries, and the basis vectors of every character.
+pub(super) struct Orbits {
     /// The orbit of every cell.
     pub orbit_of: Vec<usize>,
     /// The number of cells of every orbit.
-    pub orbit_sizes: Vec<f64>,
-    /// One block per character of the group that has any basis vector.
-    pub blocks: Vec<SymmetryBlock>,
+    pub sizes: Vec<f64>,
+    /// The characters that have any basis vector.
+    pub characters: Vec<Character>,
+    /// The first cell of every orbit.
+    representatives: Vec<usize>,
     /// For every cell the group element (a bit mask) that carries its orbit's representative to it.
     element_of: Vec<usize>,
 }
 
-/// The part of a Gram that belongs to one character.
-pub(super) struct SymmetryBlock {
-    /// The character, as a bit mask over the involutions.
-    character: usize,
+/// One character of the group.
+pub(super) struct Character {
+    /// A bit mask over the involutions.
+    mask: usize,
     /// The orbit of every basis vector.
     pub orbits: Vec<usize>,
-    /// The block, basis vectors × basis vectors.
-    pub gram: Array2<f64>,
+}
+
+/// A Gram in symmetry-adapted coordinates.
+pub(super) struct Reduction {
+    /// The coordinates.
+    pub orbits: Orbits,
+    /// One block per character, basis vectors × basis vectors.
+    pub blocks: Vec<Array2<f64>>,
 }
 
 fn sign(character: usize, element: usize) -> f64 {
     if (character & element).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
-impl Reduction {
-    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates · cells²).
-    pub fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
-        let cells = gram.nrows();
-        let elements = group(shape, gram);
+impl Orbits {
+    /// The orbits under those candidate symmetries of a box that leave the workload `invariant`.
+    pub fn of(shape: &[usize], invariant: &dyn Fn(&[usize]) -> bool) -> Self {
+        let cells = shape.iter().product();
+        let elements = group(shape, cells, invariant);
         let (mut orbit_of, mut element_of) = (vec![usize::MAX; cells], vec![0; cells]);
         let mut representatives = Vec::new();
-        let mut orbit_sizes: Vec<f64> = Vec::new();
+        let mut sizes: Vec<f64> = Vec::new();
         for cell in 0..cells {
             if orbit_of[cell] != usize::MAX {
                 continue;
@@ -64,61 +72,79 @@ impl Reduction {
                 }
             }
             representatives.push(cell);
-            orbit_sizes.push(size);
+            sizes.push(size);
         }
-        let mut members = vec![Vec::new(); representatives.len()];
-        for cell in 0..cells {
-            members[orbit_of[cell]].push(cell);
-        }
-        let blocks = (0..elements.len())
-            .filter_map(|character| {
+        let characters = (0..elements.len())
+            .map(|mask| {
                 // A basis vector vanishes when the character is −1 on some element that fixes the orbit's cells.
-                let orbits: Vec<usize> = (0..representatives.len())
-                    .filter(|&o| {
-                        let cell = representatives[o];
-                        elements.iter().enumerate().all(|(m, g)| g[cell] != cell || sign(character, m) > 0.0)
-                    })
-                    .collect();
-                if orbits.is_empty() {
-                    return None;
-                }
-                let mut block = Array2::zeros((orbits.len(), orbits.len()));
-                for (a, &o) in orbits.iter().enumerate() {
-                    let row = gram.row(representatives[o]);
-                    for (b, &p) in orbits.iter().enumerate() {
-                        let sum: f64 = members[p].iter().map(|&j| sign(character, element_of[j]) * row[j]).sum();
-                        block[[a, b]] = sum * (orbit_sizes[o] / orbit_sizes[p]).sqrt();
-                    }
-                }
-                let symmetric = (&block + &block.t()) / 2.0;
-                Some(SymmetryBlock { character, orbits, gram: symmetric })
+                let survives = |o: &usize| {
+                    let cell = representatives[*o];
+                    elements.iter().enumerate().all(|(m, g)| g[cell] != cell || sign(mask, m) > 0.0)
+                };
+                Character { mask, orbits: (0..representatives.len()).filter(survives).collect() }
             })
+            .filter(|character| !character.orbits.is_empty())
             .collect();
-        Reduction { orbit_of, orbit_sizes, blocks, element_of }
+        Orbits { orbit_of, sizes, characters, representatives, element_of }
+    }
+
+    /// The entries of a character's basis vectors, cell by cell: which vector, and the entry; `None` where all are zero.
+    pub fn entries(&self, character: &Character) -> Vec<Option<(usize, f64)>> {
+        let mut position = vec![None; self.sizes.len()];
+        for (k, &o) in character.orbits.iter().enumerate() {
+            position[o] = Some(k);
+        }
+        self.orbit_of
+            .iter()
+            .zip(&self.element_of)
+            .map(|(&o, &element)| Some((position[o]?, sign(character.mask, element) / self.sizes[o].sqrt())))
+            .collect()
+    }
+}
+
+impl Reduction {
+    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates · cells²).
+    pub fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
+        let cells = gram.nrows();
+        let scale = gram.diag().iter().copied().fold(0.0, f64::max);
+        let orbits = Orbits::of(shape, &|candidate| {
+            (0..cells).all(|i| {
+                (0..i).all(|j| (gram[[i, j]] - gram[[candidate[i], candidate[j]]]).abs() <= EQUAL * scale)
+                    && (gram[[i, i]] - gram[[candidate[i], candidate[i]]]).abs() <= EQUAL * scale
+            })
+        });
+        let mut members = vec![Vec::new(); orbits.sizes.len()];
+        for cell in 0..cells {
+            members[orbits.orbit_of[cell]].push(cell);
+        }
+        let block = |character: &Character| {
+            let own = &character.orbits;
+            let mut block = Array2::zeros((own.len(), own.len()));
+            for (a, &o) in own.iter().enumerate() {
+                let row = gram.row(orbits.representatives[o]);
+                for (b, &p) in own.iter().enumerate() {
+                    let sum: f64 =
+                        members[p].iter().map(|&j| sign(character.mask, orbits.element_of[j]) * row[j]).sum();
+                    block[[a, b]] = sum * (orbits.sizes[o] / orbits.sizes[p]).sqrt();
+                }
+            }
+            (&block + &block.t()) / 2.0
+        };
+        let blocks = orbits.characters.iter().map(block).collect();
+        Reduction { orbits, blocks }
     }
 
     /// Puts blocks back into cell coordinates: `Σ_χ B_χ X_χ B_χᵀ`. O(blocks · cells²).
     pub fn assemble(&self, parts: &[Array2<f64>]) -> Array2<f64> {
-        let cells = self.orbit_of.len();
+        let cells = self.orbits.orbit_of.len();
         let mut out = Array2::zeros((cells, cells));
-        for (block, part) in self.blocks.iter().zip(parts) {
-            let mut position = vec![usize::MAX; self.orbit_sizes.len()];
-            for (k, &o) in block.orbits.iter().enumerate() {
-                position[o] = k;
-            }
-            let coefficient: Vec<(usize, f64)> = (0..cells)
-                .map(|cell| {
-                    let o = self.orbit_of[cell];
-                    (position[o], sign(block.character, self.element_of[cell]) / self.orbit_sizes[o].sqrt())
-                })
-                .collect();
-            for (i, &(a, x)) in coefficient.iter().enumerate() {
-                if a == usize::MAX {
-                    continue;
-                }
-                for (j, &(b, y)) in coefficient.iter().enumerate() {
-                    if b != usize::MAX {
-                        out[[i, j]] += x * y * part[[a, b]];
+        for (character, part) in self.orbits.characters.iter().zip(parts) {
+            let entries = self.orbits.entries(character);
+            for (i, first) in entries.iter().enumerate() {
+                let Some((a, x)) = first else { continue };
+                for (j, second) in entries.iter().enumerate() {
+                    if let Some((b, y)) = second {
+                        out[[i, j]] += x * y * part[[*a, *b]];
                     }
                 }
             }
@@ -127,11 +153,9 @@ impl Reduction {
     }
 }
 
-/// All elements of a group of commuting involutions under which the Gram is invariant, as permutations of the cells;
+/// All elements of a group of commuting involutions under which the workload is invariant, as permutations of the cells;
 /// element k is the product of the involutions whose bits are set in k.
-fn group(shape: &[usize], gram: ArrayView2<'_, f64>) -> Vec<Vec<usize>> {
-    let cells = gram.nrows();
-    let scale = gram.diag().iter().copied().fold(0.0, f64::max);
+fn group(shape: &[usize], cells: usize, invariant: &dyn Fn(&[usize]) -> bool) -> Vec<Vec<usize>> {
     let mut elements: Vec<Vec<usize>> = vec![(0..cells).collect()];
     let mut involutions = 0;
     for candidate in candidates(shape, cells) {
@@ -139,13 +163,7 @@ fn group(shape: &[usize], gram: ArrayView2<'_, f64>) -> Vec<Vec<usize>> {
             continue;
         }
         let commutes = elements.iter().all(|g| (0..cells).all(|c| g[candidate[c]] == candidate[g[c]]));
-        let invariant = || {
-            (0..cells).all(|i| {
-                (0..i).all(|j| (gram[[i, j]] - gram[[candidate[i], candidate[j]]]).abs() <= EQUAL * scale)
-                    && (gram[[i, i]] - gram[[candidate[i], candidate[i]]]).abs() <= EQUAL * scale
-            })
-        };
-        if commutes && invariant() {
+        if commutes && invariant(&candidate) {
             let composed: Vec<Vec<usize>> =
                 elements.iter().map(|g| candidate.iter().map(|&c| g[c]).collect()).collect();
             elements.extend(composed);
@@ -201,10 +219,9 @@ mod tests {
             let workload = Workload::parse(text).unwrap();
             let gram = workload.gram().unwrap().to_dense().unwrap();
             let reduction = Reduction::of(workload.shape(), gram.view());
-            assert_eq!((reduction.orbit_sizes.len(), reduction.blocks.len()), (orbits, blocks), "{text}");
-            assert_eq!(reduction.blocks.iter().map(|b| b.orbits.len()).sum::<usize>(), workload.cells(), "{text}");
-            let parts: Vec<_> = reduction.blocks.iter().map(|b| b.gram.clone()).collect();
-            assert_abs_diff_eq!(reduction.assemble(&parts), gram, epsilon = 1e-11);
+            assert_eq!((reduction.orbits.sizes.len(), reduction.blocks.len()), (orbits, blocks), "{text}");
+            assert_eq!(reduction.blocks.iter().map(|b| b.nrows()).sum::<usize>(), workload.cells(), "{text}");
+            assert_abs_diff_eq!(reduction.assemble(&reduction.blocks), gram, epsilon = 1e-11);
         }
     }
 
@@ -212,6 +229,6 @@ mod tests {
     fn reflections_of_every_attribute_diagonalise_binary_domains() {
         let gram = Workload::parse("range:2^6").unwrap().gram().unwrap().to_dense().unwrap();
         let reduction = Reduction::of(&[2; 6], gram.view());
-        assert_eq!((reduction.orbit_sizes.len(), reduction.blocks.len()), (1, 64));
+        assert_eq!((reduction.orbits.sizes.len(), reduction.blocks.len()), (1, 64));
     }
 }

@@ -1,0 +1,184 @@
+//! Time and memory of planning, and of running plans on records: `cargo bench --bench planners`.
+//!
+//! Criterion times both at n = 10, d = 10 on the workloads of S3, Tables 4, 5 and 7. Then every planner runs once, in a
+//! process of its own, over growing n (at d = 10) and growing d (at n = 10), and the exponents of its times in n, in d and in
+//! the number of views are fitted. Memory is the largest resident set of that process beyond that of one that plans nothing.
+
+use std::hint::black_box;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use criterion::Criterion;
+use matmech::Result;
+use matmech::data::Records;
+use matmech::mechanism::run_plan;
+use matmech::planner;
+use matmech::schema::Schema;
+use matmech::workload::{Family, GroupFamily, GroupedWorkload, attribute_sets, groups_of};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// All 1- and 2-way queries of a family (Table 4), and 1-way ranges, 2-way affine queries, 3-way prefix sums (Tables 5, 7).
+const WORKLOADS: [&str; 4] = ["prefix", "range", "affine", "mixed"];
+
+/// Synthetic records that plans run on.
+const RECORDS: usize = 10_000;
+
+/// The size where the other grows.
+const FIXED: usize = 10;
+
+/// The argument that makes a process run one case.
+const CASE: &str = "--one-case";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(place) = arguments.iter().position(|argument| argument == CASE) {
+        return one_case(&arguments[place + 1..]);
+    }
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(400))
+        .configure_from_args();
+    for name in WORKLOADS {
+        let workload = workload(name, FIXED, FIXED)?;
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let records = Records::uniform(workload.schema(), RECORDS, &mut rng)?;
+        for planner in planner::planners() {
+            let Ok(plan) = planner.plan(&workload, 1.0) else { continue };
+            let mut group = criterion.benchmark_group(format!("planners/{name}"));
+            group.bench_function(format!("plan {}", planner.name()), |b| {
+                b.iter(|| black_box(planner.plan(&workload, 1.0)));
+            });
+            if run_plan(&plan, &workload, &records, &mut rng, &mut |_, _| Ok(())).is_ok() {
+                group.bench_function(format!("run {}", planner.name()), |b| {
+                    b.iter(|| {
+                        run_plan(&plan, &workload, &records, &mut rng, &mut |_, answers| {
+                            black_box(answers);
+                            Ok(())
+                        })
+                    });
+                });
+            }
+            group.finish();
+        }
+    }
+    criterion.final_summary();
+    // Not in the smoke test that `cargo test --benches` makes of a benchmark.
+    if arguments.iter().any(|argument| argument == "--bench") {
+        growth();
+    }
+    Ok(())
+}
+
+fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
+    let schema = Schema::uniform(n, d)?;
+    let product = GroupFamily::Product;
+    match name {
+        "mixed" => {
+            let mut groups = Vec::new();
+            for (way, family) in
+                [product(Family::Range), GroupFamily::Affine, product(Family::Prefix)].iter().enumerate()
+            {
+                groups.extend(groups_of(&schema, family, &attribute_sets(&schema, &[way + 1])?, &[1.0])?);
+            }
+            GroupedWorkload::new(schema, groups)
+        }
+        "range" => GroupedWorkload::all_ways(schema, &product(Family::Range), &[1, 2]),
+        "affine" => GroupedWorkload::all_ways(schema, &GroupFamily::Affine, &[1, 2]),
+        _ => GroupedWorkload::all_ways(schema, &product(Family::Prefix), &[1, 2]),
+    }
+}
+
+/// Plans and runs one case and prints views, seconds of planning, seconds of running (or nothing) and peak memory; without
+/// a planner, peak memory alone.
+fn one_case(arguments: &[String]) -> Result<()> {
+    let [name, planner, n, d] = arguments else {
+        println!("{}", peak_kb().unwrap_or(f64::NAN));
+        return Ok(());
+    };
+    let workload = workload(name, n.parse().unwrap_or(FIXED), d.parse().unwrap_or(FIXED))?;
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let records = Records::uniform(workload.schema(), RECORDS, &mut rng)?;
+    let started = Instant::now();
+    let Ok(plan) = planner::by_name(planner)?.plan(&workload, 1.0) else { return Ok(()) };
+    let planning = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let ran = run_plan(&plan, &workload, &records, &mut rng, &mut |_, _| Ok(()));
+    let running = ran.map_or(f64::NAN, |()| started.elapsed().as_secs_f64());
+    println!("{} {planning} {running} {}", workload.groups().len(), peak_kb().unwrap_or(f64::NAN));
+    Ok(())
+}
+
+/// The largest resident set of this process so far, where the system tells.
+fn peak_kb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok())
+}
+
+/// What a process of its own prints for a case.
+fn measured(arguments: &[&str]) -> Vec<f64> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    let Ok(output) = Command::new(program).arg(CASE).args(arguments).output() else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Every planner over growing n and d.
+fn growth() {
+    let base = measured(&[]).first().copied().unwrap_or(f64::NAN);
+    for name in WORKLOADS {
+        for planner in planner::planners() {
+            println!("\n{name}, {}", planner.name());
+            println!("{:>4} {:>4} {:>7} {:>10} {:>10} {:>9}", "n", "d", "views", "plan s", "run s", "peak MB");
+            let (mut by_n, mut by_d, mut by_views) = (Fit::default(), Fit::default(), Fit::default());
+            let most = if name == "mixed" { 20 } else { 40 };
+            for (n, d) in [(10, 10), (20, 10), (most, 10), (10, 20), (10, 40)] {
+                let found = measured(&[name, planner.name(), &n.to_string(), &d.to_string()]);
+                let [views, planning, running, peak] = found[..] else {
+                    println!("{n:>4} {d:>4} {:>7}", "refused");
+                    continue;
+                };
+                println!("{n:>4} {d:>4} {views:>7} {planning:>10.4} {running:>10.4} {:>9.1}", (peak - base) / 1024.0);
+                if d == FIXED {
+                    by_n.add(n as f64, planning, running);
+                }
+                if n == FIXED {
+                    by_d.add(d as f64, planning, running);
+                    by_views.add(views, planning, running);
+                }
+            }
+            println!("plan ~ n^{:.1} d^{:.1} views^{:.1}", by_n.plan(), by_d.plan(), by_views.plan());
+            println!("run  ~ n^{:.1} d^{:.1} views^{:.1}", by_n.run(), by_d.run(), by_views.run());
+        }
+    }
+}
+
+/// Points (ln x, ln time) of planning and of running.
+#[derive(Default)]
+struct Fit {
+    points: Vec<(f64, f64, f64)>,
+}
+
+impl Fit {
+    fn add(&mut self, x: f64, planning: f64, running: f64) {
+        self.points.push((x.ln(), planning.ln(), running.ln()));
+    }
+
+    fn plan(&self) -> f64 {
+        slope(self.points.iter().map(|p| (p.0, p.1)).collect())
+    }
+
+    fn run(&self) -> f64 {
+        slope(self.points.iter().map(|p| (p.0, p.2)).collect())
+    }
+}
+
+/// The least-squares slope.
+fn slope(points: Vec<(f64, f64)>) -> f64 {
+    let count = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
+    let (covariance, variance) =
+        points.iter().fold((0.0, 0.0), |(c, v), p| (c + (p.0 - x) * (p.1 - y), v + (p.0 - x).powi(2)));
+    covariance / variance
+}

@@ -1,0 +1,326 @@
+//! The curvature H of the dual function and the linear systems of the interior point.
+//!
+//! `H_ij = Σ_ab Y_ai Y_bi Y_aj Y_bj W_ab` with `W_ab = 1/(s_a s_b (s_a + s_b))`, summed over the blocks. Over few orbits H is
+//! formed. Over many, where the rank is low, only products `Hx = diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)` are made, 4·rank²·orbits
+//! flops each, and `(H + diag(z/μ)) x = b` is solved by conjugate gradients. Their preconditioner is exact on the orbits
+//! that count, those with the largest `μ_i H_ii / z_i`: all others have weights on their way to zero, and a system that is
+//! nearly diagonal there.
+
+use ndarray::{Array1, Array2, Axis};
+
+use super::dual::{Dual, Point, Spectrum};
+use crate::error::Result;
+use crate::linalg;
+
+/// Up to this many orbits H is always formed.
+const FORMED: usize = 1024;
+
+/// H is formed for at most this many orbits, 512 MiB; beyond, it must be worth its products.
+const MOST_FORMED: usize = 8192;
+
+/// The preconditioner is exact on at most this many orbits.
+const MOST_EXACT: usize = 512;
+
+/// Orbits whose `μ_i H_ii / z_i` is smaller than this are left to the diagonal part of the preconditioner.
+const COUNTS: f64 = 1e-3;
+
+/// Relative residual at which conjugate gradients stop. The certificate does not depend on it.
+const PRECISION: f64 = 1e-5;
+
+/// Most steps of conjugate gradients for one system.
+const MOST_STEPS: usize = 60;
+
+/// Steps assumed when costs are compared.
+const TYPICAL_STEPS: f64 = 20.0;
+
+/// Whether H is formed, and the flops of one interior-point step; nothing if neither way fits.
+pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
+    let orbits = dual.orbit_sizes.len();
+    let formed: f64 = dual.block_sizes().map(|(rank, columns)| ((rank * columns) as f64).powi(2) / 2.0).sum::<f64>()
+        + 2.0 / 3.0 * (orbits as f64).powi(3);
+    let exact = MOST_EXACT as f64;
+    let products: f64 = dual
+        .block_sizes()
+        .map(|(rank, columns)| (rank as f64, columns as f64))
+        .map(|(rank, columns)| rank * rank * (exact.min(columns).powi(2) / 2.0 + 4.0 * TYPICAL_STEPS * columns))
+        .sum::<f64>()
+        + exact.powi(3);
+    match orbits {
+        0..=FORMED => Some((true, formed)),
+        _ if products < formed => Some((false, products)),
+        _ => (orbits <= MOST_FORMED).then_some((true, formed)),
+    }
+}
+
+/// H at a point.
+pub(super) enum Curvature<'a> {
+    /// H itself.
+    Formed(Array2<f64>),
+    /// What products with H need.
+    Products {
+        /// Per block the orbits of its columns, s and Y, and W.
+        blocks: Vec<(&'a [usize], &'a Spectrum, Array2<f64>)>,
+        /// The factor on all of H.
+        scale: f64,
+        /// The number of orbits.
+        orbits: usize,
+    },
+}
+
+impl<'a> Curvature<'a> {
+    /// `H / divisor` at a point.
+    ///
+    /// # Errors
+    /// Never for a point of the dual problem.
+    pub fn at(dual: &'a Dual, point: &'a Point, divisor: f64, formed: bool) -> Result<Self> {
+        let parts = dual.block_orbits().zip(&point.spectra);
+        let orbits = dual.orbit_sizes.len();
+        if formed {
+            let mut out = Array2::zeros((orbits, orbits));
+            for (columns, spectrum) in parts {
+                let part = slabs(spectrum, spectrum.y.view())?;
+                for (i, &o) in columns.iter().enumerate() {
+                    for (j, &p) in columns.iter().enumerate() {
+                        out[[o, p]] += part[[i, j]];
+                    }
+                }
+            }
+            return Ok(Curvature::Formed(out / divisor));
+        }
+        let weights = |s: &Array1<f64>| {
+            Array2::from_shape_fn((s.len(), s.len()), |(a, b)| {
+                let product = s[a] * s[b] * (s[a] + s[b]);
+                if product > 0.0 { product.recip() } else { 0.0 }
+            })
+        };
+        let blocks = parts.map(|(columns, spectrum)| (columns, spectrum, weights(&spectrum.s))).collect();
+        Ok(Curvature::Products { blocks, scale: divisor.recip(), orbits })
+    }
+
+    /// `H x`.
+    ///
+    /// # Errors
+    /// Never for one number per orbit.
+    pub fn times(&self, x: &Array1<f64>) -> Result<Array1<f64>> {
+        let (blocks, scale, orbits) = match self {
+            Curvature::Formed(matrix) => return Ok(matrix.dot(x)),
+            Curvature::Products { blocks, scale, orbits } => (blocks, scale, *orbits),
+        };
+        let mut out = Array1::zeros(orbits);
+        for (columns, spectrum, weights) in blocks {
+            let own = Array1::from_iter(columns.iter().map(|&o| x[o]));
+            let scaled = &spectrum.y * &own.insert_axis(Axis(0));
+            let inner = linalg::product(scaled.view(), spectrum.y.t())? * weights;
+            let outer = linalg::product(inner.view(), spectrum.y.view())? * &spectrum.y;
+            for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
+                out[o] += scale * sum;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The system `(H + diag(barrier)) x = b`, made ready to be solved.
+    ///
+    /// # Errors
+    /// As [`Curvature::times`].
+    pub fn system(&'a self, barrier: Array1<f64>) -> Result<System<'a>> {
+        let (blocks, scale) = match self {
+            Curvature::Formed(matrix) => {
+                let mut matrix = matrix.clone();
+                for (i, b) in barrier.iter().enumerate() {
+                    matrix[[i, i]] += b;
+                }
+                return Ok(System::Formed(matrix));
+            }
+            Curvature::Products { blocks, scale, .. } => (blocks, scale),
+        };
+        let mut diagonal: Array1<f64> = Array1::zeros(barrier.len());
+        for (columns, spectrum, weights) in blocks {
+            let squares = &spectrum.y * &spectrum.y;
+            let outer = linalg::product(weights.view(), squares.view())? * &squares;
+            for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
+                diagonal[o] += scale * sum;
+            }
+        }
+        let mut chosen: Vec<usize> = (0..barrier.len()).filter(|&i| diagonal[i] > COUNTS * barrier[i]).collect();
+        chosen.sort_by(|&i, &j| (diagonal[j] / barrier[j]).total_cmp(&(diagonal[i] / barrier[i])).then(i.cmp(&j)));
+        chosen.truncate(MOST_EXACT);
+        let mut position = vec![None; barrier.len()];
+        for (k, &i) in chosen.iter().enumerate() {
+            position[i] = Some(k);
+        }
+        let mut exact = Array2::from_diag(&Array1::from_iter(chosen.iter().map(|&i| barrier[i])));
+        for (columns, spectrum, _) in blocks {
+            let (own, places): (Vec<usize>, Vec<usize>) =
+                columns.iter().enumerate().filter_map(|(c, &o)| Some((c, position[o]?))).unzip();
+            let part = slabs(spectrum, spectrum.y.select(Axis(1), &own).view())?;
+            for (i, &o) in places.iter().enumerate() {
+                for (j, &p) in places.iter().enumerate() {
+                    exact[[o, p]] += scale * part[[i, j]];
+                }
+            }
+        }
+        let inverse = if chosen.is_empty() { exact } else { linalg::spd_inverse(exact.view())? };
+        let rest = (&diagonal + &barrier).mapv(f64::recip);
+        Ok(System::Products { curvature: self, barrier, chosen, inverse, rest })
+    }
+}
+
+/// `H + diag(barrier)`.
+pub(super) enum System<'a> {
+    /// The matrix.
+    Formed(Array2<f64>),
+    /// Its products, and a preconditioner.
+    Products {
+        /// H.
+        curvature: &'a Curvature<'a>,
+        /// The diagonal that is added.
+        barrier: Array1<f64>,
+        /// The orbits on which the preconditioner is exact.
+        chosen: Vec<usize>,
+        /// The inverse of the matrix on them.
+        inverse: Array2<f64>,
+        /// The inverse of the whole diagonal.
+        rest: Array1<f64>,
+    },
+}
+
+impl System<'_> {
+    /// The solution for one right-hand side; `None` if the matrix is not positive definite.
+    pub fn solve(&self, right: Array1<f64>) -> Option<Array1<f64>> {
+        let (curvature, barrier, chosen, inverse, rest) = match self {
+            System::Formed(matrix) => {
+                let solved = linalg::spd_solve(matrix.view(), right.insert_axis(Axis(1)).view()).ok()?;
+                return Some(solved.index_axis(Axis(1), 0).to_owned());
+            }
+            System::Products { curvature, barrier, chosen, inverse, rest } => {
+                (curvature, barrier, chosen, inverse, rest)
+            }
+        };
+        let precondition = |r: &Array1<f64>| {
+            let mut out = r * rest;
+            let own = inverse.dot(&Array1::from_iter(chosen.iter().map(|&i| r[i])));
+            chosen.iter().zip(own).for_each(|(&i, x)| out[i] = x);
+            out
+        };
+        let mut x = Array1::zeros(right.len());
+        let mut r = right;
+        let mut p = precondition(&r);
+        let mut energy = r.dot(&p);
+        let goal = PRECISION * PRECISION * energy;
+        for _ in 0..MOST_STEPS {
+            let image = curvature.times(&p).ok()? + barrier * &p;
+            let bend = p.dot(&image);
+            if !(bend > 0.0 && bend.is_finite()) {
+                return (energy <= 0.0).then_some(x);
+            }
+            let step = energy / bend;
+            x.scaled_add(step, &p);
+            r.scaled_add(-step, &image);
+            let z = precondition(&r);
+            let next = r.dot(&z);
+            if next <= goal {
+                break;
+            }
+            p = z + (next / energy) * &p;
+            energy = next;
+        }
+        Some(x)
+    }
+}
+
+/// H of one block over some of its columns `y`, accumulated slab by slab. rank²·columns² flops.
+fn slabs(spectrum: &Spectrum, y: ndarray::ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+    let (rank, width) = y.dim();
+    let mut part = Array2::zeros((width, width));
+    if width == 0 {
+        return Ok(part);
+    }
+    for a in 0..rank {
+        let sa = spectrum.s[a];
+        if sa <= 0.0 {
+            continue;
+        }
+        let mut slab = Array2::zeros((rank - a, width));
+        for b in a..rank {
+            let sb = spectrum.s[b];
+            if sb <= 0.0 {
+                continue;
+            }
+            let twice = if a == b { 1.0 } else { 2.0 };
+            let weight = (twice / (sa * sb * (sa + sb))).sqrt();
+            let mut row = slab.row_mut(b - a);
+            row.assign(&y.row(a));
+            row *= &y.row(b);
+            row *= weight;
+        }
+        linalg::add_gram(&mut part, slab.view())?;
+    }
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symmetry::Reduction;
+    use super::super::{Bounds, Options, fixed_point::FixedPoint, interior_point};
+    use super::*;
+    use crate::workload::Workload;
+    use approx::assert_relative_eq;
+
+    fn started(text: &str) -> (Dual, Bounds) {
+        let workload = Workload::parse(text).unwrap();
+        let gram = workload.gram().unwrap().to_dense().unwrap();
+        let dual = Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap();
+        let mut bounds = Bounds { lower: 0.0, upper: None, evaluations: 0 };
+        FixedPoint::from(dual.uniform()).advance(&dual, &mut bounds, &Options::default(), 12).unwrap();
+        (dual, bounds)
+    }
+
+    /// 900 and 420 orbits: more than the preconditioner is exact on, and fewer.
+    #[test]
+    fn products_and_systems_agree_with_the_formed_matrix() {
+        for text in ["residual(abs:25x36)", "residual(affine:20x42)"] {
+            let (dual, bounds) = started(text);
+            let point = bounds.upper.unwrap();
+            let formed = Curvature::at(&dual, &point, 1.7, true).unwrap();
+            let products = Curvature::at(&dual, &point, 1.7, false).unwrap();
+            let orbits = dual.orbit_sizes.len();
+            let x = Array1::from_shape_fn(orbits, |i| (i as f64).sin() / (1.0 + point.mu[i]));
+            let (exact, made) = (formed.times(&x).unwrap(), products.times(&x).unwrap());
+            let scale = exact.iter().fold(0.0f64, |top, v| top.max(v.abs()));
+            assert!((&exact - &made).iter().all(|d| d.abs() <= 1e-10 * scale), "{text}");
+            let barrier = Array1::from_shape_fn(orbits, |i| 0.1 * scale / (1.0 + 1e4 * point.mu[i]));
+            let exact = formed.system(barrier.clone()).unwrap().solve(x.clone()).unwrap();
+            let made = products.system(barrier).unwrap().solve(x).unwrap();
+            let norm = exact.dot(&exact).sqrt();
+            assert!((&exact - &made).mapv(|d| d * d).sum().sqrt() <= 1e-3 * norm, "{text}");
+        }
+    }
+
+    #[test]
+    fn both_ways_close_the_gap() {
+        for text in ["residual(abs:25x36)", "residual(affine:20x42)"] {
+            let mut values = Vec::new();
+            for formed in [true, false] {
+                let (dual, mut bounds) = started(text);
+                let start = bounds.upper.clone().unwrap();
+                assert!(bounds.gap() > 1e-5, "{text}: nothing left to do");
+                interior_point::run(&dual, &start, &mut bounds, &Options::default(), 40, formed).unwrap();
+                assert!(bounds.gap() <= 1e-7, "{text} {formed}: {}", bounds.gap());
+                values.push(bounds.lower);
+            }
+            assert_relative_eq!(values[0], values[1], max_relative = 1e-7);
+        }
+    }
+
+    #[test]
+    fn h_is_formed_where_that_is_cheaper_or_small() {
+        let way = |text: &str| {
+            let workload = Workload::parse(text).unwrap();
+            let gram = workload.gram().unwrap().to_dense().unwrap();
+            step_cost(&Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap()).map(|(formed, _)| formed)
+        };
+        assert_eq!(way("residual(abs:20x30)"), Some(true));
+        assert_eq!(way("residual(abs:30x40)"), Some(false));
+    }
+}
