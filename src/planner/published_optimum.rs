@@ -10,8 +10,8 @@ use crate::linalg;
 /// iteration stopped.
 ///
 /// This is how the published code computes the bases of ResidualPlanner+: L-BFGS-B without bounds and with one correction,
-/// SciPy's default tolerances, from the square root of G scaled to a largest diagonal entry of 1. It stops within about 1e-8 of
-/// the optimal error, but the *strategy* there is 1e-4 from the optimal one, and errors of other queries in that basis
+/// SciPy's default tolerances, from the square root of G scaled to a largest diagonal entry of 1. Up to n = 100 it stops within
+/// 4e-8 of the optimal error, with entries of X up to 1e-4 from the optimal ones, so that errors of other queries in that basis
 /// differ in the fifth digit. To plan, take the certified optimum; this is for the printed digits.
 ///
 /// A point where X is not positive definite counts, as there, as 100 times the last value with gradient zero, so that the line
