@@ -19,7 +19,10 @@ mod decomposition;
 mod factor_strategy;
 mod hdmm;
 mod kernel;
+mod line_search;
 mod plan;
+mod published_optimum;
+mod quasi_newton;
 mod query_smasher;
 mod residual_plan;
 mod residual_planner;
@@ -67,6 +70,8 @@ pub fn planners() -> Vec<Box<dyn Planner>> {
         Box::new(ResidualPlanner),
         Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Own)),
         Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Prefix)),
+        Box::new(ResidualPlannerPlus::as_published(NoiseDivision::Own)),
+        Box::new(ResidualPlannerPlus::as_published(NoiseDivision::Prefix)),
         Box::new(WeightedFourier),
         Box::new(Hdmm::default()),
         Box::new(Hdmm { form: HdmmForm::SingleKronecker }),

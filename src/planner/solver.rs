@@ -6,6 +6,7 @@ use ndarray::Array2;
 
 use super::factor_strategy::FactorStrategy;
 use super::kernel::Kernel;
+use super::published_optimum::published_optimum;
 use super::subspace::{SubspaceStrategy, product_power};
 use crate::domain::AttributeKind;
 use crate::error::{Error, Result};
@@ -221,8 +222,11 @@ impl SubspaceSolver for FourierSolver {
 pub enum Basis {
     /// ResidualPlanner's: `V = I − J/n`, scaled.
     Identity,
-    /// ResidualPlanner+'s for prefix sums: `V = C X C` with X the optimum for `[1ᵀ; P C]`, `C = I − J/n`, scaled.
+    /// ResidualPlanner+'s for prefix sums: `V = C X C` with X the certified optimum for `[1ᵀ; P C]`, `C = I − J/n`, scaled.
     Prefix,
+    /// The same with X where the published code's optimiser stops, short of the optimum: it gives the digits of the published
+    /// tables, and nothing else speaks for it.
+    PublishedPrefix,
 }
 
 /// Which basis an attribute gets.
@@ -250,25 +254,28 @@ impl Basis {
     /// The strategy on an attribute with `n` values.
     ///
     /// # Errors
-    /// Too many values for dense matrices.
+    /// Too many values for dense matrices, or fewer than two.
     pub fn strategy(self, n: usize) -> Result<FactorStrategy> {
         crate::workload::check_dense_size("basis of an attribute", n)?;
         let centred = |matrix: Array2<f64>| -> Result<Array2<f64>> {
             Ok(Gram::dense(&[n], matrix)?.residual().factors()[0].matrix.as_ref().clone())
         };
-        match self {
-            Basis::Identity => FactorStrategy::new(&[n], centred(Array2::eye(n))?),
+        let prefix =
+            || -> Result<Array2<f64>> { Ok(centred(Family::Prefix.gram(&[n])?)? + Array2::<f64>::ones((n, n))) };
+        let chosen = match self {
+            Basis::Identity => Array2::eye(n),
             Basis::Prefix => {
-                let workload = centred(Family::Prefix.gram(&[n])?)? + Array2::<f64>::ones((n, n));
-                let best = Optimal::default().select(&Gram::dense(&[n], workload)?)?;
-                FactorStrategy::new(&[n], centred(best.strategy.factors()[0].gram().as_ref().clone())?)
+                let best = Optimal::default().select(&Gram::dense(&[n], prefix()?)?)?;
+                best.strategy.factors()[0].gram().as_ref().clone()
             }
-        }
+            Basis::PublishedPrefix => published_optimum(&prefix()?)?.0,
+        };
+        FactorStrategy::new(&[n], centred(chosen)?)
     }
 }
 
 /// The bases by class.
-const CLASSES: [Basis; 2] = [Basis::Identity, Basis::Prefix];
+const CLASSES: [Basis; 3] = [Basis::Identity, Basis::Prefix, Basis::PublishedPrefix];
 
 impl SubspaceSolver for BasisSolver {
     fn name(&self) -> &str {

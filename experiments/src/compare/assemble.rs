@@ -142,6 +142,7 @@ impl Judge<'_> {
         let claim = Claim {
             metric: &value.metric,
             printed: &value.printed,
+            rounded: &spec.rounded,
             band: value.band,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),

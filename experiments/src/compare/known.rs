@@ -69,6 +69,17 @@ fn known_value(table: &Table, spec: &CompareSpec, row: usize) -> Result<KnownVal
             "write the value, NI if the paper has none, or leave the row out with `filter`",
         ));
     }
+    let printed = Printed::parse(printed);
+    if let (Some(last), Some(_)) = (spec.rounded.last(), printed.number())
+        && printed.decimals() != Some(*last)
+    {
+        return Err(InputError::new(
+            table.file(),
+            format!("a number with {last} decimals on line {line}, as `rounded` in the [[compare]] table says"),
+            printed.to_string(),
+            "correct `rounded`, or leave the row to another [[compare]] with `filter`",
+        ));
+    }
     Ok(KnownValue {
         row,
         ids: ids(table, spec, row),
@@ -78,7 +89,7 @@ fn known_value(table: &Table, spec: &CompareSpec, row: usize) -> Result<KnownVal
             (Some(column), _) => renamed(spec, column, table.field(column, row)),
             (None, metric) => metric.clone().unwrap_or_default(),
         },
-        printed: Printed::parse(printed),
+        printed,
         band,
     })
 }

@@ -16,6 +16,7 @@ mod markdown;
 pub mod printed;
 mod remaining;
 pub mod report;
+mod rounding;
 pub(crate) mod tables;
 pub mod verdict;
 

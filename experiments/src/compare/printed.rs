@@ -75,6 +75,15 @@ impl Printed {
         }
     }
 
+    /// The decimals of a number printed without exponent.
+    #[must_use]
+    pub fn decimals(&self) -> Option<usize> {
+        match self {
+            Self::Number(digits) if !digits.scientific => Some(digits.decimals),
+            _ => None,
+        }
+    }
+
     /// A computed number in the style of this value, with two more digits than it prints.
     #[must_use]
     pub fn format_like(&self, ours: f64) -> String {

@@ -2,6 +2,7 @@
 
 use super::deviations::Deviation;
 use super::printed::{Printed, significant};
+use super::rounding;
 
 /// Metrics of which less is better; a certified smaller value is an improvement, not a mismatch.
 pub const LOWER_IS_BETTER: [&str; 5] = ["total_error", "rmse", "wrmse", "ratio_to_svdb", "workload_error"];
@@ -9,7 +10,7 @@ pub const LOWER_IS_BETTER: [&str; 5] = ["total_error", "rmse", "wrmse", "ratio_t
 /// What a known value and ours have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Equal up to the printed digits, or within the stated band.
+    /// Equal up to the printed digits, rounded as the paper did, or within the stated band.
     Reproduced,
     /// A lower error than published, with a certificate.
     Improved,
@@ -62,6 +63,8 @@ pub struct Claim<'c> {
     pub metric: &'c str,
     /// The value as printed.
     pub printed: &'c Printed,
+    /// The decimals to which the paper rounded in turn; empty if it rounded once.
+    pub rounded: &'c [usize],
     /// The closed interval that counts as reproduced, if the file states one.
     pub band: Option<(f64, f64)>,
     /// Whether this is an independently computed value, which must be reproduced.
@@ -127,9 +130,11 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, "stand-in data") };
     }
     if is_reproduced(claim, ours) {
-        let reason = claim.band.map_or_else(String::new, |(low, high)| {
-            format!("in the band {} to {}", significant(low, 6), significant(high, 6))
-        });
+        let reason = match claim.band {
+            Some((low, high)) => format!("in the band {} to {}", significant(low, 6), significant(high, 6)),
+            None if !claim.rounded.is_empty() && !matches(claim.printed, ours) => rounding::in_words(claim.rounded),
+            None => String::new(),
+        };
         return Judgement::new(Verdict::Reproduced, reason);
     }
     let expected = expectation(claim);
@@ -158,6 +163,7 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
 pub fn expectation(claim: &Claim<'_>) -> String {
     match claim.band {
         Some((low, high)) => format!("a value from {low} to {high}"),
+        None if !claim.rounded.is_empty() => format!("{}, {}", claim.printed, rounding::in_words(claim.rounded)),
         None => claim.printed.expectation(),
     }
 }
@@ -166,6 +172,10 @@ fn is_reproduced(claim: &Claim<'_>, ours: &Ours<'_>) -> bool {
     match (claim.band, ours.value) {
         (Some((low, high)), Some(value)) => low <= value && value <= high,
         (Some(_), None) => false,
+        (None, Some(value)) if !claim.rounded.is_empty() => {
+            let rounded = rounding::in_turn(value, claim.rounded);
+            rounded.is_some() && rounded == claim.printed.number()
+        }
         (None, _) => matches(claim.printed, ours),
     }
 }
@@ -197,7 +207,15 @@ mod tests {
     const PRINTED: &str = "2.23";
 
     fn claim(printed: &Printed) -> Claim<'_> {
-        Claim { metric: "ratio_to_svdb", printed, band: None, reference: false, not_comparable: None, deviation: None }
+        Claim {
+            metric: "ratio_to_svdb",
+            printed,
+            rounded: &[],
+            band: None,
+            reference: false,
+            not_comparable: None,
+            deviation: None,
+        }
     }
 
     fn ours(value: f64) -> Ours<'static> {
@@ -256,6 +274,25 @@ mod tests {
         assert_eq!(judge(&band, &ours(1.0729)).verdict, Verdict::Failed);
         assert_eq!(judge(&band, &ours(1.1091)).verdict, Verdict::Failed);
         assert_eq!(judge(&band, &Ours::default()).verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn a_value_rounded_twice_in_print_is_rounded_twice() {
+        let printed = Printed::parse("171.30");
+        let twice = Claim { metric: "wrmse", rounded: &[3, 2], ..claim(&printed) };
+        let judgement = judge(&twice, &ours(171.2948));
+        assert_eq!(
+            (judgement.verdict, judgement.reason.as_str()),
+            (Verdict::Reproduced, "rounded to 3, then to 2 decimals")
+        );
+        assert_eq!(judge(&twice, &ours(171.2952)), Judgement::new(Verdict::Reproduced, ""));
+        let failure = judge(&twice, &ours(171.2944));
+        assert_eq!(failure.verdict, Verdict::Failed);
+        assert_eq!(failure.expected, "171.30, rounded to 3, then to 2 decimals");
+        // Once is not enough: 171.2948 is printed as 171.29 then, and that only.
+        assert_eq!(judge(&Claim { rounded: &[], ..twice.clone() }, &ours(171.2948)).verdict, Verdict::Failed);
+        let below = Printed::parse("171.29");
+        assert_eq!(judge(&Claim { printed: &below, ..twice }, &ours(171.2948)).verdict, Verdict::Failed);
     }
 
     #[test]

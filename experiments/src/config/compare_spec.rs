@@ -34,6 +34,10 @@ pub struct CompareSpec {
     /// Column of our rows that is compared (default `value`): `seconds` for the time of a phase that is a metric.
     #[serde(default)]
     pub our_column: Option<OurColumn>,
+    /// The decimals to which the paper rounded in turn, the printed ones last, e.g. `[3, 2]`. Empty (the default) if it rounded
+    /// once, to the printed digits.
+    #[serde(default)]
+    pub rounded: Vec<usize>,
     /// Column → (spelling in the file of known values → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
@@ -93,6 +97,15 @@ impl CompareSpec {
         }
         if self.join.is_empty() {
             return Err("key `join`: expected at least one column, found an empty list".to_owned());
+        }
+        let falling = self.rounded.windows(2).all(|pair| pair[0] > pair[1]);
+        if !self.rounded.is_empty() && (self.rounded.len() < 2 || !falling || self.reference.is_some()) {
+            return Err(format!(
+                "key `rounded`: expected at least two falling numbers of decimals, such as [3, 2], beside `published`, \
+                 found {:?} beside `{}`",
+                self.rounded,
+                if self.reference.is_some() { "reference" } else { "published" }
+            ));
         }
         match (&self.metric_column, &self.metric) {
             (Some(_), Some(_)) => Err("keys `metric_column` and `metric`: expected exactly one, found both".to_owned()),
