@@ -31,6 +31,8 @@ mod acceptance;
 mod boxes;
 mod inverse;
 mod level;
+mod merge;
+mod profile;
 mod split_search;
 mod square;
 mod sweep;
