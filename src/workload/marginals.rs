@@ -80,7 +80,7 @@ pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()>
 }
 
 /// The cell of a marginal that a cell of the domain is counted in.
-fn projected(shape: &[usize], attributes: &[usize], mut cell: usize) -> usize {
+pub(crate) fn projected(shape: &[usize], attributes: &[usize], mut cell: usize) -> usize {
     let (mut out, mut stride) = (0, 1);
     for (attribute, &size) in shape.iter().enumerate().rev() {
         if attributes.contains(&attribute) {
@@ -125,11 +125,12 @@ impl Marginals {
 }
 
 impl Workload {
-    /// One family on every marginal of `ways` attributes: all its products over each subset of that size.
+    /// One family on every marginal of so many attributes, for each number in `ways`: all its products over each subset of that
+    /// size.
     ///
     /// # Errors
-    /// `ways` outside 1 … attributes, a family on pairs, or sizes that do not fit the family.
-    pub fn marginals(family: Family, shape: &[usize], ways: usize) -> Result<Self> {
+    /// `ways` empty, with a number twice or outside 1 … attributes, a family on pairs, or sizes that do not fit the family.
+    pub fn marginals(family: Family, shape: &[usize], ways: &[usize]) -> Result<Self> {
         let name = format!("{}-marginals", family.name());
         if family.arity() != 1 || family == Family::Predicate {
             return Err(Error::invalid(
@@ -139,23 +140,26 @@ impl Workload {
                 "use e.g. range-marginals, prefix-marginals or identity-marginals",
             ));
         }
-        if ways == 0 || ways > shape.len() {
+        let written = ways.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
+        let once = |(k, way): (usize, &usize)| (1..=shape.len()).contains(way) && !ways[..k].contains(way);
+        if ways.is_empty() || !ways.iter().enumerate().all(once) {
             return Err(Error::invalid(
                 format!("workload `{name}:{}`: ways", by_x(shape)),
-                format!("1 to {} attributes", shape.len()),
-                ways.to_string(),
-                "use e.g. ways=1",
+                format!("1 to {} attributes, each number once", shape.len()),
+                format!("`{written}`"),
+                "use e.g. ways=1, or ways=1+2",
             ));
         }
         crate::domain::Domain::from_shape(shape)?;
-        let parts = subsets(shape.len(), ways)
-            .into_iter()
+        let parts = ways
+            .iter()
+            .flat_map(|&way| subsets(shape.len(), way))
             .map(|attributes| {
                 let sizes: Vec<usize> = attributes.iter().map(|&a| shape[a]).collect();
                 Ok((attributes, Workload::family(family, &sizes)?))
             })
             .collect::<Result<_>>()?;
-        let options = if ways == 1 { String::new() } else { format!("(ways={ways})") };
+        let options = if ways == [1] { String::new() } else { format!("(ways={written})") };
         Ok(Workload {
             name: format!("{name}{options}:{}", by_x(shape)),
             shape: shape.to_vec(),

@@ -27,7 +27,7 @@ pub use groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 pub(crate) use joint::sum_of_squares;
 pub use joint::{JointQueries, RandomRows};
 pub use marginals::MarginalGram;
-pub(crate) use marginals::check_terms;
+pub(crate) use marginals::{check_terms, projected};
 pub use query_group::{GroupQueries, QueryGroup};
 pub use sample::{RangeSample, range_count};
 

@@ -1,6 +1,6 @@
 //! Workload strings: `range:1024`, `range:32x32`, `range:2^10`, `affine:20x20`, `permuted-range(seed=3):2048`,
 //! `range-sample(queries=1000,seed=1,bias=10):32x32`, `predicate-sample(queries=2000,p=0.5,seed=1):64`,
-//! `range-marginals(ways=1):32x32`, `matrix(shape=4x2):W.npy`, and `residual(…)` around any of them.
+//! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`, `matrix(shape=4x2):W.npy`, and `residual(…)` around any of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -91,7 +91,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
     })?;
     if variant == Variant::Marginals {
         allow(text, &options, &["ways"])?;
-        return Workload::marginals(family, &parse_shape(text, sizes)?, optional(text, &options, "ways", 1)?);
+        return Workload::marginals(family, &parse_shape(text, sizes)?, &parse_ways(text, &options)?);
     }
     let permuted = variant == Variant::Permuted;
     allow(text, &options, if permuted { &["seed"] } else { &[] })?;
@@ -132,6 +132,14 @@ fn optional<T: std::str::FromStr>(text: &str, options: &Options<'_>, key: &str, 
 fn required<T: std::str::FromStr>(text: &str, options: &Options<'_>, key: &str) -> Result<T> {
     let value = options.get(key).ok_or_else(|| refuse(text, format!("the option `{key}=…`"), "none"))?;
     value.parse().map_err(|_| refuse(text, format!("a number for `{key}`"), format!("`{value}`")))
+}
+
+/// `ways=2`, or several numbers: `ways=1+2`.
+fn parse_ways(text: &str, options: &Options<'_>) -> Result<Vec<usize>> {
+    let written = options.get("ways").copied().unwrap_or("1");
+    let number = |part: &str| part.trim().parse().ok();
+    let ways: Option<Vec<usize>> = written.split('+').map(number).collect();
+    ways.ok_or_else(|| refuse(text, "a number for `ways`, or several like 1+2", format!("`{written}`")))
 }
 
 /// `1024`, `32x32`, `2^10`, or a mixture like `16x2^3`.

@@ -60,6 +60,7 @@ fn grams_and_counts_equal_those_of_the_rows() {
         "residual(range-sample(queries=10,bias=5):3x3)",
         "range-marginals:4x3",
         "range-marginals(ways=2):3x2x4",
+        "range-marginals(ways=1+2):2x3x2",
         "residual(prefix-marginals(ways=1):2x2x3)",
     ] {
         check(text);
@@ -79,6 +80,7 @@ fn query_counts_match_the_published_ones() {
         ("affine:20x20", "39"),
         ("abs:20x20", "20"),
         ("range-marginals:32x32", "1056"),
+        ("identity-marginals(ways=1+2):2x3x4", "35"),
     ] {
         assert_eq!(Workload::parse(text).unwrap().count().to_string(), count, "{text}");
     }
@@ -122,6 +124,9 @@ fn bad_strings_say_what_is_wrong() {
         ("predicate-sample(queries=5,p=2):4", "probability"),
         ("range-marginals(ways=3):4x4", "1 to 2"),
         ("range-marginals(way=1):4x4", "`way`"),
+        ("range-marginals(ways=1+1):4x4", "each number once"),
+        ("range-marginals(ways=0+1):4x4", "1 to 2"),
+        ("range-marginals(ways=1+):4x4", "`1+`"),
         ("affine-marginals:4x4", "single attributes"),
         ("residual(range:4", "`residual(range:4`"),
         ("matrix:nowhere.npy", "nowhere.npy"),

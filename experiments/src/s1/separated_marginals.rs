@@ -1,10 +1,10 @@
-//! Workload separation on ranges over one-way marginals (S1, Fig 3(c)).
+//! Workload separation on queries over marginals: one-way (S1, Fig 3(c)) and of several attributes (Sec. 4.3.1).
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
-use matmech::strategy::lsa_separated::SeparatedOptions;
+use matmech::strategy::lsa_separated::{SeparatedOptions, Separation};
 use matmech::strategy::{
     self, LsaSeparated, Selection, Strategy, StrategyFactor, StrategySelector, Wavelet, svd_bound,
 };
@@ -19,6 +19,12 @@ use crate::experiment::{Cell, Experiment, Row, parse_grid};
 
 /// `lsa-separated` with the separating query, the total, measured once more (w₀ = 1).
 const SEPARATED_WITH_TOTAL: &str = "lsa-separated-total";
+
+/// `lsa-separated` without separating marginals: every marginal by itself, contained ones merged.
+const SEPARATED_MERGED: &str = "lsa-separated-merged";
+
+/// `lsa-separated` by recursion over the separating marginals.
+const SEPARATED_RECURSIVE: &str = "lsa-separated-recursive";
 
 /// The Haar wavelet of every marginal, all together.
 const WAVELET_PER_MARGINAL: &str = "wavelet-per-marginal";
@@ -35,7 +41,7 @@ pub struct SeparatedMarginals;
 struct Grid {
     /// Workloads over marginals, `range-marginals:…`.
     workloads: Vec<String>,
-    /// Strategy selectors, `svd-bound`, or the two methods of this kind.
+    /// Strategy selectors, `svd-bound`, or the four methods of this kind.
     methods: Vec<String>,
 }
 
@@ -49,7 +55,7 @@ impl Experiment for SeparatedMarginals {
     }
 
     fn revision(&self) -> u32 {
-        1
+        2
     }
 
     fn key_columns(&self) -> &'static [&'static str] {
@@ -60,7 +66,7 @@ impl Experiment for SeparatedMarginals {
         let grid: Grid = parse_grid(grid)?;
         let selectors = strategy::selectors();
         let mut known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
-        known.extend([SVD_BOUND, SEPARATED_WITH_TOTAL, WAVELET_PER_MARGINAL]);
+        known.extend([SVD_BOUND, SEPARATED_WITH_TOTAL, SEPARATED_MERGED, SEPARATED_RECURSIVE, WAVELET_PER_MARGINAL]);
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {
                 return Err(ConfigError::unknown_name(format!("methods[{i}]"), "method", method, &known));
@@ -98,6 +104,7 @@ impl Experiment for SeparatedMarginals {
         let text = &cell.key.first().context("a cell of this kind has the key `workload`")?.1;
         let gram = Workload::parse(text)?.gram()?;
         let bound = svd_bound(&gram)?;
+        let usual = SeparatedOptions::default();
         let started = Instant::now();
         let selection = match cell.method.as_str() {
             SVD_BOUND => {
@@ -106,10 +113,9 @@ impl Experiment for SeparatedMarginals {
                     Row::certified("ratio_to_svdb", 1.0, 1.0, 0.0),
                 ]);
             }
-            SEPARATED_WITH_TOTAL => {
-                let options = SeparatedOptions { total_weight: 1.0, ..SeparatedOptions::default() };
-                LsaSeparated { options }.select(&gram)?
-            }
+            SEPARATED_WITH_TOTAL => separated(SeparatedOptions { total_weight: 1.0, ..usual }, &gram)?,
+            SEPARATED_MERGED => separated(SeparatedOptions { separation: Separation::Merged, ..usual }, &gram)?,
+            SEPARATED_RECURSIVE => separated(SeparatedOptions { separation: Separation::Recursive, ..usual }, &gram)?,
             WAVELET_PER_MARGINAL => wavelet_per_marginal(&gram)?,
             method => strategy::by_name(method)?.select(&gram)?,
         };
@@ -121,6 +127,10 @@ impl Experiment for SeparatedMarginals {
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
     }
+}
+
+fn separated(options: SeparatedOptions, gram: &Gram) -> matmech::Result<Selection> {
+    LsaSeparated { options }.select(gram)
 }
 
 /// `AᵀA = Σ_γ V_γ ⊗ J` with the wavelet's V_γ on every marginal γ.

@@ -2,31 +2,23 @@
 
 use ndarray::{Array1, Array2, Axis, Zip};
 
-use super::boxes::add_box;
-use super::level::Level;
 use crate::error::{Error, Result};
 use crate::linalg;
-
-/// Rounding errors of updates are relative to the matrices they started from: start anew when the trace has fallen by this
-/// factor, or after [`MOST_UPDATES`] levels.
-const LARGEST_FALL: f64 = 4.0;
-
-/// Most levels between two inversions from scratch.
-const MOST_UPDATES: usize = 16;
 
 /// `V = AᵀA` of the strategy found so far with its inverse, and the workload's Gram G as both see it. Five dense matrices.
 #[derive(Debug, Clone)]
 pub(in crate::strategy) struct Inverse {
     gram: Array2<f64>,
-    v: Array2<f64>,
+    pub(super) v: Array2<f64>,
     /// `S = V⁻¹`, row-major and exactly symmetric.
     pub(super) s: Array2<f64>,
     /// `T = S G S`, row-major and exactly symmetric.
     pub(super) t: Array2<f64>,
     /// `tr(S G)`: the workload's total variance at unit noise.
-    trace: f64,
-    trace_when_inverted: f64,
-    updates: usize,
+    pub(super) trace: f64,
+    pub(super) trace_when_inverted: f64,
+    /// Levels merged in since S and T were computed from V alone.
+    pub(super) updates: usize,
 }
 
 impl Inverse {
@@ -47,36 +39,13 @@ impl Inverse {
     }
 
     /// Everything from `V` alone. O(n³).
-    fn invert(&mut self) -> Result<()> {
+    pub(super) fn invert(&mut self) -> Result<()> {
         self.s = symmetric_part(&linalg::spd_inverse(self.v.view())?);
         let gs = linalg::product(self.gram.view(), self.s.view())?;
         self.t = symmetric_part(&linalg::product(self.s.view(), gs.view())?);
         self.trace = gs.diag().sum();
         self.trace_when_inverted = self.trace;
         self.updates = 0;
-        Ok(())
-    }
-
-    /// Makes a finished level part of the strategy: `V += EEᵀ`, `S −= Z Yᵀ`, `T −= Z Hᵀ + H Zᵀ`. O(n²·boxes) by matrix
-    /// products, O(n³) when it is time to invert anew.
-    ///
-    /// # Errors
-    /// The matrices are not finite any more.
-    pub(in crate::strategy) fn accept(&mut self, level: &Level) -> Result<()> {
-        for part in level.parts() {
-            add_box(&mut self.v, &part.cells, 1.0);
-        }
-        self.updates += 1;
-        if self.updates >= MOST_UPDATES || level.trace() * LARGEST_FALL < self.trace_when_inverted {
-            return self.invert();
-        }
-        let (y, z, h) = level.rows();
-        let update = linalg::product(z.t(), y)?;
-        Zip::from(&mut self.s).and(&update).and(update.t()).for_each(|s, a, b| *s -= 0.5 * (a + b));
-        drop(update);
-        let update = linalg::product(z.t(), h)?;
-        Zip::from(&mut self.t).and(&update).and(update.t()).for_each(|t, a, b| *t -= a + b);
-        self.trace = level.trace();
         Ok(())
     }
 }

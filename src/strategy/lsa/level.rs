@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use super::boxes::GridBox;
 use super::inverse::{Inverse, sum_rows};
-use super::split_search::{Profile, Split};
+use super::profile::{Profile, Split};
 use super::square::Square;
 use crate::error::Result;
 use crate::linalg;

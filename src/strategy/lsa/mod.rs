@@ -31,6 +31,8 @@ mod acceptance;
 mod boxes;
 mod inverse;
 mod level;
+mod merge;
+mod profile;
 mod split_search;
 mod square;
 mod sweep;
@@ -185,14 +187,36 @@ pub(super) fn run_dense(
     reading: Reading,
     options: &LsaOptions,
 ) -> Result<LsaOutcome> {
+    let nothing = Given { v: Array2::zeros(gram.dim()), levels: 0 };
+    run_given(shape, gram, &nothing, reading, options)
+}
+
+/// Queries that are measured anyway, before the search begins.
+pub(super) struct Given {
+    /// Their Gram over the cells.
+    pub(super) v: Array2<f64>,
+    /// Their squared column norm, which is that of every column.
+    pub(super) levels: usize,
+}
+
+/// [`run_dense`] on top of given queries: the search starts from `V = I + V_given` with s = 1 + s_given levels. The errors of the
+/// outcome are those of all queries together; its queries, its levels and `max_levels` leave the given ones out.
+pub(super) fn run_given(
+    shape: &[usize],
+    gram: Array2<f64>,
+    given: &Given,
+    reading: Reading,
+    options: &LsaOptions,
+) -> Result<LsaOutcome> {
     let mut grower = Grower { reading, tolerance: options.tolerance, candidates: 0 };
     let cells = gram.nrows();
-    let mut inverse = Inverse::new(gram, Array2::eye(cells))?;
-    let mut acceptance = Acceptance::new(AcceptedLevel { queries: cells, error: inverse.trace() });
+    let mut inverse = Inverse::new(gram, Array2::eye(cells) + &given.v)?;
+    let error = (given.levels + 1) as f64 * inverse.trace();
+    let mut acceptance = Acceptance::new(AcceptedLevel { queries: cells, error });
     let mut capped = true;
     while acceptance.count() < options.max_levels {
         let level = grower.grow(&inverse, shape)?;
-        let error = (acceptance.count() + 1) as f64 * level.trace();
+        let error = (given.levels + acceptance.count() + 1) as f64 * level.trace();
         if !acceptance.accept(error, level.parts().iter().map(|part| part.query.clone()).collect()) {
             capped = false;
             break;
@@ -253,4 +277,4 @@ pub(super) fn details(levels: usize, queries: &BoxQueries, candidates: usize) ->
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::strategy) mod tests;

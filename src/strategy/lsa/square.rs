@@ -2,8 +2,6 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
-use super::update::add_pair;
-
 /// A symmetric matrix in the upper left corner of an allocation that doubles when it is full.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Square {
@@ -56,6 +54,15 @@ impl Square {
     pub(super) fn add_outer(&mut self, a: &[Array1<f64>; 2], b: &[Array1<f64>; 2]) {
         for (i, row) in self.values.rows_mut().into_iter().take(self.order).enumerate() {
             add_pair(row.into_slice(), [a[0][i], a[1][i]], b);
+        }
+    }
+}
+
+/// `row += w₀ v₀ + w₁ v₁`, over the length of the row.
+pub(super) fn add_pair(row: Option<&mut [f64]>, [w0, w1]: [f64; 2], [v0, v1]: &[Array1<f64>; 2]) {
+    if let (Some(row), Some(v0), Some(v1)) = (row, v0.as_slice(), v1.as_slice()) {
+        for ((x, v0), v1) in row.iter_mut().zip(v0).zip(v1) {
+            *x += w0 * v0 + w1 * v1;
         }
     }
 }

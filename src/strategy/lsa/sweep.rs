@@ -3,7 +3,8 @@
 use super::Reading;
 use super::inverse::Inverse;
 use super::level::Level;
-use super::split_search::{Split, best_split};
+use super::profile::Split;
+use super::split_search::best_split;
 use crate::error::Result;
 
 /// Gains up to this share of the trace are rounding errors. It is smaller than the tolerance for ties because gains between

@@ -85,10 +85,12 @@ fn the_paper_s_reading_in_two_dimensions() {
 }
 
 /// The same algorithm with the trace of every candidate from an explicit inverse.
-struct BruteForce {
-    gram: Array2<f64>,
-    v: Array2<f64>,
-    shape: Vec<usize>,
+pub(in crate::strategy) struct BruteForce {
+    pub(in crate::strategy) gram: Array2<f64>,
+    /// Of the identity and what is given.
+    pub(in crate::strategy) v: Array2<f64>,
+    pub(in crate::strategy) given_levels: usize,
+    pub(in crate::strategy) shape: Vec<usize>,
 }
 
 type Candidate = (GridBox, GridBox, f64);
@@ -152,19 +154,27 @@ impl BruteForce {
         (next.len() > level.len() && self.trace(&next) < self.trace(level)).then_some(next)
     }
 
-    fn run(mut self, reading: Reading, most: usize) -> Vec<(f64, Vec<GridBox>)> {
-        let mut levels = vec![(self.trace(&[]), vec![])];
+    /// The accepted levels, each with the error and, but for the identity, its boxes.
+    pub(in crate::strategy) fn run(mut self, reading: Reading, most: usize) -> Vec<(f64, Vec<GridBox>)> {
+        let mut levels = vec![((1 + self.given_levels) as f64 * self.trace(&[]), vec![])];
+        // A level that leaves the error as it is counts only if the next one lowers it.
+        let neutral =
+            |levels: &[(f64, Vec<GridBox>)]| matches!(levels, [.., before, last] if last.0 >= before.0 * (1.0 - 1e-12));
         while levels.len() < most {
             let mut level = vec![GridBox::whole(&self.shape)];
             while let Some(next) = self.sweep(&level, reading) {
                 level = next;
             }
-            let error = (levels.len() + 1) as f64 * self.trace(&level);
-            if error > levels[levels.len() - 1].0 * (1.0 + 1e-12) {
+            let error = (levels.len() + 1 + self.given_levels) as f64 * self.trace(&level);
+            let most_accepted = if neutral(&levels) { 1.0 - 1e-12 } else { 1.0 + 1e-12 };
+            if error > levels[levels.len() - 1].0 * most_accepted {
                 break;
             }
             level.iter().for_each(|b| boxes::add_box(&mut self.v, &b.cells(&self.shape), 1.0));
             levels.push((error, level));
+        }
+        if neutral(&levels) {
+            levels.pop();
         }
         levels
     }
@@ -194,8 +204,13 @@ fn brute_force_finds_the_same_levels() {
         for reading in Reading::ALL {
             let gram = gram(text);
             let cells = gram.cells();
-            let brute = BruteForce { gram: gram.to_dense().unwrap(), v: Array2::eye(cells), shape: gram.shape() }
-                .run(reading, 9);
+            let start = BruteForce {
+                gram: gram.to_dense().unwrap(),
+                v: Array2::eye(cells),
+                given_levels: 0,
+                shape: gram.shape(),
+            };
+            let brute = start.run(reading, 9);
             let fast = run(&gram, reading, &LsaOptions { max_levels: brute.len(), ..LsaOptions::default() }).unwrap();
             let context = format!("{} on {text}", reading.name());
             assert_eq!(fast.levels.len(), brute.len(), "{context}");

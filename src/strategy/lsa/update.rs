@@ -4,7 +4,8 @@ use ndarray::{Array1, Array2};
 
 use super::inverse::Inverse;
 use super::level::{Level, append};
-use super::split_search::Split;
+use super::profile::Split;
+use super::square::add_pair;
 use crate::error::Result;
 
 impl Level {
@@ -108,14 +109,5 @@ fn combinations(rows: &Array2<f64>, weights: [&Array1<f64>; 3]) -> [Array1<f64>;
 fn add_outer(rows: &mut Array2<f64>, weights: &[Array1<f64>; 2], vectors: &[Array1<f64>; 2], scale: f64) {
     for (i, row) in rows.rows_mut().into_iter().enumerate() {
         add_pair(row.into_slice(), [scale * weights[0][i], scale * weights[1][i]], vectors);
-    }
-}
-
-/// `row += w₀ v₀ + w₁ v₁`, over the length of the row.
-pub(super) fn add_pair(row: Option<&mut [f64]>, [w0, w1]: [f64; 2], [v0, v1]: &[Array1<f64>; 2]) {
-    if let (Some(row), Some(v0), Some(v1)) = (row, v0.as_slice(), v1.as_slice()) {
-        for ((x, v0), v1) in row.iter_mut().zip(v0).zip(v1) {
-            *x += w0 * v0 + w1 * v1;
-        }
     }
 }

@@ -1,0 +1,158 @@
+//! Which marginals are measured, what each is asked, and what is given when its turn comes.
+
+use ndarray::Array2;
+
+use super::super::lsa::{Given, LsaOptions, LsaOutcome, Reading, check_gram, run_dense, run_given};
+use crate::error::Result;
+use crate::workload::{MarginalGram, projected};
+
+/// What LSA found on a marginal: its attributes, ascending, and the outcome.
+pub(super) type Part = (Vec<usize>, LsaOutcome);
+
+/// Shares of a Gram below this are rounding errors.
+const NEGLIGIBLE: f64 = 1e-12;
+
+/// The marginals of a workload, each once, with the dense Gram of all its queries.
+pub(super) struct Separable<'a> {
+    shape: &'a [usize],
+    /// In the order of the terms.
+    pub(super) own: Vec<(Vec<usize>, Array2<f64>)>,
+}
+
+impl<'a> Separable<'a> {
+    /// Terms that fit the domain; those over equal attributes are added.
+    ///
+    /// # Errors
+    /// A term without a query, one that is not positive semidefinite, or more cells than fit.
+    pub(super) fn new(shape: &'a [usize], terms: &[MarginalGram]) -> Result<Self> {
+        let mut own: Vec<(Vec<usize>, Array2<f64>)> = Vec::with_capacity(terms.len());
+        for term in terms {
+            let gram = term.gram.to_dense()?;
+            check_gram("lsa-separated", &gram)?;
+            match own.iter_mut().find(|(attributes, _)| *attributes == term.attributes) {
+                Some((_, sum)) => *sum += &gram,
+                None => own.push((term.attributes.clone(), gram)),
+            }
+        }
+        Ok(Separable { shape, own })
+    }
+
+    /// Whether two marginals have an attribute in common, or one contains the other: else there is nothing to separate but the
+    /// total.
+    pub(super) fn has_separating_marginals(&self) -> bool {
+        self.closure().len() > self.own.len() || self.own.iter().any(|(attributes, _)| !self.is_maximal(attributes))
+    }
+
+    /// LSA on every marginal that no other contains, without given queries. The queries of a contained marginal are shared out
+    /// evenly among those that contain it.
+    ///
+    /// # Errors
+    /// The matrices are not finite.
+    pub(super) fn merged(&self, options: &LsaOptions) -> Result<Vec<Part>> {
+        let mut grams: Vec<(&Vec<usize>, Array2<f64>)> = Vec::new();
+        for (attributes, gram) in self.own.iter().filter(|(attributes, _)| self.is_maximal(attributes)) {
+            grams.push((attributes, gram.clone()));
+        }
+        for (attributes, gram) in self.own.iter().filter(|(attributes, _)| !self.is_maximal(attributes)) {
+            let containing = grams.iter().filter(|(larger, _)| contains(larger, attributes)).count();
+            for (larger, sum) in grams.iter_mut().filter(|(larger, _)| contains(larger, attributes)) {
+                sum.scaled_add(1.0 / containing as f64, &self.lifted(attributes, gram, larger));
+            }
+        }
+        grams
+            .into_iter()
+            .map(|(attributes, gram)| {
+                Ok((attributes.clone(), run_dense(&self.sizes(attributes), gram, Reading::JointSweep, options)?))
+            })
+            .collect()
+    }
+
+    /// LSA on every marginal of the closure, smaller ones first, each on what it and the marginals above it ask about its cells
+    /// and given the queries of all the marginals it contains.
+    ///
+    /// # Errors
+    /// The matrices are not finite.
+    pub(super) fn recursive(&self, options: &LsaOptions) -> Result<Vec<Part>> {
+        let mut parts: Vec<Part> = Vec::new();
+        for attributes in self.closure() {
+            let Some(gram) = self.asked(&attributes) else {
+                continue;
+            };
+            let mut given = Given { v: Array2::zeros(gram.dim()), levels: 0 };
+            for (smaller, part) in parts.iter().filter(|(smaller, _)| contains(&attributes, smaller)) {
+                given.v += &self.lifted(smaller, &part.v, &attributes);
+                given.levels += part.levels.len();
+            }
+            let outcome = run_given(&self.sizes(&attributes), gram, &given, Reading::JointSweep, options)?;
+            parts.push((attributes, outcome));
+        }
+        Ok(parts)
+    }
+
+    /// The marginals and their intersections, smaller ones first, without that of no attribute, which is the total.
+    fn closure(&self) -> Vec<Vec<usize>> {
+        let mut out: Vec<Vec<usize>> = self.own.iter().map(|(attributes, _)| attributes.clone()).collect();
+        let mut known: std::collections::HashSet<Vec<usize>> = out.iter().cloned().collect();
+        let mut next = 0;
+        while next < out.len() {
+            for (attributes, _) in &self.own {
+                let both: Vec<usize> = out[next].iter().copied().filter(|a| attributes.contains(a)).collect();
+                if !both.is_empty() && known.insert(both.clone()) {
+                    out.push(both);
+                }
+            }
+            next += 1;
+        }
+        out.sort_by_key(Vec::len);
+        out
+    }
+
+    /// The Gram of what is asked about the cells of a marginal τ: `G_τ + Σ_γ EᵀG_γE/m²` over the marginals γ of the workload that
+    /// contain it, where E says which of τ's cells each of γ's is in, and m of them are in each. (A query w of γ has the part
+    /// `E(EᵀE)⁻¹Eᵀw` among the functions of τ.) `None` when nothing is asked.
+    fn asked(&self, attributes: &[usize]) -> Option<Array2<f64>> {
+        let cells: usize = self.sizes(attributes).iter().product();
+        let mut out = Array2::zeros((cells, cells));
+        let mut any = false;
+        for (larger, gram) in self.own.iter().filter(|(larger, _)| larger == attributes || contains(larger, attributes))
+        {
+            let merged = gram.nrows() as f64 / cells as f64;
+            let mut seen = Array2::<f64>::zeros((cells, cells));
+            let cell_of = self.cell_map(larger, attributes);
+            for (row, &i) in gram.rows().into_iter().zip(&cell_of) {
+                for (x, &j) in row.iter().zip(&cell_of) {
+                    seen[[i, j]] += x;
+                }
+            }
+            any |= seen.diag().sum() > NEGLIGIBLE * merged * gram.diag().sum();
+            out.scaled_add(1.0 / (merged * merged), &seen);
+        }
+        any.then_some(out)
+    }
+
+    /// `X ⊗ J` over the cells of a larger marginal.
+    fn lifted(&self, attributes: &[usize], matrix: &Array2<f64>, larger: &[usize]) -> Array2<f64> {
+        let cell_of = self.cell_map(larger, attributes);
+        Array2::from_shape_fn((cell_of.len(), cell_of.len()), |(i, j)| matrix[[cell_of[i], cell_of[j]]])
+    }
+
+    /// For every cell of a marginal the cell of a smaller one that it is in.
+    fn cell_map(&self, larger: &[usize], smaller: &[usize]) -> Vec<usize> {
+        let sizes = self.sizes(larger);
+        let positions: Vec<usize> = (0..larger.len()).filter(|&k| smaller.contains(&larger[k])).collect();
+        (0..sizes.iter().product()).map(|cell| projected(&sizes, &positions, cell)).collect()
+    }
+
+    fn sizes(&self, attributes: &[usize]) -> Vec<usize> {
+        attributes.iter().map(|&a| self.shape[a]).collect()
+    }
+
+    fn is_maximal(&self, attributes: &[usize]) -> bool {
+        !self.own.iter().any(|(larger, _)| contains(larger, attributes))
+    }
+}
+
+/// Whether a set of attributes is a proper subset of another.
+fn contains(larger: &[usize], smaller: &[usize]) -> bool {
+    smaller.len() < larger.len() && smaller.iter().all(|a| larger.contains(a))
+}
