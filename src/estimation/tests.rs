@@ -10,8 +10,8 @@ use rand_distr::{Distribution, StandardNormal};
 use super::*;
 use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::linalg;
+use crate::residual::centre_in_place;
 use crate::schema::Schema;
-use crate::workload::centre_in_place;
 
 const SIZES: [usize; 4] = [3, 2, 1, 4];
 

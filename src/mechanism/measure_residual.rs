@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::workload::centre_in_place;
+use crate::residual::centre_in_place;
 
 /// μ_τ + N(0, σ²I), centred along all axes: the measurement of the residual τ in the form that
 /// [`ResidualEstimates`](crate::estimation::ResidualEstimates) takes in. It costs ρ = p_τ/(2σ²) of zCDP, p_τ =
@@ -104,7 +104,7 @@ pub(crate) fn summed(marginal: &[f64], sizes: &[usize], kept: &[bool]) -> Vec<f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::averaged;
+    use crate::residual::averaged;
 
     fn set(positions: &[usize]) -> AttributeSet {
         AttributeSet::from_positions(positions).unwrap()
