@@ -4,6 +4,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 pub use crate::config::{ConfigError, parse_grid};
+use crate::datasets::DataUse;
 
 /// One point of the grid × method × trial.
 ///
@@ -14,8 +15,20 @@ pub struct Cell {
     pub key: Vec<(String, String)>,
     /// The method: strategy, planner, mechanism or bound.
     pub method: String,
-    /// Everything that determines the result besides the seed. A stored cell with other params is not reused.
+    /// Everything that determines the result besides the seed. A stored cell with other params is not reused. A cell that
+    /// runs on a table of the [`Catalogue`](crate::datasets::Catalogue) has its [`DataUse`] here, as `data`, and
+    /// [`DataUse::label`] in the key column `data`.
     pub params: serde_json::Value,
+}
+
+impl Cell {
+    /// The table that the cell runs on: `data` of its params.
+    ///
+    /// # Errors
+    /// A `data` that is not a [`DataUse`].
+    pub fn data(&self) -> serde_json::Result<Option<DataUse>> {
+        self.params.get("data").map(|data| DataUse::deserialize(data)).transpose()
+    }
 }
 
 /// One metric of a finished cell.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use experiments::cli::{Arguments, execute, report_failure};
+use experiments::datasets::Catalogue;
 use experiments::engine::Display;
 use experiments::registry;
 use tracing_subscriber::EnvFilter;
@@ -22,7 +23,8 @@ fn main() -> ExitCode {
         .with_target(false)
         .without_time()
         .init();
-    match execute(&arguments, &registry::experiments(), &display) {
+    let catalogue = Catalogue::of_process(&arguments.root);
+    match execute(&arguments, &registry::experiments(&catalogue), &catalogue, &display) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             report_failure(&failure);

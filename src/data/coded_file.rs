@@ -40,7 +40,8 @@ pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
             })?;
         }
     }
-    let (schema, records) = keep_what_occurs(names, attributes).map_err(|e| e.located(&path.display().to_string()))?;
+    let columns = attributes.into_iter().map(Interned::sorted).collect();
+    let (schema, records) = table(names, columns).map_err(|e| e.located(&path.display().to_string()))?;
     if records.is_empty() {
         let what = path.display().to_string();
         return Err(Error::invalid(what, "at least one record", "a header only", "check that the file is complete"));
@@ -49,18 +50,18 @@ pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
 }
 
 /// A column whose values are numbered in the order of their first occurrence.
-pub(super) struct Interned {
+struct Interned {
     numbers: HashMap<String, u32>,
     column: Column,
 }
 
 impl Interned {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Interned { numbers: HashMap::new(), column: Column::new() }
     }
 
     /// Appends a value; of one that cannot be a code, what was expected and found.
-    pub(super) fn push(&mut self, value: &str) -> std::result::Result<(), (String, String)> {
+    fn push(&mut self, value: &str) -> std::result::Result<(), (String, String)> {
         let number = match self.numbers.get(value) {
             Some(&number) => number,
             None if value.is_empty() => return Err(("a value".into(), "an empty field".into())),
@@ -90,9 +91,25 @@ impl Interned {
     }
 }
 
-/// The schema of the values that occur, and the records in it.
-pub(super) fn keep_what_occurs(names: Vec<String>, attributes: Vec<Interned>) -> Result<(Schema, Records)> {
-    let (sizes, columns): (Vec<usize>, Vec<Column>) = attributes.into_iter().map(Interned::sorted).unzip();
+/// Renumbers the codes below `bound` that occur as 0, 1, … in their order; how many they are, and the column.
+pub(super) fn keep_what_occurs(bound: usize, mut column: Column) -> (usize, Column) {
+    let mut codes = vec![0; bound];
+    for record in 0..column.len() {
+        codes[column.get(record).unwrap_or_default() as usize] = 1;
+    }
+    let mut size = 0;
+    for code in &mut codes {
+        let occurs = *code;
+        *code = size;
+        size += occurs;
+    }
+    column.recode(&codes);
+    (size as usize, column)
+}
+
+/// Categorical attributes of the given names, and records in them from the columns with their sizes.
+pub(super) fn table(names: Vec<String>, columns: Vec<(usize, Column)>) -> Result<(Schema, Records)> {
+    let (sizes, columns): (Vec<usize>, Vec<Column>) = columns.into_iter().unzip();
     let attributes = names
         .into_iter()
         .zip(sizes)

@@ -1,55 +1,25 @@
 //! The number of records that two sets of records share, the sets being bits.
 
+use pulp::{Arch, Simd, WithSimd};
+
 /// Words of a bit set that are looked at together: 4 KiB, so that a few of them fit the first-level cache.
 pub(super) const WORDS: usize = 512;
 
-/// Words that go through the adders side by side: whole vector registers.
-const LANES: usize = 4;
-
-type Lanes = [u64; LANES];
-
-/// |a ∩ b|.
-///
-/// A tree of carry-save adders (Harley and Seal) sums sixteen words bitwise into one word of sixteens before any bit is
-/// counted. It needs bitwise operations only, which every processor has in vector form; counting instructions it may lack.
-pub(super) fn shared(a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
-    let (mut ones, mut twos, mut fours, mut eights) = ([0; LANES], [0; LANES], [0; LANES], [0; LANES]);
-    let mut sixteens = 0;
-    for (a, b) in a.as_chunks::<{ 16 * LANES }>().0.iter().zip(b.as_chunks::<{ 16 * LANES }>().0) {
-        let at = |k: usize| -> Lanes { std::array::from_fn(|i| a[k * LANES + i] & b[k * LANES + i]) };
-        let mut eight = |k: usize, fours: Lanes| -> (Lanes, Lanes) {
-            let t0 = add(&mut ones, at(k), at(k + 1));
-            let t1 = add(&mut ones, at(k + 2), at(k + 3));
-            let f0 = add(&mut twos, t0, t1);
-            let t0 = add(&mut ones, at(k + 4), at(k + 5));
-            let t1 = add(&mut ones, at(k + 6), at(k + 7));
-            let f1 = add(&mut twos, t0, t1);
-            let mut sum = fours;
-            let carry = add(&mut sum, f0, f1);
-            (sum, carry)
-        };
-        let (sum, e0) = eight(0, fours);
-        let (sum, e1) = eight(8, sum);
-        fours = sum;
-        sixteens += count(add(&mut eights, e0, e1));
-    }
-    16 * sixteens + 8 * count(eights) + 4 * count(fours) + 2 * count(twos) + count(ones)
+/// |a ∩ b|, in the widest vector registers that the processor has: the binary is built for any processor of its kind.
+pub(super) fn shared(arch: Arch, a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
+    arch.dispatch(Intersection(a, b))
 }
 
-/// `sum + a + b` per bit: the new sum stays, the carry is returned.
-#[inline(always)]
-fn add(sum: &mut Lanes, a: Lanes, b: Lanes) -> Lanes {
-    let mut carry = [0; LANES];
-    for i in 0..LANES {
-        let half = a[i] ^ b[i];
-        carry[i] = (a[i] & b[i]) | (half & sum[i]);
-        sum[i] ^= half;
-    }
-    carry
-}
+struct Intersection<'a>(&'a [u64; WORDS], &'a [u64; WORDS]);
 
-fn count(lanes: Lanes) -> u32 {
-    lanes.iter().map(|word| word.count_ones()).sum()
+impl WithSimd for Intersection<'_> {
+    type Output = u32;
+
+    /// Inlined into one function per kind of processor, so that the compiler uses its instructions for this loop.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> u32 {
+        self.0.iter().zip(self.1).map(|(a, b)| (a & b).count_ones()).sum()
+    }
 }
 
 #[cfg(test)]
@@ -64,14 +34,15 @@ mod tests {
             a in prop::collection::vec(any::<u64>(), WORDS),
             b in prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()], WORDS),
         ) {
-            let expected: u32 = a.iter().zip(&b).map(|(a, b)| (a & b).count_ones()).sum();
+            let bits = |word: u64| (0..64).filter(|i| word >> i & 1 == 1).count();
+            let expected: usize = a.iter().zip(&b).map(|(a, b)| bits(a & b)).sum();
             let (a, b): ([u64; WORDS], [u64; WORDS]) = (a.try_into().unwrap(), b.try_into().unwrap());
-            prop_assert_eq!(shared(&a, &b), expected);
+            prop_assert_eq!(shared(Arch::new(), &a, &b) as usize, expected);
         }
     }
 
     #[test]
     fn full_sets_share_every_record() {
-        assert_eq!(shared(&[u64::MAX; WORDS], &[u64::MAX; WORDS]), 64 * WORDS as u32);
+        assert_eq!(shared(Arch::new(), &[u64::MAX; WORDS], &[u64::MAX; WORDS]), 64 * WORDS as u32);
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub(super) fn list(root: &Path, experiments: &[Box<dyn Experiment>], profile: Profile) -> Result<(), Failure> {
     let configs = steps::configs(root)?;
     let plans = steps::plans(&configs, experiments, profile)?;
-    let header = ["experiment", "kind", "cells", "time", "memory", "reproduces"].map(str::to_owned);
+    let header = ["experiment", "kind", "cells", "time", "memory", "data", "reproduces"].map(str::to_owned);
     let mut lines = vec![header];
     lines.extend(plans.iter().map(line));
     let mut seconds = 0.0;
@@ -30,9 +30,10 @@ pub(super) fn list(root: &Path, experiments: &[Box<dyn Experiment>], profile: Pr
         duration(seconds),
         memory(mb),
         String::new(),
+        String::new(),
     ]);
     let widths: Vec<usize> =
-        (0..6).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect();
+        (0..7).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect();
     for line in &lines {
         let padded: Vec<String> = line
             .iter()
@@ -48,7 +49,7 @@ pub(super) fn list(root: &Path, experiments: &[Box<dyn Experiment>], profile: Pr
     Ok(())
 }
 
-fn line(plan: &Plan<'_>) -> [String; 6] {
+fn line(plan: &Plan<'_>) -> [String; 7] {
     let (seconds, mb) = plan.config.expected(plan.profile);
     [
         plan.config.experiment.clone(),
@@ -56,8 +57,15 @@ fn line(plan: &Plan<'_>) -> [String; 6] {
         plan.cells.len().to_string(),
         duration(seconds),
         memory(mb),
+        data(plan),
         format!("{}: {}", plan.config.reproduces, plan.config.title),
     ]
+}
+
+/// The tables that the cells run on, each with `real` or `stand-in`.
+fn data(plan: &Plan<'_>) -> String {
+    let tables: Vec<String> = plan.data().iter().map(|data| format!("{} ({})", data.name, data.label())).collect();
+    if tables.is_empty() { "none".to_owned() } else { tables.join(", ") }
 }
 
 fn duration(seconds: f64) -> String {

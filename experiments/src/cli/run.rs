@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::{report_failure, say, steps};
+use super::steps::{self, Kinds};
+use super::{report_failure, say};
 use crate::config::{self, Config, Profile};
 use crate::engine::{CellError, CellFailure, Display, Prepared, RunOptions, Summary, Table, prepare};
-use crate::experiment::Experiment;
 use crate::failure::{Failure, FileProblem};
 use crate::layout;
 
@@ -13,7 +13,7 @@ use crate::layout;
 pub(super) fn run(
     root: &Path,
     names: &[String],
-    experiments: &[Box<dyn Experiment>],
+    kinds: Kinds<'_>,
     profile: Profile,
     options: &RunOptions,
     display: &Display,
@@ -25,20 +25,20 @@ pub(super) fn run(
             configs.push(config);
         }
     }
-    let prepared = prepare(root, steps::plans(&configs, experiments, profile)?, options)?;
+    let prepared = prepare(root, steps::plans_with_data(&configs, kinds, profile)?, options)?;
     run_each(prepared, options, display).map_or(Ok(()), Err)
 }
 
 /// Runs every config, draws the figures, compares. A step that fails does not keep the later ones from running.
 pub(super) fn all(
     root: &Path,
-    experiments: &[Box<dyn Experiment>],
+    kinds: Kinds<'_>,
     profile: Profile,
     options: &RunOptions,
     display: &Display,
 ) -> Result<(), Failure> {
     let configs = steps::configs(root)?;
-    let prepared = prepare(root, steps::plans(&configs, experiments, profile)?, options)?;
+    let prepared = prepare(root, steps::plans_with_data(&configs, kinds, profile)?, options)?;
     let ran = run_each(prepared, options, display).map_or(Ok(()), Err);
     // A figure without table would only repeat that the experiment failed.
     let with_table: Vec<Config> = configs

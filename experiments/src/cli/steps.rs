@@ -1,9 +1,13 @@
 //! The steps that several commands share.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+
+use tracing::warn;
 
 use super::say;
 use crate::config::{self, Config, ConfigError, Profile};
+use crate::datasets::Catalogue;
 use crate::engine::Plan;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
@@ -21,6 +25,33 @@ pub(super) fn plans<'a>(
     profile: Profile,
 ) -> Result<Vec<Plan<'a>>, ConfigError> {
     configs.iter().map(|config| Plan::new(config, experiments, profile)).collect()
+}
+
+/// The kinds of experiments, and the tables that they run on.
+#[derive(Clone, Copy)]
+pub(super) struct Kinds<'a> {
+    pub(super) experiments: &'a [Box<dyn Experiment>],
+    pub(super) catalogue: &'a Catalogue,
+}
+
+/// A plan for each config, after an attempt to download the tables that they need and that are not here. Without network
+/// the stand-ins are used.
+pub(super) fn plans_with_data<'a>(
+    configs: &'a [Config],
+    kinds: Kinds<'a>,
+    profile: Profile,
+) -> Result<Vec<Plan<'a>>, ConfigError> {
+    let planned = plans(configs, kinds.experiments, profile)?;
+    let missing: BTreeSet<String> =
+        planned.iter().flat_map(Plan::data).filter(|data| !data.real).map(|data| data.name.clone()).collect();
+    if missing.is_empty() {
+        return Ok(planned);
+    }
+    let (fetched, problem) = kinds.catalogue.fetch(&Vec::from_iter(missing));
+    if let Some(problem) = problem {
+        warn!("a data set is not available; its stand-in is used, and the results are labelled\n{problem}");
+    }
+    if fetched { plans(configs, kinds.experiments, profile) } else { Ok(planned) }
 }
 
 /// Compares and prints the summary.

@@ -12,6 +12,7 @@ use super::tables::{self, Table};
 use super::verdict::{Claim, Judgement, Ours, Verdict, expectation, judge};
 use crate::config::CompareSpec;
 use crate::config::{Config, Profile};
+use crate::datasets::STAND_IN;
 use crate::layout;
 
 /// Everything that the writers need besides the list of what remains.
@@ -163,7 +164,7 @@ impl Judge<'_> {
         };
         let judgement = match rows.as_slice() {
             [row] => {
-                let ours = ours(results, *row, &value.metric);
+                let ours = ours(spec, results, *row, &value.metric);
                 let prefix = format!("{}/", self.config.experiment);
                 let cell = results.field("cell", *row);
                 line.cell = cell.strip_prefix(&prefix).unwrap_or(cell).to_owned();
@@ -297,15 +298,18 @@ impl Judge<'_> {
 /// What a cell costs stands in columns of all its rows instead of a row of its own.
 const COST_COLUMNS: [&str; 2] = ["seconds", "peak_mb"];
 
-fn ours<'r>(results: &'r Table, row: usize, metric: &str) -> Ours<'r> {
+fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) -> Ours<'r> {
+    // A file of known values with a column `data` may be about the stand-in.
+    let stand_in = results.field("data", row) == STAND_IN && !spec.join.iter().any(|column| column == "data");
     if results.field("metric", row) != metric {
-        return Ours { value: results.number(metric, row), ..Ours::default() };
+        return Ours { value: results.number(metric, row), stand_in, ..Ours::default() };
     }
     Ours {
         value: results.number("value", row),
         text: results.field("text", row),
         lower_bound: results.number("lower_bound", row),
         gap: results.number("gap", row),
+        stand_in,
     }
 }
 

@@ -83,6 +83,8 @@ pub struct Ours<'o> {
     pub lower_bound: Option<f64>,
     /// The certified relative gap of the value.
     pub gap: Option<f64>,
+    /// Whether it comes from a stand-in and the known value does not.
+    pub stand_in: bool,
 }
 
 /// A verdict with its reason; of a failure, what was expected and found.
@@ -118,6 +120,11 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         if let Some(reason) = claim.not_comparable {
             return Judgement::new(Verdict::NotComparable, reason);
         }
+    }
+    if ours.stand_in {
+        // A deviation documented for the real data can neither hold nor fail here.
+        let used_deviation = claim.deviation.is_some();
+        return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, "stand-in data") };
     }
     if is_reproduced(claim, ours) {
         let reason = claim.band.map_or_else(String::new, |(low, high)| {
@@ -260,6 +267,20 @@ mod tests {
         assert_eq!(judgement.reason, "timing on other hardware");
         let absent = Printed::NotImplemented;
         assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "not implemented in the paper");
+    }
+
+    #[test]
+    fn stand_ins_are_never_compared() {
+        let printed = Printed::parse(PRINTED);
+        let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new() };
+        for (reference, deviation) in [(false, None), (false, Some(&deviation)), (true, None)] {
+            let claim = Claim { reference, deviation, ..claim(&printed) };
+            for value in [2.23, 1.7, 9.0] {
+                let judgement = judge(&claim, &Ours { stand_in: true, ..certified(value, 1.0) });
+                assert_eq!((judgement.verdict, judgement.reason.as_str()), (Verdict::NotComparable, "stand-in data"));
+                assert_eq!(judgement.used_deviation, deviation.is_some());
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,21 @@ pub(super) struct Downloader {
 pub(super) const DOWNLOADERS: [Downloader; 2] = [
     Downloader {
         program: "curl",
-        options: &["--fail", "--location", "--silent", "--show-error", "--connect-timeout", "30", "--retry", "2"],
+        // Slower than 1 kB/s for 30 s is a broken connection.
+        options: &[
+            "--fail",
+            "--location",
+            "--silent",
+            "--show-error",
+            "--connect-timeout",
+            "20",
+            "--speed-limit",
+            "1000",
+            "--speed-time",
+            "30",
+            "--retry",
+            "1",
+        ],
         into: "--output",
         from: "--url",
     },

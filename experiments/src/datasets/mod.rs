@@ -2,7 +2,9 @@
 //!
 //! A file is looked for in the folder that the environment variable `MATMECH_DATA` names, then in `data/downloads/`, and
 //! fetched into the latter if it is in neither. Whatever its way, its SHA-256 must be that of `data/manifest.toml`.
+//! [`Catalogue`] gives experiments the tables themselves, with stand-ins for those that are not there.
 
+mod catalogue;
 mod fetch;
 mod manifest;
 
@@ -12,6 +14,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use catalogue::{Catalogue, DataUse, REAL, STAND_IN, Table};
 pub use manifest::{Dataset, Manifest};
 
 use sha2::{Digest, Sha256};

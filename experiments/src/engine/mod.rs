@@ -25,7 +25,7 @@ pub use atomic::write_atomically;
 pub use machine::{Code, Machine, peak_mb};
 pub use plan::{Plan, PlannedCell};
 pub use progress::Display;
-pub use provenance::{DataUse, Provenance};
+pub use provenance::Provenance;
 pub use runner::{CellError, CellFailure, Prepared, RunOptions, Summary, Table, prepare};
 pub use select::Shard;
 pub use store::{CellRecord, Store};

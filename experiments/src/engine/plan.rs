@@ -1,9 +1,10 @@
 //! From a config to the list of its cells.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::address::{cell_address, inputs_hash};
 use crate::config::{Config, ConfigError, Profile};
+use crate::datasets::DataUse;
 use crate::experiment::{Cell, Experiment};
 
 /// Columns of every result table besides the experiment's own.
@@ -19,6 +20,8 @@ pub struct PlannedCell {
     pub address: String,
     /// See [`inputs_hash`].
     pub inputs: String,
+    /// The table that the cell runs on, if it needs one.
+    pub data: Option<DataUse>,
 }
 
 /// A config under one profile with its experiment kind found and its grid expanded.
@@ -60,6 +63,14 @@ impl<'a> Plan<'a> {
         }
         Ok(Self { config, experiment, profile, cells })
     }
+
+    /// The tables that the cells run on, by name.
+    #[must_use]
+    pub fn data(&self) -> Vec<&DataUse> {
+        let by_name: BTreeMap<&str, &DataUse> =
+            self.cells.iter().filter_map(|cell| cell.data.as_ref()).map(|data| (data.name.as_str(), data)).collect();
+        by_name.into_values().collect()
+    }
 }
 
 fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Result<Vec<PlannedCell>, ConfigError> {
@@ -94,7 +105,8 @@ fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Res
             &cell.params,
             config.seed,
         );
-        planned.push(PlannedCell { cell, address, inputs });
+        let data = check_data(&cell).map_err(complete)?;
+        planned.push(PlannedCell { cell, address, inputs, data });
     }
     Ok(planned)
 }
@@ -128,4 +140,23 @@ fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<(), ConfigE
         }
     }
     Ok(())
+}
+
+/// A result must say whether it comes from a real table or a stand-in, and a column that says so must be right.
+fn check_data(cell: &Cell) -> Result<Option<DataUse>, ConfigError> {
+    let column = cell.key.iter().find(|(column, _)| column == "data").map(|(_, value)| value.as_str());
+    let data = cell.data().map_err(|error| error.to_string());
+    match (&data, column) {
+        (Ok(Some(data)), Some(label)) if label == data.label() => {}
+        (Ok(None), None) => {}
+        _ => {
+            return Err(ConfigError::new(
+                "",
+                "cells whose params hold the table they run on as `data`, and whose key column `data` is its label",
+                format!("the table {data:?} and the column {column:?}"),
+                "mend `cells` of this kind; the config is not at fault",
+            ));
+        }
+    }
+    Ok(data.unwrap_or_default())
 }

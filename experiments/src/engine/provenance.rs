@@ -3,17 +3,7 @@
 use serde::Serialize;
 
 use super::machine::{Code, Machine};
-
-/// A data set that an experiment has used.
-#[derive(Clone, Debug, Serialize)]
-pub struct DataUse {
-    /// Name in `data/manifest.toml`.
-    pub name: String,
-    /// SHA-256 of the file.
-    pub sha256: String,
-    /// Whether it is the real data and not the seeded stand-in.
-    pub real: bool,
-}
+use crate::datasets::DataUse;
 
 /// Everything that is known about the run that wrote a table.
 #[derive(Clone, Debug, Serialize)]

@@ -54,7 +54,7 @@ pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run
         cargo_lock_sha256: CARGO_LOCK,
         code: run.code.clone(),
         other_sources: sources.into_iter().filter(|source| *source != run.code.source).map(str::to_owned).collect(),
-        data: Vec::new(),
+        data: plan.data().into_iter().cloned().collect(),
         rustc: RUSTC,
         machine: Machine::detect(),
         jobs: run.jobs,

@@ -3,6 +3,7 @@
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
 use experiments::cli::{Arguments, execute};
+use experiments::datasets::Catalogue;
 use experiments::engine::Display;
 use experiments::failure::Failure;
 use predicates::str::contains;
@@ -13,7 +14,8 @@ use crate::toy::{Project, Toy};
 fn run(project: &Project, toy: &Toy, words: &[&str]) -> Result<(), Failure> {
     let root = project.root().to_str().unwrap();
     let words = ["reproduce", "--root", root].into_iter().chain(words.iter().copied());
-    execute(&Arguments::try_parse_from(words).unwrap(), &toy.boxed(), &Display::plain())
+    let catalogue = Catalogue::new(project.root(), project.folders());
+    execute(&Arguments::try_parse_from(words).unwrap(), &toy.boxed(), &catalogue, &Display::plain())
 }
 
 #[test]

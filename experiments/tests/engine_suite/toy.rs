@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use experiments::config::{self, Config, ConfigError, Profile, parse_grid};
+use experiments::datasets::Folders;
 use experiments::engine::{Display, Plan, RunOptions, Summary, prepare};
 use experiments::experiment::{Cell, Experiment, Row};
 use experiments::failure::Failure;
@@ -161,6 +162,11 @@ impl Project {
 
     pub fn read(&self, file: &str) -> String {
         fs::read_to_string(self.root().join(file)).unwrap()
+    }
+
+    /// Folders of data sets below the project folder; the own one is not there yet.
+    pub fn folders(&self) -> Folders {
+        Folders { own: Some(self.root().join("own")), downloads: self.root().join("data/downloads") }
     }
 
     pub fn config(&self) -> Config {

@@ -1,0 +1,252 @@
+//! The tables that experiments run on, by name: the real file where it is on this machine, else the seeded stand-in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context;
+use matmech::data::stand_in::{self, StandIn};
+use matmech::data::{Records, read_adult, read_inferring_domain};
+use matmech::schema::Schema;
+use serde::{Deserialize, Serialize};
+
+use super::{Folders, Found, Manifest, fetch, locate, sha256_of_file};
+use crate::failure::FileProblem;
+
+/// The value of the key column `data` for results on the real table.
+pub const REAL: &str = "real";
+
+/// The value of the key column `data` for results on the stand-in.
+pub const STAND_IN: &str = "stand-in";
+
+/// Which table a name stands for on this machine. Part of a cell's params, so that a result on the stand-in is not taken
+/// for one on the real table, nor a result on one file for one on another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataUse {
+    /// Name of the table.
+    pub name: String,
+    /// Whether it is the real table and not the seeded stand-in.
+    pub real: bool,
+    /// SHA-256 of the real file; of several files, joined by `+`.
+    pub sha256: Option<String>,
+    /// Revision of the stand-in's definition.
+    pub stand_in_revision: Option<u32>,
+}
+
+impl DataUse {
+    /// The value of the key column `data`: [`REAL`] or [`STAND_IN`].
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        if self.real { REAL } else { STAND_IN }
+    }
+}
+
+/// A table in memory.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Which it is.
+    pub data: DataUse,
+    /// Its attributes, coded as cell numbers.
+    pub schema: Schema,
+    /// Its records.
+    pub records: Records,
+}
+
+/// A way to a real table: its files, and how they are read.
+struct Origin {
+    /// File names below a folder of data sets, with the data sets of the manifest that they are. A file without manifest
+    /// entry is the user's own, and whatever she puts there is taken.
+    files: &'static [(&'static str, Option<&'static str>)],
+    read: fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>,
+}
+
+fn discretised(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
+    read_inferring_domain(&files[0])
+}
+
+/// The ways to a table, the preferred one first.
+fn origins(name: &str) -> Vec<Origin> {
+    let one = |files| vec![Origin { files, read: discretised }];
+    match name {
+        "adult" => vec![
+            Origin { files: &[("adult15.csv", Some("adult15"))], read: discretised },
+            Origin {
+                files: &[("adult.data", Some("adult.data")), ("adult.test", Some("adult.test"))],
+                read: |files| read_adult(&files[0], &files[1]),
+            },
+        ],
+        "loans" => one(&[("loans.csv", None)]),
+        "acs" => one(&[("acs.csv", None)]),
+        "nltcs" => one(&[("nltcs.csv", Some("nltcs"))]),
+        "salary" => one(&[("salary.csv", Some("salary"))]),
+        "titanic" => one(&[("titanic.csv", Some("titanic"))]),
+        _ => Vec::new(),
+    }
+}
+
+/// What was found for a name.
+#[derive(Clone)]
+struct Source {
+    data: DataUse,
+    /// The files and how they are read; `None` for the stand-in.
+    files: Option<(Vec<PathBuf>, fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>)>,
+}
+
+type Loaded = Arc<Mutex<Option<Arc<Table>>>>;
+
+/// All tables. Clones share what was found and read: each table is looked for, hashed and read once per process.
+#[derive(Clone)]
+pub struct Catalogue {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    folders: Folders,
+    root: PathBuf,
+    sources: Mutex<BTreeMap<String, Source>>,
+    tables: Mutex<BTreeMap<String, Loaded>>,
+}
+
+impl Catalogue {
+    /// The tables of a project folder, with the folders of data sets of this process. Nothing is read yet.
+    #[must_use]
+    pub fn of_process(root: &Path) -> Self {
+        Self::new(root, Folders::of_process(root))
+    }
+
+    /// The tables of a project folder, looked for in the given folders. Nothing is read yet.
+    #[must_use]
+    pub fn new(root: &Path, folders: Folders) -> Self {
+        let inner = Inner { folders, root: root.to_owned(), sources: Mutex::default(), tables: Mutex::default() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Names of all tables.
+    #[must_use]
+    pub fn names() -> &'static [&'static str] {
+        &StandIn::NAMES
+    }
+
+    /// Which table a name stands for on this machine. Hashes the file at the first call.
+    ///
+    /// # Errors
+    /// An unknown name, a file that cannot be read, or one whose SHA-256 is not that of the manifest.
+    pub fn identify(&self, name: &str) -> anyhow::Result<DataUse> {
+        Ok(self.source(name)?.data)
+    }
+
+    /// A table, read or generated at the first call.
+    ///
+    /// # Errors
+    /// As [`Catalogue::identify`], and what is wrong with the contents of the file.
+    pub fn load(&self, name: &str) -> anyhow::Result<Arc<Table>> {
+        let source = self.source(name)?;
+        let slot = Arc::clone(locked(&self.inner.tables).entry(name.to_owned()).or_default());
+        // Whoever comes second waits for this table only, not for all.
+        let mut slot = locked(&slot);
+        if let Some(table) = &*slot {
+            return Ok(Arc::clone(table));
+        }
+        let (schema, records) = match &source.files {
+            Some((files, read)) => read(files),
+            None => StandIn::named(name).and_then(|stand_in| stand_in.generate()),
+        }
+        .with_context(|| format!("data set {name}"))?;
+        let table = Arc::new(Table { data: source.data, schema, records });
+        *slot = Some(Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// Tries to download the real tables of these names that are not here yet and that the manifest knows. Gives up at the
+    /// first download that fails, since the others would fail likewise. Returns whether any was fetched, and what failed.
+    pub fn fetch(&self, names: &[String]) -> (bool, Option<FileProblem>) {
+        let Ok(manifest) = Manifest::load(&self.inner.root) else {
+            return (false, None);
+        };
+        let mut fetched = false;
+        for name in names {
+            if self.identify(name).map_or(true, |data| data.real) {
+                continue;
+            }
+            let Some(origin) = origins(name).into_iter().find(|o| o.files.iter().all(|(_, entry)| entry.is_some()))
+            else {
+                continue;
+            };
+            for entry in origin.files.iter().filter_map(|(_, entry)| *entry) {
+                let Some(dataset) = manifest.dataset.iter().find(|dataset| dataset.name == entry) else {
+                    continue;
+                };
+                tracing::info!("fetching {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
+                let file = self.inner.folders.downloads.join(&dataset.file);
+                if let Err(problem) = fetch::fetch(dataset, &file, &fetch::DOWNLOADERS) {
+                    return (fetched, Some(problem));
+                }
+            }
+            locked(&self.inner.sources).remove(name);
+            locked(&self.inner.tables).remove(name);
+            fetched = true;
+        }
+        (fetched, None)
+    }
+
+    fn source(&self, name: &str) -> anyhow::Result<Source> {
+        if let Some(source) = locked(&self.inner.sources).get(name) {
+            return Ok(source.clone());
+        }
+        StandIn::named(name)?;
+        let source = self.find(name)?;
+        locked(&self.inner.sources).insert(name.to_owned(), source.clone());
+        Ok(source)
+    }
+
+    fn find(&self, name: &str) -> anyhow::Result<Source> {
+        for origin in origins(name) {
+            if let Some((files, hashes)) = self.find_all(origin.files)? {
+                let data = DataUse {
+                    name: name.to_owned(),
+                    real: true,
+                    sha256: Some(hashes.join("+")),
+                    stand_in_revision: None,
+                };
+                return Ok(Source { data, files: Some((files, origin.read)) });
+            }
+        }
+        let data =
+            DataUse { name: name.to_owned(), real: false, sha256: None, stand_in_revision: Some(stand_in::REVISION) };
+        Ok(Source { data, files: None })
+    }
+
+    /// All files of an origin with their SHA-256, or `None` if one is missing.
+    fn find_all(&self, names: &[(&str, Option<&str>)]) -> anyhow::Result<Option<(Vec<PathBuf>, Vec<String>)>> {
+        let Folders { own, downloads } = &self.inner.folders;
+        let (mut files, mut hashes) = (Vec::new(), Vec::new());
+        for &(file, entry) in names {
+            let found = match entry {
+                Some(entry) => self.find_listed(entry)?,
+                None => own.iter().chain([downloads]).map(|folder| folder.join(file)).find(|path| path.is_file()),
+            };
+            let Some(path) = found else { return Ok(None) };
+            let hash = sha256_of_file(&path).with_context(|| format!("reading {}", path.display()))?;
+            files.push(path);
+            hashes.push(hash);
+        }
+        Ok(Some((files, hashes)))
+    }
+
+    /// The file of a data set of the manifest. A project folder without manifest knows none.
+    fn find_listed(&self, entry: &str) -> anyhow::Result<Option<PathBuf>> {
+        if !crate::layout::data_manifest(&self.inner.root).is_file() {
+            return Ok(None);
+        }
+        let manifest = Manifest::load(&self.inner.root)?;
+        let Some(dataset) = manifest.dataset.iter().find(|dataset| dataset.name == entry) else {
+            return Ok(None);
+        };
+        Ok(locate(dataset, &self.inner.folders)?.map(|found: Found| found.path().to_owned()))
+    }
+}
+
+/// A panic of another cell while it held the lock leaves the map as it was.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
