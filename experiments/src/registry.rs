@@ -4,10 +4,11 @@ use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
 use crate::s1;
 use crate::s3;
+use crate::s4;
 
 /// All kinds, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.
 #[must_use]
-pub fn experiments(_catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
+pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
     vec![
         Box::new(s1::StrategyErrors),
         Box::new(s1::SampledBound),
@@ -20,5 +21,6 @@ pub fn experiments(_catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s3::PlanErrors),
         Box::new(s3::DatasetPlans),
         Box::new(s3::PlanScale),
+        Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
     ]
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::planner::variance_coefficient;
+use crate::residual::add_spread;
 use crate::schema::Schema;
 
 /// What is known about one residual τ: the mean of its measurements, weighted by their precisions.
@@ -193,50 +194,4 @@ pub(crate) fn subset(positions: &[usize], mask: usize) -> Result<AttributeSet> {
     let chosen: Vec<usize> =
         positions.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).map(|(_, &p)| p).collect();
     AttributeSet::from_positions(&chosen)
-}
-
-/// Adds Recon of a centred residual: every cell of the marginal gets the value of its projection on the kept axes, divided
-/// by the number of cells that share it. O(cells).
-pub(crate) fn add_spread(marginal: &mut [f64], sizes: &[usize], kept: &[bool], centred: &[f64]) {
-    // Neighbouring axes that are treated alike are one axis, and axes of one value are none.
-    let mut axes: Vec<(usize, bool)> = Vec::with_capacity(sizes.len());
-    for (&size, &kept) in sizes.iter().zip(kept).filter(|(size, _)| **size > 1) {
-        match axes.last_mut() {
-            Some((n, same)) if *same == kept => *n *= size,
-            _ => axes.push((size, kept)),
-        }
-    }
-    let share = centred.len() as f64 / marginal.len() as f64;
-    let Some((inner, inner_kept)) = axes.pop() else {
-        marginal.iter_mut().zip(centred).for_each(|(m, c)| *m += c);
-        return;
-    };
-    // The step in the residual that one step along each outer axis makes.
-    let mut steps = vec![0; axes.len()];
-    let mut stride = if inner_kept { inner } else { 1 };
-    for (step, (size, kept)) in steps.iter_mut().zip(&axes).rev() {
-        if *kept {
-            *step = stride;
-            stride *= size;
-        }
-    }
-    let mut at = vec![0; axes.len()];
-    let mut place = 0;
-    for run in marginal.chunks_exact_mut(inner) {
-        if inner_kept {
-            run.iter_mut().zip(&centred[place..place + inner]).for_each(|(m, c)| *m += share * c);
-        } else {
-            let value = share * centred[place];
-            run.iter_mut().for_each(|m| *m += value);
-        }
-        for axis in (0..axes.len()).rev() {
-            at[axis] += 1;
-            place += steps[axis];
-            if at[axis] < axes[axis].0 {
-                break;
-            }
-            place -= steps[axis] * axes[axis].0;
-            at[axis] = 0;
-        }
-    }
 }

@@ -1,8 +1,9 @@
 //! Lazy updating: the marginals of a workload, kept up to date residual by residual (S4, Sec. 4.2).
 
-use super::grem::{ResidualEstimates, add_spread, subset};
+use super::grem::{ResidualEstimates, subset};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
+use crate::residual::add_spread;
 
 /// The estimated marginals μ̂_γ of a workload.
 ///

@@ -1,7 +1,7 @@
 //! A fixed sequence of measured marginals: what an iterative mechanism does when nobody selects (S4, Sec. 6, Table 2).
 
 use super::measure_residual::{ResidualNoise, add_noise, measure_residual, summed};
-use crate::data::Records;
+use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::{LazyMarginals, ResidualEstimates, subset};
@@ -92,17 +92,21 @@ pub fn measure_sequence(
     budget: &mut ZcdpAccountant,
     noise: &ResidualNoise,
 ) -> Result<SequenceOutcome> {
+    let counter = MarginalCounter::new(records)?;
+    let mut counts = Vec::new();
     let mut estimates = ResidualEstimates::new(schema);
     for (round, marginal) in sequence.first.iter().enumerate() {
         let rho = pay(budget, marginal)?;
-        measure(&mut estimates, records, (&marginal.positions, rho), division, &Stream { noise, round })?;
+        counter.count_into(&marginal.positions, &mut counts)?;
+        measure(&mut estimates, &mut counts, (&marginal.positions, rho), division, &Stream { noise, round })?;
     }
     let mut kept = LazyMarginals::new(&estimates, workload)?;
     let (mut cells_touched, mut residuals_measured) = (0, 0);
     for (step, marginal) in sequence.then.iter().enumerate() {
         let rho = pay(budget, marginal)?;
         let stream = Stream { noise, round: sequence.first.len() + step };
-        let changes = measure(&mut estimates, records, (&marginal.positions, rho), division, &stream)?;
+        counter.count_into(&marginal.positions, &mut counts)?;
+        let changes = measure(&mut estimates, &mut counts, (&marginal.positions, rho), division, &stream)?;
         residuals_measured += changes.len();
         match updates {
             MarginalUpdates::Lazy => {
@@ -138,22 +142,21 @@ fn pay(budget: &mut ZcdpAccountant, marginal: &MeasuredMarginal) -> Result<f64> 
     Ok(rho)
 }
 
-/// Measures one marginal and returns the changes of the residual estimates.
+/// Measures one marginal, given its counts, and returns the changes of the residual estimates.
 fn measure(
     estimates: &mut ResidualEstimates,
-    records: &Records,
+    counts: &mut [f64],
     (positions, rho): (&[usize], f64),
     division: MarginalNoise,
     stream: &Stream<'_>,
 ) -> Result<Vec<(AttributeSet, Vec<f64>)>> {
     let sizes = estimates.own_sizes(positions)?;
     let precisions = estimates.precisions(positions)?;
-    let mut marginal = records.marginal(positions)?;
     let allocation = match division {
         MarginalNoise::Conditional => allocate(&sizes, &precisions, rho)?,
         MarginalNoise::Isotropic => {
             let mut rng = stream.generator(AttributeSet::from_positions(positions)?);
-            add_noise(&mut marginal, &sizes, (2.0 * rho).recip(), &mut rng)?;
+            add_noise(counts, &sizes, (2.0 * rho).recip(), &mut rng)?;
             isotropic(&sizes, &precisions, rho)?
         }
     };
@@ -162,7 +165,7 @@ fn measure(
         let tau = subset(positions, mask)?;
         let kept: Vec<bool> = (0..sizes.len()).map(|i| mask >> i & 1 == 1).collect();
         let own: Vec<usize> = sizes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(&n, _)| n).collect();
-        let mut part = summed(&marginal, &sizes, &kept);
+        let mut part = summed(counts, &sizes, &kept);
         match division {
             MarginalNoise::Conditional => part = measure_residual(part, &own, variance, &mut stream.generator(tau))?,
             MarginalNoise::Isotropic => centre_in_place(&own, &mut part),

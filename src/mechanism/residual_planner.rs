@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::measure_residual::{ResidualNoise, measure_residual};
-use crate::data::Records;
+use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::{ResidualEstimates, subset};
@@ -114,6 +114,7 @@ impl BatchMarginals {
         noise: &ResidualNoise,
         each: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<()> {
+        let counter = records.map(MarginalCounter::new).transpose()?;
         let mut estimates = ResidualEstimates::new(&self.schema);
         // Marginals that still need a residual.
         let mut needed: HashMap<AttributeSet, usize> = HashMap::new();
@@ -133,10 +134,11 @@ impl BatchMarginals {
                 }
                 let inside: Vec<usize> = tau.positions().collect();
                 let sizes = estimates.own_sizes(&inside)?;
-                let marginal = match records {
-                    Some(records) => records.marginal(&inside)?,
-                    None => vec![0.0; sizes.iter().product()],
-                };
+                let mut marginal = Vec::new();
+                match &counter {
+                    Some(counter) => counter.count_into(&inside, &mut marginal)?,
+                    None => marginal.resize(sizes.iter().product(), 0.0),
+                }
                 let measured = measure_residual(marginal, &sizes, variance, &mut noise.generator(tau, 0))?;
                 if mask == everything && needed.get(&tau) == Some(&1) {
                     own = Some(measured);
