@@ -8,7 +8,7 @@ use rand_distr::Gumbel;
 use super::access::{PaidAccess, Selection};
 use super::candidates::{Candidate, Candidates};
 use super::interval::Interval;
-use crate::data::Records;
+use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::ResidualEstimates;
@@ -29,6 +29,7 @@ const CELLS_KEPT: usize = 1 << 26;
 /// seeded one the results are **not private**.
 pub struct PrivateTable<'a> {
     records: &'a Records,
+    counter: MarginalCounter<'a>,
     accountant: ZcdpAccountant,
     rng: &'a mut dyn Rng,
     intervals: Vec<Interval>,
@@ -54,6 +55,7 @@ impl<'a> PrivateTable<'a> {
         }
         Ok(PrivateTable {
             records,
+            counter: MarginalCounter::new(records)?,
             accountant: ZcdpAccountant::new(rho)?,
             rng,
             intervals: Vec::new(),
@@ -81,7 +83,7 @@ impl<'a> PrivateTable<'a> {
         if let Some(counts) = self.counts.get(&place) {
             return Ok(estimate.iter().zip(counts).map(|(e, &c)| (e - f64::from(c)).abs()).sum());
         }
-        self.records.count_into(&candidate.positions, &mut self.counted)?;
+        self.counter.count_into(&candidate.positions, &mut self.counted)?;
         if self.cells_kept + candidate.cells <= CELLS_KEPT {
             self.cells_kept += candidate.cells;
             // Counts are whole numbers of at most 32 bits, as `new` has checked.
