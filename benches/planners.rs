@@ -90,8 +90,8 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
     }
 }
 
-/// Plans and runs one case and prints views, seconds of planning, seconds of running (or nothing) and peak memory; without
-/// a planner, peak memory alone.
+/// Plans and runs one case and prints views, seconds of planning, seconds of running (NaN if that is refused: a plan for the
+/// full domain) and peak memory, or nothing if there is no plan; without a planner, peak memory alone.
 fn one_case(arguments: &[String]) -> Result<()> {
     let [name, planner, n, d] = arguments else {
         println!("{}", peak_kb().unwrap_or(f64::NAN));
@@ -132,14 +132,15 @@ fn growth() {
             println!("\n{name}, {}", planner.name());
             println!("{:>4} {:>4} {:>7} {:>10} {:>10} {:>9}", "n", "d", "views", "plan s", "run s", "peak MB");
             let (mut by_n, mut by_d, mut by_views) = (Fit::default(), Fit::default(), Fit::default());
-            let most = if name == "mixed" { 20 } else { 40 };
-            for (n, d) in [(10, 10), (20, 10), (most, 10), (10, 20), (10, 40)] {
+            let most = if name == "mixed" { [30, 20] } else { [40, 40] };
+            for (n, d) in [(10, 10), (20, 10), (most[0], 10), (10, 15), (10, most[1])] {
                 let found = measured(&[name, planner.name(), &n.to_string(), &d.to_string()]);
                 let [views, planning, running, peak] = found[..] else {
                     println!("{n:>4} {d:>4} {:>7}", "refused");
                     continue;
                 };
-                println!("{n:>4} {d:>4} {views:>7} {planning:>10.4} {running:>10.4} {:>9.1}", (peak - base) / 1024.0);
+                let ran = if running.is_nan() { "refused".to_owned() } else { format!("{running:.4}") };
+                println!("{n:>4} {d:>4} {views:>7} {planning:>10.4} {ran:>10} {:>9.1}", (peak - base) / 1024.0);
                 if d == FIXED {
                     by_n.add(n as f64, planning, running);
                 }
@@ -148,8 +149,8 @@ fn growth() {
                     by_views.add(views, planning, running);
                 }
             }
-            println!("plan ~ n^{:.1} d^{:.1} views^{:.1}", by_n.plan(), by_d.plan(), by_views.plan());
-            println!("run  ~ n^{:.1} d^{:.1} views^{:.1}", by_n.run(), by_d.run(), by_views.run());
+            println!("plan ~ n^{} d^{} views^{}", by_n.plan(), by_d.plan(), by_views.plan());
+            println!("run  ~ n^{} d^{} views^{}", by_n.run(), by_d.run(), by_views.run());
         }
     }
 }
@@ -165,20 +166,23 @@ impl Fit {
         self.points.push((x.ln(), planning.ln(), running.ln()));
     }
 
-    fn plan(&self) -> f64 {
+    fn plan(&self) -> String {
         slope(self.points.iter().map(|p| (p.0, p.1)).collect())
     }
 
-    fn run(&self) -> f64 {
-        slope(self.points.iter().map(|p| (p.0, p.2)).collect())
+    fn run(&self) -> String {
+        slope(self.points.iter().filter(|p| p.2.is_finite()).map(|p| (p.0, p.2)).collect())
     }
 }
 
-/// The least-squares slope.
-fn slope(points: Vec<(f64, f64)>) -> f64 {
+/// The least-squares slope, if there are three points.
+fn slope(points: Vec<(f64, f64)>) -> String {
+    if points.len() < 3 {
+        return "?".to_owned();
+    }
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
     let (covariance, variance) =
         points.iter().fold((0.0, 0.0), |(c, v), p| (c + (p.0 - x) * (p.1 - y), v + (p.0 - x).powi(2)));
-    covariance / variance
+    format!("{:.1}", covariance / variance)
 }

@@ -4,6 +4,16 @@
 //! marginals) with their shares of the cost, and the exact error of every query group. No data is involved. To add one,
 //! implement [`Planner`] and add a line to [`planners`].
 //!
+//! *Cost*, for groups over at most k of d attributes with n values each (`cargo bench --bench planners` measures it):
+//!
+//! - decomposition and errors: O(groups · 2^k) time and memory, whatever n is;
+//! - solves: one per distinct residual problem, so independent of d. O(n³) per iteration for families of one attribute and
+//!   their products, O(rows² · cells) for few joint queries, O(cells³) for other joint queries and sums of products; HDMM and
+//!   ResidualPlanner+ solve per attribute size or family, ResidualPlanner and Weighted Fourier need no iteration;
+//! - a plan holds 8·n² bytes per distinct 1-D strategy, 8·rank·cells per joint one (8·cells² if it is not of low rank), and
+//!   about 100 bytes per group and residual subspace;
+//! - a run of a plan takes O(records + cells · Σ n) per group and holds the records and the estimates that later groups need.
+//!
 //! ```
 //! use matmech::{planner, schema::Schema};
 //! use matmech::workload::{Family, GroupFamily, GroupedWorkload};

@@ -14,9 +14,9 @@ use crate::workload::GroupedWorkload;
 /// becomes one of the methods that it dominates: with [`FourierSolver`](super::FourierSolver) the Weighted Fourier
 /// Factorization, with [`BasisSolver`](super::BasisSolver) ResidualPlanner and ResidualPlanner+ (S3, Sec. 7).
 ///
-/// *Requirements*: residual problems that are no Kronecker products fit memory as dense matrices; larger ones are refused
-/// with their size. *Cost*: one solve per distinct residual problem, whatever the number of attributes; then
-/// O(2^|S|) per query group. *Reference*: S3, Sec. 6.
+/// *Requirements*: residual problems that are no Kronecker products fit memory, as rows where joint queries are few against
+/// the cells and as dense matrices otherwise; larger ones are refused with their size. *Cost*: one solve per distinct
+/// residual problem, whatever the number of attributes; then O(2^|S|) per query group. *Reference*: S3, Sec. 6.
 pub struct QuerySmasher {
     solver: Box<dyn SubspaceSolver>,
 }
