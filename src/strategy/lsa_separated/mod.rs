@@ -31,14 +31,14 @@
 //! | `range-marginals(ways=2):8x8x8` | 1.0678 | 1.0678 | 1.0385 |
 //! | `range-marginals(ways=1+2):8x8x8` | 1.1710 | 1.0656 | 1.0325 |
 //! | `range-marginals(ways=2):4^5` | 1.2102 | 1.2102 | 1.0892 |
-//! | `identity-marginals(ways=2):4^5` | 1.1181 | 1.1181 | 1.1182 |
+//! | `identity-marginals(ways=2):4^5` | 1.1181 | 1.1181 | 1.1188 |
 //!
 //! V has rank far below the number of cells; in the orthonormal basis ⊗ᵢ {1/√nᵢ, the rest} of the domain it lives on the vectors
 //! that are constant outside some γ, and the error is computed there.
 //!
 //! *Requirements*: a workload that was made as one over marginals ([`Gram::marginals`], `range-marginals:32x32`), or one over a
-//! single attribute, where separation changes nothing. *Limits*: the weights of the V_τ are all 1, and a marginal is separated
-//! from others only, never taken apart into its own slices. *Cost*: LSA on every marginal of Γ and, for the recursion, of its
+//! single attribute, where separation changes nothing. *Limits*: the weights of the V_τ are all 1; a marginal is separated
+//! from others only, never taken apart into its own slices; the recursion takes at most 512 levels per marginal. *Cost*: LSA on every marginal of Γ and, for the recursion, of its
 //! closure; plus O(r³) for the error, r = rank V (one-way: 1 + Σ (nᵢ−1)); memory O(r²) — without ever forming a matrix over the
 //! cells of the domain, [`run`]. *Reference*: S1, Sec. 4.3.1, App. D.2.
 

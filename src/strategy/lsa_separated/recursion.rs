@@ -6,6 +6,10 @@ use super::super::lsa::{Given, LsaOptions, LsaOutcome, Reading, check_gram, run_
 use crate::error::Result;
 use crate::workload::{MarginalGram, projected};
 
+/// Most levels on a marginal of the recursion. Where the given queries are not worth their sensitivity, repeating the identity level
+/// dilutes them, and the error goes on falling, by less and less, for ever. Where they are, a part takes far fewer levels.
+pub(super) const MOST_LEVELS: usize = 512;
+
 /// What LSA found on a marginal: its attributes, ascending, and the outcome.
 pub(super) type Part = (Vec<usize>, LsaOutcome);
 
@@ -73,6 +77,7 @@ impl<'a> Separable<'a> {
     /// # Errors
     /// The matrices are not finite.
     pub(super) fn recursive(&self, options: &LsaOptions) -> Result<Vec<Part>> {
+        let options = LsaOptions { max_levels: options.max_levels.min(MOST_LEVELS), ..*options };
         let mut parts: Vec<Part> = Vec::new();
         for attributes in self.closure() {
             let Some(gram) = self.asked(&attributes) else {
@@ -83,7 +88,7 @@ impl<'a> Separable<'a> {
                 given.v += &self.lifted(smaller, &part.v, &attributes);
                 given.levels += part.levels.len();
             }
-            let outcome = run_given(&self.sizes(&attributes), gram, &given, Reading::JointSweep, options)?;
+            let outcome = run_given(&self.sizes(&attributes), gram, &given, Reading::JointSweep, &options)?;
             parts.push((attributes, outcome));
         }
         Ok(parts)
