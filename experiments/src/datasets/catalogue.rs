@@ -10,7 +10,7 @@ use matmech::data::{Records, read_adult, read_inferring_domain};
 use matmech::schema::Schema;
 use serde::{Deserialize, Serialize};
 
-use super::{Folders, Found, Manifest, fetch, locate, sha256_of_file};
+use super::{Folders, Found, Manifest, locate, obtain, sha256_of_file};
 use crate::failure::FileProblem;
 
 /// The value of the key column `data` for results on the real table.
@@ -158,7 +158,8 @@ impl Catalogue {
     }
 
     /// Tries to download the real tables of these names that are not here yet and that the manifest knows. Gives up at the
-    /// first download that fails, since the others would fail likewise. Returns whether any was fetched, and what failed.
+    /// first table that cannot be had, since the others would fail likewise. Returns whether any was fetched, and what
+    /// failed.
     pub fn fetch(&self, names: &[String]) -> (bool, Option<FileProblem>) {
         let Ok(manifest) = Manifest::load(&self.inner.root) else {
             return (false, None);
@@ -168,25 +169,39 @@ impl Catalogue {
             if self.identify(name).map_or(true, |data| data.real) {
                 continue;
             }
-            let Some(origin) = origins(name).into_iter().find(|o| o.files.iter().all(|(_, entry)| entry.is_some()))
-            else {
-                continue;
-            };
-            for entry in origin.files.iter().filter_map(|(_, entry)| *entry) {
-                let Some(dataset) = manifest.dataset.iter().find(|dataset| dataset.name == entry) else {
-                    continue;
-                };
-                tracing::info!("fetching {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
-                let file = self.inner.folders.downloads.join(&dataset.file);
-                if let Err(problem) = fetch::fetch(dataset, &file, &fetch::DOWNLOADERS) {
-                    return (fetched, Some(problem));
+            let mut problem = None;
+            for origin in origins(name) {
+                match self.fetch_all(&manifest, origin.files) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        locked(&self.inner.sources).remove(name);
+                        locked(&self.inner.tables).remove(name);
+                        (fetched, problem) = (true, None);
+                        break;
+                    }
+                    Err(failed) => problem = problem.or(Some(failed)),
                 }
             }
-            locked(&self.inner.sources).remove(name);
-            locked(&self.inner.tables).remove(name);
-            fetched = true;
+            if problem.is_some() {
+                return (fetched, problem);
+            }
         }
         (fetched, None)
+    }
+
+    /// Downloads the files of an origin; `false` if the manifest does not know all of them.
+    fn fetch_all(&self, manifest: &Manifest, files: &[(&str, Option<&str>)]) -> Result<bool, FileProblem> {
+        let listed = |&(_, entry): &(&str, Option<&str>)| {
+            manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == entry)
+        };
+        let Some(datasets) = files.iter().map(listed).collect::<Option<Vec<_>>>() else {
+            return Ok(false);
+        };
+        for dataset in datasets {
+            tracing::info!("fetching {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
+            obtain(dataset, &self.inner.folders)?;
+        }
+        Ok(true)
     }
 
     fn source(&self, name: &str) -> anyhow::Result<Source> {
