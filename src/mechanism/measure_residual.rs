@@ -58,8 +58,8 @@ pub(super) fn add_noise<R: Rng + ?Sized>(
 /// counter-based generator, named by its attributes and a round. Seeded, and so **not private**.
 ///
 /// The key of the stream is half the seed and half the attribute set (128 bits each), its nonce the round. ChaCha with 8
-/// rounds has no known distinguisher and takes about half the time of one with 20 rounds; the normal numbers cost more than
-/// either.
+/// rounds has no known distinguisher; a normal number from it takes two thirds of the time of one from 20 rounds, which
+/// counts where a run draws 10⁹ of them.
 #[derive(Debug, Clone)]
 pub struct ResidualNoise {
     seed: u128,

@@ -110,7 +110,7 @@ impl Experiment for MeasurementAblation {
             for method in &run.methods {
                 let known: Vec<&str> = METHODS.iter().map(|(name, _)| *name).collect();
                 if !known.contains(&method.as_str()) {
-                    return Err(ConfigError::unknown_name(&format!("runs[{i}].methods"), "strategy", method, &known));
+                    return Err(ConfigError::unknown_name(format!("runs[{i}].methods"), "strategy", method, &known));
                 }
                 let params = Params {
                     data: data.clone(),
@@ -254,8 +254,8 @@ mod tests {
         let results: Vec<Vec<Row>> =
             cells.iter().map(|cell| experiment().run(cell, &mut ChaCha20Rng::seed_from_u64(3)).unwrap()).collect();
         let value = |k: usize, metric: &str| results[k].iter().find(|r| r.metric == metric).unwrap().value.unwrap();
-        for k in 0..3 {
-            assert_eq!(cells[k].key[1].1, "stand-in");
+        for (k, cell) in cells.iter().enumerate() {
+            assert_eq!(cell.key[1].1, "stand-in");
             assert!((value(k, "workload_error") / value(k, "expected_error") - 1.0).abs() < 0.1);
         }
         // The same noise: lazy and full differ by rounding.
