@@ -66,7 +66,7 @@ pub(super) fn fill3(to: &mut [f64], a: &[f64], b: &[f64], c: &[f64], f: impl Fn(
     }
     if let (Some(to), Some(a), Some(b), Some(c)) = (to.last_chunk_mut(), a.last_chunk(), b.last_chunk(), c.last_chunk())
     {
-        if length % BLOCK != 0 {
+        if !length.is_multiple_of(BLOCK) {
             block(to, a, b, c);
         }
     } else {
