@@ -24,3 +24,4 @@ pub mod profile;
 pub mod registry;
 pub mod s1;
 pub mod s3;
+pub mod s4;

@@ -3,6 +3,7 @@
 use crate::experiment::Experiment;
 use crate::s1;
 use crate::s3;
+use crate::s4;
 
 /// All kinds, in the order in which messages list them.
 #[must_use]
@@ -19,5 +20,6 @@ pub fn experiments() -> Vec<Box<dyn Experiment>> {
         Box::new(s3::PlanErrors),
         Box::new(s3::DatasetPlans),
         Box::new(s3::PlanScale),
+        Box::new(s4::ResidualTiming),
     ]
 }
