@@ -21,6 +21,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s3::PlanErrors),
         Box::new(s3::DatasetPlans),
         Box::new(s3::PlanScale),
+        Box::new(s4::ResidualTiming),
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
     ]

@@ -7,6 +7,8 @@
 //! | [`center`] | u − mean(u), u = (0, v) | S⁺ |
 //! | [`smear`] | v/n, n times | 1/n, the pseudoinverse of 1ᵀ |
 
+use super::wide::{change1, change4};
+
 /// A row-major array seen along one axis (or several neighbouring ones as one): `outer` blocks of `n` slices, each of `inner`
 /// cells that are neighbours in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +145,7 @@ fn check(from: &[f64], expected: usize, to: &[f64], result: usize) {
 }
 
 /// The sum of a run, in eight interleaved partial sums: vectorises, and errs less than one running sum.
+#[inline(always)]
 pub(super) fn total(run: &[f64]) -> f64 {
     const WIDTH: usize = 8;
     let (chunks, rest) = run.as_chunks::<WIDTH>();
@@ -153,11 +156,17 @@ pub(super) fn total(run: &[f64]) -> f64 {
         }
     }
     let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest.iter().sum::<f64>()
+    let mut fours = [a + e, b + f, c + g, d + h];
+    let (chunk, rest) = rest.split_at(rest.len() / 4 * 4);
+    for (sum, x) in fours.iter_mut().zip(chunk) {
+        *sum += x;
+    }
+    (fours[0] + fours[2]) + (fours[1] + fours[3]) + rest.iter().sum::<f64>()
 }
 
 /// `sums` becomes the sum of the slices of its own length in `block`. Four at a time, so that the sums are read and written a
 /// quarter as often as the block.
+#[inline(always)]
 pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
     let inner = sums.len();
     sums.fill(0.0);
@@ -165,14 +174,10 @@ pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
     for four in &mut fours {
         let (ab, cd) = four.split_at(2 * inner);
         let ((a, b), (c, d)) = (ab.split_at(inner), cd.split_at(inner));
-        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *sum += (a + b) + (c + d);
-        }
+        change4(sums, a, b, c, d, |sum, a, b, c, d| sum + ((a + b) + (c + d)));
     }
     for slice in fours.remainder().chunks_exact(inner) {
-        for (sum, x) in sums.iter_mut().zip(slice) {
-            *sum += x;
-        }
+        change1(sums, slice, |sum, x| sum + x);
     }
 }
 

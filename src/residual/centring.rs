@@ -1,6 +1,7 @@
 //! Centring in place: Recon ∘ Decomp along all axes.
 
-use super::axis::{add_slices, total};
+use super::axis::total;
+use super::wide::{Loops, Mean, Sum, Wide, change1, change2};
 
 /// Subtracts from a vector over a row-major box its mean along every axis in turn: its residual part, `(⊗ (I − J/n_i)) x`, which is
 /// Recon(Decomp(x)) with all axes kept. Zero if some axis has one value only; the identity if there is no axis.
@@ -15,51 +16,68 @@ pub fn centre_in_place(sizes: &[usize], values: &mut [f64]) {
         values.fill(0.0);
     } else if !values.is_empty() {
         let scratch: usize = (1..sizes.len()).map(|level| 2 * sizes[level..].iter().product::<usize>()).sum();
-        centre(values, sizes, None, &mut vec![0.0; scratch]);
+        centre(Wide::new(), values, sizes, None, &mut vec![0.0; scratch]);
     }
 }
 
 /// `x ← (⊗ (I − J/n_i)) x − minus`. The mean of the slices along the first axis, centred along the others, is what all slices lose
 /// beside their own centring; it goes down with the recursion.
-fn centre(x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scratch: &mut [f64]) {
+fn centre(wide: Wide, x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scratch: &mut [f64]) {
     match *sizes {
-        [] => x[0] -= minus.map_or(0.0, |minus| minus[0]),
+        [] => {}
         [_] => row(x, minus),
+        [m, n] => wide.run(Plane { x, m, minus, mean: &mut scratch[..n] }),
         [m, ref tail @ ..] => {
             let cells: usize = tail.iter().product();
             let (mean, scratch) = scratch.split_at_mut(cells);
-            add_slices(x, mean);
-            mean.iter_mut().for_each(|sum| *sum /= m as f64);
-            centre(mean, tail, None, scratch);
+            wide.run(Mean { slices: x, count: m, to: mean });
+            centre(wide, mean, tail, None, scratch);
             let slices = x.chunks_exact_mut(cells);
-            match (minus, tail) {
-                (None, _) => slices.for_each(|slice| centre(slice, tail, Some(mean), scratch)),
-                (Some(minus), [_]) => {
-                    for (slice, minus) in slices.zip(minus.chunks_exact(cells)) {
-                        let own = total(slice) / cells as f64;
-                        for ((x, mean), minus) in slice.iter_mut().zip(&*mean).zip(minus) {
-                            *x = (*x - own) - (mean + minus);
-                        }
-                    }
-                }
-                (Some(minus), _) => {
-                    let (both, scratch) = scratch.split_at_mut(cells);
-                    for (slice, minus) in slices.zip(minus.chunks_exact(cells)) {
-                        for ((both, mean), minus) in both.iter_mut().zip(&*mean).zip(minus) {
-                            *both = mean + minus;
-                        }
-                        centre(slice, tail, Some(both), scratch);
-                    }
-                }
+            let Some(minus) = minus else {
+                // Backwards: the last slices that were summed are still in cache.
+                return slices.rev().for_each(|slice| centre(wide, slice, tail, Some(mean), scratch));
+            };
+            let (both, scratch) = scratch.split_at_mut(cells);
+            for (slice, minus) in slices.zip(minus.chunks_exact(cells)) {
+                wide.run(Sum { a: mean, b: minus, to: both });
+                centre(wide, slice, tail, Some(both), scratch);
             }
         }
     }
 }
 
+/// [`centre`] along two axes; `mean` is scratch for one row.
+struct Plane<'a> {
+    x: &'a mut [f64],
+    m: usize,
+    minus: Option<&'a [f64]>,
+    mean: &'a mut [f64],
+}
+
+impl Loops for Plane<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Plane { x, m, minus, mean } = self;
+        let n = mean.len();
+        Mean { slices: x, count: m, to: mean }.run();
+        row(mean, None);
+        let rows = x.chunks_exact_mut(n);
+        let Some(minus) = minus else {
+            return rows.for_each(|x| row(x, Some(mean)));
+        };
+        for (x, minus) in rows.zip(minus.chunks_exact(n)) {
+            let own = total(x) / n as f64;
+            change2(x, mean, minus, |x, mean, minus| (x - own) - (mean + minus));
+        }
+    }
+}
+
+/// [`centre`] along one axis.
+#[inline(always)]
 fn row(x: &mut [f64], minus: Option<&[f64]>) {
     let mean = total(x) / x.len() as f64;
     match minus {
         None => x.iter_mut().for_each(|x| *x -= mean),
-        Some(minus) => x.iter_mut().zip(minus).for_each(|(x, minus)| *x = (*x - mean) - minus),
+        Some(minus) => change1(x, minus, |x, minus| (x - mean) - minus),
     }
 }

@@ -1,6 +1,7 @@
 //! Decomp: from a marginal to a residual (S4, Alg. 1), and the sums and means of a marginal over some of its axes.
 
 use super::axis::{self, Lanes};
+use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::error::Result;
 
@@ -31,7 +32,7 @@ pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: &[bool], residual: &
     }
     let sums = sums(marginal, sizes, kept);
     let mut scratch = vec![0.0; scratch_cells(&own)];
-    differences(sums.as_deref().unwrap_or(marginal), &own, None, residual, &mut scratch);
+    differences(Wide::new(), sums.as_deref().unwrap_or(marginal), &own, None, residual, &mut scratch);
     Ok(())
 }
 
@@ -70,58 +71,62 @@ fn scratch_cells(sizes: &[usize]) -> usize {
 /// With D the differences along the axes after the first, `to[i] = D(from[i]) − D(from[0])`: the second term is the same for all i,
 /// and goes down with the recursion as what is still to be subtracted. So a cell is read from memory once, and everything else
 /// that its difference needs is at most one slice, in cache.
-fn differences(from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
+fn differences(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
     match *sizes {
-        [] => to[0] = from[0] - minus.map_or(0.0, |minus| minus[0]),
+        [] => to[0] = from[0],
         [_] => row(from, minus, to),
-        [_, n] => {
-            let (corner, _) = scratch.split_at_mut(n - 1);
-            let (first, others) = from.split_at(n);
-            row(first, None, corner);
-            let rows = others.chunks_exact(n).zip(to.chunks_exact_mut(n - 1));
-            match minus {
-                None => rows.for_each(|(from, to)| row(from, Some(corner), to)),
-                Some(minus) => {
-                    for ((from, to), minus) in rows.zip(minus.chunks_exact(n - 1)) {
-                        let (first, others) = (from[0], &from[1..]);
-                        for (((to, x), corner), minus) in to.iter_mut().zip(others).zip(&*corner).zip(minus) {
-                            *to = (x - first) - (corner + minus);
-                        }
-                    }
-                }
-            }
-        }
+        [_, n] => wide.run(Plane { from, n, minus, to, corner: &mut scratch[..n - 1] }),
         [_, ref tail @ ..] => {
             let cells: usize = tail.iter().product();
             let entries: usize = tail.iter().map(|n| n - 1).product();
             let (corner, scratch) = scratch.split_at_mut(entries);
             let (first, others) = from.split_at(cells);
-            differences(first, tail, None, corner, scratch);
+            differences(wide, first, tail, None, corner, scratch);
             let blocks = others.chunks_exact(cells).zip(to.chunks_exact_mut(entries));
-            match minus {
-                None => blocks.for_each(|(from, to)| differences(from, tail, Some(corner), to, scratch)),
-                Some(minus) => {
-                    let (both, scratch) = scratch.split_at_mut(entries);
-                    for ((from, to), minus) in blocks.zip(minus.chunks_exact(entries)) {
-                        for ((both, corner), minus) in both.iter_mut().zip(&*corner).zip(minus) {
-                            *both = corner + minus;
-                        }
-                        differences(from, tail, Some(both), to, scratch);
-                    }
-                }
+            let Some(minus) = minus else {
+                return blocks.for_each(|(from, to)| differences(wide, from, tail, Some(corner), to, scratch));
+            };
+            let (both, scratch) = scratch.split_at_mut(entries);
+            for ((from, to), minus) in blocks.zip(minus.chunks_exact(entries)) {
+                wide.run(Sum { a: corner, b: minus, to: both });
+                differences(wide, from, tail, Some(both), to, scratch);
             }
         }
     }
 }
 
+/// [`differences`] of two axes; `corner` is scratch for one row of differences.
+struct Plane<'a> {
+    from: &'a [f64],
+    n: usize,
+    minus: Option<&'a [f64]>,
+    to: &'a mut [f64],
+    corner: &'a mut [f64],
+}
+
+impl Loops for Plane<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Plane { from, n, minus, to, corner } = self;
+        let (first, others) = from.split_at(n);
+        row(first, None, corner);
+        let rows = others.chunks_exact(n).zip(to.chunks_exact_mut(n - 1));
+        let Some(minus) = minus else {
+            return rows.for_each(|(from, to)| row(from, Some(corner), to));
+        };
+        for ((from, to), minus) in rows.zip(minus.chunks_exact(n - 1)) {
+            let first = from[0];
+            fill3(to, &from[1..], corner, minus, |x, corner, minus| (x - first) - (corner + minus));
+        }
+    }
+}
+
+/// [`differences`] of one axis.
+#[inline(always)]
 fn row(from: &[f64], minus: Option<&[f64]>, to: &mut [f64]) {
     let (first, others) = (from[0], &from[1..]);
     match minus {
-        None => to.iter_mut().zip(others).for_each(|(to, x)| *to = x - first),
-        Some(minus) => {
-            for ((to, x), minus) in to.iter_mut().zip(others).zip(minus) {
-                *to = (x - first) - minus;
-            }
-        }
+        None => fill1(to, others, |x| x - first),
+        Some(minus) => fill2(to, others, minus, |x, minus| (x - first) - minus),
     }
 }

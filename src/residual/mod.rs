@@ -24,6 +24,7 @@ mod decomposition;
 pub mod kronecker;
 mod reconstruction;
 mod spread;
+mod wide;
 
 pub use centring::centre_in_place;
 pub(crate) use decomposition::averaged;

@@ -1,6 +1,7 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
-use super::axis::{self, Lanes, add_slices, total};
+use super::axis::{self, Lanes, total};
+use super::wide::{Loops, Mean, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::error::Result;
 
@@ -34,7 +35,7 @@ pub fn recon_into(residual: &[f64], sizes: &[usize], kept: &[bool], part: &mut V
         return Ok(());
     }
     let mut scratch = vec![0.0; scratch_cells(&own)];
-    centred(residual, &own, None, part, &mut scratch);
+    centred(Wide::new(), residual, &own, None, part, &mut scratch);
     smear_all(part, &runs(sizes, kept));
     Ok(())
 }
@@ -63,72 +64,81 @@ fn scratch_cells(sizes: &[usize]) -> usize {
 ///
 /// With C the centring along the axes after the first and m = C(Σ_i from[i])/n, the first slice of the result is −m and the others
 /// are `C(from[i]) − m`: m goes down with the recursion as what is still to be subtracted.
-fn centred(from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
+fn centred(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
     match *sizes {
-        [] => to[0] = from[0] - minus.map_or(0.0, |minus| minus[0]),
+        [] => to[0] = from[0],
         [_] => row(from, minus, to),
+        [m, n] => {
+            let (sums, mean) = scratch.split_at_mut(n - 1);
+            wide.run(Plane { from, m, minus, to, sums, mean: &mut mean[..n] });
+        }
         [m, ref tail @ ..] => {
             let cells: usize = tail.iter().product();
             let entries: usize = tail.iter().map(|n| n - 1).product();
             let (sums, scratch) = scratch.split_at_mut(entries);
             let (mean, scratch) = scratch.split_at_mut(cells);
-            add_slices(from, sums);
-            sums.iter_mut().for_each(|sum| *sum /= m as f64);
-            centred(sums, tail, None, mean, scratch);
+            wide.run(Mean { slices: from, count: m, to: sums });
+            centred(wide, sums, tail, None, mean, scratch);
             let (first, others) = to.split_at_mut(cells);
             let blocks = from.chunks_exact(entries).zip(others.chunks_exact_mut(cells));
-            match (minus, tail) {
-                (None, _) => {
-                    first.iter_mut().zip(&*mean).for_each(|(to, mean)| *to = -mean);
-                    blocks.for_each(|(from, to)| centred(from, tail, Some(mean), to, scratch));
-                }
-                (Some(minus), [_]) => {
-                    negated(mean, &minus[..cells], first);
-                    for ((from, to), minus) in blocks.zip(minus[cells..].chunks_exact(cells)) {
-                        row_minus_both(from, mean, minus, to);
-                    }
-                }
-                (Some(minus), _) => {
-                    negated(mean, &minus[..cells], first);
-                    let (both, scratch) = scratch.split_at_mut(cells);
-                    for ((from, to), minus) in blocks.zip(minus[cells..].chunks_exact(cells)) {
-                        for ((both, mean), minus) in both.iter_mut().zip(&*mean).zip(minus) {
-                            *both = mean + minus;
-                        }
-                        centred(from, tail, Some(both), to, scratch);
-                    }
-                }
+            let Some(minus) = minus else {
+                fill1(first, mean, |mean| -mean);
+                // Backwards: the last slices that were summed are still in cache.
+                return blocks.rev().for_each(|(from, to)| centred(wide, from, tail, Some(mean), to, scratch));
+            };
+            let (both, scratch) = scratch.split_at_mut(cells);
+            fill2(first, mean, &minus[..cells], |mean, minus| -(mean + minus));
+            for ((from, to), minus) in blocks.zip(minus[cells..].chunks_exact(cells)) {
+                wide.run(Sum { a: mean, b: minus, to: both });
+                centred(wide, from, tail, Some(both), to, scratch);
             }
         }
     }
 }
 
-fn negated(a: &[f64], b: &[f64], to: &mut [f64]) {
-    for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
-        *to = -(a + b);
+/// [`centred`] along two axes; `sums` and `mean` are scratch for a row of the residual and one of the result.
+struct Plane<'a> {
+    from: &'a [f64],
+    m: usize,
+    minus: Option<&'a [f64]>,
+    to: &'a mut [f64],
+    sums: &'a mut [f64],
+    mean: &'a mut [f64],
+}
+
+impl Loops for Plane<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Plane { from, m, minus, to, sums, mean } = self;
+        let n = mean.len();
+        Mean { slices: from, count: m, to: sums }.run();
+        row(sums, None, mean);
+        let (first, others) = to.split_at_mut(n);
+        let rows = from.chunks_exact(n - 1).zip(others.chunks_exact_mut(n));
+        let Some(minus) = minus else {
+            fill1(first, mean, |mean| -mean);
+            return rows.for_each(|(from, to)| row(from, Some(mean), to));
+        };
+        fill2(first, mean, &minus[..n], |mean, minus| -(mean + minus));
+        for ((from, to), minus) in rows.zip(minus[n..].chunks_exact(n)) {
+            let own = total(from) / n as f64;
+            to[0] = -own - (mean[0] + minus[0]);
+            fill3(&mut to[1..], from, &mean[1..], &minus[1..], |x, mean, minus| (x - own) - (mean + minus));
+        }
     }
 }
 
+/// [`centred`] along one axis.
+#[inline(always)]
 fn row(from: &[f64], minus: Option<&[f64]>, to: &mut [f64]) {
     let mean = total(from) / to.len() as f64;
     let (first, others) = to.split_at_mut(1);
     first[0] = -mean;
     match minus {
-        None => others.iter_mut().zip(from).for_each(|(to, x)| *to = x - mean),
+        None => fill1(others, from, |x| x - mean),
         Some(minus) => {
             first[0] -= minus[0];
-            for ((to, x), minus) in others.iter_mut().zip(from).zip(&minus[1..]) {
-                *to = (x - mean) - minus;
-            }
+            fill2(others, from, &minus[1..], |x, minus| (x - mean) - minus);
         }
-    }
-}
-
-/// A row less its mean and two rows more: the innermost loop of three axes or more.
-fn row_minus_both(from: &[f64], a: &[f64], b: &[f64], to: &mut [f64]) {
-    let mean = total(from) / to.len() as f64;
-    to[0] = -mean - (a[0] + b[0]);
-    for (((to, x), a), b) in to[1..].iter_mut().zip(from).zip(&a[1..]).zip(&b[1..]) {
-        *to = (x - mean) - (a + b);
     }
 }

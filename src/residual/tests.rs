@@ -28,7 +28,7 @@ fn the_worked_example_of_appendix_a() {
             [41.0, 14.0, -55.0, -27.0, -6.0, 33.0, 41.0, -58.0, 17.0, -55.0, 50.0, 5.0],
         ),
     ];
-    let mut sum = vec![0.0; 12];
+    let mut sum = [0.0; 12];
     for (kept, residual, twelvefold) in cases {
         let found = decomp(&EXAMPLE, &sizes, &kept).unwrap();
         assert_eq!(found, residual);

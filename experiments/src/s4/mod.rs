@@ -3,6 +3,8 @@
 mod adaptive_errors;
 mod marginal_errors;
 mod measurement_ablation;
+mod residual_timing;
 
 pub use adaptive_errors::AdaptiveErrors;
 pub use measurement_ablation::MeasurementAblation;
+pub use residual_timing::ResidualTiming;

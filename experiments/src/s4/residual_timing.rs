@@ -1,0 +1,328 @@
+//! Time of Decomp and Recon by in-axis operations and by Kronecker products (S4, Fig. 3 and 5).
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use matmech::residual::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
+use matmech::residual::{decomp, recon};
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::config::ConfigError;
+use crate::experiment::{Cell, Experiment, Row, parse_grid};
+
+/// Largest marginal: what is made of it takes some 3 GB.
+const MOST_CELLS: usize = 1 << 26;
+
+/// Calls are repeated until they have taken this long, and at least [`LEAST_CALLS`] times.
+const SECONDS: f64 = 0.1;
+const LEAST_CALLS: usize = 3;
+
+/// The two sides of the figure, and the paper's claims about it.
+///
+/// A cell of a side is one size, degree and method; its rows `decomp` and `recon` hold the number of values that come out, with the
+/// median time of a call in `seconds`. A cell of a claim measures both methods in turn on every point that the claim is about; its
+/// values are made of times, so that they differ from run to run as times do.
+pub struct ResidualTiming;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Grid {
+    /// Size of all attributes where the degree varies.
+    n: usize,
+    /// Numbers of attributes, at that size.
+    degrees: Vec<usize>,
+    /// Number of attributes where the size varies.
+    degree: usize,
+    /// Sizes of all attributes, at that degree.
+    sizes: Vec<usize>,
+    /// How it is computed.
+    methods: Vec<Method>,
+    /// Claims of the paper to be measured.
+    claims: Vec<Claim>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Method {
+    /// In-axis operations.
+    InAxis,
+    /// The shuffle algorithm with dense factors.
+    KroneckerDense,
+    /// The shuffle algorithm with factors in O(rows + columns), as the public code of the baseline has it.
+    KroneckerStructured,
+}
+
+/// What S4 says of Fig. 3, under the ids of the published values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Claim {
+    /// Mean over the degrees of how many times faster Decomp is.
+    Fig3DecompDegree,
+    /// Mean over the sizes of how many times faster Decomp is.
+    Fig3DecompSize,
+    /// By how many seconds Recon is slower at most.
+    Fig3ReconSlower,
+    /// By how many seconds Recon is faster at most.
+    Fig3ReconFaster,
+}
+
+/// One marginal: `degree` attributes of `n` values.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Point {
+    n: usize,
+    degree: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Params {
+    Side { point: Point, method: Method },
+    Claim { claim: Claim, points: Vec<Point> },
+}
+
+impl Experiment for ResidualTiming {
+    fn kind(&self) -> &'static str {
+        "residual-timing"
+    }
+
+    fn summary(&self) -> &'static str {
+        "time of Decomp and Recon by in-axis operations and by Kronecker products"
+    }
+
+    fn revision(&self) -> u32 {
+        1
+    }
+
+    fn key_columns(&self) -> &'static [&'static str] {
+        &["id", "n", "degree"]
+    }
+
+    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
+        let grid: Grid = parse_grid(grid)?;
+        let by_degree = points("degrees", grid.degrees.iter().map(|&degree| Point { n: grid.n, degree }))?;
+        let by_size = points("sizes", grid.sizes.iter().map(|&n| Point { n, degree: grid.degree }))?;
+        let mut cells = Vec::new();
+        for (id, side) in [("fig3-degree", &by_degree), ("fig3-size", &by_size)] {
+            for &point in side {
+                for &method in &grid.methods {
+                    let key = [("id", id.to_owned()), ("n", point.n.to_string()), ("degree", point.degree.to_string())];
+                    cells.push(cell(key, name(method)?, &Params::Side { point, method }));
+                }
+            }
+        }
+        for &claim in &grid.claims {
+            let points = match claim {
+                Claim::Fig3DecompDegree => by_degree.clone(),
+                Claim::Fig3DecompSize => by_size.clone(),
+                Claim::Fig3ReconSlower | Claim::Fig3ReconFaster => [by_degree.clone(), by_size.clone()].concat(),
+            };
+            if points.is_empty() {
+                return Err(ConfigError::sentence(
+                    "claims",
+                    "expected points to measure, found none; give degrees and sizes",
+                ));
+            }
+            let key = [
+                ("id", name(claim)?),
+                ("n", span(points.iter().map(|p| p.n))),
+                ("degree", span(points.iter().map(|p| p.degree))),
+            ];
+            cells.push(cell(key, "in-axis against kronecker".to_owned(), &Params::Claim { claim, points }));
+        }
+        Ok(cells)
+    }
+
+    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+        match serde_json::from_value(cell.params.clone()).context("parameters of the cell")? {
+            Params::Side { point, method } => {
+                let marginal = marginal(point, rng);
+                let (residual, down) = timed(Operation::Decomp, method, point, &marginal)?;
+                let (part, up) = timed(Operation::Recon, method, point, &residual)?;
+                ensure!(part.len() == marginal.len(), "Recon gave {} cells of {}", part.len(), marginal.len());
+                let row = |metric: &str, values: usize, seconds: f64| Row {
+                    seconds: Some(seconds),
+                    ..Row::new(metric, values as f64)
+                };
+                Ok(vec![row("decomp", residual.len(), down), row("recon", part.len(), up)])
+            }
+            Params::Claim { claim, points } => measured(claim, &points, rng),
+        }
+    }
+}
+
+/// The claim's quantity against the structured baseline (the public code's), and under longer names against each baseline.
+fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+    let operation = match claim {
+        Claim::Fig3DecompDegree | Claim::Fig3DecompSize => Operation::Decomp,
+        Claim::Fig3ReconSlower | Claim::Fig3ReconFaster => Operation::Recon,
+    };
+    let mut times = Vec::new();
+    for &point in points {
+        let marginal = marginal(point, rng);
+        let given = match operation {
+            Operation::Decomp => marginal,
+            Operation::Recon => decomp(&marginal, &point.sizes(), &point.kept())?,
+        };
+        let seconds = |method| anyhow::Ok(timed(operation, method, point, &given)?.1);
+        times.push([seconds(Method::InAxis)?, seconds(Method::KroneckerStructured)?, seconds(Method::KroneckerDense)?]);
+    }
+    let over = |baseline: usize| {
+        let pairs = times.iter().map(|times| (times[0], times[baseline]));
+        match claim {
+            Claim::Fig3DecompDegree | Claim::Fig3DecompSize => {
+                pairs.map(|(own, other)| other / own).sum::<f64>() / points.len() as f64
+            }
+            Claim::Fig3ReconSlower => pairs.map(|(own, other)| own - other).fold(f64::NEG_INFINITY, f64::max),
+            Claim::Fig3ReconFaster => pairs.map(|(own, other)| other - own).fold(f64::NEG_INFINITY, f64::max),
+        }
+    };
+    let quantity = match claim {
+        Claim::Fig3DecompDegree | Claim::Fig3DecompSize => "mean_speedup",
+        Claim::Fig3ReconSlower => "max_slowdown_seconds",
+        Claim::Fig3ReconFaster => "max_gain_seconds",
+    };
+    Ok(vec![
+        Row::new(quantity, over(1)),
+        Row::new(format!("{quantity}_over_structured"), over(1)),
+        Row::new(format!("{quantity}_over_dense"), over(2)),
+    ])
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Decomp,
+    Recon,
+}
+
+impl Point {
+    fn sizes(self) -> Vec<usize> {
+        vec![self.n; self.degree]
+    }
+
+    fn kept(self) -> Vec<bool> {
+        vec![true; self.degree]
+    }
+}
+
+/// The result and the median time of a call.
+fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> anyhow::Result<(Vec<f64>, f64)> {
+    let (sizes, kept) = (point.sizes(), point.kept());
+    let factors: Vec<Factor> = match operation {
+        Operation::Decomp => decomp_factors(&sizes, &kept),
+        Operation::Recon => recon_factors(&sizes, &kept),
+    };
+    let given = black_box(given);
+    let call = || match (method, operation) {
+        (Method::InAxis, Operation::Decomp) => decomp(given, &sizes, &kept),
+        (Method::InAxis, Operation::Recon) => recon(given, &sizes, &kept),
+        (Method::KroneckerDense, _) => apply_dense(&factors, given),
+        (Method::KroneckerStructured, _) => apply_structured(&factors, given),
+    };
+    // The first call is not counted: memory is still to be had from the system.
+    let mut result = call()?;
+    let (mut calls, mut sum) = (Vec::new(), 0.0);
+    while calls.len() < LEAST_CALLS || sum < SECONDS {
+        drop(std::mem::take(&mut result));
+        let started = Instant::now();
+        result = black_box(call()?);
+        let seconds = started.elapsed().as_secs_f64();
+        calls.push(seconds);
+        sum += seconds;
+    }
+    calls.sort_by(f64::total_cmp);
+    Ok((result, calls[calls.len() / 2]))
+}
+
+/// Counts that no operation can tell from others: their values do not matter for the time.
+fn marginal(point: Point, rng: &mut ChaCha20Rng) -> Vec<f64> {
+    let cells = point.sizes().iter().product();
+    (0..cells).map(|_| f64::from(rng.random_range(0..100u32))).collect()
+}
+
+fn cell(key: [(&str, String); 3], method: String, params: &Params) -> Cell {
+    let key = key.into_iter().map(|(column, value)| (column.to_owned(), value)).collect();
+    Cell { key, method, params: serde_json::json!(params) }
+}
+
+/// The points of one side of the figure, refused if one is too large.
+fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>, ConfigError> {
+    let points: Vec<Point> = points.collect();
+    for Point { n, degree } in &points {
+        let cells = u32::try_from(*degree).ok().and_then(|degree| n.checked_pow(degree));
+        if *n < 2 || *degree == 0 || cells.is_none_or(|cells| cells > MOST_CELLS) {
+            let sentence = format!(
+                "expected at least one attribute of at least 2 values and at most {MOST_CELLS} cells, found {n}^{degree}; \
+                 use smaller sizes or fewer attributes"
+            );
+            return Err(ConfigError::sentence(key, sentence));
+        }
+    }
+    Ok(points)
+}
+
+/// `2-6`, or `3` if all are equal.
+fn span(values: impl Iterator<Item = usize> + Clone) -> String {
+    match (values.clone().min(), values.max()) {
+        (Some(low), Some(high)) if low < high => format!("{low}-{high}"),
+        (low, _) => low.unwrap_or_default().to_string(),
+    }
+}
+
+/// The name under which a config spells a value.
+fn name(value: impl Serialize) -> Result<String, ConfigError> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => Ok(name),
+        other => {
+            Err(ConfigError::sentence("methods", format!("expected names, found {other:?}; report this as a bug")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    const GRID: &str = "n = 4\ndegrees = [2, 3]\ndegree = 3\nsizes = [2, 5]\n\
+                        methods = ['in-axis', 'kronecker-dense', 'kronecker-structured']\n\
+                        claims = ['fig3-decomp-degree', 'fig3-recon-slower']";
+
+    #[test]
+    fn bad_grids_name_the_key() {
+        for (from, to, key) in [
+            ("degrees = [2, 3]", "degrees = [2, 99]", "degrees"),
+            ("degrees = [2, 3]", "degrees = [0]", "degrees"),
+            ("sizes = [2, 5]", "sizes = [1]", "sizes"),
+            ("sizes = [2, 5]", "sizes = [5000]", "sizes"),
+            ("degrees = [2, 3]", "degrees = []", "claims"),
+        ] {
+            let error = ResidualTiming.cells(&GRID.replace(from, to).parse().unwrap()).unwrap_err();
+            assert_eq!(error.key, key, "{error}");
+        }
+        assert!(ResidualTiming.cells(&GRID.replace("in-axis", "in-axes").parse().unwrap()).is_err());
+    }
+
+    /// Every method gives as many values as there are, and claims compare the methods on all points.
+    #[test]
+    fn cells_hold_sizes_and_times() {
+        let cells = ResidualTiming.cells(&GRID.parse().unwrap()).unwrap();
+        assert_eq!(cells.len(), 4 * 3 + 2);
+        let mut rng = ChaCha20Rng::seed_from_u64(0);
+        for cell in &cells[..12] {
+            let rows = ResidualTiming.run(cell, &mut rng).unwrap();
+            let of = |column: usize| cell.key[column].1.parse::<u32>().unwrap();
+            let values: Vec<_> = rows.iter().map(|row| row.value.unwrap()).collect();
+            assert_eq!(values, [(of(1) - 1).pow(of(2)), of(1).pow(of(2))].map(f64::from), "{:?}", cell.key);
+            assert!(rows.iter().all(|row| row.seconds.unwrap() > 0.0));
+        }
+        let claim = &cells[13];
+        assert_eq!([&claim.key[0].1, &claim.key[1].1, &claim.key[2].1], ["fig3-recon-slower", "2-5", "2-3"]);
+        let rows = ResidualTiming.run(claim, &mut rng).unwrap();
+        assert_eq!(rows[0].metric, "max_slowdown_seconds");
+        assert_eq!(rows[0].value, rows[1].value);
+        let speedups = ResidualTiming.run(&cells[12], &mut rng).unwrap();
+        assert!(speedups.iter().all(|row| row.value.unwrap() > 0.0));
+    }
+}

@@ -1,0 +1,157 @@
+//! Loops over slices in the widest vector registers of this machine.
+
+use super::axis::add_slices;
+
+/// Which vector instructions the processor has: found once per operation, handed to its inner loops. The order of additions is
+/// written in the loops and none is contracted, so results do not depend on it.
+#[derive(Clone, Copy)]
+pub(super) struct Wide(pulp::Arch);
+
+/// Loops over slices, with what they work on. A closure would not do: only what is `#[inline(always)]` is sure to be compiled for
+/// the instructions that were found.
+pub(super) trait Loops {
+    /// Runs them; to be marked `#[inline(always)]`, and so everything it calls.
+    fn run(self);
+}
+
+impl Wide {
+    /// Asks the processor.
+    pub(super) fn new() -> Self {
+        Wide(pulp::Arch::new())
+    }
+
+    /// Runs loops with its instructions.
+    #[inline(always)]
+    pub(super) fn run(self, loops: impl Loops) {
+        struct Call<L>(L);
+        impl<L: Loops> pulp::NullaryFnOnce for Call<L> {
+            type Output = ();
+            #[inline(always)]
+            fn call(self) {
+                self.0.run();
+            }
+        }
+        self.0.dispatch(Call(loops));
+    }
+}
+
+/// Width of the blocks that loops go in: two or four vector registers.
+const BLOCK: usize = 8;
+
+/// `to[i] = f(a[i])`. Slices of one length, as below. The last block may overlap the one before it: what it computes again is the
+/// same, and no short loop is left over.
+#[inline(always)]
+pub(super) fn fill1(to: &mut [f64], a: &[f64], f: impl Fn(f64) -> f64) {
+    fill3(to, a, a, a, |a, _, _| f(a));
+}
+
+/// `to[i] = f(a[i], b[i])`.
+#[inline(always)]
+pub(super) fn fill2(to: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) {
+    fill3(to, a, b, b, |a, b, _| f(a, b));
+}
+
+/// `to[i] = f(a[i], b[i], c[i])`.
+#[inline(always)]
+pub(super) fn fill3(to: &mut [f64], a: &[f64], b: &[f64], c: &[f64], f: impl Fn(f64, f64, f64) -> f64) {
+    let length = to.len();
+    assert!(a.len() == length && b.len() == length && c.len() == length);
+    let block = |to: &mut [f64; BLOCK], a: &[f64; BLOCK], b: &[f64; BLOCK], c: &[f64; BLOCK]| {
+        // Read first, written then: the compiler need not know that they do not overlap.
+        *to = std::array::from_fn(|i| f(a[i], b[i], c[i]));
+    };
+    let blocks = a.as_chunks().0.iter().zip(b.as_chunks().0).zip(c.as_chunks().0);
+    for (to, ((a, b), c)) in to.as_chunks_mut().0.iter_mut().zip(blocks) {
+        block(to, a, b, c);
+    }
+    if let (Some(to), Some(a), Some(b), Some(c)) = (to.last_chunk_mut(), a.last_chunk(), b.last_chunk(), c.last_chunk())
+    {
+        if !length.is_multiple_of(BLOCK) {
+            block(to, a, b, c);
+        }
+    } else {
+        for (((to, &a), &b), &c) in to.iter_mut().zip(a).zip(b).zip(c) {
+            *to = f(a, b, c);
+        }
+    }
+}
+
+/// `x[i] = f(x[i], a[i])`.
+#[inline(always)]
+pub(super) fn change1(x: &mut [f64], a: &[f64], f: impl Fn(f64, f64) -> f64) {
+    change4(x, a, a, a, a, |x, a, _, _, _| f(x, a));
+}
+
+/// `x[i] = f(x[i], a[i], b[i])`.
+#[inline(always)]
+pub(super) fn change2(x: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64, f64) -> f64) {
+    change4(x, a, b, b, b, |x, a, b, _, _| f(x, a, b));
+}
+
+/// `x[i] = f(x[i], a[i], b[i], c[i], d[i])`.
+#[inline(always)]
+pub(super) fn change4(
+    x: &mut [f64],
+    a: &[f64],
+    b: &[f64],
+    c: &[f64],
+    d: &[f64],
+    f: impl Fn(f64, f64, f64, f64, f64) -> f64,
+) {
+    let length = x.len();
+    assert!(a.len() == length && b.len() == length && c.len() == length && d.len() == length);
+    let (x, a, b, c, d) = change_blocks::<BLOCK>(x, a, b, c, d, &f);
+    let (x, a, b, c, d) = change_blocks::<{ BLOCK / 2 }>(x, a, b, c, d, &f);
+    change_blocks::<1>(x, a, b, c, d, &f);
+}
+
+/// The slices that are left of a change.
+type Rest<'a> = (&'a mut [f64], &'a [f64], &'a [f64], &'a [f64], &'a [f64]);
+
+/// [`change4`] in blocks of N; what is left.
+#[inline(always)]
+fn change_blocks<'a, const N: usize>(
+    x: &'a mut [f64],
+    a: &'a [f64],
+    b: &'a [f64],
+    c: &'a [f64],
+    d: &'a [f64],
+    f: &impl Fn(f64, f64, f64, f64, f64) -> f64,
+) -> Rest<'a> {
+    let (xs, x) = x.as_chunks_mut::<N>();
+    let ((as_, a), (bs, b)) = (a.as_chunks::<N>(), b.as_chunks::<N>());
+    let ((cs, c), (ds, d)) = (c.as_chunks::<N>(), d.as_chunks::<N>());
+    for ((((x, a), b), c), d) in xs.iter_mut().zip(as_).zip(bs).zip(cs).zip(ds) {
+        *x = std::array::from_fn(|i| f(x[i], a[i], b[i], c[i], d[i]));
+    }
+    (x, a, b, c, d)
+}
+
+/// `to = a + b`.
+pub(super) struct Sum<'a> {
+    pub a: &'a [f64],
+    pub b: &'a [f64],
+    pub to: &'a mut [f64],
+}
+
+impl Loops for Sum<'_> {
+    #[inline(always)]
+    fn run(self) {
+        fill2(self.to, self.a, self.b, |a, b| a + b);
+    }
+}
+
+/// `to = Σ slices / count`, the slices as long as `to`.
+pub(super) struct Mean<'a> {
+    pub slices: &'a [f64],
+    pub count: usize,
+    pub to: &'a mut [f64],
+}
+
+impl Loops for Mean<'_> {
+    #[inline(always)]
+    fn run(self) {
+        add_slices(self.slices, self.to);
+        self.to.iter_mut().for_each(|sum| *sum /= self.count as f64);
+    }
+}
