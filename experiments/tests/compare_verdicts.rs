@@ -356,6 +356,10 @@ fn wrong_columns_filters_and_bands_are_refused() {
     let root = Root::new();
     root.write("data/expected/reference.csv", &REFERENCE.replace("1.7,1.9", "1.7,"));
     assert!(root.input_error().contains("two numbers low <= high on line 3"));
+    let mut root = Root::new();
+    root.tables = COMPARE.replacen("metric_column", "rounded = [3, 2]\nmetric_column", 1);
+    let text = root.input_error();
+    assert!(text.contains("a number with 2 decimals on line 2") && text.contains("5.32e2"), "{text}");
     let root = Root::new();
     root.write("data/expected/deviations.toml", "[[deviation]]\nid = \"svdb\"\nexpect = \"1\"\n");
     let text = root.input_error();
