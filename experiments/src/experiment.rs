@@ -27,7 +27,7 @@ impl Cell {
     /// # Errors
     /// A `data` that is not a [`DataUse`].
     pub fn data(&self) -> serde_json::Result<Option<DataUse>> {
-        self.params.get("data").map(|data| DataUse::deserialize(data)).transpose()
+        self.params.get("data").map(DataUse::deserialize).transpose()
     }
 }
 

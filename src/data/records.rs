@@ -204,8 +204,9 @@ mod tests {
             let records = Records::new(&schema(&sizes), columns.clone()).unwrap();
             for positions in [vec![], vec![0], vec![2], vec![1, 3], vec![3, 0, 1], vec![0, 2], vec![0, 1, 3]] {
                 let mut expected = vec![0.0; positions.iter().map(|&p| sizes[p]).product()];
-                for row in 0..rows.len() {
-                    let cell = positions.iter().fold(0, |cell, &p| cell * sizes[p] + columns[p][row] as usize);
+                for row in &rows {
+                    let values = [row.0, row.1, row.2, row.3];
+                    let cell = positions.iter().fold(0, |cell, &p| cell * sizes[p] + values[p] as usize);
                     expected[cell] += 1.0;
                 }
                 prop_assert_eq!(records.marginal(&positions).unwrap(), expected);

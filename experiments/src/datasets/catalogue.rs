@@ -52,12 +52,15 @@ pub struct Table {
     pub records: Records,
 }
 
+/// Makes a table of its files.
+type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
+
 /// A way to a real table: its files, and how they are read.
 struct Origin {
     /// File names below a folder of data sets, with the data sets of the manifest that they are. A file without manifest
     /// entry is the user's own, and whatever she puts there is taken.
     files: &'static [(&'static str, Option<&'static str>)],
-    read: fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>,
+    read: Read,
 }
 
 fn discretised(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
@@ -89,7 +92,7 @@ fn origins(name: &str) -> Vec<Origin> {
 struct Source {
     data: DataUse,
     /// The files and how they are read; `None` for the stand-in.
-    files: Option<(Vec<PathBuf>, fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>)>,
+    files: Option<(Vec<PathBuf>, Read)>,
 }
 
 type Loaded = Arc<Mutex<Option<Arc<Table>>>>;

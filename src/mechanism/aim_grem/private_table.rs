@@ -2,8 +2,9 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use rand::{Rng, RngExt};
-use rand_distr::Gumbel;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Exp1};
 
 use super::access::{PaidAccess, Selection};
 use super::candidates::{Candidate, Candidates};
@@ -25,13 +26,13 @@ const CELLS_KEPT: usize = 1 << 26;
 /// wins. Scores are bounded by [`Interval`]s, which every change of the estimates widens, and a candidate's marginal is looked
 /// at only while its upper bound is the largest: the winner is the same as if all had been computed.
 ///
-/// *Memory*: one marginal, and the counts of the candidates looked at, up to 256 MiB. The noise comes from `rng`; with a
-/// seeded one the results are **not private**.
+/// *Memory*: one marginal, and the counts of the candidates looked at, up to 256 MiB. *Noise*: one stream of ChaCha with 8
+/// rounds, seeded from the caller's generator; if that one is seeded, the results are **not private**.
 pub struct PrivateTable<'a> {
     records: &'a Records,
     counter: MarginalCounter<'a>,
     accountant: ZcdpAccountant,
-    rng: &'a mut dyn Rng,
+    noise: ChaCha8Rng,
     intervals: Vec<Interval>,
     counts: HashMap<usize, Vec<u32>>,
     cells_kept: usize,
@@ -44,7 +45,7 @@ impl<'a> PrivateTable<'a> {
     ///
     /// # Errors
     /// A ρ that is not positive, no record, or more of them than 32 bits count.
-    pub fn new(records: &'a Records, rho: f64, rng: &'a mut dyn Rng) -> Result<Self> {
+    pub fn new(records: &'a Records, rho: f64, rng: &mut dyn Rng) -> Result<Self> {
         if records.is_empty() || u32::try_from(records.len()).is_err() {
             return Err(Error::invalid(
                 "records",
@@ -57,7 +58,7 @@ impl<'a> PrivateTable<'a> {
             records,
             counter: MarginalCounter::new(records)?,
             accountant: ZcdpAccountant::new(rho)?,
-            rng,
+            noise: ChaCha8Rng::from_rng(rng),
             intervals: Vec::new(),
             counts: HashMap::new(),
             cells_kept: 0,
@@ -126,8 +127,7 @@ impl PaidAccess for PrivateTable<'_> {
         if self.intervals.len() != candidates.list().len() {
             self.intervals = self.first_bounds(candidates, estimates);
         }
-        let noise = gumbel()?;
-        let noise: Vec<f64> = candidates.list().iter().map(|_| self.rng.sample(noise)).collect();
+        let noise: Vec<f64> = candidates.list().iter().map(|_| standard_gumbel(&mut self.noise)).collect();
         let scale = 0.5 * selection.epsilon / candidates.largest_weight();
         let noisy_score = |place: usize, error: f64| {
             let candidate = &candidates.list()[place];
@@ -157,7 +157,7 @@ impl PaidAccess for PrivateTable<'_> {
         let sizes: Vec<usize> = positions.iter().filter_map(|&p| self.records.sizes().get(p)).copied().collect();
         let whole = (1 << sizes.len()) - 1;
         self.accountant.spend("measurement", privacy_coefficient(&sizes, whole) / (2.0 * variance))?;
-        measure_residual(self.records.marginal(&positions)?, &sizes, variance, self.rng)
+        measure_residual(self.records.marginal(&positions)?, &sizes, variance, &mut self.noise)
     }
 
     fn estimates_changed(&mut self, measured: AttributeSet, norms: &[f64], candidates: &Candidates) {
@@ -169,11 +169,10 @@ impl PaidAccess for PrivateTable<'_> {
     }
 }
 
-/// The standard Gumbel distribution: argmax(s_i + G_i) is i with probability ∝ exp(s_i).
-fn gumbel() -> Result<Gumbel<f64>> {
-    Gumbel::new(0.0, 1.0).map_err(|e| {
-        Error::invalid("Gumbel distribution", "location 0, scale 1", e.to_string(), "report this as a bug")
-    })
+/// A draw from the standard Gumbel distribution, −ln E with E ~ Exp(1): argmax(s_i + G_i) is i with probability ∝ exp(s_i).
+pub(super) fn standard_gumbel(rng: &mut impl Rng) -> f64 {
+    let waiting: f64 = Exp1.sample(rng);
+    -waiting.ln()
 }
 
 /// A candidate by its upper bound; of equal ones the first wins.
