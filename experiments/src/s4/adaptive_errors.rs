@@ -1,5 +1,7 @@
 //! ResidualPlanner and AIM+GReM on all marginals of a few attributes, over privacy budgets (S4, Fig. 4 and 6 to 10).
 
+use std::collections::BTreeMap;
+use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +10,7 @@ use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
 use matmech::mechanism::aim_grem::{self, PrivateTable};
 use matmech::mechanism::{BatchMarginals, ResidualNoise};
+use matmech::planner::variance_coefficient;
 use matmech::privacy::zcdp;
 use matmech::workload::attribute_sets;
 use rand::SeedableRng;
@@ -26,14 +29,25 @@ use crate::experiment::{Cell, Experiment, Row, parse_grid};
 /// - `rounds` and `residuals_per_round` of AIM+GReM, the 1-way marginals not counted, and `looks`: how many marginals of
 ///   candidates were compared with the data per round.
 ///
+/// - `expected_mean_l1` of ResidualPlanner: the same without sampling, Σ_γ n_γ s_γ √(2/π)/(N·#W) with s_γ² the exact variance
+///   of a cell.
+///
 /// The method `aim-grem-over-residual-planner` runs both and reports the ratios of the means, `l1_ratio`, `l2_ratio` and
-/// `max_ratio`.
+/// `max_ratio`. The cell of a claim of the paper, on one data set, reports the largest `l1_ratio` over all ε as `worst_ratio`.
 pub struct AdaptiveErrors {
     /// The tables.
     pub catalogue: Catalogue,
 }
 
-const METHODS: [&str; 3] = ["residual-planner", "aim-grem", "aim-grem-over-residual-planner"];
+const RATIO: &str = "aim-grem-over-residual-planner";
+
+const METHODS: [&str; 3] = ["residual-planner", "aim-grem", RATIO];
+
+/// The key column `id` of cells that are not about a claim.
+const NO_CLAIM: &str = "-";
+
+/// What S4 says of the worst ratio, under the ids of the published values.
+const CLAIMS: [&str; 2] = ["fig4-rp-worst-low", "fig4-rp-worst-high"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,15 +61,21 @@ struct Grid {
     /// Independent runs.
     trials: usize,
     methods: Vec<String>,
+    /// Data sets on which both methods are compared at every ε.
+    ratios: Vec<String>,
+    /// Claims about the worst ratio, tested on the data sets of `ratios`.
+    claims: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Params {
     data: DataUse,
-    epsilon: f64,
+    /// One, but for claims.
+    epsilons: Vec<f64>,
     delta: f64,
     ways: usize,
     trials: usize,
+    claim: bool,
 }
 
 impl Experiment for AdaptiveErrors {
@@ -72,46 +92,30 @@ impl Experiment for AdaptiveErrors {
     }
 
     fn key_columns(&self) -> &'static [&'static str] {
-        &["dataset", "data", "epsilon"]
+        &["id", "dataset", "data", "epsilon"]
     }
 
     fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
         let grid: Grid = parse_grid(grid)?;
-        if grid.trials == 0 {
-            return Err(ConfigError::new("trials", "at least 1", "0", "write `trials = 5`"));
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            if !METHODS.contains(&method.as_str()) {
-                return Err(ConfigError::unknown_name(format!("methods[{i}]"), "method", method, &METHODS));
-            }
-        }
-        for (i, &epsilon) in grid.epsilons.iter().enumerate() {
-            zcdp::rho_from_approximate(epsilon, grid.delta)
-                .map_err(|e| ConfigError::sentence(format!("epsilons[{i}]"), e.to_string()))?;
-        }
+        grid.check()?;
         let mut cells = Vec::new();
         for (i, dataset) in grid.datasets.iter().enumerate() {
-            let key = format!("datasets[{i}]");
-            if !Catalogue::names().contains(&dataset.as_str()) {
-                return Err(ConfigError::unknown_name(key, "data set", dataset, Catalogue::names()));
-            }
-            let data = self.catalogue.identify(dataset).map_err(|e| ConfigError::sentence(key, format!("{e:#}")))?;
+            let data = self.identify(&format!("datasets[{i}]"), dataset)?;
             for &epsilon in &grid.epsilons {
-                cells.extend(grid.methods.iter().map(|method| Cell {
-                    key: vec![
-                        ("dataset".to_owned(), dataset.clone()),
-                        ("data".to_owned(), data.label().to_owned()),
-                        ("epsilon".to_owned(), epsilon.to_string()),
-                    ],
-                    method: method.clone(),
-                    params: serde_json::json!(Params {
-                        data: data.clone(),
-                        epsilon,
-                        delta: grid.delta,
-                        ways: grid.ways,
-                        trials: grid.trials,
-                    }),
-                }));
+                cells.extend(
+                    grid.methods
+                        .iter()
+                        .map(|method| grid.cell(NO_CLAIM, &data, &[epsilon], epsilon.to_string(), method)),
+                );
+            }
+        }
+        for (i, dataset) in grid.ratios.iter().enumerate() {
+            let data = self.identify(&format!("ratios[{i}]"), dataset)?;
+            for &epsilon in &grid.epsilons {
+                cells.push(grid.cell(NO_CLAIM, &data, &[epsilon], epsilon.to_string(), RATIO));
+            }
+            for claim in &grid.claims {
+                cells.push(grid.cell(claim, &data, &grid.epsilons, "all".to_owned(), RATIO));
             }
         }
         Ok(cells)
@@ -119,23 +123,82 @@ impl Experiment for AdaptiveErrors {
 
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
         let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
-        let setting = Setting::new(&self.catalogue, &params)?;
-        let mut of_planner = Outcomes::default();
-        let mut of_adaptive = Outcomes::default();
-        for _ in 0..params.trials {
-            let mut own = ChaCha20Rng::from_rng(rng);
-            if cell.method != "aim-grem" {
-                of_planner.push(&setting.residual_planner(&mut own)?);
+        let mut ratios = Vec::new();
+        for &epsilon in &params.epsilons {
+            let setting = Setting::new(&self.catalogue, &params, epsilon)?;
+            let mut of_planner = Outcomes::default();
+            let mut of_adaptive = Outcomes::default();
+            for _ in 0..params.trials {
+                let mut own = ChaCha20Rng::from_rng(rng);
+                if cell.method != "aim-grem" {
+                    of_planner.push(&setting.residual_planner(&mut own)?);
+                }
+                if cell.method != "residual-planner" {
+                    of_adaptive.push(&setting.aim_grem(&mut own)?);
+                }
             }
-            if cell.method != "residual-planner" {
-                of_adaptive.push(&setting.aim_grem(&mut own)?);
+            match cell.method.as_str() {
+                "residual-planner" => {
+                    let expected = Row::new("expected_mean_l1", setting.expected_mean_l1()?);
+                    return Ok(of_planner.rows().into_iter().chain([expected]).collect());
+                }
+                "aim-grem" => return Ok(of_adaptive.rows()),
+                _ => ratios.push(of_adaptive.over(&of_planner)),
             }
         }
-        Ok(match cell.method.as_str() {
-            "residual-planner" => of_planner.rows(),
-            "aim-grem" => of_adaptive.rows(),
-            _ => of_adaptive.over(&of_planner),
-        })
+        if params.claim {
+            let worst = ratios.iter().filter_map(|rows| rows[0].value).fold(0.0, f64::max);
+            return Ok(vec![Row::new("worst_ratio", worst)]);
+        }
+        Ok(ratios.into_iter().flatten().collect())
+    }
+}
+
+impl AdaptiveErrors {
+    fn identify(&self, key: &str, dataset: &str) -> Result<DataUse, ConfigError> {
+        if !Catalogue::names().contains(&dataset) {
+            return Err(ConfigError::unknown_name(key, "data set", dataset, Catalogue::names()));
+        }
+        self.catalogue.identify(dataset).map_err(|e| ConfigError::sentence(key, format!("{e:#}")))
+    }
+}
+
+impl Grid {
+    fn check(&self) -> Result<(), ConfigError> {
+        if self.trials == 0 {
+            return Err(ConfigError::new("trials", "at least 1", "0", "write `trials = 5`"));
+        }
+        for (names, known, key, what) in
+            [(&self.methods, &METHODS[..], "methods", "method"), (&self.claims, &CLAIMS[..], "claims", "claim")]
+        {
+            if let Some((i, name)) = names.iter().enumerate().find(|(_, name)| !known.contains(&name.as_str())) {
+                return Err(ConfigError::unknown_name(format!("{key}[{i}]"), what, name, known));
+            }
+        }
+        if self.ways == 0 {
+            return Err(ConfigError::new("ways", "at least 1 attribute per marginal", "0", "write `ways = 3`"));
+        }
+        for (i, &epsilon) in self.epsilons.iter().enumerate() {
+            zcdp::rho_from_approximate(epsilon, self.delta)
+                .map_err(|e| ConfigError::sentence(format!("epsilons[{i}]"), e.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn cell(&self, id: &str, data: &DataUse, epsilons: &[f64], epsilon: String, method: &str) -> Cell {
+        let key = [("id", id), ("dataset", &data.name), ("data", data.label()), ("epsilon", &epsilon)];
+        Cell {
+            key: key.map(|(column, value)| (column.to_owned(), value.to_owned())).to_vec(),
+            method: method.to_owned(),
+            params: serde_json::json!(Params {
+                data: data.clone(),
+                epsilons: epsilons.to_vec(),
+                delta: self.delta,
+                ways: self.ways,
+                trials: self.trials,
+                claim: id != NO_CLAIM,
+            }),
+        }
     }
 }
 
@@ -147,10 +210,10 @@ struct Setting {
 }
 
 impl Setting {
-    fn new(catalogue: &Catalogue, params: &Params) -> anyhow::Result<Self> {
+    fn new(catalogue: &Catalogue, params: &Params, epsilon: f64) -> anyhow::Result<Self> {
         let table = catalogue.load(&params.data.name)?;
         let workload = attribute_sets(&table.schema, &[params.ways])?;
-        let rho = zcdp::rho_from_approximate(params.epsilon, params.delta)?;
+        let rho = zcdp::rho_from_approximate(epsilon, params.delta)?;
         Ok(Self { table, workload, rho })
     }
 
@@ -166,6 +229,24 @@ impl Setting {
             },
         )?;
         Ok(Trial { errors, seconds: started.elapsed().as_secs_f64(), adaptive: None })
+    }
+
+    /// The mean over the noise of what [`Setting::residual_planner`] samples: a cell with variance s² is off by s √(2/π).
+    fn expected_mean_l1(&self) -> anyhow::Result<f64> {
+        let Table { schema, records, .. } = self.table.as_ref();
+        let plan = BatchMarginals::plan(schema, &self.workload, self.rho)?;
+        let variances: BTreeMap<AttributeSet, f64> = plan.variances().collect();
+        let mut total = 0.0;
+        for positions in &self.workload {
+            let sizes: Vec<usize> = positions.iter().map(|&p| schema.attributes()[p].size).collect();
+            let of_cell: f64 = AttributeSet::from_positions(positions)?
+                .subsets()
+                .enumerate()
+                .map(|(mask, set)| variance_coefficient(&sizes, mask) * variances.get(&set).copied().unwrap_or(0.0))
+                .sum();
+            total += sizes.iter().map(|&n| n as f64).product::<f64>() * (2.0 / PI * of_cell).sqrt();
+        }
+        Ok(total / (records.len() * self.workload.len()) as f64)
     }
 
     fn aim_grem(&self, rng: &mut ChaCha20Rng) -> anyhow::Result<Trial> {
@@ -259,5 +340,63 @@ impl Outcomes {
         .into_iter()
         .map(|(metric, own, other)| Row::new(metric, own.mean() / other.mean()))
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datasets::Folders;
+
+    fn kind() -> (tempfile::TempDir, AdaptiveErrors) {
+        let root = tempfile::tempdir().unwrap();
+        let folders = Folders { own: None, downloads: root.path().join("downloads") };
+        let catalogue = Catalogue::new(root.path(), folders);
+        (root, AdaptiveErrors { catalogue })
+    }
+
+    const GRID: &str = "datasets = ['titanic']\nepsilons = [1.0, 10.0]\ndelta = 1e-9\nways = 2\ntrials = 3\n\
+                        methods = ['residual-planner', 'aim-grem']\nratios = ['titanic']\nclaims = ['fig4-rp-worst-low']";
+
+    #[test]
+    fn bad_grids_name_the_key() {
+        let (_root, kind) = kind();
+        for (from, to, key) in [
+            ("datasets = ['titanic']", "datasets = ['titanik']", "datasets[0]"),
+            ("ratios = ['titanic']", "ratios = ['x']", "ratios[0]"),
+            ("'aim-grem'", "'aim-pgm'", "methods[1]"),
+            ("fig4-rp-worst-low", "fig4", "claims[0]"),
+            ("1.0,", "-1.0,", "epsilons[0]"),
+            ("trials = 3", "trials = 0", "trials"),
+            ("ways = 2", "ways = 0", "ways"),
+        ] {
+            let text = GRID.replacen(from, to, 1);
+            assert_ne!(text, GRID);
+            assert_eq!(kind.cells(&text.parse().unwrap()).unwrap_err().key, key);
+        }
+    }
+
+    /// On the stand-in of Titanic: the ratios are those of the means, and ResidualPlanner's errors are those that are
+    /// expected, within five of their standard errors and the rounding of a mean of three.
+    #[test]
+    fn every_cell_reports_its_metrics() {
+        let (_root, kind) = kind();
+        let cells = kind.cells(&GRID.parse().unwrap()).unwrap();
+        assert_eq!(cells.len(), 2 * 2 + 2 + 1);
+        assert!(cells.iter().all(|cell| cell.key[2].1 == "stand-in" && cell.data().unwrap().is_some()));
+        let rows = |place: usize| {
+            let mut rng = ChaCha20Rng::seed_from_u64(7);
+            let rows = kind.run(&cells[place], &mut rng).unwrap();
+            rows.into_iter().map(|row| (row.metric, row.value.unwrap())).collect::<BTreeMap<_, _>>()
+        };
+        let (planner, ratio, claim) = (rows(0), rows(4), rows(6));
+        let slack = 5.0 * planner["mean_l1_se"].max(2e-3 * planner["mean_l1"]);
+        assert!((planner["mean_l1"] - planner["expected_mean_l1"]).abs() < slack, "{planner:?}");
+        let adaptive = rows(1);
+        for metric in ["mean_l2", "max_l1_se", "rounds", "residuals_per_round", "looks_per_round"] {
+            assert!(adaptive[metric] >= 0.0, "{metric}");
+        }
+        assert!(ratio["l1_ratio"] > 0.0 && ratio["l2_ratio"] > 0.0 && ratio["max_ratio"] > 0.0);
+        assert!(claim["worst_ratio"] >= ratio["l1_ratio"], "{claim:?} {ratio:?}");
     }
 }

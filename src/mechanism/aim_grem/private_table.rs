@@ -161,10 +161,15 @@ impl PaidAccess for PrivateTable<'_> {
     }
 
     fn estimates_changed(&mut self, measured: AttributeSet, norms: &[f64], candidates: &Candidates) {
-        let by_set: HashMap<AttributeSet, f64> = measured.subsets().zip(norms.iter().copied()).collect();
+        let positions: Vec<usize> = measured.positions().collect();
         for (interval, candidate) in self.intervals.iter_mut().zip(candidates.list()) {
-            let shared = candidate.attributes.intersection(measured);
-            interval.widen(by_set.get(&shared).copied().unwrap_or(0.0));
+            // The place of γ ∩ γ' among the subsets of γ.
+            let shared = positions
+                .iter()
+                .enumerate()
+                .map(|(bit, &position)| usize::from(candidate.attributes.contains(position)) << bit)
+                .sum::<usize>();
+            interval.widen(norms.get(shared).copied().unwrap_or(f64::INFINITY));
         }
     }
 }
