@@ -28,7 +28,7 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
                 exact(row.lower_bound),
                 exact(row.gap),
                 row.text.clone().unwrap_or_default(),
-                format!("{:.4}", row.seconds.unwrap_or(record.seconds)),
+                seconds(row.seconds.unwrap_or(record.seconds)),
                 record.peak_mb.map(|mb| format!("{mb:.1}")).unwrap_or_default(),
                 plan.config.seed.to_string(),
             ]);
@@ -38,7 +38,24 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
     writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
 }
 
+/// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels take microseconds.
+fn seconds(value: f64) -> String {
+    if value > 0.0 && value < 0.1 { format!("{value:.3e}") } else { format!("{value:.4}") }
+}
+
 /// The shortest digits that give the same bits again.
 fn exact(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_times_keep_their_digits() {
+        for (value, text) in [(0.0, "0.0000"), (1.234e-6, "1.234e-6"), (0.0765432, "7.654e-2"), (12.34567, "12.3457")] {
+            assert_eq!(seconds(value), text);
+        }
+    }
 }
