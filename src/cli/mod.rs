@@ -1,5 +1,7 @@
 //! The command `matmech`: arguments, dispatch, exit codes.
 
+mod budget;
+mod output;
 mod plan;
 mod solve;
 
