@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::privacy::PrivacyBudget;
+use crate::privacy::{PrivacyBudget, zcdp};
 
 /// The total budget, in exactly one notion.
 #[derive(Debug, Args)]
@@ -11,7 +11,7 @@ pub(super) struct Budget {
     /// Privacy cost β = Σ (sensitivity/σ)² = 2ρ = μ²
     #[arg(long, value_name = "BETA", allow_negative_numbers = true, conflicts_with_all = ["epsilon", "rho", "mu"])]
     privacy_cost: Option<f64>,
-    /// ε of (ε, δ)-differential privacy (analytic Gaussian calibration)
+    /// ε of (ε, δ)-differential privacy (plan: analytic Gaussian calibration; simulate: through zCDP, as S4 does it)
     #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with_all = ["rho", "mu"])]
     epsilon: Option<f64>,
     /// δ of (ε, δ)-differential privacy
@@ -38,5 +38,14 @@ impl Budget {
             }
         };
         Ok(budget.privacy_cost()?)
+    }
+
+    /// ρ for mechanisms that are accounted for in zCDP because they also select: ε and δ by the conversion that holds for
+    /// every ρ-zCDP mechanism, the other notions as ρ = β/2.
+    pub(super) fn rho(&self) -> anyhow::Result<f64> {
+        Ok(match self.epsilon.zip(self.delta) {
+            Some((epsilon, delta)) => zcdp::rho_from_approximate(epsilon, delta)?,
+            None => zcdp::rho_of_privacy_cost(self.privacy_cost()?)?,
+        })
     }
 }
