@@ -1,6 +1,9 @@
 //! The command `matmech`: arguments, dispatch, exit codes.
 
+mod budget;
+mod output;
 mod plan;
+mod simulate;
 mod solve;
 
 use clap::{Parser, Subcommand};
@@ -19,14 +22,25 @@ enum Command {
     Solve(solve::Solve),
     /// Plan the measurements for a workload over many attributes and print the error to expect; never opens data.
     Plan(plan::Plan),
+    /// NOT PRIVATE: run a mechanism for marginals on data that you may see and print its true errors.
+    ///
+    /// The noise is seeded and the errors are measured against the true data, so nothing that this command prints is
+    /// differentially private. It shows what a mechanism would do, to those who may see the data.
+    ///
+    /// The budget is one of zero-concentrated differential privacy, which the mechanisms are accounted for in. --epsilon
+    /// and --delta are converted to the largest rho for which every rho-zCDP mechanism is (epsilon, delta)-differentially
+    /// private (`matmech plan` has a tighter one, because its plans only add Gaussian noise); --privacy-cost and --mu
+    /// mean rho = beta/2 = mu^2/2, a translation and no promise of Gaussian differential privacy: aim-grem also selects.
+    Simulate(simulate::Simulate),
 }
 
-/// Runs the command line and returns the exit code. Never opens data.
+/// Runs the command line and returns the exit code. Only `simulate` opens data.
 pub fn run() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Solve(solve) => solve.run(),
         Command::Plan(plan) => plan.run(),
+        Command::Simulate(simulate) => simulate.run(),
     };
     match outcome {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
+use super::budget::Budget;
+use super::output;
 use crate::planner::{self, Plan as Planned};
-use crate::privacy::PrivacyBudget;
 use crate::schema::Schema;
 use crate::workload::{GroupedWorkload, QueryCount};
 
@@ -33,42 +33,6 @@ pub(super) struct Plan {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// The total budget, in exactly one notion.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
-struct Budget {
-    /// Privacy cost β = Σ (sensitivity/σ)² = 2ρ = μ²
-    #[arg(long, value_name = "BETA", allow_negative_numbers = true, conflicts_with_all = ["epsilon", "rho", "mu"])]
-    privacy_cost: Option<f64>,
-    /// ε of (ε, δ)-differential privacy (analytic Gaussian calibration)
-    #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with_all = ["rho", "mu"])]
-    epsilon: Option<f64>,
-    /// δ of (ε, δ)-differential privacy
-    #[arg(long, allow_negative_numbers = true, requires = "epsilon", conflicts_with_all = ["privacy_cost", "rho", "mu"])]
-    delta: Option<f64>,
-    /// ρ of ρ-zero-concentrated differential privacy
-    #[arg(long, allow_negative_numbers = true, conflicts_with = "mu")]
-    rho: Option<f64>,
-    /// μ of μ-Gaussian differential privacy
-    #[arg(long, allow_negative_numbers = true)]
-    mu: Option<f64>,
-}
-
-impl Budget {
-    fn privacy_cost(&self) -> anyhow::Result<f64> {
-        let budget = match (self.privacy_cost, self.epsilon.zip(self.delta), self.rho, self.mu) {
-            (Some(cost), ..) => return Ok(cost),
-            (None, Some((epsilon, delta)), ..) => PrivacyBudget::ApproximateAnalytic { epsilon, delta },
-            (None, None, Some(rho), _) => PrivacyBudget::ZeroConcentrated { rho },
-            (None, None, None, Some(mu)) => PrivacyBudget::GaussianDp { mu },
-            (None, None, None, None) => {
-                anyhow::bail!("no budget; give --privacy-cost, --epsilon and --delta, --rho or --mu")
-            }
-        };
-        Ok(budget.privacy_cost()?)
-    }
 }
 
 fn planner_help() -> String {
@@ -119,16 +83,7 @@ impl Plan {
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
         let report = report(&plan, started.elapsed().as_secs_f64());
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        let written = if self.json {
-            serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from).and_then(|()| writeln!(out))
-        } else {
-            print(&mut out, &report)
-        };
-        match written.and_then(|()| out.flush()) {
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.context("writing the report to standard output"),
-        }
+        output::write(&report, self.json, print)
     }
 }
 
@@ -156,19 +111,11 @@ fn report(plan: &Planned, seconds: f64) -> Report {
         residuals: plan.measurements().len(),
         solves: plan.solves(),
         seconds,
-        peak_mb: peak_mb(),
+        peak_mb: output::peak_mb(),
     }
 }
 
-/// The process's largest resident set so far, where the kernel reports it.
-fn peak_mb() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib / 1024.0)
-}
-
-fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "planner       {}", report.planner)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
     writeln!(out, "privacy cost  {} ({} measured)", report.privacy_cost, report.recomputed_privacy_cost)?;

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
+use super::output;
 use crate::strategy::{self, Optimal, OptimalOptions, Selection, Status, Strategy, StrategySelector};
 use crate::workload::{Gram, QueryCount, Workload};
 
@@ -78,16 +78,7 @@ impl Solve {
             save(prefix, &selection.strategy)?;
         }
         let report = report(&workload, &gram, &selection, seconds)?;
-        let mut out = std::io::stdout().lock();
-        let written = if self.json {
-            serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from).and_then(|()| writeln!(out))
-        } else {
-            print(&mut out, &report)
-        };
-        match written {
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.context("writing the report to standard output"),
-        }
+        output::write(&report, self.json, print)
     }
 
     fn select(&self, gram: &Gram) -> anyhow::Result<Selection> {
@@ -135,7 +126,7 @@ fn report(workload: &Workload, gram: &Gram, selection: &Selection, seconds: f64)
     })
 }
 
-fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "workload     {} ({} cells, {} queries)", report.workload, report.cells, report.queries)?;
     writeln!(out, "strategy     {}", report.strategy)?;
     writeln!(out, "error        {:.10e}   total expected squared error at unit privacy cost", report.error)?;

@@ -103,7 +103,8 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
                     format!("{origin}, record {read} (line {at}), column `{}`", attributes[p].name),
                     coders[p].allowed(),
                     format!("`{}`", line.get(places[p]).unwrap_or_default()),
-                    "correct the value or the schema, or choose to drop or to clamp what is outside the schema",
+                    "correct the value or the schema, or choose to drop or to clamp what is outside the schema \
+                     (`--out-of-domain` on the command line)",
                 ));
             }
             (Some(_), _) => dropped += 1,

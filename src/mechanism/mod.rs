@@ -4,12 +4,14 @@
 //! nothing here is meant for a real release.
 
 pub mod aim_grem;
+mod marginal_errors;
 mod matrix_mechanism;
 mod measure_residual;
 mod measured_sequence;
 mod planned;
 mod residual_planner;
 
+pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{MatrixMechanism, Measurement};
 pub use measure_residual::{ResidualNoise, measure_residual};
 pub use measured_sequence::{

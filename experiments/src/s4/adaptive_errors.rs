@@ -9,7 +9,7 @@ use anyhow::Context;
 use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
 use matmech::mechanism::aim_grem::{self, PrivateTable};
-use matmech::mechanism::{BatchMarginals, ResidualNoise};
+use matmech::mechanism::{BatchMarginals, MarginalErrors, ResidualNoise};
 use matmech::planner::variance_coefficient;
 use matmech::privacy::zcdp;
 use matmech::workload::attribute_sets;
@@ -17,7 +17,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::marginal_errors::{MarginalErrors, Trials};
+use super::trials::Trials;
 use crate::config::ConfigError;
 use crate::datasets::{Catalogue, DataUse, Table};
 use crate::experiment::{Cell, Experiment, Row, parse_grid};

@@ -1,9 +1,9 @@
 //! The experiments of S4 (Fuentes et al., Fast Private Adaptive Query Answering for Large Data Domains).
 
 mod adaptive_errors;
-mod marginal_errors;
 mod measurement_ablation;
 mod residual_timing;
+mod trials;
 
 pub use adaptive_errors::AdaptiveErrors;
 pub use measurement_ablation::MeasurementAblation;

@@ -23,7 +23,7 @@ const CELLS_KEPT: usize = 1 << 26;
 /// Records that can be asked only what the accountant pays for.
 ///
 /// *Selection* is the exponential mechanism, exactly: Gumbel noise is added to every candidate's score and the largest sum
-/// wins. Scores are bounded by [`Interval`]s, which every change of the estimates widens, and a candidate's marginal is looked
+/// wins. Scores are bounded by intervals, which every change of the estimates widens, and a candidate's marginal is looked
 /// at only while its upper bound is the largest: the winner is the same as if all had been computed.
 ///
 /// *Memory*: one marginal, and the counts of the candidates looked at, up to 256 MiB. *Noise*: one stream of ChaCha with 8

@@ -1,0 +1,311 @@
+//! The command `matmech simulate` from the outside.
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::{contains, starts_with};
+
+const SCHEMA: &str = r#"
+[[attribute]]
+name = "age"
+size = 4
+kind = "numeric"
+bins = { low = 0, high = 80, count = 4 }
+
+[[attribute]]
+name = "job"
+size = 3
+kind = "categorical"
+values = ["clerk", "baker", "cook"]
+
+[[attribute]]
+name = "level"
+size = 5
+kind = "numeric"
+"#;
+
+/// 120 records in which the attributes depend on each other; a column that the schema does not know.
+fn data() -> String {
+    let jobs = ["clerk", "baker", "cook"];
+    let line = |k: usize| format!("{},{},{},{k}\n", jobs[k * k % 3], k * 7 % 80, (k * 7 % 80 / 20 + k % 2) % 5);
+    format!("job,age,level,unused\n{}", (0..120).map(line).collect::<String>())
+}
+
+/// A folder with the schema S.toml and the data X.csv.
+fn folder(schema: &str, data: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("S.toml"), schema).unwrap();
+    std::fs::write(folder.path().join("X.csv"), data).unwrap();
+    folder
+}
+
+/// `matmech simulate` on S.toml and X.csv, with the words that follow.
+fn simulate(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("matmech")
+        .unwrap()
+        .current_dir(folder)
+        .args(["simulate", "--schema", "S.toml", "--data", "X.csv"])
+        .args(words)
+        .assert()
+}
+
+fn json(folder: &Path, words: &[&str]) -> serde_json::Value {
+    let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+    serde_json::from_slice(&simulate(folder, &words).success().get_output().stdout).unwrap()
+}
+
+fn number(report: &serde_json::Value, field: &str) -> f64 {
+    report[field].as_f64().unwrap()
+}
+
+#[test]
+fn json_holds_every_documented_field() {
+    let folder = folder(SCHEMA, &data());
+    for mechanism in ["residual-planner", "aim-grem"] {
+        let words = ["--ways", "1,2", "--mechanism", mechanism, "--rho", "0.5", "--trials", "3"];
+        let report = json(folder.path(), &words);
+        for field in ["seed", "max_l1", "mean_l2", "squared_error", "seconds", "peak_mb"] {
+            assert!(report.get(field).is_some(), "{field} is missing: {report}");
+        }
+        assert_eq!(report["private"], false);
+        assert_eq!(report["mechanism"], mechanism);
+        assert_eq!(report["records"], serde_json::json!({ "kept": 120, "dropped": 0, "clamped": 0 }));
+        assert_eq!((&report["marginals"], &report["cells"]), (&6.into(), &(4 + 3 + 5 + 12 + 20 + 15).into()));
+        assert_eq!((number(&report, "rho"), &report["trials"]), (0.5, &3.into()));
+        assert!(number(&report, "spent") <= 0.5 && number(&report, "spent") > 0.5 * (1.0 - 1e-9));
+        assert!(number(&report["standard_errors"], "mean_l1") > 0.0);
+        // The whole is the mean of the marginals, which come worst first.
+        let by_marginal = report["by_marginal"].as_array().unwrap();
+        let l1: Vec<f64> = by_marginal.iter().map(|marginal| number(marginal, "l1")).collect();
+        assert!(l1.is_sorted_by(|a, b| a >= b) && l1.len() == 6);
+        assert!((l1.iter().sum::<f64>() / 6.0 / number(&report, "mean_l1") - 1.0).abs() < 1e-12);
+        let adaptive = mechanism == "aim-grem";
+        for field in ["rounds", "residuals_per_round"] {
+            assert_eq!(report[field].is_null(), !adaptive, "{field}");
+        }
+        for field in ["expected_squared_error", "expected_mean_l1"] {
+            assert_eq!(report[field].is_null(), adaptive, "{field}");
+        }
+    }
+    let single = json(folder.path(), &["--ways", "1", "--rho", "1"]);
+    assert_eq!((&single["mechanism"], &single["trials"]), (&"aim-grem".into(), &1.into()));
+    assert!(single["standard_errors"].is_null());
+}
+
+/// 200 runs of ResidualPlanner against its exact expectations, within five standard errors.
+#[test]
+fn expected_errors_are_those_found() {
+    let folder = folder(SCHEMA, &data());
+    let words = ["--ways", "2,3", "--mechanism", "residual-planner", "--rho", "0.1", "--trials", "200"];
+    let report = json(folder.path(), &words);
+    for field in ["mean_l1", "squared_error"] {
+        let difference = number(&report, field) - number(&report, &format!("expected_{field}"));
+        let error = number(&report["standard_errors"], field);
+        assert!(difference.abs() < 5.0 * error, "{field}: {difference} ± {error}");
+    }
+}
+
+#[test]
+fn more_budget_means_less_error() {
+    let folder = folder(SCHEMA, &data());
+    for mechanism in ["residual-planner", "aim-grem"] {
+        let error = |rho| {
+            let words = ["--ways", "3", "--mechanism", mechanism, "--trials", "5", "--rho", rho];
+            number(&json(folder.path(), &words), "mean_l1")
+        };
+        assert!(error("1e8") < 1e-3 && error("1e-3") > 0.1, "{mechanism}");
+    }
+}
+
+#[test]
+fn a_seed_fixes_everything_but_the_time() {
+    let folder = folder(SCHEMA, &data());
+    for mechanism in ["residual-planner", "aim-grem"] {
+        let run = |words: &[&str]| {
+            let all = [&["--ways", "2", "--mu", "0.4", "--mechanism", mechanism], words].concat();
+            let mut report = json(folder.path(), &all);
+            for timing in ["seconds", "peak_mb"] {
+                report[timing] = serde_json::Value::Null;
+            }
+            report["standard_errors"] = serde_json::Value::Null;
+            report
+        };
+        assert_eq!(run(&["--seed", "7", "--trials", "2"]), run(&["--seed", "7", "--trials", "2"]));
+        assert_ne!(run(&["--seed", "7"])["mean_l1"], run(&["--seed", "8"])["mean_l1"]);
+        // Runs differ, and the first is the same however many follow.
+        let (one, two) = (run(&["--trials", "1"]), run(&["--trials", "2"]));
+        assert_ne!(one["mean_l1"], two["mean_l1"]);
+        assert_eq!(one["mean_l1"], run(&[])["mean_l1"]);
+        assert!(number(&two, "spent") >= number(&one, "spent"));
+    }
+}
+
+#[test]
+fn every_budget_notion_is_a_rho() {
+    let folder = folder(SCHEMA, &data());
+    let rho = |words: &[&str]| number(&json(folder.path(), &[&["--ways", "1"], words].concat()), "rho");
+    assert_eq!(rho(&["--rho", "0.32"]), 0.32);
+    assert!((rho(&["--mu", "0.8"]) / 0.32 - 1.0).abs() < 1e-12);
+    assert!((rho(&["--privacy-cost", "0.64"]) / 0.32 - 1.0).abs() < 1e-12);
+    // The table of S4's specification, to its digits.
+    assert!((rho(&["--epsilon", "1", "--delta", "1e-9"]) / 0.014_973_057_67 - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_workload_file_names_its_marginals() {
+    let folder = folder(SCHEMA, &data());
+    let workload = "[[queries]]\nfamily = \"identity\"\nattributes = [\"level\", \"age\"]\n\
+                    [[queries]]\nfamily = \"identity\"\nways = [1]\n";
+    std::fs::write(folder.path().join("W.toml"), workload).unwrap();
+    let report = json(folder.path(), &["--workload", "W.toml", "--rho", "1"]);
+    assert_eq!(report["marginals"], 4);
+    let listed = report["by_marginal"].as_array().unwrap();
+    assert!(listed.iter().any(|marginal| marginal["attributes"] == serde_json::json!(["age", "level"])));
+}
+
+#[test]
+fn text_says_first_that_it_is_not_private() {
+    let folder = folder(SCHEMA, &data());
+    let words = ["--ways", "1,2,3", "--rho", "1"];
+    simulate(folder.path(), &words).success().stdout(
+        starts_with("NOT PRIVATE").and(contains("rounds")).and(contains("2 better ones")).and(contains("±").not()),
+    );
+    simulate(folder.path(), &[&words[..], &["--mechanism", "residual-planner", "--trials", "2"]].concat())
+        .success()
+        .stdout(starts_with("NOT PRIVATE").and(contains("expected")).and(contains("±")));
+    for words in [&["--help"][..], &["simulate", "--help"], &["simulate", "-h"]] {
+        Command::cargo_bin("matmech").unwrap().args(words).assert().success().stdout(contains("NOT PRIVATE"));
+    }
+}
+
+#[test]
+fn values_outside_the_schema_are_refused_dropped_or_clamped() {
+    let outside = "-5,clerk,0\n500,baker,7\n10,painter,0\n10,cook,2.5\n10,cook,2\n";
+    let folder = folder(SCHEMA, &format!("age,job,level\n{outside}"));
+    let words = ["--ways", "1", "--rho", "1"];
+    simulate(folder.path(), &words).code(1).stderr(
+        contains("X.csv, record 1 (line 2), column `age`")
+            .and(contains("expected a number from 0 to below 80, found `-5`"))
+            .and(contains("remedy").and(contains("--out-of-domain"))),
+    );
+    let records =
+        |rule: &str| json(folder.path(), &[&words[..], &["--out-of-domain", rule]].concat())["records"].clone();
+    assert_eq!(records("drop"), serde_json::json!({ "kept": 1, "dropped": 4, "clamped": 0 }));
+    assert_eq!(records("clamp"), serde_json::json!({ "kept": 3, "dropped": 2, "clamped": 3 }));
+    simulate(folder.path(), &[&words[..], &["--out-of-domain", "keep"]].concat())
+        .code(2)
+        .stderr(contains("refuse").and(contains("drop")).and(contains("clamp")));
+}
+
+/// `simulate` fails with a message that says what was expected, what was found, how to mend it, and all of `parts`.
+fn explained(folder: &Path, words: &[&str], parts: &[&str]) {
+    let assert = simulate(folder, words).code(1).stdout("");
+    let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    for part in ["expected ", "found "].iter().chain(parts) {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+}
+
+#[test]
+fn bad_data_is_explained() {
+    let words = ["--ways", "1", "--rho", "1"];
+    for (text, parts) in [
+        ("age,job,level\n", &["X.csv", "at least one record", "a header only", "remedy"][..]),
+        ("", &["X.csv, header", "remedy"]),
+        ("age,job,level\n1,clerk,2.5\n", &["line 2", "column `level`", "cell number from 0 to 4", "`2.5`", "remedy"]),
+        ("age,job,level\n1,clerk,two\n", &["column `level`", "`two`", "remedy"]),
+        (
+            "age,job,level\n1,clerk,2\n1,painter,2\n",
+            &["record 2 (line 3), column `job`", "clerk, baker, cook", "remedy"],
+        ),
+        ("age,job\n1,clerk\n", &["a column `level`", "the columns age, job", "remedy"]),
+    ] {
+        explained(folder(SCHEMA, text).path(), &words, parts);
+    }
+    let missing = folder(SCHEMA, "");
+    std::fs::remove_file(missing.path().join("X.csv")).unwrap();
+    simulate(missing.path(), &words).code(1).stderr(contains("X.csv").and(contains("remedy")));
+}
+
+#[test]
+fn bad_arguments_are_explained() {
+    let folder = folder(SCHEMA, &data());
+    for (words, parts) in [
+        (&["--ways", "1", "--rho", "0"][..], &["rho", "greater than 0", "found 0"][..]),
+        (&["--ways", "1", "--rho", "-1"], &["rho", "found -1"]),
+        (&["--ways", "1", "--privacy-cost", "-2"], &["privacy cost", "found -2"]),
+        (&["--ways", "1", "--mu", "0"], &["mu", "found 0"]),
+        (&["--ways", "1", "--epsilon", "-1", "--delta", "1e-9"], &["epsilon", "found -1"]),
+        (&["--ways", "1", "--epsilon", "1", "--delta", "0"], &["delta", "found 0"]),
+        (&["--ways", "1", "--rho", "1", "--mechanism", "aim"], &["`aim`", "residual-planner, aim-grem", "remedy"]),
+        (&["--ways", "1", "--rho", "1", "--trials", "0"], &["--trials", "remedy"]),
+        (&["--ways", "0", "--rho", "1"], &["--ways", "between 1 and 3", "remedy"]),
+        (&["--ways", "1,1", "--rho", "1"], &["--ways", "distinct", "remedy"]),
+        (&["--ways", "4", "--rho", "1"], &["--ways", "remedy: write e.g. --ways 1,2"]),
+        (&["--ways", "1,1000000000000", "--rho", "1"], &["--ways", "1000000000000", "remedy"]),
+    ] {
+        explained(folder.path(), words, parts);
+    }
+    simulate(folder.path(), &["--rho", "1"]).code(2).stderr(contains("--ways").and(contains("--workload")));
+    simulate(folder.path(), &["--ways", "1"]).code(2).stderr(contains("--rho"));
+    simulate(folder.path(), &["--ways", "1", "--epsilon", "1"]).code(2).stderr(contains("--delta"));
+    simulate(folder.path(), &["--ways", "1", "--workload", "W.toml", "--rho", "1"]).code(2);
+}
+
+#[test]
+fn workloads_that_are_no_marginals_are_explained() {
+    let folder = folder(SCHEMA, &data());
+    let marginal = "[[queries]]\nfamily = \"identity\"\nways = [1]\n";
+    for (more, parts) in [
+        (
+            "[[queries]]\nfamily = \"affine\"\nattributes = [\"age\", \"level\"]\n",
+            &["W.toml, group 4 (affine on age, level)", "identity", "marginals only", "remedy"][..],
+        ),
+        ("[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\n", &["group 4 (prefix on age)", "matmech plan"]),
+        ("[[queries]]\nfamily = \"identity\"\nways = [2]\nweight = 2.0\n", &["group 4", "weight 2", "remedy"]),
+        ("[[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n", &["group 4", "a second time", "remedy"]),
+        ("[[queries]]\nfamily = \"identity\"\nattributes = [\"jobs\"]\n", &["W.toml", "jobs", "remedy"]),
+    ] {
+        std::fs::write(folder.path().join("W.toml"), format!("{marginal}{more}")).unwrap();
+        explained(folder.path(), &["--workload", "W.toml", "--rho", "1"], parts);
+    }
+}
+
+#[test]
+fn marginals_that_do_not_fit_memory_are_refused() {
+    let attribute = |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 4000000000\nkind = \"numeric\"\n");
+    let schema: String = (0..3).map(attribute).collect();
+    let large = folder(&schema, "A0,A1,A2\n1,2,3\n");
+    for mechanism in ["residual-planner", "aim-grem"] {
+        let words = |ways| ["--mechanism", mechanism, "--rho", "1", "--ways", ways];
+        for (ways, parts) in [
+            ("1", &["marginal on A0", "4.0000e9 cells", "GiB", "remedy"]),
+            ("2", &["marginal on A0, A1", "1.6000e19 cells", "fewer attributes", "remedy"]),
+        ] {
+            explained(large.path(), &words(ways), parts);
+        }
+    }
+    let attribute = |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 2\nkind = \"numeric\"\n");
+    let many = folder(&(0..100).map(attribute).collect::<String>(), "A0\n1\n");
+    explained(many.path(), &["--ways", "50", "--rho", "1"], &["workload of marginals", "residuals", "remedy"]);
+}
+
+/// The example of docs/simulating.md gives what is printed there, but for time and memory.
+#[test]
+fn the_documented_example_is_really_produced() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("docs/simulating.md")).unwrap();
+    let (_, rest) = text.split_once("$ matmech ").unwrap();
+    let (block, _) = rest.split_once("\n```").unwrap();
+    let (command, printed) = block.split_once('\n').unwrap();
+    let assert = Command::cargo_bin("matmech").unwrap().current_dir(root).args(command.split(' ')).assert().success();
+    let output = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    let stable = |text: &str| -> Vec<String> {
+        text.lines().filter(|l| !l.starts_with("time") && !l.starts_with("peak")).map(str::to_owned).collect()
+    };
+    assert_eq!(stable(&output), stable(printed));
+    assert!(output.lines().count() > 15);
+}
