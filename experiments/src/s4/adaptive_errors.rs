@@ -1,7 +1,5 @@
 //! ResidualPlanner and AIM+GReM on all marginals of a few attributes, over privacy budgets (S4, Fig. 4 and 6 to 10).
 
-use std::collections::BTreeMap;
-use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +8,6 @@ use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
 use matmech::mechanism::aim_grem::{self, PrivateTable};
 use matmech::mechanism::{BatchMarginals, MarginalErrors, ResidualNoise};
-use matmech::planner::variance_coefficient;
 use matmech::privacy::zcdp;
 use matmech::workload::attribute_sets;
 use rand::SeedableRng;
@@ -235,18 +232,7 @@ impl Setting {
     fn expected_mean_l1(&self) -> anyhow::Result<f64> {
         let Table { schema, records, .. } = self.table.as_ref();
         let plan = BatchMarginals::plan(schema, &self.workload, self.rho)?;
-        let variances: BTreeMap<AttributeSet, f64> = plan.variances().collect();
-        let mut total = 0.0;
-        for positions in &self.workload {
-            let sizes: Vec<usize> = positions.iter().map(|&p| schema.attributes()[p].size).collect();
-            let of_cell: f64 = AttributeSet::from_positions(positions)?
-                .subsets()
-                .enumerate()
-                .map(|(mask, set)| variance_coefficient(&sizes, mask) * variances.get(&set).copied().unwrap_or(0.0))
-                .sum();
-            total += sizes.iter().map(|&n| n as f64).product::<f64>() * (2.0 / PI * of_cell).sqrt();
-        }
-        Ok(total / (records.len() * self.workload.len()) as f64)
+        Ok(plan.expected_mean_l1()? / records.len() as f64)
     }
 
     fn aim_grem(&self, rng: &mut ChaCha20Rng) -> anyhow::Result<Trial> {
@@ -345,6 +331,8 @@ impl Outcomes {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::datasets::Folders;
 
