@@ -47,11 +47,11 @@ fn centre(wide: Wide, x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scr
 }
 
 /// [`centre`] along two axes; `mean` is scratch for one row.
-struct Plane<'a> {
-    x: &'a mut [f64],
-    m: usize,
-    minus: Option<&'a [f64]>,
-    mean: &'a mut [f64],
+pub(super) struct Plane<'a> {
+    pub x: &'a mut [f64],
+    pub m: usize,
+    pub minus: Option<&'a [f64]>,
+    pub mean: &'a mut [f64],
 }
 
 impl Loops for Plane<'_> {
@@ -74,10 +74,14 @@ impl Loops for Plane<'_> {
 
 /// [`centre`] along one axis.
 #[inline(always)]
-fn row(x: &mut [f64], minus: Option<&[f64]>) {
+pub(super) fn row(x: &mut [f64], minus: Option<&[f64]>) {
     let mean = total(x) / x.len() as f64;
     match minus {
-        None => x.iter_mut().for_each(|x| *x -= mean),
+        None => {
+            for x in x {
+                *x -= mean;
+            }
+        }
         Some(minus) => change1(x, minus, |x, minus| (x - mean) - minus),
     }
 }

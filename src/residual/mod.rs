@@ -24,6 +24,7 @@ mod decomposition;
 pub mod kronecker;
 mod reconstruction;
 mod spread;
+mod three_axes;
 mod wide;
 
 pub use centring::centre_in_place;

@@ -1,6 +1,7 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
 use super::axis::{self, Lanes, total};
+use super::three_axes::{self, ThreeAxes};
 use super::wide::{Loops, Mean, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::error::Result;
 /// the others. Π `sizes` cells, row-major. The pseudoinverse of [`decomp`](super::decomp).
 ///
 /// *Time*: O(n_γ): the kept axes are centred while the array is small, in two passes over the residual however many they are, and
-/// the last spreading writes each cell once. *Memory*: the result, at most one more array, and one of a slice's size.
+/// the last spreading writes each cell once. *Memory*: the result, at most one more array, and a few of a slice's size.
 /// *Source*: S4, Alg. 2, Thm 3.2.
 ///
 /// # Errors
@@ -34,8 +35,15 @@ pub fn recon_into(residual: &[f64], sizes: &[usize], kept: &[bool], part: &mut V
         part.fill(0.0);
         return Ok(());
     }
-    let mut scratch = vec![0.0; scratch_cells(&own)];
-    centred(Wide::new(), residual, &own, None, part, &mut scratch);
+    if let [l, m, n] = own[..]
+        && n >= three_axes::SHORTEST
+    {
+        let mut scratch = vec![0.0; three_axes::scratch_cells([l, m, n])];
+        Wide::new().run(ThreeAxes { from: residual, sizes: [l, m, n], to: part, scratch: &mut scratch });
+    } else {
+        let mut scratch = vec![0.0; scratch_cells(&own)];
+        centred(Wide::new(), residual, &own, None, part, &mut scratch);
+    }
     smear_all(part, &runs(sizes, kept));
     Ok(())
 }

@@ -218,13 +218,19 @@ proptest! {
     }
 }
 
-/// Larger arrays take other paths than the small ones above: slices of more than a vector register and sums of many slices.
+/// Larger arrays take other paths than the small ones above: slices of more than a vector register, sums of many slices, and Recon
+/// along three axes.
 #[test]
 fn large_arrays_agree_with_the_structured_baseline() {
     for (sizes, kept) in [
         (vec![33, 18, 41], vec![true; 3]),
         (vec![33, 18, 41], vec![false, true, false]),
         (vec![33, 18, 41], vec![true, false, true]),
+        // Three axes kept: few and many slices, rows in whole blocks and not.
+        (vec![2, 2, 9], vec![true; 3]),
+        (vec![3, 38, 17], vec![true; 3]),
+        (vec![6, 17, 32], vec![true; 3]),
+        (vec![9, 2, 5, 3, 25], vec![true, false, true, false, true]),
         (vec![7, 9, 6, 8, 5], vec![true; 5]),
         (vec![7, 9, 6, 8, 5], vec![false, true, true, false, true]),
     ] {

@@ -152,6 +152,8 @@ impl Loops for Mean<'_> {
     #[inline(always)]
     fn run(self) {
         add_slices(self.slices, self.to);
-        self.to.iter_mut().for_each(|sum| *sum /= self.count as f64);
+        for sum in self.to {
+            *sum /= self.count as f64;
+        }
     }
 }
