@@ -91,3 +91,34 @@ fn the_table_of_s3_is_that_of_the_results() {
     let body: String = block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect();
     assert_eq!(body, expected, "the README's table should be:\n{expected}");
 }
+
+#[test]
+fn the_table_of_s4_is_that_of_the_results() {
+    let mut reader = csv::Reader::from_path(root().join("results/s4/fig4.csv")).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|h| h == name).unwrap();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let value = |epsilon: &str, method: &str, metric: &str| -> f64 {
+        let row = rows.iter().find(|row| {
+            &row[column("dataset")] == "adult"
+                && &row[column("data")] == "real"
+                && &row[column("epsilon")] == epsilon
+                && &row[column("method")] == method
+                && &row[column("metric")] == metric
+        });
+        row.unwrap_or_else(|| panic!("no result for {epsilon}, {method}, {metric}"))[column("value")].parse().unwrap()
+    };
+    let mut expected = String::new();
+    for epsilon in ["0.1", "0.31", "1", "3.16", "10", "31.6", "100"] {
+        let (planner, adaptive) = (
+            value(epsilon, "residual-planner", "mean_l1"),
+            ["mean_l1", "rounds", "residuals_per_round"].map(|metric| value(epsilon, "aim-grem", metric)),
+        );
+        let [error, rounds, residuals] = adaptive;
+        expected += &format!("| {epsilon} | {planner:.4} | {error:.4} | {rounds:.0} | {residuals:.2} |\n");
+    }
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let block = readme.split("<!-- fig4: begin -->").nth(1).unwrap().split("<!-- fig4: end -->").next().unwrap();
+    let body: String = block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect();
+    assert_eq!(body, expected, "the README's table should be:\n{expected}");
+}
