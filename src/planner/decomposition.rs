@@ -102,9 +102,9 @@ impl Decomposition {
         self.position.get(&attributes).copied()
     }
 
-    /// A kernel by its place.
-    pub fn kernel(&self, id: KernelId) -> &Kernel {
-        &self.kernels.list[id]
+    /// Kernels by their places.
+    pub fn kernels(&self, places: &[KernelId]) -> Vec<&Kernel> {
+        places.iter().map(|&place| &self.kernels.list[place]).collect()
     }
 
     /// The terms that one group of the workload contributes, without the group's weight.

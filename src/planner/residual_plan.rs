@@ -9,7 +9,7 @@ use super::plan::{GroupError, Measurement, Plan, Reconstruction};
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
 use crate::error::{Error, Result};
-use crate::workload::GroupedWorkload;
+use crate::workload::{GroupQueries, GroupedWorkload};
 
 /// What makes two residual problems the same: the attributes' classes, and the kernels with the ratios of their
 /// coefficients (as bits).
@@ -71,10 +71,7 @@ impl<'a> Solutions<'a> {
             },
             [(_, kernels)] if kernels.len() > 1 => self.product(sizes, classes, kernels)?,
             _ => {
-                let terms = terms
-                    .iter()
-                    .map(|(c, kernels)| (*c, kernels.iter().map(|&k| self.decomposition.kernel(k)).collect()))
-                    .collect();
+                let terms = terms.iter().map(|(c, kernels)| (*c, self.decomposition.kernels(kernels))).collect();
                 let solved = self.solver.solve(&SubspaceProblem { sizes, classes, terms })?;
                 self.solves += 1;
                 self.iterations += solved.iterations;
@@ -114,11 +111,28 @@ impl<'a> Solutions<'a> {
         if let Some(&known) = self.traces.get(&(place, kernels.to_vec())) {
             return Ok(known);
         }
-        let chosen: Vec<_> = kernels.iter().map(|&k| self.decomposition.kernel(k)).collect();
-        let trace = self.list[place].strategy.trace(&chosen)?;
+        let trace = self.list[place].strategy.trace(&self.decomposition.kernels(kernels))?;
         self.traces.insert((place, kernels.to_vec()), trace);
         Ok(trace)
     }
+}
+
+/// Decomposes a workload once it is known from sizes alone that every residual problem fits the solver's memory.
+fn decompose_what_fits(workload: &GroupedWorkload, solver: &dyn SubspaceSolver) -> Result<Decomposition> {
+    for group in workload.groups() {
+        if let GroupQueries::Joint(queries) = group.queries() {
+            solver.check_fits(group.sizes(), Some(queries.count()))?;
+        }
+    }
+    let decomposition = Decomposition::of(workload)?;
+    for Residual { sizes, terms, .. } in decomposition.residuals() {
+        let terms: Vec<_> = terms.iter().map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect();
+        let problem = SubspaceProblem { sizes, classes: &[], terms };
+        if !problem.is_product() {
+            solver.check_fits(sizes, problem.joint_rows())?;
+        }
+    }
+    Ok(decomposition)
 }
 
 /// Plans a workload by residual subspaces: solve each, divide the privacy cost `p_A ∝ √L_A`, total `(Σ √L_A)²/β`.
@@ -133,7 +147,7 @@ pub(super) fn plan(
     allocate_by: Option<&GroupedWorkload>,
 ) -> Result<Plan> {
     super::check_privacy_cost(privacy_cost)?;
-    let decomposition = Decomposition::of(workload)?;
+    let decomposition = decompose_what_fits(workload, solver)?;
     let mut solutions = Solutions::new(&decomposition, solver);
     let mut places = Vec::with_capacity(decomposition.residuals().len());
     let mut roots = Vec::with_capacity(places.capacity());
@@ -215,7 +229,7 @@ fn roots_for(
             let trace = match known.get(&key) {
                 Some(&trace) => trace,
                 None => {
-                    let kernels: Vec<_> = term.kernels.iter().map(|&k| other.kernel(k)).collect();
+                    let kernels = other.kernels(&term.kernels);
                     let trace = solutions.list[place].strategy.trace(&kernels)?;
                     known.insert(key, trace);
                     trace

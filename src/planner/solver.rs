@@ -48,6 +48,15 @@ pub trait SubspaceSolver: Send + Sync {
         0
     }
 
+    /// Refuses a problem that is no product of kernels from its size alone, before any query is gone through: `joint_rows`
+    /// is their number if it consists of joint queries only. By default everything fits.
+    ///
+    /// # Errors
+    /// The problem needs more memory than it may.
+    fn check_fits(&self, _sizes: &[usize], _joint_rows: Option<usize>) -> Result<()> {
+        Ok(())
+    }
+
     /// Solves one problem.
     ///
     /// # Errors
@@ -88,9 +97,22 @@ impl SubspaceSolver for CertifiedSolver {
         "certified-optimum"
     }
 
+    fn check_fits(&self, sizes: &[usize], joint_rows: Option<usize>) -> Result<()> {
+        match joint_rows.filter(|&rows| go_by_rows(sizes, rows)) {
+            Some(rows) => {
+                let cells: f64 = sizes.iter().map(|&n| n as f64).product();
+                refuse_bytes(sizes, rows as f64 * cells * 8.0 * ROW_MATRICES_HELD as f64, self.memory_limit)
+            }
+            None => refuse_beyond(sizes, self.memory_limit),
+        }
+    }
+
     fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved> {
         let optimal = Optimal::new(self.options)?;
-        if let Some(rows) = few_rows(problem, self.memory_limit)? {
+        let joint_rows = problem.joint_rows();
+        self.check_fits(problem.sizes, joint_rows)?;
+        if joint_rows.is_some_and(|rows| go_by_rows(problem.sizes, rows)) {
+            let rows = problem.rows()?;
             let selection = optimal.select_rows(problem.sizes, rows.view())?;
             let strategy = FactorStrategy::of_queries(problem.sizes, selection.queries.view())?;
             return Ok(Solved {
@@ -100,7 +122,7 @@ impl SubspaceSolver for CertifiedSolver {
                 iterations: selection.certificate.iterations,
             });
         }
-        let gram = summed(problem, self.memory_limit)?;
+        let gram = problem.gram()?;
         let selection = optimal.select(&Gram::dense(problem.sizes, gram)?)?;
         let certificate = selection.certificate;
         let matrix = selection.strategy.factors()[0].gram().as_ref().clone();
@@ -123,7 +145,10 @@ fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
     if bytes <= memory_limit as f64 {
         return Ok(());
     }
-    let gib = |bytes: f64| format!("{:.1} GiB", bytes / 1024f64.powi(3));
+    let gib = |bytes: f64| match bytes / 1024f64.powi(3) {
+        gib if gib < 1024.0 => format!("{gib:.1} GiB"),
+        gib => format!("{:.1} TiB", gib / 1024.0),
+    };
     let cells: f64 = sizes.iter().map(|&n| n as f64).product();
     Err(Error::TooLarge {
         what: format!("problem over attributes of sizes {sizes:?} that is no product of smaller ones"),
@@ -135,49 +160,58 @@ fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
     })
 }
 
-/// The rows of G, √coefficient each, if they are joint queries and few.
-fn few_rows(problem: &SubspaceProblem<'_>, memory_limit: u64) -> Result<Option<Array2<f64>>> {
-    let mut count = 0usize;
-    for (_, kernels) in &problem.terms {
-        let [joint] = kernels.as_slice() else { return Ok(None) };
-        let Some(rows) = joint.joint_rows() else { return Ok(None) };
-        count = count.saturating_add(rows);
-    }
-    let cells = problem.sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
-    if count > cells / FEW {
-        return Ok(None);
-    }
-    refuse_bytes(problem.sizes, count as f64 * cells as f64 * 8.0 * ROW_MATRICES_HELD as f64, memory_limit)?;
-    let mut values = Vec::with_capacity(count * cells);
-    for (coefficient, kernels) in &problem.terms {
-        for kernel in kernels {
-            for row in kernel.rows()? {
-                values.extend(row.into_iter().map(|x| x * coefficient.sqrt()));
-            }
-        }
-    }
-    let rows = Array2::from_shape_vec((values.len() / cells, cells), values).map_err(|e| {
-        Error::invalid("rows of joint queries", "one value per cell", e.to_string(), "report this as a bug")
-    })?;
-    Ok(Some(rows))
+/// Whether joint queries are few enough against the cells to go by their rows.
+fn go_by_rows(sizes: &[usize], rows: usize) -> bool {
+    let cells = sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
+    rows <= cells / FEW
 }
 
-/// G as one dense matrix.
-fn summed(problem: &SubspaceProblem<'_>, memory_limit: u64) -> Result<Array2<f64>> {
-    refuse_beyond(problem.sizes, memory_limit)?;
-    let cells: usize = problem.sizes.iter().product();
-    let mut sum = Array2::zeros((cells, cells));
-    for (coefficient, kernels) in &problem.terms {
-        match kernels.as_slice() {
-            [single] => sum.scaled_add(*coefficient, single.gram()?.as_ref()),
-            several => {
-                let grams = several.iter().map(|k| k.gram()).collect::<Result<Vec<_>>>()?;
-                let product = grams.iter().fold(Array2::eye(1), |acc, g| linalg::kron(acc.view(), g.view()));
-                sum.scaled_add(*coefficient, &product);
+impl SubspaceProblem<'_> {
+    /// Whether G is one product of one-attribute kernels, which is solved factor by factor.
+    pub(super) fn is_product(&self) -> bool {
+        matches!(self.terms.as_slice(), [(_, kernels)] if kernels.len() == self.sizes.len())
+    }
+
+    /// The number of rows of G, if it consists of joint queries only.
+    pub(super) fn joint_rows(&self) -> Option<usize> {
+        self.terms.iter().try_fold(0usize, |count, (_, kernels)| match kernels.as_slice() {
+            [joint] => joint.joint_rows().map(|rows| count.saturating_add(rows)),
+            _ => None,
+        })
+    }
+
+    /// The rows of G, √coefficient each.
+    fn rows(&self) -> Result<Array2<f64>> {
+        let cells: usize = self.sizes.iter().product();
+        let mut values = Vec::with_capacity(self.joint_rows().unwrap_or(0) * cells);
+        for (coefficient, kernels) in &self.terms {
+            for kernel in kernels {
+                for row in kernel.rows()? {
+                    values.extend(row.into_iter().map(|x| x * coefficient.sqrt()));
+                }
             }
         }
+        Array2::from_shape_vec((values.len() / cells, cells), values).map_err(|e| {
+            Error::invalid("rows of joint queries", "one value per cell", e.to_string(), "report this as a bug")
+        })
     }
-    Ok(sum)
+
+    /// G as one dense matrix.
+    fn gram(&self) -> Result<Array2<f64>> {
+        let cells: usize = self.sizes.iter().product();
+        let mut sum = Array2::zeros((cells, cells));
+        for (coefficient, kernels) in &self.terms {
+            match kernels.as_slice() {
+                [single] => sum.scaled_add(*coefficient, single.gram()?.as_ref()),
+                several => {
+                    let grams = several.iter().map(|k| k.gram()).collect::<Result<Vec<_>>>()?;
+                    let product = grams.iter().fold(Array2::eye(1), |acc, g| linalg::kron(acc.view(), g.view()));
+                    sum.scaled_add(*coefficient, &product);
+                }
+            }
+        }
+        Ok(sum)
+    }
 }
 
 /// Independent noise on Fourier coefficients, its variances optimal: the SVD bound of the shift-averaged Gram.

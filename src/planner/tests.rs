@@ -325,3 +325,14 @@ fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
     assert!(message.contains("weighted-fourier"), "{message}");
     assert!(WeightedFourier.plan(&workload, 1.0).is_ok());
 }
+
+/// Going once through the queries of the larger workload would take hours.
+#[test]
+fn joint_queries_that_do_not_fit_are_refused_before_they_are_gone_through() {
+    let random = GroupFamily::Random { seed: 1, probability: 0.3, queries_per_cell: 3 };
+    for (size, family, bytes) in [(1000, random, "87.3 TiB"), (600, GroupFamily::Affine, "48.2 GiB")] {
+        let workload = GroupedWorkload::all_ways(Schema::uniform(size, 2).unwrap(), &family, &[2]).unwrap();
+        let message = QuerySmasher::default().plan(&workload, 1.0).err().unwrap().to_string();
+        assert!(message.contains(&format!("{} cells, about {bytes}", size * size)), "{message}");
+    }
+}
