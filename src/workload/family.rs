@@ -168,11 +168,13 @@ impl Family {
             Family::Circular => Box::new((0..n).flat_map(move |s| {
                 (1..=n).map(move |length| indicator(Box::new(move |cell| (cell + n - s) % n < length)))
             })),
+            // Their cells in a row of the box are contiguous.
             Family::Affine => {
-                Box::new((0..sizes[0] + b - 1).map(move |c| indicator(Box::new(move |cell| cell / b + cell % b <= c))))
+                Box::new((0..sizes[0] + b - 1).map(move |c| in_each_row(n, b, |i| 0..(c + 1).saturating_sub(i).min(b))))
             }
             Family::Abs => Box::new(
-                (0..sizes[0].max(b)).map(move |c| indicator(Box::new(move |cell| (cell / b).abs_diff(cell % b) <= c))),
+                (0..sizes[0].max(b))
+                    .map(move |c| in_each_row(n, b, |i| i.saturating_sub(c).min(b)..(i + c + 1).min(b))),
             ),
             Family::Predicate => {
                 if n > 30 {
@@ -187,4 +189,13 @@ impl Family {
             }
         })
     }
+}
+
+/// A query over `cells` cells in rows of `b`: one on a span of every row, zero elsewhere.
+fn in_each_row(cells: usize, b: usize, span: impl Fn(usize) -> std::ops::Range<usize>) -> Vec<f64> {
+    let mut query = vec![0.0; cells];
+    for (i, row) in query.chunks_exact_mut(b).enumerate() {
+        row[span(i)].fill(1.0);
+    }
+    query
 }
