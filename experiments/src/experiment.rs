@@ -90,6 +90,12 @@ pub trait Experiment: Send + Sync {
     /// An unknown or missing key or an impossible value, with the key relative to the grid.
     fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError>;
 
+    /// The method whose certified lower bound on an error also holds for that error of `method`, in the cell that differs by the
+    /// method only: result tables then show it beside errors that have no bound of their own. By default there is none.
+    fn bounded_by(&self, _method: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Computes one cell. `rng` is seeded from the config's seed, the experiment and the cell's address.
     ///
     /// # Errors

@@ -139,6 +139,8 @@ impl Judge<'_> {
         }
         let looked_for: Vec<String> =
             spec.join.iter().zip(&value.key).map(|(column, field)| format!("{column}={field}")).collect();
+        let method =
+            spec.join.iter().position(|column| column == "method").and_then(|position| value.key.get(position));
         let claim = Claim {
             metric: &value.metric,
             printed: &value.printed,
@@ -146,10 +148,12 @@ impl Judge<'_> {
             band: value.band,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
+            improvable: spec
+                .improvable
+                .as_ref()
+                .is_none_or(|methods| method.is_some_and(|method| methods.contains(method))),
             deviation: value.ids.iter().find_map(|id| self.deviations.get(id)),
         };
-        let method =
-            spec.join.iter().position(|column| column == "method").and_then(|position| value.key.get(position));
         let mut line = Line {
             place: value.place.clone(),
             id: value.ids.first().cloned().unwrap_or_default(),

@@ -71,6 +71,8 @@ pub struct Claim<'c> {
     pub reference: bool,
     /// Why the metric cannot be compared, if the config says so.
     pub not_comparable: Option<&'c str>,
+    /// Whether a lower error with a certificate is as good as the published one.
+    pub improvable: bool,
     /// The documented deviation of this value, if there is one.
     pub deviation: Option<&'c Deviation>,
 }
@@ -152,7 +154,7 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         };
         return Judgement { used_deviation: true, ..judgement };
     }
-    if let Some(reason) = improvement(claim, ours) {
+    if let Some(reason) = improvement(claim, ours).filter(|_| claim.improvable) {
         return Judgement::new(Verdict::Improved, reason);
     }
     Judgement::failed("unexplained mismatch", expected)
@@ -214,6 +216,7 @@ mod tests {
             band: None,
             reference: false,
             not_comparable: None,
+            improvable: true,
             deviation: None,
         }
     }
@@ -247,6 +250,8 @@ mod tests {
         assert_eq!(judge(&base, &certified(1.8, 1.9)).verdict, Verdict::Failed);
         let gap = Ours { gap: Some(1e-7), ..ours(1.8) };
         assert_eq!(judge(&base, &gap).verdict, Verdict::Improved);
+        let baseline = Claim { improvable: false, ..base.clone() };
+        assert_eq!(judge(&baseline, &gap).verdict, Verdict::Failed);
         let levels = Claim { metric: "levels", ..base };
         assert_eq!(judge(&levels, &certified(1.8, 1.0)).verdict, Verdict::Failed);
     }

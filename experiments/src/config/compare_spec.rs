@@ -38,6 +38,10 @@ pub struct CompareSpec {
     /// once, to the printed digits.
     #[serde(default)]
     pub rounded: Vec<usize>,
+    /// Methods, in our spelling, whose error may be lower than the published one if it is certified. The others are to be
+    /// reproduced as they were published. By default all may.
+    #[serde(default)]
+    pub improvable: Option<Vec<String>>,
     /// Column → (spelling in the file of known values → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
@@ -106,6 +110,13 @@ impl CompareSpec {
                 self.rounded,
                 if self.reference.is_some() { "reference" } else { "published" }
             ));
+        }
+        if self.improvable.is_some() && (self.reference.is_some() || !self.join.iter().any(|column| column == "method"))
+        {
+            return Err(
+                "key `improvable`: expected beside `published` and a join of the column method, found it without"
+                    .to_owned(),
+            );
         }
         match (&self.metric_column, &self.metric) {
             (Some(_), Some(_)) => Err("keys `metric_column` and `metric`: expected exactly one, found both".to_owned()),

@@ -1,13 +1,17 @@
 //! The tidy result table of an experiment.
 
+use std::collections::HashMap;
+
 use super::plan::Plan;
 use super::store::CellRecord;
+use crate::experiment::{Cell, Row};
 
 /// One line per metric of every cell, in grid order.
 ///
 /// Columns: `experiment, cell, <key columns>, method, metric, value, lower_bound, gap, text, seconds, peak_mb, seed`;
 /// empty means absent. Numbers are written with as many digits as their bits need; `seconds` and `peak_mb`, the only
-/// columns that differ between runs, are rounded.
+/// columns that differ between runs, are rounded. Where the experiment says that another method's lower bound holds, it stands
+/// beside errors that have none, with the relative gap to it.
 ///
 /// # Errors
 /// None in practice: it writes to memory.
@@ -17,16 +21,18 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
     let before = ["experiment", "cell"].into_iter();
     let after = ["method", "metric", "value", "lower_bound", "gap", "text", "seconds", "peak_mb", "seed"];
     writer.write_record(before.chain(keys).chain(after))?;
+    let bounds = Bounds::of(plan, records);
     for (planned, record) in plan.cells.iter().zip(records) {
         for row in &record.rows {
+            let (lower_bound, gap) = bounds.beside(&planned.cell, row);
             let mut line = vec![plan.config.experiment.clone(), planned.address.clone()];
             line.extend(planned.cell.key.iter().map(|(_, value)| value.clone()));
             line.extend([
                 planned.cell.method.clone(),
                 row.metric.clone(),
                 exact(row.value),
-                exact(row.lower_bound),
-                exact(row.gap),
+                exact(lower_bound),
+                exact(gap),
                 row.text.clone().unwrap_or_default(),
                 seconds(row.seconds.unwrap_or(record.seconds)),
                 record.peak_mb.map(|mb| format!("{mb:.1}")).unwrap_or_default(),
@@ -36,6 +42,42 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
         }
     }
     writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+}
+
+/// The certified lower bounds of a table, by cell key, method and metric.
+struct Bounds<'t> {
+    plan: &'t Plan<'t>,
+    known: HashMap<(&'t [(String, String)], &'t str, &'t str), f64>,
+}
+
+impl<'t> Bounds<'t> {
+    fn of(plan: &'t Plan<'_>, records: &[&'t CellRecord]) -> Self {
+        let mut known = HashMap::new();
+        for (planned, record) in plan.cells.iter().zip(records) {
+            let Cell { key, method, .. } = &planned.cell;
+            for row in &record.rows {
+                if let Some(bound) = row.lower_bound {
+                    known.insert((key.as_slice(), method.as_str(), row.metric.as_str()), bound);
+                }
+            }
+        }
+        Bounds { plan, known }
+    }
+
+    /// Lower bound and gap of a row: its own, or those of the method that bounds its method.
+    fn beside(&self, cell: &Cell, row: &Row) -> (Option<f64>, Option<f64>) {
+        let of_another = || {
+            let method = self.plan.experiment.bounded_by(&cell.method)?;
+            let bound = *self.known.get(&(cell.key.as_slice(), method, row.metric.as_str()))?;
+            let value = row.value?;
+            // Rounding can lift the bound above the value where both are the optimum.
+            Some((bound.min(value), (value / bound - 1.0).max(0.0)))
+        };
+        if row.lower_bound.is_some() || row.gap.is_some() {
+            return (row.lower_bound, row.gap);
+        }
+        of_another().unzip()
+    }
 }
 
 /// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels take microseconds.

@@ -84,6 +84,10 @@ impl Experiment for DatasetPlans {
         Ok(cells)
     }
 
+    fn bounded_by(&self, method: &str) -> Option<&'static str> {
+        plan_rows::bounded_by(method)
+    }
+
     fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
         let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
         let workload = over_dataset(&params.dataset, &params.workload, params.product_above)?;
@@ -110,6 +114,17 @@ mod tests {
         ] {
             let error = DatasetPlans.cells(&text.parse().unwrap()).unwrap_err();
             assert_eq!(error.key, key, "{error}");
+        }
+    }
+
+    /// A bound from the planner that proves one, on planners that choose among the same strategies and on no other.
+    #[test]
+    fn bounds_go_to_planners_over_residual_subspaces() {
+        for planner in matmech::planner::planners() {
+            let name = planner.name();
+            let bound = DatasetPlans.bounded_by(name);
+            let own_form = name.starts_with("hdmm") || name == "query-smasher";
+            assert_eq!(bound, (!own_form).then_some("query-smasher"), "{name}");
         }
     }
 

@@ -120,6 +120,10 @@ impl Experiment for PlanErrors {
         Ok(cells)
     }
 
+    fn bounded_by(&self, method: &str) -> Option<&'static str> {
+        plan_rows::bounded_by(method)
+    }
+
     fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
         let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
         let workload = workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;

@@ -47,6 +47,22 @@ pub(super) fn all(metric: &str, method: &str, workload: &GroupedWorkload) -> any
     Ok(vec![error(metric, &plan, seconds), queries, Row::new("solves", plan.solves() as f64)])
 }
 
+/// Planners that choose strategies for the residual subspaces, as QuerySmasher does: its lower bound is on the error of any
+/// such choice.
+const OVER_RESIDUAL_SUBSPACES: [&str; 6] = [
+    "residual-planner",
+    "residual-planner-plus",
+    "residual-planner-plus-prefix",
+    "residual-planner-plus-published",
+    "residual-planner-plus-prefix-published",
+    "weighted-fourier",
+];
+
+/// The planner whose lower bound holds for a planner that proves none itself.
+pub(super) fn bounded_by(method: &str) -> Option<&'static str> {
+    OVER_RESIDUAL_SUBSPACES.contains(&method).then_some("query-smasher")
+}
+
 /// Refuses a method that is no planner, naming the key.
 pub(super) fn check_method(key: &str, method: &str) -> Result<(), ConfigError> {
     let planners = planner::planners();

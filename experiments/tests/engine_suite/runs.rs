@@ -47,6 +47,26 @@ fn numbers_survive_the_store_and_the_table_bit_by_bit() {
 }
 
 #[test]
+fn a_bound_stands_beside_the_errors_for_which_it_holds() {
+    let project = Project::new();
+    project.run(&Toy { bounded: true, ..Toy::new() }, &jobs(2)).unwrap();
+    let table = project.deterministic_table(TABLE);
+    let number = |line: &[String], column: usize| line[column].parse::<f64>().unwrap();
+    let values: Vec<&Vec<String>> = table[1..].iter().filter(|line| line[4] == "value").collect();
+    assert_eq!(values.len(), 14);
+    for pair in values.chunks(2) {
+        let (sum, product) = (pair[0], pair[1]);
+        assert_eq!((sum[2].as_str(), sum[3].as_str(), product[3].as_str()), (product[2].as_str(), "sum", "product"));
+        let (bound, value) = (number(sum, 6), number(product, 5));
+        assert_eq!(number(product, 6), bound.min(value));
+        assert_eq!(number(product, 7), (value / bound - 1.0).max(0.0));
+    }
+    assert!(values.iter().any(|line| line[3] == "product" && number(line, 7) > 0.0));
+    // What is no error has none.
+    assert!(table[1..].iter().filter(|line| line[4] == "formula").all(|line| line[6].is_empty() && line[7].is_empty()));
+}
+
+#[test]
 fn shards_together_are_the_whole() {
     let (whole, parts) = (Project::new(), Project::new());
     whole.run(&Toy::new(), &jobs(2)).unwrap();
