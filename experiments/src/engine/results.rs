@@ -44,10 +44,13 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
     writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
 }
 
-/// The certified lower bounds of a table, by cell key, method and metric.
+/// Cell key, method and metric.
+type Place<'t> = (&'t [(String, String)], &'t str, &'t str);
+
+/// The certified lower bounds of a table.
 struct Bounds<'t> {
     plan: &'t Plan<'t>,
-    known: HashMap<(&'t [(String, String)], &'t str, &'t str), f64>,
+    known: HashMap<Place<'t>, f64>,
 }
 
 impl<'t> Bounds<'t> {
