@@ -7,7 +7,7 @@
 //! | [`center`] | u − mean(u), u = (0, v) | S⁺ |
 //! | [`smear`] | v/n, n times | 1/n, the pseudoinverse of 1ᵀ |
 
-use super::wide::{change1, change4};
+use super::wide::add_slices;
 
 /// A row-major array seen along one axis (or several neighbouring ones as one): `outer` blocks of `n` slices, each of `inner`
 /// cells that are neighbours in memory.
@@ -162,23 +162,6 @@ pub(super) fn total(run: &[f64]) -> f64 {
         *sum += x;
     }
     (fours[0] + fours[2]) + (fours[1] + fours[3]) + rest.iter().sum::<f64>()
-}
-
-/// `sums` becomes the sum of the slices of its own length in `block`. Four at a time, so that the sums are read and written a
-/// quarter as often as the block.
-#[inline(always)]
-pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
-    let inner = sums.len();
-    sums.fill(0.0);
-    let mut fours = block.chunks_exact(4 * inner);
-    for four in &mut fours {
-        let (ab, cd) = four.split_at(2 * inner);
-        let ((a, b), (c, d)) = (ab.split_at(inner), cd.split_at(inner));
-        change4(sums, a, b, c, d, |sum, a, b, c, d| sum + ((a + b) + (c + d)));
-    }
-    for slice in fours.remainder().chunks_exact(inner) {
-        change1(sums, slice, |sum, x| sum + x);
-    }
 }
 
 #[cfg(test)]

@@ -7,14 +7,9 @@ use super::canvas::{Align, Canvas, Lettering};
 use super::chart::Chart;
 use super::frame::{Area, Entry, Frame, Key, LEADING, em, sample};
 use super::marks;
+use super::theme::{GREY, INK, PAPER, lettering};
 use crate::config::{FigureKind, FigureSpec};
 
-/// Text and axes.
-pub const INK: RGBColor = RGBColor(33, 37, 41);
-/// Reference lines and what belongs to no series.
-pub const GREY: RGBColor = RGBColor(92, 99, 106);
-/// Background.
-pub const PAPER: RGBColor = RGBColor(255, 255, 255);
 const MAJOR: RGBColor = RGBColor(219, 223, 227);
 const MINOR: RGBColor = RGBColor(238, 240, 242);
 /// Dash and gap of the reference lines, in turn.
@@ -37,7 +32,7 @@ pub fn figure<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, spec: &FigureSpec, ch
     for (number, (panel, area)) in chart.panels.iter().zip(&frame.panels).enumerate() {
         grid(canvas, &frame, *area)?;
         for (line, reference) in spec.reference_lines.iter().enumerate() {
-            let y = to_y(&frame, *area, reference.value);
+            let y = frame.to_y(*area, reference.value);
             if (area.top..=area.bottom).contains(&y) {
                 let dashes = Some(DASHES[line % DASHES.len()]);
                 canvas.line(&[(area.left, y), (area.right, y)], 2.5, GREY, dashes)?;
@@ -62,21 +57,9 @@ pub fn figure<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, spec: &FigureSpec, ch
     frame.legend.iter().try_for_each(|entry| legend_entry(canvas, spec, entry))
 }
 
-/// Plain text in ink.
-#[must_use]
-pub fn lettering(em: f64, bold: bool, align: Align) -> Lettering {
-    Lettering { em, bold, color: INK, align, upwards: false }
-}
-
-/// The height at which a value lies.
-#[must_use]
-pub fn to_y(frame: &Frame, area: Area, value: f64) -> f64 {
-    area.bottom - frame.y.fraction(value) * (area.bottom - area.top)
-}
-
 fn grid<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, frame: &Frame, area: Area) -> anyhow::Result<()> {
     let horizontal = |value: f64, color, width| {
-        let y = to_y(frame, area, value);
+        let y = frame.to_y(area, value);
         canvas.line(&[(area.left, y), (area.right, y)], width, color, None)
     };
     let vertical = |fraction: f64, color, width| {
@@ -97,7 +80,7 @@ fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, frame: &Frame, area: Area, 
     canvas.line(&[(area.left, area.top), corner], 2.0, INK, None)?;
     canvas.line(&[corner, (area.right, area.bottom)], 2.0, INK, None)?;
     for tick in &frame.y.ticks {
-        let y = to_y(frame, area, tick.at);
+        let y = frame.to_y(area, tick.at);
         canvas.line(&[(area.left - TICK, y), (area.left, y)], 2.0, INK, None)?;
         if first {
             let at = (area.left - TICK - 6.0, y + em::TICK * 0.36);

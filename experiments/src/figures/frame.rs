@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::canvas::text_width;
 use super::chart::{Chart, has_whiskers};
-use super::output::SIZE;
+use super::theme::SIZE;
 use crate::config::{FigureKind, FigureSpec};
 
 /// Sizes of the letters, one em, by what they say.
@@ -144,6 +144,12 @@ impl Frame {
             y_label: y_axis_label,
             legend,
         }
+    }
+
+    /// The height at which a value lies in a panel.
+    #[must_use]
+    pub fn to_y(&self, area: Area, value: f64) -> f64 {
+        area.bottom - self.y.fraction(value) * (area.bottom - area.top)
     }
 }
 

@@ -5,8 +5,8 @@ use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Lettering, Point, Shape, text_width};
 use super::chart::{Mark, Panel};
-use super::draw::{INK, PAPER, lettering, to_y};
 use super::frame::{Area, Frame, em};
+use super::theme::{INK, PAPER, lettering};
 use crate::compare::printed::significant;
 
 /// Width of the lines of series.
@@ -83,7 +83,7 @@ pub fn lines<DB: DrawingBackend>(
         let fraction = frame.x.as_ref().map_or(0.5, |axis| axis.fraction(x));
         area.left + fraction * (area.right - area.left)
     };
-    let point = |mark: &Mark| (to_x(mark.x), to_y(frame, area, mark.y));
+    let point = |mark: &Mark| (to_x(mark.x), frame.to_y(area, mark.y));
     for (series, marks) in panel.marks.iter().enumerate() {
         let style = series_style(series);
         let points: Vec<Point> = marks.iter().map(point).collect();
@@ -94,14 +94,14 @@ pub fn lines<DB: DrawingBackend>(
     for (series, marks) in panel.marks.iter().enumerate() {
         for mark in marks.iter().filter(|mark| inside(area, point(mark))) {
             if mark.low < mark.high {
-                let end = |value| (to_x(mark.x), to_y(frame, area, value).clamp(area.top, area.bottom));
+                let end = |value| (to_x(mark.x), frame.to_y(area, value).clamp(area.top, area.bottom));
                 whisker(canvas, end(mark.low), end(mark.high), series_style(series).color)?;
             }
             dot(canvas, series, point(mark))?;
         }
     }
     for (series, points) in panel.published.iter().enumerate() {
-        for at in points.iter().map(|&(x, y)| (to_x(x), to_y(frame, area, y))) {
+        for at in points.iter().map(|&(x, y)| (to_x(x), frame.to_y(area, y))) {
             if inside(area, at) {
                 published_ring(canvas, series_style(series).color, at)?;
             }
@@ -127,7 +127,7 @@ pub fn bars<DB: DrawingBackend>(
     let occupied = width * panel.marks.len() as f64;
     let left =
         |series: usize, category: f64| area.left + group * (category + 0.5) - occupied / 2.0 + width * series as f64;
-    let height = |value: f64| to_y(frame, area, value).clamp(area.top, area.bottom);
+    let height = |value: f64| frame.to_y(area, value).clamp(area.top, area.bottom);
     let base = height(frame.y.baseline());
     let gap = (width * 0.06).min(3.0);
     for (series, marks) in panel.marks.iter().enumerate() {
@@ -143,14 +143,14 @@ pub fn bars<DB: DrawingBackend>(
                 let end = height(mark.high.max(mark.y));
                 let published = panel.published.get(series).into_iter().flatten();
                 let rings: Vec<f64> =
-                    published.filter(|(category, _)| *category == mark.x).map(|&(_, y)| to_y(frame, area, y)).collect();
+                    published.filter(|(category, _)| *category == mark.x).map(|&(_, y)| frame.to_y(area, y)).collect();
                 value_label(canvas, mark.y, (middle, above(end, &rings)), width)?;
             }
         }
     }
     for (series, points) in panel.published.iter().enumerate() {
         for &(category, y) in points {
-            let at = (left(series, category) + width / 2.0, to_y(frame, area, y));
+            let at = (left(series, category) + width / 2.0, frame.to_y(area, y));
             if inside(area, at) {
                 published_ring(canvas, INK, at)?;
             }

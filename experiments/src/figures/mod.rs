@@ -11,6 +11,7 @@ mod draw;
 mod frame;
 mod marks;
 mod output;
+mod theme;
 
 use std::path::{Path, PathBuf};
 

@@ -7,10 +7,9 @@ use plotters::drawing::IntoDrawingArea;
 use super::canvas::{Canvas, FAMILY, TextPlacement, register_fonts};
 use super::chart::Chart;
 use super::draw;
+use super::theme::SIZE;
 use crate::config::FigureSpec;
 
-/// Width and height of every figure, in its own units and in pixels of the PNG.
-pub const SIZE: (u32, u32) = (1600, 1000);
 /// Backend units per unit of the figure: plotters places everything at whole units.
 const SVG_SCALE: u32 = 4;
 /// Pixels that are averaged to one, per direction: smooth edges for text and thick lines.
