@@ -17,8 +17,13 @@ const BLOCK: usize = 8;
 /// Shortest last axis that this way can do: its residual fills a block.
 pub(super) const SHORTEST: usize = BLOCK + 1;
 
-/// Rows of a slice whose sums are made together: those of four slices stay in the first cache for all blocks of columns.
+/// Rows of a slice whose sums are made together, while the residual is in cache: those of four slices stay in the first cache for
+/// all blocks of columns.
 const ROWS: usize = 16;
+
+/// Residuals of more entries come from memory. Then one row after the other: four streams, which the processor sees coming, where
+/// rows in groups would be too many. The order of the additions is the same.
+const IN_CACHE: usize = 1 << 19;
 
 /// Scratch that [`ThreeAxes`] needs for these sizes.
 pub(super) fn scratch_cells([l, m, n]: [usize; 3]) -> usize {
@@ -64,22 +69,23 @@ fn scale(x: &mut [f64], factor: f64) {
 #[inline(always)]
 fn add_up(from: &[f64], [m, n]: [usize; 2], a: &mut [f64], b: &mut [f64]) {
     let slice = (m - 1) * (n - 1);
+    let together = if from.len() > IN_CACHE { 1 } else { ROWS };
     let (mut fours, mut sums) = (from.chunks_exact(4 * slice), b.chunks_exact_mut(4 * n));
     for (z, b) in (&mut fours).zip(&mut sums) {
-        add_slices::<4>(z, n, a, b);
+        add_slices::<4>(z, n, together, a, b);
     }
     for (z, b) in fours.remainder().chunks_exact(slice).zip(sums.into_remainder().chunks_exact_mut(n)) {
-        add_slices::<1>(z, n, a, b);
+        add_slices::<1>(z, n, together, a, b);
     }
 }
 
-/// [`add_up`] for I slices.
+/// [`add_up`] for I slices, so many rows together.
 #[inline(always)]
-fn add_slices<const I: usize>(z: &[f64], n: usize, a: &mut [f64], b: &mut [f64]) {
+fn add_slices<const I: usize>(z: &[f64], n: usize, together: usize, a: &mut [f64], b: &mut [f64]) {
     let (rows, columns) = (a.len() / n, n - 1);
     let mut first = 0;
     while first < rows {
-        let group = first..rows.min(first + ROWS);
+        let group = first..rows.min(first + together);
         first = group.end;
         for column in 0..columns / BLOCK {
             add_block::<I, false>(z, n, group.clone(), column * BLOCK, a, b);
