@@ -29,7 +29,7 @@ FIGURES_COST     := 4 s, 50 MB
 DATA_COST        := 11 MB to download
 TEST_COST        := 2 min, 1.7 GB
 TEST_LAPACK_COST := 1 min, after a build of its own of 2 min
-BENCH_COST       := 8 min, 450 MB
+BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
 DOC_COST         := 20 s, after checking the dependencies once
 

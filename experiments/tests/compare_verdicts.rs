@@ -206,10 +206,16 @@ fn an_unexplained_mismatch_fails_with_all_detail() {
 }
 
 #[test]
-fn an_error_without_certificate_is_not_an_improvement() {
+fn an_error_without_certificate_or_of_a_baseline_is_not_an_improvement() {
+    let mismatch = ["unexplained mismatch: better (ratio_to_svdb in Example 9)"];
     let root = Root::new();
     root.write("results/s9/x.csv", &RESULTS.replace("1.81957,1.5,2e-7", "1.81957,,"));
-    assert_eq!(titles(&root.compare()), ["unexplained mismatch: better (ratio_to_svdb in Example 9)"]);
+    assert_eq!(titles(&root.compare()), mismatch);
+    let mut root = Root::new();
+    root.tables = COMPARE.replacen("rename", "improvable = [\"wavelet\"]\nrename", 1);
+    assert_eq!(titles(&root.compare()), mismatch);
+    root.tables = COMPARE.replacen("rename", "improvable = [\"query-smasher\"]\nrename", 1);
+    assert!(titles(&root.compare()).is_empty());
 }
 
 #[test]

@@ -71,6 +71,8 @@ fn comparisons_that_make_no_sense_are_refused_by_key() {
         ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nrounded = [2]\n", "key `rounded`"),
         ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nrounded = [2, 3]\n", "found [2, 3]"),
         ("reference = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nrounded = [3, 2]\n", "beside `reference`"),
+        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nimprovable = [\"x\"]\n", "key `improvable`"),
+        ("reference = \"a.csv\"\njoin = [\"method\"]\nmetric = \"m\"\nimprovable = [\"x\"]\n", "key `improvable`"),
         ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nfliter = {}\n", "unknown field `fliter`"),
     ] {
         let error = compare(text).unwrap_err();
