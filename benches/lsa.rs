@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion};
+use matmech::strategy::lsa::separated::{self, SeparatedOptions};
 use matmech::strategy::lsa::{self, LsaOptions, Reading};
-use matmech::strategy::lsa_separated::{self, SeparatedOptions};
 use matmech::workload::Workload;
 
 fn main() -> matmech::Result<()> {
@@ -23,7 +23,7 @@ fn main() -> matmech::Result<()> {
     let gram = Workload::parse("range-marginals:32x32")?.gram()?;
     group.bench_function("separated range-marginals:32x32", |bencher| {
         let terms = gram.marginals().unwrap_or_default();
-        bencher.iter(|| black_box(lsa_separated::run(&[32, 32], terms, &SeparatedOptions::default())));
+        bencher.iter(|| black_box(separated::run(&[32, 32], terms, &SeparatedOptions::default())));
     });
     group.finish();
     criterion.final_summary();

@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use matmech::Result;
+use matmech::access::PrivateTable;
 use matmech::data::Records;
 use matmech::mechanism::run_plan;
-use matmech::planner;
+use matmech::planner::{self, Plan};
+use matmech::privacy::PrivacyCost;
+use matmech::process::peak_mb;
 use matmech::schema::Schema;
 use matmech::workload::{Family, GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 use rand::SeedableRng;
@@ -45,19 +48,14 @@ fn main() -> Result<()> {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let records = Records::uniform(workload.schema(), RECORDS, &mut rng)?;
         for planner in planner::planners() {
-            let Ok(plan) = planner.plan(&workload, 1.0) else { continue };
+            let Ok(plan) = planner.plan(&workload, PrivacyCost::UNIT) else { continue };
             let mut group = criterion.benchmark_group(format!("planners/{name}"));
             group.bench_function(format!("plan {}", planner.name()), |b| {
-                b.iter(|| black_box(planner.plan(&workload, 1.0)));
+                b.iter(|| black_box(planner.plan(&workload, PrivacyCost::UNIT)));
             });
-            if run_plan(&plan, &workload, &records, &mut rng, &mut |_, _| Ok(())).is_ok() {
+            if run(&plan, &workload, &records, &mut rng).is_ok() {
                 group.bench_function(format!("run {}", planner.name()), |b| {
-                    b.iter(|| {
-                        run_plan(&plan, &workload, &records, &mut rng, &mut |_, answers| {
-                            black_box(answers);
-                            Ok(())
-                        })
-                    });
+                    b.iter(|| run(&plan, &workload, &records, &mut rng));
                 });
             }
             group.finish();
@@ -69,6 +67,15 @@ fn main() -> Result<()> {
         growth();
     }
     Ok(())
+}
+
+/// Opens the records with the plan's budget, and measures and answers everything.
+fn run(plan: &Plan, workload: &GroupedWorkload, records: &Records, rng: &mut ChaCha20Rng) -> Result<()> {
+    let mut table = PrivateTable::of_records(records, plan.privacy_cost().rho(), rng)?;
+    run_plan(plan, workload, &mut table, &mut |_, answers| {
+        black_box(answers);
+        Ok(())
+    })
 }
 
 fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
@@ -94,26 +101,20 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
 /// full domain) and peak memory, or nothing if there is no plan; without a planner, peak memory alone.
 fn one_case(arguments: &[String]) -> Result<()> {
     let [name, planner, n, d] = arguments else {
-        println!("{}", peak_kb().unwrap_or(f64::NAN));
+        println!("{}", peak_mb().unwrap_or(f64::NAN));
         return Ok(());
     };
     let workload = workload(name, n.parse().unwrap_or(FIXED), d.parse().unwrap_or(FIXED))?;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let records = Records::uniform(workload.schema(), RECORDS, &mut rng)?;
     let started = Instant::now();
-    let Ok(plan) = planner::by_name(planner)?.plan(&workload, 1.0) else { return Ok(()) };
+    let Ok(plan) = planner::by_name(planner)?.plan(&workload, PrivacyCost::UNIT) else { return Ok(()) };
     let planning = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let ran = run_plan(&plan, &workload, &records, &mut rng, &mut |_, _| Ok(()));
+    let ran = run(&plan, &workload, &records, &mut rng);
     let running = ran.map_or(f64::NAN, |()| started.elapsed().as_secs_f64());
-    println!("{} {planning} {running} {}", workload.groups().len(), peak_kb().unwrap_or(f64::NAN));
+    println!("{} {planning} {running} {}", workload.groups().len(), peak_mb().unwrap_or(f64::NAN));
     Ok(())
-}
-
-/// The largest resident set of this process so far, where the system tells.
-fn peak_kb() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok())
 }
 
 /// What a process of its own prints for a case.
@@ -140,7 +141,7 @@ fn growth() {
                     continue;
                 };
                 let ran = if running.is_nan() { "refused".to_owned() } else { format!("{running:.4}") };
-                println!("{n:>4} {d:>4} {views:>7} {planning:>10.4} {ran:>10} {:>9.1}", (peak - base) / 1024.0);
+                println!("{n:>4} {d:>4} {views:>7} {planning:>10.4} {ran:>10} {:>9.1}", peak - base);
                 if d == FIXED {
                     by_n.add(n as f64, planning, running);
                 }

@@ -25,20 +25,22 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod access;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod data;
 pub mod domain;
 mod error;
 pub mod estimation;
-pub mod fourier;
-pub mod linalg;
+pub use matmech_linalg as linalg;
 mod matrix_file;
 pub mod mechanism;
 pub mod planner;
 pub mod privacy;
+pub mod process;
 pub mod residual;
 pub mod schema;
+pub mod statistics;
 pub mod strategy;
 pub mod workload;
 

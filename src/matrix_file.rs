@@ -1,18 +1,23 @@
 //! Matrices in files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header).
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use ndarray::Array2;
+use ndarray_npy::{ReadNpyError, WriteNpyError};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
-fn failed(path: &Path, action: &'static str, reason: impl ToString) -> Error {
-    Error::File {
-        path: path.to_path_buf(),
-        action,
-        reason: reason.to_string(),
-        remedy: "give a .npy file with a two-dimensional float64 array, or a .csv file of numbers without a header"
-            .into(),
+const REMEDY: &str =
+    "give a .npy file with a two-dimensional float64 array, or a .csv file of numbers without a header";
+
+fn not_a_matrix(path: &Path, place: Option<Place>, found: impl Into<String>) -> Error {
+    Error::Parse {
+        origin: path.display().to_string(),
+        place,
+        expected: "a matrix of numbers".into(),
+        found: found.into(),
+        remedy: REMEDY.into(),
     }
 }
 
@@ -22,34 +27,39 @@ fn failed(path: &Path, action: &'static str, reason: impl ToString) -> Error {
 /// The file is missing, of another format, ragged, empty, or holds something that is not a number.
 pub fn read(path: &Path) -> Result<Array2<f64>> {
     match path.extension().and_then(|e| e.to_str()) {
-        Some("npy") => ndarray_npy::read_npy(path).map_err(|e| failed(path, "reading", e)),
+        Some("npy") => ndarray_npy::read_npy(path).map_err(|e| match e {
+            ReadNpyError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
+                Error::io(path, "reading", source, REMEDY)
+            }
+            other => not_a_matrix(path, None, other.to_string()),
+        }),
         Some("csv") => read_csv(path),
-        other => Err(failed(path, "reading", format!("unknown extension {other:?}"))),
+        other => Err(not_a_matrix(path, None, format!("the unknown extension {other:?}"))),
     }
 }
 
 fn read_csv(path: &Path) -> Result<Array2<f64>> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .trim(csv::Trim::All)
-        .from_path(path)
-        .map_err(|e| failed(path, "reading", e))?;
+    let failed = |e: csv::Error| Error::csv(path, e, REMEDY);
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_path(path).map_err(failed)?;
     let (mut values, mut rows, mut cols) = (Vec::new(), 0, 0);
     for record in reader.records() {
-        let record = record.map_err(|e| failed(path, "reading", e))?;
+        let record = record.map_err(failed)?;
         rows += 1;
         cols = record.len();
         for (column, field) in record.iter().enumerate() {
             let value: f64 = field.parse().map_err(|_| {
-                failed(path, "reading", format!("row {rows}, column {}: `{field}` is not a number", column + 1))
+                let line = record.position().map_or(rows, |p| p.line() as usize);
+                let place = Place { line, column: column + 1 };
+                not_a_matrix(path, Some(place), format!("`{field}`, which is not a number"))
             })?;
             values.push(value);
         }
     }
     if rows == 0 {
-        return Err(failed(path, "reading", "no rows"));
+        return Err(not_a_matrix(path, None, "no rows"));
     }
-    Array2::from_shape_vec((rows, cols), values).map_err(|e| failed(path, "reading", e))
+    Array2::from_shape_vec((rows, cols), values).map_err(|e| not_a_matrix(path, None, e.to_string()))
 }
 
 /// Writes a matrix as `.npy` (row-major float64).
@@ -57,7 +67,13 @@ fn read_csv(path: &Path) -> Result<Array2<f64>> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_npy(path: &Path, matrix: &Array2<f64>) -> Result<()> {
-    ndarray_npy::write_npy(path, &matrix.as_standard_layout()).map_err(|e| failed(path, "writing", e))
+    ndarray_npy::write_npy(path, &matrix.as_standard_layout()).map_err(|e| {
+        let source = match e {
+            WriteNpyError::Io(source) => source,
+            other => std::io::Error::other(other),
+        };
+        Error::io(path, "writing", source, "name a file in a folder that exists and can be written")
+    })
 }
 
 #[cfg(test)]
@@ -76,8 +92,10 @@ mod tests {
         assert_eq!(read(&csv).unwrap(), matrix);
         std::fs::write(&csv, "1,2\n3,x\n").unwrap();
         let message = read(&csv).unwrap_err().to_string();
-        assert!(message.contains("row 2, column 2") && message.contains("a.csv"), "{message}");
-        assert!(read(&folder.path().join("missing.npy")).is_err());
-        assert!(read(&folder.path().join("a.txt")).is_err());
+        assert!(message.contains("a.csv, line 2, column 2"), "{message}");
+        assert!(matches!(read(&folder.path().join("missing.npy")), Err(Error::Io { .. })));
+        assert!(matches!(read(&folder.path().join("a.txt")), Err(Error::Parse { place: None, .. })));
+        std::fs::write(&npy, "not a matrix").unwrap();
+        assert!(matches!(read(&npy), Err(Error::Parse { .. })));
     }
 }

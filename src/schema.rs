@@ -86,21 +86,26 @@ impl Schema {
         Self::with_codings(attributes, codings)
     }
 
+    /// Attributes `A1, A2, …` of these sizes, all of one kind.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub fn of_sizes(sizes: &[usize], kind: AttributeKind) -> Result<Self> {
+        let attribute = |(k, &size): (usize, &usize)| Attribute { name: format!("A{}", k + 1), size, kind };
+        Self::new(sizes.iter().enumerate().map(attribute).collect())
+    }
+
     /// `count` numeric attributes `A1, A2, …` of the same size: the paper's `[n]^d`.
     ///
     /// # Errors
     /// As [`Schema::new`].
     pub fn uniform(size: usize, count: usize) -> Result<Self> {
-        Self::new(
-            (1..=count)
-                .map(|k| Attribute { name: format!("A{k}"), size, kind: AttributeKind::Numeric })
-                .collect::<Vec<_>>(),
-        )
+        Self::of_sizes(&vec![size; count], AttributeKind::Numeric)
     }
 
     fn with_codings(attributes: Vec<Attribute>, codings: Vec<Coding>) -> Result<Self> {
         if attributes.is_empty() || attributes.len() > AttributeSet::CAPACITY {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "schema",
                 format!("1 to {} attributes", AttributeSet::CAPACITY),
                 attributes.len().to_string(),
@@ -110,13 +115,13 @@ impl Schema {
         for (i, attribute) in attributes.iter().enumerate() {
             let what = format!("schema, attribute {} `{}`", i + 1, attribute.name);
             if attribute.name.is_empty() {
-                return Err(Error::invalid(what, "a name", "an empty one", "give `name`"));
+                return Err(Error::bad_input(what, "a name", "an empty one", "give `name`"));
             }
             if attribute.size == 0 {
-                return Err(Error::invalid(what, "a size of at least 1", "0", "give the number of its values"));
+                return Err(Error::bad_input(what, "a size of at least 1", "0", "give the number of its values"));
             }
             if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::invalid(what, "a name used once", "the name twice", "rename one of the two"));
+                return Err(Error::bad_input(what, "a name used once", "the name twice", "rename one of the two"));
             }
         }
         Ok(Schema { attributes, codings })
@@ -128,13 +133,9 @@ impl Schema {
     /// TOML that does not parse, unknown keys, and everything that does not describe attributes.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let file: SchemaFile = toml::from_str(text).map_err(|e| {
-            Error::invalid(
-                origin,
-                "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \"categorical\", and optional \
-                 values = […] or bins = { low, high, count }",
-                e.to_string().trim_end().to_string(),
-                "correct the line shown",
-            )
+            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \"categorical\", and \
+                            optional values = […] or bins = { low, high, count }";
+            Error::toml(origin, text, expected, &e)
         })?;
         let (mut attributes, mut codings) = (Vec::new(), Vec::new());
         for entry in file.attribute {
@@ -157,6 +158,33 @@ impl Schema {
         &self.attributes
     }
 
+    /// The sizes of all attributes, in order.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.attributes.iter().map(|a| a.size).collect()
+    }
+
+    /// The sizes of some attributes, in ascending order: the shape of their marginal.
+    ///
+    /// # Errors
+    /// An attribute that the schema lacks.
+    pub fn shape_of(&self, attributes: AttributeSet) -> Result<Vec<usize>> {
+        if attributes.end() > self.attributes.len() {
+            return Err(Error::bad_input(
+                format!("marginal on attributes {attributes:?}"),
+                format!("positions below {}", self.attributes.len()),
+                format!("{attributes:?}"),
+                "use positions of the schema",
+            ));
+        }
+        Ok(attributes.items(&self.sizes()))
+    }
+
+    /// The names of some attributes, separated by commas.
+    pub fn names(&self, attributes: AttributeSet) -> String {
+        let name = |p: usize| self.attributes.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
+        attributes.positions().map(name).collect::<Vec<_>>().join(", ")
+    }
+
     /// How the values of the attribute at a position map to cells.
     pub fn coding(&self, position: usize) -> Option<&Coding> {
         self.codings.get(position)
@@ -169,7 +197,7 @@ impl Schema {
     pub fn position(&self, name: &str) -> Result<usize> {
         self.attributes.iter().position(|a| a.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.attributes.iter().map(|a| a.name.as_str()).collect();
-            Error::invalid(
+            Error::bad_input(
                 format!("attribute `{name}`"),
                 format!("an attribute of the schema: {}", known.join(", ")),
                 format!("`{name}`"),
@@ -181,18 +209,14 @@ impl Schema {
 
 /// The text of a file, or an error that names it.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| Error::File {
-        path: path.to_path_buf(),
-        action: "reading",
-        reason: e.to_string(),
-        remedy: format!("give the path of a {what} in TOML"),
-    })
+    std::fs::read_to_string(path)
+        .map_err(|e| Error::io(path, "reading", e, format!("give the path of a {what} in TOML")))
 }
 
 fn coding(entry: &AttributeEntry, origin: &str) -> Result<Coding> {
     let refuse = |key: &str, expected: String, found: String| {
         let what = format!("{origin}, attribute `{}`, key `{key}`", entry.name);
-        Err(Error::invalid(what, expected, found, "make the list or the bins agree with `size`, or drop them"))
+        Err(Error::bad_input(what, expected, found, "make the list or the bins agree with `size`, or drop them"))
     };
     match (&entry.values, &entry.bins) {
         (None, None) => Ok(Coding::Index),

@@ -66,6 +66,7 @@ fn json_holds_every_documented_field() {
         assert!(report.get(field).is_some(), "{field} is missing: {report}");
     }
     assert_eq!(report["planner"], "query-smasher");
+    assert_eq!(report["neighbours"], "add-or-remove-one-record");
     assert_eq!(report["queries"], 20 + 80 + 20 + 16 + 17);
     assert_eq!(report["residuals"], 7);
     let groups = report["groups"].as_array().unwrap();
@@ -119,7 +120,9 @@ fn bad_input_is_explained() {
     ] {
         plan(folder.path(), &schema, &workload, &budget).code(1).stderr(contains(part).and(contains("remedy")));
     }
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "-1"]).code(1).stderr(contains("positive"));
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "-1"])
+        .code(1)
+        .stderr(contains("privacy cost").and(contains("greater than 0")));
     plan(folder.path(), SCHEMA, WORKLOAD, &["--rho", "0"]).code(1).stderr(contains("rho"));
     plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1", "--planner", "best"])
         .code(1)

@@ -19,9 +19,9 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Select a strategy for one workload and print its error beside the bounds.
-    Solve(solve::Solve),
+    Solve(solve::SolveCommand),
     /// Plan the measurements for a workload over many attributes and print the error to expect; never opens data.
-    Plan(plan::Plan),
+    Plan(plan::PlanCommand),
     /// NOT PRIVATE: run a mechanism for marginals on data that you may see and print its true errors.
     ///
     /// The noise is seeded and the errors are measured against the true data, so nothing that this command prints is
@@ -31,7 +31,7 @@ enum Command {
     /// and --delta are converted to the largest rho for which every rho-zCDP mechanism is (epsilon, delta)-differentially
     /// private (`matmech plan` has a tighter one, because its plans only add Gaussian noise); --privacy-cost and --mu
     /// mean rho = beta/2 = mu^2/2, a translation and no promise of Gaussian differential privacy: aim-grem also selects.
-    Simulate(simulate::Simulate),
+    Simulate(simulate::SimulateCommand),
 }
 
 /// Runs the command line and returns the exit code. Only `simulate` opens data.

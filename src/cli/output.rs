@@ -1,4 +1,4 @@
-//! How commands print a report, and what they all say of the process.
+//! How commands print a report.
 
 use std::io::Write;
 
@@ -21,12 +21,4 @@ pub(super) fn write<R: Serialize>(
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("writing the report to standard output"),
     }
-}
-
-/// The process's largest resident set so far, where the kernel reports it.
-pub(super) fn peak_mb() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib / 1024.0)
 }

@@ -7,9 +7,10 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
-use super::budget::Budget;
+use super::budget::BudgetArguments;
 use super::output;
-use crate::planner::{self, Plan as Planned};
+use crate::planner::{self, Plan};
+use crate::privacy::{Neighbours, PrivacyCost};
 use crate::schema::Schema;
 use crate::workload::{GroupedWorkload, QueryCount};
 
@@ -18,7 +19,7 @@ const GROUPS_SHOWN: usize = 20;
 
 /// Arguments of `matmech plan`.
 #[derive(Debug, Args)]
-pub(super) struct Plan {
+pub(super) struct PlanCommand {
     /// Schema in TOML: [[attribute]] tables with name, size, kind
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
@@ -29,7 +30,7 @@ pub(super) struct Plan {
     #[arg(long, default_value = "query-smasher", long_help = planner_help())]
     planner: String,
     #[command(flatten)]
-    budget: Budget,
+    budget: BudgetArguments,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -53,7 +54,9 @@ struct Report {
     /// Certified: no other choice of strategies for what is measured does better. Absent if nothing is proved.
     lower_bound_rmse: Option<f64>,
     groups: Vec<GroupReport>,
-    privacy_cost: f64,
+    privacy_cost: PrivacyCost,
+    /// Between which tables the cost is accounted for.
+    neighbours: Neighbours,
     /// The cost of the measurements, recomputed from the matrices of their strategies.
     recomputed_privacy_cost: f64,
     /// Measurements: residual subspaces, or marginals for planners that measure those.
@@ -61,7 +64,7 @@ struct Report {
     /// Distinct strategy problems that were solved.
     solves: usize,
     seconds: f64,
-    /// Peak memory of the process; absent where the system does not tell.
+    /// Peak memory of the process in MB (10⁶ bytes); absent where the system does not tell.
     peak_mb: Option<f64>,
 }
 
@@ -74,20 +77,21 @@ struct GroupReport {
     rmse: f64,
 }
 
-impl Plan {
+impl PlanCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let planner = planner::by_name(&self.planner)?;
-        let cost = self.budget.privacy_cost()?;
+        let budget = self.budget.budget()?;
+        let cost = budget.privacy_cost()?;
         let schema = Schema::read(&self.schema)?;
         let workload = GroupedWorkload::read(&schema, &self.workload)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
-        let report = report(&plan, started.elapsed().as_secs_f64());
+        let report = report(&plan, budget.neighbours, started.elapsed().as_secs_f64());
         output::write(&report, self.json, print)
     }
 }
 
-fn report(plan: &Planned, seconds: f64) -> Report {
+fn report(plan: &Plan, neighbours: Neighbours, seconds: f64) -> Report {
     let attributes = plan.schema().attributes();
     let groups = plan
         .groups()
@@ -107,11 +111,12 @@ fn report(plan: &Planned, seconds: f64) -> Report {
         lower_bound_rmse: plan.lower_bound_rmse(),
         groups,
         privacy_cost: plan.privacy_cost(),
+        neighbours,
         recomputed_privacy_cost: plan.recomputed_privacy_cost(),
         residuals: plan.measurements().len(),
         solves: plan.solves(),
         seconds,
-        peak_mb: output::peak_mb(),
+        peak_mb: crate::process::peak_mb(),
     }
 }
 
@@ -119,6 +124,7 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "planner       {}", report.planner)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
     writeln!(out, "privacy cost  {} ({} measured)", report.privacy_cost, report.recomputed_privacy_cost)?;
+    writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "RMSE          {:.6}", report.rmse)?;
     if let Some(bound) = report.lower_bound_rmse {
         writeln!(out, "lower bound   {bound:.6}   certified; gap {:.2e}", report.rmse / bound - 1.0)?;

@@ -8,12 +8,13 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
+use crate::privacy::Neighbours;
 use crate::strategy::{self, Optimal, OptimalOptions, Selection, Status, Strategy, StrategySelector};
 use crate::workload::{Gram, QueryCount, Workload};
 
 /// Arguments of `matmech solve`.
 #[derive(Debug, Args)]
-pub(super) struct Solve {
+pub(super) struct SolveCommand {
     /// The workload, e.g. range:1024, range:32x32, prefix:2^10, affine:20x20, residual(abs:40x40), matrix(shape=4x2):W.npy
     #[arg(long)]
     workload: String,
@@ -63,11 +64,13 @@ struct Report {
     iterations: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
+    /// Errors are for sensitivities between such tables.
+    neighbours: Neighbours,
     seconds: f64,
     details: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Solve {
+impl SolveCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let workload = Workload::parse(&self.workload)?;
         let gram = workload.gram()?;
@@ -95,7 +98,7 @@ fn save(prefix: &Path, strategy: &Strategy) -> anyhow::Result<()> {
     for (k, factor) in strategy.factors().iter().enumerate() {
         let mut name = prefix.as_os_str().to_os_string();
         name.push(format!("-{}.npy", k + 1));
-        crate::write_npy(Path::new(&name), factor.queries()?.as_ref())?;
+        crate::matrix_file::write_npy(Path::new(&name), factor.queries()?.as_ref())?;
     }
     Ok(())
 }
@@ -121,6 +124,7 @@ fn report(workload: &Workload, gram: &Gram, selection: &Selection, seconds: f64)
         gap: selection.error / lower_bound - 1.0,
         iterations: selection.certificate.map_or(0, |c| c.iterations),
         status: selection.certificate.map(|c| c.status),
+        neighbours: Neighbours::default(),
         seconds,
         details,
     })

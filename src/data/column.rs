@@ -1,8 +1,12 @@
-//! One attribute's values, in as few bytes as its size allows.
+//! One attribute's values, in as few bytes as they allow.
 
-/// The cell numbers of one attribute: 1, 2 or 4 bytes per record.
+/// The cell numbers of one attribute, 1, 2 or 4 bytes per record, as the largest of them needs: what readers fill and
+/// [`Records`](super::Records) are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Column {
+pub struct Column(Width);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Width {
     /// At most 2⁸ values.
     Small(Vec<u8>),
     /// At most 2¹⁶ values.
@@ -11,66 +15,66 @@ pub(super) enum Column {
     Large(Vec<u32>),
 }
 
+impl Default for Column {
+    fn default() -> Self {
+        Column(Width::Small(Vec::new()))
+    }
+}
+
+impl FromIterator<u32> for Column {
+    fn from_iter<I: IntoIterator<Item = u32>>(values: I) -> Self {
+        let mut column = Column::default();
+        values.into_iter().for_each(|value| column.push(value));
+        column
+    }
+}
+
 impl Column {
-    /// A column of values below `size`; the caller has checked them.
-    pub(super) fn compact(size: usize, values: Vec<u32>) -> Self {
-        if size <= 1 << 8 {
-            Column::Small(values.into_iter().map(|v| v as u8).collect())
-        } else if size <= 1 << 16 {
-            Column::Medium(values.into_iter().map(|v| v as u16).collect())
-        } else {
-            Column::Large(values)
-        }
-    }
-
-    /// An empty column, to be filled by [`Column::push`].
-    pub(super) fn new() -> Self {
-        Column::Small(Vec::new())
-    }
-
     /// Appends a value, in a wider column if it does not fit.
-    pub(super) fn push(&mut self, value: u32) {
-        if let Column::Small(values) = self
+    pub fn push(&mut self, value: u32) {
+        if let Width::Small(values) = &self.0
             && value > u8::MAX.into()
         {
-            *self = Column::Medium(values.iter().map(|&v| v.into()).collect());
+            self.0 = Width::Medium(values.iter().map(|&v| v.into()).collect());
         }
-        if let Column::Medium(values) = self
+        if let Width::Medium(values) = &self.0
             && value > u16::MAX.into()
         {
-            *self = Column::Large(values.iter().map(|&v| v.into()).collect());
+            self.0 = Width::Large(values.iter().map(|&v| v.into()).collect());
         }
-        match self {
-            Column::Small(values) => values.push(value as u8),
-            Column::Medium(values) => values.push(value as u16),
-            Column::Large(values) => values.push(value),
-        }
-    }
-
-    /// Replaces every value v by `codes[v]`; no code may be larger than the largest value the column's width holds.
-    pub(super) fn recode(&mut self, codes: &[u32]) {
-        match self {
-            Column::Small(values) => values.iter_mut().for_each(|v| *v = codes[usize::from(*v)] as u8),
-            Column::Medium(values) => values.iter_mut().for_each(|v| *v = codes[usize::from(*v)] as u16),
-            Column::Large(values) => values.iter_mut().for_each(|v| *v = codes[*v as usize]),
+        match &mut self.0 {
+            Width::Small(values) => values.push(value as u8),
+            Width::Medium(values) => values.push(value as u16),
+            Width::Large(values) => values.push(value),
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Column::Small(values) => values.len(),
-            Column::Medium(values) => values.len(),
-            Column::Large(values) => values.len(),
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Width::Small(values) => values.len(),
+            Width::Medium(values) => values.len(),
+            Width::Large(values) => values.len(),
         }
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The value of a record; `None` past the end.
-    pub(super) fn get(&self, record: usize) -> Option<u32> {
-        match self {
-            Column::Small(values) => values.get(record).map(|&v| v.into()),
-            Column::Medium(values) => values.get(record).map(|&v| v.into()),
-            Column::Large(values) => values.get(record).copied(),
+    pub fn get(&self, record: usize) -> Option<u32> {
+        match &self.0 {
+            Width::Small(values) => values.get(record).map(|&v| v.into()),
+            Width::Medium(values) => values.get(record).map(|&v| v.into()),
+            Width::Large(values) => values.get(record).copied(),
         }
+    }
+
+    /// The values, record by record.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        (0..self.len()).map(|record| self.get(record).unwrap_or_default())
     }
 
     /// `cells[i] ← cells[i] · size + value of record start + i`: one more digit of row-major cell numbers.
@@ -82,10 +86,10 @@ impl Column {
                 *cell = cell.wrapping_mul(size).wrapping_add(value.into());
             }
         }
-        match self {
-            Column::Small(values) => append(&values[start..], size, cells),
-            Column::Medium(values) => append(&values[start..], size, cells),
-            Column::Large(values) => append(&values[start..], size, cells),
+        match &self.0 {
+            Width::Small(values) => append(&values[start..], size, cells),
+            Width::Medium(values) => append(&values[start..], size, cells),
+            Width::Large(values) => append(&values[start..], size, cells),
         }
     }
 }
@@ -96,22 +100,16 @@ mod tests {
 
     #[test]
     fn columns_widen_as_values_need_it_and_keep_them() {
-        let mut column = Column::new();
+        let mut column = Column::default();
         let values = [0, 255, 3, 256, 65_535, 65_536, 1];
         for (i, &value) in values.iter().enumerate() {
             column.push(value);
             assert_eq!(column.len(), i + 1);
         }
-        assert_eq!(column, Column::Large(values.to_vec()));
+        assert_eq!(column, Column(Width::Large(values.to_vec())));
         assert_eq!((column.get(3), column.get(7)), (Some(256), None));
-        assert_eq!(Column::compact(256, vec![255, 0]), Column::Small(vec![255, 0]));
-        assert_eq!(Column::compact(257, vec![256, 0]), Column::Medium(vec![256, 0]));
-    }
-
-    #[test]
-    fn recoding_replaces_values() {
-        let mut column = Column::compact(3, vec![2, 0, 1, 2]);
-        column.recode(&[5, 7, 0]);
-        assert_eq!(column, Column::Small(vec![0, 5, 7, 0]));
+        assert_eq!(column.iter().collect::<Vec<_>>(), values);
+        assert_eq!(Column::from_iter([255, 0]), Column(Width::Small(vec![255, 0])));
+        assert_eq!(Column::from_iter([0, 256]), Column(Width::Medium(vec![0, 256])));
     }
 }

@@ -14,6 +14,7 @@ use pulp::Arch;
 
 use super::Records;
 use super::popcount::{WORDS, shared};
+use crate::domain::AttributeSet;
 use crate::error::Result;
 
 /// Attributes with more values get no bit sets: their marginals are cheaper to count directly.
@@ -58,7 +59,7 @@ impl BitSets {
                 rows[word / WORDS * values + value][word % WORDS] |= 1 << bit;
             }
         }
-        Ok(BitSets { values, rows, totals: records.marginal(&[position])? })
+        Ok(BitSets { values, rows, totals: records.marginal(AttributeSet::single(position))? })
     }
 
     fn block(&self, k: usize) -> &[[u64; WORDS]] {
@@ -79,7 +80,7 @@ impl<'a> MarginalCounter<'a> {
     /// Prepares the counting of many marginals: O(records · attributes) and the marginals on pairs.
     ///
     /// # Errors
-    /// None for records with at most 2³² records.
+    /// A marginal on two attributes of 2³² cells or more.
     pub fn new(records: &'a Records) -> Result<Self> {
         let count = records.sizes().len();
         let sets = (0..count)
@@ -90,9 +91,10 @@ impl<'a> MarginalCounter<'a> {
         for (p, q) in (0..count).flat_map(|q| (0..q).map(move |p| (p, q))) {
             if counter.sets[p].is_some() && counter.sets[q].is_some() {
                 let marginal = &mut pairs[p * count + q];
-                match counter.axes(&[p, q]) {
+                let pair = AttributeSet::single(p).union(AttributeSet::single(q));
+                match counter.axes(pair) {
                     Some([a, b]) => counter.count_pair(a, b, marginal),
-                    None => records.count_into(&[p, q], marginal)?,
+                    None => records.count_into(pair, marginal)?,
                 }
             }
         }
@@ -100,27 +102,24 @@ impl<'a> MarginalCounter<'a> {
         Ok(counter)
     }
 
-    /// The marginal on some attributes, row-major in their order, into a vector that is reused: the same counts as
+    /// The marginal on some attributes, row-major in ascending order, into a vector that is reused: the same counts as
     /// [`Records::count_into`], in less time where the attributes are small.
     ///
     /// # Errors
-    /// A position that the schema lacks, or a marginal of 2³² cells or more.
-    pub fn count_into(&self, positions: &[usize], counts: &mut Vec<f64>) -> Result<()> {
-        match self.axes(positions) {
+    /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
+    pub fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
+        match self.axes(attributes) {
             Some(axes) => {
                 self.count_triple(axes, counts);
                 Ok(())
             }
-            None => self.records.count_into(positions, counts),
+            None => self.records.count_into(attributes, counts),
         }
     }
 
-    /// The axes of a marginal on K different attributes, if bit sets are the cheaper way to count it.
-    fn axes<const K: usize>(&self, positions: &[usize]) -> Option<[Axis<'_>; K]> {
-        let positions: [usize; K] = positions.try_into().ok()?;
-        if (0..K).any(|i| positions[..i].contains(&positions[i])) {
-            return None;
-        }
+    /// The axes of a marginal on K attributes, if bit sets are the cheaper way to count it.
+    fn axes<const K: usize>(&self, attributes: AttributeSet) -> Option<[Axis<'_>; K]> {
+        let positions: [usize; K] = attributes.positions().collect::<Vec<_>>().try_into().ok()?;
         let mut axes = Vec::with_capacity(K);
         let mut stride = 1;
         for &position in positions.iter().rev() {
@@ -203,17 +202,17 @@ fn infer_last(counts: &mut [f64], axis: Axis<'_>, others: &[(Axis<'_>, usize)], 
 }
 
 impl Records {
-    /// The marginals on many sets of attributes, each row-major in the order of its positions. For sets of which only one
-    /// at a time is wanted, use a [`MarginalCounter`].
+    /// The marginals on many sets of attributes, each row-major in ascending order. For sets of which only one at a time is
+    /// wanted, use a [`MarginalCounter`].
     ///
     /// # Errors
-    /// A position that the schema lacks, or a marginal of 2³² cells or more.
-    pub fn marginals(&self, sets: &[Vec<usize>]) -> Result<Vec<Vec<f64>>> {
+    /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
+    pub fn marginals(&self, sets: &[AttributeSet]) -> Result<Vec<Vec<f64>>> {
         let counter = MarginalCounter::new(self)?;
         sets.iter()
-            .map(|positions| {
+            .map(|&attributes| {
                 let mut counts = Vec::new();
-                counter.count_into(positions, &mut counts)?;
+                counter.count_into(attributes, &mut counts)?;
                 Ok(counts)
             })
             .collect()
@@ -227,15 +226,13 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
-    use crate::domain::{Attribute, AttributeKind};
+    use crate::domain::AttributeKind;
     use crate::schema::Schema;
 
     /// Skewed records: the square of a uniform number, so that last values are rare, and absent in small tables.
     fn skewed(sizes: &[usize], count: usize, seed: u64) -> Records {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let attribute =
-            |(k, &size): (usize, &usize)| Attribute { name: format!("A{k}"), size, kind: AttributeKind::Categorical };
-        let schema = Schema::new(sizes.iter().enumerate().map(attribute).collect()).unwrap();
+        let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();
         let columns = sizes
             .iter()
             .map(|&n| (0..count).map(|_| (rng.random::<f64>().powi(2) * n as f64) as u32).collect())
@@ -253,14 +250,10 @@ mod tests {
         ) {
             let records = skewed(&sizes, count, seed);
             let d = sizes.len();
-            let mut sets = vec![vec![], vec![0], vec![1, 0], vec![1, 1, 0], vec![0, 1, 2, d - 1]];
-            for (a, b, c) in (0..d).flat_map(|a| (0..d).flat_map(move |b| (0..d).map(move |c| (a, b, c)))) {
-                if a != b && b != c && a != c {
-                    sets.push(vec![a, b, c]);
-                }
-            }
-            for (positions, counted) in sets.iter().zip(records.marginals(&sets).unwrap()) {
-                prop_assert_eq!(counted, records.marginal(positions).unwrap(), "{:?} of {:?}", positions, &sizes);
+            let sets: Vec<AttributeSet> =
+                (0..=4.min(d)).flat_map(|size| AttributeSet::first(d).of_size(size)).collect();
+            for (&set, counted) in sets.iter().zip(records.marginals(&sets).unwrap()) {
+                prop_assert_eq!(counted, records.marginal(set).unwrap(), "{:?} of {:?}", set, &sizes);
             }
         }
     }
@@ -269,10 +262,11 @@ mod tests {
     fn bit_sets_are_used_where_they_are_cheaper() {
         let records = skewed(&[2, 3, 4, 30, 40, 65], 40_000, 1);
         let counter = MarginalCounter::new(&records).unwrap();
-        assert!(counter.axes::<3>(&[2, 0, 1]).is_some());
-        assert!(counter.axes::<3>(&[2, 3, 4]).is_none());
-        assert!(counter.axes::<3>(&[0, 1, 5]).is_none());
-        assert!(counter.axes::<3>(&[0, 1, 1]).is_none());
-        assert!(counter.count_into(&[0, 1, 6], &mut Vec::new()).is_err());
+        let set = |positions: &[usize]| AttributeSet::from_positions(positions).unwrap();
+        assert!(counter.axes::<3>(set(&[0, 1, 2])).is_some());
+        assert!(counter.axes::<3>(set(&[2, 3, 4])).is_none());
+        assert!(counter.axes::<3>(set(&[0, 1, 5])).is_none());
+        assert!(counter.axes::<3>(set(&[0, 1])).is_none());
+        assert!(counter.count_into(set(&[0, 1, 6]), &mut Vec::new()).is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Records;
 use super::column::Column;
 use crate::domain::AttributeKind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::schema::{Coding, Schema};
 
 /// What happens to a record with a value that the schema does not know.
@@ -48,12 +48,8 @@ pub struct CsvTable {
 /// all or none left, and, under [`OutOfDomain::Refuse`], a value outside the schema.
 pub fn read_csv(path: &Path, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
     let origin = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|e| Error::File {
-        path: path.to_path_buf(),
-        action: "opening",
-        reason: e.to_string(),
-        remedy: "give the path of a CSV file with a header line".into(),
-    })?;
+    let file = std::fs::File::open(path)
+        .map_err(|e| Error::io(path, "opening", e, "give the path of a CSV file with a header line"))?;
     read_csv_from(file, &origin, schema, rule)
 }
 
@@ -63,15 +59,14 @@ pub fn read_csv(path: &Path, schema: &Schema, rule: OutOfDomain) -> Result<CsvTa
 /// As [`read_csv`].
 pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
     let malformed = |e: csv::Error| {
-        let remedy = "mend the file: a header line, then one value per column on every line";
-        Error::invalid(origin, "a CSV file", e.to_string(), remedy)
+        Error::csv(Path::new(origin), e, "mend the file: a header line, then one value per column on every line")
     };
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
     let header = reader.headers().map_err(malformed)?.clone();
     let attributes = schema.attributes();
     let places: Vec<usize> = attributes.iter().map(|a| place(&header, &a.name, origin)).collect::<Result<_>>()?;
     let coders: Vec<Coder<'_>> = (0..attributes.len()).map(|p| Coder::new(schema, p)).collect();
-    let mut table: Vec<Column> = attributes.iter().map(|a| Column::compact(a.size, Vec::new())).collect();
+    let mut table = vec![Column::default(); attributes.len()];
     let (mut read, mut dropped, mut clamped) = (0, 0, 0);
     let mut line = csv::StringRecord::new();
     let mut cells = vec![0; attributes.len()];
@@ -98,14 +93,18 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
                 clamped += moved;
             }
             (Some(p), OutOfDomain::Refuse) => {
-                let at = line.position().map_or(0, csv::Position::line);
-                return Err(Error::invalid(
-                    format!("{origin}, record {read} (line {at}), column `{}`", attributes[p].name),
-                    coders[p].allowed(),
-                    format!("`{}`", line.get(places[p]).unwrap_or_default()),
-                    "correct the value or the schema, or choose to drop or to clamp what is outside the schema \
-                     (`--out-of-domain` on the command line)",
-                ));
+                let at = line.position().map_or(0, |at| at.line() as usize);
+                let (value, name) = (line.get(places[p]).unwrap_or_default(), &attributes[p].name);
+                return Err(Error::Parse {
+                    origin: origin.to_owned(),
+                    place: Some(Place { line: at, column: places[p] + 1 }),
+                    expected: coders[p].allowed(),
+                    found: format!("`{value}` in column `{name}` of record {read}"),
+                    remedy:
+                        "correct the value or the schema, or choose to drop or to clamp what is outside the schema \
+                             (`--out-of-domain` on the command line)"
+                            .into(),
+                });
             }
             (Some(_), _) => dropped += 1,
         }
@@ -113,9 +112,9 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
     if read == dropped {
         let found = if read == 0 { "a header only".into() } else { format!("{read} records, all outside the schema") };
         let remedy = "check that the file is complete and that the schema describes it";
-        return Err(Error::invalid(origin, "at least one record of the schema", found, remedy));
+        return Err(Error::bad_input(origin, "at least one record of the schema", found, remedy));
     }
-    Ok(CsvTable { records: Records::from_columns(schema, table), dropped, clamped })
+    Ok(CsvTable { records: Records::new(schema, table)?, dropped, clamped })
 }
 
 /// The column with an attribute's name.
@@ -124,13 +123,13 @@ fn place(header: &csv::StringRecord, name: &str, origin: &str) -> Result<usize> 
     let columns = || header.iter().collect::<Vec<_>>().join(", ");
     match (places.next(), places.next()) {
         (Some(place), None) => Ok(place),
-        (None, _) => Err(Error::invalid(
+        (None, _) => Err(Error::bad_input(
             format!("{origin}, header"),
             format!("a column `{name}`, an attribute of the schema"),
             format!("the columns {}", columns()),
             "rename the column or the attribute",
         )),
-        (Some(_), Some(_)) => Err(Error::invalid(
+        (Some(_), Some(_)) => Err(Error::bad_input(
             format!("{origin}, header"),
             format!("one column `{name}`"),
             format!("several among {}", columns()),
@@ -256,13 +255,17 @@ mod tests {
     #[test]
     fn a_value_outside_the_schema_is_named_with_record_line_and_column() {
         for (from, to, parts) in [
-            ("19.99", "80", vec!["X.csv, record 2 (line 3), column `age`", "from 0 to below 80", "`80`"]),
+            (
+                "19.99",
+                "80",
+                vec!["X.csv, line 3, column 3: ", "column `age` of record 2", "from 0 to below 80", "`80`"],
+            ),
             ("19.99", "-1", vec!["column `age`", "`-1`"]),
             ("19.99", "NaN", vec!["column `age`", "`NaN`"]),
             ("19.99", "old", vec!["column `age`", "`old`"]),
             ("19.99", "", vec!["column `age`", "``"]),
-            ("clerk", "Clerk", vec!["record 2 (line 3), column `job`", "clerk, baker, 7", "`Clerk`"]),
-            ("0,x", "2,x", vec!["record 1 (line 2), column `code`", "cell number from 0 to 1", "`2`"]),
+            ("clerk", "Clerk", vec!["line 3, column 5", "`Clerk` in column `job`", "clerk, baker, 7"]),
+            ("0,x", "2,x", vec!["line 2", "`2` in column `code` of record 1", "cell number from 0 to 1"]),
             ("0,x", "0.5,x", vec!["column `code`", "`0.5`"]),
             ("299", "300", vec!["column `level`", "from 0 to 299", "`300`"]),
         ] {
@@ -326,7 +329,7 @@ mod tests {
             ("", vec!["X.csv, header", "a column `age`"]),
             ("age,jobs,code,level\n1,clerk,0,0\n", vec!["`job`", "age, jobs, code, level"]),
             ("age,job,code,level,age\n1,clerk,0,0,1\n", vec!["one column `age`", "several"]),
-            ("age,job,code,level\n1,clerk,0\n", vec!["X.csv", "line: 2"]),
+            ("age,job,code,level\n1,clerk,0\n", vec!["X.csv, line 2", "3 values", "4"]),
         ] {
             let message = read(text, OutOfDomain::Refuse).unwrap_err().to_string();
             for part in parts {

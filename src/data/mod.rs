@@ -5,22 +5,15 @@
 //! | `column` | one attribute's cell numbers in 1, 2 or 4 bytes each |
 //! | `records` | a table, and one marginal of it |
 //! | `contingency`, `popcount` | many marginals of a table, by bit sets |
-//! | `adult` | UCI Adult, discretised as S4 does it |
 //! | `csv_file` | CSV files with a public schema, and the rules for values outside it |
-//! | `coded_file` | discretised files whose domain is inferred (experiments only) |
-//! | [`stand_in`] | seeded synthetic tables in place of files that cannot be had |
 
-mod adult;
-mod coded_file;
 mod column;
 mod contingency;
 mod csv_file;
 mod popcount;
 mod records;
-pub mod stand_in;
 
-pub use adult::read_adult;
-pub use coded_file::read_inferring_domain;
+pub use column::Column;
 pub use contingency::MarginalCounter;
 pub use csv_file::{CsvTable, OutOfDomain, read_csv, read_csv_from};
 pub use records::Records;

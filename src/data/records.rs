@@ -3,6 +3,7 @@
 use rand::{Rng, RngExt};
 
 use super::column::Column;
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -29,12 +30,12 @@ impl Records {
     ///
     /// # Errors
     /// A column too many or too few, columns of different lengths, or a cell number outside its attribute.
-    pub fn new(schema: &Schema, columns: Vec<Vec<u32>>) -> Result<Self> {
+    pub fn new(schema: &Schema, columns: Vec<Column>) -> Result<Self> {
         let attributes = schema.attributes();
         let refuse = |what: String, expected: String, found: String| {
-            Err(Error::invalid(what, expected, found, "code every value as a cell number 0 to size − 1"))
+            Err(Error::bad_input(what, expected, found, "code every value as a cell number 0 to size − 1"))
         };
-        let count = columns.first().map_or(0, Vec::len);
+        let count = columns.first().map_or(0, Column::len);
         if columns.len() != attributes.len() {
             let expected = format!("{} columns, one per attribute", attributes.len());
             return refuse("records".into(), expected, columns.len().to_string());
@@ -44,19 +45,12 @@ impl Records {
             if column.len() != count {
                 return refuse(what, format!("{count} values, as in the first column"), column.len().to_string());
             }
-            if let Some(row) = column.iter().position(|&cell| cell as usize >= attribute.size) {
-                let found = format!("{} in record {}", column[row], row + 1);
+            if let Some((row, cell)) = column.iter().enumerate().find(|&(_, cell)| cell as usize >= attribute.size) {
+                let found = format!("{cell} in record {}", row + 1);
                 return refuse(what, format!("cell numbers below {}", attribute.size), found);
             }
         }
-        let columns = attributes.iter().zip(columns).map(|(a, column)| Column::compact(a.size, column)).collect();
-        Ok(Self::from_columns(schema, columns))
-    }
-
-    /// Records from columns that readers and generators of this module have filled with values of the schema.
-    pub(super) fn from_columns(schema: &Schema, columns: Vec<Column>) -> Self {
-        debug_assert!(columns.windows(2).all(|pair| pair[0].len() == pair[1].len()));
-        Records { sizes: schema.attributes().iter().map(|a| a.size).collect(), columns }
+        Ok(Records { sizes: schema.sizes(), columns })
     }
 
     /// `count` records, every value uniform and independent: synthetic data for timing and tests.
@@ -75,7 +69,7 @@ impl Records {
     /// The cell numbers of one attribute, record by record; `None` for a position that the schema lacks.
     pub fn column(&self, position: usize) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
         let column = self.columns.get(position)?;
-        Some((0..column.len()).map(|record| column.get(record).unwrap_or_default()))
+        Some(column.iter())
     }
 
     /// The number of records.
@@ -93,13 +87,13 @@ impl Records {
         &self.sizes
     }
 
-    /// The marginal on some attributes, row-major in their order. O(records · attributes + cells).
+    /// The marginal on some attributes, row-major in ascending order. O(records · attributes + cells).
     ///
     /// # Errors
-    /// A position that the schema lacks, or a marginal of 2³² cells or more.
-    pub fn marginal(&self, positions: &[usize]) -> Result<Vec<f64>> {
+    /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
+    pub fn marginal(&self, attributes: AttributeSet) -> Result<Vec<f64>> {
         let mut counts = Vec::new();
-        self.count_into(positions, &mut counts)?;
+        self.count_into(attributes, &mut counts)?;
         Ok(counts)
     }
 
@@ -107,13 +101,13 @@ impl Records {
     ///
     /// # Errors
     /// As [`Records::marginal`].
-    pub fn count_into(&self, positions: &[usize], counts: &mut Vec<f64>) -> Result<()> {
-        let cells = self.cells(positions)?;
+    pub fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
+        let cells = self.cells(attributes)?;
         counts.clear();
         counts.resize(cells, 0.0);
         if cells <= SMALL {
             let mut lanes = [[0u32; SMALL]; LANES];
-            self.for_each_block(positions, |block| {
+            self.for_each_block(attributes, |block| {
                 let mut quads = block.chunks_exact(LANES);
                 for quad in &mut quads {
                     for (lane, &cell) in lanes.iter_mut().zip(quad) {
@@ -128,7 +122,7 @@ impl Records {
                 *count = lanes.iter().map(|lane| f64::from(lane[cell])).sum();
             }
         } else {
-            self.for_each_block(positions, |block| {
+            self.for_each_block(attributes, |block| {
                 for &cell in block {
                     counts[cell as usize] += 1.0;
                 }
@@ -138,21 +132,19 @@ impl Records {
     }
 
     /// The number of cells of a marginal.
-    pub(super) fn cells(&self, positions: &[usize]) -> Result<usize> {
-        if let Some(p) = positions.iter().find(|&&p| p >= self.sizes.len()) {
-            return Err(Error::invalid(
+    pub(super) fn cells(&self, attributes: AttributeSet) -> Result<usize> {
+        if attributes.end() > self.sizes.len() {
+            return Err(Error::bad_input(
                 "marginal",
                 format!("positions below {}", self.sizes.len()),
-                p.to_string(),
+                format!("{attributes:?}"),
                 "use positions of the schema the records were made for",
             ));
         }
-        let cells = positions.iter().try_fold(1usize, |cells, &p| cells.checked_mul(self.sizes[p]));
-        cells.filter(|&cells| cells <= u32::MAX as usize).ok_or_else(|| Error::TooLarge {
-            what: "marginal".into(),
-            limit: format!("{} cells", u32::MAX),
-            found: format!("{:e} cells", positions.iter().map(|&p| self.sizes[p] as f64).product::<f64>()),
-            remedy: "count marginals on fewer attributes".into(),
+        let cells = attributes.positions().try_fold(1usize, |cells, p| cells.checked_mul(self.sizes[p]));
+        cells.filter(|&cells| cells <= u32::MAX as usize).ok_or_else(|| {
+            let found = attributes.positions().map(|p| self.sizes[p] as f64).product();
+            Error::too_large("marginal", "cells", u32::MAX.into(), found, "count marginals on fewer attributes")
         })
     }
 
@@ -161,13 +153,13 @@ impl Records {
     }
 
     /// Hands out the cell numbers of all records in a marginal of fewer than 2³² cells, a block of records at a time.
-    fn for_each_block(&self, positions: &[usize], mut count: impl FnMut(&[u32])) {
+    fn for_each_block(&self, attributes: AttributeSet, mut count: impl FnMut(&[u32])) {
         let mut cells = [0u32; BLOCK];
         let mut start = 0;
         while start < self.len() {
             let block = &mut cells[..BLOCK.min(self.len() - start)];
             block.fill(0);
-            for &p in positions {
+            for p in attributes.positions() {
                 self.columns[p].append_digit(self.sizes[p], start, block);
             }
             count(block);
@@ -181,12 +173,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Attribute, AttributeKind};
+    use crate::domain::AttributeKind;
 
     fn schema(sizes: &[usize]) -> Schema {
-        let attribute =
-            |(k, &size): (usize, &usize)| Attribute { name: format!("A{k}"), size, kind: AttributeKind::Categorical };
-        Schema::new(sizes.iter().enumerate().map(attribute).collect()).unwrap()
+        Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap()
+    }
+
+    fn set(positions: &[usize]) -> AttributeSet {
+        AttributeSet::from_positions(positions).unwrap()
     }
 
     proptest! {
@@ -195,42 +189,44 @@ mod tests {
             rows in prop::collection::vec((0u32..3, 0u32..300, 0u32..70_000, 0u32..2), 0..4500),
         ) {
             let columns = vec![
-                rows.iter().map(|r| r.0).collect::<Vec<_>>(),
+                rows.iter().map(|r| r.0).collect::<Column>(),
                 rows.iter().map(|r| r.1).collect(),
                 rows.iter().map(|r| r.2).collect(),
                 rows.iter().map(|r| r.3).collect(),
             ];
             let sizes = [3, 300, 70_000, 2];
             let records = Records::new(&schema(&sizes), columns.clone()).unwrap();
-            for positions in [vec![], vec![0], vec![2], vec![1, 3], vec![3, 0, 1], vec![0, 2], vec![0, 1, 3]] {
+            for positions in [vec![], vec![0], vec![2], vec![1, 3], vec![0, 2], vec![0, 1, 3]] {
                 let mut expected = vec![0.0; positions.iter().map(|&p| sizes[p]).product()];
                 for row in &rows {
                     let values = [row.0, row.1, row.2, row.3];
                     let cell = positions.iter().fold(0, |cell, &p| cell * sizes[p] + values[p] as usize);
                     expected[cell] += 1.0;
                 }
-                prop_assert_eq!(records.marginal(&positions).unwrap(), expected);
+                prop_assert_eq!(records.marginal(set(&positions)).unwrap(), expected);
             }
-            prop_assert_eq!(records.column(1).unwrap().collect::<Vec<_>>(), columns[1].clone());
+            prop_assert_eq!(records.column(1).unwrap().collect::<Column>(), columns[1].clone());
         }
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let records = Records::new(&schema(&[3, 70_000, 70_000]), vec![vec![2], vec![69_999], vec![0]]).unwrap();
-        assert!(records.marginal(&[3]).unwrap_err().to_string().contains("positions below 3"));
-        let message = records.marginal(&[1, 2]).unwrap_err().to_string();
-        assert!(message.contains("4.9e9 cells") && message.contains("fewer attributes"), "{message}");
+        let records =
+            Records::new(&schema(&[3, 70_000, 70_000]), [2, 69_999, 0].map(|v| Column::from_iter([v])).to_vec())
+                .unwrap();
+        assert!(records.marginal(set(&[3])).unwrap_err().to_string().contains("positions below 3"));
+        let message = records.marginal(set(&[1, 2])).unwrap_err().to_string();
+        assert!(message.contains("4900000000 cells") && message.contains("fewer attributes"), "{message}");
         assert!(records.column(3).is_none());
     }
 
     #[test]
     fn a_reused_vector_holds_only_the_new_marginal() {
-        let records = Records::new(&schema(&[3, 2]), vec![vec![2, 2, 0], vec![1, 0, 0]]).unwrap();
+        let records = Records::new(&schema(&[3, 2]), [[2, 2, 0], [1, 0, 0]].map(Column::from_iter).to_vec()).unwrap();
         let mut counts = vec![7.0; 100];
-        records.count_into(&[0, 1], &mut counts).unwrap();
+        records.count_into(set(&[0, 1]), &mut counts).unwrap();
         assert_eq!(counts, [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
-        records.count_into(&[1], &mut counts).unwrap();
+        records.count_into(set(&[1]), &mut counts).unwrap();
         assert_eq!(counts, [2.0, 1.0]);
     }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::domain::AttributeSet;
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::planner::variance_coefficient;
-use crate::residual::add_spread;
+use crate::residual::{spread_onto, variance_coefficient};
 use crate::schema::Schema;
 
 /// What is known about one residual τ: the mean of its measurements, weighted by their precisions.
@@ -23,6 +22,11 @@ impl ResidualEstimate {
     /// c_τ, row-major over the cells of the marginal on τ.
     pub fn centred(&self) -> &[f64] {
         &self.centred
+    }
+
+    /// ‖c_τ‖₁.
+    pub fn norm(&self) -> f64 {
+        self.centred.iter().map(|x| x.abs()).sum()
     }
 
     /// λ_τ = Σ σ⁻² over the measurements of τ.
@@ -44,7 +48,7 @@ pub struct ResidualEstimates {
 impl ResidualEstimates {
     /// No measurement yet, of a table with these attributes.
     pub fn new(schema: &Schema) -> Self {
-        ResidualEstimates { sizes: schema.attributes().iter().map(|a| a.size).collect(), known: HashMap::new() }
+        ResidualEstimates { sizes: schema.sizes(), known: HashMap::new() }
     }
 
     /// The sizes of all attributes.
@@ -62,13 +66,9 @@ impl ResidualEstimates {
         self.known.get(&tau).map_or(0.0, |e| e.precision)
     }
 
-    /// λ_τ for all τ ⊆ γ by mask: bit i is set if the i-th position is in τ.
-    ///
-    /// # Errors
-    /// Positions that are not ascending positions of the schema.
-    pub fn precisions(&self, positions: &[usize]) -> Result<Vec<f64>> {
-        self.own_sizes(positions)?;
-        (0..1usize << positions.len()).map(|mask| Ok(self.precision(subset(positions, mask)?))).collect()
+    /// λ_τ for all τ ⊆ γ, in the order of [`AttributeSet::subsets`].
+    pub fn precisions(&self, gamma: AttributeSet) -> Vec<f64> {
+        gamma.subsets().map(|tau| self.precision(tau)).collect()
     }
 
     /// The number of residuals that have been measured.
@@ -82,10 +82,9 @@ impl ResidualEstimates {
     /// # Errors
     /// A set outside the schema, another number of cells, or a variance that is not a finite number greater than 0.
     pub fn update(&mut self, tau: AttributeSet, measured_centred: &[f64], variance: f64) -> Result<Vec<f64>> {
-        let positions: Vec<usize> = tau.positions().collect();
-        let cells: usize = self.own_sizes(&positions)?.iter().product();
+        let cells: usize = self.shape_of(tau)?.iter().product();
         let refuse = |expected: String, found: String, remedy: &str| {
-            Err(Error::invalid(format!("measurement of the residual on {positions:?}"), expected, found, remedy))
+            Err(Error::bad_input(format!("measurement of the residual on {tau:?}"), expected, found, remedy))
         };
         if measured_centred.len() != cells {
             let found = format!("{} numbers", measured_centred.len());
@@ -115,45 +114,41 @@ impl ResidualEstimates {
         Ok(change)
     }
 
-    /// μ̂_γ, row-major over the given ascending positions. O(k n_γ) for k attributes.
+    /// μ̂_γ, row-major. O(k n_γ) for k attributes.
     ///
     /// The residuals other than γ itself are collected by the first attribute i of γ that they lack: those that lack the
     /// same one are added up over γ∖{i}, which has n_i times fewer cells, and spread once.
     ///
     /// # Errors
-    /// Positions that are not ascending positions of the schema.
-    pub fn marginal(&self, positions: &[usize]) -> Result<Vec<f64>> {
-        let sizes = self.own_sizes(positions)?;
-        let own = self.own_part(positions, &sizes)?;
-        self.collected(own, positions, &sizes, 0)
+    /// An attribute that the schema lacks.
+    pub fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
+        let sizes = self.shape_of(gamma)?;
+        Ok(self.collected(self.own_part(gamma, &sizes), gamma, &sizes, 0))
     }
 
     /// μ̂_γ with c_γ given instead of looked up: for marginals whose own residual is not to be kept.
-    pub(crate) fn completed(&self, positions: &[usize], centred: Vec<f64>) -> Result<Vec<f64>> {
-        let sizes = self.own_sizes(positions)?;
-        self.collected(centred, positions, &sizes, 0)
+    pub(crate) fn completed(&self, gamma: AttributeSet, centred: Vec<f64>) -> Result<Vec<f64>> {
+        let sizes = self.shape_of(gamma)?;
+        Ok(self.collected(centred, gamma, &sizes, 0))
     }
 
     /// c_γ, 0 if γ has not been measured.
-    fn own_part(&self, positions: &[usize], sizes: &[usize]) -> Result<Vec<f64>> {
-        Ok(match self.known.get(&AttributeSet::from_positions(positions)?) {
+    fn own_part(&self, gamma: AttributeSet, sizes: &[usize]) -> Vec<f64> {
+        match self.known.get(&gamma) {
             Some(estimate) => estimate.centred.clone(),
             None => vec![0.0; sizes.iter().product()],
-        })
+        }
     }
 
-    /// Adds Σ Recon(z_τ, τ, γ) over the proper subsets τ of γ that contain the first `fixed` positions.
-    fn collected(&self, mut sum: Vec<f64>, positions: &[usize], sizes: &[usize], fixed: usize) -> Result<Vec<f64>> {
-        for axis in fixed..positions.len() {
-            let without = |list: &[usize]| -> Vec<usize> {
-                list.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &x)| x).collect()
-            };
-            let (positions, fewer) = (without(positions), without(sizes));
-            let part = self.collected(self.own_part(&positions, &fewer)?, &positions, &fewer, axis)?;
-            let kept: Vec<bool> = (0..sizes.len()).map(|i| i != axis).collect();
-            add_spread(&mut sum, sizes, &kept, &part);
+    /// Adds Σ Recon(z_τ, τ, γ) over the proper subsets τ of γ that contain the first `fixed` attributes.
+    fn collected(&self, mut sum: Vec<f64>, gamma: AttributeSet, sizes: &[usize], fixed: usize) -> Vec<f64> {
+        for axis in fixed..sizes.len() {
+            let kept = AxisSet::all(sizes.len()).without(axis);
+            let (fewer, own) = (gamma.at(kept), kept.of_items(sizes));
+            let part = self.collected(self.own_part(fewer, &own), fewer, &own, axis);
+            spread_onto(&mut sum, sizes, kept, &part);
         }
-        Ok(sum)
+        sum
     }
 
     /// Drops what is known about τ.
@@ -162,36 +157,26 @@ impl ResidualEstimates {
     }
 
     /// Σ_{τ⊆γ} v_τ/λ_τ: the variance of every cell of μ̂_γ (S4, Prop. 4.4). Infinite if a residual of γ is not measured,
-    /// and for positions outside the schema.
-    pub fn cell_variance(&self, positions: &[usize]) -> f64 {
-        let (Ok(sizes), Ok(precisions)) = (self.own_sizes(positions), self.precisions(positions)) else {
-            return f64::INFINITY;
-        };
-        let term = |(mask, precision): (usize, f64)| match variance_coefficient(&sizes, mask) {
+    /// and for attributes that the schema lacks.
+    pub fn cell_variance(&self, gamma: AttributeSet) -> f64 {
+        let Ok(sizes) = self.shape_of(gamma) else { return f64::INFINITY };
+        let term = |(tau, precision): (AxisSet, f64)| match variance_coefficient(&sizes, tau) {
             0.0 => 0.0,
             coefficient => coefficient / precision,
         };
-        precisions.into_iter().enumerate().map(term).sum()
+        AxisSet::subsets(sizes.len()).zip(self.precisions(gamma)).map(term).sum()
     }
 
-    /// The sizes at ascending positions.
-    pub(crate) fn own_sizes(&self, positions: &[usize]) -> Result<Vec<usize>> {
-        let ascending = positions.windows(2).all(|w| w[0] < w[1]);
-        let sizes: Option<Vec<usize>> = positions.iter().map(|&p| self.sizes.get(p).copied()).collect();
-        sizes.filter(|_| ascending).ok_or_else(|| {
-            Error::invalid(
-                format!("marginal on attributes {positions:?}"),
-                format!("ascending positions below {}", self.sizes.len()),
-                format!("{positions:?}"),
-                "sort the positions and use those of the schema",
-            )
-        })
+    /// The sizes of some attributes.
+    pub(crate) fn shape_of(&self, gamma: AttributeSet) -> Result<Vec<usize>> {
+        if gamma.end() > self.sizes.len() {
+            return Err(Error::bad_input(
+                format!("marginal on attributes {gamma:?}"),
+                format!("positions below {}", self.sizes.len()),
+                format!("{gamma:?}"),
+                "use positions of the schema",
+            ));
+        }
+        Ok(gamma.items(&self.sizes))
     }
-}
-
-/// The subset of γ that a mask names: bit i stands for the i-th position.
-pub(crate) fn subset(positions: &[usize], mask: usize) -> Result<AttributeSet> {
-    let chosen: Vec<usize> =
-        positions.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).map(|(_, &p)| p).collect();
-    AttributeSet::from_positions(&chosen)
 }

@@ -1,9 +1,9 @@
 //! Lazy updating: the marginals of a workload, kept up to date residual by residual (S4, Sec. 4.2).
 
-use super::grem::{ResidualEstimates, subset};
-use crate::domain::AttributeSet;
+use super::grem::ResidualEstimates;
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::residual::add_spread;
+use crate::residual::spread_onto;
 
 /// The estimated marginals μ̂_γ of a workload.
 ///
@@ -13,26 +13,23 @@ use crate::residual::add_spread;
 #[derive(Debug, Clone)]
 pub struct LazyMarginals {
     sets: Vec<AttributeSet>,
-    positions: Vec<Vec<usize>>,
     sizes: Vec<Vec<usize>>,
     marginals: Vec<Vec<f64>>,
 }
 
 impl LazyMarginals {
-    /// The marginals on the given ascending positions, as they follow from what is known now.
+    /// The marginals of a workload, as they follow from what is known now.
     ///
     /// # Errors
-    /// Positions that are not ascending positions of the schema.
-    pub fn new(estimates: &ResidualEstimates, workload: &[Vec<usize>]) -> Result<Self> {
+    /// An attribute that the schema lacks.
+    pub fn new(estimates: &ResidualEstimates, workload: &[AttributeSet]) -> Result<Self> {
         let mut sizes = Vec::with_capacity(workload.len());
-        let mut sets = Vec::with_capacity(workload.len());
         let mut marginals = Vec::with_capacity(workload.len());
-        for positions in workload {
-            sizes.push(estimates.own_sizes(positions)?);
-            sets.push(AttributeSet::from_positions(positions)?);
-            marginals.push(estimates.marginal(positions)?);
+        for &gamma in workload {
+            sizes.push(estimates.shape_of(gamma)?);
+            marginals.push(estimates.marginal(gamma)?);
         }
-        Ok(LazyMarginals { sets, positions: workload.to_vec(), sizes, marginals })
+        Ok(LazyMarginals { sets: workload.to_vec(), sizes, marginals })
     }
 
     /// Adds Recon(change, τ, γ) to every μ̂_γ with γ ⊇ τ, and returns the number of cells touched. `change` is what
@@ -42,23 +39,21 @@ impl LazyMarginals {
     /// A change of another number of cells than the marginal on τ has.
     pub fn apply(&mut self, tau: AttributeSet, change: &[f64]) -> Result<usize> {
         let mut touched = 0;
-        for (place, set) in self.sets.iter().enumerate() {
-            if !tau.is_subset(*set) {
+        for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals) {
+            if !tau.is_subset(*gamma) {
                 continue;
             }
-            let sizes = &self.sizes[place];
-            let kept: Vec<bool> = self.positions[place].iter().map(|&p| tau.contains(p)).collect();
-            let cells: usize = sizes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(n, _)| n).product();
+            let kept = gamma.axes_in(tau);
+            let cells: usize = kept.of_items(sizes).iter().product();
             if change.len() != cells {
-                return Err(Error::invalid(
-                    format!("change of the residual on {:?}", tau.positions().collect::<Vec<_>>()),
+                return Err(Error::bad_input(
+                    format!("change of the residual on {tau:?}"),
                     format!("{cells} numbers, one per cell of the marginal"),
                     format!("{} numbers", change.len()),
                     "give what the update of the estimates returned",
                 ));
             }
-            let marginal = &mut self.marginals[place];
-            add_spread(marginal, sizes, &kept, change);
+            spread_onto(marginal, sizes, kept, change);
             touched += marginal.len();
         }
         Ok(touched)
@@ -67,21 +62,17 @@ impl LazyMarginals {
     /// Makes every marginal anew as Σ_τ Recon(z_τ, τ, γ), residual by residual (S4, Alg. 3, line 4), and returns the number
     /// of cells written: n_γ for every measured τ ⊆ γ. It is the baseline that lazy updating is compared with;
     /// [`ResidualEstimates::marginal`] needs fewer passes. O(2^k · cells of the workload).
-    ///
-    /// # Errors
-    /// Positions beyond what a set of attributes holds: not after [`LazyMarginals::new`].
-    pub fn rebuild(&mut self, estimates: &ResidualEstimates) -> Result<usize> {
+    pub fn rebuild(&mut self, estimates: &ResidualEstimates) -> usize {
         let mut written = 0;
-        for ((positions, sizes), marginal) in self.positions.iter().zip(&self.sizes).zip(&mut self.marginals) {
+        for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals) {
             marginal.fill(0.0);
-            for mask in 0..1usize << positions.len() {
-                let Some(estimate) = estimates.get(subset(positions, mask)?) else { continue };
-                let kept: Vec<bool> = (0..positions.len()).map(|i| mask >> i & 1 == 1).collect();
-                add_spread(marginal, sizes, &kept, estimate.centred());
+            for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
+                let Some(estimate) = estimates.get(tau) else { continue };
+                spread_onto(marginal, sizes, kept, estimate.centred());
                 written += marginal.len();
             }
         }
-        Ok(written)
+        written
     }
 
     /// The marginals themselves, in the order of the workload.

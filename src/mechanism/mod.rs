@@ -1,67 +1,167 @@
-//! Mechanisms: data in, private estimates out.
+//! Mechanisms: what asks private data, and makes estimates of the answers.
 //!
-//! The random generator is the caller's. A seeded one makes an experiment repeatable and its output **not private**;
-//! nothing here is meant for a real release.
+//! A [`Mechanism`] sees a workload and a [`PaidAccess`]; it cannot see a record ([`access`](crate::access) says why). To add
+//! one, implement the trait in a file of its own and add a line to [`mechanisms`].
+//!
+//! ```
+//! use matmech::access::PrivateTable;
+//! use matmech::data::Records;
+//! use matmech::privacy::Guarantee;
+//! use matmech::workload::{Family, GroupFamily, GroupedWorkload};
+//! use matmech::{mechanism, privacy::PrivacyBudget, schema::Schema};
+//! use rand::SeedableRng;
+//! let schema = Schema::uniform(3, 4)?;
+//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! let records = Records::uniform(&schema, 1000, &mut rng)?;
+//! let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::Identity), &[2])?;
+//! let rho = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }).rho()?;
+//! // Seeded noise: for experiments, not for releases.
+//! let mut table = PrivateTable::of_records(&records, rho, &mut rng)?;
+//! let mut pairs = Vec::new();
+//! mechanism::by_name("aim-grem")?.run(&workload, &mut table, &mut |_, answers| {
+//!     pairs.push(answers.to_vec());
+//!     Ok(())
+//! })?;
+//! assert_eq!((pairs.len(), pairs[0].len()), (6, 9));
+//! assert!(table.accountant().spent() <= rho.get());
+//! # Ok::<(), matmech::Error>(())
+//! ```
 
+pub mod aim;
 pub mod aim_grem;
+mod batch_marginals;
+mod conditional_residual_planner;
+mod group_answers;
 mod marginal_errors;
 mod matrix_mechanism;
-mod measure_residual;
 mod measured_sequence;
-mod planned;
-mod residual_planner;
+mod planned_queries;
 
+pub use aim_grem::AimGrem;
+pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
+pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, isotropic};
+pub use group_answers::group_answers;
 pub use marginal_errors::MarginalErrors;
-pub use matrix_mechanism::{MatrixMechanism, Measurement};
-pub use measure_residual::{ResidualNoise, measure_residual};
+pub use matrix_mechanism::{answer, estimate_cells};
 pub use measured_sequence::{
     MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome, measure_sequence,
 };
-pub use planned::run_plan;
-pub use residual_planner::BatchMarginals;
+pub use planned_queries::{PlannedQueries, run_plan};
 
-use rand::Rng;
+use crate::access::PaidAccess;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::privacy::Rho;
+use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
-use crate::error::Result;
-use crate::privacy::PrivacyBudget;
-use crate::workload::Workload;
-
-/// Estimates a data vector for a workload under a privacy budget.
-pub trait Mechanism {
+/// Estimates the answers of a workload over many attributes from private data.
+pub trait Mechanism: Send + Sync {
     /// The name used on the command line and in configs.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
-    /// Spends the budget on `data` and returns an estimate of every cell; answers of workload queries are read off it and
-    /// so are consistent with each other.
+    /// One line for listings.
+    fn summary(&self) -> &str;
+
+    /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
     ///
     /// # Errors
-    /// Data of the wrong length, a workload the mechanism cannot answer, or a budget without meaning.
-    fn estimate(
+    /// As said.
+    fn accepts(&self, _workload: &GroupedWorkload) -> Result<()> {
+        Ok(())
+    }
+
+    /// Spends the budget of `access` and gives `answers` the place of every group of the workload, in order, with the
+    /// estimated answers of its queries in the order of their rows: for a marginal, its cells.
+    ///
+    /// # Errors
+    /// A workload that the mechanism cannot answer; [`Error::BudgetExhausted`] if `access` has less left than the mechanism
+    /// needs; and what `access` and `answers` return.
+    fn run(
         &self,
-        data: &[f64],
-        workload: &Workload,
-        budget: &PrivacyBudget,
-        rng: &mut dyn Rng,
-    ) -> Result<Vec<f64>>;
+        workload: &GroupedWorkload,
+        access: &mut dyn PaidAccess,
+        answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<RunReport>;
+
+    /// The errors to expect with the budget ρ, where there is a closed form that needs no data. By default there is none.
+    ///
+    /// # Errors
+    /// A workload that the mechanism cannot answer.
+    fn expected(&self, _workload: &GroupedWorkload, _rho: Rho) -> Result<ExpectedErrors> {
+        Ok(ExpectedErrors::default())
+    }
 }
 
-/// The answers of a workload's queries on a (true or estimated) data vector. O(queries · cells) time, O(queries) memory.
+/// How a run went. Nothing in it costs more privacy than the run did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunReport {
+    /// What only this mechanism has to tell, by name.
+    pub details: Vec<(&'static str, f64)>,
+}
+
+/// Errors in closed form, in counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ExpectedErrors {
+    /// The expected squared error of all answers together.
+    pub squared_error: Option<f64>,
+    /// The expected L1 distance of a group's answers from the true ones, averaged over the groups.
+    pub mean_l1: Option<f64>,
+}
+
+/// The mechanisms, in the order of listings.
+pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
+    vec![Box::new(ResidualPlannerMechanism), Box::new(PlannedQueries::default()), Box::new(AimGrem)]
+}
+
+/// The mechanism with the given name.
 ///
 /// # Errors
-/// A data vector of the wrong length, or AllPredicate over too many cells to enumerate.
-pub fn answer(workload: &Workload, data: &[f64]) -> Result<Vec<f64>> {
-    check_length(data, workload.cells())?;
-    Ok(workload.rows()?.map(|row| row.iter().zip(data).map(|(q, x)| q * x).sum()).collect())
+/// No mechanism has it; the message lists those that exist.
+pub fn by_name(name: &str) -> Result<Box<dyn Mechanism>> {
+    let mut all = mechanisms();
+    match all.iter().position(|m| m.name() == name) {
+        Some(place) => Ok(all.swap_remove(place)),
+        None => {
+            let known: Vec<&str> = all.iter().map(|m| m.name()).collect();
+            Err(Error::unknown_name("mechanism", name, &known, "check the spelling"))
+        }
+    }
 }
 
-fn check_length(data: &[f64], cells: usize) -> Result<()> {
-    if data.len() != cells || data.iter().any(|x| !x.is_finite()) {
-        return Err(crate::Error::invalid(
-            "data vector",
-            format!("{cells} finite numbers, one per cell"),
-            format!("{} numbers", data.len()),
-            "count the records of every cell in row-major order",
-        ));
+/// The marginals that a workload consists of, for mechanisms that answer nothing else.
+///
+/// # Errors
+/// A group of other queries, one with a weight, or one that comes twice.
+pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<AttributeSet>> {
+    let mut seen = std::collections::HashSet::new();
+    for (k, group) in workload.groups().iter().enumerate() {
+        let refuse = |expected: &str, found: String, remedy: &str| {
+            let names = workload.schema().names(group.attributes());
+            let what = format!("mechanism `{mechanism}`, group {} ({} on {names})", k + 1, group.family());
+            Err(Error::bad_input(what, expected, found, remedy))
+        };
+        if !is_marginal(group) {
+            return refuse(
+                "queries of the family identity: this mechanism answers marginals only",
+                format!("the family {}", group.family()),
+                "write family = \"identity\", or use the mechanism query-smasher, which answers every family",
+            );
+        }
+        if group.weight() != 1.0 {
+            let remedy = "leave the weight out: this mechanism treats all marginals alike";
+            return refuse("a marginal of weight 1", format!("weight {}", group.weight()), remedy);
+        }
+        if !seen.insert(group.attributes()) {
+            return refuse("every marginal once", "it a second time".into(), "remove one of the two");
+        }
     }
-    Ok(())
+    Ok(workload.groups().iter().map(QueryGroup::attributes).collect())
 }
+
+/// Whether a group's queries are the cells of its marginal.
+pub(crate) fn is_marginal(group: &QueryGroup) -> bool {
+    matches!(group.queries(), GroupQueries::Product(families) if families.iter().all(|f| *f == Family::Identity))
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::kernel::Kernel;
-use crate::domain::{AttributeKind, AttributeSet};
+use crate::domain::{AttributeKind, AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
@@ -35,7 +35,7 @@ pub struct Term {
 
 /// The residual problem of one attribute set.
 #[derive(Debug, Clone)]
-pub struct Residual {
+pub struct ResidualProblem {
     /// A.
     pub attributes: AttributeSet,
     /// The sizes of A's attributes, in the order of the schema.
@@ -49,7 +49,7 @@ pub struct Residual {
 /// A workload split into residual subspaces.
 pub struct Decomposition {
     kernels: Kernels,
-    residuals: Vec<Residual>,
+    residuals: Vec<ResidualProblem>,
     position: HashMap<AttributeSet, usize>,
 }
 
@@ -72,9 +72,9 @@ impl Decomposition {
             }
         }
         let schema = workload.schema().attributes();
-        let residuals: Vec<Residual> = shares
+        let residuals: Vec<ResidualProblem> = shares
             .into_iter()
-            .map(|((_, attributes), terms)| Residual {
+            .map(|((_, attributes), terms)| ResidualProblem {
                 attributes,
                 sizes: attributes.positions().map(|p| schema[p].size).collect(),
                 kinds: attributes.positions().map(|p| schema[p].kind).collect(),
@@ -93,7 +93,7 @@ impl Decomposition {
     }
 
     /// The residual problems, by number of attributes.
-    pub fn residuals(&self) -> &[Residual] {
+    pub fn residuals(&self) -> &[ResidualProblem] {
         &self.residuals
     }
 
@@ -114,7 +114,7 @@ impl Decomposition {
     pub fn terms_of(&self, group: &QueryGroup) -> Result<Vec<(AttributeSet, Term)>> {
         enumerate(group, &mut |wanted| {
             self.kernels.place(&wanted).ok_or_else(|| {
-                Error::invalid(
+                Error::bad_input(
                     "query group",
                     "a group of the workload that was decomposed",
                     "another one",
@@ -155,7 +155,7 @@ impl Kernels {
         }
         let kernel = match wanted {
             Wanted::Family(family, n) => Kernel::of_family(*family, *n)?,
-            Wanted::Joint(queries, kept) => Kernel::of_joint(queries, kept)?,
+            Wanted::Joint(queries, kept) => Kernel::of_joint(queries, *kept)?,
         };
         let (id, negligible, mean_energy) = (self.list.len(), kernel.is_negligible(), kernel.mean_energy());
         let mut first = id;
@@ -174,14 +174,14 @@ impl Kernels {
 /// A kernel that a group needs.
 enum Wanted<'a> {
     Family(crate::workload::Family, usize),
-    Joint(&'a std::sync::Arc<crate::workload::JointQueries>, &'a [bool]),
+    Joint(&'a std::sync::Arc<crate::workload::JointQueries>, AxisSet),
 }
 
 impl Wanted<'_> {
     fn is(&self, kernel: &Kernel) -> bool {
         match self {
             Wanted::Family(family, n) => kernel.is_family(*family, *n),
-            Wanted::Joint(queries, kept) => kernel.is_joint(queries, kept),
+            Wanted::Joint(queries, kept) => kernel.is_joint(queries, *kept),
         }
     }
 }
@@ -191,14 +191,15 @@ fn enumerate(
     group: &QueryGroup,
     find: &mut dyn FnMut(Wanted<'_>) -> Result<Found>,
 ) -> Result<Vec<(AttributeSet, Term)>> {
-    let positions = group.positions();
-    if positions.len() > MOST_ATTRIBUTES_OF_A_GROUP {
-        return Err(Error::TooLarge {
-            what: "query group".into(),
-            limit: format!("{MOST_ATTRIBUTES_OF_A_GROUP} attributes"),
-            found: format!("{} attributes, 2^{} residual subspaces", positions.len(), positions.len()),
-            remedy: "ask for queries on fewer attributes at a time".into(),
-        });
+    let attributes = group.attributes();
+    if attributes.len() > MOST_ATTRIBUTES_OF_A_GROUP {
+        return Err(Error::too_large(
+            format!("query group of 2^{} residual subspaces", attributes.len()),
+            "attributes",
+            MOST_ATTRIBUTES_OF_A_GROUP as f64,
+            attributes.len() as f64,
+            "ask for queries on fewer attributes at a time",
+        ));
     }
     let factors: Option<Vec<Found>> = match group.queries() {
         GroupQueries::Product(families) => Some(
@@ -210,14 +211,12 @@ fn enumerate(
         ),
         GroupQueries::Joint(_) => None,
     };
-    let mut out = Vec::with_capacity(1 << positions.len());
-    for mask in 0u32..1 << positions.len() {
-        let kept: Vec<bool> = (0..positions.len()).map(|k| mask >> k & 1 == 1).collect();
-        let chosen: Vec<usize> = positions.iter().zip(&kept).filter(|(_, k)| **k).map(|(p, _)| *p).collect();
+    let mut out = Vec::with_capacity(1 << attributes.len());
+    for (kept, chosen) in AxisSet::subsets(attributes.len()).zip(attributes.subsets()) {
         let (mut coefficient, mut kernels) = (1.0, Vec::new());
         match (group.queries(), &factors) {
             (GroupQueries::Joint(queries), _) => {
-                let kernel = find(Wanted::Joint(queries, &kept))?;
+                let kernel = find(Wanted::Joint(queries, kept))?;
                 if kernel.negligible {
                     continue;
                 }
@@ -228,11 +227,11 @@ fn enumerate(
                 }
             }
             (GroupQueries::Product(_), Some(factors)) => {
-                if factors.iter().zip(&kept).any(|(kernel, kept)| *kept && kernel.negligible) {
+                if factors.iter().enumerate().any(|(axis, kernel)| kept.contains(axis) && kernel.negligible) {
                     continue;
                 }
-                for (kernel, kept) in factors.iter().zip(&kept) {
-                    if *kept {
+                for (axis, kernel) in factors.iter().enumerate() {
+                    if kept.contains(axis) {
                         kernels.push(kernel.id);
                     } else {
                         coefficient *= kernel.mean_energy;
@@ -241,7 +240,7 @@ fn enumerate(
             }
             (GroupQueries::Product(_), None) => {}
         }
-        out.push((AttributeSet::from_positions(&chosen)?, Term { coefficient, kernels }));
+        out.push((chosen, Term { coefficient, kernels }));
     }
     Ok(out)
 }

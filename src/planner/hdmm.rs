@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::factor_strategy::FactorStrategy;
-use super::plan::{GroupError, Measurement, Plan, Reconstruction};
+use super::Planner;
+use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
 use super::solver::refuse_beyond;
 use super::subspace::SubspaceStrategy;
-use super::{Planner, check_privacy_cost};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::linalg;
-use crate::strategy::{Optimal, StrategySelector};
+use crate::privacy::PrivacyCost;
+use crate::strategy::{Optimal, StrategyFactor, StrategySelector};
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 
 /// Most sweeps over the attributes for the single Kronecker strategy.
@@ -69,8 +69,7 @@ impl Planner for Hdmm {
         }
     }
 
-    fn plan(&self, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan> {
-        check_privacy_cost(privacy_cost)?;
+    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         let products_only = workload.groups().iter().all(|g| matches!(g.queries(), GroupQueries::Product(_)));
         let plan = match self.form {
             HdmmForm::SingleKronecker => single(self.name(), workload, privacy_cost)?,
@@ -95,7 +94,7 @@ fn family_gram(family: Family, n: usize) -> Result<Array2<f64>> {
 /// The certified optimum of a Gram over a box.
 #[derive(Clone)]
 struct Optimum {
-    strategy: Arc<FactorStrategy>,
+    strategy: StrategyFactor,
     error: f64,
     /// `lower_bound / error`: at most 1.
     tightness: f64,
@@ -104,16 +103,16 @@ struct Optimum {
 
 fn optimum(sizes: &[usize], gram: Array2<f64>) -> Result<Optimum> {
     let best = Optimal::default().select(&Gram::dense(sizes, gram)?)?;
-    let matrix = best.strategy.factors()[0].gram().as_ref().clone();
+    let matrix = best.strategy.factors()[0].gram()?.as_ref().clone();
     Ok(Optimum {
-        strategy: Arc::new(FactorStrategy::new(sizes, matrix)?),
+        strategy: StrategyFactor::of_unit_cost(sizes, matrix)?,
         error: best.error,
         tightness: best.certificate.map_or(0.0, |c| c.lower_bound / best.error),
         iterations: best.certificate.map_or(0, |c| c.iterations),
     })
 }
 
-fn trace(gram: &Array2<f64>, strategy: &FactorStrategy) -> Result<f64> {
+fn trace(gram: &Array2<f64>, strategy: &StrategyFactor) -> Result<f64> {
     Ok(gram.iter().zip(strategy.covariance()?.iter()).map(|(g, c)| g * c).sum())
 }
 
@@ -134,7 +133,7 @@ struct Axis {
     families: Vec<(Family, Array2<f64>, f64)>,
     /// `tr(J V⁻¹)`.
     total: f64,
-    strategy: Arc<FactorStrategy>,
+    strategy: StrategyFactor,
 }
 
 impl Axis {
@@ -146,7 +145,7 @@ impl Axis {
 fn families_of(group: &QueryGroup) -> Result<&[Family]> {
     match group.queries() {
         GroupQueries::Product(families) => Ok(families),
-        GroupQueries::Joint(_) => Err(Error::invalid(
+        GroupQueries::Joint(_) => Err(Error::bad_input(
             "planner `hdmm-kronecker`",
             "product families: identity, prefix, range, circular, hybrid",
             format!("a group of `{}` queries on {} attributes jointly", group.family(), group.sizes().len()),
@@ -155,19 +154,19 @@ fn families_of(group: &QueryGroup) -> Result<&[Family]> {
     }
 }
 
-fn single(name: &str, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan> {
+fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
     let mut axes = Vec::new();
     for (position, attribute) in workload.schema().attributes().iter().enumerate() {
         let mut families: Vec<(Family, Array2<f64>, f64)> = Vec::new();
         for group in workload.groups() {
-            let wanted = group.positions().iter().zip(families_of(group)?).find(|(p, _)| **p == position);
+            let wanted = group.attributes().positions().zip(families_of(group)?).find(|(p, _)| *p == position);
             if let Some((_, family)) = wanted.filter(|(_, f)| families.iter().all(|(known, ..)| known != *f)) {
                 let gram = family_gram(*family, attribute.size)?;
                 let ratio = gram.diag().sum() / attribute.size as f64;
                 families.push((*family, gram, ratio));
             }
         }
-        let strategy = Arc::new(FactorStrategy::new(&[attribute.size], Array2::eye(attribute.size))?);
+        let strategy = StrategyFactor::of_unit_cost(&[attribute.size], Array2::eye(attribute.size))?;
         axes.push(Axis { size: attribute.size, families, total: attribute.size as f64, strategy });
     }
     let (mut solves, mut iterations) = (0, 0);
@@ -193,15 +192,15 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: f64) -> Result<P
         }
     }
     let variances = variances(workload, &axes)?;
-    let groups = workload.groups().iter().zip(variances).map(|(g, variance)| group_error(g, variance / privacy_cost));
+    let groups =
+        workload.groups().iter().zip(variances).map(|(g, variance)| group_error(g, variance / privacy_cost.get()));
     let groups = groups.collect();
-    let everything: Vec<usize> = (0..axes.len()).collect();
     Ok(Plan {
         planner: name.to_string(),
         schema: workload.schema().clone(),
         privacy_cost,
-        measurements: vec![Measurement {
-            attributes: AttributeSet::from_positions(&everything)?,
+        measurements: vec![PlannedMeasurement {
+            attributes: AttributeSet::first(axes.len()),
             strategy: Arc::new(SubspaceStrategy::Kronecker(axes.into_iter().map(|axis| axis.strategy).collect())),
             privacy_cost,
         }],
@@ -217,8 +216,8 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: f64) -> Result<P
 fn variances(workload: &GroupedWorkload, axes: &[Axis]) -> Result<Vec<f64>> {
     let base: f64 = axes.iter().map(|axis| axis.total).product();
     let variance = |group: &QueryGroup| -> Result<f64> {
-        let pairs = group.positions().iter().zip(families_of(group)?);
-        Ok(pairs.map(|(&p, family)| axes[p].ratio(*family)).product::<f64>() * base)
+        let pairs = group.attributes().positions().zip(families_of(group)?);
+        Ok(pairs.map(|(p, family)| axes[p].ratio(*family)).product::<f64>() * base)
     };
     workload.groups().iter().map(variance).collect()
 }
@@ -232,7 +231,7 @@ fn coordinate_gram(workload: &GroupedWorkload, axes: &[Axis], position: usize) -
     for group in workload.groups() {
         let mut product = group.weight();
         let mut own = None;
-        for (&p, family) in group.positions().iter().zip(families_of(group)?) {
+        for (p, family) in group.attributes().positions().zip(families_of(group)?) {
             if p == position {
                 own = axis.families.iter().position(|(f, ..)| f == family);
             } else {
@@ -326,7 +325,7 @@ impl<'a> Union<'a> {
     }
 }
 
-fn union(name: &str, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan> {
+fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
     let mut by_set: BTreeMap<(usize, AttributeSet), Vec<usize>> = BTreeMap::new();
     for (place, group) in workload.groups().iter().enumerate() {
         by_set.entry((group.attributes().len(), group.attributes())).or_default().push(place);
@@ -345,8 +344,9 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Pl
     let mut measurements = Vec::with_capacity(chosen.len());
     let mut variances = vec![0.0; workload.groups().len()];
     for (attributes, marginal, error, places) in chosen {
-        let share = privacy_cost * error.sqrt() / total;
-        measurements.push(Measurement { attributes, strategy: Arc::new(marginal.strategy), privacy_cost: share });
+        let share = privacy_cost.get() * error.sqrt() / total;
+        let (strategy, privacy_cost) = (Arc::new(marginal.strategy), PrivacyCost::new(share)?);
+        measurements.push(PlannedMeasurement { attributes, strategy, privacy_cost });
         for (place, error) in places.into_iter().zip(marginal.errors) {
             variances[place] = error / share;
         }
@@ -359,7 +359,7 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Pl
         measurements,
         reconstruction: Reconstruction::OwnMarginal,
         groups: groups.collect(),
-        lower_bound: Some(total_bound * total_bound / privacy_cost),
+        lower_bound: Some(total_bound * total_bound / privacy_cost.get()),
         solves: union.solves,
         iterations: union.iterations,
     })
@@ -370,9 +370,12 @@ fn full_gram(group: &QueryGroup) -> Result<Array2<f64>> {
     refuse_beyond(group.sizes(), MEMORY_LIMIT)?;
     match group.queries() {
         GroupQueries::Product(families) => {
-            families.iter().zip(group.sizes()).try_fold(Array2::eye(1), |product, (family, &n)| {
-                Ok(linalg::kron(product.view(), family_gram(*family, n)?.view()))
-            })
+            let grams: Vec<Array2<f64>> = families
+                .iter()
+                .zip(group.sizes())
+                .map(|(family, &n)| family_gram(*family, n))
+                .collect::<Result<_>>()?;
+            Ok(linalg::kron_all(grams.iter().map(|g| g.view())))
         }
         GroupQueries::Joint(queries) => queries.gram(),
     }

@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use ndarray::Array2;
 
+use crate::domain::AxisSet;
 use crate::error::Result;
-use crate::fourier::BoxTransform;
+use crate::linalg::BoxTransform;
+use crate::residual::smeared_cells;
 use crate::workload::{Family, Gram, GramFactor, JointQueries};
 
 /// Kernels over at most this many cells are compared entry by entry with those known.
@@ -28,7 +30,7 @@ pub struct Kernel {
 #[derive(Clone)]
 enum Source {
     Family(Family),
-    Joint(Arc<JointQueries>, Vec<bool>),
+    Joint(Arc<JointQueries>, AxisSet),
 }
 
 impl Kernel {
@@ -51,9 +53,9 @@ impl Kernel {
     }
 
     /// The kernel of joint queries on the attributes that are kept. O(queries · cells).
-    pub(super) fn of_joint(queries: &Arc<JointQueries>, kept: &[bool]) -> Result<Self> {
-        let sizes: Vec<usize> = queries.sizes().iter().zip(kept).filter(|(_, k)| **k).map(|(n, _)| *n).collect();
-        let dropped = queries.sizes().iter().zip(kept).filter(|(_, k)| !**k).map(|(n, _)| *n as f64).product::<f64>();
+    pub(super) fn of_joint(queries: &Arc<JointQueries>, kept: AxisSet) -> Result<Self> {
+        let sizes = kept.of_items(queries.sizes());
+        let dropped = smeared_cells(queries.sizes(), kept);
         let mut energy = 0.0;
         for row in queries.residual_rows(kept)? {
             energy += row.iter().map(|x| x * x).sum::<f64>();
@@ -68,7 +70,7 @@ impl Kernel {
             negligible: energy * dropped <= NEGLIGIBLE * whole,
             mean_energy: if sizes.is_empty() { energy } else { 0.0 },
             sizes,
-            source: Source::Joint(queries.clone(), kept.to_vec()),
+            source: Source::Joint(queries.clone(), kept),
             gram: OnceLock::new(),
             power: OnceLock::new(),
         })
@@ -78,9 +80,9 @@ impl Kernel {
         matches!(&self.source, Source::Family(f) if *f == family) && self.sizes == [n]
     }
 
-    pub(super) fn is_joint(&self, queries: &Arc<JointQueries>, kept: &[bool]) -> bool {
+    pub(super) fn is_joint(&self, queries: &Arc<JointQueries>, kept: AxisSet) -> bool {
         match &self.source {
-            Source::Joint(own, own_kept) => own_kept == kept && (Arc::ptr_eq(own, queries) || own == queries),
+            Source::Joint(own, own_kept) => *own_kept == kept && (Arc::ptr_eq(own, queries) || own == queries),
             Source::Family(_) => false,
         }
     }
@@ -141,12 +143,12 @@ impl Kernel {
     /// A family that cannot be enumerated.
     pub fn rows(&self) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
         match &self.source {
-            Source::Joint(queries, kept) => queries.residual_rows(kept),
+            Source::Joint(queries, kept) => queries.residual_rows(*kept),
             Source::Family(family) => {
                 let n = self.sizes[0];
                 let rows = family.rows(&[n])?;
                 Ok(Box::new(rows.map(move |mut row| {
-                    crate::residual::centre_in_place(&[n], &mut row);
+                    crate::residual::centre_box(&[n], &mut row);
                     row
                 })))
             }

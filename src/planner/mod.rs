@@ -15,24 +15,19 @@
 //! - a run of a plan takes O(records + cells · Σ n) per group and holds the records and the estimates that later groups need.
 //!
 //! ```
-//! use matmech::{planner, schema::Schema};
+//! use matmech::{planner, privacy::PrivacyCost, schema::Schema};
 //! use matmech::workload::{Family, GroupFamily, GroupedWorkload};
 //! let family = GroupFamily::Product(Family::Prefix);
 //! let workload = GroupedWorkload::all_ways(Schema::uniform(10, 40)?, &family, &[1, 2])?;
-//! let plan = planner::by_name("query-smasher")?.plan(&workload, 1.0)?;
+//! let plan = planner::by_name("query-smasher")?.plan(&workload, PrivacyCost::UNIT)?;
 //! assert_eq!(format!("{:.3}", plan.rmse()), "33.693");
 //! # Ok::<(), matmech::Error>(())
 //! ```
 
-mod conditional_residual_planner;
 mod decomposition;
-mod factor_strategy;
 mod hdmm;
 mod kernel;
-mod line_search;
 mod plan;
-mod published_optimum;
-mod quasi_newton;
 mod query_smasher;
 mod residual_plan;
 mod residual_planner;
@@ -41,22 +36,22 @@ mod solver;
 mod subspace;
 mod weighted_fourier;
 
-pub use conditional_residual_planner::{
-    Allocation, SMALLEST_SHARE, allocate, isotropic, privacy_coefficient, variance_coefficient,
-};
-pub use decomposition::{Decomposition, KernelId, Residual, Term};
-pub use factor_strategy::FactorStrategy;
+pub use decomposition::{Decomposition, KernelId, ResidualProblem, Term};
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
-pub use plan::{GroupError, Measurement, Plan, Reconstruction};
+pub use plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
 pub use query_smasher::QuerySmasher;
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
-pub use solver::{Bases, Basis, BasisSolver, CertifiedSolver, FourierSolver, Solved, SubspaceProblem, SubspaceSolver};
+pub use solver::{
+    AttributeBasis, Bases, BasisSolver, CertifiedSolver, FourierSolver, PrefixBasis, ResidualBasis, Solved,
+    SubspaceProblem, SubspaceSolver,
+};
 pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;
 
 use crate::error::{Error, Result};
+use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
 /// Plans the measurements for a workload over many attributes.
@@ -67,11 +62,17 @@ pub trait Planner: Send + Sync {
     /// One line for listings.
     fn summary(&self) -> &str;
 
+    /// Whether its plans are strategies for the residual subspaces: then the lower bound of QuerySmasher, which holds for any
+    /// choice of such strategies, holds for them too.
+    fn over_residual_subspaces(&self) -> bool {
+        false
+    }
+
     /// A plan that spends the privacy cost β.
     ///
     /// # Errors
-    /// A workload that the planner cannot answer or that is too large for it, or a privacy cost that is not positive.
-    fn plan(&self, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan>;
+    /// A workload that the planner cannot answer or that is too large for it.
+    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan>;
 }
 
 /// The planners, in the order of listings.
@@ -80,8 +81,6 @@ pub fn planners() -> Vec<Box<dyn Planner>> {
         Box::new(ResidualPlanner),
         Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Own)),
         Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Prefix)),
-        Box::new(ResidualPlannerPlus::as_published(NoiseDivision::Own)),
-        Box::new(ResidualPlannerPlus::as_published(NoiseDivision::Prefix)),
         Box::new(WeightedFourier),
         Box::new(Hdmm::default()),
         Box::new(Hdmm { form: HdmmForm::SingleKronecker }),
@@ -95,28 +94,14 @@ pub fn planners() -> Vec<Box<dyn Planner>> {
 /// # Errors
 /// No planner has it; the message lists those that exist.
 pub fn by_name(name: &str) -> Result<Box<dyn Planner>> {
-    let all = planners();
-    let known = all.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
-    all.into_iter().find(|p| p.name() == name).ok_or_else(|| {
-        Error::invalid(
-            format!("planner `{name}`"),
-            format!("one of {known}"),
-            format!("`{name}`"),
-            "check the spelling",
-        )
-    })
-}
-
-fn check_privacy_cost(cost: f64) -> Result<()> {
-    if cost > 0.0 && cost.is_finite() {
-        return Ok(());
+    let mut all = planners();
+    match all.iter().position(|p| p.name() == name) {
+        Some(place) => Ok(all.swap_remove(place)),
+        None => {
+            let known: Vec<&str> = all.iter().map(|p| p.name()).collect();
+            Err(Error::unknown_name("planner", name, &known, "check the spelling"))
+        }
     }
-    Err(Error::invalid(
-        "privacy cost",
-        "a positive finite number",
-        cost.to_string(),
-        "use e.g. 1, or derive it from a budget",
-    ))
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::subspace::SubspaceStrategy;
-use crate::domain::AttributeSet;
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::residual::{averaged, centre_in_place};
+use crate::privacy::PrivacyCost;
+use crate::residual::{averaged, centre_box};
 use crate::schema::Schema;
 use crate::workload::QueryCount;
 
@@ -14,13 +15,13 @@ const ROUNDING: f64 = 1e-9;
 
 /// One measurement: `B x_A + N(0, Σ)` of the marginal on A with `BᵀΣ⁻¹B = privacy_cost · V`.
 #[derive(Clone)]
-pub struct Measurement {
+pub struct PlannedMeasurement {
     /// A.
     pub attributes: AttributeSet,
     /// V, with a largest diagonal entry of at most 1.
     pub strategy: Arc<SubspaceStrategy>,
     /// The share of the privacy cost.
-    pub privacy_cost: f64,
+    pub privacy_cost: PrivacyCost,
 }
 
 /// How answers come from the measurements.
@@ -62,8 +63,8 @@ impl GroupError {
 pub struct Plan {
     pub(super) planner: String,
     pub(super) schema: Schema,
-    pub(super) privacy_cost: f64,
-    pub(super) measurements: Vec<Measurement>,
+    pub(super) privacy_cost: PrivacyCost,
+    pub(super) measurements: Vec<PlannedMeasurement>,
     pub(super) reconstruction: Reconstruction,
     pub(super) groups: Vec<GroupError>,
     pub(super) lower_bound: Option<f64>,
@@ -83,12 +84,12 @@ impl Plan {
     }
 
     /// The privacy cost that was to be spent.
-    pub fn privacy_cost(&self) -> f64 {
+    pub fn privacy_cost(&self) -> PrivacyCost {
         self.privacy_cost
     }
 
     /// The measurements.
-    pub fn measurements(&self) -> &[Measurement] {
+    pub fn measurements(&self) -> &[PlannedMeasurement] {
         &self.measurements
     }
 
@@ -141,7 +142,7 @@ impl Plan {
     /// The total privacy cost of the measurements, recomputed from the matrices of their strategies: the largest diagonal
     /// entry of every V, times its share.
     pub fn recomputed_privacy_cost(&self) -> f64 {
-        self.measurements.iter().map(|m| m.privacy_cost * m.strategy.max_diagonal()).sum()
+        self.measurements.iter().map(|m| m.privacy_cost.get() * m.strategy.max_diagonal()).sum()
     }
 
     /// The plan itself, if what it measures costs no more than it may.
@@ -150,72 +151,57 @@ impl Plan {
     /// The recomputed privacy cost exceeds the plan's.
     pub(super) fn checked(self) -> Result<Self> {
         let spent = self.recomputed_privacy_cost();
-        if spent <= self.privacy_cost * (1.0 + ROUNDING) {
+        if spent <= self.privacy_cost.get() * (1.0 + ROUNDING) {
             return Ok(self);
         }
-        Err(Error::invalid(
-            format!("plan of `{}`", self.planner),
-            format!("measurements of privacy cost at most {}", self.privacy_cost),
-            format!("{spent}, recomputed from the strategies"),
-            "report this as a bug; nothing was measured",
+        Err(Error::bug(
+            "plan",
+            format!("measurements of privacy cost at most {} from `{}`", self.privacy_cost, self.planner),
+            format!("{spent}, recomputed from the strategies; nothing was measured"),
         ))
     }
 
-    /// The exact variance of any query over the row-major cells of some attributes, given by ascending positions.
-    /// O(2^k · cells · Σ sizes) for k attributes.
+    /// The exact variance of any query over the row-major cells of the marginal on some attributes. O(2^k · cells · Σ sizes)
+    /// for k attributes.
     ///
     /// # Errors
     /// A query of another length, or one that the plan's measurements cannot answer.
-    pub fn query_variance(&self, positions: &[usize], query: &[f64]) -> Result<f64> {
-        let attributes = AttributeSet::from_positions(positions)?;
-        let known = self.schema.attributes();
-        let sizes: Vec<usize> = positions.iter().filter_map(|&p| known.get(p)).map(|a| a.size).collect();
-        if sizes.len() != positions.len() || !positions.is_sorted() || sizes.iter().product::<usize>() != query.len() {
-            return Err(Error::invalid(
-                format!("query on attributes {positions:?}"),
-                format!("ascending positions below {} and one number per cell of their box", known.len()),
-                format!("{} numbers", query.len()),
+    pub fn query_variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {
+        let sizes = self.schema.shape_of(attributes)?;
+        let refuse = |expected: String, found: String, remedy: &str| {
+            Error::bad_input(format!("query on attributes {attributes:?}"), expected, found, remedy)
+        };
+        if sizes.iter().product::<usize>() != query.len() {
+            return Err(refuse(
+                "one number per cell of their box".into(),
+                format!("{} numbers for sizes {sizes:?}", query.len()),
                 "give the query over the row-major cells, the last attribute varying fastest",
             ));
         }
         let unanswered = |what: String| {
-            Error::invalid(
-                format!("query on attributes {positions:?}"),
-                "a query that the plan's measurements determine",
-                what,
-                "add a group on these attributes to the workload and plan again",
-            )
+            let remedy = "add a group on these attributes to the workload and plan again";
+            refuse("a query that the plan's measurements determine".into(), what, remedy)
         };
         match self.reconstruction {
             Reconstruction::OwnMarginal => {
                 let own = self.measurements.iter().find(|m| m.attributes == attributes);
                 let own = own.ok_or_else(|| unanswered("no measurement of this marginal".into()))?;
-                Ok(own.strategy.variance(query)? / own.privacy_cost)
+                Ok(own.strategy.variance(query)? / own.privacy_cost.get())
             }
             Reconstruction::FullDomain => self.full_domain_variance(attributes, query),
             Reconstruction::ResidualSubspaces => {
                 let norm: f64 = query.iter().map(|x| x * x).sum();
                 let mut variance = 0.0;
-                for mask in 0u64..1 << positions.len() {
-                    let kept: Vec<bool> = (0..positions.len()).map(|k| mask >> k & 1 == 1).collect();
-                    let (inside, kept_sizes): (Vec<usize>, Vec<usize>) = positions
-                        .iter()
-                        .zip(&sizes)
-                        .zip(&kept)
-                        .filter(|(_, k)| **k)
-                        .map(|((p, n), _)| (*p, *n))
-                        .unzip();
-                    let mut part = averaged(&sizes, &kept, query.to_vec());
-                    centre_in_place(&kept_sizes, &mut part);
+                for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
+                    let mut part = averaged(&sizes, kept, query.to_vec());
+                    centre_box(&kept.of_items(&sizes), &mut part);
                     let spread = query.len() as f64 / part.len() as f64;
                     if part.iter().map(|x| x * x).sum::<f64>() * spread <= 1e-20 * norm {
                         continue;
                     }
-                    let set = AttributeSet::from_positions(&inside)?;
                     let own = self.measurements.iter().find(|m| m.attributes == set);
-                    let own =
-                        own.ok_or_else(|| unanswered(format!("no measurement of residual subspace {inside:?}")))?;
-                    variance += own.strategy.variance(&part)? / own.privacy_cost;
+                    let own = own.ok_or_else(|| unanswered(format!("no measurement of residual subspace {set:?}")))?;
+                    variance += own.strategy.variance(&part)? / own.privacy_cost.get();
                 }
                 Ok(variance)
             }
@@ -227,7 +213,7 @@ impl Plan {
         let mut variance = 1.0;
         let mut own = Vec::new();
         for measurement in &self.measurements {
-            variance /= measurement.privacy_cost;
+            variance /= measurement.privacy_cost.get();
             let SubspaceStrategy::Kronecker(factors) = measurement.strategy.as_ref() else { continue };
             for (position, factor) in factors.iter().enumerate() {
                 if attributes.contains(position) {

@@ -5,6 +5,7 @@ use super::plan::Plan;
 use super::residual_plan;
 use super::solver::{CertifiedSolver, SubspaceSolver};
 use crate::error::Result;
+use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
 /// QuerySmasher with a solver for the residual subspaces.
@@ -43,7 +44,11 @@ impl Planner for QuerySmasher {
         "certified optimal strategy for every residual subspace, with a lower bound"
     }
 
-    fn plan(&self, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan> {
+    fn over_residual_subspaces(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         residual_plan::plan(self.name(), workload, privacy_cost, self.solver.as_ref(), None)
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::decomposition::{Decomposition, KernelId, Residual};
-use super::factor_strategy::FactorStrategy;
-use super::plan::{GroupError, Measurement, Plan, Reconstruction};
+use super::decomposition::{Decomposition, KernelId, ResidualProblem};
+use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
 use crate::error::{Error, Result};
+use crate::privacy::PrivacyCost;
+use crate::strategy::StrategyFactor;
 use crate::workload::{GroupQueries, GroupedWorkload};
 
 /// What makes two residual problems the same: the attributes' classes, and the kernels with the ratios of their
@@ -49,7 +50,7 @@ impl<'a> Solutions<'a> {
     }
 
     /// The place of the solution of a residual problem, and the factor by which its Gram exceeds that of the class.
-    pub fn solve(&mut self, residual: &Residual) -> Result<(usize, f64)> {
+    pub fn solve(&mut self, residual: &ResidualProblem) -> Result<(usize, f64)> {
         let scale = residual.terms.first().map_or(1.0, |t| t.coefficient);
         let terms: Vec<(f64, Vec<KernelId>)> =
             residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
@@ -99,7 +100,7 @@ impl<'a> Solutions<'a> {
             match factor.strategy.as_ref() {
                 SubspaceStrategy::Kronecker(own) => factors.extend(own.iter().cloned()),
                 fourier @ SubspaceStrategy::Fourier { .. } => {
-                    factors.push(Arc::new(FactorStrategy::new(&[*n], fourier.gram()?)?));
+                    factors.push(StrategyFactor::of_unit_cost(&[*n], fourier.gram()?)?);
                 }
             }
         }
@@ -125,7 +126,7 @@ fn decompose_what_fits(workload: &GroupedWorkload, solver: &dyn SubspaceSolver) 
         }
     }
     let decomposition = Decomposition::of(workload)?;
-    for Residual { sizes, terms, .. } in decomposition.residuals() {
+    for ResidualProblem { sizes, terms, .. } in decomposition.residuals() {
         let terms: Vec<_> = terms.iter().map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms };
         if !problem.is_product() {
@@ -142,11 +143,10 @@ fn decompose_what_fits(workload: &GroupedWorkload, solver: &dyn SubspaceSolver) 
 pub(super) fn plan(
     name: &str,
     workload: &GroupedWorkload,
-    privacy_cost: f64,
+    privacy_cost: PrivacyCost,
     solver: &dyn SubspaceSolver,
     allocate_by: Option<&GroupedWorkload>,
 ) -> Result<Plan> {
-    super::check_privacy_cost(privacy_cost)?;
     let decomposition = decompose_what_fits(workload, solver)?;
     let mut solutions = Solutions::new(&decomposition, solver);
     let mut places = Vec::with_capacity(decomposition.residuals().len());
@@ -163,17 +163,16 @@ pub(super) fn plan(
         roots = roots_for(other, &decomposition, &solutions, &places)?;
     }
     let total: f64 = roots.iter().sum();
-    let shares: Vec<f64> = roots.iter().map(|root| privacy_cost * root / total).collect();
-    let measurements: Vec<Measurement> = decomposition
+    let shares: Vec<f64> = roots.iter().map(|root| privacy_cost.get() * root / total).collect();
+    let measurements: Vec<PlannedMeasurement> = decomposition
         .residuals()
         .iter()
         .zip(places.iter().zip(&shares))
-        .map(|(residual, (&place, &share))| Measurement {
-            attributes: residual.attributes,
-            strategy: solutions.list[place].strategy.clone(),
-            privacy_cost: share,
+        .map(|(residual, (&place, &share))| {
+            let strategy = solutions.list[place].strategy.clone();
+            Ok(PlannedMeasurement { attributes: residual.attributes, strategy, privacy_cost: PrivacyCost::new(share)? })
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let mut groups = Vec::with_capacity(workload.groups().len());
     for group in workload.groups() {
         let mut variance = 0.0;
@@ -197,7 +196,7 @@ pub(super) fn plan(
         measurements,
         reconstruction: Reconstruction::ResidualSubspaces,
         groups,
-        lower_bound: root_bounds.map(|sum| sum * sum / privacy_cost),
+        lower_bound: root_bounds.map(|sum| sum * sum / privacy_cost.get()),
         solves,
         iterations,
     }
@@ -216,7 +215,7 @@ fn roots_for(
     let mut roots = Vec::with_capacity(places.len());
     for (residual, &place) in decomposition.residuals().iter().zip(places) {
         let Some(position) = other.position(residual.attributes) else {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "division of the privacy cost",
                 "a workload with the same residual subspaces",
                 format!("none for {:?}", residual.attributes),

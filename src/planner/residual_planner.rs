@@ -3,8 +3,9 @@
 use super::Planner;
 use super::plan::Plan;
 use super::residual_plan;
-use super::solver::{Bases, BasisSolver};
+use super::solver::{Bases, BasisSolver, ResidualBasis};
 use crate::error::Result;
+use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
 /// Measures `(⊗ Sub_i) x_A` with noise of covariance `⊗ Sub_i Sub_iᵀ`, i.e. `V_A = ⊗ (I − J/n_i)/(1 − 1/n_i)`.
@@ -26,8 +27,12 @@ impl Planner for ResidualPlanner {
         "residual bases in closed form, optimal for marginals"
     }
 
-    fn plan(&self, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan> {
-        let bases = BasisSolver { bases: Bases::PerAttribute(Vec::new()) };
+    fn over_residual_subspaces(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
+        let bases = BasisSolver { bases: Bases::uniform(ResidualBasis) };
         residual_plan::plan(self.name(), workload, privacy_cost, &bases, None)
     }
 }

@@ -1,21 +1,16 @@
 //! Strategies for one residual subspace, and the variances they give.
 
-use std::sync::Arc;
-
 use ndarray::Array2;
-use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
-use super::factor_strategy::FactorStrategy;
 use super::kernel::Kernel;
 use crate::error::{Error, Result};
-use crate::fourier::BoxTransform;
-use crate::linalg;
+use crate::linalg::{self, BoxTransform};
+use crate::strategy::StrategyFactor;
 
 /// A strategy for one residual subspace at unit privacy cost.
 pub enum SubspaceStrategy {
     /// The Kronecker product of factors; none for ∅, where the total itself is measured.
-    Kronecker(Vec<Arc<FactorStrategy>>),
+    Kronecker(Vec<StrategyFactor>),
     /// Noise on Fourier coefficients: V is block-circulant with the given eigenvalues, one per frequency of the box.
     Fourier {
         /// The sizes of the attributes.
@@ -37,7 +32,7 @@ impl SubspaceStrategy {
     /// The privacy cost of measuring it as it stands: the largest diagonal entry of V, recomputed from the matrices.
     pub fn max_diagonal(&self) -> f64 {
         match self {
-            SubspaceStrategy::Kronecker(factors) => factors.iter().map(|f| f.max_diagonal()).product(),
+            SubspaceStrategy::Kronecker(factors) => factors.iter().map(StrategyFactor::sensitivity_squared).product(),
             SubspaceStrategy::Fourier { spectrum, .. } => spectrum.iter().sum::<f64>() / spectrum.len() as f64,
         }
     }
@@ -52,7 +47,7 @@ impl SubspaceStrategy {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
                 let grams = factors.iter().map(|f| f.gram()).collect::<Result<Vec<_>>>()?;
-                Ok(grams.iter().fold(Array2::eye(1), |acc, g| linalg::kron(acc.view(), g.view())))
+                Ok(linalg::kron_all(grams.iter().map(|g| g.view())))
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let row = BoxTransform::new(shape).circulant_row(spectrum)?;
@@ -66,35 +61,39 @@ impl SubspaceStrategy {
         }
     }
 
-    /// Measures a marginal at a privacy cost and reconstructs the cells: `B⁺(B x + N(0, I/cost))`, unbiased for the part of
-    /// x that V sees, with covariance `V⁺/cost`. O(cells · Σ sizes), for Fourier strategies O(cells log cells).
+    /// `B x`: what is measured of a marginal. Its privacy cost with noise of variance 1 is [`SubspaceStrategy::max_diagonal`].
+    /// O(cells · Σ sizes), for Fourier strategies O(cells log cells).
     ///
     /// # Errors
     /// A marginal of another length.
-    pub fn measure(&self, marginal: &[f64], privacy_cost: f64, rng: &mut dyn Rng) -> Result<Vec<f64>> {
-        let deviation = privacy_cost.sqrt().recip();
-        let mut disturb = |answers: &mut [f64]| {
-            for answer in answers {
-                let noise: f64 = StandardNormal.sample(rng);
-                *answer += deviation * noise;
-            }
-        };
+    pub fn answers(&self, marginal: &[f64]) -> Result<Vec<f64>> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
-                let queries = factors.iter().map(|f| f.queries()).collect::<Result<Vec<_>>>()?;
-                let rows: Vec<_> = queries.iter().map(|q| q.0.view()).collect();
-                let back: Vec<_> = queries.iter().map(|q| q.1.view()).collect();
-                let mut answers = linalg::kron_apply(&rows, marginal)?;
-                disturb(&mut answers);
-                linalg::kron_apply(&back, &answers)
+                let queries = factors.iter().map(StrategyFactor::queries).collect::<Result<Vec<_>>>()?;
+                Ok(linalg::kron_apply(&queries.iter().map(|q| q.view()).collect::<Vec<_>>(), marginal)?)
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
-                let transform = BoxTransform::new(shape);
                 let roots: Vec<f64> = spectrum.iter().map(|s| s.sqrt()).collect();
-                let inverse: Vec<f64> = roots.iter().map(|r| if *r > 0.0 { r.recip() } else { 0.0 }).collect();
-                let mut answers = transform.filter(marginal, &roots)?;
-                disturb(&mut answers);
-                transform.filter(&answers, &inverse)
+                Ok(BoxTransform::new(shape).filter(marginal, &roots)?)
+            }
+        }
+    }
+
+    /// `B⁺ y`: the cells of a marginal from noisy answers. With noise of variance σ² it is unbiased for the part of the
+    /// marginal that V sees, with covariance `σ² V⁺`.
+    ///
+    /// # Errors
+    /// Another number of answers.
+    pub fn reconstruct(&self, answers: &[f64]) -> Result<Vec<f64>> {
+        match self {
+            SubspaceStrategy::Kronecker(factors) => {
+                let back = factors.iter().map(StrategyFactor::inverse).collect::<Result<Vec<_>>>()?;
+                Ok(linalg::kron_apply(&back.iter().map(|b| b.view()).collect::<Vec<_>>(), answers)?)
+            }
+            SubspaceStrategy::Fourier { shape, spectrum } => {
+                let inverse: Vec<f64> =
+                    spectrum.iter().map(|s| if *s > 0.0 { s.sqrt().recip() } else { 0.0 }).collect();
+                Ok(BoxTransform::new(shape).filter(answers, &inverse)?)
             }
         }
     }
@@ -137,7 +136,7 @@ impl SubspaceStrategy {
                 }
                 ([block], kernels) => {
                     let grams = kernels.iter().map(|k| k.gram()).collect::<Result<Vec<_>>>()?;
-                    let product = grams.iter().fold(Array2::eye(1), |acc, g| linalg::kron(acc.view(), g.view()));
+                    let product = linalg::kron_all(grams.iter().map(|g| g.view()));
                     Ok(entrywise(&product, block.covariance()?.as_ref()))
                 }
                 (_, [joint]) => {
@@ -147,7 +146,7 @@ impl SubspaceStrategy {
                     }
                     Ok(sum)
                 }
-                _ => Err(Error::invalid(
+                _ => Err(Error::bad_input(
                     "variance of a residual subspace",
                     format!("{} kernels or one", factors.len()),
                     kernels.len().to_string(),

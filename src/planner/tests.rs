@@ -6,21 +6,24 @@ use approx::{assert_abs_diff_eq, assert_relative_eq};
 use ndarray::{Array1, Array2, Axis};
 
 use super::*;
-use crate::domain::{AttributeSet, coordinates};
+use crate::domain::{AttributeSet, AxisSet, coordinates};
 use crate::linalg;
-use crate::residual::{averaged, centre_in_place};
+use crate::residual::{averaged, centre_box};
 use crate::schema::Schema;
 use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries, QueryGroup};
 
 const SIZES: [usize; 3] = [3, 2, 4];
 
 fn schema(sizes: &[usize]) -> Schema {
-    let attribute = |(k, &size): (usize, &usize)| crate::domain::Attribute {
-        name: format!("A{k}"),
-        size,
-        kind: crate::domain::AttributeKind::Numeric,
-    };
-    Schema::new(sizes.iter().enumerate().map(attribute).collect()).unwrap()
+    Schema::of_sizes(sizes, crate::domain::AttributeKind::Numeric).unwrap()
+}
+
+fn set(positions: &[usize]) -> AttributeSet {
+    AttributeSet::from_positions(positions).unwrap()
+}
+
+fn cost(beta: f64) -> PrivacyCost {
+    PrivacyCost::new(beta).unwrap()
 }
 
 fn uniform(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
@@ -33,11 +36,11 @@ fn small_workload() -> GroupedWorkload {
     let affine = JointQueries::family(Family::Affine, &[3, 4]).unwrap();
     let weighted = JointQueries::family(Family::Abs, &[2, 4]).unwrap().with_weights(vec![1.0, 2.0, 0.5, 3.0]).unwrap();
     let groups = vec![
-        QueryGroup::product(&schema, &[0, 1, 2], &[Family::Prefix, Family::Identity, Family::Range], 0.5).unwrap(),
-        QueryGroup::product(&schema, &[2, 0], &[Family::Circular, Family::Identity], 2.0).unwrap(),
-        QueryGroup::joint(&schema, &[0, 2], Arc::new(affine), "affine", 1.5).unwrap(),
-        QueryGroup::joint(&schema, &[1, 2], Arc::new(weighted), "abs", 1.0).unwrap(),
-        QueryGroup::product(&schema, &[1], &[Family::Prefix], 3.0).unwrap(),
+        QueryGroup::product(&schema, set(&[0, 1, 2]), &[Family::Prefix, Family::Identity, Family::Range], 0.5).unwrap(),
+        QueryGroup::product(&schema, set(&[0, 2]), &[Family::Identity, Family::Circular], 2.0).unwrap(),
+        QueryGroup::joint(&schema, set(&[0, 2]), Arc::new(affine), "affine", 1.5).unwrap(),
+        QueryGroup::joint(&schema, set(&[1, 2]), Arc::new(weighted), "abs", 1.0).unwrap(),
+        QueryGroup::product(&schema, set(&[1]), &[Family::Prefix], 3.0).unwrap(),
     ];
     GroupedWorkload::new(schema, groups).unwrap()
 }
@@ -66,13 +69,13 @@ fn rows(group: &QueryGroup) -> Vec<(f64, Vec<f64>)> {
 }
 
 /// The 0/1 matrix that sums the full domain to a marginal.
-fn marginalisation(positions: &[usize]) -> Array2<f64> {
+fn marginalisation(attributes: AttributeSet) -> Array2<f64> {
     let cells: usize = SIZES.iter().product();
-    let sizes: Vec<usize> = positions.iter().map(|&p| SIZES[p]).collect();
+    let sizes = attributes.items(&SIZES);
     let mut out = Array2::zeros((sizes.iter().product(), cells));
     for cell in 0..cells {
         let at = coordinates(&SIZES, cell);
-        let own: Vec<usize> = positions.iter().map(|&p| at[p]).collect();
+        let own = attributes.items(&at);
         out[[crate::domain::cell_index(&sizes, &own), cell]] = 1.0;
     }
     out
@@ -91,28 +94,28 @@ fn pseudo_inverse(a: &Array2<f64>) -> Array2<f64> {
 /// query is determined by the measurements, and its least-squares variance is the plan's.
 fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
     let cells: usize = SIZES.iter().product();
-    let information = |of: &dyn Fn(&Measurement) -> bool| {
+    let information = |of: &dyn Fn(&PlannedMeasurement) -> bool| {
         plan.measurements().iter().filter(|m| of(m)).fold(Array2::<f64>::zeros((cells, cells)), |sum, m| {
-            let lift = marginalisation(&m.attributes.positions().collect::<Vec<_>>());
-            sum + lift.t().dot(&m.strategy.gram().unwrap()).dot(&lift) * m.privacy_cost
+            let lift = marginalisation(m.attributes);
+            sum + lift.t().dot(&m.strategy.gram().unwrap()).dot(&lift) * m.privacy_cost.get()
         })
     };
     let cost = information(&|_| true).diag().iter().copied().fold(0.0, f64::max);
-    assert!(cost <= plan.privacy_cost() * (1.0 + 1e-9), "{}: {cost}", plan.planner());
+    assert!(cost <= plan.privacy_cost().get() * (1.0 + 1e-9), "{}: {cost}", plan.planner());
     assert!(plan.recomputed_privacy_cost() >= cost * (1.0 - 1e-12));
     let mut total = 0.0;
     for (group, error) in workload.groups().iter().zip(plan.groups()) {
         let own_only = plan.reconstruction() == Reconstruction::OwnMarginal;
         let information = information(&|m| !own_only || m.attributes == group.attributes());
         let inverse = pseudo_inverse(&information);
-        let lift = marginalisation(group.positions());
+        let lift = marginalisation(group.attributes());
         let mut sum = 0.0;
         for (weight, row) in rows(group) {
             let query = Array1::from_vec(row.clone()).dot(&lift);
             let estimator = query.dot(&inverse).dot(&information);
             assert_abs_diff_eq!(estimator, query, epsilon = 1e-7);
             let variance = query.dot(&inverse).dot(&query);
-            assert_relative_eq!(plan.query_variance(group.positions(), &row).unwrap(), variance, max_relative = 1e-6);
+            assert_relative_eq!(plan.query_variance(group.attributes(), &row).unwrap(), variance, max_relative = 1e-6);
             sum += weight * variance;
         }
         assert_relative_eq!(error.variance, sum, max_relative = 1e-6);
@@ -127,10 +130,10 @@ fn every_planner_keeps_its_word_on_a_small_domain() {
     for planner in planners() {
         for workload in [&mixed, &products] {
             if planner.name() == "hdmm-kronecker" && std::ptr::eq(workload, &mixed) {
-                assert!(planner.plan(workload, 0.7).err().unwrap().to_string().contains("hdmm-union"));
+                assert!(planner.plan(workload, cost(0.7)).err().unwrap().to_string().contains("hdmm-union"));
                 continue;
             }
-            let plan = planner.plan(workload, 0.7).unwrap();
+            let plan = planner.plan(workload, cost(0.7)).unwrap();
             assert_relative_eq!(plan.recomputed_privacy_cost(), 0.7, max_relative = 1e-9);
             check_against_matrices(&plan, workload);
         }
@@ -141,7 +144,7 @@ fn every_planner_keeps_its_word_on_a_small_domain() {
 fn products() -> GroupedWorkload {
     let schema = schema(&SIZES);
     let group = |positions: &[usize], families: &[Family], weight| {
-        QueryGroup::product(&schema, positions, families, weight).unwrap()
+        QueryGroup::product(&schema, set(positions), families, weight).unwrap()
     };
     let groups = vec![
         group(&[0, 2], &[Family::Prefix, Family::Range], 1.0),
@@ -162,7 +165,7 @@ fn weighted_fourier_is_the_factorisation_over_all_characters() {
         let frequency = coordinates(&SIZES, j);
         let mut power = 0.0;
         for group in workload.groups() {
-            let lift = marginalisation(group.positions());
+            let lift = marginalisation(group.attributes());
             for (weight, row) in rows(group) {
                 let query = Array1::from_vec(row).dot(&lift);
                 let (mut re, mut im) = (0.0, 0.0);
@@ -178,7 +181,11 @@ fn weighted_fourier_is_the_factorisation_over_all_characters() {
         roots += power.sqrt();
     }
     let expected = (roots / cells as f64).powi(2);
-    assert_relative_eq!(WeightedFourier.plan(&workload, 1.0).unwrap().total_variance(), expected, max_relative = 1e-10);
+    assert_relative_eq!(
+        WeightedFourier.plan(&workload, cost(1.0)).unwrap().total_variance(),
+        expected,
+        max_relative = 1e-10
+    );
 }
 
 /// S3, Figures 1 and 2, and Theorem 2: the subqueries, their sum, their orthogonality.
@@ -187,22 +194,19 @@ fn the_query_of_figure_1_decomposes_as_in_figure_2() {
     let (sizes, query) = ([2, 3], vec![0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
     let sixth = 1.0 / 6.0;
     let mut parts = Vec::new();
-    for (kept, expected) in [
-        ([false, false], vec![0.5]),
-        ([true, false], vec![sixth, -sixth]),
-        ([false, true], vec![-0.5, 0.0, 0.5]),
-        ([true, true], vec![-sixth, 2.0 * sixth, -sixth, sixth, -2.0 * sixth, sixth]),
+    for (number, expected) in [
+        (0b00, vec![0.5]),
+        (0b01, vec![sixth, -sixth]),
+        (0b10, vec![-0.5, 0.0, 0.5]),
+        (0b11, vec![-sixth, 2.0 * sixth, -sixth, sixth, -2.0 * sixth, sixth]),
     ] {
-        let mut part = averaged(&sizes, &kept, query.clone());
-        let kept_sizes: Vec<usize> = sizes.iter().zip(kept).filter(|(_, k)| *k).map(|(n, _)| *n).collect();
-        centre_in_place(&kept_sizes, &mut part);
+        let kept = AxisSet::from_number(number);
+        let kept_sizes = kept.of_items(&sizes);
+        let mut part = averaged(&sizes, kept, query.clone());
+        centre_box(&kept_sizes, &mut part);
         assert_abs_diff_eq!(part.as_slice(), expected.as_slice(), epsilon = 1e-15);
         let lifted: Vec<f64> = (0..6)
-            .map(|cell| {
-                let at = coordinates(&sizes, cell);
-                let own: Vec<usize> = at.iter().zip(kept).filter(|(_, k)| *k).map(|(x, _)| *x).collect();
-                part[crate::domain::cell_index(&kept_sizes, &own)]
-            })
+            .map(|cell| part[crate::domain::cell_index(&kept_sizes, &kept.of_items(&coordinates(&sizes, cell)))])
             .collect();
         parts.push(lifted);
     }
@@ -216,7 +220,7 @@ fn the_query_of_figure_1_decomposes_as_in_figure_2() {
 }
 
 fn variance(planner: &dyn Planner, workload: &GroupedWorkload) -> f64 {
-    planner.plan(workload, 1.0).unwrap().total_variance()
+    planner.plan(workload, cost(1.0)).unwrap().total_variance()
 }
 
 #[test]
@@ -233,25 +237,74 @@ fn planners_agree_where_they_are_all_optimal() {
     assert!(variance(&ResidualPlanner, &circular) > 1.01 * best);
 }
 
-/// S3, Sec. 7: with approximate solvers QuerySmasher becomes the methods it dominates.
+/// S3, Theorem 4, written out on the full domain: `(Σ_A √tr(G_A S_A⁺))²` with `G_A` the workload's Gram projected on the
+/// residual space of A and `S_A` the Gram of unit cost that `bases` (one Gram per attribute, of unit cost and centred)
+/// gives that space.
+fn total_of_bases(workload: &GroupedWorkload, bases: &[Array2<f64>; 3]) -> f64 {
+    let cells: usize = SIZES.iter().product();
+    let mut gram = Array2::<f64>::zeros((cells, cells));
+    for group in workload.groups() {
+        let lift = marginalisation(group.attributes());
+        for (weight, row) in rows(group) {
+            let query = Array1::from_vec(row).dot(&lift).insert_axis(Axis(0));
+            gram.scaled_add(weight * group.weight(), &query.t().dot(&query));
+        }
+    }
+    let product = |factors: Vec<Array2<f64>>| {
+        Array2::from_shape_fn((cells, cells), |(a, b)| {
+            let (a, b) = (coordinates(&SIZES, a), coordinates(&SIZES, b));
+            factors.iter().enumerate().map(|(k, f)| f[[a[k], b[k]]]).product::<f64>()
+        })
+    };
+    let mut roots = 0.0;
+    for kept in 0..8usize {
+        let chosen = |own: &dyn Fn(usize) -> Array2<f64>, other: &dyn Fn(usize) -> f64| {
+            product(
+                (0..3)
+                    .map(
+                        |k| if kept >> k & 1 == 1 { own(k) } else { Array2::from_elem((SIZES[k], SIZES[k]), other(k)) },
+                    )
+                    .collect(),
+            )
+        };
+        let n = |k: usize| SIZES[k] as f64;
+        let projection = chosen(&|k| Array2::eye(SIZES[k]) - 1.0 / n(k), &|k| 1.0 / n(k));
+        let strategy = chosen(&|k| bases[k].clone(), &|_| 1.0);
+        let own = projection.dot(&gram).dot(&projection);
+        roots += own.dot(&pseudo_inverse(&strategy)).diag().sum().max(0.0).sqrt();
+    }
+    roots * roots
+}
+
 #[test]
-fn query_smasher_with_approximate_solvers_is_its_competitors() {
+fn planners_with_given_bases_are_sums_over_residual_spaces() {
     let workload = small_workload();
-    let with = |solver: Box<dyn SubspaceSolver>| variance(&QuerySmasher::with_solver(solver), &workload);
-    assert_relative_eq!(with(Box::new(FourierSolver)), variance(&WeightedFourier, &workload), max_relative = 1e-12);
-    let identity = BasisSolver { bases: Bases::PerAttribute(vec![Basis::Identity; 3]) };
-    assert_relative_eq!(with(Box::new(identity)), variance(&ResidualPlanner, &workload), max_relative = 1e-12);
+    let residual = SIZES.map(|n| (Array2::eye(n) - 1.0 / n as f64) / (1.0 - 1.0 / n as f64));
+    let expected = total_of_bases(&workload, &residual);
+    assert_relative_eq!(variance(&ResidualPlanner, &workload), expected, max_relative = 1e-10);
+    let solver = BasisSolver { bases: Bases::uniform(ResidualBasis) };
+    assert_relative_eq!(
+        variance(&QuerySmasher::with_solver(Box::new(solver)), &workload),
+        expected,
+        max_relative = 1e-10
+    );
+    let prefix = SIZES.map(|n| PrefixBasis.strategy(n).unwrap().gram().unwrap().as_ref().clone());
+    for gram in &prefix {
+        assert_relative_eq!(gram.diag().iter().copied().fold(0.0, f64::max), 1.0, max_relative = 1e-12);
+        assert!(gram.sum_axis(Axis(0)).iter().all(|s| s.abs() < 1e-12));
+    }
     let plus = ResidualPlannerPlus::dividing(NoiseDivision::Own);
-    let bases = BasisSolver { bases: plus.bases.clone() };
-    assert_relative_eq!(with(Box::new(bases)), variance(&plus, &workload), max_relative = 1e-12);
-    let best = QuerySmasher::default().plan(&workload, 1.0).unwrap();
-    assert!(best.total_variance() / best.lower_bound().unwrap() < 1.0 + 3e-7);
-    for planner in planners().iter().filter(|p| !p.name().starts_with("hdmm")) {
-        assert!(
-            variance(planner.as_ref(), &workload) >= best.lower_bound().unwrap() * (1.0 - 1e-12),
-            "{}",
-            planner.name()
-        );
+    assert_relative_eq!(variance(&plus, &workload), total_of_bases(&workload, &prefix), max_relative = 1e-10);
+}
+
+#[test]
+fn no_planner_is_below_the_certified_bound() {
+    let workload = small_workload();
+    let best = QuerySmasher::default().plan(&workload, cost(1.0)).unwrap();
+    let bound = best.lower_bound().unwrap();
+    assert!(best.total_variance() / bound < 1.0 + 3e-7);
+    for planner in planners().iter().filter(|p| p.over_residual_subspaces()) {
+        assert!(variance(planner.as_ref(), &workload) >= bound * (1.0 - 1e-12), "{}", planner.name());
     }
 }
 
@@ -274,7 +327,7 @@ fn hdmm_on_one_group_is_the_one_table_optimum() {
 #[test]
 fn residual_planner_by_hand() {
     let workload = GroupedWorkload::all_ways(schema(&[2, 3]), &GroupFamily::Product(Family::Identity), &[2]).unwrap();
-    let plan = ResidualPlanner.plan(&workload, 1.0).unwrap();
+    let plan = ResidualPlanner.plan(&workload, cost(1.0)).unwrap();
     // L_∅ = 1/6, L_1 = 1/3 · 1²/2, L_2 = 1/2 · 2²/3, L_12 = 1/2 · 4/3.
     let roots: f64 = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0, 2.0 / 3.0f64].iter().map(|l| l.sqrt()).sum();
     assert_relative_eq!(plan.total_variance(), roots * roots, max_relative = 1e-12);
@@ -285,11 +338,11 @@ fn residual_planner_by_hand() {
 fn every_distinct_residual_problem_is_solved_once() {
     let certified = QuerySmasher::default();
     let prefix = || GroupFamily::Product(Family::Prefix);
-    assert_eq!(certified.plan(&uniform(6, 30, prefix(), &[1, 2, 3]), 1.0).unwrap().solves(), 1);
-    let affine = certified.plan(&uniform(6, 30, GroupFamily::Affine, &[1, 2]), 1.0).unwrap();
+    assert_eq!(certified.plan(&uniform(6, 30, prefix(), &[1, 2, 3]), cost(1.0)).unwrap().solves(), 1);
+    let affine = certified.plan(&uniform(6, 30, GroupFamily::Affine, &[1, 2]), cost(1.0)).unwrap();
     assert_eq!((affine.solves(), affine.measurements().len()), (2, 1 + 30 + 435));
     let decomposition = Decomposition::of(&small_workload()).unwrap();
-    let full = AttributeSet::from_positions(&[0, 1, 2]).unwrap();
+    let full = set(&[0, 1, 2]);
     let place = decomposition.position(full).unwrap();
     assert_eq!(decomposition.residuals()[place].terms.len(), 1);
     assert_eq!(decomposition.residuals().len(), 8);
@@ -298,32 +351,27 @@ fn every_distinct_residual_problem_is_solved_once() {
 #[test]
 fn costs_scale_and_bad_input_is_explained() {
     let workload = small_workload();
-    let (one, four) = (variance(&ResidualPlanner, &workload), ResidualPlanner.plan(&workload, 4.0).unwrap());
+    let (one, four) = (variance(&ResidualPlanner, &workload), ResidualPlanner.plan(&workload, cost(4.0)).unwrap());
     assert_relative_eq!(four.total_variance(), one / 4.0, max_relative = 1e-12);
-    for cost in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(WeightedFourier.plan(&workload, cost).is_err());
-    }
     let message = by_name("query-smash").err().unwrap().to_string();
     assert!(message.contains("query-smasher") && message.contains("residual-planner"), "{message}");
-    assert!(four.query_variance(&[0, 1], &[1.0; 5]).is_err());
-    assert!(four.query_variance(&[1, 0], &[1.0; 6]).is_err());
-    assert!(four.query_variance(&[0, 7], &[1.0; 6]).is_err());
+    assert!(four.query_variance(set(&[0, 1]), &[1.0; 5]).unwrap_err().to_string().contains("[3, 2]"));
+    assert!(four.query_variance(set(&[0, 7]), &[1.0; 6]).unwrap_err().to_string().contains("below 3"));
     let few = GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::Prefix), &[1]).unwrap();
-    let plan = QuerySmasher::default().plan(&few, 1.0).unwrap();
+    let plan = QuerySmasher::default().plan(&few, cost(1.0)).unwrap();
     let corner = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    assert!(plan.query_variance(&[0, 1], &corner).unwrap_err().to_string().contains("plan again"));
+    assert!(plan.query_variance(set(&[0, 1]), &corner).unwrap_err().to_string().contains("plan again"));
 }
 
 #[test]
 fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
     let schema = Schema::uniform(30, 3).unwrap();
-    let set = [0, 1, 2];
-    let group = |family| QueryGroup::product(&schema, &set, &[family; 3], 1.0).unwrap();
+    let group = |family| QueryGroup::product(&schema, set(&[0, 1, 2]), &[family; 3], 1.0).unwrap();
     let workload = GroupedWorkload::new(schema.clone(), vec![group(Family::Prefix), group(Family::Range)]).unwrap();
-    let message = QuerySmasher::default().plan(&workload, 1.0).err().unwrap().to_string();
+    let message = QuerySmasher::default().plan(&workload, cost(1.0)).err().unwrap().to_string();
     assert!(message.contains("27000 cells") && message.contains("GiB"), "{message}");
     assert!(message.contains("weighted-fourier"), "{message}");
-    assert!(WeightedFourier.plan(&workload, 1.0).is_ok());
+    assert!(WeightedFourier.plan(&workload, cost(1.0)).is_ok());
 }
 
 /// Going once through the queries of the larger workload would take hours.
@@ -332,7 +380,7 @@ fn joint_queries_that_do_not_fit_are_refused_before_they_are_gone_through() {
     let random = GroupFamily::Random { seed: 1, probability: 0.3, queries_per_cell: 3 };
     for (size, family, bytes) in [(1000, random, "87.3 TiB"), (600, GroupFamily::Affine, "48.2 GiB")] {
         let workload = GroupedWorkload::all_ways(Schema::uniform(size, 2).unwrap(), &family, &[2]).unwrap();
-        let message = QuerySmasher::default().plan(&workload, 1.0).err().unwrap().to_string();
-        assert!(message.contains(&format!("{} cells, about {bytes}", size * size)), "{message}");
+        let message = QuerySmasher::default().plan(&workload, cost(1.0)).err().unwrap().to_string();
+        assert!(message.contains(&format!("{} cells", size * size)) && message.contains(bytes), "{message}");
     }
 }

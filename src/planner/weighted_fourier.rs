@@ -5,6 +5,7 @@ use super::plan::Plan;
 use super::residual_plan;
 use super::solver::FourierSolver;
 use crate::error::Result;
+use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
 /// Measures the Fourier coefficients that the workload uses, with the variances that minimise its total error.
@@ -27,7 +28,11 @@ impl Planner for WeightedFourier {
         "independent noise on Fourier coefficients, optimal for shift-invariant workloads"
     }
 
-    fn plan(&self, workload: &GroupedWorkload, privacy_cost: f64) -> Result<Plan> {
+    fn over_residual_subspaces(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         residual_plan::plan(self.name(), workload, privacy_cost, &FourierSolver, None)
     }
 }

@@ -1,5 +1,7 @@
 //! The budget of an adaptive mechanism, spent step by step and never exceeded.
 
+use super::rounding::{difference_down, sum_up};
+use super::zcdp::Rho;
 use crate::error::{Error, Result};
 
 /// One access to the data and what it cost.
@@ -8,7 +10,7 @@ pub struct LedgerEntry {
     /// What was done.
     pub what: String,
     /// Its zCDP parameter ρ.
-    pub rho: f64,
+    pub rho: Rho,
 }
 
 /// A zCDP budget ρ that every access to private data is paid from, before it happens.
@@ -19,104 +21,73 @@ pub struct LedgerEntry {
 /// per access; a last step takes what is left with [`ZcdpAccountant::spend_rest`].
 ///
 /// ```
-/// use matmech::privacy::ZcdpAccountant;
-/// let mut budget = ZcdpAccountant::new(0.5)?;
-/// budget.spend("marginal on age", 0.125)?;
-/// assert!(budget.spend("marginal on income", 0.4).is_err());
-/// assert_eq!(budget.spend_rest("marginal on income"), 0.375);
-/// assert_eq!(budget.remaining(), 0.0);
+/// use matmech::privacy::{Rho, ZcdpAccountant};
+/// let mut budget = ZcdpAccountant::new(Rho::new(0.5)?);
+/// budget.spend("marginal on age", Rho::new(0.125)?)?;
+/// let refused = budget.spend("marginal on income", Rho::new(0.4)?);
+/// assert!(matches!(refused, Err(matmech::Error::BudgetExhausted { left: 0.375, .. })));
+/// assert_eq!(budget.spend_rest("marginal on income"), Some(Rho::new(0.375)?));
+/// assert_eq!(budget.remaining(), None);
 /// # Ok::<(), matmech::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ZcdpAccountant {
-    rho: f64,
-    /// At least the exact sum of the ledger, at most ρ.
+    total: Rho,
+    /// At least the exact sum of the ledger, at most the total.
     spent: f64,
     ledger: Vec<LedgerEntry>,
 }
 
 impl ZcdpAccountant {
     /// An accountant of the budget ρ.
-    ///
-    /// # Errors
-    /// A budget that is not a finite number greater than 0.
-    pub fn new(rho: f64) -> Result<Self> {
-        positive("privacy budget rho", rho, "give the total budget, or derive it from epsilon and delta")?;
-        Ok(ZcdpAccountant { rho, spent: 0.0, ledger: Vec::new() })
+    pub fn new(total: Rho) -> Self {
+        ZcdpAccountant { total, spent: 0.0, ledger: Vec::new() }
     }
 
     /// Pays ρ_t for an access. Call it before the access.
     ///
     /// # Errors
-    /// ρ_t is not a finite number greater than 0, or more than what remains; then nothing is spent.
-    pub fn spend(&mut self, what: &str, rho: f64) -> Result<()> {
-        positive(&format!("privacy budget of {what}"), rho, "an access without a cost is no access: leave it out")?;
-        let spent = sum_rounded_up(self.spent, rho);
-        if spent > self.rho {
-            return Err(Error::invalid(
-                format!("privacy budget of {what}"),
-                format!("at most {} of zCDP, what remains of {}", self.remaining(), self.rho),
-                rho.to_string(),
-                "spend less, or take what is left with `spend_rest`",
-            ));
+    /// [`Error::BudgetExhausted`] if ρ_t is more than what remains; then nothing is spent.
+    pub fn spend(&mut self, what: &str, rho: Rho) -> Result<()> {
+        let spent = sum_up(self.spent, rho.get());
+        if spent > self.total.get() {
+            let left = self.remaining().map_or(0.0, Rho::get);
+            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: self.total });
         }
         self.spent = spent;
         self.ledger.push(LedgerEntry { what: what.to_owned(), rho });
         Ok(())
     }
 
-    /// Pays all that remains for one last access and returns how much it is: 0 if nothing remains, and then there must be
-    /// no access.
-    pub fn spend_rest(&mut self, what: &str) -> f64 {
+    /// Pays all that remains for one last access and returns how much it is; if nothing remains, there must be no access.
+    pub fn spend_rest(&mut self, what: &str) -> Option<Rho> {
         let rest = self.remaining();
-        self.spent = self.rho;
-        if rest > 0.0 {
-            self.ledger.push(LedgerEntry { what: what.to_owned(), rho: rest });
+        self.spent = self.total.get();
+        if let Some(rho) = rest {
+            self.ledger.push(LedgerEntry { what: what.to_owned(), rho });
         }
         rest
     }
 
     /// The budget.
-    pub fn rho(&self) -> f64 {
-        self.rho
+    pub fn total(&self) -> Rho {
+        self.total
     }
 
-    /// What has been spent, rounded up.
+    /// What has been spent, rounded up; 0 before the first access.
     pub fn spent(&self) -> f64 {
         self.spent
     }
 
-    /// The most that one access may still cost, rounded down.
-    pub fn remaining(&self) -> f64 {
-        // ρ − spent ≥ 0; the exact error of the subtraction says whether it was rounded up.
-        let difference = self.rho - self.spent;
-        if error_of_sum(self.rho, -self.spent, difference) < 0.0 { difference.next_down() } else { difference }
+    /// The most that one access may still cost, rounded down; `None` if nothing is left.
+    pub fn remaining(&self) -> Option<Rho> {
+        Rho::new(difference_down(self.total.get(), self.spent)).ok()
     }
 
     /// All accesses, in order.
     pub fn ledger(&self) -> &[LedgerEntry] {
         &self.ledger
     }
-}
-
-/// The smallest double that is at least a + b.
-fn sum_rounded_up(a: f64, b: f64) -> f64 {
-    let sum = a + b;
-    if error_of_sum(a, b, sum) > 0.0 { sum.next_up() } else { sum }
-}
-
-/// a + b − fl(a + b), exactly (Knuth's two-sum).
-fn error_of_sum(a: f64, b: f64, sum: f64) -> f64 {
-    let b_part = sum - a;
-    let a_part = sum - b_part;
-    (a - a_part) + (b - b_part)
-}
-
-fn positive(what: &str, value: f64, remedy: &str) -> Result<()> {
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(what, "a finite number greater than 0", value.to_string(), remedy))
 }
 
 #[cfg(test)]
@@ -133,6 +104,10 @@ mod tests {
         (bits as i128) << (exponent + 120)
     }
 
+    fn left(budget: &ZcdpAccountant) -> f64 {
+        budget.remaining().map_or(0.0, Rho::get)
+    }
+
     /// Ten thousand random sequences, in whole numbers: the ledger never exceeds the budget, what is refused would have
     /// exceeded it (but for one unit in the last place per access), and the rest leaves nothing but that.
     #[test]
@@ -141,7 +116,7 @@ mod tests {
         let (mut refused, mut exact) = (0, 0);
         for _ in 0..10_000 {
             let rho = rng.random_range(0.25..4.0);
-            let mut budget = ZcdpAccountant::new(rho).unwrap();
+            let mut budget = ZcdpAccountant::new(Rho::new(rho).unwrap());
             let mut total = 0i128;
             let steps = rng.random_range(1..60);
             let even = rho / f64::from(steps);
@@ -150,55 +125,52 @@ mod tests {
                 let cost = match rng.random_range(0..4) {
                     0 => even,
                     1 => rho * 2f64.powf(rng.random_range(-50.0..0.0)),
-                    2 => budget.remaining() * rng.random_range(0.0..1.0),
-                    _ => budget.remaining().next_up(),
+                    2 => left(&budget) * rng.random_range(0.0..1.0),
+                    _ => left(&budget).next_up(),
                 };
                 if cost < 2f64.powi(-60) {
                     continue;
                 }
-                match budget.spend("step", cost) {
+                match budget.spend("step", Rho::new(cost).unwrap()) {
                     Ok(()) => total += units(cost),
                     Err(_) => {
                         assert!(total + units(cost) > units(rho) - i128::from(step) * last_place);
                         refused += 1;
                     }
                 }
-                assert!(total <= units(rho) && budget.spent() <= rho && budget.remaining() >= 0.0);
+                assert!(total <= units(rho) && budget.spent() <= rho);
             }
-            let rest = budget.remaining();
-            assert_eq!(budget.spend_rest("last"), rest);
+            let rest = left(&budget);
+            assert_eq!(budget.spend_rest("last").map_or(0.0, Rho::get), rest);
             if rest >= 2f64.powi(-60) {
                 total += units(rest);
             }
             assert!(total <= units(rho));
             exact += i32::from(units(rho) - total <= i128::from(steps + 2) * last_place);
-            assert_eq!((budget.remaining(), budget.spent(), budget.spend_rest("more")), (0.0, rho, 0.0));
-            assert!(budget.spend("more", f64::MIN_POSITIVE).is_err());
-            assert!(budget.ledger().iter().all(|entry| entry.rho > 0.0));
+            assert_eq!((budget.remaining(), budget.spent(), budget.spend_rest("more")), (None, rho, None));
+            assert!(budget.spend("more", Rho::new(1e-300).unwrap()).is_err());
         }
         assert!(refused > 10_000 && exact == 10_000, "{refused} {exact}");
     }
 
     #[test]
     fn what_remains_can_be_spent_and_not_more() {
-        let mut budget = ZcdpAccountant::new(0.1).unwrap();
-        budget.spend("a", 0.03).unwrap();
-        let rest = budget.remaining();
-        let message = budget.spend("marginal on age", rest.next_up()).unwrap_err().to_string();
+        let rho = |x: f64| Rho::new(x).unwrap();
+        let mut budget = ZcdpAccountant::new(rho(0.1));
+        budget.spend("a", rho(0.03)).unwrap();
+        let rest = budget.remaining().unwrap();
+        let asked = rho(rest.get().next_up());
+        let refused = budget.spend("marginal on age", asked).unwrap_err();
+        let message = refused.to_string();
         assert!(message.contains("marginal on age") && message.contains(&rest.to_string()), "{message}");
+        match refused {
+            Error::BudgetExhausted { what, asked: found, left, total } => {
+                assert_eq!((what.as_str(), found, left, total), ("marginal on age", asked, rest.get(), rho(0.1)));
+            }
+            other => panic!("{other:?}"),
+        }
         assert_eq!(budget.ledger().len(), 1);
         budget.spend("b", rest).unwrap();
-        assert!(budget.remaining() < 1e-17);
-    }
-
-    #[test]
-    fn budgets_without_meaning_are_refused() {
-        for bad in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(ZcdpAccountant::new(bad).is_err());
-            let mut budget = ZcdpAccountant::new(1.0).unwrap();
-            let message = budget.spend("step", bad).unwrap_err().to_string();
-            assert!(message.contains("step") && message.contains("remedy"), "{message}");
-            assert_eq!(budget.spent(), 0.0);
-        }
+        assert!(left(&budget) < 1e-17);
     }
 }

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use super::error::{PrivacyError, budget_delta, budget_epsilon, positive, sensitivity};
-use super::{gaussian, gaussian_dp, zcdp};
+use super::error::{PrivacyError, budget_delta, budget_epsilon};
+use super::neighbours::Neighbours;
+use super::privacy_cost::PrivacyCost;
+use super::zcdp::Rho;
+use super::{gaussian, gaussian_dp};
 
-/// A total privacy budget.
+/// A total privacy budget: a guarantee, and the neighbours between which it holds.
 ///
 /// Every notion translates into one number, the privacy cost β that all Gaussian measurements together may have:
 ///
@@ -19,8 +22,17 @@ use super::{gaussian, gaussian_dp, zcdp};
 /// where β = Σ Δᵢ²/σᵢ², and for a strategy B measured with noise covariance Σ, β = max_i (BᵀΣ⁻¹B)ᵢᵢ. Planning needs β
 /// only.
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrivacyBudget {
+    /// What is guaranteed.
+    pub guarantee: Guarantee,
+    /// Between which tables.
+    pub neighbours: Neighbours,
+}
+
+/// A notion of differential privacy with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum PrivacyBudget {
+pub enum Guarantee {
     /// ρ-zero-concentrated differential privacy.
     ZeroConcentrated {
         /// The zCDP parameter ρ.
@@ -47,59 +59,76 @@ pub enum PrivacyBudget {
     },
 }
 
+impl From<Guarantee> for PrivacyBudget {
+    /// The guarantee between tables that differ by one record more or less.
+    fn from(guarantee: Guarantee) -> Self {
+        PrivacyBudget { guarantee, neighbours: Neighbours::default() }
+    }
+}
+
 impl PrivacyBudget {
-    /// β: the total privacy cost Σ Δᵢ²/σᵢ² = 2ρ = μ² that this budget allows.
+    /// β: the total privacy cost Σ Δᵢ²/σᵢ² = 2ρ = μ² that this budget allows; rounded down, but for the classical
+    /// calibration, whose formula is evaluated as the papers have it.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless the parameters are finite and positive, and δ < 1;
     /// [`PrivacyError::ClassicalCalibrationFails`] for a classical budget whose noise would not deliver its δ (possible
-    /// only for ε > 1); [`PrivacyError::NoSolution`] if the result would leave the range of `f64`.
-    pub fn privacy_cost(&self) -> Result<f64, PrivacyError> {
-        let cost = match *self {
-            Self::ZeroConcentrated { rho } => zcdp::privacy_cost(rho)?,
-            Self::ApproximateClassical { epsilon, delta } => {
+    /// only for ε > 1); [`PrivacyError::NoSolution`] if the result would leave the range of ordinary numbers.
+    pub fn privacy_cost(&self) -> Result<PrivacyCost, PrivacyError> {
+        match self.guarantee {
+            Guarantee::ZeroConcentrated { rho } => Ok(Rho::new(rho)?.privacy_cost()),
+            Guarantee::ApproximateClassical { epsilon, delta } => {
                 let delivered = gaussian::classical_delivered_delta(epsilon, delta)?;
                 if delivered > delta {
                     return Err(PrivacyError::ClassicalCalibrationFails { epsilon, delta, delivered });
                 }
-                gaussian::classical_variance_factor(epsilon, delta)?.recip()
+                PrivacyCost::new(gaussian::classical_variance_factor(epsilon, delta)?.recip())
             }
-            Self::ApproximateAnalytic { epsilon, delta } => {
-                square(gaussian_dp::mu_from_approximate(budget_epsilon(epsilon)?, budget_delta(delta)?)?)
+            Guarantee::ApproximateAnalytic { epsilon, delta } => {
+                let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
+                PrivacyCost::of_mu_rounded_down(gaussian_dp::mu_of_approximate_rounded_down(epsilon, delta)?)
             }
-            Self::GaussianDp { mu } => {
-                square(positive("Gaussian-DP parameter mu", mu, "give mu as a positive number, e.g. 0.5")?)
-            }
-        };
-        positive("privacy cost", cost, "the budget is too small or too large to compute with; use one of ordinary size")
+            Guarantee::GaussianDp { mu } => PrivacyCost::of_mu_rounded_down(mu),
+        }
     }
 
-    /// σ = Δ/√β: the noise standard deviation if all of the budget goes to queries of joint L2 sensitivity Δ.
+    /// ρ for mechanisms that are accounted for in zCDP because they also select, rounded down: (ε, δ) by the conversion that
+    /// holds for every ρ-zCDP mechanism, whichever calibration is named; the other notions as ρ = β/2.
+    ///
+    /// # Errors
+    /// As [`PrivacyBudget::privacy_cost`].
+    pub fn rho(&self) -> Result<Rho, PrivacyError> {
+        match self.guarantee {
+            Guarantee::ApproximateClassical { epsilon, delta } | Guarantee::ApproximateAnalytic { epsilon, delta } => {
+                Rho::of_approximate_rounded_down(epsilon, delta)
+            }
+            Guarantee::ZeroConcentrated { .. } | Guarantee::GaussianDp { .. } => Ok(self.privacy_cost()?.rho()),
+        }
+    }
+
+    /// σ = Δ/√β, rounded up: the noise standard deviation if all of the budget goes to queries of joint L2 sensitivity Δ.
     ///
     /// # Errors
     /// As [`privacy_cost`](Self::privacy_cost), and [`PrivacyError::InvalidParameter`] unless Δ is finite and positive.
-    pub fn noise_standard_deviation(&self, l2_sensitivity: f64) -> Result<f64, PrivacyError> {
-        Ok(sensitivity(l2_sensitivity)? / self.privacy_cost()?.sqrt())
+    pub fn noise_deviation_rounded_up(&self, l2_sensitivity: f64) -> Result<f64, PrivacyError> {
+        self.privacy_cost()?.noise_deviation_rounded_up(l2_sensitivity)
     }
 }
 
 impl fmt::Display for PrivacyBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroConcentrated { rho } => write!(f, "rho-zCDP with rho = {rho}"),
-            Self::ApproximateClassical { epsilon, delta } => {
-                write!(f, "(epsilon, delta)-DP, classical calibration, epsilon = {epsilon}, delta = {delta:e}")
+        match self.guarantee {
+            Guarantee::ZeroConcentrated { rho } => write!(f, "rho-zCDP with rho = {rho}")?,
+            Guarantee::ApproximateClassical { epsilon, delta } => {
+                write!(f, "(epsilon, delta)-DP, classical calibration, epsilon = {epsilon}, delta = {delta:e}")?;
             }
-            Self::ApproximateAnalytic { epsilon, delta } => {
-                write!(f, "(epsilon, delta)-DP, analytic calibration, epsilon = {epsilon}, delta = {delta:e}")
+            Guarantee::ApproximateAnalytic { epsilon, delta } => {
+                write!(f, "(epsilon, delta)-DP, analytic calibration, epsilon = {epsilon}, delta = {delta:e}")?;
             }
-            Self::GaussianDp { mu } => write!(f, "mu-Gaussian DP with mu = {mu}"),
+            Guarantee::GaussianDp { mu } => write!(f, "mu-Gaussian DP with mu = {mu}")?,
         }
+        write!(f, "; neighbours: {}", self.neighbours)
     }
-}
-
-fn square(x: f64) -> f64 {
-    x * x
 }
 
 #[cfg(test)]
@@ -108,31 +137,45 @@ mod tests {
 
     use super::*;
 
+    fn budget(guarantee: Guarantee) -> PrivacyBudget {
+        guarantee.into()
+    }
+
     #[test]
     fn the_four_notions_agree_on_one_number() {
         let (epsilon, delta) = (1.0, 1e-5);
-        let sigma = gaussian::analytic_sigma(1.0, epsilon, delta).unwrap();
-        let analytic = PrivacyBudget::ApproximateAnalytic { epsilon, delta };
-        let cost = analytic.privacy_cost().unwrap();
-        assert_relative_eq!(cost, 1.0 / (sigma * sigma), max_relative = 1e-14);
-        for same in [PrivacyBudget::GaussianDp { mu: cost.sqrt() }, PrivacyBudget::ZeroConcentrated { rho: 0.5 * cost }]
-        {
-            assert_relative_eq!(same.privacy_cost().unwrap(), cost, max_relative = 1e-15);
-            assert_relative_eq!(same.noise_standard_deviation(7.0).unwrap(), 7.0 * sigma, max_relative = 1e-14);
+        let sigma = gaussian::analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap();
+        let cost = budget(Guarantee::ApproximateAnalytic { epsilon, delta }).privacy_cost().unwrap();
+        assert_relative_eq!(cost.get(), 1.0 / (sigma * sigma), max_relative = 1e-14);
+        let (mu, rho) = (cost.mu_rounded_up(), cost.rho().get());
+        for same in [Guarantee::GaussianDp { mu }, Guarantee::ZeroConcentrated { rho }].map(budget) {
+            assert_relative_eq!(same.privacy_cost().unwrap().get(), cost.get(), max_relative = 1e-15);
+            assert_relative_eq!(same.noise_deviation_rounded_up(7.0).unwrap(), 7.0 * sigma, max_relative = 1e-14);
         }
-        let classical = PrivacyBudget::ApproximateClassical { epsilon, delta };
+        let classical = budget(Guarantee::ApproximateClassical { epsilon, delta });
         assert_relative_eq!(
-            classical.noise_standard_deviation(2.0).unwrap(),
+            classical.noise_deviation_rounded_up(2.0).unwrap(),
             gaussian::classical_sigma(2.0, epsilon, delta).unwrap(),
             max_relative = 1e-14
         );
         assert!(classical.privacy_cost().unwrap() < cost);
+        // Selecting is accounted for in zCDP, where the same (ε, δ) buys a little less.
+        let rho = budget(Guarantee::ApproximateAnalytic { epsilon, delta }).rho().unwrap();
+        assert_eq!(rho, Rho::of_approximate_rounded_down(epsilon, delta).unwrap());
+        assert!(rho < cost.rho());
+    }
+
+    #[test]
+    fn a_budget_says_between_which_neighbours_it_holds() {
+        let text = budget(Guarantee::GaussianDp { mu: 0.5 }).to_string();
+        assert_eq!(text, "mu-Gaussian DP with mu = 0.5; neighbours: add or remove one record");
     }
 
     #[test]
     fn classical_budget_that_would_not_be_kept_is_refused() {
-        assert!(PrivacyBudget::ApproximateClassical { epsilon: 9.39, delta: 1e-5 }.privacy_cost().is_ok());
-        let refused = PrivacyBudget::ApproximateClassical { epsilon: 9.4, delta: 1e-5 }.privacy_cost().unwrap_err();
+        let classical = |epsilon| budget(Guarantee::ApproximateClassical { epsilon, delta: 1e-5 }).privacy_cost();
+        assert!(classical(9.39).is_ok());
+        let refused = classical(9.4).unwrap_err();
         assert!(matches!(refused, PrivacyError::ClassicalCalibrationFails { .. }));
         assert!(refused.to_string().contains("analytic"), "{refused}");
     }
@@ -140,14 +183,19 @@ mod tests {
     #[test]
     fn impossible_budgets_are_named() {
         for bad in [0.0, -2.0, f64::NAN, f64::INFINITY] {
-            assert!(PrivacyBudget::ZeroConcentrated { rho: bad }.privacy_cost().is_err());
-            assert!(PrivacyBudget::GaussianDp { mu: bad }.privacy_cost().is_err());
-            assert!(PrivacyBudget::ApproximateClassical { epsilon: bad, delta: 1e-9 }.privacy_cost().is_err());
-            assert!(PrivacyBudget::ApproximateAnalytic { epsilon: bad, delta: 1e-9 }.privacy_cost().is_err());
-            assert!(PrivacyBudget::ApproximateAnalytic { epsilon: 1.0, delta: bad }.privacy_cost().is_err());
-            assert!(PrivacyBudget::GaussianDp { mu: 1.0 }.noise_standard_deviation(bad).is_err());
+            for guarantee in [
+                Guarantee::ZeroConcentrated { rho: bad },
+                Guarantee::GaussianDp { mu: bad },
+                Guarantee::ApproximateClassical { epsilon: bad, delta: 1e-9 },
+                Guarantee::ApproximateAnalytic { epsilon: bad, delta: 1e-9 },
+                Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: bad },
+            ] {
+                assert!(budget(guarantee).privacy_cost().is_err(), "{guarantee:?}");
+                assert!(budget(guarantee).rho().is_err(), "{guarantee:?}");
+            }
+            assert!(budget(Guarantee::GaussianDp { mu: 1.0 }).noise_deviation_rounded_up(bad).is_err());
         }
         // Its square underflows: refused rather than returned as a cost of 0.
-        assert!(PrivacyBudget::GaussianDp { mu: 1e-200 }.privacy_cost().is_err());
+        assert!(budget(Guarantee::GaussianDp { mu: 1e-200 }).privacy_cost().is_err());
     }
 }

@@ -52,6 +52,15 @@ pub(super) fn positive(quantity: &'static str, value: f64, remedy: &'static str)
     Err(PrivacyError::InvalidParameter { quantity, expected: "a finite number greater than 0", found: value, remedy })
 }
 
+/// `value`, if squares, halves and doubles of it neither overflow nor lose digits.
+pub(super) fn ordinary(quantity: &'static str, value: f64, remedy: &'static str) -> Result<f64, PrivacyError> {
+    if (1e-300..=1e300).contains(&value) {
+        return Ok(value);
+    }
+    let expected = "a finite number greater than 0, of a size from 1e-300 to 1e300";
+    Err(PrivacyError::InvalidParameter { quantity, expected, found: value, remedy })
+}
+
 /// `value`, if it is finite and at least 0.
 pub(super) fn non_negative(quantity: &'static str, value: f64, remedy: &'static str) -> Result<f64, PrivacyError> {
     if value.is_finite() && value >= 0.0 {

@@ -64,9 +64,9 @@ pub fn analytic_delta(l2_sensitivity: f64, sigma: f64, epsilon: f64) -> Result<f
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless Δ > 0 and ε > 0 are finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if
 /// σ would leave the range of `f64`.
-pub fn analytic_sigma(l2_sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
+pub fn analytic_sigma_rounded_up(l2_sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
     let l2_sensitivity = sensitivity(l2_sensitivity)?;
-    let mu = gaussian_dp::mu_from_approximate(epsilon, delta)?;
+    let mu = gaussian_dp::mu_of_approximate_rounded_down(epsilon, delta)?;
     let ln_target = delta.ln();
     let mut sigma = l2_sensitivity / mu;
     // The division may have rounded σ down by half a unit in the last place: step back to the feasible side.
@@ -125,11 +125,15 @@ mod tests {
             (8.0, 1e-6, 0.652_935_384_358_215_9),
         ];
         for (epsilon, delta, sigma) in expected {
-            let ours = analytic_sigma(1.0, epsilon, delta).unwrap();
+            let ours = analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap();
             assert_relative_eq!(ours, sigma, max_relative = 1e-13);
             assert!(analytic_delta(1.0, ours, epsilon).unwrap() <= delta * (1.0 + 1e-13));
         }
-        assert_relative_eq!(analytic_sigma(1.0, 1.0, 1e-5).unwrap(), 3.730_631_634_816_464, max_relative = 1e-12);
+        assert_relative_eq!(
+            analytic_sigma_rounded_up(1.0, 1.0, 1e-5).unwrap(),
+            3.730_631_634_816_464,
+            max_relative = 1e-12
+        );
     }
 
     #[test]
@@ -149,12 +153,12 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(classical_sigma(bad, 1.0, 1e-9).is_err());
             assert!(classical_sigma(1.0, bad, 1e-9).is_err());
-            assert!(analytic_sigma(bad, 1.0, 1e-9).is_err());
-            assert!(analytic_sigma(1.0, bad, 1e-9).is_err());
+            assert!(analytic_sigma_rounded_up(bad, 1.0, 1e-9).is_err());
+            assert!(analytic_sigma_rounded_up(1.0, bad, 1e-9).is_err());
             assert!(analytic_delta(1.0, bad, 1.0).is_err());
         }
         for bad in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
-            let message = analytic_sigma(1.0, 1.0, bad).unwrap_err().to_string();
+            let message = analytic_sigma_rounded_up(1.0, 1.0, bad).unwrap_err().to_string();
             assert!(message.contains("delta") && message.contains("strictly between 0 and 1"), "{message}");
             assert!(classical_variance_factor(1.0, bad).is_err());
         }
@@ -166,7 +170,7 @@ mod tests {
             ln_sensitivity in -20.0..20.0_f64, ln_epsilon in -7.0..7.0_f64, log10_delta in -300.0..-0.01_f64,
         ) {
             let (sensitivity, epsilon, delta) = (ln_sensitivity.exp(), ln_epsilon.exp(), 10_f64.powf(log10_delta));
-            let sigma = analytic_sigma(sensitivity, epsilon, delta).unwrap();
+            let sigma = analytic_sigma_rounded_up(sensitivity, epsilon, delta).unwrap();
             let ln_delta = |sigma: f64| gaussian_dp::ln_delta(sensitivity / sigma, epsilon).unwrap();
             prop_assert!(ln_delta(sigma) <= delta.ln());
             prop_assert!(ln_delta(sigma * (1.0 - 1e-9)) > delta.ln());
@@ -177,7 +181,7 @@ mod tests {
             epsilon in 1e-6..1.0_f64, log10_delta in -300.0..-0.31_f64,
         ) {
             let delta = 10_f64.powf(log10_delta);
-            prop_assert!(analytic_sigma(1.0, epsilon, delta).unwrap() < classical_sigma(1.0, epsilon, delta).unwrap());
+            prop_assert!(analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap() < classical_sigma(1.0, epsilon, delta).unwrap());
         }
 
         #[test]
@@ -185,9 +189,9 @@ mod tests {
             ln_epsilon in -7.0..7.0_f64, log10_delta in -290.0..-0.1_f64, factor in 1.01..10.0_f64,
         ) {
             let (epsilon, delta) = (ln_epsilon.exp(), 10_f64.powf(log10_delta));
-            let sigma = analytic_sigma(1.0, epsilon, delta).unwrap();
-            prop_assert!(analytic_sigma(1.0, epsilon / factor, delta).unwrap() > sigma);
-            prop_assert!(analytic_sigma(1.0, epsilon, delta / factor).unwrap() > sigma);
+            let sigma = analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap();
+            prop_assert!(analytic_sigma_rounded_up(1.0, epsilon / factor, delta).unwrap() > sigma);
+            prop_assert!(analytic_sigma_rounded_up(1.0, epsilon, delta / factor).unwrap() > sigma);
         }
     }
 }

@@ -44,15 +44,6 @@ pub fn compose(mus: &[f64]) -> Result<f64, PrivacyError> {
     mus.iter().try_fold(0.0_f64, |total, &mu| Ok(total.hypot(valid_mu(mu)?)))
 }
 
-/// The zCDP parameter ρ = μ²/2 that every Gaussian mechanism of this μ satisfies (Bun & Steinke 2016, Proposition 1.6).
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless μ is finite and positive.
-pub fn rho(mu: f64) -> Result<f64, PrivacyError> {
-    let mu = valid_mu(mu)?;
-    Ok(0.5 * mu * mu)
-}
-
 /// ln δ(μ, ε), finite also where δ itself underflows.
 ///
 /// Relative error of δ: some 1e-15 times (1 + a²), a = ε/μ − μ/2; the factor is the condition number of the problem.
@@ -71,12 +62,12 @@ pub fn delta(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
     Ok(ln_delta(mu, epsilon)?.exp())
 }
 
-/// The largest μ whose Gaussian mechanisms are (ε, δ)-DP, by bisection that keeps the feasible side.
+/// The largest μ whose Gaussian mechanisms are (ε, δ)-DP, rounded down: by bisection that keeps the feasible side.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if μ would
 /// leave the range of `f64`.
-pub fn mu_from_approximate(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
+pub fn mu_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
     let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
     let ln_target = delta.ln();
     largest_feasible(|mu| ln_curve(mu, epsilon) <= ln_target).ok_or_else(|| PrivacyError::NoSolution {
@@ -86,12 +77,12 @@ pub fn mu_from_approximate(epsilon: f64, delta: f64) -> Result<f64, PrivacyError
     })
 }
 
-/// The smallest ε for which μ-GDP gives (ε, δ)-DP, rounded to the safe side; 0 if δ(μ, 0) is already small enough.
+/// The smallest ε for which μ-GDP gives (ε, δ)-DP, rounded up; 0 if δ(μ, 0) is already small enough.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless μ > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
 /// leave the range of `f64`.
-pub fn epsilon(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
+pub fn epsilon_rounded_up(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
     let (mu, delta) = (valid_mu(mu)?, budget_delta(delta)?);
     let ln_target = delta.ln();
     if ln_curve(mu, 0.0) <= ln_target {
@@ -186,20 +177,18 @@ mod tests {
     fn composition_and_other_notions() {
         assert_relative_eq!(compose(&[3.0, 4.0]).unwrap(), 5.0);
         assert_eq!(compose(&[]).unwrap(), 0.0);
-        assert_relative_eq!(rho(3.0).unwrap(), 4.5);
         assert_relative_eq!(mu_of_gaussian(2.0, 4.0).unwrap(), 0.5);
-        assert_eq!(epsilon(1e-3, 0.1).unwrap(), 0.0);
+        assert_eq!(epsilon_rounded_up(1e-3, 0.1).unwrap(), 0.0);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(compose(&[1.0, bad]).unwrap_err().to_string().contains("mu"));
-            assert!(rho(bad).is_err());
             assert!(delta(bad, 1.0).is_err());
-            assert!(epsilon(bad, 0.1).is_err());
+            assert!(epsilon_rounded_up(bad, 0.1).is_err());
             assert!(mu_of_gaussian(1.0, bad).unwrap_err().to_string().contains("standard deviation"));
-            assert!(mu_from_approximate(bad, 0.1).is_err());
+            assert!(mu_of_approximate_rounded_down(bad, 0.1).is_err());
         }
         assert!(delta(1.0, -1e-9).unwrap_err().to_string().contains("at least 0"));
-        assert!(mu_from_approximate(1.0, 1.0).is_err());
-        assert!(epsilon(1.0, 0.0).is_err());
+        assert!(mu_of_approximate_rounded_down(1.0, 1.0).is_err());
+        assert!(epsilon_rounded_up(1.0, 0.0).is_err());
     }
 
     proptest! {
@@ -215,8 +204,8 @@ mod tests {
         #[test]
         fn round_trip_keeps_the_feasible_side(ln_epsilon in -6.0..7.0_f64, log10_delta in -300.0..-0.1_f64) {
             let (target, delta) = (ln_epsilon.exp(), 10_f64.powf(log10_delta));
-            let mu = mu_from_approximate(target, delta).unwrap();
-            let back = epsilon(mu, delta).unwrap();
+            let mu = mu_of_approximate_rounded_down(target, delta).unwrap();
+            let back = epsilon_rounded_up(mu, delta).unwrap();
             prop_assert!(ln_delta(mu, back).unwrap() <= delta.ln());
             // ε is conditioned by δ's slope, hence the absolute term where δ hardly depends on ε.
             prop_assert!((back - target).abs() <= target * 1e-9 + 1e-12, "{back} for {target}");

@@ -5,26 +5,29 @@
 //! zero-concentrated DP and β = μ² in Gaussian DP. A [`PrivacyBudget`] in any of the usual notions says how much of it
 //! may be spent.
 //!
-//! | module | what it converts |
-//! |---|---|
-//! | [`gaussian`] | (ε, δ) and σ: the classical formula of S1 and S2, and the exact (analytic) calibration |
-//! | [`zcdp`] | ρ and (ε, δ), the conversion that S4 uses |
-//! | [`gaussian_dp`] | μ and (ε, δ): the exact curve of Gaussian noise |
-//! | [`laplace`] | Laplace against Gaussian noise for one strategy |
+//! [`PrivacyCost`] (β) and [`Rho`] are types, so that the one is not taken for the other; a conversion that may round says
+//! in its name to which side, and a budget is rounded down, what was spent up. A guarantee is between [`Neighbours`].
 //!
-//! Neighbouring data sets differ by adding or removing one record, so the sensitivity of a query matrix is its largest
-//! column norm.
+//! | what | |
+//! |---|---|
+//! | [`PrivacyBudget`] | a total, in any notion, with its neighbour relation |
+//! | [`Rho`] | ρ and (ε, δ), by the conversion that S4 uses |
+//! | [`PrivacyCost`] | β, ρ, μ and σ |
+//! | [`gaussian_dp`] | μ and (ε, δ): the exact curve of Gaussian noise |
+//! | [`gaussian`] | (ε, δ) and σ: the classical formula of S1 and S2, and the exact (analytic) calibration |
+//! | [`laplace`] | Laplace against Gaussian noise for one strategy |
+//! | [`ZcdpAccountant`] | the budget that every access to private data is paid from |
+//! | [`SeededNoise`] | noise: the only place where it is drawn |
 //!
 //! ```
-//! use matmech::privacy::{PrivacyBudget, gaussian, zcdp};
+//! use matmech::privacy::{Guarantee, PrivacyBudget, gaussian};
 //!
 //! # fn main() -> Result<(), matmech::privacy::PrivacyError> {
-//! let budget = PrivacyBudget::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 };
-//! let sigma = budget.noise_standard_deviation(1.0)?;
+//! let budget: PrivacyBudget = Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }.into();
+//! let sigma = budget.noise_deviation_rounded_up(1.0)?;
 //! assert!(gaussian::analytic_delta(1.0, sigma, 1.0)? <= 1.000_001e-9);
 //! // Through zCDP, as S4 does it, the same (epsilon, delta) buys a little less.
-//! let rho = zcdp::rho_from_approximate(1.0, 1e-9)?;
-//! assert!(zcdp::privacy_cost(rho)? < budget.privacy_cost()?);
+//! assert!(budget.rho()?.privacy_cost() < budget.privacy_cost()?);
 //! # Ok(())
 //! # }
 //! ```
@@ -36,9 +39,17 @@ mod error;
 pub mod gaussian;
 pub mod gaussian_dp;
 pub mod laplace;
+mod neighbours;
+mod noise;
 mod normal_tail;
-pub mod zcdp;
+mod privacy_cost;
+mod rounding;
+mod zcdp;
 
 pub use accountant::{LedgerEntry, ZcdpAccountant};
-pub use budget::PrivacyBudget;
+pub use budget::{Guarantee, PrivacyBudget};
 pub use error::PrivacyError;
+pub use neighbours::Neighbours;
+pub use noise::{NoiseStream, SeededNoise};
+pub use privacy_cost::PrivacyCost;
+pub use zcdp::Rho;

@@ -18,97 +18,135 @@
 //! ρ, β, ε and δ are dimensionless. δ costs about 100 evaluations, its inverses about 60 times as much (under a
 //! millisecond).
 
+use std::fmt;
+
 use super::bisection::{largest_feasible, smallest_feasible};
-use super::error::{PrivacyError, budget_delta, budget_epsilon, curve_epsilon, noise_scale, positive, sensitivity};
+use super::error::{PrivacyError, budget_delta, budget_epsilon, curve_epsilon, ordinary};
+use super::privacy_cost::PrivacyCost;
 
-fn valid_rho(rho: f64) -> Result<f64, PrivacyError> {
-    positive("zCDP parameter rho", rho, "give rho as a positive number, e.g. 0.5, or derive it from epsilon and delta")
-}
+/// ρ of ρ-zero-concentrated differential privacy: a budget, or what an access costs.
+///
+/// A finite number from 1e-300 to 1e300. As a budget it may be rounded down, as what was spent up; every conversion says
+/// which it does.
+///
+/// ```
+/// use matmech::privacy::Rho;
+/// let rho = Rho::of_approximate_rounded_down(1.0, 1e-9)?;
+/// assert!(rho.delta(1.0)? <= 1e-9 && rho.epsilon_rounded_up(1e-9)? <= 1.0 + 1e-9);
+/// assert_eq!(rho.privacy_cost().get(), 2.0 * rho.get());
+/// # Ok::<(), matmech::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, serde::Serialize)]
+#[serde(transparent)]
+pub struct Rho(f64);
 
-/// β = 2ρ: the privacy cost that a budget of ρ-zCDP allows.
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ρ is finite and positive.
-pub fn privacy_cost(rho: f64) -> Result<f64, PrivacyError> {
-    Ok(2.0 * valid_rho(rho)?)
-}
-
-/// ρ = β/2: the zCDP parameter of Gaussian measurements of total privacy cost β = Σ Δᵢ²/σᵢ².
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless β is finite and positive.
-pub fn rho_of_privacy_cost(privacy_cost: f64) -> Result<f64, PrivacyError> {
-    Ok(0.5 * positive("privacy cost", privacy_cost, "the cost is the sum of sensitivity^2 / sigma^2, e.g. 1.0")?)
-}
-
-/// ρ = Δ²/(2σ²) of N(0, σ²) noise on a query of L2 sensitivity Δ (Bun & Steinke 2016, Prop. 1.6).
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive.
-pub fn rho_of_gaussian(l2_sensitivity: f64, sigma: f64) -> Result<f64, PrivacyError> {
-    let mu = sensitivity(l2_sensitivity)? / noise_scale(sigma)?;
-    Ok(0.5 * mu * mu)
-}
-
-/// ln δ(ρ, ε), finite also where δ itself underflows; 0 (nothing is promised) at most.
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ρ > 0 and ε >= 0, both finite.
-pub fn ln_delta(rho: f64, epsilon: f64) -> Result<f64, PrivacyError> {
-    Ok(ln_curve(valid_rho(rho)?, curve_epsilon(epsilon)?))
-}
-
-/// δ(ρ, ε): the δ for which every ρ-zCDP mechanism is (ε, δ)-DP.
-///
-/// An upper bound on what a Gaussian mechanism of this ρ really gives, which is
-/// [`gaussian_dp::delta`](super::gaussian_dp::delta) at μ = √(2ρ).
-///
-/// # Errors
-/// As [`ln_delta`].
-pub fn delta(rho: f64, epsilon: f64) -> Result<f64, PrivacyError> {
-    Ok(ln_delta(rho, epsilon)?.exp())
-}
-
-/// The largest ρ for which ρ-zCDP gives (ε, δ)-DP, by bisection that keeps the feasible side.
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ρ would
-/// leave the range of `f64`.
-pub fn rho_from_approximate(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
-    let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
-    let ln_target = delta.ln();
-    largest_feasible(|rho| ln_curve(rho, epsilon) <= ln_target).ok_or_else(|| PrivacyError::NoSolution {
-        quantity: "zCDP parameter rho",
-        given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
-        remedy: "use an epsilon and a delta of ordinary size",
-    })
-}
-
-/// The smallest ε for which ρ-zCDP gives (ε, δ)-DP, rounded to the safe side; 0 if δ(ρ, 0) is already small enough.
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ρ > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
-/// leave the range of `f64`.
-pub fn epsilon(rho: f64, delta: f64) -> Result<f64, PrivacyError> {
-    let (rho, delta) = (valid_rho(rho)?, budget_delta(delta)?);
-    let ln_target = delta.ln();
-    if ln_curve(rho, 0.0) <= ln_target {
-        return Ok(0.0);
+impl Rho {
+    /// A ρ.
+    ///
+    /// # Errors
+    /// [`PrivacyError::InvalidParameter`] unless it is a number from 1e-300 to 1e300.
+    pub fn new(rho: f64) -> Result<Self, PrivacyError> {
+        let remedy = "give rho as a positive number, e.g. 0.5, or derive it from epsilon and delta";
+        ordinary("zCDP parameter rho", rho, remedy).map(Rho)
     }
-    smallest_feasible(|epsilon| ln_curve(rho, epsilon) <= ln_target).ok_or_else(|| PrivacyError::NoSolution {
-        quantity: "epsilon",
-        given: format!("rho = {rho:e}, delta = {delta:e}"),
-        remedy: "use a rho and a delta of ordinary size",
-    })
+
+    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that keeps the feasible side.
+    ///
+    /// # Errors
+    /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ρ would
+    /// leave the range of ordinary numbers.
+    pub fn of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<Self, PrivacyError> {
+        let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
+        let ln_target = delta.ln();
+        let largest = largest_feasible(|rho| ln_curve(rho, epsilon) <= ln_target);
+        largest.and_then(|rho| Self::new(rho).ok()).ok_or_else(|| PrivacyError::NoSolution {
+            quantity: "zCDP parameter rho",
+            given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
+            remedy: "use an epsilon and a delta of ordinary size",
+        })
+    }
+
+    /// ρ = Δ²/(2σ²) of N(0, σ²) noise on a query of L2 sensitivity Δ (Bun & Steinke 2016, Prop. 1.6), rounded up.
+    ///
+    /// # Errors
+    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and ρ is of ordinary size.
+    pub fn of_gaussian_rounded_up(l2_sensitivity: f64, sigma: f64) -> Result<Self, PrivacyError> {
+        Ok(PrivacyCost::of_gaussian_rounded_up(l2_sensitivity, sigma)?.rho())
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// β = 2ρ, exactly.
+    pub fn privacy_cost(self) -> PrivacyCost {
+        PrivacyCost::twice(self)
+    }
+
+    /// ln δ(ρ, ε), finite also where δ itself underflows; 0 (nothing is promised) at most. Accurate to about 1e-13 of
+    /// itself, to either side.
+    ///
+    /// # Errors
+    /// [`PrivacyError::InvalidParameter`] unless ε >= 0 is finite.
+    pub fn ln_delta(self, epsilon: f64) -> Result<f64, PrivacyError> {
+        Ok(ln_curve(self.0, curve_epsilon(epsilon)?))
+    }
+
+    /// δ(ρ, ε): the δ for which every ρ-zCDP mechanism is (ε, δ)-DP, to the accuracy of [`Rho::ln_delta`].
+    ///
+    /// An upper bound on what a Gaussian mechanism of this ρ really gives, which is
+    /// [`gaussian_dp::delta`](super::gaussian_dp::delta) at μ = √(2ρ).
+    ///
+    /// # Errors
+    /// As [`Rho::ln_delta`].
+    pub fn delta(self, epsilon: f64) -> Result<f64, PrivacyError> {
+        Ok(self.ln_delta(epsilon)?.exp())
+    }
+
+    /// The smallest ε for which ρ-zCDP gives (ε, δ)-DP, rounded up; 0 if δ(ρ, 0) is already small enough.
+    ///
+    /// # Errors
+    /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would leave the range of
+    /// `f64`.
+    pub fn epsilon_rounded_up(self, delta: f64) -> Result<f64, PrivacyError> {
+        let ln_target = budget_delta(delta)?.ln();
+        if ln_curve(self.0, 0.0) <= ln_target {
+            return Ok(0.0);
+        }
+        let smallest = smallest_feasible(|epsilon| ln_curve(self.0, epsilon) <= ln_target);
+        smallest.ok_or_else(|| PrivacyError::NoSolution {
+            quantity: "epsilon",
+            given: format!("rho = {self:e}, delta = {delta:e}"),
+            remedy: "use a rho and a delta of ordinary size",
+        })
+    }
+
+    /// ε = ρ + 2√(ρ ln(1/δ)): the simple conversion (Bun & Steinke 2016, Prop. 1.3), an upper bound on
+    /// [`Rho::epsilon_rounded_up`] that lies far above its rounding.
+    ///
+    /// # Errors
+    /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1.
+    pub fn epsilon_upper_bound(self, delta: f64) -> Result<f64, PrivacyError> {
+        Ok(self.0 + 2.0 * (self.0 * -budget_delta(delta)?.ln()).sqrt())
+    }
+
+    /// β/2, which is exact because β is of ordinary size.
+    pub(super) fn half_of(cost: PrivacyCost) -> Self {
+        Rho(0.5 * cost.get())
+    }
 }
 
-/// ε = ρ + 2√(ρ ln(1/δ)): the simple conversion (Bun & Steinke 2016, Prop. 1.3), an upper bound on [`epsilon`].
-///
-/// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ρ > 0 is finite and 0 < δ < 1.
-pub fn epsilon_upper_bound(rho: f64, delta: f64) -> Result<f64, PrivacyError> {
-    let (rho, delta) = (valid_rho(rho)?, budget_delta(delta)?);
-    Ok(rho + 2.0 * (rho * -delta.ln()).sqrt())
+impl fmt::Display for Rho {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::LowerExp for Rho {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// ln δ(ρ, ε) for arguments already checked, by bisection of the derivative in u = ln(α − 1).
@@ -159,9 +197,9 @@ mod tests {
             (1000.0, 6, "7.530343e2"),
         ];
         for (epsilon, digits, printed) in table {
-            let rho = rho_from_approximate(epsilon, 1e-9).unwrap();
+            let rho = Rho::of_approximate_rounded_down(epsilon, 1e-9).unwrap();
             assert_eq!(format!("{rho:.digits$e}"), printed, "epsilon = {epsilon}");
-            assert!(delta(rho, epsilon).unwrap() <= 1e-9 * (1.0 + 1e-13));
+            assert!(rho.delta(epsilon).unwrap() <= 1e-9 * (1.0 + 1e-13));
         }
     }
 
@@ -178,7 +216,8 @@ mod tests {
             (1.0, 0.5, 1.016_364_342_037_875),
         ];
         for (epsilon, delta, rho) in expected {
-            assert_relative_eq!(rho_from_approximate(epsilon, delta).unwrap(), rho, max_relative = 1e-12);
+            let found = Rho::of_approximate_rounded_down(epsilon, delta).unwrap();
+            assert_relative_eq!(found.get(), rho, max_relative = 1e-12);
         }
     }
 
@@ -190,7 +229,7 @@ mod tests {
                 .map(|i| 1.0 + (-10.0 + f64::from(i) * 5e-5_f64).exp())
                 .map(|a: f64| ((a - 1.0) * (a * rho - epsilon) + a * (1.0 - 1.0 / a).ln()).exp() / (a - 1.0))
                 .fold(f64::INFINITY, f64::min);
-            let ours = delta(rho, epsilon).unwrap();
+            let ours = Rho::new(rho).unwrap().delta(epsilon).unwrap();
             assert_relative_eq!(ours, grid, max_relative = 1e-6);
             assert!(ours <= grid * (1.0 + 1e-12));
         }
@@ -198,36 +237,35 @@ mod tests {
 
     #[test]
     fn gaussian_rho_is_half_the_privacy_cost() {
-        assert_relative_eq!(rho_of_gaussian(3.0, 2.0).unwrap(), 1.125);
-        assert_relative_eq!(privacy_cost(1.125).unwrap(), 2.25);
-        assert_relative_eq!(rho_of_privacy_cost(2.25).unwrap(), 1.125);
+        assert_relative_eq!(Rho::of_gaussian_rounded_up(3.0, 2.0).unwrap().get(), 1.125);
+        assert_relative_eq!(Rho::new(1.125).unwrap().privacy_cost().get(), 2.25);
+        assert_relative_eq!(PrivacyCost::new(2.25).unwrap().rho().get(), 1.125);
     }
 
     #[test]
     fn impossible_parameters_are_named() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(privacy_cost(bad).unwrap_err().to_string().contains("rho"));
-            assert!(rho_of_privacy_cost(bad).is_err());
-            assert!(rho_of_gaussian(bad, 1.0).is_err());
-            assert!(rho_of_gaussian(1.0, bad).is_err());
-            assert!(delta(bad, 1.0).is_err());
-            assert!(epsilon(bad, 1e-9).is_err());
-            assert!(epsilon_upper_bound(bad, 1e-9).is_err());
-            assert!(rho_from_approximate(bad, 1e-9).is_err());
+            assert!(Rho::new(bad).unwrap_err().to_string().contains("rho"));
+            assert!(Rho::of_gaussian_rounded_up(bad, 1.0).is_err());
+            assert!(Rho::of_gaussian_rounded_up(1.0, bad).is_err());
+            assert!(Rho::of_approximate_rounded_down(bad, 1e-9).is_err());
         }
-        assert!(rho_from_approximate(1.0, 0.0).is_err());
-        assert!(epsilon(1.0, 1.0).is_err());
+        let one = Rho::new(1.0).unwrap();
+        assert!(Rho::of_approximate_rounded_down(1.0, 0.0).is_err());
+        assert!(one.epsilon_rounded_up(1.0).is_err() && one.epsilon_upper_bound(0.0).is_err());
+        assert!(one.delta(-1.0).is_err());
     }
 
     proptest! {
         #[test]
         fn round_trip_keeps_the_feasible_side(ln_epsilon in -6.0..7.0_f64, log10_delta in -300.0..-0.1_f64) {
             let (target, delta) = (ln_epsilon.exp(), 10_f64.powf(log10_delta));
-            let rho = rho_from_approximate(target, delta).unwrap();
-            prop_assert!(ln_delta(rho, target).unwrap() <= delta.ln());
-            prop_assert!(ln_delta(rho * (1.0 + 1e-9), target).unwrap() > delta.ln());
-            let back = epsilon(rho, delta).unwrap();
-            prop_assert!(ln_delta(rho, back).unwrap() <= delta.ln());
+            let rho = Rho::of_approximate_rounded_down(target, delta).unwrap();
+            prop_assert!(rho.ln_delta(target).unwrap() <= delta.ln());
+            let more = Rho::new(rho.get() * (1.0 + 1e-9)).unwrap();
+            prop_assert!(more.ln_delta(target).unwrap() > delta.ln());
+            let back = rho.epsilon_rounded_up(delta).unwrap();
+            prop_assert!(rho.ln_delta(back).unwrap() <= delta.ln());
             prop_assert!((back - target).abs() <= target * 1e-9, "{back} for {target}");
         }
 
@@ -235,22 +273,22 @@ mod tests {
         fn conversion_never_promises_more_than_gaussian_noise_gives(ln_rho in -9.0..7.0_f64, ln_epsilon in -6.0..7.0_f64) {
             let (rho, epsilon) = (ln_rho.exp(), ln_epsilon.exp());
             let exact = gaussian_dp::ln_delta((2.0 * rho).sqrt(), epsilon).unwrap();
-            let converted = ln_delta(rho, epsilon).unwrap();
+            let converted = Rho::new(rho).unwrap().ln_delta(epsilon).unwrap();
             prop_assert!(converted >= exact - 1e-12 * exact.abs(), "{converted} < {exact}");
         }
 
         #[test]
         fn simple_bound_is_an_upper_bound(ln_rho in -9.0..7.0_f64, log10_delta in -300.0..-0.1_f64) {
-            let (rho, delta) = (ln_rho.exp(), 10_f64.powf(log10_delta));
-            prop_assert!(epsilon(rho, delta).unwrap() <= epsilon_upper_bound(rho, delta).unwrap());
+            let (rho, delta) = (Rho::new(ln_rho.exp()).unwrap(), 10_f64.powf(log10_delta));
+            prop_assert!(rho.epsilon_rounded_up(delta).unwrap() <= rho.epsilon_upper_bound(delta).unwrap());
         }
 
         #[test]
         fn delta_decreases_in_epsilon_and_grows_in_rho(ln_rho in -9.0..6.0_f64, ln_epsilon in -6.0..6.0_f64, factor in 1.01..5.0_f64) {
-            let (rho, epsilon) = (ln_rho.exp(), ln_epsilon.exp());
-            let here = ln_delta(rho, epsilon).unwrap();
-            prop_assert!(ln_delta(rho, epsilon * factor).unwrap() <= here);
-            prop_assert!(ln_delta(rho * factor, epsilon).unwrap() >= here);
+            let (rho, epsilon) = (Rho::new(ln_rho.exp()).unwrap(), ln_epsilon.exp());
+            let here = rho.ln_delta(epsilon).unwrap();
+            prop_assert!(rho.ln_delta(epsilon * factor).unwrap() <= here);
+            prop_assert!(Rho::new(rho.get() * factor).unwrap().ln_delta(epsilon).unwrap() >= here);
         }
     }
 }

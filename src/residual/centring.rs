@@ -1,17 +1,27 @@
 //! Centring in place: Recon ∘ Decomp along all axes.
 
 use super::axis::total;
+use super::check;
 use super::wide::{Loops, Mean, Sum, Wide, change1, change2};
+use crate::domain::AxisSet;
+use crate::error::Result;
 
 /// Subtracts from a vector over a row-major box its mean along every axis in turn: its residual part, `(⊗ (I − J/n_i)) x`, which is
 /// Recon(Decomp(x)) with all axes kept. Zero if some axis has one value only; the identity if there is no axis.
 ///
 /// *Time*: O(cells): two passes over memory, the rest in cache. *Memory*: two arrays of a slice's size.
 ///
-/// # Panics
-/// `values` of another length than Π `sizes`.
-pub fn centre_in_place(sizes: &[usize], values: &mut [f64]) {
-    assert_eq!(values.len(), sizes.iter().product::<usize>(), "centring: length of the array of sizes {sizes:?}");
+/// # Errors
+/// A size of 0, or `values` of another length than Π `sizes`.
+pub fn centre_in_place(sizes: &[usize], values: &mut [f64]) -> Result<()> {
+    check("centring", "box", values.len(), sizes, AxisSet::all(sizes.len()), |n, _| n)?;
+    centre_box(sizes, values);
+    Ok(())
+}
+
+/// [`centre_in_place`] of a box that the caller has made from these sizes.
+pub(crate) fn centre_box(sizes: &[usize], values: &mut [f64]) {
+    debug_assert_eq!(values.len(), sizes.iter().product::<usize>());
     if sizes.contains(&1) {
         values.fill(0.0);
     } else if !values.is_empty() {

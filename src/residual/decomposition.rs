@@ -3,6 +3,7 @@
 use super::axis::{self, Lanes};
 use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
+use crate::domain::AxisSet;
 use crate::error::Result;
 
 /// The residual `ζ_τ = Decomp(μ_γ, γ, τ)`: the marginal summed over the axes that are not kept, then differenced from the first
@@ -12,8 +13,8 @@ use crate::error::Result;
 /// axes are taken block by block in cache. *Memory*: the result and two arrays of a slice's size. *Source*: S4, Alg. 1, Thm 3.2.
 ///
 /// # Errors
-/// `sizes` and `kept` of different lengths, a size of 0, or a marginal of another length than Π `sizes`.
-pub fn decomp(marginal: &[f64], sizes: &[usize], kept: &[bool]) -> Result<Vec<f64>> {
+/// Axes that `sizes` lacks, a size of 0, or a marginal of another length than Π `sizes`.
+pub fn decomp(marginal: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f64>> {
     let mut residual = Vec::new();
     decomp_into(marginal, sizes, kept, &mut residual)?;
     Ok(residual)
@@ -23,9 +24,9 @@ pub fn decomp(marginal: &[f64], sizes: &[usize], kept: &[bool]) -> Result<Vec<f6
 ///
 /// # Errors
 /// As [`decomp`].
-pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: &[bool], residual: &mut Vec<f64>) -> Result<()> {
+pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: AxisSet, residual: &mut Vec<f64>) -> Result<()> {
     check("Decomp", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
-    let own: Vec<usize> = sizes.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&n, _)| n).collect();
+    let own = kept.of_items(sizes);
     residual.resize(own.iter().map(|n| n - 1).product(), 0.0);
     if residual.is_empty() {
         return Ok(());
@@ -37,15 +38,20 @@ pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: &[bool], residual: &
 }
 
 /// The mean of a row-major box along every axis that is not kept.
-pub(crate) fn averaged(sizes: &[usize], kept: &[bool], values: Vec<f64>) -> Vec<f64> {
+pub(crate) fn averaged(sizes: &[usize], kept: AxisSet, values: Vec<f64>) -> Vec<f64> {
     let Some(mut means) = sums(&values, sizes, kept) else { return values };
     let cells = values.len() as f64 / means.len() as f64;
     means.iter_mut().for_each(|sum| *sum /= cells);
     means
 }
 
+/// The sums of a row-major box over every axis that is not kept: the marginal of a marginal.
+pub(crate) fn summed(sizes: &[usize], kept: AxisSet, values: &[f64]) -> Vec<f64> {
+    sums(values, sizes, kept).unwrap_or_else(|| values.to_vec())
+}
+
 /// The sums over the axes that are not kept, those that shrink the array most first; `None` if all are kept.
-fn sums(values: &[f64], sizes: &[usize], kept: &[bool]) -> Option<Vec<f64>> {
+fn sums(values: &[f64], sizes: &[usize], kept: AxisSet) -> Option<Vec<f64>> {
     let mut runs = runs(sizes, kept);
     let mut current: Option<Vec<f64>> = None;
     let mut next = Vec::new();

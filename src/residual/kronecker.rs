@@ -10,6 +10,7 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::axis::{self, Lanes};
+use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::linalg;
 
@@ -69,13 +70,15 @@ impl Factor {
 }
 
 /// The factors of Decomp: S for kept axes, 1ᵀ for the others (S4, Eq. 3).
-pub fn decomp_factors(sizes: &[usize], kept: &[bool]) -> Vec<Factor> {
-    sizes.iter().zip(kept).map(|(&n, &kept)| if kept { Factor::Sub(n) } else { Factor::Sum(n) }).collect()
+pub fn decomp_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
+    let factor = |(axis, &n): (usize, &usize)| if kept.contains(axis) { Factor::Sub(n) } else { Factor::Sum(n) };
+    sizes.iter().enumerate().map(factor).collect()
 }
 
 /// The factors of Recon: S⁺ for kept axes, 1/n for the others (S4, Eq. 4).
-pub fn recon_factors(sizes: &[usize], kept: &[bool]) -> Vec<Factor> {
-    sizes.iter().zip(kept).map(|(&n, &kept)| if kept { Factor::Center(n) } else { Factor::Smear(n) }).collect()
+pub fn recon_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
+    let factor = |(axis, &n): (usize, &usize)| if kept.contains(axis) { Factor::Center(n) } else { Factor::Smear(n) };
+    sizes.iter().enumerate().map(factor).collect()
 }
 
 /// `(⊗ F_i) x` with dense factors: each step a matrix product with a transposed matrix. O(Σ_i rows_i · cells) flops.
@@ -88,7 +91,7 @@ pub fn apply_dense(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
     }
     let matrices: Vec<Array2<f64>> = factors.iter().map(|factor| factor.to_dense()).collect();
     let views: Vec<ArrayView2<'_, f64>> = matrices.iter().map(|matrix| matrix.view()).collect();
-    linalg::kron_apply(&views, x)
+    Ok(linalg::kron_apply(&views, x)?)
 }
 
 /// `(⊗ F_i) x` with the factors' action in O(rows + columns): each step one pass along the rows and one transposed copy.
@@ -120,7 +123,7 @@ fn empty(factors: &[Factor], x: &[f64]) -> Result<Option<Vec<f64>>> {
     let columns: usize = factors.iter().map(|factor| factor.columns()).product();
     let rows: usize = factors.iter().map(|factor| factor.rows()).product();
     if x.len() != columns {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             "Kronecker product of residual factors times a vector",
             format!("a vector of {columns} cells"),
             format!("{} cells", x.len()),

@@ -3,23 +3,26 @@
 //! With γ a set of attributes, μ_γ its marginal and τ ⊆ γ, the residual ζ_τ = Decomp(μ_γ, γ, τ) is μ_γ summed over the axes
 //! of γ∖τ and differenced along those of τ; Recon is the pseudoinverse of Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
 //!
-//! Arrays are row-major over γ (the last attribute fastest) with their sizes beside them; `kept[i]` says whether axis i of γ is in τ.
+//! Arrays are row-major over γ (the last attribute fastest) with their sizes beside them; an [`AxisSet`] says which axes of γ are in τ.
 //! Recon ∘ Decomp on τ subtracts the mean along every axis ([`centre_in_place`]), so a residual can be kept *centred*, with Π n_i
 //! cells instead of Π (n_i − 1) and the same information; [`add_spread`] then adds its part to a marginal.
 //!
 //! ```
+//! use matmech::domain::AxisSet;
 //! use matmech::residual::{decomp, recon};
 //! // Age × education (S4, Fig. 1).
 //! let marginal = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
-//! let age = decomp(&marginal, &[4, 3], &[true, false])?;
+//! let first = AxisSet::from_number(0b01);
+//! let age = decomp(&marginal, &[4, 3], first)?;
 //! assert_eq!(age, [5.0, 9.0, 30.0]);
-//! let part = recon(&age, &[4, 3], &[true, false])?;
+//! let part = recon(&age, &[4, 3], first)?;
 //! assert_eq!(part[9], 76.0 / 12.0);
 //! # Ok::<(), matmech::Error>(())
 //! ```
 
-pub mod axis;
+mod axis;
 mod centring;
+mod coefficients;
 mod decomposition;
 pub mod kronecker;
 mod reconstruction;
@@ -27,15 +30,20 @@ mod spread;
 mod three_axes;
 mod wide;
 
+pub(crate) use centring::centre_box;
 pub use centring::centre_in_place;
-pub(crate) use decomposition::averaged;
+pub(crate) use coefficients::smeared_cells;
+pub use coefficients::{privacy_coefficient, variance_coefficient};
+pub(crate) use decomposition::{averaged, summed};
 pub use decomposition::{decomp, decomp_into};
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
+pub(crate) use spread::spread_onto;
 
+use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 
-/// Refuses sizes and kept axes that describe no box, and an array of another length than `cells` makes of them.
+/// Refuses sizes that describe no box, axes that it does not have, and an array of another length than `cells` makes of them.
 ///
 /// # Errors
 /// As said; `what` is the operation and `array` the name of its input.
@@ -44,30 +52,31 @@ fn check(
     array: &str,
     found: usize,
     sizes: &[usize],
-    kept: &[bool],
+    kept: AxisSet,
     cells: impl Fn(usize, bool) -> usize,
 ) -> Result<()> {
-    let refuse = |expected: String, found: String, remedy: &str| Err(Error::invalid(what, expected, found, remedy));
-    if kept.len() != sizes.len() {
-        let expected = format!("one kept-or-not for each of the {} axes", sizes.len());
-        return refuse(expected, kept.len().to_string(), "give `sizes` and `kept` in the same order");
+    let refuse = |expected: String, found: String, remedy: &str| Err(Error::bad_input(what, expected, found, remedy));
+    if kept.end() > sizes.len() {
+        let expected = format!("axes below {}", sizes.len());
+        return refuse(expected, format!("{kept:?}"), "name axes of the array, from 0");
     }
     if sizes.contains(&0) || sizes.iter().try_fold(1usize, |all, &n| all.checked_mul(n)).is_none() {
         let expected = "sizes of at least 1 whose product fits in memory".into();
         return refuse(expected, format!("{sizes:?}"), "give the number of values of each attribute");
     }
-    let expected: usize = sizes.iter().zip(kept).map(|(&n, &k)| cells(n, k)).product();
+    let expected: usize = sizes.iter().enumerate().map(|(axis, &n)| cells(n, kept.contains(axis))).product();
     if found != expected {
-        let expected = format!("a {array} of {expected} cells for sizes {sizes:?}, kept {kept:?}");
+        let expected = format!("a {array} of {expected} cells for sizes {sizes:?}, kept axes {kept:?}");
         return refuse(expected, found.to_string(), "pass row-major values, the last attribute fastest");
     }
     Ok(())
 }
 
 /// Neighbouring axes of the same kind as one: kept or not, and the product of their sizes.
-fn runs(sizes: &[usize], kept: &[bool]) -> Vec<(bool, usize)> {
+fn runs(sizes: &[usize], kept: AxisSet) -> Vec<(bool, usize)> {
     let mut runs: Vec<(bool, usize)> = Vec::with_capacity(sizes.len());
-    for (&n, &kept) in sizes.iter().zip(kept) {
+    for (axis, &n) in sizes.iter().enumerate() {
+        let kept = kept.contains(axis);
         match runs.last_mut() {
             Some((kind, product)) if *kind == kept => *product *= n,
             _ => runs.push((kept, n)),

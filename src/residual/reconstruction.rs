@@ -4,6 +4,7 @@ use super::axis::{self, Lanes, total};
 use super::three_axes::{self, ThreeAxes};
 use super::wide::{Loops, Mean, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
+use crate::domain::AxisSet;
 use crate::error::Result;
 
 /// The part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ carries: centred along the kept axes, spread evenly over
@@ -14,8 +15,8 @@ use crate::error::Result;
 /// *Source*: S4, Alg. 2, Thm 3.2.
 ///
 /// # Errors
-/// `sizes` and `kept` of different lengths, a size of 0, or a residual of another length than Π_{kept} (n_i − 1).
-pub fn recon(residual: &[f64], sizes: &[usize], kept: &[bool]) -> Result<Vec<f64>> {
+/// Axes that `sizes` lacks, a size of 0, or a residual of another length than Π_{kept} (n_i − 1).
+pub fn recon(residual: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f64>> {
     let mut part = Vec::new();
     recon_into(residual, sizes, kept, &mut part)?;
     Ok(part)
@@ -25,9 +26,9 @@ pub fn recon(residual: &[f64], sizes: &[usize], kept: &[bool]) -> Result<Vec<f64
 ///
 /// # Errors
 /// As [`recon`].
-pub fn recon_into(residual: &[f64], sizes: &[usize], kept: &[bool], part: &mut Vec<f64>) -> Result<()> {
+pub fn recon_into(residual: &[f64], sizes: &[usize], kept: AxisSet, part: &mut Vec<f64>) -> Result<()> {
     check("Recon", "residual", residual.len(), sizes, kept, |n, kept| if kept { n - 1 } else { 1 })?;
-    let own: Vec<usize> = sizes.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&n, _)| n).collect();
+    let own = kept.of_items(sizes);
     part.resize(own.iter().product(), 0.0);
     if residual.is_empty() {
         // An attribute of one value has no differences: its residuals carry nothing.

@@ -1,45 +1,50 @@
 //! Adding a centred residual to a marginal that contains its attributes.
 
+use super::{check, runs};
+use crate::domain::AxisSet;
+use crate::error::Result;
+
 /// Adds Recon of a centred residual: `marginal += centred / n_{γ∖τ}`, the same for all cells that agree on the kept axes. With
 /// `centred = (⊗_{i∈τ} (I − J/n_i)) μ_τ`, summing this over all τ ⊆ γ rebuilds μ_γ (S4, Prop. 3.1).
 ///
-/// *Time*: O(n_γ), one pass: a vector addition along kept inner axes, a constant added along the others. No allocation.
+/// *Time*: O(n_γ), one pass: a vector addition along kept inner axes, a constant added along the others.
 ///
-/// # Panics
-/// `kept` of another length than `sizes`, or an array that does not fit them: they come from the caller's own sets, not from data.
-pub fn add_spread(marginal: &mut [f64], sizes: &[usize], kept: &[bool], centred: &[f64]) {
-    let own: usize = sizes.iter().zip(kept).filter(|(_, kept)| **kept).map(|(n, _)| n).product();
-    assert_eq!(kept.len(), sizes.len(), "spreading a residual: kept-or-not of each axis");
-    assert_eq!(marginal.len(), sizes.iter().product::<usize>(), "spreading a residual: length of the marginal");
-    assert_eq!(centred.len(), own, "spreading a residual: length of the residual");
+/// # Errors
+/// Axes that `sizes` lacks, a size of 0, or arrays of other lengths than sizes and axes make of them.
+pub fn add_spread(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, centred: &[f64]) -> Result<()> {
+    check("spreading a residual", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
+    check("spreading a residual", "residual", centred.len(), sizes, kept, |n, kept| if kept { n } else { 1 })?;
+    spread_onto(marginal, sizes, kept, centred);
+    Ok(())
+}
+
+/// [`add_spread`] of arrays that the caller has made from the same sizes.
+pub(crate) fn spread_onto(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, centred: &[f64]) {
+    debug_assert_eq!(marginal.len(), sizes.iter().product::<usize>());
+    debug_assert_eq!(centred.len(), kept.of_items(sizes).iter().product::<usize>());
     if !marginal.is_empty() {
         let share = centred.len() as f64 / marginal.len() as f64;
-        spread(marginal, sizes, kept, centred, share);
+        spread(marginal, &runs(sizes, kept), centred, share);
     }
 }
 
-/// [`add_spread`] with the share given: peels off the leading axes of one kind until one or two kinds are left.
-fn spread(marginal: &mut [f64], sizes: &[usize], kept: &[bool], centred: &[f64], share: f64) {
-    let leading = kept.first().copied().unwrap_or(true);
-    let count = kept.iter().take_while(|&&kept| kept == leading).count();
-    let rest = &kept[count..];
-    if rest.is_empty() {
-        return if leading { add_scaled(marginal, centred, share) } else { add_constant(marginal, centred[0] * share) };
-    }
-    let blocks: usize = sizes[..count].iter().product();
-    let same = rest.iter().all(|&kept| kept != leading);
-    match (leading, same) {
-        (true, true) => add_to_runs(marginal, centred, share),
-        (false, true) => add_to_slices(marginal, centred, share),
-        (true, false) => {
+/// [`spread_onto`] with the share given, along runs of neighbouring axes of one kind: peels off the leading runs until one or
+/// two are left.
+fn spread(marginal: &mut [f64], runs: &[(bool, usize)], centred: &[f64], share: f64) {
+    match *runs {
+        [] | [(true, _)] => add_scaled(marginal, centred, share),
+        [(false, _)] => add_constant(marginal, centred[0] * share),
+        [(true, _), _] => add_to_runs(marginal, centred, share),
+        [(false, _), _] => add_to_slices(marginal, centred, share),
+        [(true, blocks), ref rest @ ..] => {
             let parts = centred.chunks_exact(centred.len() / blocks);
             for (block, part) in marginal.chunks_exact_mut(marginal.len() / blocks).zip(parts) {
-                spread(block, &sizes[count..], rest, part, share);
+                spread(block, rest, part, share);
             }
         }
-        (false, false) => {
+        [(false, blocks), ref rest @ ..] => {
             for block in marginal.chunks_exact_mut(marginal.len() / blocks) {
-                spread(block, &sizes[count..], rest, centred, share);
+                spread(block, rest, centred, share);
             }
         }
     }

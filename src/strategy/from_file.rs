@@ -35,7 +35,7 @@ impl StrategySelector for FromFile {
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
         if self.queries.ncols() != gram.cells() {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("strategy `{}`", self.name),
                 format!("{} columns, one per cell of the workload", gram.cells()),
                 format!("{} columns", self.queries.ncols()),

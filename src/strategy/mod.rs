@@ -3,36 +3,32 @@
 //! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To add one, implement
 //! [`StrategySelector`] and add a line to [`selectors`].
 
+mod factor;
 mod from_file;
 mod hierarchical;
 mod identity;
 pub mod lsa;
-pub mod lsa_generalized;
-pub mod lsa_separated;
 mod optimal;
 mod svd_bound;
 mod variable_agnostic;
 mod wavelet;
 mod workload_itself;
 
+pub use factor::{QuerySource, StrategyFactor};
 pub use from_file::FromFile;
 pub use hierarchical::Hierarchical;
 pub use identity::Identity;
-pub use lsa::Lsa;
-pub use lsa_generalized::LsaGeneralized;
-pub use lsa_separated::LsaSeparated;
+pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use optimal::{Optimal, Options as OptimalOptions, RowSelection};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;
 pub use workload_itself::WorkloadItself;
 
-use std::sync::Arc;
-
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
 use crate::error::{Error, Result};
-use crate::linalg;
+use crate::linalg::{self, Quotient};
 use crate::workload::{Gram, GramFactor};
 
 /// Chooses a strategy for a workload that is given by its Gram matrix.
@@ -95,81 +91,6 @@ pub enum Status {
     Stalled,
 }
 
-/// One Kronecker factor of a strategy.
-#[derive(Debug, Clone)]
-pub struct StrategyFactor {
-    shape: Vec<usize>,
-    gram: Arc<Array2<f64>>,
-    queries: Option<Arc<Array2<f64>>>,
-    boxes: Option<Arc<lsa::BoxQueries>>,
-}
-
-impl StrategyFactor {
-    /// A factor given by its queries, one per row.
-    ///
-    /// # Errors
-    /// The columns are not the cells of the shape.
-    pub fn from_queries(shape: &[usize], queries: Array2<f64>) -> Result<Self> {
-        let cells: usize = shape.iter().product();
-        if queries.ncols() != cells || queries.nrows() == 0 {
-            return Err(Error::invalid(
-                "strategy matrix",
-                format!("at least one row of {cells} columns"),
-                format!("{} x {}", queries.nrows(), queries.ncols()),
-                "one row per query, one column per cell",
-            ));
-        }
-        let mut gram = Array2::zeros((cells, cells));
-        linalg::add_gram(&mut gram, queries.view())?;
-        Ok(StrategyFactor {
-            shape: shape.to_vec(),
-            gram: Arc::new(gram),
-            queries: Some(Arc::new(queries)),
-            boxes: None,
-        })
-    }
-
-    /// A factor given by `AᵀA` alone: under Gaussian noise all A with this Gram are equivalent (S1, App. B.2).
-    pub fn from_gram(shape: &[usize], gram: Arc<Array2<f64>>) -> Self {
-        StrategyFactor { shape: shape.to_vec(), gram, queries: None, boxes: None }
-    }
-
-    /// A factor of box queries, whose rows are made when asked for, with their Gram.
-    fn from_boxes(boxes: Arc<lsa::BoxQueries>, gram: Arc<Array2<f64>>) -> Self {
-        StrategyFactor { shape: boxes.shape().to_vec(), gram, queries: None, boxes: Some(boxes) }
-    }
-
-    /// The sizes of the attributes the factor spans.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// `AᵀA`.
-    pub fn gram(&self) -> &Arc<Array2<f64>> {
-        &self.gram
-    }
-
-    /// Queries with this Gram: the ones the factor was made from, else `Λ^½Uᵀ` of its eigendecomposition.
-    ///
-    /// # Errors
-    /// The eigensolver fails.
-    pub fn queries(&self) -> Result<Arc<Array2<f64>>> {
-        if let Some(queries) = &self.queries {
-            return Ok(queries.clone());
-        }
-        if let Some(boxes) = &self.boxes {
-            return Ok(Arc::new(boxes.rows()));
-        }
-        let eigen = linalg::eigh(self.gram.view())?;
-        let kept = linalg::nonzero_eigenvalues(&eigen.values);
-        let mut rows = eigen.vectors.select(Axis(1), &kept).reversed_axes();
-        for (mut row, &k) in rows.rows_mut().into_iter().zip(&kept) {
-            row *= eigen.values[k].sqrt();
-        }
-        Ok(Arc::new(rows.as_standard_layout().into_owned()))
-    }
-}
-
 /// A strategy `A = A₁ ⊗ … ⊗ A_k`.
 #[derive(Debug, Clone)]
 pub struct Strategy {
@@ -184,7 +105,7 @@ impl Strategy {
     /// No factor.
     pub fn kronecker(name: &str, factors: Vec<StrategyFactor>) -> Result<Self> {
         if factors.is_empty() {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("strategy `{name}`"),
                 "at least one factor",
                 "none",
@@ -192,6 +113,11 @@ impl Strategy {
             ));
         }
         Ok(Strategy { name: name.to_string(), factors })
+    }
+
+    /// A strategy of one factor.
+    pub fn single(name: &str, factor: StrategyFactor) -> Self {
+        Strategy { name: name.to_string(), factors: vec![factor] }
     }
 
     /// The name of the selector, or of the file the strategy came from.
@@ -206,12 +132,12 @@ impl Strategy {
 
     /// The sizes of all attributes.
     pub fn shape(&self) -> Vec<usize> {
-        self.factors.iter().flat_map(|f| f.shape.iter().copied()).collect()
+        self.factors.iter().flat_map(|f| f.shape().iter().copied()).collect()
     }
 
     /// `‖A‖₂²`, the largest squared column norm.
     pub fn sensitivity_squared(&self) -> f64 {
-        self.factors.iter().map(|f| f.gram.diag().iter().copied().fold(0.0, f64::max)).product()
+        self.factors.iter().map(StrategyFactor::sensitivity_squared).product()
     }
 
     /// The total expected squared error on a workload at unit privacy cost, `‖A‖₂² tr(G (AᵀA)⁺)`. O(cells³) for the
@@ -220,11 +146,10 @@ impl Strategy {
     /// # Errors
     /// Different shapes, a workload the strategy cannot answer, or factors too large to be dense.
     pub fn error(&self, gram: &Gram) -> Result<f64> {
-        let own = Gram::from_factors(
-            self.factors.iter().map(|f| GramFactor { shape: f.shape.clone(), matrix: f.gram.clone() }).collect(),
-        )?;
+        let own = |f: &StrategyFactor| Ok(GramFactor { shape: f.shape().to_vec(), matrix: f.gram()? });
+        let own = Gram::from_factors(self.factors.iter().map(own).collect::<Result<_>>()?)?;
         if own.shape() != gram.shape() {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("strategy `{}`", self.name),
                 format!("a strategy over {:?}, the workload's attributes", gram.shape()),
                 format!("one over {:?}", own.shape()),
@@ -238,13 +163,20 @@ impl Strategy {
             let same = known.iter().find(|(kv, kg, _)| kv.matrix == v.matrix && kg.matrix == g.matrix);
             let trace = match same {
                 Some(&(_, _, trace)) => trace,
-                None => linalg::trace_of_quotient(g.matrix.view(), v.matrix.view())?
-                    .map_err(|share| Error::Unsupported { strategy: self.name.clone(), share })?,
+                None => answered(&self.name, linalg::trace_of_quotient(g.matrix.view(), v.matrix.view())?)?,
             };
             known.push((v, g, trace));
             error *= trace;
         }
         Ok(error)
+    }
+}
+
+/// The trace of a quotient, if the strategy answers all of the workload.
+fn answered(strategy: &str, quotient: Quotient) -> Result<f64> {
+    match quotient {
+        Quotient::Trace(trace) => Ok(trace),
+        Quotient::Outside { share } => Err(Error::Unanswered { strategy: strategy.to_owned(), share }),
     }
 }
 
@@ -286,7 +218,7 @@ fn per_attribute(name: &str, gram: &Gram, rows: impl Fn(usize) -> Array2<f64>) -
     let mut made: Vec<StrategyFactor> = Vec::new();
     let mut factors = Vec::new();
     for size in gram.shape() {
-        let factor = match made.iter().find(|f| f.shape == [size]) {
+        let factor = match made.iter().find(|f| f.shape() == [size]) {
             Some(factor) => factor.clone(),
             None => {
                 crate::workload::check_dense_size(&format!("strategy `{name}`"), size)?;
@@ -326,16 +258,15 @@ pub fn by_name(name: &str) -> Result<Box<dyn StrategySelector>> {
     if let Some(path) = name.strip_prefix("matrix:") {
         return Ok(Box::new(FromFile::read(std::path::Path::new(path))?));
     }
-    let all = selectors();
-    let known = all.iter().map(|s| s.name()).collect::<Vec<_>>().join(", ");
-    all.into_iter().find(|s| s.name() == name).ok_or_else(|| {
-        Error::invalid(
-            format!("strategy `{name}`"),
-            format!("one of {known}"),
-            format!("`{name}`"),
-            "check the spelling, or give a matrix of your own with matrix:FILE.npy",
-        )
-    })
+    let mut all = selectors();
+    match all.iter().position(|s| s.name() == name) {
+        Some(place) => Ok(all.swap_remove(place)),
+        None => {
+            let known: Vec<&str> = all.iter().map(|s| s.name()).collect();
+            let remedy = "check the spelling, or give a matrix of your own with matrix:FILE.npy";
+            Err(Error::unknown_name("strategy", name, &known, remedy))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ fn root(factor: &GramFactor) -> Result<StrategyFactor> {
     let (a, b) = (g[[0, 0]], if n > 1 { g[[0, 1]] } else { 0.0 });
     let off = g.indexed_iter().find(|((i, j), x)| (*x - if i == j { a } else { b }).abs() > EQUAL * a);
     if let Some(((i, j), x)) = off {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             "strategy `variable-agnostic`",
             format!("a Gram with {a} on the diagonal and {b} off it"),
             format!("{x} at ({i}, {j})"),

@@ -74,7 +74,7 @@ impl Family {
 
     fn check(self, sizes: &[usize]) -> Result<()> {
         if sizes.len() != self.arity() || sizes.contains(&0) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("family `{}`", self.name()),
                 format!("{} positive size(s)", self.arity()),
                 format!("{sizes:?}"),
@@ -178,12 +178,8 @@ impl Family {
             ),
             Family::Predicate => {
                 if n > 30 {
-                    return Err(Error::TooLarge {
-                        what: format!("predicate:{n} row by row"),
-                        limit: "30 cells".into(),
-                        found: format!("{n} cells"),
-                        remedy: "use its Gram matrix, or a sample: predicate-sample(queries=2000):N".into(),
-                    });
+                    let remedy = "use its Gram matrix, or a sample: predicate-sample(queries=2000):N";
+                    return Err(Error::too_large(format!("predicate:{n} row by row"), "cells", 30.0, n as f64, remedy));
                 }
                 Box::new((0u64..1 << n).map(move |bits| indicator(Box::new(move |cell| bits >> cell & 1 == 1))))
             }

@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 
 use crate::error::{Error, Result};
 use crate::linalg;
-use crate::residual::centre_in_place;
+use crate::residual::centre_box;
 
 /// The largest number of cells of one dense factor: 2 GiB for one n×n matrix of f64.
 pub const MAX_DENSE_CELLS: usize = 16_384;
@@ -38,7 +38,7 @@ impl Gram {
     /// non-negative diagonal.
     pub fn from_factors(factors: Vec<GramFactor>) -> Result<Self> {
         if factors.is_empty() {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "Gram",
                 "at least one factor",
                 "none",
@@ -103,7 +103,7 @@ impl Gram {
     /// The groups do not cover the factors, or one is too large to be dense.
     pub fn grouped(&self, groups: &[usize]) -> Result<Self> {
         if groups.iter().sum::<usize>() != self.factors.len() || groups.contains(&0) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "grouping of Kronecker factors",
                 format!("positive group sizes that sum to {}", self.factors.len()),
                 format!("{groups:?}"),
@@ -146,12 +146,14 @@ impl Gram {
 /// Too many cells.
 pub fn check_dense_size(what: &str, cells: usize) -> Result<()> {
     if cells > MAX_DENSE_CELLS {
-        return Err(Error::TooLarge {
-            what: what.into(),
-            limit: format!("{MAX_DENSE_CELLS} cells"),
-            found: format!("{cells} cells ({:.1} GiB per matrix)", (cells as f64).powi(2) * 8.0 / 1024f64.powi(3)),
-            remedy: "use a workload that is a Kronecker product of smaller ones, or plan over marginals".into(),
-        });
+        let gib = (cells as f64).powi(2) * 8.0 / 1024f64.powi(3);
+        return Err(Error::too_large(
+            format!("{what} ({gib:.1} GiB per matrix)"),
+            "cells",
+            MAX_DENSE_CELLS as f64,
+            cells as f64,
+            "use a workload that is a Kronecker product of smaller ones, or plan over marginals",
+        ));
     }
     Ok(())
 }
@@ -159,7 +161,7 @@ pub fn check_dense_size(what: &str, cells: usize) -> Result<()> {
 fn check_factor(factor: &GramFactor) -> Result<()> {
     let cells: usize = factor.shape.iter().product();
     let refuse = |expected: &str, found: String| {
-        Err(Error::invalid(
+        Err(Error::bad_input(
             format!("Gram factor over {:?}", factor.shape),
             expected,
             found,
@@ -193,7 +195,7 @@ fn centred(shape: &[usize], mut matrix: Array2<f64>) -> Array2<f64> {
     for side in [Axis(0), Axis(1)] {
         for mut lane in matrix.lanes_mut(side) {
             let mut values = lane.to_vec();
-            centre_in_place(shape, &mut values);
+            centre_box(shape, &mut values);
             lane.assign(&ndarray::ArrayView1::from(&values));
         }
     }
@@ -215,7 +217,7 @@ mod tests {
         }
         let x: Vec<f64> = (0..12).map(|i| ((i * i) as f64).cos()).collect();
         let mut y = x.clone();
-        centre_in_place(&shape, &mut y);
+        centre_box(&shape, &mut y);
         let expected = by_matrix.dot(&ndarray::Array1::from_vec(x));
         assert_abs_diff_eq!(ndarray::Array1::from_vec(y), expected, epsilon = 1e-14);
     }

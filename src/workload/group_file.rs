@@ -17,6 +17,7 @@ use serde::Deserialize;
 use super::groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 use super::query_group::{GroupQueries, QueryGroup};
 use super::{Family, QueryCount};
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::{Schema, read_text};
 
@@ -52,12 +53,8 @@ impl GroupedWorkload {
     /// TOML that does not parse, unknown keys or families, and groups that do not fit the schema.
     pub fn from_toml(schema: &Schema, text: &str, origin: &str, folder: &Path) -> Result<Self> {
         let file: WorkloadFile = toml::from_str(text).map_err(|e| {
-            Error::invalid(
-                origin,
-                "a workload: [[queries]] tables with a family and either attributes = […] or ways = […]",
-                e.to_string().trim_end().to_string(),
-                "correct the line shown",
-            )
+            let expected = "a workload: [[queries]] tables with a family and either attributes = […] or ways = […]";
+            Error::toml(origin, text, expected, &e)
         })?;
         let mut groups: Vec<QueryGroup> = Vec::new();
         for (k, entry) in file.queries.iter().enumerate() {
@@ -79,10 +76,10 @@ impl GroupedWorkload {
 
 impl Entry {
     fn groups(&self, schema: &Schema, what: &str, folder: &Path) -> Result<Vec<QueryGroup>> {
-        let refuse = |expected: &str, found: &str, remedy: &str| Err(Error::invalid(what, expected, found, remedy));
+        let refuse = |expected: &str, found: &str, remedy: &str| Err(Error::bad_input(what, expected, found, remedy));
         let sets = match (&self.attributes, &self.ways) {
             (Some(names), None) => {
-                vec![names.iter().map(|name| schema.position(name)).collect::<Result<Vec<usize>>>()?]
+                vec![self.named(schema, names, what)?]
             }
             (None, Some(ways)) => attribute_sets(schema, ways)?,
             (found, _) => {
@@ -115,10 +112,26 @@ impl Entry {
         }
     }
 
+    /// The set of the attributes with these names.
+    fn named(&self, schema: &Schema, names: &[String], what: &str) -> Result<AttributeSet> {
+        let positions = names.iter().map(|name| schema.position(name)).collect::<Result<Vec<usize>>>()?;
+        let refuse = |expected: &str, found: String, remedy: &str| {
+            Err(Error::bad_input(format!("{what}, key `attributes`"), expected, found, remedy))
+        };
+        if let Some(k) = (0..positions.len()).find(|&k| positions[..k].contains(&positions[k])) {
+            return refuse("each attribute once", format!("`{}` twice", names[k]), "drop one of the two");
+        }
+        if self.family == "matrix" && !positions.is_sorted() {
+            let remedy = "list them as the schema does: the columns of the matrix are the cells in that order";
+            return refuse("attributes in the order of the schema", names.join(", "), remedy);
+        }
+        AttributeSet::from_positions(&positions)
+    }
+
     fn family(&self, what: &str, folder: &Path) -> Result<GroupFamily> {
         let random_keys = self.seed.is_some() || self.probability.is_some() || self.queries_per_cell.is_some();
         let misplaced = |key: &str, family: &str| {
-            Err(Error::invalid(
+            Err(Error::bad_input(
                 format!("{what}, key `{key}`"),
                 format!("it only with family = \"{family}\""),
                 format!("family = \"{}\"", self.family),
@@ -142,7 +155,7 @@ impl Entry {
             },
             "matrix" => {
                 let Some(file) = &self.file else {
-                    return Err(Error::invalid(
+                    return Err(Error::bad_input(
                         what,
                         "a `file` with the queries",
                         "none",
@@ -157,7 +170,7 @@ impl Entry {
             {
                 Some(family) => GroupFamily::Product(family),
                 None => {
-                    return Err(Error::invalid(
+                    return Err(Error::bad_input(
                         format!("{what}, key `family`"),
                         format!("one of {FAMILIES}"),
                         format!("`{name}`"),
@@ -172,15 +185,15 @@ impl Entry {
 /// A group whose queries carry their own weights.
 fn weighted(schema: &Schema, group: QueryGroup, query_weights: &[f64], what: &str) -> Result<QueryGroup> {
     let GroupQueries::Joint(joint) = group.queries() else {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             format!("{what}, key `query_weights`"),
             "a family of joint queries: affine, abs or random on pairs, or matrix",
-            format!("`{}` on {} attribute(s), a product", group.family(), group.positions().len()),
+            format!("`{}` on {} attribute(s), a product", group.family(), group.attributes().len()),
             "give the queries as family = \"matrix\", or weight whole groups with `weight`",
         ));
     };
     if group.count() != QueryCount::exact(query_weights.len() as u128) {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             format!("{what}, key `query_weights`"),
             format!("{} weights, one per query of the group", group.count()),
             query_weights.len().to_string(),
@@ -188,7 +201,7 @@ fn weighted(schema: &Schema, group: QueryGroup, query_weights: &[f64], what: &st
         ));
     }
     let joint = Arc::new(joint.as_ref().clone().with_weights(query_weights.to_vec())?);
-    QueryGroup::joint(schema, group.positions(), joint, group.family(), group.weight())
+    QueryGroup::joint(schema, group.attributes(), joint, group.family(), group.weight())
 }
 
 #[cfg(test)]
@@ -233,7 +246,7 @@ mod tests {
         assert_eq!(workload.count().to_string(), (4 * 6 + 4 * 3 + 6 * 5 + 27 + 3 + 4 * 27).to_string());
         let families: Vec<&str> = workload.groups().iter().map(QueryGroup::family).collect();
         assert_eq!((families[4], families[8], families[14]), ("prefix", "affine", "random"));
-        assert_eq!(workload.groups()[14].positions(), [0, 2]);
+        assert_eq!(format!("{:?}", workload.groups()[14].attributes()), "[0, 2]");
         assert_eq!((workload.groups()[13].weight(), workload.groups()[19].weight()), (2.0, 4.0));
     }
 
@@ -264,6 +277,7 @@ mod tests {
             ("family = \"prefix\"\nways = [1]\nseed = 3", "random"),
             ("family = \"prefix\"\nways = [1]\nfile = \"x.npy\"", "matrix"),
             ("family = \"matrix\"\nways = [1]", "file"),
+            ("family = \"matrix\"\nattributes = [\"A2\", \"A1\"]", "order of the schema"),
             ("family = \"matrix\"\nways = [1]\nfile = \"nowhere.npy\"", "nowhere.npy"),
             ("family = \"prefix\"\nway = [1]", "way"),
         ] {

@@ -8,7 +8,7 @@ use ndarray::Array2;
 use super::joint::{JointQueries, RandomRows};
 use super::query_group::{QueryGroup, check_ordered, checked, refuse};
 use super::{Family, QueryCount};
-use crate::domain::AttributeKind;
+use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -64,7 +64,7 @@ impl GroupedWorkload {
     /// No group.
     pub fn new(schema: Schema, groups: Vec<QueryGroup>) -> Result<Self> {
         if groups.is_empty() {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "workload",
                 "at least one group of queries",
                 "none",
@@ -103,49 +103,32 @@ impl GroupedWorkload {
 ///
 /// # Errors
 /// No number, a number that is 0 or exceeds the attributes, or one that comes twice.
-pub fn attribute_sets(schema: &Schema, ways: &[usize]) -> Result<Vec<Vec<usize>>> {
+pub fn attribute_sets(schema: &Schema, ways: &[usize]) -> Result<Vec<AttributeSet>> {
     let count = schema.attributes().len();
-    let bad = |found: String| {
-        Error::invalid(
+    let once = |(k, way): (usize, &usize)| (1..=count).contains(way) && !ways[..k].contains(way);
+    if ways.is_empty() || !ways.iter().enumerate().all(once) {
+        return Err(Error::bad_input(
             "`ways` of a query group",
             format!("distinct numbers of attributes between 1 and {count}"),
-            found,
+            if ways.is_empty() { "none".to_owned() } else { format!("{ways:?}") },
             "write e.g. ways = [1, 2] for all sets of one and of two attributes",
-        )
-    };
-    if ways.is_empty() {
-        return Err(bad("none".into()));
+        ));
     }
-    let mut sets = Vec::new();
-    for (i, &way) in ways.iter().enumerate() {
-        if way == 0 || way > count || ways[..i].contains(&way) {
-            return Err(bad(format!("{ways:?}")));
-        }
-        let mut set: Vec<usize> = (0..way).collect();
-        loop {
-            sets.push(set.clone());
-            let Some(k) = (0..way).rev().find(|&k| set[k] < count - way + k) else { break };
-            set[k] += 1;
-            for later in k + 1..way {
-                set[later] = set[later - 1] + 1;
-            }
-        }
-    }
-    Ok(sets)
+    Ok(ways.iter().flat_map(|&way| AttributeSet::first(count).of_size(way)).collect())
 }
 
 /// The groups of one family on the given attribute sets; one weight for all or one per group.
 ///
 /// # Errors
-/// A family that does not fit the attributes, an attribute twice, or weights that are missing or not positive.
+/// A family that does not fit the attributes, a set that is not of the schema, or weights that are missing or not positive.
 pub fn groups_of(
     schema: &Schema,
     family: &GroupFamily,
-    sets: &[Vec<usize>],
+    sets: &[AttributeSet],
     weights: &[f64],
 ) -> Result<Vec<QueryGroup>> {
     if weights.len() != 1 && weights.len() != sets.len() {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             format!("weights of `{}` queries", family.name()),
             format!("one weight for all, or {}: one per group", sets.len()),
             weights.len().to_string(),
@@ -155,12 +138,11 @@ pub fn groups_of(
     let mut shared: HashMap<Vec<usize>, Arc<JointQueries>> = HashMap::new();
     let mut drawn = 0;
     let mut groups = Vec::with_capacity(sets.len());
-    for (k, set) in sets.iter().enumerate() {
+    for (k, &set) in sets.iter().enumerate() {
         let weight = weights.get(k).or(weights.first()).copied().unwrap_or(1.0);
-        let (_, chosen) = checked(schema, set, weight)?;
-        let mut ordered = set.clone();
-        ordered.sort_unstable();
-        let sizes: Vec<usize> = ordered.iter().map(|&p| schema.attributes()[p].size).collect();
+        let chosen = checked(schema, set, weight)?;
+        let attributes: Vec<&Attribute> = set.positions().map(|p| &schema.attributes()[p]).collect();
+        let sizes: Vec<usize> = attributes.iter().map(|a| a.size).collect();
         let mut joint = |queries: &mut dyn FnMut() -> Result<JointQueries>| -> Result<QueryGroup> {
             let known = match shared.get(&sizes) {
                 Some(known) => known.clone(),
@@ -170,21 +152,21 @@ pub fn groups_of(
                     made
                 }
             };
-            QueryGroup::joint(schema, &ordered, known, family.name(), weight)
+            QueryGroup::joint(schema, set, known, family.name(), weight)
         };
         groups.push(match family {
             GroupFamily::Product(f) => QueryGroup::product(schema, set, &vec![*f; set.len()], weight)?,
             GroupFamily::Hybrid => {
-                let by_kind = |&p: &usize| match schema.attributes()[p].kind {
+                let by_kind = |a: &&Attribute| match a.kind {
                     AttributeKind::Numeric => Family::Prefix,
                     AttributeKind::Categorical => Family::Identity,
                 };
-                let families: Vec<Family> = set.iter().map(by_kind).collect();
+                let families: Vec<Family> = attributes.iter().map(by_kind).collect();
                 QueryGroup::product(schema, set, &families, weight)?.named("hybrid")
             }
             GroupFamily::Affine | GroupFamily::Abs => {
-                for &p in set {
-                    check_ordered(&schema.attributes()[p], family.name())?;
+                for attribute in &attributes {
+                    check_ordered(attribute, family.name())?;
                 }
                 let pair = if *family == GroupFamily::Affine { Family::Affine } else { Family::Abs };
                 match set.len() {
@@ -203,16 +185,7 @@ pub fn groups_of(
                 drawn += queries * cells;
                 JointQueries::random(&sizes, rows)
             })?,
-            GroupFamily::Matrix(rows) => {
-                if ordered != *set {
-                    return Err(refuse(
-                        &chosen,
-                        "attributes in the order of the schema".into(),
-                        "another order".into(),
-                    ));
-                }
-                joint(&mut || JointQueries::matrix(&sizes, rows.clone()))?
-            }
+            GroupFamily::Matrix(rows) => joint(&mut || JointQueries::matrix(&sizes, rows.clone()))?,
         });
     }
     Ok(groups)
@@ -221,7 +194,6 @@ pub fn groups_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Attribute;
 
     fn count(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> String {
         GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap().count().to_string()
@@ -248,7 +220,7 @@ mod tests {
     fn attribute_sets_are_complete_and_ordered() {
         let schema = Schema::uniform(2, 4).unwrap();
         let sets = attribute_sets(&schema, &[1, 3]).unwrap();
-        assert_eq!(sets[..5], [vec![0], vec![1], vec![2], vec![3], vec![0, 1, 2]]);
+        assert_eq!(format!("{:?}", &sets[..5]), "[[0], [1], [2], [3], [0, 1, 2]]");
         assert_eq!(sets.len(), 8);
         for bad in [&[][..], &[0], &[5], &[2, 2]] {
             assert!(attribute_sets(&schema, bad).is_err());
@@ -266,13 +238,13 @@ mod tests {
         ])
         .unwrap();
         let of = |family: GroupFamily, set: &[usize], weights: &[f64]| {
-            groups_of(&schema, &family, &[set.to_vec()], weights).map(|g| g.len()).map_err(|e| e.to_string())
+            let set = AttributeSet::from_positions(set).unwrap();
+            groups_of(&schema, &family, &[set], weights).map(|g| g.len()).map_err(|e| e.to_string())
         };
         assert_eq!(of(GroupFamily::Hybrid, &[2, 1, 0], &[1.0]), Ok(1));
         assert!(of(GroupFamily::Product(Family::Range), &[0, 1], &[1.0]).unwrap_err().contains("job"));
         assert!(of(GroupFamily::Affine, &[0, 1], &[1.0]).unwrap_err().contains("hybrid"));
         assert!(of(GroupFamily::Abs, &[0, 2, 1], &[1.0]).is_err());
-        assert!(of(GroupFamily::Hybrid, &[0, 0], &[1.0]).unwrap_err().contains("`age` twice"));
         assert!(of(GroupFamily::Hybrid, &[3], &[1.0]).unwrap_err().contains("below 3"));
         assert!(of(GroupFamily::Hybrid, &[], &[1.0]).is_err());
         assert!(of(GroupFamily::Hybrid, &[0], &[]).unwrap_err().contains("one weight"));
@@ -281,9 +253,9 @@ mod tests {
         }
         let eye = GroupFamily::Matrix(Arc::new(Array2::eye(9)));
         assert_eq!(of(eye.clone(), &[0, 2], &[1.0]), Ok(1));
-        assert!(of(eye.clone(), &[2, 0], &[1.0]).is_err());
         assert!(of(eye, &[0], &[1.0]).unwrap_err().contains("9 x 9"));
         assert!(GroupedWorkload::new(schema.clone(), Vec::new()).is_err());
-        assert!(QueryGroup::product(&schema, &[0, 2], &[Family::Affine, Family::Prefix], 1.0).is_err());
+        let pair = AttributeSet::from_positions(&[0, 2]).unwrap();
+        assert!(QueryGroup::product(&schema, pair, &[Family::Affine, Family::Prefix], 1.0).is_err());
     }
 }

@@ -6,8 +6,9 @@ use ndarray::Array2;
 use rand_mt::Mt;
 
 use super::{Family, by_x};
+use crate::domain::AxisSet;
 use crate::error::{Error, Result};
-use crate::residual::{averaged, centre_in_place};
+use crate::residual::{averaged, centre_box};
 
 /// Queries over the cells of a box, one row each; equal ones compare equal, so that their residual problems are solved
 /// once.
@@ -65,7 +66,7 @@ impl JointQueries {
     pub fn matrix(sizes: &[usize], rows: Arc<Array2<f64>>) -> Result<Self> {
         let cells: usize = sizes.iter().product();
         if rows.nrows() == 0 || rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "workload matrix of a query group",
                 format!("at least one row of {cells} finite numbers for attributes of sizes {}", by_x(sizes)),
                 format!("{} x {}", rows.nrows(), rows.ncols()),
@@ -81,7 +82,7 @@ impl JointQueries {
     /// No query, or a probability outside (0, 1).
     pub fn random(sizes: &[usize], rows: RandomRows) -> Result<Self> {
         if rows.queries == 0 || !(rows.probability > 0.0 && rows.probability < 1.0) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "random queries",
                 "at least one query and a probability strictly between 0 and 1",
                 format!("{} queries, probability {}", rows.queries, rows.probability),
@@ -97,7 +98,7 @@ impl JointQueries {
     /// Not one positive finite weight per query.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != self.count() || weights.iter().any(|w| !(*w > 0.0 && w.is_finite())) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "query weights",
                 format!("{} positive finite numbers, one per query", self.count()),
                 format!(
@@ -175,12 +176,12 @@ impl JointQueries {
     ///
     /// # Errors
     /// A family that cannot be enumerated.
-    pub fn residual_rows<'a>(&'a self, kept: &'a [bool]) -> Result<Box<dyn Iterator<Item = Vec<f64>> + 'a>> {
-        let kept_sizes: Vec<usize> = self.sizes.iter().zip(kept).filter(|(_, k)| **k).map(|(n, _)| *n).collect();
+    pub fn residual_rows(&self, kept: AxisSet) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
+        let kept_sizes = kept.of_items(&self.sizes);
         let sizes = &self.sizes;
         Ok(Box::new(self.rows()?.enumerate().map(move |(query, row)| {
             let mut part = averaged(sizes, kept, row);
-            centre_in_place(&kept_sizes, &mut part);
+            centre_box(&kept_sizes, &mut part);
             let root = self.weight(query).sqrt();
             part.iter_mut().for_each(|x| *x *= root);
             part
@@ -199,10 +200,9 @@ pub(crate) fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>)
     let mut rows = rows.peekable();
     while rows.peek().is_some() {
         let chunk: Vec<f64> = rows.by_ref().take(CHUNK).flatten().collect();
-        let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk).map_err(|e| {
-            Error::invalid("rows of joint queries", "one value per cell", e.to_string(), "report this as a bug")
-        })?;
-        crate::linalg::add_gram(&mut sum, block.view())?;
+        let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk)
+            .map_err(|e| Error::bug("rows of joint queries", "one value per cell", e))?;
+        crate::linalg::add_gram(&mut sum, block.view());
     }
     Ok(sum)
 }
@@ -229,9 +229,9 @@ mod tests {
     #[test]
     fn averaging_keeps_the_named_axes() {
         let values: Vec<f64> = (0..12).map(f64::from).collect();
-        assert_eq!(averaged(&[3, 4], &[true, false], values.clone()), vec![1.5, 5.5, 9.5]);
-        assert_eq!(averaged(&[3, 4], &[false, true], values.clone()), vec![4.0, 5.0, 6.0, 7.0]);
-        assert_eq!(averaged(&[3, 4], &[false, false], values), vec![5.5]);
+        assert_eq!(averaged(&[3, 4], AxisSet::from_number(0b01), values.clone()), vec![1.5, 5.5, 9.5]);
+        assert_eq!(averaged(&[3, 4], AxisSet::from_number(0b10), values.clone()), vec![4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(averaged(&[3, 4], AxisSet::EMPTY, values), vec![5.5]);
     }
 
     #[test]

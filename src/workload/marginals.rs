@@ -5,13 +5,14 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use super::{Family, Gram, QueryCount, Workload, by_x, check_dense_size};
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 
 /// The part of a workload that looks at one marginal.
 #[derive(Debug, Clone)]
 pub struct MarginalGram {
-    /// The marginal's attributes, ascending positions in the domain.
-    pub attributes: Vec<usize>,
+    /// The marginal's attributes.
+    pub attributes: AttributeSet,
     /// The Gram of the part's queries over the cells of the marginal.
     pub gram: Gram,
 }
@@ -21,8 +22,7 @@ impl Gram {
     /// Dense over the whole domain, O(terms · cells²); the terms are kept beside it ([`Gram::marginals`]).
     ///
     /// # Errors
-    /// No term, a term whose attributes are not ascending positions of the domain or whose Gram has another shape, or too many
-    /// cells to be dense.
+    /// No term, a term whose attributes the domain lacks or whose Gram has another shape, or too many cells to be dense.
     pub fn over_marginals(shape: &[usize], terms: Vec<MarginalGram>) -> Result<Self> {
         check_terms(shape, &terms)?;
         let cells: usize = shape.iter().product();
@@ -30,7 +30,7 @@ impl Gram {
         let mut matrix = Array2::zeros((cells, cells));
         for term in &terms {
             let own = term.gram.to_dense()?;
-            let seen: Vec<usize> = (0..cells).map(|cell| projected(shape, &term.attributes, cell)).collect();
+            let seen: Vec<usize> = (0..cells).map(|cell| projected(shape, term.attributes.axes(), cell)).collect();
             for (mut row, &i) in matrix.rows_mut().into_iter().zip(&seen) {
                 let own = own.row(i);
                 for (x, &j) in row.iter_mut().zip(&seen) {
@@ -56,22 +56,21 @@ impl Gram {
 /// As said.
 pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()> {
     let refuse = |expected: String, found: String| {
-        Err(Error::invalid(
+        Err(Error::bad_input(
             format!("workload over marginals of {}", by_x(shape)),
             expected,
             found,
-            "give each part ascending attribute positions and a Gram over exactly their cells",
+            "give each part attributes of the domain and a Gram over exactly their cells",
         ))
     };
     if terms.is_empty() {
         return refuse("at least one marginal".into(), "none".into());
     }
     for MarginalGram { attributes, gram } in terms {
-        let ascending = attributes.windows(2).all(|pair| pair[0] < pair[1]);
-        if attributes.is_empty() || !ascending || attributes.iter().any(|&a| a >= shape.len()) {
-            return refuse(format!("ascending attributes below {}", shape.len()), format!("{attributes:?}"));
+        if attributes.is_empty() || attributes.end() > shape.len() {
+            return refuse(format!("attributes below {}", shape.len()), format!("{attributes:?}"));
         }
-        let own: Vec<usize> = attributes.iter().map(|&a| shape[a]).collect();
+        let own = attributes.items(shape);
         if gram.shape() != own {
             return refuse(format!("a Gram over {own:?} for attributes {attributes:?}"), format!("{:?}", gram.shape()));
         }
@@ -79,11 +78,11 @@ pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()>
     Ok(())
 }
 
-/// The cell of a marginal that a cell of the domain is counted in.
-pub(crate) fn projected(shape: &[usize], attributes: &[usize], mut cell: usize) -> usize {
+/// The cell of the marginal on the kept axes that a cell of a box is counted in.
+pub(crate) fn projected(shape: &[usize], kept: AxisSet, mut cell: usize) -> usize {
     let (mut out, mut stride) = (0, 1);
-    for (attribute, &size) in shape.iter().enumerate().rev() {
-        if attributes.contains(&attribute) {
+    for (axis, &size) in shape.iter().enumerate().rev() {
+        if kept.contains(axis) {
             out += cell % size * stride;
             stride *= size;
         }
@@ -94,7 +93,7 @@ pub(crate) fn projected(shape: &[usize], attributes: &[usize], mut cell: usize) 
 
 /// A workload over marginals: for each subset of attributes a workload over its cells.
 #[derive(Debug, Clone)]
-pub(super) struct Marginals(Vec<(Vec<usize>, Workload)>);
+pub(super) struct Marginals(Vec<(AttributeSet, Workload)>);
 
 impl Marginals {
     pub(super) fn count(&self) -> QueryCount {
@@ -105,7 +104,7 @@ impl Marginals {
         let terms = self
             .0
             .iter()
-            .map(|(attributes, part)| Ok(MarginalGram { attributes: attributes.clone(), gram: part.gram()? }))
+            .map(|(attributes, part)| Ok(MarginalGram { attributes: *attributes, gram: part.gram()? }))
             .collect::<Result<_>>()?;
         Gram::over_marginals(shape, terms)
     }
@@ -114,11 +113,10 @@ impl Marginals {
         let cells: usize = shape.iter().product();
         let mut out: Box<dyn Iterator<Item = Vec<f64>> + 'a> = Box::new(std::iter::empty());
         for (attributes, part) in &self.0 {
-            let rows = part.rows()?;
-            out =
-                Box::new(out.chain(
-                    rows.map(move |row| (0..cells).map(|cell| row[projected(shape, attributes, cell)]).collect()),
-                ));
+            let (kept, rows) = (attributes.axes(), part.rows()?);
+            out = Box::new(
+                out.chain(rows.map(move |row| (0..cells).map(|cell| row[projected(shape, kept, cell)]).collect())),
+            );
         }
         Ok(out)
     }
@@ -133,7 +131,7 @@ impl Workload {
     pub fn marginals(family: Family, shape: &[usize], ways: &[usize]) -> Result<Self> {
         let name = format!("{}-marginals", family.name());
         if family.arity() != 1 || family == Family::Predicate {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("workload `{name}:{}`", by_x(shape)),
                 "a family on single attributes whose queries all weigh the same",
                 format!("`{}`", family.name()),
@@ -143,7 +141,7 @@ impl Workload {
         let written = ways.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
         let once = |(k, way): (usize, &usize)| (1..=shape.len()).contains(way) && !ways[..k].contains(way);
         if ways.is_empty() || !ways.iter().enumerate().all(once) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("workload `{name}:{}`: ways", by_x(shape)),
                 format!("1 to {} attributes, each number once", shape.len()),
                 format!("`{written}`"),
@@ -153,11 +151,8 @@ impl Workload {
         crate::domain::Domain::from_shape(shape)?;
         let parts = ways
             .iter()
-            .flat_map(|&way| subsets(shape.len(), way))
-            .map(|attributes| {
-                let sizes: Vec<usize> = attributes.iter().map(|&a| shape[a]).collect();
-                Ok((attributes, Workload::family(family, &sizes)?))
-            })
+            .flat_map(|&way| AttributeSet::first(shape.len()).of_size(way))
+            .map(|attributes| Ok((attributes, Workload::family(family, &attributes.items(shape))?)))
             .collect::<Result<_>>()?;
         let options = if ways == [1] { String::new() } else { format!("(ways={written})") };
         Ok(Workload {
@@ -168,28 +163,9 @@ impl Workload {
     }
 }
 
-/// The subsets of `0..of` with `size` elements, in lexicographic order.
-fn subsets(of: usize, size: usize) -> Vec<Vec<usize>> {
-    let mut out = vec![vec![]];
-    for _ in 0..size {
-        let longer = |set: &Vec<usize>| {
-            let set = set.clone();
-            (set.last().map_or(0, |l| l + 1)..of).map(move |next| [set.clone(), vec![next]].concat())
-        };
-        out = out.iter().flat_map(longer).collect();
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn subsets_are_ascending_and_complete() {
-        assert_eq!(subsets(4, 2), [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
-        assert_eq!(subsets(3, 3), [[0, 1, 2]]);
-    }
 
     #[test]
     fn two_one_way_marginals_are_the_sum_of_the_specification() {
@@ -204,9 +180,8 @@ mod tests {
     #[test]
     fn terms_that_do_not_fit_are_refused() {
         let gram = || Workload::parse("range:3").unwrap().gram().unwrap();
-        for (attributes, part) in
-            [(vec![], "ascending"), (vec![2], "below 2"), (vec![1, 0], "ascending"), (vec![0], "[2]")]
-        {
+        for (attributes, part) in [(&[][..], "[]"), (&[2], "below 2"), (&[0], "[2]")] {
+            let attributes = AttributeSet::from_positions(attributes).unwrap();
             let message = Gram::over_marginals(&[2, 3], vec![MarginalGram { attributes, gram: gram() }]).unwrap_err();
             assert!(message.to_string().contains(part), "{message}");
         }

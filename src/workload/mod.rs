@@ -40,7 +40,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::error::{Error, Result};
-use crate::residual::centre_in_place;
+use crate::residual::centre_box;
 
 /// A workload: a set of linear queries over the cells of a box.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl Workload {
     /// Sizes that do not fit a family, or a domain too large to index.
     pub fn product(factors: &[(Family, &[usize])]) -> Result<Self> {
         if factors.is_empty() {
-            return Err(Error::invalid("workload", "at least one family", "none", "name a family, e.g. range:64"));
+            return Err(Error::bad_input("workload", "at least one family", "none", "name a family, e.g. range:64"));
         }
         for (family, sizes) in factors {
             family.count(sizes)?;
@@ -111,7 +111,7 @@ impl Workload {
     pub fn explicit(shape: &[usize], rows: Array2<f64>) -> Result<Self> {
         let cells = crate::domain::Domain::from_shape(shape)?.cells();
         if rows.nrows() == 0 || rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "workload matrix",
                 format!("at least one row of {cells} finite numbers"),
                 format!("{} x {}", rows.nrows(), rows.ncols()),
@@ -131,7 +131,7 @@ impl Workload {
     /// No query, no cell, or a probability outside (0, 1).
     pub fn predicates<R: Rng + ?Sized>(shape: &[usize], queries: usize, probability: f64, rng: &mut R) -> Result<Self> {
         if !(probability > 0.0 && probability < 1.0) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "predicate sample",
                 "a probability strictly between 0 and 1",
                 probability.to_string(),
@@ -241,9 +241,7 @@ impl Workload {
             }
             Queries::Explicit(rows) => {
                 check_dense_size("Gram matrix of an explicit workload", self.cells())?;
-                let mut matrix = Array2::zeros((self.cells(), self.cells()));
-                crate::linalg::add_gram(&mut matrix, rows.view())?;
-                Gram::dense(&self.shape, matrix)
+                Gram::dense(&self.shape, crate::linalg::gram_of(rows.view()))
             }
             Queries::Sample(sample) => Gram::dense(&self.shape, sample.gram()),
             Queries::Marginals(parts) => parts.gram(&self.shape),
@@ -277,7 +275,7 @@ impl Workload {
                 Box::new(inner.rows()?.map(move |row| order.iter().map(|&old| row[old]).collect()))
             }
             Queries::Residual(inner) => Box::new(inner.rows()?.map(move |mut row| {
-                centre_in_place(&self.shape, &mut row);
+                centre_box(&self.shape, &mut row);
                 row
             })),
         })

@@ -31,7 +31,7 @@ impl Workload {
 }
 
 fn refuse(text: &str, expected: impl Into<String>, found: impl Into<String>) -> Error {
-    Error::invalid(
+    Error::bad_input(
         format!("workload `{text}`"),
         expected,
         found,

@@ -21,7 +21,6 @@ pub enum GroupQueries {
 #[derive(Debug, Clone)]
 pub struct QueryGroup {
     attributes: AttributeSet,
-    positions: Vec<usize>,
     sizes: Vec<usize>,
     family: &'static str,
     queries: GroupQueries,
@@ -29,24 +28,21 @@ pub struct QueryGroup {
 }
 
 impl QueryGroup {
-    /// The Kronecker product of families, one per attribute; `positions` are positions in the schema.
+    /// The Kronecker product of families, one per attribute in the order of the schema.
     ///
     /// # Errors
-    /// No attribute, an attribute twice or that the schema lacks, a family that spans two attributes or needs an order
-    /// that a categorical attribute lacks, or a weight that is not positive.
-    pub fn product(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> Result<Self> {
-        let (attributes, chosen) = checked(schema, positions, weight)?;
-        if families.len() != positions.len() {
+    /// No attribute or one that the schema lacks, a family that spans two attributes or needs an order that a categorical
+    /// attribute lacks, or a weight that is not positive.
+    pub fn product(schema: &Schema, attributes: AttributeSet, families: &[Family], weight: f64) -> Result<Self> {
+        let chosen = checked(schema, attributes, weight)?;
+        if families.len() != attributes.len() {
             return Err(refuse(
                 &chosen,
-                format!("{} families, one per attribute", positions.len()),
+                format!("{} families, one per attribute", attributes.len()),
                 families.len().to_string(),
             ));
         }
-        let mut pairs: Vec<(usize, Family)> = positions.iter().copied().zip(families.iter().copied()).collect();
-        pairs.sort_by_key(|(position, _)| *position);
-        for (position, family) in &pairs {
-            let attribute = &schema.attributes()[*position];
+        for (position, family) in attributes.positions().zip(families) {
             if family.arity() != 1 {
                 return Err(refuse(
                     &chosen,
@@ -55,38 +51,32 @@ impl QueryGroup {
                 ));
             }
             if !matches!(family, Family::Identity | Family::Total | Family::Predicate) {
-                check_ordered(attribute, family.name())?;
+                check_ordered(&schema.attributes()[position], family.name())?;
             }
         }
         let same = families.iter().all(|f| *f == families[0]);
-        let ordered: Vec<usize> = pairs.iter().map(|(p, _)| *p).collect();
         Ok(QueryGroup {
             attributes,
-            sizes: ordered.iter().map(|&p| schema.attributes()[p].size).collect(),
-            positions: ordered,
+            sizes: attributes.items(&schema.sizes()),
             family: if same { families[0].name() } else { "product" },
-            queries: GroupQueries::Product(pairs.into_iter().map(|(_, f)| f).collect()),
+            queries: GroupQueries::Product(families.to_vec()),
             weight,
         })
     }
 
-    /// Queries over several attributes jointly; the positions ascend, so that the cells of the queries are in the order
-    /// of the schema.
+    /// Queries over several attributes jointly; their cells are row-major in the order of the schema.
     ///
     /// # Errors
-    /// As [`QueryGroup::product`], positions that do not ascend, or queries over other sizes.
+    /// As [`QueryGroup::product`], or queries over other sizes.
     pub fn joint(
         schema: &Schema,
-        positions: &[usize],
+        attributes: AttributeSet,
         queries: Arc<JointQueries>,
         family: &'static str,
         weight: f64,
     ) -> Result<Self> {
-        let (attributes, chosen) = checked(schema, positions, weight)?;
-        if !positions.is_sorted() {
-            return Err(refuse(&chosen, "attributes in the order of the schema".into(), "another order".into()));
-        }
-        let sizes: Vec<usize> = positions.iter().map(|&p| schema.attributes()[p].size).collect();
+        let chosen = checked(schema, attributes, weight)?;
+        let sizes = attributes.items(&schema.sizes());
         if queries.sizes() != sizes {
             return Err(refuse(
                 &chosen,
@@ -94,18 +84,12 @@ impl QueryGroup {
                 format!("queries over sizes {}", by_x(queries.sizes())),
             ));
         }
-        let positions = positions.to_vec();
-        Ok(QueryGroup { attributes, positions, sizes, family, queries: GroupQueries::Joint(queries), weight })
+        Ok(QueryGroup { attributes, sizes, family, queries: GroupQueries::Joint(queries), weight })
     }
 
     /// The attributes.
     pub fn attributes(&self) -> AttributeSet {
         self.attributes
-    }
-
-    /// The attributes' positions in the schema, ascending.
-    pub fn positions(&self) -> &[usize] {
-        &self.positions
     }
 
     /// The attributes' sizes, in the order of the schema.
@@ -160,7 +144,7 @@ impl QueryGroup {
 }
 
 pub(super) fn refuse(attributes: &str, expected: String, found: String) -> Error {
-    Error::invalid(
+    Error::bad_input(
         format!("query group on {attributes}"),
         expected,
         found,
@@ -168,32 +152,28 @@ pub(super) fn refuse(attributes: &str, expected: String, found: String) -> Error
     )
 }
 
-pub(super) fn checked(schema: &Schema, positions: &[usize], weight: f64) -> Result<(AttributeSet, String)> {
-    let name = |&p: &usize| schema.attributes().get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
-    let chosen = format!("[{}]", positions.iter().map(name).collect::<Vec<_>>().join(", "));
-    if let Some(p) = positions.iter().find(|&&p| p >= schema.attributes().len()) {
-        let count = schema.attributes().len();
-        return Err(refuse(&chosen, format!("positions below {count}"), p.to_string()));
+/// The names of a group's attributes, if they are a set of the schema's and the weight is positive.
+pub(super) fn checked(schema: &Schema, attributes: AttributeSet, weight: f64) -> Result<String> {
+    let known = schema.attributes();
+    let name = |p: usize| known.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
+    let chosen = format!("[{}]", attributes.positions().map(name).collect::<Vec<_>>().join(", "));
+    if attributes.end() > known.len() {
+        return Err(refuse(&chosen, format!("positions below {}", known.len()), format!("{attributes:?}")));
     }
-    if positions.is_empty() {
+    if attributes.is_empty() {
         return Err(refuse(&chosen, "at least one attribute".into(), "none".into()));
-    }
-    for (i, p) in positions.iter().enumerate() {
-        if positions[..i].contains(p) {
-            return Err(refuse(&chosen, "each attribute once".into(), format!("`{}` twice", name(p))));
-        }
     }
     if !(weight > 0.0 && weight.is_finite()) {
         return Err(refuse(&chosen, "a positive finite weight".into(), weight.to_string()));
     }
-    Ok((AttributeSet::from_positions(positions)?, chosen))
+    Ok(chosen)
 }
 
 pub(super) fn check_ordered(attribute: &Attribute, family: &str) -> Result<()> {
     if attribute.kind == AttributeKind::Numeric {
         return Ok(());
     }
-    Err(Error::invalid(
+    Err(Error::bad_input(
         format!("family `{family}` on attribute `{}`", attribute.name),
         "a numeric attribute: its values must have an order",
         "kind = \"categorical\"",

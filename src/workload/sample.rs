@@ -27,11 +27,10 @@ pub fn range_count(shape: &[usize]) -> Result<usize> {
         .try_fold(1usize, |count, &n| {
             n.checked_add(1).and_then(|m| n.checked_mul(m)).and_then(|x| count.checked_mul(x / 2))
         })
-        .ok_or_else(|| Error::TooLarge {
-            what: "enumeration of all ranges".into(),
-            limit: format!("{} ranges", usize::MAX),
-            found: format!("shape {shape:?}"),
-            remedy: "sample over fewer or smaller attributes".into(),
+        .ok_or_else(|| {
+            let found = shape.iter().map(|&n| n as f64 * (n as f64 + 1.0) / 2.0).product();
+            let what = format!("enumeration of all ranges over {shape:?}");
+            Error::too_large(what, "ranges", usize::MAX as f64, found, "sample over fewer or smaller attributes")
         })
 }
 
@@ -57,7 +56,7 @@ impl RangeSample {
     fn check(shape: &[usize], queries: usize) -> Result<usize> {
         let all = range_count(shape)?;
         if shape.is_empty() || queries == 0 || queries > all {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("sample of ranges over {shape:?}"),
                 format!("1 to {all} distinct ranges"),
                 queries.to_string(),
@@ -89,7 +88,12 @@ impl RangeSample {
     pub fn biased<R: Rng + ?Sized>(shape: &[usize], queries: usize, lambda: f64, rng: &mut R) -> Result<Self> {
         let all = Self::check(shape, queries)?;
         if !lambda.is_finite() {
-            return Err(Error::invalid("biased range sample", "a finite bias", lambda.to_string(), "use e.g. bias=10"));
+            return Err(Error::bad_input(
+                "biased range sample",
+                "a finite bias",
+                lambda.to_string(),
+                "use e.g. bias=10",
+            ));
         }
         let mut keyed: Vec<(f64, usize)> = (0..all)
             .map(|k| {
@@ -114,7 +118,7 @@ impl RangeSample {
     /// No query, or a coverage outside (0, 1].
     pub fn covering<R: Rng + ?Sized>(shape: &[usize], queries: usize, coverage: f64, rng: &mut R) -> Result<Self> {
         if shape.is_empty() || queries == 0 || !(coverage > 0.0 && coverage <= 1.0) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("ranges of given coverage over {shape:?}"),
                 "at least one query and a coverage above 0 and up to 1",
                 format!("{queries} queries, coverage {coverage}"),

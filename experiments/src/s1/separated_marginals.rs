@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
-use matmech::strategy::lsa_separated::{SeparatedOptions, Separation};
+use matmech::strategy::lsa::separated::{SeparatedOptions, Separation};
 use matmech::strategy::{
     self, LsaSeparated, Selection, Strategy, StrategyFactor, StrategySelector, Wavelet, svd_bound,
 };

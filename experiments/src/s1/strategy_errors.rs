@@ -100,7 +100,7 @@ pub(super) fn certificate(selection: &Selection, svd_bound: f64) -> (f64, f64) {
 pub(super) fn check_workload(key: &str, text: &str) -> Result<(), ConfigError> {
     match Workload::parse(text) {
         Ok(_) => Ok(()),
-        Err(matmech::Error::Invalid { expected, found, remedy, what }) => {
+        Err(matmech::Error::BadInput { expected, found, remedy, what }) => {
             Err(ConfigError::new(key, format!("{what}: {expected}"), found, remedy))
         }
         Err(other) => Err(ConfigError::sentence(key, other.to_string())),

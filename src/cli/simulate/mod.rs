@@ -2,8 +2,8 @@
 //!
 //! **Not private**: the noise is seeded and the errors are measured against the true data. Every report says so.
 
-mod marginals;
 mod report;
+mod target;
 mod trial;
 
 use std::path::PathBuf;
@@ -13,16 +13,17 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use self::report::Report;
-use self::trial::{MECHANISMS, Mechanism, Setting};
-use super::budget::Budget;
+use self::trial::Setting;
+use super::budget::BudgetArguments;
 use super::output;
 use crate::Error;
 use crate::data::{OutOfDomain, read_csv};
+use crate::mechanism;
 use crate::schema::Schema;
 
 /// Arguments of `matmech simulate`.
 #[derive(Debug, Args)]
-pub(super) struct Simulate {
+pub(super) struct SimulateCommand {
     /// Schema in TOML: [[attribute]] tables with name, size, kind and, to read the data, values or bins
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
@@ -31,11 +32,11 @@ pub(super) struct Simulate {
     data: PathBuf,
     #[command(flatten)]
     target: Target,
-    /// The mechanism: residual-planner or aim-grem
+    /// The mechanism
     #[arg(long, default_value = "aim-grem", long_help = mechanism_help())]
     mechanism: String,
     #[command(flatten)]
-    budget: Budget,
+    budget: BudgetArguments,
     /// Independent runs, for standard errors
     #[arg(long, value_name = "N", default_value_t = 1)]
     trials: usize,
@@ -50,11 +51,11 @@ pub(super) struct Simulate {
     json: bool,
 }
 
-/// The marginals to answer.
+/// The queries to answer.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Target {
-    /// Workload in TOML: [[queries]] tables of the family identity, with attributes or ways
+    /// Workload in TOML: [[queries]] tables with family and attributes or ways
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
     /// All marginals on so many attributes, e.g. 1,2,3
@@ -84,31 +85,35 @@ impl From<Rule> for OutOfDomain {
 
 fn mechanism_help() -> String {
     let mut text = String::from("The mechanism:\n");
-    for mechanism in MECHANISMS {
+    for mechanism in mechanism::mechanisms() {
         text.push_str(&format!("  {:<18} {}\n", mechanism.name(), mechanism.summary()));
     }
     text
 }
 
-impl Simulate {
+impl SimulateCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let mechanism = Mechanism::by_name(&self.mechanism)?;
-        let rho = self.budget.rho()?;
+        let mechanism = mechanism::by_name(&self.mechanism)?;
+        let budget = self.budget.budget()?;
+        let rho = budget.rho()?;
         if self.trials == 0 {
-            return Err(Error::invalid("--trials", "at least 1", "0", "leave it out for one run").into());
+            return Err(Error::bad_input("--trials", "at least 1", "0", "leave it out for one run").into());
         }
         let schema = Schema::read(&self.schema)?;
-        let marginals = match (&self.target.workload, &self.target.ways) {
-            (Some(path), _) => marginals::of_file(&schema, path)?,
-            (None, ways) => marginals::of_ways(&schema, ways.as_deref().unwrap_or_default())?,
+        let workload = match (&self.target.workload, &self.target.ways) {
+            (Some(path), _) => target::of_file(&schema, path)?,
+            (None, ways) => target::of_ways(&schema, ways.as_deref().unwrap_or_default())?,
         };
+        let origin = self.target.workload.as_ref().map_or_else(|| "--ways".into(), |path| path.display().to_string());
+        mechanism.accepts(&workload).map_err(|error| error.located(&origin))?;
+        let expected = mechanism.expected(&workload, rho)?;
         let table = read_csv(&self.data, &schema, self.out_of_domain.into())?;
-        let setting = Setting::new(&schema, &table.records, &marginals, rho)?;
+        let setting = Setting::new(&workload, &table.records, rho)?;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let trials = (0..self.trials)
-            .map(|_| setting.run(mechanism, &mut ChaCha20Rng::from_rng(&mut rng)))
-            .collect::<anyhow::Result<Vec<_>>>()?;
-        let report = Report::new(mechanism, &table, &setting, &trials, self.seed)?;
+            .map(|_| setting.run(mechanism.as_ref(), &mut ChaCha20Rng::from_rng(&mut rng)))
+            .collect::<crate::Result<Vec<_>>>()?;
+        let report = Report::new(mechanism.name(), budget.neighbours, &table, &setting, &expected, &trials, self.seed);
         output::write(&report, self.json, report::print)
     }
 }

@@ -2,11 +2,14 @@
 
 use std::io::Write;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::trial::{Mechanism, Setting, Trial};
-use crate::cli::output;
+use super::trial::{Setting, Trial};
 use crate::data::CsvTable;
+use crate::mechanism::ExpectedErrors;
+use crate::privacy::{Neighbours, Rho};
+use crate::statistics::{mean, standard_error};
+use crate::workload::Family;
 
 /// Marginals listed in the text report; `--json` lists all.
 const MARGINALS_SHOWN: usize = 5;
@@ -20,13 +23,16 @@ const WARNING: &str =
 pub(super) struct Report {
     /// Always false.
     private: bool,
-    mechanism: &'static str,
+    mechanism: String,
+    /// Between which tables the mechanism is accounted for.
+    neighbours: Neighbours,
     records: RecordCounts,
+    /// Groups of the workload.
     marginals: usize,
-    /// Cells of all marginals.
-    cells: usize,
+    /// Answers of all groups: the cells, if they are marginals.
+    cells: f64,
     /// The budget in zCDP.
-    rho: f64,
+    rho: Rho,
     /// The most that a run spent of it.
     spent: f64,
     seed: u64,
@@ -40,7 +46,7 @@ pub(super) struct Report {
     expected_squared_error: Option<f64>,
     /// The exact expected value of `mean_l1`; null where none is known.
     expected_mean_l1: Option<f64>,
-    /// Peak memory of the process; absent where the system does not tell.
+    /// Peak memory of the process in MB (10⁶ bytes); absent where the system does not tell.
     peak_mb: Option<f64>,
     /// Worst first.
     by_marginal: Vec<MarginalReport>,
@@ -62,9 +68,10 @@ struct Figures {
     mean_l2: f64,
     /// Over all cells of all marginals, in counts.
     squared_error: f64,
-    /// Adaptive rounds; the measurements of 1-way marginals before them are not counted.
-    rounds: Option<f64>,
-    residuals_per_round: Option<f64>,
+    /// What only this mechanism has to tell: for aim-grem `rounds` (adaptive ones, the measurements of 1-way marginals
+    /// before them not counted) and `residuals_per_round`.
+    #[serde(flatten, serialize_with = "as_fields")]
+    details: Vec<(&'static str, f64)>,
     /// Of one trial: the mechanism, all marginals, and their comparison with the true ones.
     seconds: f64,
 }
@@ -72,77 +79,78 @@ struct Figures {
 #[derive(Debug, Serialize)]
 struct MarginalReport {
     attributes: Vec<String>,
-    cells: usize,
+    family: &'static str,
+    /// Answers of the group.
+    cells: f64,
     /// Mean over the trials.
     l1: f64,
+}
+
+fn as_fields<S: Serializer>(details: &[(&'static str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(details.iter().copied())
 }
 
 impl Figures {
     fn new(trials: &[Trial], statistic: impl Fn(&[f64]) -> f64) -> Self {
         let of = |figure: &dyn Fn(&Trial) -> f64| statistic(&trials.iter().map(figure).collect::<Vec<_>>());
-        let adaptive = |figure: &dyn Fn(&Trial) -> Option<f64>| {
-            trials.iter().map(figure).collect::<Option<Vec<_>>>().map(|values| statistic(&values))
+        let names = trials.first().map(|trial| trial.report.details.as_slice()).unwrap_or_default();
+        let detail = |(place, &(name, _)): (usize, &(&'static str, f64))| {
+            let value = |trial: &Trial| trial.report.details.get(place).map_or(f64::NAN, |(_, value)| *value);
+            (name, of(&value))
         };
         Figures {
             mean_l1: of(&|trial| trial.errors.mean_l1()),
             max_l1: of(&|trial| trial.errors.max_l1()),
             mean_l2: of(&|trial| trial.errors.mean_l2()),
             squared_error: of(&|trial| trial.errors.squared_error()),
-            rounds: adaptive(&|trial| trial.adaptive.as_ref().map(|a| a.rounds)),
-            residuals_per_round: adaptive(&|trial| trial.adaptive.as_ref().map(|a| a.residuals_per_round)),
+            details: names.iter().enumerate().map(detail).collect(),
             seconds: of(&|trial| trial.seconds),
         }
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The standard error of the mean of at least two values.
-fn standard_error(values: &[f64]) -> f64 {
-    let (count, mean) = (values.len() as f64, mean(values));
-    (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0) / count).sqrt()
-}
-
 impl Report {
     pub(super) fn new(
-        mechanism: Mechanism,
+        mechanism: &str,
+        neighbours: Neighbours,
         table: &CsvTable,
         setting: &Setting<'_>,
+        expected: &ExpectedErrors,
         trials: &[Trial],
         seed: u64,
-    ) -> crate::Result<Self> {
-        let attributes = setting.schema.attributes();
-        let mut by_marginal = Vec::with_capacity(setting.marginals.len());
-        for (place, positions) in setting.marginals.iter().enumerate() {
-            by_marginal.push(MarginalReport {
-                attributes: positions.iter().map(|&p| attributes[p].name.clone()).collect(),
-                cells: positions.iter().map(|&p| attributes[p].size).product(),
+    ) -> Self {
+        let attributes = setting.workload.schema().attributes();
+        let groups = setting.workload.groups().iter().enumerate();
+        let mut by_marginal: Vec<MarginalReport> = groups
+            .map(|(place, group)| MarginalReport {
+                attributes: group.attributes().positions().map(|p| attributes[p].name.clone()).collect(),
+                family: group.family(),
+                cells: group.count().as_f64(),
                 l1: mean(&trials.iter().map(|trial| trial.l1[place]).collect::<Vec<_>>()),
-            });
-        }
+            })
+            .collect();
         by_marginal.sort_by(|a, b| b.l1.total_cmp(&a.l1));
-        let plan = (mechanism == Mechanism::ResidualPlanner).then(|| setting.batch()).transpose()?;
         let records = table.records.len();
-        let expected_l1 = plan.as_ref().map(|plan| plan.expected_mean_l1()).transpose()?;
-        Ok(Report {
+        Report {
             private: false,
-            mechanism: mechanism.name(),
+            mechanism: mechanism.to_owned(),
+            neighbours,
             records: RecordCounts { kept: records, dropped: table.dropped, clamped: table.clamped },
-            marginals: setting.marginals.len(),
+            marginals: by_marginal.len(),
             cells: by_marginal.iter().map(|marginal| marginal.cells).sum(),
             rho: setting.rho,
             spent: trials.iter().map(|trial| trial.spent).fold(0.0, f64::max),
             seed,
             trials: trials.len(),
             means: Figures::new(trials, mean),
-            standard_errors: (trials.len() > 1).then(|| Figures::new(trials, standard_error)),
-            expected_squared_error: plan.as_ref().map(|plan| plan.expected_squared_error()),
-            expected_mean_l1: expected_l1.map(|l1| l1 / records as f64),
-            peak_mb: output::peak_mb(),
+            // Of two and more values the standard error exists.
+            standard_errors: (trials.len() > 1)
+                .then(|| Figures::new(trials, |values| standard_error(values).unwrap_or(f64::NAN))),
+            expected_squared_error: expected.squared_error,
+            expected_mean_l1: expected.mean_l1.map(|l1| l1 / records as f64),
+            peak_mb: crate::process::peak_mb(),
             by_marginal,
-        })
+        }
     }
 }
 
@@ -158,9 +166,14 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "{WARNING}")?;
     writeln!(out, "mechanism     {}, trials: {}, seed {}", report.mechanism, report.trials, report.seed)?;
     writeln!(out, "records       {kept} kept, {dropped} dropped; {clamped} values clamped")?;
-    writeln!(out, "marginals     {}, {} cells together", report.marginals, report.cells)?;
+    let (groups, answers) = match report.by_marginal.iter().all(|group| group.family == Family::Identity.name()) {
+        true => ("marginals   ", "cells"),
+        false => ("query groups", "answers"),
+    };
+    writeln!(out, "{groups}  {}, {} {answers} together", report.marginals, report.cells)?;
+    writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "budget        rho = {:.7e} (zCDP), spent {:.7e}", report.rho, report.spent)?;
-    writeln!(out, "errors per record, over the marginals")?;
+    writeln!(out, "errors per record, over them")?;
     writeln!(out, "  mean L1     {}", figure(report.means.mean_l1, errors.map(|e| e.mean_l1)))?;
     if let Some(expected) = report.expected_mean_l1 {
         writeln!(out, "    expected  {expected:.6}")?;
@@ -172,16 +185,22 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     if let Some(expected) = report.expected_squared_error {
         writeln!(out, "  expected    {expected:.4e}")?;
     }
-    if let (Some(rounds), Some(residuals)) = (report.means.rounds, report.means.residuals_per_round) {
-        writeln!(out, "rounds        {rounds:.1}, {residuals:.2} residuals measured in each")?;
+    if !report.means.details.is_empty() {
+        let detail = |(name, value): &(&str, f64)| format!("{} {value:.2}", name.replace('_', " "));
+        let details: Vec<String> = report.means.details.iter().map(detail).collect();
+        writeln!(out, "details       {}", details.join(", "))?;
     }
     writeln!(out, "time          {:.4} s per trial", report.means.seconds)?;
     if let Some(peak) = report.peak_mb {
         writeln!(out, "peak memory   {peak:.0} MB")?;
     }
-    writeln!(out, "{:>14}  {:>10}  marginal", "L1", "cells")?;
+    writeln!(out, "{:>14}  {:>10}  attributes", "L1", answers)?;
     for marginal in report.by_marginal.iter().take(MARGINALS_SHOWN) {
-        writeln!(out, "{:>14.6}  {:>10}  {}", marginal.l1, marginal.cells, marginal.attributes.join(", "))?;
+        let family = match marginal.family == Family::Identity.name() {
+            true => String::new(),
+            false => format!(" ({})", marginal.family),
+        };
+        writeln!(out, "{:>14.6}  {:>10}  {}{family}", marginal.l1, marginal.cells, marginal.attributes.join(", "))?;
     }
     if report.by_marginal.len() > MARGINALS_SHOWN {
         writeln!(out, "… and {} better ones; --json lists all", report.by_marginal.len() - MARGINALS_SHOWN)?;

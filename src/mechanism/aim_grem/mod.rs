@@ -13,28 +13,56 @@
 //! K = |W↓|. The estimates are kept as residuals; a marginal is put together when it is asked for, so memory does not grow
 //! with the number of marginals in the workload. The loop sees the data through [`PaidAccess`] only.
 //!
-//! *Cost*: a round is O(K) plus the marginals that [`PrivateTable`] must look at, O(records + n_γ) each; memory is that of the
-//! records, of the measured residuals, of one marginal, and of the counts kept ([`PrivateTable`]).
+//! *Cost*: a round is O(K) plus the marginals that selection must look at, O(records + n_γ) each; memory is that of the
+//! records, of the measured residuals, of one marginal, and of the counts that selection keeps.
 //! *Where the paper is read differently*: annealing compares old and new estimates (its Alg. 7 compares with the true
 //! marginal), and the last round ends the loop by a flag. *Reference*: S4, Sec. 5, App. F.
 
-mod access;
-mod annealing;
-mod candidates;
-mod interval;
-mod private_table;
-
-pub use access::{PaidAccess, Selection};
-pub use annealing::RoundBudget;
-pub use candidates::{Candidate, Candidates};
-pub use private_table::PrivateTable;
-
-use crate::domain::AttributeSet;
+use super::aim::{Closure, RoundBudget};
+use super::conditional_residual_planner::allocate;
+use super::{Mechanism, RunReport, marginals_of};
+use crate::access::{PaidAccess, Question, Selection};
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
-use crate::estimation::ResidualEstimates;
-use crate::planner::allocate;
-use crate::residual::add_spread;
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::privacy::{NoiseStream, Rho};
+use crate::residual::spread_onto;
 use crate::schema::Schema;
+use crate::workload::GroupedWorkload;
+
+/// The mechanism AIM+GReM.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AimGrem;
+
+impl Mechanism for AimGrem {
+    fn name(&self) -> &str {
+        "aim-grem"
+    }
+
+    fn summary(&self) -> &str {
+        "adaptive: measures where the estimates are worst, round by round"
+    }
+
+    fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
+        marginals_of(self.name(), workload).map(drop)
+    }
+
+    fn run(
+        &self,
+        workload: &GroupedWorkload,
+        access: &mut dyn PaidAccess,
+        answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<RunReport> {
+        let marginals = marginals_of(self.name(), workload)?;
+        let outcome = run(workload.schema(), &marginals, access)?;
+        for (place, &gamma) in marginals.iter().enumerate() {
+            answers(place, &outcome.estimates.marginal(gamma)?)?;
+        }
+        let details =
+            vec![("rounds", outcome.rounds.len() as f64), ("residuals_per_round", outcome.residuals_per_round())];
+        Ok(RunReport { details })
+    }
+}
 
 /// What a run found and how it got there. Nothing in it costs more privacy than the run did.
 #[derive(Debug, Clone)]
@@ -43,8 +71,6 @@ pub struct AimGremOutcome {
     pub estimates: ResidualEstimates,
     /// The adaptive rounds, in order; the measurements of 1-way marginals before them are not listed.
     pub rounds: Vec<Round>,
-    /// What was spent of ρ.
-    pub rho_spent: f64,
 }
 
 /// One adaptive round.
@@ -66,62 +92,83 @@ impl AimGremOutcome {
     }
 }
 
+/// The estimates as selection sees them: with what the last round changed.
+struct RoundEstimates {
+    residuals: ResidualEstimates,
+    /// γ of the last round.
+    measured: AttributeSet,
+    /// For every subset β of it ‖μ̂_β − μ̂'_β‖₁.
+    norms: Vec<f64>,
+}
+
+impl MarginalEstimates for RoundEstimates {
+    fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
+        self.residuals.marginal(gamma)
+    }
+
+    fn norm_bound(&self, gamma: AttributeSet) -> f64 {
+        self.residuals.norm_bound(gamma)
+    }
+
+    /// Only residuals on subsets of the measured marginal changed: the change of μ̂_γ is that of its part on both, spread.
+    fn change_bound(&self, gamma: AttributeSet) -> f64 {
+        let shared = self.measured.axes_in(gamma);
+        self.norms.get(shared.number()).copied().unwrap_or(f64::INFINITY)
+    }
+}
+
 /// Runs AIM+GReM on a workload of marginals until the budget of `access` is spent.
 ///
 /// # Errors
 /// A workload that does not fit the schema, and what `access` refuses.
 pub fn run(schema: &Schema, workload: &[AttributeSet], access: &mut dyn PaidAccess) -> Result<AimGremOutcome> {
-    let candidates = Candidates::of_workload(schema, workload)?;
-    let sizes: Vec<usize> = schema.attributes().iter().map(|a| a.size).collect();
-    let mut estimates = ResidualEstimates::new(schema);
-    let rho = access.rho();
-    let mut budget = RoundBudget::first(rho, candidates.closure_size());
-    for position in candidates.attributes().positions() {
+    let closure = Closure::of_workload(schema, workload)?;
+    let sizes = schema.sizes();
+    let mut estimates =
+        RoundEstimates { residuals: ResidualEstimates::new(schema), measured: AttributeSet::EMPTY, norms: Vec::new() };
+    let mut budget = RoundBudget::first(access.total(), closure.size());
+    for position in closure.attributes().positions() {
         // A marginal with variance σ² is its residuals with σ² · n_{γ∖τ}, at the same cost.
-        let total = (AttributeSet::empty(), budget.variance * sizes[position] as f64);
-        let attribute = (AttributeSet::from_positions(&[position])?, budget.variance);
+        let total = (AttributeSet::EMPTY, budget.variance * sizes[position] as f64);
+        let attribute = (AttributeSet::single(position), budget.variance);
         // With a single value there is no residual, and nothing to pay for.
-        for (set, variance) in [total, attribute].into_iter().take(sizes[position].min(2)) {
-            let measured = access.measure(set, variance)?;
-            estimates.update(set, &measured, variance)?;
+        for (attributes, variance) in [total, attribute].into_iter().take(sizes[position].min(2)) {
+            let measured = access.measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
+            estimates.residuals.update(attributes, &measured, variance)?;
         }
     }
     let mut rounds = Vec::new();
     loop {
         let selection = Selection { epsilon: budget.epsilon, penalty_per_cell: budget.expected_noise() };
-        let place = access.select(&selection, &candidates, &estimates)?;
-        let chosen = &candidates.list()[place];
-        let own: Vec<usize> = chosen.positions.iter().map(|&p| sizes[p]).collect();
-        let subsets: Vec<AttributeSet> = chosen.attributes.subsets().collect();
-        let precisions: Vec<f64> = subsets.iter().map(|&set| estimates.precision(set)).collect();
-        let allocation = allocate(&own, &precisions, budget.measurement_cost())?;
-        let mut changes: Vec<Option<Vec<f64>>> = vec![None; subsets.len()];
-        for (mask, variance) in allocation.measured() {
-            let measured = access.measure(subsets[mask], variance)?;
-            changes[mask] = Some(estimates.update(subsets[mask], &measured, variance)?);
+        let place = access.select(&selection, closure.candidates(), &estimates)?;
+        let chosen = closure.candidates().list()[place];
+        let own = chosen.attributes.items(&sizes);
+        let precisions = estimates.residuals.precisions(chosen.attributes);
+        let allocation = allocate(&own, &precisions, Rho::new(budget.measurement_cost())?)?;
+        let mut changes: Vec<Option<Vec<f64>>> = vec![None; precisions.len()];
+        for (axes, variance) in allocation.measured() {
+            let attributes = chosen.attributes.at(axes);
+            let measured = access.measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
+            changes[axes.number()] = Some(estimates.residuals.update(attributes, &measured, variance)?);
         }
-        let norms: Vec<f64> = (0..subsets.len()).map(|mask| change_norm(&own, mask, &changes)).collect();
-        access.estimates_changed(chosen.attributes, &norms, &candidates);
+        estimates.measured = chosen.attributes;
+        estimates.norms = AxisSet::subsets(own.len()).map(|axes| change_norm(&own, axes, &changes)).collect();
         rounds.push(Round { attributes: chosen.attributes, budget, residuals: changes.iter().flatten().count() });
-        if budget.last {
-            break;
-        }
-        let changed = norms.last().copied().unwrap_or(0.0);
-        budget = budget.next(changed, chosen.cells, access.remaining());
+        let Some(remaining) = access.remaining().filter(|_| !budget.last) else { break };
+        let changed = estimates.norms.last().copied().unwrap_or(0.0);
+        budget = budget.next(changed, chosen.cells, remaining);
     }
-    Ok(AimGremOutcome { estimates, rounds, rho_spent: rho - access.remaining() })
+    Ok(AimGremOutcome { estimates: estimates.residuals, rounds })
 }
 
-/// ‖Σ_{τ⊆β} Recon(z'_τ − z_τ, τ, β)‖₁ for the subset β of γ (of the given sizes) with bits `mask`; `changes` by bits of τ.
-fn change_norm(sizes: &[usize], mask: usize, changes: &[Option<Vec<f64>>]) -> f64 {
-    let inside: Vec<usize> = (0..sizes.len()).filter(|&axis| mask >> axis & 1 == 1).collect();
-    let own: Vec<usize> = inside.iter().map(|&axis| sizes[axis]).collect();
+/// ‖Σ_{τ⊆β} Recon(z'_τ − z_τ, τ, β)‖₁ for the subset β of γ (of the given sizes) with these axes; `changes` by τ.
+fn change_norm(sizes: &[usize], beta: AxisSet, changes: &[Option<Vec<f64>>]) -> f64 {
+    let own = beta.of_items(sizes);
     let mut total: Option<Vec<f64>> = None;
-    for (bits, change) in changes.iter().enumerate().filter(|(bits, _)| bits & !mask == 0) {
+    for (tau, change) in AxisSet::subsets(sizes.len()).zip(changes).filter(|(tau, _)| tau.is_subset(beta)) {
         if let Some(change) = change {
-            let kept: Vec<bool> = inside.iter().map(|&axis| bits >> axis & 1 == 1).collect();
             let total = total.get_or_insert_with(|| vec![0.0; own.iter().product()]);
-            add_spread(total, &own, &kept, change);
+            spread_onto(total, &own, tau.among(beta), change);
         }
     }
     total.map_or(0.0, |change| change.iter().map(|x| x.abs()).sum())

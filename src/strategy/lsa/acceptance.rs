@@ -12,24 +12,24 @@ const EQUAL: f64 = 1e-12;
 /// only then the error falls, from 2 to about 1 times the SVD bound. But where the identity is optimal every further level
 /// leaves the error as it is. So one such level is taken on probation: if the next one does not lower the error, both go.
 #[derive(Debug, Clone)]
-pub(in crate::strategy) struct Acceptance {
+pub(in crate::strategy::lsa) struct Acceptance {
     levels: Vec<AcceptedLevel>,
     boxes: Vec<Vec<GridBox>>,
 }
 
 impl Acceptance {
     /// Starts with a first level, whose queries the caller keeps.
-    pub(in crate::strategy) fn new(first: AcceptedLevel) -> Self {
+    pub(in crate::strategy::lsa) fn new(first: AcceptedLevel) -> Self {
         Acceptance { levels: vec![first], boxes: Vec::new() }
     }
 
     /// Levels accepted so far.
-    pub(in crate::strategy) fn count(&self) -> usize {
+    pub(in crate::strategy::lsa) fn count(&self) -> usize {
         self.levels.len()
     }
 
     /// Decides on the next level.
-    pub(in crate::strategy) fn accept(&mut self, error: f64, boxes: Vec<GridBox>) -> bool {
+    pub(in crate::strategy::lsa) fn accept(&mut self, error: f64, boxes: Vec<GridBox>) -> bool {
         let before = self.levels.last().map_or(f64::INFINITY, |level| level.error);
         let lower = error < before * (1.0 - EQUAL);
         let equal = error <= before * (1.0 + EQUAL);
@@ -46,7 +46,7 @@ impl Acceptance {
     }
 
     /// The levels that count; their queries, apart from the first level's, are added to `queries`.
-    pub(in crate::strategy) fn finish(mut self, queries: &mut BoxQueries) -> Vec<AcceptedLevel> {
+    pub(in crate::strategy::lsa) fn finish(mut self, queries: &mut BoxQueries) -> Vec<AcceptedLevel> {
         if self.on_probation() {
             self.levels.pop();
             self.boxes.pop();

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use ndarray::Array2;
 
+use crate::strategy::QuerySource;
+
 /// An axis-parallel box of cells: along attribute j the coordinates `low[j] .. high[j]`. As a query: the sum of its cells.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GridBox {
@@ -29,7 +31,7 @@ impl GridBox {
     }
 
     /// The box from these first coordinates to one before these last ones.
-    pub(in crate::strategy) fn between(low: Vec<usize>, high: Vec<usize>) -> Self {
+    pub(in crate::strategy::lsa) fn between(low: Vec<usize>, high: Vec<usize>) -> Self {
         GridBox { low: low.into(), high: high.into() }
     }
 
@@ -79,12 +81,12 @@ pub struct BoxQueries {
 
 impl BoxQueries {
     /// No query yet.
-    pub(in crate::strategy) fn new(shape: &[usize]) -> Self {
+    pub(in crate::strategy::lsa) fn new(shape: &[usize]) -> Self {
         BoxQueries { shape: shape.to_vec(), distinct: Vec::new(), position: HashMap::new(), total: 0 }
     }
 
     /// Every cell once.
-    pub(in crate::strategy) fn identity(shape: &[usize]) -> Self {
+    pub(in crate::strategy::lsa) fn identity(shape: &[usize]) -> Self {
         let mut out = Self::new(shape);
         for index in 0..shape.iter().product() {
             out.add(GridBox::cell(shape, index), 1.0);
@@ -93,7 +95,7 @@ impl BoxQueries {
     }
 
     /// Adds one query with this squared weight.
-    pub(in crate::strategy) fn add(&mut self, query: GridBox, squared_weight: f64) {
+    pub(in crate::strategy::lsa) fn add(&mut self, query: GridBox, squared_weight: f64) {
         self.total += 1;
         match self.position.get(&query) {
             Some(&k) => self.distinct[k].1 += squared_weight,
@@ -105,7 +107,7 @@ impl BoxQueries {
     }
 
     /// Adds all queries of a strategy over another domain, each as the box that `place` makes of it.
-    pub(in crate::strategy) fn extend(&mut self, other: &BoxQueries, place: impl Fn(&GridBox) -> GridBox) {
+    pub(in crate::strategy::lsa) fn extend(&mut self, other: &BoxQueries, place: impl Fn(&GridBox) -> GridBox) {
         for (query, squared_weight) in &other.distinct {
             self.add(place(query), *squared_weight);
         }
@@ -127,17 +129,6 @@ impl BoxQueries {
         &self.distinct
     }
 
-    /// The strategy matrix: one row `weight · 1{cell in box}` per different query. O(rows · cells) memory.
-    pub fn rows(&self) -> Array2<f64> {
-        let mut out = Array2::zeros((self.distinct.len(), self.shape.iter().product()));
-        for ((query, squared_weight), mut row) in self.distinct.iter().zip(out.rows_mut()) {
-            for cell in query.cells(&self.shape) {
-                row[cell] = squared_weight.sqrt();
-            }
-        }
-        out
-    }
-
     /// `AᵀA` of the strategy, exact for integer squared weights. O(Σ |box|²), O(cells²) memory.
     pub fn gram(&self) -> Array2<f64> {
         let cells = self.shape.iter().product();
@@ -156,6 +147,19 @@ pub(super) fn add_box(accumulator: &mut Array2<f64>, cells: &[usize], amount: f6
         for &j in cells {
             row[j] += amount;
         }
+    }
+}
+
+impl QuerySource for BoxQueries {
+    /// One row `weight · 1{cell in box}` per different query. O(rows · cells) memory.
+    fn rows(&self) -> Array2<f64> {
+        let mut out = Array2::zeros((self.distinct.len(), self.shape.iter().product()));
+        for ((query, squared_weight), mut row) in self.distinct.iter().zip(out.rows_mut()) {
+            for cell in query.cells(&self.shape) {
+                row[cell] = squared_weight.sqrt();
+            }
+        }
+        out
     }
 }
 

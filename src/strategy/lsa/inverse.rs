@@ -7,7 +7,7 @@ use crate::linalg;
 
 /// `V = AᵀA` of the strategy found so far with its inverse, and the workload's Gram G as both see it. Five dense matrices.
 #[derive(Debug, Clone)]
-pub(in crate::strategy) struct Inverse {
+pub(in crate::strategy::lsa) struct Inverse {
     gram: Array2<f64>,
     pub(super) v: Array2<f64>,
     /// `S = V⁻¹`, row-major and exactly symmetric.
@@ -26,7 +26,7 @@ impl Inverse {
     ///
     /// # Errors
     /// `v` is not positive definite.
-    pub(in crate::strategy) fn new(gram: Array2<f64>, v: Array2<f64>) -> Result<Self> {
+    pub(in crate::strategy::lsa) fn new(gram: Array2<f64>, v: Array2<f64>) -> Result<Self> {
         let zeros = Array2::zeros((0, 0));
         let mut out = Inverse { gram, v, s: zeros.clone(), t: zeros, trace: 0.0, trace_when_inverted: 0.0, updates: 0 };
         out.invert()?;
@@ -34,7 +34,7 @@ impl Inverse {
     }
 
     /// `tr(V⁻¹ G)`.
-    pub(in crate::strategy) fn trace(&self) -> f64 {
+    pub(in crate::strategy::lsa) fn trace(&self) -> f64 {
         self.trace
     }
 
@@ -61,12 +61,12 @@ fn symmetric_part(a: &Array2<f64>) -> Array2<f64> {
 ///
 /// # Errors
 /// As said.
-pub(in crate::strategy) fn check_gram(what: &str, gram: &Array2<f64>) -> Result<()> {
+pub(in crate::strategy::lsa) fn check_gram(what: &str, gram: &Array2<f64>) -> Result<()> {
     // Rounding in the Cholesky factorisation stays far below this share of the trace, and so do harmless eigenvalues.
     const NEGLIGIBLE: f64 = 1e-10;
     let trace = gram.diag().sum();
     if trace.is_nan() || trace <= 0.0 {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             what,
             "a workload with at least one non-zero query",
             "a Gram matrix of zeros",
@@ -78,7 +78,7 @@ pub(in crate::strategy) fn check_gram(what: &str, gram: &Array2<f64>) -> Result<
     linalg::cholesky(shifted.view()).map(drop).map_err(|_| {
         let least = linalg::eigvalsh(gram.view()).ok().and_then(|values| values.first().copied());
         let found = least.map_or("a negative pivot".to_string(), |e| format!("the eigenvalue {e:.3e}"));
-        Error::invalid(
+        Error::bad_input(
             what,
             "a positive semidefinite Gram matrix",
             found,

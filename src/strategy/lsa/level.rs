@@ -11,9 +11,9 @@ use crate::linalg;
 
 /// One box of a level.
 #[derive(Debug, Clone)]
-pub(in crate::strategy) struct Part {
+pub(in crate::strategy::lsa) struct Part {
     /// The box.
-    pub(in crate::strategy) query: GridBox,
+    pub(in crate::strategy::lsa) query: GridBox,
     /// Its cells, ascending.
     pub(super) cells: Vec<usize>,
     /// What the search for splits needs from the strategy without the level.
@@ -39,7 +39,7 @@ impl Part {
 ///
 /// `I + C` is as well conditioned as a matrix can be here (eigenvalues between 1 and 1 + n). Memory O(n·b).
 #[derive(Debug, Clone)]
-pub(in crate::strategy) struct Level {
+pub(in crate::strategy::lsa) struct Level {
     shape: Vec<usize>,
     pub(super) parts: Vec<Part>,
     /// The box that each cell is in.
@@ -79,12 +79,12 @@ impl Level {
     }
 
     /// The boxes, which partition the cells.
-    pub(in crate::strategy) fn parts(&self) -> &[Part] {
+    pub(in crate::strategy::lsa) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
     /// `tr(S'G)` of the strategy with the level.
-    pub(in crate::strategy) fn trace(&self) -> f64 {
+    pub(in crate::strategy::lsa) fn trace(&self) -> f64 {
         self.trace
     }
 
@@ -161,7 +161,5 @@ impl Level {
 
 /// Appends a row in amortised O(row).
 pub(super) fn append(rows: &mut Array2<f64>, row: ArrayView1<'_, f64>) -> Result<()> {
-    rows.push_row(row).map_err(|e| {
-        crate::Error::invalid("level of boxes", "one row per box over the cells", e.to_string(), "report this as a bug")
-    })
+    rows.push_row(row).map_err(|e| crate::Error::bug("level of boxes", "one row per box over the cells", e))
 }

@@ -21,7 +21,7 @@ impl Inverse {
     ///
     /// # Errors
     /// The matrices are not finite any more.
-    pub(in crate::strategy) fn accept(&mut self, level: &Level) -> Result<()> {
+    pub(in crate::strategy::lsa) fn accept(&mut self, level: &Level) -> Result<()> {
         for part in level.parts() {
             add_box(&mut self.v, &part.cells, 1.0);
         }

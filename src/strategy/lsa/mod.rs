@@ -29,20 +29,24 @@
 
 mod acceptance;
 mod boxes;
+pub mod generalized;
 mod inverse;
 mod level;
 mod merge;
 mod profile;
+pub mod separated;
 mod split_search;
 mod square;
 mod sweep;
 mod update;
 
 pub use boxes::{BoxQueries, GridBox};
+pub use generalized::LsaGeneralized;
+pub use separated::LsaSeparated;
 
-pub(super) use acceptance::Acceptance;
-pub(super) use inverse::{Inverse, check_gram};
-pub(super) use sweep::Grower;
+use acceptance::Acceptance;
+use inverse::{Inverse, check_gram};
+use sweep::Grower;
 
 use std::sync::Arc;
 
@@ -84,7 +88,7 @@ impl Reading {
     }
 }
 
-/// How far to go.
+/// When the search stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LsaOptions {
     /// Stop at this many levels, the identity included: the paper's k. Default [`LsaOptions::MOST_LEVELS`], far more than any
@@ -104,7 +108,7 @@ impl LsaOptions {
     /// No level, or a tolerance outside [0, 1).
     pub fn check(&self) -> Result<()> {
         if self.max_levels == 0 {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "options of the Level Selection Algorithm: max_levels",
                 "at least 1, the identity level",
                 "0",
@@ -112,7 +116,7 @@ impl LsaOptions {
             ));
         }
         if !(0.0..1.0).contains(&self.tolerance) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "options of the Level Selection Algorithm: tolerance",
                 "a number from 0 to below 1",
                 self.tolerance.to_string(),
@@ -160,12 +164,9 @@ impl LsaOutcome {
     }
 
     /// The strategy: `√multiplicity` times the indicator of every different box.
-    ///
-    /// # Errors
-    /// None in practice; a strategy needs at least one factor.
-    pub fn strategy(&self, name: &str) -> Result<Strategy> {
-        let factor = StrategyFactor::from_boxes(Arc::new(self.queries.clone()), Arc::new(self.v.clone()));
-        Strategy::kronecker(name, vec![factor])
+    pub fn strategy(&self, name: &str) -> Strategy {
+        let (queries, gram) = (Arc::new(self.queries.clone()), Arc::new(self.v.clone()));
+        Strategy::single(name, StrategyFactor::from_source(self.queries.shape(), queries, gram))
     }
 }
 
@@ -260,7 +261,7 @@ impl StrategySelector for Lsa {
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
         let outcome = run(gram, self.reading, &self.options)?;
-        let mut selection = super::evaluated(outcome.strategy(self.name())?, gram)?;
+        let mut selection = super::evaluated(outcome.strategy(self.name()), gram)?;
         selection.details = details(outcome.levels.len(), &outcome.queries, outcome.candidates);
         Ok(selection)
     }
@@ -277,4 +278,4 @@ pub(super) fn details(levels: usize, queries: &BoxQueries, candidates: usize) ->
 }
 
 #[cfg(test)]
-pub(in crate::strategy) mod tests;
+pub(in crate::strategy::lsa) mod tests;

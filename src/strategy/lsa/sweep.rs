@@ -16,10 +16,10 @@ const UPDATES_PER_REFACTOR: usize = 32;
 
 /// Grows levels and counts the candidate splits looked at.
 #[derive(Debug, Clone)]
-pub(in crate::strategy) struct Grower {
-    pub(in crate::strategy) reading: Reading,
-    pub(in crate::strategy) tolerance: f64,
-    pub(in crate::strategy) candidates: usize,
+pub(in crate::strategy::lsa) struct Grower {
+    pub(in crate::strategy::lsa) reading: Reading,
+    pub(in crate::strategy::lsa) tolerance: f64,
+    pub(in crate::strategy::lsa) candidates: usize,
 }
 
 impl Grower {
@@ -27,7 +27,7 @@ impl Grower {
     ///
     /// # Errors
     /// The matrices are not finite.
-    pub(in crate::strategy) fn grow(&mut self, inverse: &Inverse, shape: &[usize]) -> Result<Level> {
+    pub(in crate::strategy::lsa) fn grow(&mut self, inverse: &Inverse, shape: &[usize]) -> Result<Level> {
         let mut level = Level::whole(inverse, shape)?;
         match self.reading {
             Reading::JointSweep => self.joint(inverse, &mut level)?,

@@ -5,12 +5,12 @@
 //! cells: `t²` is a lower bound on the error of every strategy, and the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1
 //! and error `t · max v`.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2};
 
 use super::low_rank::RowReduction;
 use super::symmetry::Reduction;
 use crate::error::Result;
-use crate::linalg;
+use crate::linalg::{self, Semidefinite};
 
 /// Relative size below which an eigenvalue of a Gram block is zero, per order of the block.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;
@@ -95,17 +95,12 @@ impl Dual {
                 blocks.push(DualBlock { place, orbits, full_rank: Some(block.clone()), root });
                 continue;
             }
-            let eigen = linalg::eigh(block.view())?;
-            let cut = RANK_CUT * block.nrows() as f64 * eigen.values.iter().copied().fold(largest, f64::max);
-            let kept: Vec<usize> = (0..eigen.values.len()).filter(|&k| eigen.values[k] > cut).collect();
-            if kept.is_empty() {
-                continue;
+            let cut =
+                |values: &Array1<f64>| RANK_CUT * block.nrows() as f64 * values.iter().copied().fold(largest, f64::max);
+            let range = Semidefinite::above(block.view(), cut)?;
+            if range.rank() > 0 {
+                blocks.push(DualBlock { place, orbits, full_rank: None, root: range.root() });
             }
-            let mut root = eigen.vectors.select(Axis(1), &kept).reversed_axes().as_standard_layout().into_owned();
-            for (mut row, &k) in root.rows_mut().into_iter().zip(&kept) {
-                row *= eigen.values[k].sqrt();
-            }
-            blocks.push(DualBlock { place, orbits, full_rank: None, root });
         }
         Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
     }
@@ -177,15 +172,12 @@ impl Dual {
     }
 
     /// The blocks of `V = RᵀK^(−½)R / max v`, the strategy's Gram at a point, one per block of the reduction.
-    ///
-    /// # Errors
-    /// Never for a point of this problem.
-    pub fn strategy_blocks(&self, reduction: &Reduction, point: &Point) -> Result<Vec<Array2<f64>>> {
+    pub fn strategy_blocks(&self, reduction: &Reduction, point: &Point) -> Vec<Array2<f64>> {
         let mut parts: Vec<Array2<f64>> = reduction.blocks.iter().map(|b| Array2::zeros(b.dim())).collect();
         for (place, rows) in self.strategy_rows(point) {
-            linalg::add_gram(&mut parts[place], rows.view())?;
+            linalg::add_gram(&mut parts[place], rows.view());
         }
-        Ok(parts)
+        parts
     }
 
     /// Per block its place among the reduction's, and `(max v)^(−½) K^(−¼) R` in K's eigenbasis: rows whose Gram is that
@@ -227,9 +219,9 @@ impl DualBlock {
                 for (mut column, &m) in scaled.columns_mut().into_iter().zip(&weights) {
                     column *= m.sqrt();
                 }
-                let eigen = linalg::eigh(linalg::product(scaled.view(), scaled.t())?.view())?;
+                let eigen = linalg::eigh(linalg::matmul(scaled.view(), scaled.t()).view())?;
                 let s = eigen.values.mapv(|x| x.max(0.0).sqrt());
-                Ok(Spectrum { s, y: linalg::product(eigen.vectors.t(), self.root.view())? })
+                Ok(Spectrum { s, y: linalg::matmul(eigen.vectors.t(), self.root.view()) })
             }
         }
     }

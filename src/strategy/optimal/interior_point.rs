@@ -63,7 +63,7 @@ pub(super) fn run(
                 )
             }
         };
-        let curvature = Curvature::at(dual, &point, sigma.powf(1.5), formed)?;
+        let curvature = Curvature::at(dual, &point, sigma.powf(1.5), formed);
         let Some((dmu, dz)) = direction(&curvature, &mu, &slack, &residual)? else {
             return Ok(());
         };
@@ -85,9 +85,9 @@ fn direction(
 ) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
     let system = curvature.system(z / mu)?;
     // μ Z + Z Δμ + μ ΔZ = target, Z + ΔZ = residual + H Δμ.
-    let slack_step = |dmu: &Array1<f64>| -> Result<Array1<f64>> { Ok(residual + &curvature.times(dmu)? - z) };
+    let slack_step = |dmu: &Array1<f64>| residual + &curvature.times(dmu) - z;
     let Some(affine) = system.solve(-residual) else { return Ok(None) };
-    let affine_z = slack_step(&affine)?;
+    let affine_z = slack_step(&affine);
     let orbits = mu.len() as f64;
     let now = mu.dot(z) / orbits;
     let (alpha, beta) = (step_length(mu, &affine), step_length(z, &affine_z));
@@ -95,7 +95,7 @@ fn direction(
     let target = now * (then / now).powi(3).clamp(0.0, 1.0);
     let right = Array1::from_shape_fn(mu.len(), |i| (target - affine[i] * affine_z[i]) / mu[i] - residual[i]);
     let Some(dmu) = system.solve(right) else { return Ok(None) };
-    let dz = slack_step(&dmu)?;
+    let dz = slack_step(&dmu);
     Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
 }
 

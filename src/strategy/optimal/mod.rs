@@ -9,9 +9,9 @@
 //! ```
 //!
 //! so every iterate carries a lower bound and a strategy, and the gap between them is a certificate that does not depend
-//! on how μ was found. Found it is by an accelerated multiplicative fixed point, with an interior-point finish
-//! where the rank is low; Kronecker products are solved factor by factor (the product of optima is optimal), symmetries
-//! of the workload split the eigenproblems.
+//! on how μ was found. An accelerated multiplicative fixed point finds μ, and an interior point finishes where the rank is
+//! low; Kronecker products are solved factor by factor (the product of optima is optimal), and symmetries of the workload
+//! split the eigenproblems.
 //!
 //! *Requirements*: a Gram whose dense factors fit memory. *Cost*: O(cells³) per iteration and O(cells²) memory for
 //! the largest factor. *Reference*: DESIGN.md "Certified optimum"; S3, Sec. 6; Xiao et al., An optimal and scalable
@@ -42,7 +42,7 @@ const STRIDE: usize = 6;
 /// Steps the interior point is expected to take when its cost is weighed against the fixed point's.
 const INTERIOR_STEPS: f64 = 10.0;
 
-/// How precisely to solve, and how long.
+/// The precision that is asked for, and the most work for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Stop when `upper/lower − 1` falls to this; the certificate tells what was reached. Default 1e-7.
@@ -71,7 +71,7 @@ impl Optimal {
     /// A tolerance that is not positive, or no iterations.
     pub fn new(options: Options) -> Result<Self> {
         if !(options.tolerance > 0.0 && options.tolerance.is_finite()) || options.max_iterations == 0 {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 "options of the optimal strategy",
                 "a positive tolerance and at least one iteration",
                 format!("tolerance {}, max_iterations {}", options.tolerance, options.max_iterations),
@@ -93,7 +93,7 @@ impl Optimal {
     pub fn select_rows(&self, shape: &[usize], rows: ArrayView2<'_, f64>) -> Result<RowSelection> {
         let cells: usize = shape.iter().product();
         if rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
-            return Err(Error::invalid(
+            return Err(Error::bad_input(
                 format!("workload over {shape:?}"),
                 format!("rows of {cells} finite numbers"),
                 format!("rows of {}, or some that are not finite", rows.ncols()),
@@ -104,7 +104,7 @@ impl Optimal {
         let dual = Dual::of_rows(&reduction);
         let (point, mut certificate) = certify(&dual, &self.options, cells)?;
         certificate.upper_bound = (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
-        Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point))?, certificate })
+        Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point)), certificate })
     }
 }
 
@@ -197,14 +197,14 @@ fn solve_factor(factor: &GramFactor, options: &Options) -> Result<FactorOptimum>
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
     let (point, certificate) = certify(&dual, options, factor.matrix.nrows())?;
-    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &point)?);
+    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &point));
     Ok(FactorOptimum { gram: Arc::new(gram), certificate })
 }
 
 /// The best point of a dual problem over so many cells, with its certificate.
 fn certify(dual: &Dual, options: &Options, cells: usize) -> Result<(Point, Certificate)> {
     if dual.block_orbits().next().is_none() {
-        return Err(Error::invalid(
+        return Err(Error::bad_input(
             "optimal strategy",
             "a workload with at least one non-zero query",
             "a Gram matrix of zeros",
@@ -215,7 +215,7 @@ fn certify(dual: &Dual, options: &Options, cells: usize) -> Result<(Point, Certi
     minimise_gap(dual, &mut bounds, options)?;
     let gap = bounds.gap();
     let Some(point) = bounds.upper else {
-        return Err(Error::NoConvergence { what: "optimal strategy".into(), order: cells });
+        return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
     };
     let status = if gap <= options.tolerance {
         Status::Converged

@@ -69,23 +69,20 @@ pub(super) enum Curvature<'a> {
 
 impl<'a> Curvature<'a> {
     /// `H / divisor` at a point.
-    ///
-    /// # Errors
-    /// Never for a point of the dual problem.
-    pub fn at(dual: &'a Dual, point: &'a Point, divisor: f64, formed: bool) -> Result<Self> {
+    pub fn at(dual: &'a Dual, point: &'a Point, divisor: f64, formed: bool) -> Self {
         let parts = dual.block_orbits().zip(&point.spectra);
         let orbits = dual.orbit_sizes.len();
         if formed {
             let mut out = Array2::zeros((orbits, orbits));
             for (columns, spectrum) in parts {
-                let part = slabs(spectrum, spectrum.y.view())?;
+                let part = slabs(spectrum, spectrum.y.view());
                 for (i, &o) in columns.iter().enumerate() {
                     for (j, &p) in columns.iter().enumerate() {
                         out[[o, p]] += part[[i, j]];
                     }
                 }
             }
-            return Ok(Curvature::Formed(out / divisor));
+            return Curvature::Formed(out / divisor);
         }
         let weights = |s: &Array1<f64>| {
             Array2::from_shape_fn((s.len(), s.len()), |(a, b)| {
@@ -94,35 +91,32 @@ impl<'a> Curvature<'a> {
             })
         };
         let blocks = parts.map(|(columns, spectrum)| (columns, spectrum, weights(&spectrum.s))).collect();
-        Ok(Curvature::Products { blocks, scale: divisor.recip(), orbits })
+        Curvature::Products { blocks, scale: divisor.recip(), orbits }
     }
 
     /// `H x`.
-    ///
-    /// # Errors
-    /// Never for one number per orbit.
-    pub fn times(&self, x: &Array1<f64>) -> Result<Array1<f64>> {
+    pub fn times(&self, x: &Array1<f64>) -> Array1<f64> {
         let (blocks, scale, orbits) = match self {
-            Curvature::Formed(matrix) => return Ok(matrix.dot(x)),
+            Curvature::Formed(matrix) => return matrix.dot(x),
             Curvature::Products { blocks, scale, orbits } => (blocks, scale, *orbits),
         };
         let mut out = Array1::zeros(orbits);
         for (columns, spectrum, weights) in blocks {
             let own = Array1::from_iter(columns.iter().map(|&o| x[o]));
             let scaled = &spectrum.y * &own.insert_axis(Axis(0));
-            let inner = linalg::product(scaled.view(), spectrum.y.t())? * weights;
-            let outer = linalg::product(inner.view(), spectrum.y.view())? * &spectrum.y;
+            let inner = linalg::matmul(scaled.view(), spectrum.y.t()) * weights;
+            let outer = linalg::matmul(inner.view(), spectrum.y.view()) * &spectrum.y;
             for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
                 out[o] += scale * sum;
             }
         }
-        Ok(out)
+        out
     }
 
     /// The system `(H + diag(barrier)) x = b`, made ready to be solved.
     ///
     /// # Errors
-    /// As [`Curvature::times`].
+    /// The preconditioner is not positive definite.
     pub fn system(&'a self, barrier: Array1<f64>) -> Result<System<'a>> {
         let (blocks, scale) = match self {
             Curvature::Formed(matrix) => {
@@ -137,7 +131,7 @@ impl<'a> Curvature<'a> {
         let mut diagonal: Array1<f64> = Array1::zeros(barrier.len());
         for (columns, spectrum, weights) in blocks {
             let squares = &spectrum.y * &spectrum.y;
-            let outer = linalg::product(weights.view(), squares.view())? * &squares;
+            let outer = linalg::matmul(weights.view(), squares.view()) * &squares;
             for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
                 diagonal[o] += scale * sum;
             }
@@ -153,7 +147,7 @@ impl<'a> Curvature<'a> {
         for (columns, spectrum, _) in blocks {
             let (own, places): (Vec<usize>, Vec<usize>) =
                 columns.iter().enumerate().filter_map(|(c, &o)| Some((c, position[o]?))).unzip();
-            let part = slabs(spectrum, spectrum.y.select(Axis(1), &own).view())?;
+            let part = slabs(spectrum, spectrum.y.select(Axis(1), &own).view());
             for (i, &o) in places.iter().enumerate() {
                 for (j, &p) in places.iter().enumerate() {
                     exact[[o, p]] += scale * part[[i, j]];
@@ -209,7 +203,7 @@ impl System<'_> {
         let mut energy = r.dot(&p);
         let goal = PRECISION * PRECISION * energy;
         for _ in 0..MOST_STEPS {
-            let image = curvature.times(&p).ok()? + barrier * &p;
+            let image = curvature.times(&p) + barrier * &p;
             let bend = p.dot(&image);
             if !(bend > 0.0 && bend.is_finite()) {
                 return (energy <= 0.0).then_some(x);
@@ -230,11 +224,11 @@ impl System<'_> {
 }
 
 /// H of one block over some of its columns `y`, accumulated slab by slab. rank²·columns² flops.
-fn slabs(spectrum: &Spectrum, y: ndarray::ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+fn slabs(spectrum: &Spectrum, y: ndarray::ArrayView2<'_, f64>) -> Array2<f64> {
     let (rank, width) = y.dim();
     let mut part = Array2::zeros((width, width));
     if width == 0 {
-        return Ok(part);
+        return part;
     }
     for a in 0..rank {
         let sa = spectrum.s[a];
@@ -254,9 +248,9 @@ fn slabs(spectrum: &Spectrum, y: ndarray::ArrayView2<'_, f64>) -> Result<Array2<
             row *= &y.row(b);
             row *= weight;
         }
-        linalg::add_gram(&mut part, slab.view())?;
+        linalg::add_gram(&mut part, slab.view());
     }
-    Ok(part)
+    part
 }
 
 #[cfg(test)]
@@ -282,11 +276,11 @@ mod tests {
         for text in ["residual(abs:25x36)", "residual(affine:20x42)"] {
             let (dual, bounds) = started(text);
             let point = bounds.upper.unwrap();
-            let formed = Curvature::at(&dual, &point, 1.7, true).unwrap();
-            let products = Curvature::at(&dual, &point, 1.7, false).unwrap();
+            let formed = Curvature::at(&dual, &point, 1.7, true);
+            let products = Curvature::at(&dual, &point, 1.7, false);
             let orbits = dual.orbit_sizes.len();
             let x = Array1::from_shape_fn(orbits, |i| (i as f64).sin() / (1.0 + point.mu[i]));
-            let (exact, made) = (formed.times(&x).unwrap(), products.times(&x).unwrap());
+            let (exact, made) = (formed.times(&x), products.times(&x));
             let scale = exact.iter().fold(0.0f64, |top, v| top.max(v.abs()));
             assert!((&exact - &made).iter().all(|d| d.abs() <= 1e-10 * scale), "{text}");
             let barrier = Array1::from_shape_fn(orbits, |i| 0.1 * scale / (1.0 + 1e4 * point.mu[i]));

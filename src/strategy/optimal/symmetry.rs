@@ -88,6 +88,11 @@ impl Orbits {
         Orbits { orbit_of, sizes, characters, representatives, element_of }
     }
 
+    /// The number of cells.
+    pub fn cells(&self) -> usize {
+        self.orbit_of.len()
+    }
+
     /// The entries of a character's basis vectors, cell by cell: which vector, and the entry; `None` where all are zero.
     pub fn entries(&self, character: &Character) -> Vec<Option<(usize, f64)>> {
         let mut position = vec![None; self.sizes.len()];

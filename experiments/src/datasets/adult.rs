@@ -1,0 +1,337 @@
+//! Adult from the two files of the UCI Machine Learning Repository, discretised as S4 does it.
+//!
+//! Both parts in order, no record dropped, `?` a value of its own. A numeric attribute is cut into equal-width, left-closed
+//! bins on [low, high + 1); a categorical one has a code per value, in the order of the data set's documentation. Codes that
+//! do not occur are left out and the others renumbered, which gives 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2
+//! values: record by record the table of the public discretised copy (`adult15.csv`). Leaving out what does not occur reads
+//! the domain off the data: for experiments only.
+
+use std::path::Path;
+
+use super::Records;
+use super::coded_file::{keep_what_occurs, table};
+use super::column::Column;
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+
+/// How an attribute of the original files is coded.
+enum Code {
+    /// `count` equal-width bins on [low, high + 1).
+    Bins { low: i64, high: i64, count: i64 },
+    /// One code per value.
+    Values(&'static [&'static str]),
+}
+
+const fn bins(low: i64, high: i64, count: i64) -> Code {
+    Code::Bins { low, high, count }
+}
+
+/// The attributes in the order of the files; values in the order of `adult.names`, education alphabetically, `?` last.
+const ATTRIBUTES: [(&str, Code); 15] = [
+    ("age", bins(16, 100, 32)),
+    (
+        "workclass",
+        Code::Values(&[
+            "Private",
+            "Self-emp-not-inc",
+            "Self-emp-inc",
+            "Federal-gov",
+            "Local-gov",
+            "State-gov",
+            "Without-pay",
+            "Never-worked",
+            "?",
+        ]),
+    ),
+    ("fnlwgt", bins(10_000, 1_500_000, 32)),
+    (
+        "education",
+        Code::Values(&[
+            "10th",
+            "11th",
+            "12th",
+            "1st-4th",
+            "5th-6th",
+            "7th-8th",
+            "9th",
+            "Assoc-acdm",
+            "Assoc-voc",
+            "Bachelors",
+            "Doctorate",
+            "HS-grad",
+            "Masters",
+            "Preschool",
+            "Prof-school",
+            "Some-college",
+        ]),
+    ),
+    ("education-num", bins(1, 16, 16)),
+    (
+        "marital-status",
+        Code::Values(&[
+            "Married-civ-spouse",
+            "Divorced",
+            "Never-married",
+            "Separated",
+            "Widowed",
+            "Married-spouse-absent",
+            "Married-AF-spouse",
+        ]),
+    ),
+    (
+        "occupation",
+        Code::Values(&[
+            "Tech-support",
+            "Craft-repair",
+            "Other-service",
+            "Sales",
+            "Exec-managerial",
+            "Prof-specialty",
+            "Handlers-cleaners",
+            "Machine-op-inspct",
+            "Adm-clerical",
+            "Farming-fishing",
+            "Transport-moving",
+            "Priv-house-serv",
+            "Protective-serv",
+            "Armed-Forces",
+            "?",
+        ]),
+    ),
+    ("relationship", Code::Values(&["Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried"])),
+    ("race", Code::Values(&["White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"])),
+    ("sex", Code::Values(&["Female", "Male"])),
+    ("capital-gain", bins(0, 100_000, 32)),
+    ("capital-loss", bins(0, 5_000, 32)),
+    ("hours-per-week", bins(1, 99, 32)),
+    (
+        "native-country",
+        Code::Values(&[
+            "United-States",
+            "Cambodia",
+            "England",
+            "Puerto-Rico",
+            "Canada",
+            "Germany",
+            "Outlying-US(Guam-USVI-etc)",
+            "India",
+            "Japan",
+            "Greece",
+            "South",
+            "China",
+            "Cuba",
+            "Iran",
+            "Honduras",
+            "Philippines",
+            "Italy",
+            "Poland",
+            "Jamaica",
+            "Vietnam",
+            "Mexico",
+            "Portugal",
+            "Ireland",
+            "France",
+            "Dominican-Republic",
+            "Laos",
+            "Ecuador",
+            "Taiwan",
+            "Haiti",
+            "Columbia",
+            "Hungary",
+            "Guatemala",
+            "Nicaragua",
+            "Scotland",
+            "Thailand",
+            "Yugoslavia",
+            "El-Salvador",
+            "Trinadad&Tobago",
+            "Peru",
+            "Hong",
+            "Holand-Netherlands",
+            "?",
+        ]),
+    ),
+    ("income>50K", Code::Values(&["<=50K", ">50K"])),
+];
+
+impl Code {
+    fn size(&self) -> usize {
+        match self {
+            Code::Bins { count, .. } => *count as usize,
+            Code::Values(values) => values.len(),
+        }
+    }
+
+    /// The code of a value, or what would have been right.
+    fn of(&self, value: &str) -> std::result::Result<u32, String> {
+        match self {
+            Code::Bins { low, high, count } => match value.parse::<i64>() {
+                Ok(number) if (low..=high).contains(&&number) => Ok(((number - low) * count / (high + 1 - low)) as u32),
+                _ => Err(format!("a whole number from {low} to {high}")),
+            },
+            Code::Values(values) => match values.iter().position(|known| *known == value) {
+                Some(code) => Ok(code as u32),
+                None => Err(format!("one of {}", values.join(", "))),
+            },
+        }
+    }
+}
+
+/// Reads `adult.data` and `adult.test` as one table.
+///
+/// # Errors
+/// A file that cannot be read, a line without 15 values, or a value that the original files do not have.
+pub fn read_adult(training: &Path, test: &Path) -> Result<(Schema, Records)> {
+    let mut columns: Vec<Column> = ATTRIBUTES.iter().map(|_| Column::new()).collect();
+    for path in [training, test] {
+        append(path, &mut columns)?;
+    }
+    if columns[0].len() == 0 {
+        let what = format!("{} and {}", training.display(), test.display());
+        return Err(Error::bad_input(what, "at least one record", "none", "download the files again"));
+    }
+    let names = ATTRIBUTES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let columns = ATTRIBUTES.iter().zip(columns).map(|((_, code), column)| keep_what_occurs(code.size(), column));
+    table(names, columns.collect())
+}
+
+fn append(path: &Path, columns: &mut [Column]) -> Result<()> {
+    const REMEDY: &str = "give the original files of UCI Adult, https://doi.org/10.24432/C5XW20";
+    let failed = |error: csv::Error| Error::File {
+        path: path.to_path_buf(),
+        action: "reading UCI Adult",
+        reason: error.to_string(),
+        remedy: REMEDY.into(),
+    };
+    // The test part begins with a comment line.
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'|'))
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(failed)?;
+    let mut line = csv::StringRecord::new();
+    while reader.read_record(&mut line).map_err(failed)? {
+        let refuse = |column: &str, expected: String, found: String| {
+            let at = line.position().map_or(0, csv::Position::line);
+            Error::bad_input(format!("{}, line {at}{column}", path.display()), expected, found, REMEDY)
+        };
+        if line.len() != ATTRIBUTES.len() {
+            return Err(refuse("", format!("{} values", ATTRIBUTES.len()), line.len().to_string()));
+        }
+        for (k, (value, (name, code))) in line.iter().zip(&ATTRIBUTES).enumerate() {
+            // Labels of the test part end in a full stop.
+            let value = if k + 1 == ATTRIBUTES.len() { value.trim_end_matches('.') } else { value };
+            let code = code
+                .of(value)
+                .map_err(|expected| refuse(&format!(", column `{name}`"), expected, format!("`{value}`")))?;
+            columns[k].push(code);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::data::read_inferring_domain;
+
+    /// Invented people in the format of the training part, with the smallest and largest numbers that are allowed.
+    const TRAINING: &str = "\
+16, Private, 10000, 10th, 1, Divorced, Sales, Wife, White, Female, 0, 0, 1, Cambodia, <=50K
+100, ?, 1500000, Preschool, 16, Widowed, ?, Husband, Black, Male, 100000, 5000, 99, ?, >50K
+18, Private, 56594, 10th, 2, Divorced, Sales, Wife, Other, Male, 0, 0, 4, Hong, <=50K
+
+";
+    const TEST: &str = "\
+|1x3 Cross validator
+19, Never-worked, 56562, 9th, 16, Divorced, Sales, Wife, White, Male, 3125, 156, 5, Hong, >50K.
+";
+
+    fn read(training: &str, test: &str) -> Result<(Schema, Records)> {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = [("adult.data", training), ("adult.test", test)].map(|(name, text)| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        });
+        read_adult(&paths[0], &paths[1])
+    }
+
+    #[test]
+    fn values_are_binned_coded_and_renumbered() {
+        let (schema, records) = read(TRAINING, TEST).unwrap();
+        let column = |p| records.column(p).unwrap().collect::<Vec<u32>>();
+        // Bins of age are 85/32 wide: 16 and 18 in the first, 19 in the second, 100 in the last.
+        assert_eq!(column(0), [0, 2, 0, 1]);
+        // Private, ?, Private, Never-worked: ? is the last of the list.
+        assert_eq!(column(1), [0, 2, 0, 1]);
+        // Bins of fnlwgt are 1490001/32 = 46562.5… wide: the second begins at 56,562.5….
+        assert_eq!(column(2), [0, 2, 1, 0]);
+        // Education alphabetically: 10th, 9th, Preschool.
+        assert_eq!(column(3), [0, 2, 0, 1]);
+        assert_eq!(column(4), [0, 2, 1, 2]);
+        // Bins of capital-gain are 100001/32 = 3125.03… wide, of capital-loss 5001/32 = 156.3.
+        assert_eq!((column(10), column(11)), (vec![0, 1, 0, 0], vec![0, 1, 0, 0]));
+        // Bins of hours are 99/32 = 3.1 wide.
+        assert_eq!(column(12), [0, 2, 0, 1]);
+        assert_eq!((column(13), column(14)), (vec![0, 2, 1, 1], vec![0, 1, 0, 1]));
+        let sizes: Vec<usize> = schema.attributes().iter().map(|a| a.size).collect();
+        assert_eq!(sizes, [3, 3, 3, 3, 3, 2, 2, 2, 3, 2, 2, 2, 3, 3, 2]);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_file_line_and_column() {
+        for (from, to, parts) in [
+            ("18, Private", "17.5, Private", vec!["adult.data, line 3", "`age`", "from 16 to 100", "`17.5`"]),
+            ("18, Private", "15, Private", vec!["`age`", "`15`"]),
+            ("Hong, <=50K", "Honk, <=50K", vec!["line 3", "`native-country`", "Hong, Holand", "`Honk`"]),
+            (", Hong, <=50K", ", <=50K", vec!["line 3: expected 15 values, found 14"]),
+        ] {
+            let text = TRAINING.replace(from, to);
+            assert_ne!(text, TRAINING);
+            let message = read(&text, TEST).unwrap_err().to_string();
+            for part in parts {
+                assert!(message.contains(part), "{part} in {message}");
+            }
+        }
+        assert!(read("", "").unwrap_err().to_string().contains("at least one record"));
+        let nowhere = Path::new("nowhere.data");
+        assert!(read_adult(nowhere, nowhere).unwrap_err().to_string().contains("nowhere.data"));
+    }
+
+    /// The folders in which the real files may be on a developer's machine.
+    fn real_files() -> Option<[PathBuf; 3]> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let named = std::env::var_os("MATMECH_DATA").map(PathBuf::from);
+        let folders = named.into_iter().chain([here.join("data/downloads"), here.join("../shared/data")]);
+        folders
+            .map(|folder| ["adult.data", "adult.test", "adult15.csv"].map(|name| folder.join(name)))
+            .find(|files| files.iter().all(|file| file.is_file()))
+    }
+
+    #[test]
+    fn the_original_files_give_the_public_discretised_table_record_by_record() {
+        let Some([training, test, discretised]) = real_files() else {
+            eprintln!("skipped: adult.data, adult.test and adult15.csv are not on this machine; run `make data`");
+            return;
+        };
+        let (schema, records) = read_adult(&training, &test).unwrap();
+        let (expected_schema, expected) = read_inferring_domain(&discretised).unwrap();
+        assert_eq!(schema, expected_schema);
+        assert_eq!(records.sizes(), [28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2]);
+        assert_eq!(records.len(), 48_842);
+        for p in 0..15 {
+            assert!(records.column(p).unwrap().eq(expected.column(p).unwrap()), "attribute {p}");
+        }
+        let triples: Vec<Vec<usize>> =
+            (0..15).flat_map(|a| (a + 1..15).flat_map(move |b| (b + 1..15).map(move |c| vec![a, b, c]))).collect();
+        let marginals = records.marginals(&triples).unwrap();
+        assert_eq!((marginals.len(), marginals.iter().map(Vec::len).sum::<usize>()), (455, 1_788_864));
+        assert_eq!(marginals, expected.marginals(&triples).unwrap());
+    }
+}

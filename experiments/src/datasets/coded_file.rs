@@ -1,0 +1,169 @@
+//! Discretised files whose domain is read off the data, as S4 does it. **For experiments only**: which values occur is
+//! itself private information; releases take their domain from a public schema ([`super::read_csv`]).
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::Records;
+use super::column::Column;
+use crate::domain::{Attribute, AttributeKind};
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+
+/// A column with more values is not discretised.
+const MOST_VALUES: usize = 1 << 16;
+
+/// Reads a CSV file with a header. Each column is an attribute; its distinct values, in order (numbers by size, then text),
+/// are the cells 0, 1, …. Everything is categorical, since nothing is known about the values.
+///
+/// *Memory*: at most two bytes per value. *Time*: one hash look-up per value.
+///
+/// # Errors
+/// A file that cannot be read, lines of different lengths, no record, an empty value, or a column of more than 2¹⁶ values.
+pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
+    let failed = |error: csv::Error| Error::File {
+        path: path.to_path_buf(),
+        action: "reading a discretised table",
+        reason: error.to_string(),
+        remedy: "give a CSV file with a header line and one value per column on every line".into(),
+    };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
+    let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
+    let mut attributes: Vec<Interned> = names.iter().map(|_| Interned::new()).collect();
+    let mut line = csv::StringRecord::new();
+    while reader.read_record(&mut line).map_err(failed)? {
+        for ((attribute, value), name) in attributes.iter_mut().zip(&line).zip(&names) {
+            attribute.push(value).map_err(|(expected, found)| {
+                let at = line.position().map_or(0, csv::Position::line);
+                let what = format!("{}, line {at}, column `{name}`", path.display());
+                Error::bad_input(what, expected, found, "discretise the column first, with a code for missing values")
+            })?;
+        }
+    }
+    let columns = attributes.into_iter().map(Interned::sorted).collect();
+    let (schema, records) = table(names, columns).map_err(|e| e.located(&path.display().to_string()))?;
+    if records.is_empty() {
+        let what = path.display().to_string();
+        return Err(Error::bad_input(what, "at least one record", "a header only", "check that the file is complete"));
+    }
+    Ok((schema, records))
+}
+
+/// A column whose values are numbered in the order of their first occurrence.
+struct Interned {
+    numbers: HashMap<String, u32>,
+    column: Column,
+}
+
+impl Interned {
+    fn new() -> Self {
+        Interned { numbers: HashMap::new(), column: Column::new() }
+    }
+
+    /// Appends a value; of one that cannot be a code, what was expected and found.
+    fn push(&mut self, value: &str) -> std::result::Result<(), (String, String)> {
+        let number = match self.numbers.get(value) {
+            Some(&number) => number,
+            None if value.is_empty() => return Err(("a value".into(), "an empty field".into())),
+            None if self.numbers.len() == MOST_VALUES => {
+                return Err((format!("at most {MOST_VALUES} different values"), "one more".into()));
+            }
+            None => {
+                let number = self.numbers.len() as u32;
+                self.numbers.insert(value.to_owned(), number);
+                number
+            }
+        };
+        self.column.push(number);
+        Ok(())
+    }
+
+    /// The column with the values numbered in their own order, and how many there are.
+    fn sorted(mut self) -> (usize, Column) {
+        let mut values: Vec<(&String, u32)> = self.numbers.iter().map(|(value, &number)| (value, number)).collect();
+        values.sort_by_key(|&(value, _)| (value.parse::<i64>().map_or((1, 0), |number| (0, number)), value.clone()));
+        let mut codes = vec![0; values.len()];
+        for (code, &(_, number)) in values.iter().enumerate() {
+            codes[number as usize] = code as u32;
+        }
+        self.column.recode(&codes);
+        (codes.len(), self.column)
+    }
+}
+
+/// Renumbers the codes below `bound` that occur as 0, 1, … in their order; how many they are, and the column.
+pub(super) fn keep_what_occurs(bound: usize, mut column: Column) -> (usize, Column) {
+    let mut codes = vec![0; bound];
+    for record in 0..column.len() {
+        codes[column.get(record).unwrap_or_default() as usize] = 1;
+    }
+    let mut size = 0;
+    for code in &mut codes {
+        let occurs = *code;
+        *code = size;
+        size += occurs;
+    }
+    column.recode(&codes);
+    (size as usize, column)
+}
+
+/// Categorical attributes of the given names, and records in them from the columns with their sizes.
+pub(super) fn table(names: Vec<String>, columns: Vec<(usize, Column)>) -> Result<(Schema, Records)> {
+    let (sizes, columns): (Vec<usize>, Vec<Column>) = columns.into_iter().unzip();
+    let attributes = names
+        .into_iter()
+        .zip(sizes)
+        .map(|(name, size)| Attribute { name, size: size.max(1), kind: AttributeKind::Categorical })
+        .collect();
+    let schema = Schema::new(attributes)?;
+    let records = Records::from_columns(&schema, columns);
+    Ok((schema, records))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<(Schema, Records)> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("table.csv");
+        fs::write(&path, text).unwrap();
+        read_inferring_domain(&path)
+    }
+
+    #[test]
+    fn values_are_numbered_in_their_order() {
+        let (schema, records) = read("age,job\n10, clerk\n9,baker\n-1,clerk\n10,?\n").unwrap();
+        let sizes: Vec<_> = schema.attributes().iter().map(|a| (a.name.as_str(), a.size)).collect();
+        assert_eq!(sizes, [("age", 3), ("job", 3)]);
+        let column = |p| records.column(p).unwrap().collect::<Vec<u32>>();
+        assert_eq!((column(0), column(1)), (vec![2, 1, 0, 2], vec![2, 1, 2, 0]));
+    }
+
+    #[test]
+    fn wide_columns_keep_their_values() {
+        let lines: String = (0..400).rev().map(|k| format!("{k}\n")).collect();
+        let (schema, records) = read(&format!("k\n{lines}")).unwrap();
+        assert_eq!(schema.attributes()[0].size, 400);
+        assert_eq!(records.column(0).unwrap().collect::<Vec<_>>(), (0..400).rev().collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn mistakes_are_named_with_file_line_and_column() {
+        for (text, parts) in [
+            ("a,b\n", vec!["table.csv", "at least one record"]),
+            ("", vec!["table.csv", "1 to 128 attributes"]),
+            ("a,b\n1,2\n3\n", vec!["table.csv", "line: 3"]),
+            ("a,b\n1,2\n3,\n", vec!["table.csv, line 3, column `b`", "an empty field"]),
+            ("a,a\n1,2\n", vec!["table.csv", "twice"]),
+        ] {
+            let message = read(text).unwrap_err().to_string();
+            for part in parts {
+                assert!(message.contains(part), "{part} in {message}");
+            }
+        }
+        assert!(read_inferring_domain(Path::new("nowhere.csv")).unwrap_err().to_string().contains("nowhere.csv"));
+    }
+}

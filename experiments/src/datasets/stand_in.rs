@@ -1,0 +1,353 @@
+//! Seeded synthetic tables in place of files that cannot be had (S4, App. G: Loans and ACS are not redistributable).
+//!
+//! A stand-in has the sizes and the number of records of the real table and dependences between its attributes. Nothing
+//! else about it is real: errors of data-dependent mechanisms on it cannot be compared with published ones.
+//!
+//! # Definition
+//! Zipf(k) is the law P(r) ∝ r^−1.1 on the ranks r = 1 … k. All choices below are uniform unless a law is named.
+//!
+//! 1. The attributes are put in a random order. The first is the root; the parent of every later one is a random earlier
+//!    one (a random recursive tree).
+//! 2. Every record belongs to one of five latent components, c ~ Zipf(5).
+//! 3. An attribute of n values has a random permutation π_c of its values for every component c, and, unless it is the
+//!    root, three different random values τ_v(1), τ_v(2), τ_v(3) for every value v of its parent (all of them if n < 3).
+//! 4. The root of a record in component c is π_c(r), r ~ Zipf(n).
+//! 5. A child whose parent has value v is, with probability 0.7, τ_v(r), r ~ Zipf(min(3, n)), and otherwise π_c(r),
+//!    r ~ Zipf(n).
+//!
+//! So 70% of a child's values follow the tree, each concentrated on three values, and 30% follow a Zipf law whose order
+//! depends on the latent component: it is what no tree over the attributes explains.
+//!
+//! One ChaCha20 stream, seeded with `seed_from_u64`, makes all choices in this order: order and parents, components, then
+//! attribute after attribute (permutations, peaks, one 64-bit number per record: the lower half decides between peak and
+//! component, the upper half the rank). Powers come from `libm`, so a table is the same on every machine.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::Records;
+use super::column::Column;
+use crate::domain::{Attribute, AttributeKind};
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+
+/// Raised whenever the definition changes: results on another revision are results on other data.
+pub const REVISION: u32 = 1;
+
+const EXPONENT: f64 = 1.1;
+const COMPONENTS: usize = 5;
+const PEAKS: usize = 3;
+/// 0.7 · 2³².
+const FOLLOWS_PARENT: u32 = 3_006_477_107;
+
+/// A table that a stand-in can be made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandIn {
+    /// The name of the real table, in lower case.
+    pub name: &'static str,
+    /// The number of records.
+    pub records: usize,
+    /// The sizes of the attributes.
+    pub sizes: Vec<usize>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl StandIn {
+    /// The tables with a stand-in: those that S4 uses and those of the same kind that are compared beside them.
+    pub const NAMES: [&'static str; 6] = ["adult", "loans", "acs", "nltcs", "salary", "titanic"];
+
+    /// The stand-in for a table of [`StandIn::NAMES`].
+    ///
+    /// # Errors
+    /// Another name.
+    pub fn named(name: &str) -> Result<Self> {
+        let times = |counts: &[(usize, usize)]| -> Vec<usize> {
+            counts.iter().flat_map(|&(size, count)| std::iter::repeat_n(size, count)).collect()
+        };
+        let (name, records, sizes): (_, _, Vec<usize>) = match name {
+            "adult" => ("adult", 48_842, vec![28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2]),
+            "loans" => {
+                let sizes = [
+                    2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63, 66, 67, 68,
+                    70, 70, 71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
+                ];
+                ("loans", 42_535, sizes.to_vec())
+            }
+            "acs" => {
+                let counts = [(2, 30), (3, 14), (4, 8), (5, 4), (6, 3), (8, 2), (10, 2), (13, 1), (19, 1), (29, 1)];
+                ("acs", 378_817, times(&counts))
+            }
+            "nltcs" => ("nltcs", 21_574, times(&[(2, 16)])),
+            "salary" => ("salary", 135_727, vec![501, 75, 33, 3, 3, 20, 15, 33, 33]),
+            "titanic" => ("titanic", 1_304, vec![3, 2, 74, 7, 7, 15, 9, 3, 3]),
+            other => {
+                return Err(Error::bad_input(
+                    "stand-in",
+                    format!("one of the tables {}", Self::NAMES.join(", ")),
+                    format!("`{other}`"),
+                    "check the spelling, or generate records for a schema of your own",
+                ));
+            }
+        };
+        // Any number would do; it is fixed so that a stand-in is a table with a name, not a sample.
+        let seed = Self::NAMES.iter().position(|&known| known == name).unwrap_or_default() as u64 + 1;
+        Ok(StandIn { name, records, sizes, seed })
+    }
+
+    /// The schema: categorical attributes `A1, A2, …`, coded as cell numbers.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub fn schema(&self) -> Result<Schema> {
+        let attribute = |(k, &size): (usize, &usize)| Attribute {
+            name: format!("A{}", k + 1),
+            size,
+            kind: AttributeKind::Categorical,
+        };
+        Schema::new(self.sizes.iter().enumerate().map(attribute).collect())
+    }
+
+    /// The schema and the records.
+    ///
+    /// # Errors
+    /// As [`generate`].
+    pub fn generate(&self) -> Result<(Schema, Records)> {
+        let schema = self.schema()?;
+        let records = generate(&schema, self.records, self.seed)?;
+        Ok((schema, records))
+    }
+}
+
+/// `count` synthetic records of any schema, by the definition above. O(count · attributes) draws.
+///
+/// # Errors
+/// An attribute with more than 2³² values.
+pub fn generate(schema: &Schema, count: usize, seed: u64) -> Result<Records> {
+    let sizes: Vec<usize> = schema.attributes().iter().map(|a| a.size).collect();
+    if let Some(attribute) = schema.attributes().iter().find(|a| u32::try_from(a.size).is_err()) {
+        return Err(Error::too_large(
+            format!("stand-in, attribute `{}`", attribute.name),
+            "values",
+            u32::MAX.into(),
+            attribute.size as f64,
+            "cut the attribute into bins",
+        ));
+    }
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let tree = Tree::random(sizes.len(), &mut rng);
+    let mixture = Ranks::new(COMPONENTS);
+    let components: Vec<u8> = (0..count).map(|_| mixture.draw((rng.next_u64() >> 32) as u32) as u8).collect();
+    let mut columns: Vec<Vec<u32>> = vec![Vec::new(); sizes.len()];
+    for &attribute in &tree.order {
+        let n = sizes[attribute];
+        let ranks = Ranks::new(n);
+        let orders: Vec<Vec<u32>> = (0..COMPONENTS).map(|_| permutation(n, n, &mut rng)).collect();
+        let by_component = |c: u8, number: u64| orders[usize::from(c)][ranks.draw((number >> 32) as u32)];
+        columns[attribute] = match tree.parents[attribute] {
+            None => components.iter().map(|&c| by_component(c, rng.next_u64())).collect(),
+            Some(parent) => {
+                let few = Ranks::new(n.min(PEAKS));
+                let peaks: Vec<Vec<u32>> = (0..sizes[parent]).map(|_| permutation(n, n.min(PEAKS), &mut rng)).collect();
+                let draw = |(&c, &v): (&u8, &u32)| {
+                    let number = rng.next_u64();
+                    if (number as u32) < FOLLOWS_PARENT {
+                        peaks[v as usize][few.draw((number >> 32) as u32)]
+                    } else {
+                        by_component(c, number)
+                    }
+                };
+                components.iter().zip(&columns[parent]).map(draw).collect()
+            }
+        };
+    }
+    let columns = columns.into_iter().zip(&sizes).map(|(column, &size)| Column::compact(size, column)).collect();
+    Ok(Records::from_columns(schema, columns))
+}
+
+/// A random recursive tree over the attributes.
+struct Tree {
+    /// Parents before children.
+    order: Vec<usize>,
+    parents: Vec<Option<usize>>,
+}
+
+impl Tree {
+    fn random(count: usize, rng: &mut ChaCha20Rng) -> Self {
+        let order: Vec<usize> = permutation(count, count, rng).into_iter().map(|k| k as usize).collect();
+        let mut parents = vec![None; count];
+        for (place, &attribute) in order.iter().enumerate().skip(1) {
+            parents[attribute] = Some(order[below(place, rng)]);
+        }
+        Tree { order, parents }
+    }
+}
+
+/// A uniform number below `bound` (at most 2³²), off by less than 2⁻³² of its probability.
+fn below(bound: usize, rng: &mut ChaCha20Rng) -> usize {
+    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
+}
+
+/// The first `kept` values of a random permutation of 0 … n − 1.
+fn permutation(n: usize, kept: usize, rng: &mut ChaCha20Rng) -> Vec<u32> {
+    let mut values: Vec<u32> = (0..n as u32).collect();
+    for place in 0..kept.min(n.saturating_sub(1)) {
+        values.swap(place, place + below(n - place, rng));
+    }
+    values.truncate(kept);
+    values
+}
+
+/// Zipf(k): ranks from 0, by the inverse of the distribution function in units of 2⁻³².
+struct Ranks(Vec<u32>);
+
+impl Ranks {
+    fn new(k: usize) -> Self {
+        let weights: Vec<f64> = (1..=k).map(|r| libm::pow(r as f64, -EXPONENT)).collect();
+        let total: f64 = weights.iter().sum();
+        let mut sum = 0.0;
+        let upper = weights.iter().take(k.saturating_sub(1)).map(|weight| {
+            sum += weight;
+            (sum / total * 4_294_967_296.0) as u32
+        });
+        Ranks(upper.collect())
+    }
+
+    /// The rank of a uniform 32-bit number.
+    fn draw(&self, number: u32) -> usize {
+        self.0.partition_point(|&upper| upper <= number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// I(X; Y) in nats, of a table of counts.
+    fn information(table: &[f64], rows: usize) -> f64 {
+        let (columns, total) = (table.len() / rows, table.iter().sum::<f64>());
+        let row = |i: usize| table[i * columns..][..columns].iter().sum::<f64>();
+        let column = |j: usize| (0..rows).map(|i| table[i * columns + j]).sum::<f64>();
+        let term = |i: usize, j: usize| {
+            let n = table[i * columns + j];
+            if n > 0.0 { n / total * (n * total / (row(i) * column(j))).ln() } else { 0.0 }
+        };
+        (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| term(i, j)).sum()
+    }
+
+    fn tree_of(stand_in: &StandIn) -> Tree {
+        Tree::random(stand_in.sizes.len(), &mut ChaCha20Rng::seed_from_u64(stand_in.seed))
+    }
+
+    #[test]
+    fn every_stand_in_has_the_shape_of_its_table() {
+        for name in StandIn::NAMES {
+            let stand_in = StandIn::named(name).unwrap();
+            // Adult and titanic in full, the head of the others.
+            let count = stand_in.records.min(50_000);
+            let records = generate(&stand_in.schema().unwrap(), count, stand_in.seed).unwrap();
+            assert_eq!((records.sizes(), records.len()), (stand_in.sizes.as_slice(), count), "{name}");
+            for (p, &size) in stand_in.sizes.iter().enumerate() {
+                assert!(records.column(p).unwrap().all(|value| (value as usize) < size), "{name}, attribute {p}");
+            }
+        }
+        let [loans, acs] = ["loans", "acs"].map(|name| StandIn::named(name).unwrap());
+        assert_eq!((loans.sizes.len(), loans.records, acs.sizes.len(), acs.records), (43, 42_535, 66, 378_817));
+        let product: f64 = loans.sizes.iter().map(|&n| n as f64).product();
+        assert_eq!(format!("{product:.2e}"), "1.54e63");
+        assert_eq!(format!("{:.2}", acs.sizes.iter().sum::<usize>() as f64 / 66.0), "4.08");
+        assert!(StandIn::named("Loans").unwrap_err().to_string().contains("adult, loans, acs"));
+    }
+
+    #[test]
+    fn records_are_a_function_of_schema_count_and_seed() {
+        let schema = StandIn::named("titanic").unwrap().schema().unwrap();
+        let columns = |seed| -> Vec<Vec<u32>> {
+            let records = generate(&schema, 500, seed).unwrap();
+            (0..9).map(|p| records.column(p).unwrap().collect()).collect()
+        };
+        assert_eq!(columns(1), columns(1));
+        assert_ne!(columns(1), columns(2));
+        // Pinned: a change of these numbers is a change of the definition, and raises REVISION.
+        let first: Vec<u32> = columns(1).iter().map(|column| column[0]).collect();
+        assert_eq!(first, FIRST_OF_TITANIC);
+    }
+
+    const FIRST_OF_TITANIC: [u32; 9] = [2, 0, 16, 5, 6, 8, 2, 2, 0];
+
+    #[test]
+    fn ranks_follow_zipf() {
+        let ranks = Ranks::new(4);
+        let weights: Vec<f64> = (1..=4).map(|r| f64::from(r).powf(-1.1)).collect();
+        let total: f64 = weights.iter().sum();
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let mut counts = [0.0; 4];
+        for _ in 0..100_000 {
+            counts[ranks.draw(rng.next_u32())] += 1.0;
+        }
+        // Chi-squared with 3 degrees of freedom: above 21.1 with probability 1e-4.
+        let chi: f64 =
+            counts.iter().zip(&weights).map(|(n, w)| (n - 1e5 * w / total).powi(2) / (1e5 * w / total)).sum();
+        assert!(chi < 21.1, "{chi}");
+        assert_eq!((Ranks::new(1).draw(u32::MAX), Ranks::new(4).draw(u32::MAX), Ranks::new(4).draw(0)), (0, 3, 0));
+    }
+
+    #[test]
+    fn permutations_hold_every_value_once() {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        for n in [1, 2, 7] {
+            let mut all = permutation(n, n, &mut rng);
+            all.sort_unstable();
+            assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
+            assert_eq!(permutation(n, n.min(3), &mut rng).len(), n.min(3));
+        }
+        // All six orders of three values come up: each with probability 1/6, missed in 200 draws with (5/6)^200 < 2e-16.
+        let seen: std::collections::HashSet<Vec<u32>> = (0..200).map(|_| permutation(3, 3, &mut rng)).collect();
+        assert_eq!(seen.len(), 6);
+    }
+
+    #[test]
+    fn children_depend_on_their_parents() {
+        let stand_in = StandIn::named("adult").unwrap();
+        let (_, records) = stand_in.generate().unwrap();
+        let tree = tree_of(&stand_in);
+        let mut edges = 0;
+        for (child, parent) in tree.parents.iter().enumerate().filter_map(|(child, p)| p.map(|p| (child, p))) {
+            let (rows, columns) = (stand_in.sizes[parent], stand_in.sizes[child]);
+            let found = information(&records.marginal(&[parent, child]).unwrap(), rows);
+            // Of independent columns, 2N·I is about chi-squared: mean I = (rows − 1)(columns − 1)/2N.
+            let independent = ((rows - 1) * (columns - 1)) as f64 / (2.0 * records.len() as f64);
+            assert!(found > 3.0 * independent, "{parent} → {child}: {found} against {independent}");
+            edges += 1;
+        }
+        assert_eq!(edges, 14);
+    }
+
+    #[test]
+    fn a_tree_does_not_explain_the_records() {
+        // In a tree two children of a parent are independent given the parent; here they share the latent component.
+        let stand_in = StandIn::named("adult").unwrap();
+        let (_, records) = stand_in.generate().unwrap();
+        let tree = tree_of(&stand_in);
+        let siblings: Vec<(usize, usize, usize)> = (0..15)
+            .flat_map(|b| (0..b).map(move |a| (a, b)))
+            .filter(|&(a, b)| tree.parents[a] == tree.parents[b])
+            .filter_map(|(a, b)| tree.parents[a].map(|parent| (parent, a, b)))
+            .collect();
+        assert!(!siblings.is_empty());
+        let mut exceeding = 0;
+        for &(parent, a, b) in &siblings {
+            let marginal = records.marginal(&[parent, a, b]).unwrap();
+            let (rows, columns) = (stand_in.sizes[a], stand_in.sizes[b]);
+            // 2N·I(A; B | parent) is at most about chi-squared if they are independent given the parent.
+            let (mut statistic, mut freedom) = (0.0, 0.0);
+            for slice in marginal.chunks_exact(rows * columns) {
+                statistic += 2.0 * slice.iter().sum::<f64>() * information(slice, rows).max(0.0);
+                freedom += ((rows - 1) * (columns - 1)) as f64;
+            }
+            let standard_deviations = (statistic - freedom) / (2.0f64 * freedom).sqrt();
+            exceeding += usize::from(standard_deviations > 6.0);
+        }
+        assert!(2 * exceeding > siblings.len(), "{exceeding} of {}", siblings.len());
+    }
+}

@@ -1,0 +1,50 @@
+//! What can go wrong in linear algebra.
+
+/// The result of every fallible function of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A computation that cannot be made, or that failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Matrices or vectors whose shapes do not fit together.
+    #[error("{what}: expected {expected}, found {found}\n  remedy: {remedy}")]
+    Shape {
+        /// The computation.
+        what: String,
+        /// The shape that would have been right.
+        expected: String,
+        /// The shape that was there.
+        found: String,
+        /// How to mend it.
+        remedy: &'static str,
+    },
+    /// A matrix that had to be symmetric positive definite and is not.
+    #[error("{what}: expected a symmetric positive definite matrix of order {order}, found a non-positive pivot")]
+    NotPositiveDefinite {
+        /// The matrix.
+        what: String,
+        /// Its order.
+        order: usize,
+    },
+    /// An iterative kernel gave up, as it does on entries that are not finite.
+    #[error("{what}: did not converge on a matrix of order {order}")]
+    DidNotConverge {
+        /// The computation.
+        what: String,
+        /// The order of the matrix.
+        order: usize,
+    },
+}
+
+impl Error {
+    /// An [`Error::Shape`].
+    pub(crate) fn shape(
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        remedy: &'static str,
+    ) -> Self {
+        Error::Shape { what: what.into(), expected: expected.into(), found: found.into(), remedy }
+    }
+}

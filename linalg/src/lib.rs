@@ -1,0 +1,36 @@
+//! Dense linear algebra on [`ndarray`] arrays of `f64`: what matmech computes with, behind functions of concrete types.
+//!
+//! The backends' kernels are generic and take most of a build. Here they are compiled once; the library above is rebuilt
+//! without them. This crate is the only one that names a backend:
+//!
+//! | module | what | backend |
+//! |---|---|---|
+//! | `dense` | eigendecomposition, Cholesky, solves, products | `faer` (pure Rust), and LAPACK behind the feature `lapack` |
+//! | `semidefinite` | root, pseudo-inverse and quotients of positive semidefinite matrices | |
+//! | `kronecker` | products of small matrices, explicit and applied factor by factor | |
+//! | `fourier` | transforms over boxes of cells | `rustfft` |
+//! | `row_major` | cells of a box and their coordinates | |
+//!
+//! Every kernel runs on the calling thread, so results do not depend on the number of threads.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod dense;
+mod error;
+mod fourier;
+mod kronecker;
+mod row_major;
+mod semidefinite;
+
+pub use dense::{
+    Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh, full_rank_cholesky, matmul,
+    product, row_space, spd_inverse, spd_inverse_with, spd_solve,
+};
+pub use error::{Error, Result};
+pub use fourier::BoxTransform;
+pub use kronecker::{kron, kron_all, kron_apply};
+pub use row_major::{cell_index, coordinates};
+pub use semidefinite::{
+    Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
+};

@@ -1,0 +1,94 @@
+//! Noise of one coordinate, for tests: variances by construction instead of by sampling.
+
+use super::{Candidates, PaidAccess, Question, Selection};
+use crate::data::Records;
+use crate::domain::AttributeSet;
+use crate::error::Result;
+use crate::estimation::MarginalEstimates;
+use crate::privacy::{NoiseStream, Rho};
+use crate::residual::centre_box;
+
+/// Answers every measurement with the true values and, at one coordinate of all noise that is drawn, one standard deviation.
+/// What a mechanism makes of it is a column of the matrix that turns independent standard normals into its errors: the sum of
+/// their squares over all coordinates is the exact variance.
+pub(crate) struct Impulse<'a> {
+    records: &'a Records,
+    rho: Rho,
+    /// ρ of all questions, each with its own cost.
+    asked: f64,
+    at: Option<usize>,
+    drawn: usize,
+}
+
+impl<'a> Impulse<'a> {
+    pub(crate) fn new(records: &'a Records, rho: Rho, at: Option<usize>) -> Self {
+        Impulse { records, rho, asked: 0.0, at, drawn: 0 }
+    }
+
+    /// Σ over all coordinates of `response`², item by item: `run` returns what a mechanism answers, of which the answers
+    /// without noise are taken. Asserts that the questions cost the whole budget.
+    pub(crate) fn exact_variances(
+        records: &Records,
+        rho: Rho,
+        run: impl Fn(&mut dyn PaidAccess) -> Vec<f64>,
+    ) -> Vec<f64> {
+        let mut silent = Impulse::new(records, rho, None);
+        let exact = run(&mut silent);
+        approx::assert_relative_eq!(silent.asked, rho.get(), max_relative = 1e-9);
+        let mut variances = vec![0.0; exact.len()];
+        for coordinate in 0..silent.drawn {
+            let answers = run(&mut Impulse::new(records, rho, Some(coordinate)));
+            for ((variance, answer), exact) in variances.iter_mut().zip(answers).zip(&exact) {
+                *variance += (answer - exact).powi(2);
+            }
+        }
+        variances
+    }
+
+    /// The true marginals, one after the other.
+    pub(crate) fn truth(records: &Records, marginals: &[AttributeSet]) -> Vec<f64> {
+        marginals.iter().flat_map(|&set| records.marginal(set).unwrap()).collect()
+    }
+}
+
+impl PaidAccess for Impulse<'_> {
+    fn sizes(&self) -> &[usize] {
+        self.records.sizes()
+    }
+
+    fn total(&self) -> Rho {
+        self.rho
+    }
+
+    fn remaining(&self) -> Option<Rho> {
+        Rho::new(self.rho.get() - self.asked).ok()
+    }
+
+    fn reserved(&mut self, _: &str, _: Rho, measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>) -> Result<()> {
+        measure(self)
+    }
+
+    fn measure(&mut self, question: &Question<'_>, _: NoiseStream) -> Result<Vec<f64>> {
+        self.asked += question.cost(self.records.sizes())?.get();
+        let mut values = self.records.marginal(question.attributes())?;
+        let deviation = match *question {
+            Question::Marginal { variance, .. } | Question::Residual { variance, .. } => variance.sqrt(),
+            Question::Strategy { strategy, privacy_cost, .. } => {
+                values = strategy.answers(&values)?;
+                1.0 / privacy_cost.get().sqrt()
+            }
+        };
+        if let Some(value) = self.at.and_then(|at| values.get_mut(at.checked_sub(self.drawn)?)) {
+            *value += deviation;
+        }
+        self.drawn += values.len();
+        if let Question::Residual { attributes, .. } = question {
+            centre_box(&attributes.items(self.records.sizes()), &mut values);
+        }
+        Ok(values)
+    }
+
+    fn select(&mut self, _: &Selection, _: &Candidates, _: &dyn MarginalEstimates) -> Result<usize> {
+        unreachable!("variances of a mechanism that selects depend on the data")
+    }
+}

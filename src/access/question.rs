@@ -1,0 +1,95 @@
+//! What may be asked of private data, and what it costs.
+
+use crate::domain::{AttributeSet, AxisSet};
+use crate::error::{Error, Result};
+use crate::planner::SubspaceStrategy;
+use crate::privacy::{PrivacyCost, Rho};
+use crate::residual::privacy_coefficient;
+
+/// A measurement of a marginal with Gaussian noise.
+#[derive(Clone, Copy)]
+pub enum Question<'a> {
+    /// `μ_γ + N(0, σ²I)`: every cell of the marginal on γ. ρ = 1/(2σ²), since a record is in one cell.
+    Marginal {
+        /// γ.
+        attributes: AttributeSet,
+        /// σ².
+        variance: f64,
+    },
+    /// The residual of τ from `μ_τ + N(0, σ²I)`, centred along all axes. ρ = p_τ/(2σ²) (S4, Prop. 4.3).
+    ///
+    /// Centring undoes nothing: what it removes are the residuals on subsets of τ, which this measurement does not release.
+    /// The noise left is that of `z_τ` in S4, Sec. 4.1, of covariance σ² V_τ in the paper's coordinates.
+    Residual {
+        /// τ.
+        attributes: AttributeSet,
+        /// σ².
+        variance: f64,
+    },
+    /// `B μ_γ + N(0, I/β)` for a strategy with `BᵀB = V`. ρ = β · max_i V_ii / 2, recomputed from the matrices.
+    Strategy {
+        /// γ.
+        attributes: AttributeSet,
+        /// B.
+        strategy: &'a SubspaceStrategy,
+        /// β.
+        privacy_cost: PrivacyCost,
+    },
+}
+
+impl Question<'_> {
+    /// The attributes whose marginal is looked at.
+    pub fn attributes(&self) -> AttributeSet {
+        match *self {
+            Self::Marginal { attributes, .. }
+            | Self::Residual { attributes, .. }
+            | Self::Strategy { attributes, .. } => attributes,
+        }
+    }
+
+    /// The zCDP parameter ρ of the answer on a table with attributes of these sizes, to nearest.
+    ///
+    /// # Errors
+    /// Attributes that the table lacks, or a variance without meaning.
+    pub fn cost(&self, sizes: &[usize]) -> Result<Rho> {
+        if self.attributes().end() > sizes.len() {
+            return Err(Error::bad_input(
+                self.to_string(),
+                format!("attributes below {}", sizes.len()),
+                format!("{:?}", self.attributes()),
+                "use positions of the schema",
+            ));
+        }
+        let gaussian = |sensitivity_squared: f64, variance: f64| -> Result<Rho> {
+            if !(variance > 0.0 && variance.is_finite()) {
+                return Err(Error::bad_input(
+                    self.to_string(),
+                    "a finite variance greater than 0",
+                    variance.to_string(),
+                    "leave out what is not measured; noise of variance 0 is not private",
+                ));
+            }
+            Ok(Rho::new(sensitivity_squared / (2.0 * variance))?)
+        };
+        match *self {
+            Self::Marginal { variance, .. } => gaussian(1.0, variance),
+            Self::Residual { attributes, variance } => {
+                let own = attributes.items(sizes);
+                gaussian(privacy_coefficient(&own, AxisSet::all(own.len())), variance)
+            }
+            Self::Strategy { strategy, privacy_cost, .. } => {
+                Ok(Rho::new(privacy_cost.get() * strategy.max_diagonal() / 2.0)?)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Question<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Marginal { attributes, .. } => write!(f, "measurement of the marginal on {attributes:?}"),
+            Self::Residual { attributes, .. } => write!(f, "measurement of the residual on {attributes:?}"),
+            Self::Strategy { attributes, .. } => write!(f, "measurement of a strategy on {attributes:?}"),
+        }
+    }
+}

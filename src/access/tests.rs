@@ -1,0 +1,164 @@
+//! The door: what it charges, what it refuses, and the noise that comes out.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::data::Records;
+use crate::domain::{AttributeSet, AxisSet};
+use crate::error::Error;
+use crate::planner::SubspaceStrategy;
+use crate::privacy::PrivacyCost;
+use crate::residual::centre_box;
+use crate::schema::Schema;
+use crate::strategy::StrategyFactor;
+
+fn set(positions: &[usize]) -> AttributeSet {
+    AttributeSet::from_positions(positions).unwrap()
+}
+
+fn rho(x: f64) -> Rho {
+    Rho::new(x).unwrap()
+}
+
+fn records() -> Records {
+    Records::uniform(&Schema::uniform(4, 3).unwrap(), 50, &mut ChaCha20Rng::seed_from_u64(1)).unwrap()
+}
+
+/// The noise that a question draws from a shared stream: its answer minus the answer without noise.
+fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
+    let records = records();
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let mut table = PrivateTable::of_records(&records, rho(1e12), &mut rng).unwrap();
+    let noisy = table.measure(question, NoiseStream::Shared).unwrap();
+    let mut exact = records.marginal(question.attributes()).unwrap();
+    match question {
+        Question::Marginal { .. } => {}
+        Question::Residual { attributes, .. } => centre_box(&attributes.items(records.sizes()), &mut exact),
+        Question::Strategy { strategy, .. } => exact = strategy.answers(&exact).unwrap(),
+    }
+    noisy.iter().zip(exact).map(|(y, x)| y - x).collect()
+}
+
+/// The standard normals are those of the stream; what a question makes of them follows from its variance exactly. That the
+/// stream is standard normal is tested where it is drawn.
+#[test]
+fn the_noise_of_a_question_has_its_variance() {
+    let pair = set(&[0, 2]);
+    let unit = noise_of(&Question::Marginal { attributes: pair, variance: 1.0 }, 5);
+    let expect = |found: Vec<f64>, expected: Vec<f64>| {
+        approx::assert_abs_diff_eq!(found.as_slice(), expected.as_slice(), epsilon = 1e-12);
+    };
+    let scaled = |deviation: f64| unit.iter().map(|z| deviation * z).collect::<Vec<f64>>();
+    expect(noise_of(&Question::Marginal { attributes: pair, variance: 6.25 }, 5), scaled(2.5));
+    let mut centred = scaled(2.5);
+    centre_box(&[4, 4], &mut centred);
+    expect(noise_of(&Question::Residual { attributes: pair, variance: 6.25 }, 5), centred);
+    let factor = StrategyFactor::from_queries(&[4], 3.0 * ndarray::Array2::eye(4)).unwrap();
+    let strategy = SubspaceStrategy::Kronecker(vec![factor.clone(), factor]);
+    let privacy_cost = PrivacyCost::new(0.16).unwrap();
+    expect(noise_of(&Question::Strategy { attributes: pair, strategy: &strategy, privacy_cost }, 5), scaled(2.5));
+}
+
+/// ρ = Δ²/(2σ²) with Δ by brute force: the largest change of the noiseless answer when one record is added.
+#[test]
+fn costs_are_those_of_the_largest_change_by_one_record() {
+    let sizes = [3, 4, 2];
+    for attributes in set(&[0, 1, 2]).subsets() {
+        let own = attributes.items(&sizes);
+        let cells: usize = own.iter().product();
+        let change = |centred: bool| {
+            let squared = (0..cells).map(|cell| {
+                let mut record = vec![0.0; cells];
+                record[cell] = 1.0;
+                if centred {
+                    centre_box(&own, &mut record);
+                }
+                record.iter().map(|x| x * x).sum::<f64>()
+            });
+            squared.fold(0.0, f64::max)
+        };
+        let variance = 0.7;
+        let cost = |question: Question<'_>| question.cost(&sizes).unwrap().get();
+        let close = |a: f64, b: f64| approx::assert_relative_eq!(a, b / (2.0 * variance), max_relative = 1e-12);
+        close(cost(Question::Marginal { attributes, variance }), change(false));
+        close(cost(Question::Residual { attributes, variance }), change(true));
+    }
+    assert_eq!(Selection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(), 0.4 * 0.4 / 8.0);
+}
+
+#[test]
+fn questions_without_meaning_are_refused_before_anything_is_paid() {
+    let records = records();
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
+    for variance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let question = Question::Residual { attributes: set(&[1]), variance };
+        assert!(table.measure(&question, NoiseStream::Shared).unwrap_err().to_string().contains("variance"));
+    }
+    let outside = Question::Marginal { attributes: set(&[3]), variance: 1.0 };
+    assert!(table.measure(&outside, NoiseStream::Shared).unwrap_err().to_string().contains("below 3"));
+    assert!(table.accountant().ledger().is_empty());
+}
+
+/// Exhausted at the first question, in the middle, and within a reservation: an error that says how much was asked and left,
+/// and nothing measured.
+#[test]
+fn an_exhausted_budget_is_an_error_that_can_be_matched() {
+    let records = records();
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let mut table = PrivateTable::of_records(&records, rho(0.3), &mut rng).unwrap();
+    let ask = |variance| Question::Marginal { attributes: set(&[0]), variance };
+    let exhausted = |error: Error| match error {
+        Error::BudgetExhausted { asked, left, .. } => (asked.get(), left),
+        other => panic!("{other}"),
+    };
+    let first = table.measure(&ask(1.0), NoiseStream::Shared).unwrap_err();
+    assert_eq!(exhausted(first), (0.5, 0.3));
+    table.measure(&ask(2.0), NoiseStream::Shared).unwrap();
+    let (asked, left) = exhausted(table.measure(&ask(5.0), NoiseStream::Shared).unwrap_err());
+    assert!(asked == 0.1 && (left - 0.05).abs() < 1e-15);
+    assert_eq!(table.accountant().ledger().len(), 1);
+    let (asked, _) = exhausted(table.reserved("too much", rho(0.06), &mut |_| panic!("not paid")).unwrap_err());
+    assert_eq!(asked, 0.06);
+    let in_two = table.reserved("the rest", rho(0.04), &mut |access| {
+        access.measure(&ask(20.0), NoiseStream::Shared)?;
+        access.measure(&ask(20.0), NoiseStream::Shared).map(drop)
+    });
+    let (asked, left) = exhausted(in_two.unwrap_err());
+    assert!(asked == 0.025 && (left - 0.015).abs() < 1e-15);
+    let (asked, left) = exhausted(table.measure(&ask(20.0), NoiseStream::Shared).unwrap_err());
+    assert!(asked == 0.025 && (left - 0.01).abs() < 1e-15);
+    let selection = Selection { epsilon: 1.0, penalty_per_cell: 0.0 };
+    let estimates = crate::estimation::ResidualEstimates::new(&Schema::uniform(4, 3).unwrap());
+    let candidates = Candidates::new(vec![Candidate { attributes: set(&[0]), cells: 4, weight: 1.0 }]);
+    assert_eq!(exhausted(table.select(&selection, &candidates, &estimates).unwrap_err()).0, 0.125);
+}
+
+#[test]
+fn a_data_vector_has_the_marginals_of_its_records() {
+    let records = records();
+    let everything = AttributeSet::first(3);
+    let vector = records.marginal(everything).unwrap();
+    let question = |attributes| Question::Marginal { attributes, variance: 1e-20 };
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let mut table = PrivateTable::of_vector(&[4, 4, 4], &vector, rho(1e30), &mut rng).unwrap();
+    for axes in AxisSet::subsets(3) {
+        let attributes = everything.at(axes);
+        let found = table.measure(&question(attributes), NoiseStream::Shared).unwrap();
+        let expected = records.marginal(attributes).unwrap();
+        approx::assert_abs_diff_eq!(found.as_slice(), expected.as_slice(), epsilon = 1e-8);
+    }
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    assert!(PrivateTable::of_vector(&[4, 4], &vector, rho(1.0), &mut rng).is_err());
+    assert!(PrivateTable::of_vector(&[64], &[f64::NAN; 64], rho(1.0), &mut rng).is_err());
+}
+
+#[test]
+fn records_that_cannot_be_opened_are_refused() {
+    let schema = Schema::uniform(2, 1).unwrap();
+    let none = Records::new(&schema, vec![crate::data::Column::default()]).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let message = PrivateTable::of_records(&none, rho(1.0), &mut rng).err().unwrap().to_string();
+    assert!(message.contains("records") && message.contains("remedy"), "{message}");
+}

@@ -1,0 +1,115 @@
+//! Attributes, domains and sets of attributes: what a data vector is indexed by.
+
+mod attribute_set;
+mod axis_set;
+
+pub use attribute_set::AttributeSet;
+pub use axis_set::AxisSet;
+
+use crate::error::{Error, Result};
+pub use crate::linalg::{cell_index, coordinates};
+
+/// Whether an attribute's values are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttributeKind {
+    /// Ordered values: ranges and prefixes make sense.
+    Numeric,
+    /// Unordered values.
+    Categorical,
+}
+
+/// One attribute: its name, its number of values, and whether they are ordered.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Attribute {
+    /// The name, unique in its domain.
+    pub name: String,
+    /// The number of values.
+    pub size: usize,
+    /// Ordered or not.
+    pub kind: AttributeKind,
+}
+
+/// A product of attributes. Its cells are numbered row-major: the last attribute varies fastest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Domain {
+    attributes: Vec<Attribute>,
+    cells: usize,
+}
+
+impl Domain {
+    /// A domain over the given attributes.
+    ///
+    /// # Errors
+    /// No attribute, a size of zero, a name used twice, or more cells than a `usize` counts.
+    pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
+        if attributes.is_empty() {
+            return Err(Error::bad_input(
+                "domain",
+                "at least one attribute",
+                "none",
+                "name the attributes and their sizes",
+            ));
+        }
+        let mut cells: usize = 1;
+        for (i, attribute) in attributes.iter().enumerate() {
+            let what = format!("attribute `{}`", attribute.name);
+            if attribute.size == 0 {
+                return Err(Error::bad_input(what, "a size of at least 1", "0", "give the number of its values"));
+            }
+            if attributes[..i].iter().any(|a| a.name == attribute.name) {
+                return Err(Error::bad_input(what, "a name used once", "the name twice", "rename one of the two"));
+            }
+            cells = cells.checked_mul(attribute.size).ok_or_else(|| {
+                let found: f64 = attributes.iter().map(|a| a.size as f64).product();
+                let remedy = "plan over marginals instead of the full domain";
+                Error::too_large("domain", "cells", usize::MAX as f64, found, remedy)
+            })?;
+        }
+        Ok(Domain { attributes, cells })
+    }
+
+    /// A domain of ordered attributes `A1, A2, …` with the given sizes.
+    ///
+    /// # Errors
+    /// As [`Domain::new`].
+    pub fn from_shape(shape: &[usize]) -> Result<Self> {
+        Self::new(
+            shape
+                .iter()
+                .enumerate()
+                .map(|(i, &size)| Attribute { name: format!("A{}", i + 1), size, kind: AttributeKind::Numeric })
+                .collect(),
+        )
+    }
+
+    /// The attributes, in order.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    /// The attributes' sizes, in order.
+    pub fn shape(&self) -> Vec<usize> {
+        self.attributes.iter().map(|a| a.size).collect()
+    }
+
+    /// The number of cells: the length of the data vector.
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_domains_are_refused() {
+        assert!(Domain::from_shape(&[]).is_err());
+        assert!(Domain::from_shape(&[4, 0]).is_err());
+        assert!(Domain::from_shape(&[usize::MAX, 2]).is_err());
+        let twice = Attribute { name: "age".into(), size: 2, kind: AttributeKind::Numeric };
+        assert!(Domain::new(vec![twice.clone(), twice]).is_err());
+        assert_eq!(Domain::from_shape(&[16, 8, 8]).unwrap().cells(), 1024);
+    }
+}

@@ -1,0 +1,12 @@
+//! What every adaptive iterative mechanism (AIM) shares, whatever estimator it uses: the candidates, and what a round may
+//! spend.
+//!
+//! Selection itself is behind the door to private data ([`access`](crate::access)); it asks the estimator for marginals and
+//! for how much they changed ([`MarginalEstimates`](crate::estimation::MarginalEstimates)), so that another estimator is one
+//! file beside [`aim_grem`](super::aim_grem).
+
+mod annealing;
+mod closure;
+
+pub use annealing::RoundBudget;
+pub use closure::Closure;

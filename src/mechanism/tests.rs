@@ -1,0 +1,134 @@
+//! What holds for every mechanism of the list.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::access::PrivateTable;
+use crate::data::Records;
+use crate::schema::Schema;
+use crate::workload::GroupFamily;
+
+fn rho(x: f64) -> Rho {
+    Rho::new(x).unwrap()
+}
+
+fn setting() -> (GroupedWorkload, Records) {
+    let schema = Schema::uniform(3, 4).unwrap();
+    let records = Records::uniform(&schema, 400, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+    (GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::Identity), &[1, 2]).unwrap(), records)
+}
+
+#[test]
+fn names_and_summaries_are_distinct_and_found() {
+    let all = mechanisms();
+    for (k, mechanism) in all.iter().enumerate() {
+        assert!(!mechanism.summary().is_empty());
+        assert!(all[..k].iter().all(|other| other.name() != mechanism.name()));
+        assert_eq!(by_name(mechanism.name()).unwrap().summary(), mechanism.summary());
+    }
+    match by_name("aim").err().unwrap() {
+        Error::UnknownName { kind: "mechanism", name, known, .. } => {
+            assert_eq!((name.as_str(), known.len()), ("aim", all.len()));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Every group is answered once, in order; with much budget by the true counts; and no more is spent than there is.
+#[test]
+fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
+    let (workload, records) = setting();
+    for mechanism in mechanisms() {
+        mechanism.accepts(&workload).unwrap();
+        for budget in [1e-4, 1.0, 1e12] {
+            let mut rng = ChaCha20Rng::seed_from_u64(2);
+            let mut table = PrivateTable::of_records(&records, rho(budget), &mut rng).unwrap();
+            let mut next = 0;
+            mechanism
+                .run(&workload, &mut table, &mut |place, answers| {
+                    assert_eq!(place, next);
+                    next += 1;
+                    let truth = records.marginal(workload.groups()[place].attributes())?;
+                    assert_eq!(answers.len(), truth.len());
+                    if budget > 1e6 {
+                        let worst = answers.iter().zip(&truth).map(|(a, t)| (a - t).abs()).fold(0.0, f64::max);
+                        assert!(worst < 0.01, "{}: {worst}", mechanism.name());
+                    }
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(next, workload.groups().len(), "{}", mechanism.name());
+            let spent = table.accountant().spent();
+            assert!(spent <= budget && spent >= budget * (1.0 - 1e-9), "{}: {spent}", mechanism.name());
+        }
+    }
+}
+
+/// What is expected without data is what comes out on average: 400 runs within five standard errors. That the variances
+/// themselves are right is tested exactly in each mechanism.
+#[test]
+fn expected_errors_are_those_found() {
+    const RUNS: usize = 400;
+    let (workload, records) = setting();
+    let budget = rho(0.1);
+    let mut closed_forms = 0;
+    for mechanism in mechanisms() {
+        let Some(expected) = mechanism.expected(&workload, budget).unwrap().squared_error else { continue };
+        closed_forms += 1;
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let errors: Vec<f64> = (0..RUNS)
+            .map(|_| {
+                let mut table = PrivateTable::of_records(&records, budget, &mut rng).unwrap();
+                let mut squared = 0.0;
+                let mut add = |place: usize, answers: &[f64]| -> Result<()> {
+                    let truth = records.marginal(workload.groups()[place].attributes())?;
+                    squared += answers.iter().zip(&truth).map(|(a, t)| (a - t).powi(2)).sum::<f64>();
+                    Ok(())
+                };
+                mechanism.run(&workload, &mut table, &mut add).unwrap();
+                squared
+            })
+            .collect();
+        let (mean, error) = (crate::statistics::mean(&errors), crate::statistics::standard_error(&errors).unwrap());
+        assert!((mean - expected).abs() < 5.0 * error, "{}: {mean} against {expected} ± {error}", mechanism.name());
+    }
+    assert_eq!(closed_forms, 2);
+}
+
+/// Exhausted before anything is measured, for every mechanism: the same error, nothing answered, nothing in the ledger.
+#[test]
+fn a_budget_that_is_gone_is_an_error_of_every_mechanism() {
+    let (workload, records) = setting();
+    for mechanism in mechanisms() {
+        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
+        // What somebody else reserved and left is not for the mechanism.
+        table.reserved("somebody else", rho(1.0), &mut |_| Ok(())).unwrap();
+        let outcome = mechanism.run(&workload, &mut table, &mut |_, _| panic!("nothing may be answered"));
+        assert!(matches!(outcome, Err(Error::BudgetExhausted { .. })), "{}", mechanism.name());
+        assert_eq!(table.accountant().ledger().len(), 1, "{}", mechanism.name());
+    }
+}
+
+#[test]
+fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
+    let schema = Schema::uniform(3, 2).unwrap();
+    let ranges = GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::Range), &[1]).unwrap();
+    for mechanism in mechanisms() {
+        let refused = mechanism.accepts(&ranges);
+        match mechanism.name() {
+            "query-smasher" => refused.unwrap(),
+            name => {
+                let message = refused.unwrap_err().to_string();
+                assert!(message.contains(name) && message.contains("marginals only"), "{message}");
+            }
+        }
+    }
+    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::Identity], 2.0).unwrap();
+    let weighted = GroupedWorkload::new(schema.clone(), vec![identity]).unwrap();
+    assert!(marginals_of("m", &weighted).unwrap_err().to_string().contains("weight 2"));
+    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::Identity], 1.0).unwrap();
+    let twice = GroupedWorkload::new(schema, vec![identity.clone(), identity]).unwrap();
+    assert!(marginals_of("m", &twice).unwrap_err().to_string().contains("a second time"));
+}

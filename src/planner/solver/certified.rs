@@ -1,0 +1,104 @@
+//! The certified optimum of every residual subspace.
+
+use super::{Solved, SubspaceProblem, SubspaceSolver};
+use crate::error::{Error, Result};
+use crate::planner::SubspaceStrategy;
+use crate::strategy::{Optimal, OptimalOptions, StrategyFactor, StrategySelector};
+use crate::workload::Gram;
+
+/// The certified optimum of every residual subspace.
+///
+/// Joint queries that are few against the cells (affine, absolute difference) go by their rows: O(rows² · cells) time per
+/// iteration and about 120·rows·cells bytes. *Cost* of everything else that is no product: O(cells³) time per iteration
+/// and about 96·cells² bytes for the largest problem.
+#[derive(Debug, Clone, Copy)]
+pub struct CertifiedSolver {
+    /// Precision and limits of the iteration.
+    pub options: OptimalOptions,
+    /// Problems that need more memory than this are refused before they start. Default 8 GiB.
+    pub memory_limit: u64,
+}
+
+/// Dense matrices over the cells that a certified solve holds at its peak: Gram, blocks, roots, spectra of three points.
+const MATRICES_HELD: u64 = 12;
+
+/// Matrices of rows × cells that a certified solve by rows holds at its peak: rows, roots, strategy, spectra of three points.
+const ROW_MATRICES_HELD: u64 = 15;
+
+/// Joint queries go by their rows if they are fewer than this share of the cells.
+const FEW: usize = 2;
+
+impl Default for CertifiedSolver {
+    fn default() -> Self {
+        CertifiedSolver { options: OptimalOptions::default(), memory_limit: 8 << 30 }
+    }
+}
+
+impl SubspaceSolver for CertifiedSolver {
+    fn name(&self) -> &str {
+        "certified-optimum"
+    }
+
+    fn check_fits(&self, sizes: &[usize], joint_rows: Option<usize>) -> Result<()> {
+        match joint_rows.filter(|&rows| go_by_rows(sizes, rows)) {
+            Some(rows) => {
+                let cells: f64 = sizes.iter().map(|&n| n as f64).product();
+                refuse_bytes(sizes, rows as f64 * cells * 8.0 * ROW_MATRICES_HELD as f64, self.memory_limit)
+            }
+            None => refuse_beyond(sizes, self.memory_limit),
+        }
+    }
+
+    fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved> {
+        let optimal = Optimal::new(self.options)?;
+        let joint_rows = problem.joint_rows();
+        self.check_fits(problem.sizes, joint_rows)?;
+        if joint_rows.is_some_and(|rows| go_by_rows(problem.sizes, rows)) {
+            let rows = problem.rows()?;
+            let selection = optimal.select_rows(problem.sizes, rows.view())?;
+            let strategy = StrategyFactor::of_few_queries(problem.sizes, selection.queries.view())?;
+            return Ok(Solved {
+                strategy: SubspaceStrategy::Kronecker(vec![strategy]),
+                error: selection.certificate.upper_bound,
+                lower_bound: Some(selection.certificate.lower_bound),
+                iterations: selection.certificate.iterations,
+            });
+        }
+        let gram = problem.gram()?;
+        let selection = optimal.select(&Gram::dense(problem.sizes, gram)?)?;
+        let certificate = selection.certificate;
+        let matrix = selection.strategy.factors()[0].gram()?.as_ref().clone();
+        Ok(Solved {
+            strategy: SubspaceStrategy::Kronecker(vec![StrategyFactor::of_unit_cost(problem.sizes, matrix)?]),
+            error: selection.error,
+            lower_bound: certificate.map(|c| c.lower_bound),
+            iterations: certificate.map_or(0, |c| c.iterations),
+        })
+    }
+}
+
+/// Refuses a dense problem over a box before anything is allocated, if it would not fit.
+pub(in crate::planner) fn refuse_beyond(sizes: &[usize], memory_limit: u64) -> Result<()> {
+    let cells: f64 = sizes.iter().map(|&n| n as f64).product();
+    refuse_bytes(sizes, cells * cells * 8.0 * MATRICES_HELD as f64, memory_limit)
+}
+
+fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
+    if bytes <= memory_limit as f64 {
+        return Ok(());
+    }
+    let cells: f64 = sizes.iter().map(|&n| n as f64).product();
+    Err(Error::too_large(
+        format!("problem over attributes of sizes {sizes:?}, {cells} cells, that is no product of smaller ones"),
+        "bytes",
+        memory_limit as f64,
+        bytes,
+        "use the planner weighted-fourier (memory proportional to the cells), or ask for one family per attribute set",
+    ))
+}
+
+/// Whether joint queries are few enough against the cells to go by their rows.
+fn go_by_rows(sizes: &[usize], rows: usize) -> bool {
+    let cells = sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
+    rows <= cells / FEW
+}

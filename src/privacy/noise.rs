@@ -1,0 +1,191 @@
+//! Noise: the only place of this library where it is drawn.
+
+use std::collections::HashSet;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Exp1, StandardNormal};
+
+use crate::error::{Error, Result};
+
+/// Noise from a generator that can be seeded: experiments are repeatable with it, and their output is **not private**. It
+/// is floating-point noise besides, which no release may use.
+///
+/// A measurement takes the next numbers of one shared stream, or has a stream of its own, named by what is measured and a
+/// round: then its noise does not depend on the order of measuring. Both are ChaCha with 8 rounds, which has no known
+/// distinguisher and takes two thirds of the time of 20 rounds, which counts where a run draws 10⁹ numbers; they are seeded
+/// from the caller's generator when the first number is drawn.
+pub struct SeededNoise<'a> {
+    seeds: &'a mut dyn Rng,
+    shared: Option<ChaCha8Rng>,
+    named: Option<u128>,
+    used: HashSet<(u128, u64)>,
+}
+
+/// Where a measurement's noise comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoiseStream {
+    /// The next numbers of the stream that all such measurements share.
+    Shared,
+    /// A stream of its own for what is measured and the round: half of its key is the seed, half what is measured (128 bits
+    /// each), its nonce the round. It can be used once.
+    Own {
+        /// Tells measurements of the same marginal apart.
+        round: u64,
+    },
+}
+
+impl<'a> SeededNoise<'a> {
+    /// Noise seeded from a generator.
+    pub fn new(seeds: &'a mut dyn Rng) -> Self {
+        SeededNoise { seeds, shared: None, named: None, used: HashSet::new() }
+    }
+
+    /// Adds N(0, σ²) to every value; `measured` names what is measured for a stream of its own.
+    ///
+    /// # Errors
+    /// A standard deviation that is not finite and positive; [`Error::Bug`] for a stream that was used before, whose noise
+    /// would cancel.
+    pub fn add_gaussian(
+        &mut self,
+        values: &mut [f64],
+        standard_deviation: f64,
+        stream: NoiseStream,
+        measured: u128,
+    ) -> Result<()> {
+        let deviation = super::error::noise_scale(standard_deviation)?;
+        match stream {
+            NoiseStream::Shared => draw(values, deviation, self.shared()),
+            NoiseStream::Own { round } => {
+                if !self.used.insert((measured, round)) {
+                    return Err(Error::bug("noise", "every stream once", format!("round {round} twice")));
+                }
+                draw(values, deviation, &mut self.own(measured, round));
+            }
+        }
+        Ok(())
+    }
+
+    /// Standard Gumbel noise, −ln E with E ~ Exp(1), from the shared stream: of scores s_i with such noise the largest is the
+    /// i-th with probability ∝ exp(s_i).
+    pub fn gumbel(&mut self, count: usize) -> Vec<f64> {
+        let stream = self.shared();
+        let mut draw = || {
+            let waiting: f64 = Exp1.sample(stream);
+            -waiting.ln()
+        };
+        (0..count).map(|_| draw()).collect()
+    }
+
+    fn shared(&mut self) -> &mut ChaCha8Rng {
+        self.shared.get_or_insert_with(|| ChaCha8Rng::from_rng(self.seeds))
+    }
+
+    fn own(&mut self, measured: u128, round: u64) -> ChaCha8Rng {
+        let seed = *self.named.get_or_insert_with(|| self.seeds.random());
+        let mut key = [0; 32];
+        key[..16].copy_from_slice(&seed.to_le_bytes());
+        key[16..].copy_from_slice(&measured.to_le_bytes());
+        let mut generator = ChaCha8Rng::from_seed(key);
+        generator.set_stream(round);
+        generator
+    }
+}
+
+/// The one function that draws Gaussian noise.
+fn draw(values: &mut [f64], deviation: f64, generator: &mut impl Rng) {
+    for value in values {
+        let noise: f64 = StandardNormal.sample(generator);
+        *value += deviation * noise;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+
+    fn drawn(seed: u64, ask: impl FnOnce(&mut SeededNoise<'_>) -> Result<Vec<f64>>) -> Vec<f64> {
+        ask(&mut SeededNoise::new(&mut ChaCha20Rng::seed_from_u64(seed))).unwrap()
+    }
+
+    fn gaussian(noise: &mut SeededNoise<'_>, count: usize, stream: NoiseStream, measured: u128) -> Result<Vec<f64>> {
+        let mut values = vec![0.0; count];
+        noise.add_gaussian(&mut values, 1.0, stream, measured)?;
+        Ok(values)
+    }
+
+    /// The largest distance of a sample's distribution function from another, in units of 1/√count.
+    fn distance(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
+        sample.sort_by(f64::total_cmp);
+        let count = sample.len() as f64;
+        let distance = sample.iter().enumerate().map(|(k, &x)| {
+            let (below, at) = (k as f64 / count, (k + 1) as f64 / count);
+            (distribution(x) - below).abs().max((at - distribution(x)).abs())
+        });
+        distance.fold(0.0, f64::max) * count.sqrt()
+    }
+
+    /// Kolmogorov and Smirnov: if the distributions are equal, the distance exceeds 2.5 with probability below
+    /// 2 e^{−12.5} < 1e-5. A σ that is wrong by 3% moves the distribution function by up to 0.0072, with 200,000 draws a
+    /// distance of 3.2.
+    #[test]
+    fn gaussian_noise_has_the_normal_distribution() {
+        let normal = |x: f64| 0.5 * libm::erfc(-x / (2.5 * 2f64.sqrt()));
+        for stream in [NoiseStream::Shared, NoiseStream::Own { round: 3 }] {
+            let sample = drawn(1, |noise| {
+                let mut values = vec![0.0; 200_000];
+                noise.add_gaussian(&mut values, 2.5, stream, 9)?;
+                Ok(values)
+            });
+            assert!(distance(sample.clone(), normal) < 2.5);
+            assert!(distance(sample.iter().map(|x| 1.03 * x).collect(), normal) > 2.5);
+            assert!(distance(sample.iter().map(|x| 0.97 * x).collect(), normal) > 2.5);
+        }
+    }
+
+    #[test]
+    fn gumbel_noise_has_its_distribution() {
+        assert!(distance(drawn(2, |noise| Ok(noise.gumbel(200_000))), |x| (-(-x).exp()).exp()) < 2.5);
+    }
+
+    #[test]
+    fn streams_are_repeatable_and_distinct() {
+        let first = |seed: u64, stream, measured| drawn(seed, |noise| gaussian(noise, 1, stream, measured))[0];
+        let own = |round| NoiseStream::Own { round };
+        assert_eq!(first(5, own(2), 1 << 90), first(5, own(2), 1 << 90));
+        let mut draws = vec![
+            first(5, own(0), 8),
+            first(5, own(1), 8),
+            first(5, own(0), 16),
+            first(5, own(0), 0),
+            first(6, own(0), 8),
+            first(5, NoiseStream::Shared, 8),
+        ];
+        draws.sort_by(f64::total_cmp);
+        draws.dedup();
+        assert_eq!(draws.len(), 6);
+    }
+
+    #[test]
+    fn no_noise_is_used_twice() {
+        let mut seeds = ChaCha20Rng::seed_from_u64(7);
+        let mut noise = SeededNoise::new(&mut seeds);
+        let shared = gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap();
+        assert_ne!(shared, gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap());
+        let own = NoiseStream::Own { round: 0 };
+        gaussian(&mut noise, 2, own, 1).unwrap();
+        assert!(matches!(gaussian(&mut noise, 2, own, 1), Err(Error::Bug { .. })));
+        assert!(gaussian(&mut noise, 2, own, 2).is_ok());
+    }
+
+    #[test]
+    fn scales_without_meaning_are_refused() {
+        let mut seeds = ChaCha20Rng::seed_from_u64(8);
+        let mut noise = SeededNoise::new(&mut seeds);
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(noise.add_gaussian(&mut [0.0], bad, NoiseStream::Shared, 0).is_err());
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The strategy of one Kronecker factor, in whichever form it is known.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+use crate::error::{Error, Result};
+use crate::linalg::{self, Semidefinite};
+use crate::residual::centre_box;
+
+/// Queries that are cheaper to keep in a form of their own than as a matrix.
+pub trait QuerySource: fmt::Debug + Send + Sync {
+    /// The queries, one per row over the cells.
+    fn rows(&self) -> Array2<f64>;
+}
+
+/// What a factor is given by.
+#[derive(Debug)]
+enum Form {
+    /// `V`, in `gram`: under Gaussian noise all queries with this Gram are equivalent (S1, App. B.2).
+    Gram,
+    /// Queries, with their Gram in `gram`.
+    Queries(Arc<Array2<f64>>),
+    /// Queries that are made when they are asked for, with their Gram in `gram`.
+    Source(Arc<dyn QuerySource>),
+    /// Orthogonal rows B with `BᵀB = V`, and their squared norms: the non-zero eigenvalues of V.
+    LowRank { rows: Array2<f64>, eigenvalues: Array1<f64> },
+}
+
+/// A strategy A on one attribute, or jointly on several: one factor of a Kronecker product. `V = AᵀA`.
+///
+/// What is not given is computed when it is first asked for, and kept; clones share it. *Memory*: 8·cells² bytes for V, or
+/// 8·rank·cells for a strategy of few queries, and as much for the covariance once it is needed.
+#[derive(Debug, Clone)]
+pub struct StrategyFactor(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    shape: Vec<usize>,
+    form: Form,
+    gram: OnceLock<Arc<Array2<f64>>>,
+    covariance: OnceLock<Arc<Array2<f64>>>,
+    pair: OnceLock<QueriesAndInverse>,
+}
+
+/// A and A⁺.
+type QueriesAndInverse = (Arc<Array2<f64>>, Arc<Array2<f64>>);
+
+impl StrategyFactor {
+    fn new(shape: &[usize], form: Form, gram: Option<Arc<Array2<f64>>>) -> Self {
+        let gram = gram.map_or_else(OnceLock::new, OnceLock::from);
+        let (covariance, pair) = (OnceLock::new(), OnceLock::new());
+        StrategyFactor(Arc::new(Inner { shape: shape.to_vec(), form, gram, covariance, pair }))
+    }
+
+    /// A factor given by its queries, one per row. 2·queries·cells² flops.
+    ///
+    /// # Errors
+    /// The columns are not the cells of the shape.
+    pub fn from_queries(shape: &[usize], queries: Array2<f64>) -> Result<Self> {
+        let cells: usize = shape.iter().product();
+        if queries.ncols() != cells || queries.nrows() == 0 {
+            return Err(Error::bad_input(
+                "strategy matrix",
+                format!("at least one row of {cells} columns"),
+                format!("{} x {}", queries.nrows(), queries.ncols()),
+                "one row per query, one column per cell",
+            ));
+        }
+        let gram = linalg::gram_of(queries.view());
+        Ok(Self::new(shape, Form::Queries(Arc::new(queries)), Some(Arc::new(gram))))
+    }
+
+    /// A factor of queries that are made when they are asked for, with their Gram.
+    pub fn from_source(shape: &[usize], source: Arc<dyn QuerySource>, gram: Arc<Array2<f64>>) -> Self {
+        Self::new(shape, Form::Source(source), Some(gram))
+    }
+
+    /// A factor given by V alone.
+    pub fn from_gram(shape: &[usize], gram: Arc<Array2<f64>>) -> Self {
+        Self::new(shape, Form::Gram, Some(gram))
+    }
+
+    /// A factor given by V, scaled to unit privacy cost: a largest diagonal entry of 1.
+    ///
+    /// # Errors
+    /// A matrix of another order than the cells of the shape, or without a positive diagonal entry.
+    pub fn of_unit_cost(shape: &[usize], mut gram: Array2<f64>) -> Result<Self> {
+        let cells: usize = shape.iter().product();
+        let top = gram.diag().iter().copied().fold(0.0, f64::max);
+        if gram.dim() != (cells, cells) || !(top > 0.0 && top.is_finite()) {
+            return Err(Error::bad_input(
+                format!("strategy over {shape:?}"),
+                format!("a {cells} x {cells} matrix with a positive diagonal"),
+                format!("{} x {}, largest diagonal entry {top}", gram.nrows(), gram.ncols()),
+                "pass the Gram matrix of a strategy that measures something",
+            ));
+        }
+        gram /= top;
+        Ok(Self::from_gram(shape, Arc::new(gram)))
+    }
+
+    /// The strategy of few queries over many cells, kept as its rows and scaled to unit privacy cost. O(rows² · cells).
+    ///
+    /// # Errors
+    /// Queries over other cells than those of the shape, or only zeros.
+    pub fn of_few_queries(shape: &[usize], queries: ArrayView2<'_, f64>) -> Result<Self> {
+        let cells: usize = shape.iter().product();
+        let top = largest_column(queries);
+        if queries.ncols() != cells || !(top > 0.0 && top.is_finite()) {
+            return Err(Error::bad_input(
+                format!("strategy over {shape:?}"),
+                format!("queries over {cells} cells, at least one not zero"),
+                format!("{} x {}, largest squared column norm {top}", queries.nrows(), queries.ncols()),
+                "pass the queries of a strategy that measures something",
+            ));
+        }
+        let space = linalg::row_space(queries)?;
+        let eigenvalues = space.singular_values.mapv(|s| s * s / top);
+        let kept = linalg::nonzero_eigenvalues(&eigenvalues);
+        let eigenvalues = eigenvalues.select(Axis(0), &kept);
+        let mut rows = space.basis.select(Axis(0), &kept).as_standard_layout().into_owned();
+        for (mut row, eigenvalue) in rows.rows_mut().into_iter().zip(&eigenvalues) {
+            row *= eigenvalue.sqrt();
+        }
+        Ok(Self::new(shape, Form::LowRank { rows, eigenvalues }, None))
+    }
+
+    /// The sizes of the attributes the factor spans.
+    pub fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+
+    /// The number of cells.
+    pub fn cells(&self) -> usize {
+        self.0.shape.iter().product()
+    }
+
+    /// Whether V is kept as few queries.
+    pub fn is_low_rank(&self) -> bool {
+        matches!(self.0.form, Form::LowRank { .. })
+    }
+
+    /// `‖A‖₂²`: the largest diagonal entry of V, which is the privacy cost of measuring A with unit noise.
+    pub fn sensitivity_squared(&self) -> f64 {
+        match (&self.0.form, self.0.gram.get()) {
+            (Form::LowRank { rows, .. }, _) => largest_column(rows.view()),
+            (_, gram) => gram.map_or(0.0, |v| v.diag().iter().copied().fold(0.0, f64::max)),
+        }
+    }
+
+    /// V. O(rank · cells²) the first time for few queries.
+    ///
+    /// # Errors
+    /// Too many cells for a dense matrix.
+    pub fn gram(&self) -> Result<Arc<Array2<f64>>> {
+        computed_once(&self.0.gram, || self.sum_of_rows(|_| 1.0))
+    }
+
+    /// `V⁺`, the covariance of the reconstructed cells at unit noise. O(cells³) the first time.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn covariance(&self) -> Result<Arc<Array2<f64>>> {
+        computed_once(&self.0.covariance, || self.pseudo_inverse())
+    }
+
+    /// Queries with this Gram, what is measured: the ones the factor was made from, else `Λ^½Uᵀ` of V's eigendecomposition.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn queries(&self) -> Result<Arc<Array2<f64>>> {
+        match &self.0.form {
+            Form::Queries(queries) => Ok(queries.clone()),
+            Form::Source(source) => Ok(Arc::new(source.rows())),
+            Form::Gram | Form::LowRank { .. } => Ok(self.pair()?.0.clone()),
+        }
+    }
+
+    /// `A⁺`: how cells come back from the answers of [`StrategyFactor::queries`], by least squares (of smallest norm if A
+    /// leaves directions unmeasured). O(queries · cells²) the first time.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn inverse(&self) -> Result<Arc<Array2<f64>>> {
+        Ok(self.pair()?.1.clone())
+    }
+
+    /// Queries and their inverse, from one decomposition.
+    fn pair(&self) -> Result<&QueriesAndInverse> {
+        if let Some(known) = self.0.pair.get() {
+            return Ok(known);
+        }
+        let (queries, inverse) = match &self.0.form {
+            Form::Gram => {
+                let range = Semidefinite::of(self.gram()?.view())?;
+                (Arc::new(range.root()), range.root_inverse())
+            }
+            Form::LowRank { rows, eigenvalues } => {
+                (Arc::new(rows.clone()), (&rows.t() / eigenvalues).as_standard_layout().into_owned())
+            }
+            Form::Queries(_) | Form::Source(_) => {
+                let queries = self.queries()?;
+                let inverse = linalg::least_squares_inverse(queries.view(), self.gram()?.view())?;
+                (queries, inverse)
+            }
+        };
+        Ok(self.0.pair.get_or_init(|| (queries, Arc::new(inverse))))
+    }
+
+    /// `q V⁺ qᵀ`: the variance of a query in the range of V at unit noise. O(cells²), for few queries O(rank · cells).
+    ///
+    /// # Errors
+    /// A query of another length, or the eigensolver fails.
+    pub fn variance(&self, query: &[f64]) -> Result<f64> {
+        if self.is_low_rank() {
+            return self.total_variance(std::iter::once(query.to_vec()));
+        }
+        let covariance = self.covariance()?;
+        Ok(linalg::kron_apply(&[covariance.view()], query)?.iter().zip(query).map(|(x, q)| x * q).sum())
+    }
+
+    /// The sum of the variances of queries in the range of V.
+    ///
+    /// # Errors
+    /// As [`StrategyFactor::variance`].
+    pub fn total_variance(&self, queries: impl Iterator<Item = Vec<f64>>) -> Result<f64> {
+        let Form::LowRank { rows, eigenvalues } = &self.0.form else {
+            let mut sum = 0.0;
+            for query in queries {
+                sum += self.variance(&query)?;
+            }
+            return Ok(sum);
+        };
+        // q V⁺ qᵀ = Σ_k (b_k · q)²/λ_k², because b_k/√λ_k are V's eigenvectors.
+        let mut sum = 0.0;
+        for query in queries {
+            if query.len() != self.cells() {
+                return Err(Error::bad_input(
+                    format!("query over {:?}", self.shape()),
+                    format!("{} cells", self.cells()),
+                    query.len().to_string(),
+                    "give one number per cell, the last attribute varying fastest",
+                ));
+            }
+            let query = Array1::from_vec(query);
+            let answers = rows.dot(&query);
+            sum += answers.iter().zip(eigenvalues).map(|(a, l)| (a / l).powi(2)).sum::<f64>();
+        }
+        Ok(sum)
+    }
+
+    /// `Σ_k f(λ_k) b_kᵀb_k` over the rows of a strategy of few queries.
+    fn sum_of_rows(&self, f: impl Fn(f64) -> f64) -> Result<Array2<f64>> {
+        crate::workload::check_dense_size("strategy of a residual subspace", self.cells())?;
+        let mut scaled = Array2::zeros((0, self.cells()));
+        if let Form::LowRank { rows, eigenvalues } = &self.0.form {
+            scaled = rows.clone();
+            for (mut row, &eigenvalue) in scaled.rows_mut().into_iter().zip(eigenvalues) {
+                row *= f(eigenvalue).sqrt();
+            }
+        }
+        Ok(linalg::gram_of(scaled.view()))
+    }
+
+    fn pseudo_inverse(&self) -> Result<Array2<f64>> {
+        if self.is_low_rank() {
+            return self.sum_of_rows(|eigenvalue| eigenvalue.powi(-2));
+        }
+        let gram = self.gram()?;
+        let v = gram.view();
+        if linalg::full_rank_cholesky(v)?.is_some() {
+            return Ok(linalg::spd_inverse(v)?);
+        }
+        // On the residual subspace alone V may still have full rank: add the projector on the complement.
+        let complement = self.complement();
+        let completed = &complement + &v;
+        let inside = linalg::product(v, complement.view())?.iter().all(|x| x.abs() < 1e-9);
+        if inside && linalg::full_rank_cholesky(completed.view())?.is_some() {
+            return Ok(linalg::spd_inverse(completed.view())? - complement);
+        }
+        Ok(Semidefinite::of(v)?.pseudo_inverse())
+    }
+
+    /// `I − ⊗ (I − J/n_i)`.
+    fn complement(&self) -> Array2<f64> {
+        let mut out = Array2::eye(self.cells());
+        for (cell, mut row) in out.rows_mut().into_iter().enumerate() {
+            let mut projected = row.to_vec();
+            centre_box(self.shape(), &mut projected);
+            projected.iter_mut().for_each(|x| *x = -*x);
+            projected[cell] += 1.0;
+            row.assign(&ndarray::ArrayView1::from(&projected));
+        }
+        out
+    }
+}
+
+fn computed_once(
+    place: &OnceLock<Arc<Array2<f64>>>,
+    compute: impl FnOnce() -> Result<Array2<f64>>,
+) -> Result<Arc<Array2<f64>>> {
+    if let Some(known) = place.get() {
+        return Ok(known.clone());
+    }
+    let made = Arc::new(compute()?);
+    Ok(place.get_or_init(|| made).clone())
+}
+
+/// The largest squared column norm.
+fn largest_column(rows: ArrayView2<'_, f64>) -> f64 {
+    rows.columns().into_iter().map(|column| column.dot(&column)).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::{assert_abs_diff_eq, assert_relative_eq};
+
+    /// Three queries of rank 2 over six cells, in every form.
+    fn forms() -> [StrategyFactor; 3] {
+        let queries = ndarray::array![
+            [1.0, 0.0, 2.0, -1.0, 0.5, 0.0],
+            [0.0, 1.0, 1.0, 0.0, -2.0, 1.0],
+            [1.0, 1.0, 3.0, -1.0, -1.5, 1.0]
+        ];
+        let top = largest_column(queries.view());
+        [
+            StrategyFactor::of_unit_cost(&[2, 3], queries.t().dot(&queries)).unwrap(),
+            StrategyFactor::of_few_queries(&[2, 3], queries.view()).unwrap(),
+            StrategyFactor::from_queries(&[2, 3], queries / top.sqrt()).unwrap(),
+        ]
+    }
+
+    /// Combinations of the queries.
+    fn answered() -> Vec<Vec<f64>> {
+        vec![vec![1.0, 0.0, 2.0, -1.0, 0.5, 0.0], vec![-1.0, 3.0, 1.0, 1.0, -6.5, 3.0]]
+    }
+
+    #[test]
+    fn all_forms_say_the_same() {
+        let [dense, others @ ..] = forms();
+        for other in others {
+            assert_abs_diff_eq!(other.gram().unwrap().as_ref(), dense.gram().unwrap().as_ref(), epsilon = 1e-14);
+            let (a, b) = (other.covariance().unwrap(), dense.covariance().unwrap());
+            assert_abs_diff_eq!(a.as_ref(), b.as_ref(), epsilon = 1e-12);
+            assert_relative_eq!(other.sensitivity_squared(), 1.0, max_relative = 1e-14);
+            for row in &answered() {
+                assert_relative_eq!(other.variance(row).unwrap(), dense.variance(row).unwrap(), max_relative = 1e-12);
+            }
+            let total = |factor: &StrategyFactor| factor.total_variance(answered().into_iter()).unwrap();
+            assert_relative_eq!(total(&other), total(&dense), max_relative = 1e-12);
+        }
+        assert!(forms()[1].is_low_rank() && !dense.is_low_rank());
+    }
+
+    #[test]
+    fn what_is_measured_comes_back() {
+        for factor in forms() {
+            let (queries, back) = (factor.queries().unwrap(), factor.inverse().unwrap());
+            assert_abs_diff_eq!(queries.t().dot(queries.as_ref()), factor.gram().unwrap().as_ref(), epsilon = 1e-13);
+            for row in answered() {
+                let row = Array1::from_vec(row);
+                assert_abs_diff_eq!(row.dot(back.as_ref()).dot(queries.as_ref()), row, epsilon = 1e-12);
+            }
+            // The noise that comes back has the covariance V⁺.
+            let covariance = back.dot(&back.t());
+            assert_abs_diff_eq!(covariance, factor.covariance().unwrap().as_ref(), epsilon = 1e-12);
+        }
+    }
+
+    #[test]
+    fn bad_strategies_are_refused() {
+        assert!(StrategyFactor::of_unit_cost(&[2], Array2::zeros((2, 2))).is_err());
+        let zeros: Array2<f64> = Array2::zeros((2, 4));
+        let message = StrategyFactor::of_few_queries(&[4], zeros.view()).err().unwrap().to_string();
+        assert!(message.contains("not zero"), "{message}");
+        assert!(StrategyFactor::of_few_queries(&[3], Array2::ones((2, 4)).view()).is_err());
+        assert!(StrategyFactor::from_queries(&[3], Array2::eye(2)).is_err());
+        for factor in forms() {
+            assert!(factor.variance(&[1.0; 5]).is_err());
+        }
+        assert!(forms()[1].variance(&[1.0; 5]).unwrap_err().to_string().contains("6 cells"));
+    }
+}
