@@ -7,7 +7,7 @@ use super::{report_failure, say};
 use crate::config::{self, Config, Profile};
 use crate::engine::{CellError, CellFailure, Display, Prepared, RunOptions, Summary, Table, prepare};
 use crate::failure::{Failure, FileProblem};
-use crate::layout;
+use crate::layout::Results;
 
 /// Runs the named configs.
 pub(super) fn run(
@@ -43,7 +43,7 @@ pub(super) fn all(
     // A figure without table would only repeat that the experiment failed.
     let with_table: Vec<Config> = configs
         .iter()
-        .filter(|config| layout::results_csv(root, &config.experiment, profile).is_file())
+        .filter(|config| Results::new(root, profile).table(&config.experiment).is_file())
         .cloned()
         .collect();
     let drawn = steps::figures(root, &with_table, profile);
@@ -80,21 +80,22 @@ fn run_each(prepared: Vec<Prepared<'_>>, options: &RunOptions, display: &Display
     first_failure(outcomes).err()
 }
 
-/// One or two lines on an experiment.
+/// A few lines on an experiment.
 fn describe(summary: &Summary) -> String {
     let Summary { experiment, cells, computed, reused, wall_seconds, .. } = summary;
     let counts = format!(
         "{experiment}: {computed} cells computed, {reused} taken from the store, {} failed, {wall_seconds:.1} s",
         summary.failed.len()
     );
-    match &summary.table {
+    let table = match &summary.table {
         Table::Written(file) => format!("{counts}\n  wrote {}", file.display()),
         Table::Unchanged(file) => format!("{counts}\n  {} is up to date", file.display()),
         Table::Incomplete { missing } => format!(
             "{counts}\n  table not written: {missing} of {cells} cells have no result yet; an older table is kept. Run \
              without --only and --shard, or the other shards on the same results/cells"
         ),
-    }
+    };
+    summary.kept.as_ref().map_or(table.clone(), |kept| format!("{table}\n  {kept}"))
 }
 
 /// Sums up failed cells: storage problems first, because they explain the others.

@@ -13,7 +13,7 @@ use super::verdict::{Claim, Judgement, Ours, Verdict, expectation, judge};
 use crate::config::CompareSpec;
 use crate::config::{Config, Profile};
 use crate::datasets::STAND_IN;
-use crate::layout;
+use crate::layout::{Results, shown};
 
 /// Everything that the writers need besides the list of what remains.
 #[derive(Debug, Default)]
@@ -100,9 +100,8 @@ impl Judge<'_> {
     }
 
     fn results(&self, root: &Path) -> Result<Table, InputError> {
-        let path = layout::results_csv(root, &self.config.experiment, self.profile);
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let table = Table::read(&path, &name, &format!("run `{}`", self.run_command()))?;
+        let path = Results::new(root, self.profile).table(&self.config.experiment);
+        let table = Table::read(&path, &shown(root, &path), &format!("run `{}`", self.run_command()))?;
         for column in ["cell", "method", "metric", "value", "lower_bound", "gap", "text"] {
             table.require(column, "the layout of result tables")?;
         }
@@ -265,7 +264,7 @@ impl Judge<'_> {
     }
 
     fn figures(&mut self, root: &Path) -> Vec<Figure> {
-        let folder = layout::figures_dir(root, self.profile);
+        let folder = Results::new(root, self.profile).figures();
         let config = self.config;
         config
             .figure
@@ -274,7 +273,7 @@ impl Judge<'_> {
                 let path = folder.join(format!("{}.svg", spec.file));
                 let svg = std::fs::read_to_string(&path).ok();
                 if svg.is_none() && self.profile != Profile::Quick {
-                    let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+                    let path = shown(root, &path);
                     self.assembly.failures.push(Failure {
                         title: format!("missing figure: {}", spec.title),
                         place: config.experiment.clone(),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::deviations;
-use super::markdown::{source_name, up};
+use super::markdown::{KEPT, kept_data, kept_run, source_name, up};
 use super::report::{Counts, Figure, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 
@@ -30,6 +30,7 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
         report.profile
     )?;
     write_failures(out, report)?;
+    write_kept(out, report)?;
     write_summary(out, report)?;
     write_contents(out, report)?;
     for section in &report.sections {
@@ -63,6 +64,35 @@ fn write_failures(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "</dl>")?;
     }
     writeln!(out, "</section>")
+}
+
+fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.kept.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<h2 id=\"kept\">Kept: results on real data that this machine has not</h2>\n<table>\n<caption>{KEPT}</caption>\n\
+         <thead><tr><th scope=\"col\">kept</th><th scope=\"col\">real data (SHA-256)</th>\
+         <th scope=\"col\">computed by the run that ended</th><th scope=\"col\">only stand-ins here</th>\
+         <th scope=\"col\">this machine's results</th></tr></thead>\n<tbody>"
+    )?;
+    for kept in &report.kept {
+        let data: Vec<String> = kept_data(kept)
+            .iter()
+            .map(|(name, hash)| format!("{} <code>{}</code>", escape(name), escape(hash)))
+            .collect();
+        writeln!(
+            out,
+            "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
+            escape(&kept.table),
+            data.join("<br>"),
+            escape(&kept_run(kept)),
+            escape(&kept.missing.join(", ")),
+            escape(&kept.own)
+        )?;
+    }
+    writeln!(out, "</tbody>\n</table>")
 }
 
 fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {

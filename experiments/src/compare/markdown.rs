@@ -6,6 +6,7 @@ use super::deviations;
 use super::report::{Failure, Figure, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 use crate::config::Profile;
+use crate::engine::Kept;
 
 /// Writes `COMPARISON.md`.
 #[must_use]
@@ -38,11 +39,55 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
             write_failure(out, failure)?;
         }
     }
+    write_kept(out, report)?;
     write_summary(out, report)?;
     for section in &report.sections {
         write_section(out, report, section)?;
     }
     write_remaining(out, &report.remaining)
+}
+
+/// Which results are not of this machine. On a machine with all data there is no such part.
+fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.kept.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "## Kept: results on real data that this machine has not\n")?;
+    writeln!(out, "{KEPT}\n")?;
+    writeln!(
+        out,
+        "| kept | real data (SHA-256) | computed by the run that ended | only stand-ins here | this machine's results |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|")?;
+    for kept in &report.kept {
+        let data: Vec<String> = kept_data(kept).iter().map(|(name, hash)| format!("{name} `{hash}`")).collect();
+        writeln!(
+            out,
+            "| `{}` | {} | {} | {} | `{}` |",
+            kept.table,
+            data.join("<br>"),
+            kept_run(kept),
+            kept.missing.join(", "),
+            kept.own
+        )?;
+    }
+    writeln!(out)
+}
+
+/// What the table of kept results is about.
+pub(super) const KEPT: &str = "These tables, and the figures drawn from them, are compared below. A run on this machine would replace them by \
+results on stand-ins, so it has left them as they are and has written its own results elsewhere.";
+
+/// Names and hashes of the real data of kept results.
+pub(super) fn kept_data(kept: &Kept) -> Vec<(&str, &str)> {
+    kept.data.iter().map(|data| (data.name.as_str(), data.sha256.as_deref().unwrap_or("not recorded"))).collect()
+}
+
+/// When kept results were computed.
+pub(super) fn kept_run(kept: &Kept) -> String {
+    let finished = kept.finished.as_deref().unwrap_or("not recorded: no provenance of this table");
+    let config = if kept.other_config { ", under an earlier version of its config" } else { "" };
+    format!("{finished}{config}")
 }
 
 fn write_failure(out: &mut String, failure: &Failure) -> std::fmt::Result {

@@ -27,8 +27,8 @@ pub use input::{InputError, InputErrors};
 pub use report::Report;
 
 use crate::config::{Config, Profile};
-use crate::engine::write_atomically;
-use crate::layout;
+use crate::engine::{Kept, write_atomically};
+use crate::layout::Results;
 
 /// Judges every known value that `configs` select and writes `COMPARISON.md` and `comparison.html` into the results
 /// folder of the profile.
@@ -41,9 +41,10 @@ pub fn run(root: &Path, configs: &[Config], profile: Profile) -> anyhow::Result<
     let deviations = deviations::Deviations::read(root)?;
     let assembly = assemble::assemble(root, configs, profile, &deviations)?;
     let remaining = remaining::remaining(root, &assembly.selected)?;
-    let folder = layout::results_dir(root, profile);
+    let folder = Results::new(root, profile).dir();
     let report = Report {
         profile,
+        kept: configs.iter().filter_map(|config| Kept::by_an_earlier_run(root, config, profile)).collect(),
         sections: assembly.sections,
         failures: assembly.failures,
         remaining,

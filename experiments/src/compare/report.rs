@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::verdict::Verdict;
 use crate::config::Profile;
+use crate::engine::Kept;
 
 /// One known value next to ours, with everything as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +119,8 @@ impl Counts {
 pub struct Report {
     /// The profile whose results were compared.
     pub profile: Profile,
+    /// Tables on real data that this machine has stand-ins of only; the comparison is with them.
+    pub kept: Vec<Kept>,
     /// Experiments, by id.
     pub sections: Vec<Section>,
     /// Everything that fails, mismatches included.
@@ -178,6 +181,9 @@ impl Report {
         let remaining: usize = self.remaining.iter().map(|file| file.rows - file.selected).sum();
         if remaining > 0 {
             writeln!(out, "  {remaining:>5}  not yet reproduced (no config selects these rows)")?;
+        }
+        for kept in &self.kept {
+            writeln!(out, "\n{kept}")?;
         }
         if !self.failures.is_empty() {
             writeln!(out, "\n{} to put right:", self.failures.len())?;

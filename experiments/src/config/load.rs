@@ -148,10 +148,10 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<(), ConfigError> {
             "rename the file; results and cells are named after it",
         ));
     }
-    if id.split('/').next().is_some_and(|first| RESERVED.contains(&first)) {
+    if id.split('/').next().is_some_and(|first| layout::RESERVED.contains(&first)) {
         return Err(ConfigError::new(
             "",
-            format!("a first folder other than {}", RESERVED.join(", ")),
+            format!("a first folder other than {}", layout::RESERVED.join(", ")),
             below,
             "move the file; results/ has folders with these names",
         ));
@@ -166,9 +166,6 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<(), ConfigError> {
     }
     Ok(())
 }
-
-/// Folders of `results/` that are not experiments.
-const RESERVED: [&str; 3] = ["cells", "quick", "paper"];
 
 /// Reads every config below `<root>/configs`, in the order of their paths.
 ///

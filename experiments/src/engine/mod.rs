@@ -8,6 +8,7 @@
 
 mod address;
 mod atomic;
+mod kept;
 mod machine;
 mod plan;
 mod progress;
@@ -22,6 +23,7 @@ mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash, sha256_hex};
 pub use atomic::write_atomically;
+pub use kept::Kept;
 pub use machine::{Code, Machine, peak_mb};
 pub use plan::{Plan, PlannedCell};
 pub use progress::Display;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::Table;
 use super::address::sha256_hex;
 use super::atomic::write_atomically;
+use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
 use super::plan::Plan;
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
@@ -14,7 +16,7 @@ use super::results::table;
 use super::store::{CellRecord, unwritable};
 use super::timestamp::now;
 use crate::failure::Failure;
-use crate::layout;
+use crate::layout::Results;
 
 /// What the provenance needs to know of the run.
 pub(super) struct Run<'a> {
@@ -26,21 +28,31 @@ pub(super) struct Run<'a> {
     pub(super) reused: usize,
 }
 
-/// Writes the table from `records`, one per cell in grid order, and the provenance beside it.
+/// Writes the table from `records`, one per cell in grid order, and the provenance beside it; at the usual place, unless that
+/// would replace results on real data by results on stand-ins.
 ///
 /// If nothing was computed and the same table of the same config is there already, both files stay as they are: their
 /// provenance tells of the run that did the work.
-pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run: Run<'_>) -> Result<Table, Failure> {
+pub(super) fn publish(
+    root: &Path,
+    plan: &Plan<'_>,
+    records: &[&CellRecord],
+    run: Run<'_>,
+) -> Result<(Table, Option<Kept>), Failure> {
     let config = plan.config;
-    let file = layout::results_csv(root, &config.experiment, plan.profile);
-    let beside = layout::provenance_json(root, &config.experiment, plan.profile);
+    let kept = Kept::by(root, plan);
+    let usual = Results::new(root, plan.profile);
+    let place = if kept.is_some() { usual.on_stand_ins() } else { usual };
+    let file = place.table(&config.experiment);
+    let beside = place.provenance(&config.experiment);
     let content = table(plan, records).map_err(|error| Failure::Other(error.into()))?;
     let table_sha256 = sha256_hex(&content);
     if run.computed == 0
         && fs::read(&file).is_ok_and(|old| old == content)
         && told_by(&beside, &config.hash, &table_sha256)
     {
-        return Ok(Table::Unchanged(file));
+        clear_aside(usual, &config.experiment, kept.as_ref())?;
+        return Ok((Table::Unchanged(file), kept));
     }
     let sources: BTreeSet<&str> = records.iter().map(|record| record.code.source.as_str()).collect();
     let provenance = Provenance {
@@ -69,7 +81,25 @@ pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run
     let json = serde_json::to_string_pretty(&provenance).map_err(|error| Failure::Other(error.into()))?;
     write_atomically(&file, &content).map_err(|error| unwritable("result table", &file, &error))?;
     write_atomically(&beside, (json + "\n").as_bytes()).map_err(|error| unwritable("provenance", &beside, &error))?;
-    Ok(Table::Written(file))
+    clear_aside(usual, &config.experiment, kept.as_ref())?;
+    Ok((Table::Written(file), kept))
+}
+
+/// Removes what an earlier run had to put aside, if the results of this one are at the usual place.
+fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<(), Failure> {
+    if kept.is_some() {
+        return Ok(());
+    }
+    let aside = usual.on_stand_ins();
+    for file in [aside.table(experiment), aside.provenance(experiment)] {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(unwritable("result table", &file, &error).into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Whether the provenance on disk is of this config and this table.

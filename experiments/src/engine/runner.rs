@@ -13,6 +13,7 @@ use tracing::{error, warn};
 
 use super::address::cell_rng;
 use super::atomic::check_writable;
+use super::kept::Kept;
 use super::machine::{Code, peak_mb};
 use super::plan::{Plan, PlannedCell};
 use super::progress::Display;
@@ -21,7 +22,7 @@ use super::store::{CellRecord, Store, unwritable};
 use super::timestamp::now;
 use super::{publish, validate};
 use crate::failure::{Failure, FileProblem};
-use crate::layout;
+use crate::layout::Results;
 
 /// What a run computes and with how many workers.
 #[derive(Clone, Debug)]
@@ -100,6 +101,8 @@ pub struct Summary {
     pub failed: Vec<CellFailure>,
     /// The result table.
     pub table: Table,
+    /// The table on real data that was kept, if this run's would have replaced it by one on stand-ins.
+    pub kept: Option<Kept>,
     /// Wall time of the run in seconds.
     pub wall_seconds: f64,
 }
@@ -132,7 +135,9 @@ pub fn prepare<'a>(root: &'a Path, plans: Vec<Plan<'a>>, options: &RunOptions) -
         }
         let store = Store::new(root, &plan.config.experiment);
         store.check_writable()?;
-        let table = layout::results_csv(root, &plan.config.experiment, plan.profile);
+        let usual = Results::new(root, plan.profile);
+        let place = if Kept::by(root, &plan).is_some() { usual.on_stand_ins() } else { usual };
+        let table = place.table(&plan.config.experiment);
         let dir = table.parent().unwrap_or(root);
         check_writable(dir).map_err(|error| unwritable("folder of results", dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
@@ -179,8 +184,8 @@ impl Prepared<'_> {
         let records: Vec<&CellRecord> = self.records.iter().flatten().collect();
         let missing = self.records.len() - records.len();
         let wall_seconds = clock.elapsed().as_secs_f64();
-        let table = if missing > 0 {
-            Table::Incomplete { missing }
+        let (table, kept) = if missing > 0 {
+            (Table::Incomplete { missing }, None)
         } else {
             let run =
                 publish::Run { code: &self.code, jobs: options.jobs.get(), started, wall_seconds, computed, reused };
@@ -193,6 +198,7 @@ impl Prepared<'_> {
             reused,
             failed: failed.into_iter().map(|(_, failure)| failure).collect(),
             table,
+            kept,
             wall_seconds,
         })
     }

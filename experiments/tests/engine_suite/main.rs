@@ -7,6 +7,7 @@ mod command;
 mod data;
 mod refusals;
 mod runs;
+mod stand_ins;
 mod storage;
 mod tables;
 mod toy;
