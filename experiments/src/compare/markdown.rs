@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::deviations;
-use super::report::{Failure, Figure, Line, Remaining, Report, Section};
+use super::report::{Figure, Finding, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 use crate::config::Profile;
 use crate::engine::Kept;
@@ -33,10 +33,10 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
         "Profile `{}`. Written by `reproduce compare`; the same with figures in [comparison.html](comparison.html).\n",
         report.profile
     )?;
-    if !report.failures.is_empty() {
-        writeln!(out, "## To put right: {}\n", report.failures.len())?;
-        for failure in &report.failures {
-            write_failure(out, failure)?;
+    if !report.findings.is_empty() {
+        writeln!(out, "## To put right: {}\n", report.findings.len())?;
+        for finding in &report.findings {
+            write_finding(out, finding)?;
         }
     }
     write_kept(out, report)?;
@@ -90,11 +90,11 @@ pub(super) fn kept_run(kept: &Kept) -> String {
     format!("{finished}{config}")
 }
 
-fn write_failure(out: &mut String, failure: &Failure) -> std::fmt::Result {
-    writeln!(out, "- **{}** — {}", cell(&failure.title), cell(&failure.place))?;
-    writeln!(out, "  - expected: {}", cell(&failure.expected))?;
-    writeln!(out, "  - found: {}", cell(&failure.found))?;
-    writeln!(out, "  - remedy: {}\n", cell(&failure.remedy))
+fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
+    writeln!(out, "- **{}** — {}", cell(&finding.title), cell(&finding.place))?;
+    writeln!(out, "  - expected: {}", cell(&finding.expected))?;
+    writeln!(out, "  - found: {}", cell(&finding.found))?;
+    writeln!(out, "  - remedy: {}\n", cell(&finding.remedy))
 }
 
 fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {

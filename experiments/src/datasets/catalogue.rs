@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::Context;
 use matmech::data::stand_in::{self, StandIn};
 use matmech::data::{Records, read_adult, read_inferring_domain};
 use matmech::schema::Schema;
 use serde::{Deserialize, Serialize};
 
-use super::{Folders, Found, Manifest, locate, obtain, sha256_of_file};
-use crate::failure::FileProblem;
+use super::{Folders, Found, Manifest, locate, obtain};
+use crate::error::{Error, FileRole, Result};
+use crate::hash::sha256_of_file;
+use crate::layout;
 
 /// The value of the key column `data` for results on the real table.
 pub const REAL: &str = "real";
@@ -134,7 +135,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// An unknown name, a file that cannot be read, or one whose SHA-256 is not that of the manifest.
-    pub fn identify(&self, name: &str) -> anyhow::Result<DataUse> {
+    pub fn identify(&self, name: &str) -> Result<DataUse> {
         Ok(self.source(name)?.data)
     }
 
@@ -142,7 +143,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::identify`], and what is wrong with the contents of the file.
-    pub fn load(&self, name: &str) -> anyhow::Result<Arc<Table>> {
+    pub fn load(&self, name: &str) -> Result<Arc<Table>> {
         let source = self.source(name)?;
         let slot = Arc::clone(locked(&self.inner.tables).entry(name.to_owned()).or_default());
         // Whoever comes second waits for this table only, not for all.
@@ -154,7 +155,7 @@ impl Catalogue {
             Some((files, read)) => read(files),
             None => StandIn::named(name).and_then(|stand_in| stand_in.generate()),
         }
-        .with_context(|| format!("data set {name}"))?;
+        .map_err(|error| Error::library(format!("data set {name}"), error))?;
         let table = Arc::new(Table { data: source.data, schema, records });
         *slot = Some(Arc::clone(&table));
         Ok(table)
@@ -163,7 +164,7 @@ impl Catalogue {
     /// Tries to download the real tables of these names that are not here yet and that the manifest knows. Gives up at the
     /// first table that cannot be had, since the others would fail likewise. Returns whether any was fetched, and what
     /// failed.
-    pub fn fetch(&self, names: &[String]) -> (bool, Option<FileProblem>) {
+    pub fn fetch(&self, names: &[String]) -> (bool, Option<Error>) {
         let Ok(manifest) = Manifest::load(&self.inner.root) else {
             return (false, None);
         };
@@ -193,7 +194,7 @@ impl Catalogue {
     }
 
     /// Downloads the files of an origin; `false` if the manifest does not know all of them.
-    fn fetch_all(&self, manifest: &Manifest, files: &[(&str, Option<&str>)]) -> Result<bool, FileProblem> {
+    fn fetch_all(&self, manifest: &Manifest, files: &[(&str, Option<&str>)]) -> Result<bool> {
         let listed = |&(_, entry): &(&str, Option<&str>)| {
             manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == entry)
         };
@@ -207,17 +208,19 @@ impl Catalogue {
         Ok(true)
     }
 
-    fn source(&self, name: &str) -> anyhow::Result<Source> {
+    fn source(&self, name: &str) -> Result<Source> {
         if let Some(source) = locked(&self.inner.sources).get(name) {
             return Ok(source.clone());
         }
-        StandIn::named(name)?;
+        if !Self::names().contains(&name) {
+            return Err(Error::unknown_name("", "data set", name, Self::names()));
+        }
         let source = self.find(name)?;
         locked(&self.inner.sources).insert(name.to_owned(), source.clone());
         Ok(source)
     }
 
-    fn find(&self, name: &str) -> anyhow::Result<Source> {
+    fn find(&self, name: &str) -> Result<Source> {
         for origin in origins(name) {
             if let Some((files, hashes)) = self.find_all(origin.files)? {
                 let data = DataUse {
@@ -235,7 +238,7 @@ impl Catalogue {
     }
 
     /// All files of an origin with their SHA-256, or `None` if one is missing.
-    fn find_all(&self, names: &[(&str, Option<&str>)]) -> anyhow::Result<Option<(Vec<PathBuf>, Vec<String>)>> {
+    fn find_all(&self, names: &[(&str, Option<&str>)]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
         let Folders { own, downloads } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
         for &(file, entry) in names {
@@ -244,7 +247,10 @@ impl Catalogue {
                 None => own.iter().chain([downloads]).map(|folder| folder.join(file)).find(|path| path.is_file()),
             };
             let Some(path) = found else { return Ok(None) };
-            let hash = sha256_of_file(&path).with_context(|| format!("reading {}", path.display()))?;
+            let hash = sha256_of_file(&path).map_err(|error| {
+                let remedy = "make it readable, or take it away to use the stand-in";
+                Error::file(FileRole::DataSet, &path, "a file that can be read", error, remedy)
+            })?;
             files.push(path);
             hashes.push(hash);
         }
@@ -252,8 +258,8 @@ impl Catalogue {
     }
 
     /// The file of a data set of the manifest. A project folder without manifest knows none.
-    fn find_listed(&self, entry: &str) -> anyhow::Result<Option<PathBuf>> {
-        if !crate::layout::data_manifest(&self.inner.root).is_file() {
+    fn find_listed(&self, entry: &str) -> Result<Option<PathBuf>> {
+        if !layout::data_manifest(&self.inner.root).is_file() {
             return Ok(None);
         }
         let manifest = Manifest::load(&self.inner.root)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::{DATA_VARIABLE, Dataset, check};
-use crate::failure::FileProblem;
+use crate::error::{Error, FileRole, Result};
 
 /// A program that writes what is at an address into a file.
 pub(super) struct Downloader {
@@ -47,19 +47,19 @@ pub(super) const DOWNLOADERS: [Downloader; 2] = [
 ///
 /// # Errors
 /// None of the programs is there, the program fails, the file is another one, or the folder cannot be written.
-pub(super) fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<(), FileProblem> {
+pub(super) fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<()> {
     let by_hand = format!(
         "get the file by hand from {}, put it in a folder as {}, and set {DATA_VARIABLE} to that folder",
         dataset.source, dataset.file
     );
     let cannot_write =
-        |error: io::Error| FileProblem::new("data set", file, "to be able to write it", error, by_hand.as_str());
+        |error: io::Error| Error::file(FileRole::DataSet, file, "to be able to write it", error, by_hand.as_str());
     let dir = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir).map_err(cannot_write)?;
     let temporary =
         tempfile::Builder::new().prefix(".fetching-").suffix(".tmp").tempfile_in(dir).map_err(cannot_write)?;
     let failed = |found: String| {
-        FileProblem::new("data set", file, format!("a download from {}", dataset.url), found, by_hand.as_str())
+        Error::file(FileRole::DataSet, file, format!("a download from {}", dataset.url), found, by_hand.as_str())
     };
     let output = downloaders.iter().find_map(|downloader| match run(downloader, &dataset.url, temporary.path()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -79,8 +79,10 @@ pub(super) fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) 
         Some((_, Ok(_))) => {}
     }
     // Checked under its temporary name; the message speaks of the address, since the file is gone when it is read.
-    check(dataset, temporary.path(), &by_hand)
-        .map_err(|problem| failed(format!("a file with {}, expected {}", problem.found, problem.expected)))?;
+    check(dataset, temporary.path(), &by_hand).map_err(|error| match error {
+        Error::File { expected, found, .. } => failed(format!("a file with {found}, expected {expected}")),
+        other => other,
+    })?;
     temporary.as_file().sync_all().map_err(cannot_write)?;
     temporary.persist(file).map_err(|error| cannot_write(error.error))?;
     Ok(())

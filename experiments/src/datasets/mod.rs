@@ -10,16 +10,13 @@ mod manifest;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 pub use catalogue::{Catalogue, DataUse, REAL, STAND_IN, Table};
 pub use manifest::{Dataset, Manifest};
 
-use sha2::{Digest, Sha256};
-
-use crate::failure::FileProblem;
+use crate::error::{Error, FileRole, Result};
+use crate::hash::sha256_of_file;
 use crate::layout;
 
 /// Name of the environment variable with the user's own folder of data sets.
@@ -66,7 +63,7 @@ impl Found {
 ///
 /// # Errors
 /// A file of that name that cannot be read or has another SHA-256.
-pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>, FileProblem> {
+pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
     if let Some(own) = &folders.own {
         let file = own.join(&dataset.file);
         if file.exists() {
@@ -88,7 +85,7 @@ pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>, Fil
 ///
 /// # Errors
 /// As [`locate`]; no program that downloads, no network, or a file with another SHA-256 at the other end.
-pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found, FileProblem> {
+pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
     if let Some(found) = locate(dataset, folders)? {
         return Ok(found);
     }
@@ -98,24 +95,17 @@ pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found, FileProblem
 }
 
 /// Compares a file with the manifest.
-fn check(dataset: &Dataset, file: &Path, remedy: &str) -> Result<(), FileProblem> {
+fn check(dataset: &Dataset, file: &Path, remedy: &str) -> Result<()> {
     let found = sha256_of_file(file)
-        .map_err(|error| FileProblem::new("data set", file, "a file that can be read", error, remedy))?;
+        .map_err(|error| Error::file(FileRole::DataSet, file, "a file that can be read", error, remedy))?;
     if found == dataset.sha256.to_ascii_lowercase() {
         return Ok(());
     }
-    Err(FileProblem::new(
-        "data set",
+    Err(Error::file(
+        FileRole::DataSet,
         file,
         format!("SHA-256 {} (data/manifest.toml, data set {})", dataset.sha256, dataset.name),
         format!("SHA-256 {found}"),
         remedy,
     ))
-}
-
-/// SHA-256 of a file in hex, in constant memory.
-fn sha256_of_file(file: &Path) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(file)?, &mut hash)?;
-    Ok(format!("{:x}", hash.finalize()))
 }

@@ -7,11 +7,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::address::sha256_hex;
 use super::plan::Plan;
+use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::{DataUse, REAL};
+use crate::hash::sha256_hex;
 use crate::layout::{Results, shown};
+use crate::table::Table;
 
 /// A table that was computed on real data of which this machine has stand-ins only. It stays where it is; the machine's own
 /// results are beside it.
@@ -74,7 +76,7 @@ impl Kept {
                 record.real().map(|data| data.name.as_str()).filter(|name| stand_ins.contains(name)).collect()
             }
             // Without its provenance nobody knows which rows of a table were on which data: none of the real ones is lost.
-            None if has_real_rows(&content) => stand_ins.into_iter().collect(),
+            None if has_real_rows(&table) => stand_ins.into_iter().collect(),
             None => Vec::new(),
         };
         if missing.is_empty() {
@@ -103,11 +105,9 @@ fn read(provenance: &Path) -> Option<Record> {
     serde_json::from_slice(&fs::read(provenance).ok()?).ok()
 }
 
-/// Whether some row of a result table is on real data.
-fn has_real_rows(table: &[u8]) -> bool {
-    let mut reader = csv::Reader::from_reader(table);
-    let column = reader.headers().ok().and_then(|header| header.iter().position(|name| name == "data"));
-    column.is_some_and(|column| reader.records().flatten().any(|row| row.get(column) == Some(REAL)))
+/// Whether some row of a result table is on real data. What is no table has none.
+fn has_real_rows(table: &Path) -> bool {
+    Table::read(table, "", "").is_ok_and(|table| table.fields(columns::DATA).any(|data| data == REAL))
 }
 
 impl fmt::Display for Kept {

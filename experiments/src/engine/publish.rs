@@ -5,17 +5,18 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::Table;
-use super::address::sha256_hex;
-use super::atomic::write_atomically;
+use chrono::SecondsFormat;
+
+use super::Published;
 use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
 use super::plan::Plan;
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
 use super::results::table;
-use super::store::{CellRecord, unwritable};
-use super::timestamp::now;
-use crate::failure::Failure;
+use super::store::CellRecord;
+use crate::atomic::write_atomically;
+use crate::error::{Error, FileRole, Result};
+use crate::hash::sha256_hex;
 use crate::layout::Results;
 
 /// What the provenance needs to know of the run.
@@ -33,26 +34,21 @@ pub(super) struct Run<'a> {
 ///
 /// If nothing was computed and the same table of the same config is there already, both files stay as they are: their
 /// provenance tells of the run that did the work.
-pub(super) fn publish(
-    root: &Path,
-    plan: &Plan<'_>,
-    records: &[&CellRecord],
-    run: Run<'_>,
-) -> Result<(Table, Option<Kept>), Failure> {
+pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run: Run<'_>) -> Result<Published> {
     let config = plan.config;
     let kept = Kept::by(root, plan);
     let usual = Results::new(root, plan.profile);
     let place = if kept.is_some() { usual.on_stand_ins() } else { usual };
     let file = place.table(&config.experiment);
     let beside = place.provenance(&config.experiment);
-    let content = table(plan, records).map_err(|error| Failure::Other(error.into()))?;
+    let content = table(plan, records).map_err(|error| Error::bug("result table", "text in memory", error))?;
     let table_sha256 = sha256_hex(&content);
     if run.computed == 0
         && fs::read(&file).is_ok_and(|old| old == content)
         && told_by(&beside, &config.hash, &table_sha256)
     {
         clear_aside(usual, &config.experiment, kept.as_ref())?;
-        return Ok((Table::Unchanged(file), kept));
+        return Ok(Published::Unchanged { file, kept });
     }
     let sources: BTreeSet<&str> = records.iter().map(|record| record.code.source.as_str()).collect();
     let provenance = Provenance {
@@ -78,15 +74,17 @@ pub(super) fn publish(
         cells_computed: run.computed,
         cells_reused: run.reused,
     };
-    let json = serde_json::to_string_pretty(&provenance).map_err(|error| Failure::Other(error.into()))?;
-    write_atomically(&file, &content).map_err(|error| unwritable("result table", &file, &error))?;
-    write_atomically(&beside, (json + "\n").as_bytes()).map_err(|error| unwritable("provenance", &beside, &error))?;
+    let json = serde_json::to_string_pretty(&provenance)
+        .map_err(|error| Error::bug("provenance", "a record that is JSON", error))?;
+    write_atomically(&file, &content).map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
+    write_atomically(&beside, (json + "\n").as_bytes())
+        .map_err(|error| Error::unwritable(FileRole::Provenance, &beside, &error))?;
     clear_aside(usual, &config.experiment, kept.as_ref())?;
-    Ok((Table::Written(file), kept))
+    Ok(Published::Written { file, kept })
 }
 
 /// Removes what an earlier run had to put aside, if the results of this one are at the usual place.
-fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<(), Failure> {
+fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<()> {
     if kept.is_some() {
         return Ok(());
     }
@@ -94,7 +92,7 @@ fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Res
     for file in [aside.table(experiment), aside.provenance(experiment)] {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(unwritable("result table", &file, &error).into());
+                return Err(Error::unwritable(FileRole::ResultTable, &file, &error));
             }
             _ => {}
         }
@@ -106,4 +104,9 @@ fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Res
 fn told_by(provenance: &Path, config: &str, table: &str) -> bool {
     let json = fs::read(provenance).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
     json.is_some_and(|json| json["config_sha256"] == config && json["table_sha256"] == table)
+}
+
+/// Now in UTC, as `2012-11-30T23:59:59Z`.
+pub(super) fn now() -> String {
+    chrono::Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::plan::Plan;
 use super::store::CellRecord;
+use crate::columns::{AFTER_KEYS, BEFORE_KEYS};
 use crate::experiment::{Cell, Row};
 
 /// One line per metric of every cell, in grid order.
 ///
-/// Columns: `experiment, cell, <key columns>, method, metric, value, lower_bound, gap, text, seconds, peak_mb, seed`;
-/// empty means absent. Numbers are written with as many digits as their bits need; `seconds` and `peak_mb`, the only
+/// The columns are [`BEFORE_KEYS`], the key columns, [`AFTER_KEYS`]; empty means absent. Numbers are written with as many digits as their bits need; `seconds` and `peak_mb`, the only
 /// columns that differ between runs, are rounded. Where the experiment says that another method's lower bound holds, it stands
 /// beside errors that have none, with the relative gap to it.
 ///
@@ -18,16 +18,14 @@ use crate::experiment::{Cell, Row};
 pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let keys = plan.experiment.key_columns().iter().copied();
-    let before = ["experiment", "cell"].into_iter();
-    let after = ["method", "metric", "value", "lower_bound", "gap", "text", "seconds", "peak_mb", "seed"];
-    writer.write_record(before.chain(keys).chain(after))?;
+    writer.write_record(BEFORE_KEYS.into_iter().chain(keys).chain(AFTER_KEYS))?;
     let bounds = Bounds::of(plan, records);
     for (planned, record) in plan.cells.iter().zip(records) {
         for row in &record.rows {
             let (lower_bound, gap) = bounds.beside(&planned.cell, row);
-            let mut line = vec![plan.config.experiment.clone(), planned.address.clone()];
-            line.extend(planned.cell.key.iter().map(|(_, value)| value.clone()));
-            line.extend([
+            let before: [_; BEFORE_KEYS.len()] = [plan.config.experiment.clone(), planned.address.clone()];
+            let keys = planned.cell.key.iter().map(|(_, value)| value.clone());
+            let after: [_; AFTER_KEYS.len()] = [
                 planned.cell.method.clone(),
                 row.metric.clone(),
                 exact(row.value),
@@ -37,8 +35,8 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
                 seconds(row.seconds.unwrap_or(record.seconds)),
                 record.peak_mb.map(|mb| format!("{mb:.1}")).unwrap_or_default(),
                 plan.config.seed.to_string(),
-            ]);
-            writer.write_record(&line)?;
+            ];
+            writer.write_record(before.into_iter().chain(keys).chain(after))?;
         }
     }
     writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))

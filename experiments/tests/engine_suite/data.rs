@@ -6,7 +6,7 @@ use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use experiments::datasets::{Dataset, Folders, Found, Manifest, obtain};
-use experiments::engine::sha256_hex;
+use experiments::hash::sha256_hex;
 use tempfile::TempDir;
 
 const CONTENT: &str = "age,sex\n39,m\n";
@@ -50,11 +50,11 @@ fn the_own_folder_comes_first_then_downloads() {
     let downloaded = folders.downloads.join("census/adult.csv");
     fs::create_dir_all(downloaded.parent().unwrap()).unwrap();
     fs::write(&downloaded, CONTENT).unwrap();
-    assert_eq!(obtain(&dataset, &folders), Ok(Found::Downloaded(downloaded.clone())));
+    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Downloaded(downloaded.clone()));
     let own = folders.own.clone().unwrap().join("census/adult.csv");
     fs::create_dir_all(own.parent().unwrap()).unwrap();
     fs::write(&own, CONTENT).unwrap();
-    assert_eq!(obtain(&dataset, &folders), Ok(Found::Own(own.clone())));
+    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Own(own.clone()));
     fs::write(&own, "something else").unwrap();
     let message = obtain(&dataset, &folders).unwrap_err().to_string();
     for part in [&own.display().to_string(), &dataset.sha256, &sha256_hex(b"something else"), "unset MATMECH_DATA"] {

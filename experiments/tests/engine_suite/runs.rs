@@ -1,7 +1,7 @@
 //! Results do not depend on how a run is cut up, and nothing is computed twice.
 
 use experiments::config::Profile;
-use experiments::engine::{RunOptions, Table};
+use experiments::engine::{Published, RunOptions};
 use serde_json::Value;
 
 use crate::toy::{Project, Toy, jobs, only};
@@ -76,9 +76,9 @@ fn shards_together_are_the_whole() {
         let summary = parts.run(&toy, &options).unwrap();
         let expected_missing = [9, 4, 0][index - 1];
         match summary.table {
-            Table::Incomplete { missing } => assert_eq!(missing, expected_missing),
-            Table::Written(_) => assert_eq!(expected_missing, 0),
-            Table::Unchanged(_) => panic!("the table cannot be there before the last part"),
+            Published::Incomplete { missing } => assert_eq!(missing, expected_missing),
+            Published::Written { .. } => assert_eq!(expected_missing, 0),
+            Published::Unchanged { .. } => panic!("the table cannot be there before the last part"),
         }
         assert_eq!(parts.root().join(TABLE).exists(), expected_missing == 0);
     }
@@ -97,13 +97,13 @@ fn a_second_run_computes_nothing_and_leaves_the_files_alone() {
     let provenance = project.read("results/toy/one.provenance.json");
     let second = project.run(&toy, &jobs(2)).unwrap();
     assert_eq!((second.computed, second.reused), (0, 14));
-    assert!(matches!(second.table, Table::Unchanged(_)));
+    assert!(matches!(second.table, Published::Unchanged { .. }));
     assert!(toy.take_computed().is_empty());
     assert_eq!(table, project.read(TABLE));
     assert_eq!(provenance, project.read("results/toy/one.provenance.json"));
     // A table that was edited is written again from the store.
     project.write(TABLE, "edited");
-    assert!(matches!(project.run(&toy, &jobs(2)).unwrap().table, Table::Written(_)));
+    assert!(matches!(project.run(&toy, &jobs(2)).unwrap().table, Published::Written { .. }));
     assert_eq!(table, project.read(TABLE));
 }
 
@@ -159,7 +159,7 @@ fn only_adds_up_and_names_near_cells_when_nothing_fits() {
     let options = RunOptions { only: vec!["name=bob".to_owned(), "toy/one/name=gus/method=sum".to_owned()], ..jobs(2) };
     let summary = project.run(&toy, &options).unwrap();
     assert_eq!(toy.take_computed(), ["bob/product", "bob/sum", "gus/sum"]);
-    assert_eq!(summary.table, Table::Incomplete { missing: 11 });
+    assert_eq!(summary.table, Published::Incomplete { missing: 11 });
     let failure = project.run(&toy, &only("name=cloe/method=sum")).unwrap_err();
     assert_eq!(failure.exit_code(), 2);
     let message = failure.to_string();
@@ -191,11 +191,11 @@ fn provenance_tells_where_the_table_comes_from() {
     project.run(&toy, &only("method=sum")).unwrap();
     project.run(&toy, &jobs(3)).unwrap();
     let provenance: Value = serde_json::from_str(&project.read("results/toy/one.provenance.json")).unwrap();
-    let sha256 = |file: &str| experiments::engine::sha256_hex(project.read(file).as_bytes());
+    let sha256 = |file: &str| experiments::hash::sha256_hex(project.read(file).as_bytes());
     assert_eq!(provenance["config_sha256"], sha256("configs/toy/one.toml"));
     assert_eq!(provenance["table_sha256"], sha256(TABLE));
     let lock = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).unwrap();
-    assert_eq!(provenance["cargo_lock_sha256"], experiments::engine::sha256_hex(&lock));
+    assert_eq!(provenance["cargo_lock_sha256"], experiments::hash::sha256_hex(&lock));
     assert_eq!(provenance["cells_computed"], 7);
     assert_eq!(provenance["cells_reused"], 7);
     assert_eq!(provenance["jobs"], 3);
