@@ -146,7 +146,7 @@ impl Table {
     /// The rows with one value in a column; none if the column is absent.
     ///
     /// # Errors
-    /// None in practice; see [`Table::filtered`] for columns that a user names.
+    /// A column that does not hold text, which is a defect of this program.
     pub fn with(&self, column: &str, value: &str) -> Result<Self> {
         self.among(column, &[value])
     }
@@ -164,10 +164,10 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: rows().map_err(|error| self.defect(&error))? })
     }
 
-    /// The table with the values of a column in another spelling, where `names` has one.
+    /// The table with the values of a column in another spelling, where `names` has one. A column that is absent stays absent.
     ///
     /// # Errors
-    /// None in practice; a column that is absent has nothing to be renamed.
+    /// A column that does not hold text, which is a defect of this program.
     pub fn renamed(&self, column: &str, names: &BTreeMap<String, String>) -> Result<Self> {
         let renamed = || -> PolarsResult<DataFrame> {
             let mut frame = self.frame.clone();
@@ -211,11 +211,11 @@ impl Table {
         Ok(found)
     }
 
-    /// The rows summarised by point: those that agree in the columns `by` and in `x`, in the order in which they first occur. `x`
-    /// and `y` have one number per row.
+    /// The rows summarised by point: those that agree in the columns `by` and in `x`, in the order in which they first occur. A
+    /// column that is absent tells no rows apart; `x` and `y` have one number per row.
     ///
     /// # Errors
-    /// None in practice; a column that is absent tells no rows apart.
+    /// Fewer or more numbers than rows, which is a defect of this program.
     pub fn summarised(&self, by: &[&str], x: &[f64], y: &[f64]) -> Result<Vec<Summary>> {
         let summaries = || -> PolarsResult<Vec<Summary>> {
             let keys = by.iter().filter_map(|column| self.frame.column(column).ok()).enumerate();

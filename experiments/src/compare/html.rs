@@ -78,7 +78,7 @@ fn findings(report: &Report) -> Markup {
 fn kept(report: &Report) -> Markup {
     html! {
         @if !report.kept.is_empty() {
-            h2 id="kept" { "Kept: results on real data that this machine has not" }
+            h2 id="kept" { "Kept: results on real data that are not on this machine" }
             table {
                 caption { (KEPT) }
                 thead {

@@ -52,7 +52,7 @@ fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
     if report.kept.is_empty() {
         return Ok(());
     }
-    writeln!(out, "## Kept: results on real data that this machine has not\n")?;
+    writeln!(out, "## Kept: results on real data that are not on this machine\n")?;
     writeln!(out, "{KEPT}\n")?;
     writeln!(
         out,

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use matmech::data::Records;
 use matmech::data::stand_in::{self, StandIn};
-use matmech::data::{Records, read_adult, read_inferring_domain};
 use matmech::schema::Schema;
 use serde::{Deserialize, Serialize};
 
-use super::{Folders, Found, Manifest, locate, obtain};
+use super::fetch::obtain;
+use super::folders::{Folders, Found, locate};
+use super::manifest::Manifest;
+use super::tables::{self, File, Read};
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_of_file;
 use crate::layout;
@@ -53,41 +56,6 @@ pub struct Table {
     pub records: Records,
 }
 
-/// Makes a table of its files.
-type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
-
-/// A way to a real table: its files, and how they are read.
-struct Origin {
-    /// File names below a folder of data sets, with the data sets of the manifest that they are. A file without manifest
-    /// entry is the user's own, and whatever she puts there is taken.
-    files: &'static [(&'static str, Option<&'static str>)],
-    read: Read,
-}
-
-fn discretised(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
-    read_inferring_domain(&files[0])
-}
-
-/// The ways to a table, the preferred one first.
-fn origins(name: &str) -> Vec<Origin> {
-    let one = |files| vec![Origin { files, read: discretised }];
-    match name {
-        "adult" => vec![
-            Origin { files: &[("adult15.csv", Some("adult15"))], read: discretised },
-            Origin {
-                files: &[("adult.data", Some("adult.data")), ("adult.test", Some("adult.test"))],
-                read: |files| read_adult(&files[0], &files[1]),
-            },
-        ],
-        "loans" => one(&[("loans.csv", None)]),
-        "acs" => one(&[("acs.csv", None)]),
-        "nltcs" => one(&[("nltcs.csv", Some("nltcs"))]),
-        "salary" => one(&[("salary.csv", Some("salary"))]),
-        "titanic" => one(&[("titanic.csv", Some("titanic"))]),
-        _ => Vec::new(),
-    }
-}
-
 /// What was found for a name.
 #[derive(Clone)]
 struct Source {
@@ -127,8 +95,8 @@ impl Catalogue {
 
     /// Names of all tables.
     #[must_use]
-    pub fn names() -> &'static [&'static str] {
-        &StandIn::NAMES
+    pub fn names() -> Vec<&'static str> {
+        tables::TABLES.iter().map(|table| table.name).collect()
     }
 
     /// Which table a name stands for on this machine. Hashes the file at the first call.
@@ -174,7 +142,7 @@ impl Catalogue {
                 continue;
             }
             let mut problem = None;
-            for origin in origins(name) {
+            for origin in tables::origins(name) {
                 match self.fetch_all(&manifest, origin.files) {
                     Ok(false) => {}
                     Ok(true) => {
@@ -194,10 +162,9 @@ impl Catalogue {
     }
 
     /// Downloads the files of an origin; `false` if the manifest does not know all of them.
-    fn fetch_all(&self, manifest: &Manifest, files: &[(&str, Option<&str>)]) -> Result<bool> {
-        let listed = |&(_, entry): &(&str, Option<&str>)| {
-            manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == entry)
-        };
+    fn fetch_all(&self, manifest: &Manifest, files: &[File]) -> Result<bool> {
+        let listed =
+            |file: &File| manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == file.in_manifest);
         let Some(datasets) = files.iter().map(listed).collect::<Option<Vec<_>>>() else {
             return Ok(false);
         };
@@ -212,8 +179,9 @@ impl Catalogue {
         if let Some(source) = locked(&self.inner.sources).get(name) {
             return Ok(source.clone());
         }
-        if !Self::names().contains(&name) {
-            return Err(Error::unknown_name("", "data set", name, Self::names()));
+        let known = Self::names();
+        if !known.contains(&name) {
+            return Err(Error::unknown_name("", "data set", name, &known));
         }
         let source = self.find(name)?;
         locked(&self.inner.sources).insert(name.to_owned(), source.clone());
@@ -221,7 +189,7 @@ impl Catalogue {
     }
 
     fn find(&self, name: &str) -> Result<Source> {
-        for origin in origins(name) {
+        for origin in tables::origins(name) {
             if let Some((files, hashes)) = self.find_all(origin.files)? {
                 let data = DataUse {
                     name: name.to_owned(),
@@ -238,13 +206,13 @@ impl Catalogue {
     }
 
     /// All files of an origin with their SHA-256, or `None` if one is missing.
-    fn find_all(&self, names: &[(&str, Option<&str>)]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
+    fn find_all(&self, wanted: &[File]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
         let Folders { own, downloads } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
-        for &(file, entry) in names {
-            let found = match entry {
+        for file in wanted {
+            let found = match file.in_manifest {
                 Some(entry) => self.find_listed(entry)?,
-                None => own.iter().chain([downloads]).map(|folder| folder.join(file)).find(|path| path.is_file()),
+                None => own.iter().chain([downloads]).map(|folder| folder.join(file.name)).find(|path| path.is_file()),
             };
             let Some(path) = found else { return Ok(None) };
             let hash = sha256_of_file(&path).map_err(|error| {

@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::{DATA_VARIABLE, Dataset, check};
+use super::folders::{DATA_VARIABLE, Folders, Found, check, locate};
+use super::manifest::Dataset;
 use crate::error::{Error, FileRole, Result};
 
 /// A program that writes what is at an address into a file.
-pub(super) struct Downloader {
+struct Downloader {
     program: &'static str,
     options: &'static [&'static str],
     /// The option that names the file.
@@ -19,7 +20,7 @@ pub(super) struct Downloader {
 }
 
 /// In the order in which they are tried.
-pub(super) const DOWNLOADERS: [Downloader; 2] = [
+const DOWNLOADERS: [Downloader; 2] = [
     Downloader {
         program: "curl",
         // Slower than 1 kB/s for 30 s is a broken connection.
@@ -43,11 +44,24 @@ pub(super) const DOWNLOADERS: [Downloader; 2] = [
     Downloader { program: "wget", options: &["--no-verbose", "--timeout=30", "--tries=3"], into: "-O", from: "--" },
 ];
 
+/// Looks for a data set on this machine, and fetches it if it is not there.
+///
+/// # Errors
+/// As [`locate`]; no program that downloads, no network, or a file with another SHA-256 at the other end.
+pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
+    if let Some(found) = locate(dataset, folders)? {
+        return Ok(found);
+    }
+    let file = folders.downloads.join(&dataset.file);
+    fetch(dataset, &file, &DOWNLOADERS)?;
+    Ok(Found::Downloaded(file))
+}
+
 /// Fetches a data set into `file`, which appears only if it is complete and has the right SHA-256.
 ///
 /// # Errors
 /// None of the programs is there, the program fails, the file is another one, or the folder cannot be written.
-pub(super) fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<()> {
+fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<()> {
     let by_hand = format!(
         "get the file by hand from {}, put it in a folder as {}, and set {DATA_VARIABLE} to that folder",
         dataset.source, dataset.file

@@ -25,6 +25,7 @@ pub use machine::{Code, Machine, peak_mb};
 pub use plan::{Plan, PlannedCell};
 pub use progress::Display;
 pub use provenance::Provenance;
-pub use runner::{Prepared, Published, RunOptions, Summary, prepare};
+pub use publish::Published;
+pub use runner::{Prepared, RunOptions, Summary, prepare};
 pub use select::Shard;
 pub use store::{CellRecord, Store};

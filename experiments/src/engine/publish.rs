@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chrono::SecondsFormat;
 
-use super::Published;
 use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
 use super::plan::Plan;
@@ -18,6 +17,30 @@ use crate::atomic::write_atomically;
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_hex;
 use crate::layout::Results;
+
+/// What became of the result table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// Written anew, with its provenance.
+    Written {
+        /// The table.
+        file: PathBuf,
+        /// The table on real data that this one would have replaced by one on stand-ins.
+        kept: Option<Kept>,
+    },
+    /// Nothing was computed and the table on disk is already this one; it keeps its provenance.
+    Unchanged {
+        /// The table.
+        file: PathBuf,
+        /// As for a written one.
+        kept: Option<Kept>,
+    },
+    /// Not written, because so many cells have no result; an older table stays.
+    Incomplete {
+        /// Number of cells without result.
+        missing: usize,
+    },
+}
 
 /// What the provenance needs to know of the run.
 pub(super) struct Run<'a> {

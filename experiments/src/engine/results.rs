@@ -14,7 +14,7 @@ use crate::experiment::{Cell, Row};
 /// beside errors that have none, with the relative gap to it.
 ///
 /// # Errors
-/// None in practice: it writes to memory.
+/// A cell with more or fewer values in its key than the kind has key columns.
 pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let keys = plan.experiment.key_columns().iter().copied();
@@ -70,15 +70,18 @@ impl<'t> Bounds<'t> {
         let of_another = || {
             let method = self.plan.experiment.bounded_by(&cell.method)?;
             let bound = *self.known.get(&(cell.key.as_slice(), method, row.metric.as_str()))?;
-            let value = row.value?;
-            // Rounding can lift the bound above the value where both are the optimum.
-            Some((bound.min(value), (value / bound - 1.0).max(0.0)))
+            Some(held_against(row.value?, bound))
         };
         if row.lower_bound.is_some() || row.gap.is_some() {
             return (row.lower_bound, row.gap);
         }
         of_another().unzip()
     }
+}
+
+/// The bound as it stands beside a value, and the relative gap. Rounding can lift a bound above the value where both are the optimum.
+fn held_against(value: f64, bound: f64) -> (f64, f64) {
+    (bound.min(value), (value / bound - 1.0).max(0.0))
 }
 
 /// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels take microseconds.
@@ -94,6 +97,13 @@ fn exact(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_never_above_their_values() {
+        assert_eq!(held_against(3.0, 2.0), (2.0, 0.5));
+        assert_eq!(held_against(2.0, 2.0), (2.0, 0.0));
+        assert_eq!(held_against(2.0, 2.0 + 1e-15), (2.0, 0.0));
+    }
 
     #[test]
     fn short_times_keep_their_digits() {

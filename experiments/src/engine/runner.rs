@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use super::kept::Kept;
 use super::machine::{Code, peak_mb};
 use super::plan::{Plan, PlannedCell};
 use super::progress::Display;
-use super::publish::{self, now};
+use super::publish::{self, Published, now};
 use super::select::{Shard, select};
 use super::store::{CellRecord, Store};
 use super::validate;
@@ -42,30 +42,6 @@ impl Default for RunOptions {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { jobs, only: Vec::new(), shard: None, fresh: false }
     }
-}
-
-/// What became of the result table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Published {
-    /// Written anew, with its provenance.
-    Written {
-        /// The table.
-        file: PathBuf,
-        /// The table on real data that this one would have replaced by one on stand-ins.
-        kept: Option<Kept>,
-    },
-    /// Nothing was computed and the table on disk is already this one; it keeps its provenance.
-    Unchanged {
-        /// The table.
-        file: PathBuf,
-        /// As for a written one.
-        kept: Option<Kept>,
-    },
-    /// Not written, because so many cells have no result; an older table stays.
-    Incomplete {
-        /// Number of cells without result.
-        missing: usize,
-    },
 }
 
 /// The outcome of a run.

@@ -2,11 +2,14 @@
 
 mod file;
 mod library;
+mod parts;
 mod place;
 mod problem;
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
+
+use parts::Parts;
 
 pub use file::FileRole;
 pub use library::LibraryError;
@@ -107,7 +110,7 @@ pub enum Error {
         what: String,
         /// What must always be.
         expected: String,
-        /// What was.
+        /// What was there instead.
         found: String,
     },
 }
@@ -252,15 +255,6 @@ impl Error {
 impl<E: Into<LibraryError>> From<E> for Error {
     fn from(source: E) -> Self {
         Self::library("", source)
-    }
-}
-
-/// Expected, found and remedy, one per line.
-struct Parts<'p>(&'p str, &'p str, &'p str);
-
-impl Display for Parts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  expected: {}\n  found:    {}\n  remedy:   {}", self.0, self.1, self.2)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{LibraryError, Parts};
+use super::library::LibraryError;
+use super::parts::Parts;
 use crate::suggest::nearest;
 
 /// What is wrong.

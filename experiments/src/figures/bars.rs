@@ -5,8 +5,9 @@ use plotters::style::RGBColor;
 use super::canvas::{Align, Canvas, Lettering, Point};
 use super::chart::Panel;
 use super::font::text_width;
+use super::form::{Form, XAxis};
 use super::frame::{Area, Frame, em};
-use super::kind::{FigureKind, Sample, XAxis};
+use super::kind::{FigureKind, Sample};
 use super::marks::{COLORS, RING, inside, published_ring, whisker};
 use super::theme::{INK, lettering};
 use crate::config::FigureSpec;
@@ -30,16 +31,8 @@ impl FigureKind for Bars {
         Err(Error::config("x_log", "only with kind = \"lines\"", found, "leave it out: categories have no distances"))
     }
 
-    fn x(&self) -> XAxis {
-        XAxis::Categories
-    }
-
-    fn stands_on_base(&self) -> bool {
-        true
-    }
-
-    fn sample_width(&self) -> f64 {
-        34.0
+    fn form(&self) -> Form {
+        Form { x: XAxis::Categories, stands_on_axis: true, sample_width: 34.0 }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {

@@ -59,36 +59,36 @@ pub trait Canvas {
     /// Fills everything.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend cannot draw.
     fn fill(&self, color: RGBColor) -> Result<()>;
 
     /// A polyline; `dashes` are the lengths of dash and gap.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend cannot draw.
     fn line(&self, points: &[Point], width: f64, color: RGBColor, dashes: Option<(f64, f64)>) -> Result<()>;
 
     /// A filled rectangle with two opposite corners.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend cannot draw.
     fn rectangle(&self, a: Point, b: Point, color: RGBColor) -> Result<()>;
 
     /// A marker of radius `radius`, filled with `fill` and outlined with `outline`.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend cannot draw.
     fn marker(&self, shape: Shape, at: Point, radius: f64, fill: RGBColor, outline: (RGBColor, f64)) -> Result<()>;
 
     /// A circle that is not filled.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend cannot draw.
     fn ring(&self, centre: Point, radius: f64, width: f64, color: RGBColor) -> Result<()>;
 
     /// A text whose base line runs through `at`.
     ///
     /// # Errors
-    /// The backend's.
+    /// The backend cannot draw.
     fn text(&self, text: &str, at: Point, lettering: Lettering) -> Result<()>;
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::kind::{Figure, XAxis};
+use super::form::{Form, XAxis};
 use crate::columns;
 use crate::config::{Aggregate, FigureSpec, PublishedOverlay};
 use crate::error::{Error, FileRole, Result};
@@ -67,8 +67,7 @@ impl Chart {
 ///
 /// # Errors
 /// A column or file that is not there, a value that the axes cannot show, several rows on one point.
-pub fn chart(root: &Path, figure: Figure<'_>, table: &Table) -> Result<Option<Chart>> {
-    let spec = figure.spec;
+pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
     table.require(&spec.x, "x")?;
     table.require(columns::METRIC, "the layout of result tables")?;
     table.require(&spec.y_column, "y_column")?;
@@ -80,9 +79,9 @@ pub fn chart(root: &Path, figure: Figure<'_>, table: &Table) -> Result<Option<Ch
     if table.is_empty() {
         return Ok(None);
     }
-    let places = Places::new(figure, table);
+    let places = Places::new(spec, form, table);
     let numbers = |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
-    let x = numbers(&|row| places.x(figure, table, row))?;
+    let x = numbers(&|row| places.x(spec, table, row))?;
     let y = numbers(&|row| y_value(spec, table, row, table.field(&spec.y_column, row)))?;
     let mut panels: Vec<Panel> = places
         .panels
@@ -110,7 +109,7 @@ pub fn chart(root: &Path, figure: Figure<'_>, table: &Table) -> Result<Option<Ch
         marks.sort_by(|one, other| one.x.total_cmp(&other.x));
     }
     if let Some(overlay) = &spec.published {
-        add_published(root, figure, overlay, &places, &mut panels)?;
+        add_published(root, spec, overlay, &places, &mut panels)?;
     }
     Ok(Some(Chart {
         series: places.series.iter().map(|series| named(&spec.series_names, series)).collect(),
@@ -140,28 +139,28 @@ struct Places {
     panels: Vec<String>,
     series: Vec<String>,
     categories: Vec<String>,
+    x: XAxis,
 }
 
 impl Places {
-    fn new(figure: Figure<'_>, table: &Table) -> Self {
-        let spec = figure.spec;
+    fn new(spec: &FigureSpec, form: Form, table: &Table) -> Self {
         let distinct = |name: &Option<String>, order: &[String]| {
             in_order((0..table.len()).map(|row| column(table, name, row)), order)
         };
         Self {
             panels: distinct(&spec.panel, &spec.panel_order),
             series: distinct(&spec.series, &spec.series_order),
-            categories: match figure.kind.x() {
+            x: form.x,
+            categories: match form.x {
                 XAxis::Numbers => Vec::new(),
                 XAxis::Categories => distinct(&Some(spec.x.clone()), &spec.x_order),
             },
         }
     }
 
-    fn x(&self, figure: Figure<'_>, table: &Table, row: usize) -> Result<f64> {
-        let spec = figure.spec;
+    fn x(&self, spec: &FigureSpec, table: &Table, row: usize) -> Result<f64> {
         let field = table.field(&spec.x, row);
-        self.x_of(figure, field).ok_or_else(|| {
+        self.x_of(spec, field).ok_or_else(|| {
             let expected = if spec.x_log { "a positive number" } else { "a number" };
             Error::file(
                 FileRole::Input,
@@ -178,12 +177,10 @@ impl Places {
         })
     }
 
-    fn x_of(&self, figure: Figure<'_>, field: &str) -> Option<f64> {
-        match figure.kind.x() {
+    fn x_of(&self, spec: &FigureSpec, field: &str) -> Option<f64> {
+        match self.x {
             XAxis::Categories => place(&self.categories, field).map(|position| position as f64),
-            XAxis::Numbers => {
-                field.trim().parse::<f64>().ok().filter(|x| x.is_finite() && (!figure.spec.x_log || *x > 0.0))
-            }
+            XAxis::Numbers => field.trim().parse::<f64>().ok().filter(|x| x.is_finite() && (!spec.x_log || *x > 0.0)),
         }
     }
 }
@@ -204,12 +201,11 @@ fn y_value(spec: &FigureSpec, table: &Table, row: usize, field: &str) -> Result<
 
 fn add_published(
     root: &Path,
-    figure: Figure<'_>,
+    spec: &FigureSpec,
     overlay: &PublishedOverlay,
     places: &Places,
     panels: &mut [Panel],
 ) -> Result<()> {
-    let spec = figure.spec;
     let file = format!("data/published/{}", overlay.file);
     let remedy = "put the file there, or correct `published` in the [[figure]] table";
     let table = Table::read(&root.join(&file), &file, remedy)?;
@@ -227,7 +223,7 @@ fn add_published(
         let (Some(panel), Some(series), Some(x), Some(y)) = (
             place(&places.panels, column(&table, &spec.panel, row)),
             place(&places.series, column(&table, &spec.series, row)),
-            places.x_of(figure, table.field(&spec.x, row)),
+            places.x_of(spec, table.field(&spec.x, row)),
             Printed::parse(table.field(&overlay.value_column, row)).number(),
         ) else {
             continue;

@@ -18,10 +18,10 @@ const DASHES: [(f64, f64); 3] = [(16.0, 9.0), (4.0, 7.0), (28.0, 8.0)];
 /// Draws everything.
 ///
 /// # Errors
-/// The backend's.
+/// The backend cannot draw.
 pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<()> {
     let Figure { spec, kind } = figure;
-    let frame = Frame::new(figure, chart);
+    let frame = Frame::new(spec, kind.form(), chart);
     canvas.fill(PAPER)?;
     let (lines, mut base_line) = frame.title.clone();
     let left = frame.panels.first().map_or(0.0, |area| area.left);
@@ -112,7 +112,7 @@ fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<(
 
 fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, entry: &Entry) -> Result<()> {
     let y = entry.base_line - em::LEGEND * 0.36;
-    let (left, right) = (entry.x, entry.x + figure.kind.sample_width());
+    let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
     let at = Sample { left, right, y };
     let middle = at.middle();
     match entry.key {

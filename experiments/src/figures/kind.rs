@@ -2,18 +2,10 @@
 
 use super::canvas::{Canvas, Point};
 use super::chart::Panel;
+use super::form::Form;
 use super::frame::{Area, Frame};
 use crate::config::{Config, FigureSpec};
 use crate::error::{Error, Result};
-
-/// How the x column is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum XAxis {
-    /// As numbers.
-    Numbers,
-    /// As categories, in the order of the table.
-    Categories,
-}
 
 /// Where the sample of an entry of the legend is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,27 +38,19 @@ pub trait FigureKind: Send + Sync {
     /// The key, relative to the table, and what was expected there.
     fn check(&self, spec: &FigureSpec) -> Result<()>;
 
-    /// How the x column is read.
-    fn x(&self) -> XAxis;
-
-    /// Whether the marks stand on the axis, which then begins where they all have some height. By default they do not.
-    fn stands_on_base(&self) -> bool {
-        false
-    }
-
-    /// Length of a sample in the legend.
-    fn sample_width(&self) -> f64;
+    /// What axes and legend must know of it.
+    fn form(&self) -> Form;
 
     /// Draws the sample of a series for the legend.
     ///
     /// # Errors
-    /// The canvas's.
+    /// The canvas cannot be drawn on.
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()>;
 
     /// Draws the data of one panel.
     ///
     /// # Errors
-    /// The canvas's.
+    /// The canvas cannot be drawn on.
     fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, spec: &FigureSpec) -> Result<()>;
 }
 

@@ -2,8 +2,9 @@
 
 use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
+use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
-use super::kind::{FigureKind, Sample, XAxis};
+use super::kind::{FigureKind, Sample};
 use super::marks::{LINE, dot, inside, published_ring, series_style, whisker};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
@@ -25,12 +26,8 @@ impl FigureKind for Lines {
         Err(Error::config("value_labels", "only with kind = \"bars\"", found, "leave it out: lines have axes to read"))
     }
 
-    fn x(&self) -> XAxis {
-        XAxis::Numbers
-    }
-
-    fn sample_width(&self) -> f64 {
-        62.0
+    fn form(&self) -> Form {
+        Form { x: XAxis::Numbers, stands_on_axis: false, sample_width: 62.0 }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
@@ -40,10 +37,7 @@ impl FigureKind for Lines {
     }
 
     fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
-        let to_x = |x: f64| {
-            let fraction = frame.x.as_ref().map_or(0.5, |axis| axis.fraction(x));
-            area.left + fraction * (area.right - area.left)
-        };
+        let to_x = |x: f64| frame.to_x(area, x);
         let point = |mark: &Mark| (to_x(mark.x), frame.to_y(area, mark.y));
         for (series, marks) in panel.marks.iter().enumerate() {
             let style = series_style(series);

@@ -58,7 +58,7 @@ pub fn series_style(series: usize) -> SeriesStyle {
 /// The marker of a series, with a halo that separates it from lines below it.
 ///
 /// # Errors
-/// The backend's.
+/// The backend cannot draw.
 pub fn dot(canvas: &dyn Canvas, series: usize, at: Point) -> Result<()> {
     let style = series_style(series);
     canvas.marker(style.shape, at, RADIUS, style.color, (PAPER, 2.0))
@@ -67,7 +67,7 @@ pub fn dot(canvas: &dyn Canvas, series: usize, at: Point) -> Result<()> {
 /// A ring for a published value: our own marker or bar remains visible inside.
 ///
 /// # Errors
-/// The backend's.
+/// The backend cannot draw.
 pub fn published_ring(canvas: &dyn Canvas, color: RGBColor, at: Point) -> Result<()> {
     canvas.ring(at, RING, 6.0, PAPER)?;
     canvas.ring(at, RING, 3.0, color)
@@ -76,7 +76,7 @@ pub fn published_ring(canvas: &dyn Canvas, color: RGBColor, at: Point) -> Result
 /// A vertical line with caps.
 ///
 /// # Errors
-/// The backend's.
+/// The backend cannot draw.
 pub fn whisker(canvas: &dyn Canvas, from: Point, to: Point, color: RGBColor) -> Result<()> {
     const CAP: f64 = 7.0;
     canvas.line(&[from, to], 2.5, color, None)?;

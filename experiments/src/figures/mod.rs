@@ -10,6 +10,7 @@ mod canvas;
 mod chart;
 mod draw;
 mod font;
+mod form;
 mod frame;
 mod kind;
 mod lines;
@@ -24,8 +25,9 @@ pub use axis::{Axis, Tick};
 pub use bars::Bars;
 pub use canvas::{Align, Canvas, Lettering, Point, Shape};
 pub use chart::{Mark, Panel};
+pub use form::{Form, XAxis};
 pub use frame::{Area, Categories, Entry, Frame, Key};
-pub use kind::{Figure, FigureKind, Sample, XAxis};
+pub use kind::{Figure, FigureKind, Sample};
 pub use lines::Lines;
 pub use marks::{SeriesStyle, dot, inside, published_ring, series_style, whisker};
 
@@ -95,7 +97,7 @@ impl Drawing<'_> {
         for figure in self.figures {
             let chart = labelled(figure.spec, &table).and_then(|spec| {
                 let figure = Figure { spec: &spec, ..*figure };
-                let chart = chart::chart(self.root, figure, &table)?;
+                let chart = chart::chart(self.root, &spec, figure.kind.form(), &table)?;
                 chart.map(|chart| draw(figure, &chart, self.place)).transpose()
             });
             match chart {

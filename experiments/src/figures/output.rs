@@ -20,7 +20,7 @@ const OVERSAMPLING: u32 = 3;
 /// The figure as SVG. Texts name the embedded font first and fall back to fonts of nearly the same widths.
 ///
 /// # Errors
-/// The backend's.
+/// The backend cannot draw.
 pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     register_fonts()?;
     let (width, height) = SIZE;
@@ -46,7 +46,7 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
 /// The figure as PNG.
 ///
 /// # Errors
-/// The backend's or the encoder's.
+/// The backend cannot draw, or the encoder cannot encode.
 pub fn png(figure: Figure<'_>, chart: &Chart) -> Result<Vec<u8>> {
     register_fonts()?;
     let (width, height) = SIZE;

@@ -238,7 +238,7 @@ fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> R
         (Method::KroneckerDense, _) => apply_dense(&factors, given),
         (Method::KroneckerStructured, _) => apply_structured(&factors, given),
     };
-    // The first call is not counted: memory is still to be had from the system.
+    // The first call is not counted: its memory is still to be allocated.
     let mut result = call()?;
     let (mut calls, mut sum) = (Vec::new(), 0.0);
     while calls.len() < LEAST_CALLS || sum < SECONDS {

@@ -5,6 +5,10 @@
 mod binary;
 mod command;
 mod data;
+#[cfg(unix)]
+mod downloader;
+#[cfg(unix)]
+mod downloads;
 mod refusals;
 mod runs;
 mod stand_ins;

@@ -57,11 +57,12 @@ fn a_bound_stands_beside_the_errors_for_which_it_holds() {
     for pair in values.chunks(2) {
         let (sum, product) = (pair[0], pair[1]);
         assert_eq!((sum[2].as_str(), sum[3].as_str(), product[3].as_str()), (product[2].as_str(), "sum", "product"));
-        let (bound, value) = (number(sum, 6), number(product, 5));
-        assert_eq!(number(product, 6), bound.min(value));
-        assert_eq!(number(product, 7), (value / bound - 1.0).max(0.0));
+        // The toy's sum certifies 1/1.7 of itself, and with this seed every product is above that.
+        let (bound, value) = (number(sum, 5) / 1.7, number(product, 5));
+        let (shown, gap) = (number(product, 6), number(product, 7));
+        assert!((shown / bound - 1.0).abs() < 1e-12, "{product:?}");
+        assert!(gap > 0.0 && ((1.0 + gap) * bound / value - 1.0).abs() < 1e-12, "{product:?}");
     }
-    assert!(values.iter().any(|line| line[3] == "product" && number(line, 7) > 0.0));
     // What is no error has none.
     assert!(table[1..].iter().filter(|line| line[4] == "formula").all(|line| line[6].is_empty() && line[7].is_empty()));
 }
@@ -201,8 +202,16 @@ fn provenance_tells_where_the_table_comes_from() {
     assert_eq!(provenance["jobs"], 3);
     assert_eq!(provenance["profile"], "standard");
     assert!(provenance["rustc"].as_str().unwrap().starts_with("rustc 1."));
-    assert!(provenance["machine"]["cores"].as_u64().unwrap() >= 1);
-    assert!(provenance["code"]["source"].as_str().unwrap().len() == 64);
-    assert!(provenance["started"].as_str().unwrap() <= provenance["finished"].as_str().unwrap());
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(provenance["machine"]["cores"].as_u64(), Some(cores as u64));
+    assert_eq!(provenance["code"]["source"].as_str().unwrap().len(), 64);
+    let time = |key: &str| {
+        let text = provenance[key].as_str().unwrap();
+        assert!(text.len() == 20 && text.ends_with('Z'), "seconds in UTC: {text}");
+        chrono::DateTime::parse_from_rfc3339(text).unwrap()
+    };
+    assert!(time("started") <= time("finished"));
+    let age = chrono::Utc::now().signed_duration_since(time("finished")).num_seconds();
+    assert!((0..600).contains(&age), "{age} s ago");
     assert_eq!(provenance["data"], Value::Array(vec![]));
 }

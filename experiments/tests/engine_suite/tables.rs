@@ -1,7 +1,6 @@
 //! Tables that experiments run on: real where they are, stand-ins otherwise, and never taken for each other.
 
 use std::fs;
-use std::process::Command;
 use std::sync::Arc;
 
 use clap::Parser;
@@ -168,31 +167,6 @@ fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
     project.write("own/loans.csv", &format!("{OWN}9,0\n"));
     reproduce(&project, &["run", "count/one"]);
     assert_eq!(results(&project)[1], row("loans", "real", "4"));
-}
-
-#[test]
-fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
-    if !Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        return; // wget cannot read file:// addresses
-    }
-    let project = project();
-    let origin = project.write("origin.csv", "a,b\n1,2\n0,2\n");
-    let manifest = |url: &str| {
-        format!(
-            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"{url}\"\nsha256 = \"{}\"\n\
-             licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
-            sha256_hex(&fs::read(&origin).unwrap())
-        )
-    };
-    project.write("data/manifest.toml", &manifest("file:///no/such/file"));
-    reproduce(&project, &["run", "count/one"]);
-    assert_eq!(results(&project)[0], row("titanic", "stand-in", "1304"));
-    project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
-    reproduce(&project, &["list"]);
-    assert!(!project.root().join("data/downloads/titanic.csv").exists(), "listing fetches nothing");
-    reproduce(&project, &["run", "count/one"]);
-    assert_eq!(results(&project)[0], row("titanic", "real", "2"));
-    assert!(project.root().join("data/downloads/titanic.csv").is_file());
 }
 
 #[test]
