@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use matmech::data::Records;
-use matmech::data::stand_in::{self, StandIn};
+use matmech::data::stand_in;
 use matmech::schema::Schema;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,9 @@ impl Catalogue {
         }
         let (schema, records) = match &source.files {
             Some((files, read)) => read(files),
-            None => StandIn::named(name).and_then(|stand_in| stand_in.generate()),
+            None => tables::stand_in(name)
+                .ok_or_else(|| Error::unknown_name("", "data set", name, &Self::names()))?
+                .generate(),
         }
         .map_err(|error| Error::library(format!("data set {name}"), error))?;
         let table = Arc::new(Table { data: source.data, schema, records });
