@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::columns::{GAP, LOWER_BOUND, SECONDS, VALUE};
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 
@@ -24,8 +25,7 @@ pub(super) fn rows(rows: &[Row]) -> Result<()> {
         if row.value.is_none() && row.text.is_none() {
             return refuse(format!("metric {metric}"), "a value or a text", "neither".to_owned());
         }
-        let numbers =
-            [("value", row.value), ("lower_bound", row.lower_bound), ("gap", row.gap), ("seconds", row.seconds)];
+        let numbers = [(VALUE, row.value), (LOWER_BOUND, row.lower_bound), (GAP, row.gap), (SECONDS, row.seconds)];
         for (name, number) in numbers {
             if let Some(number) = number
                 && !number.is_finite()
