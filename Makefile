@@ -51,7 +51,7 @@ help:
 	@echo '  make bench         benchmarks of the kernels, one thread                             $(BENCH_COST)'
 	@echo '  make lint          formatting, clippy, documentation, workspace lints                $(LINT_COST)'
 	@echo '  make doc           documentation of the library in target/doc                        $(DOC_COST)'
-	@echo '  make clean         remove target/ and results/cells/; result tables are kept         1 s'
+	@echo '  make clean         remove target/, results/cells/ and results/stand-in/              1 s'
 	@echo
 	@echo '  Times are for 2 cores; the first build comes on top, once for all targets: $(BUILD_COST).'
 	@echo '  Variables: JOBS=N, PROFILE=quick|standard|paper, ROOT=DIR, NAMES="data sets"; see the head of the Makefile.'
@@ -96,7 +96,7 @@ doc: rust
 
 # Result tables, provenance and figures are committed and stay; only what a run can make again goes.
 clean:
-	rm -rf target results/cells
+	rm -rf target results/cells results/stand-in
 
 rust:
 	@CARGO='$(CARGO)' sh scripts/require-rust.sh

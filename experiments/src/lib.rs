@@ -5,23 +5,32 @@
 //!        [config]            [experiment]      [engine::store]        [engine::results]        [figures], [compare]
 //! ```
 //!
-//! An experiment is one file that implements [`experiment::Experiment`] and one line in [`registry`]; everything else
-//! (parallel runs, random streams, resume, tables, provenance) comes from [`engine`].
+//! A kind of experiment is one file that implements [`experiment::Kind`] and one line in [`registry`]; everything else (parallel
+//! runs, random streams, resume, tables, provenance) comes from [`engine`]. `docs/extending.md` shows how.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod atomic;
 pub mod cli;
+pub mod columns;
 pub mod compare;
 pub mod config;
 pub mod datasets;
 pub mod engine;
+pub mod error;
 pub mod experiment;
-pub mod failure;
 pub mod figures;
+pub mod hash;
 pub mod layout;
+pub mod printed;
 pub mod profile;
 pub mod registry;
 pub mod s1;
 pub mod s3;
 pub mod s4;
+pub mod statistics;
+pub mod suggest;
+pub mod table;
+
+pub use error::{Error, Result};

@@ -6,10 +6,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use experiments::cli::{Arguments, execute, report_failure};
+use experiments::cli::{Arguments, execute, report_error};
 use experiments::datasets::Catalogue;
 use experiments::engine::Display;
-use experiments::registry;
+use experiments::registry::Kinds;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -24,11 +24,11 @@ fn main() -> ExitCode {
         .without_time()
         .init();
     let catalogue = Catalogue::of_process(&arguments.root);
-    match execute(&arguments, &registry::experiments(&catalogue), &catalogue, &display) {
+    match execute(&arguments, &Kinds::all(&catalogue), &catalogue, &display) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            report_failure(&failure);
-            ExitCode::from(failure.exit_code())
+        Err(error) => {
+            report_error(&error);
+            ExitCode::from(error.exit_code())
         }
     }
 }

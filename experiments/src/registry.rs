@@ -1,12 +1,33 @@
-//! The kinds of experiments that configs can name. A new one is one file and one line here.
+//! The kinds of experiments and figures that configs can name. A new one is one file and one line here.
 
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
-use crate::s1;
-use crate::s3;
-use crate::s4;
+use crate::figures::{Bars, FigureKind, Lines};
+use crate::{s1, s3, s4};
 
-/// All kinds, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.
+/// All that a config can name.
+pub struct Kinds {
+    /// Kinds of experiments.
+    pub experiments: Vec<Box<dyn Experiment>>,
+    /// Kinds of figures.
+    pub figures: Vec<Box<dyn FigureKind>>,
+}
+
+impl Kinds {
+    /// The kinds of this artifact. Experiments on tables take them from the catalogue.
+    #[must_use]
+    pub fn all(catalogue: &Catalogue) -> Self {
+        Self { experiments: experiments(catalogue), figures: figures() }
+    }
+}
+
+/// The kinds of figures, in the order in which messages list them.
+#[must_use]
+pub fn figures() -> Vec<Box<dyn FigureKind>> {
+    vec![Box::new(Lines), Box::new(Bars)]
+}
+
+/// The kinds of experiments, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.
 #[must_use]
 pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
     vec![

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use experiments::config::{Config, Profile, parse};
-use experiments::figures::draw_all;
+use experiments::error::Result;
+use experiments::{figures, registry};
 
 const HEAD: &str =
     "experiment,cell,sampling,domain,queries,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
@@ -45,6 +46,10 @@ fn write(root: &Path, file: &str, text: &str) {
     let path = root.join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
+}
+
+fn draw_all(root: &Path, configs: &[Config], profile: Profile) -> Result<Vec<PathBuf>> {
+    figures::draw_all(root, configs, &registry::figures(), profile)
 }
 
 fn drawn(root: &Path, figures: &str) -> Vec<PathBuf> {

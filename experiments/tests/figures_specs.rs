@@ -3,28 +3,56 @@
 // Clippy's exception for tests does not reach functions that tests share.
 #![allow(clippy::unwrap_used)]
 
-use experiments::compare::CompareSpec;
-use experiments::figures::FigureSpec;
+use std::path::Path;
+
+use experiments::config::{Config, parse};
+use experiments::error::Result;
+use experiments::figures::Figure;
+use experiments::registry;
 
 const FIGURE: &str =
     "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
 const COMPARE: &str = "published = \"a.csv\"\njoin = [\"workload\"]\nmetric = \"rmse\"\n";
 
-fn figure(more: &str) -> Result<(), String> {
-    toml::from_str::<FigureSpec>(&format!("{FIGURE}{more}"))
-        .map_err(|error| error.to_string())
-        .and_then(|spec| spec.validate())
+/// Key and message of a refusal.
+type Outcome = std::result::Result<(), (String, String)>;
+
+/// A config with a table of its own from line 11 on.
+fn config(table: &str, text: &str) -> Result<Config> {
+    let head = "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"t\"\nreproduces = \"S9\"\nseed = 7\nexpected_seconds = 1\n\
+                expected_mb = 1\n[grid]\n";
+    parse(Path::new("/configs/s9/x.toml"), &format!("{head}\n[[{table}]]\n{text}"))
 }
 
-fn compare(text: &str) -> Result<(), String> {
-    toml::from_str::<CompareSpec>(text).map_err(|error| error.to_string()).and_then(|spec| spec.validate())
+/// Where and why a `[[figure]]` is refused, by the config or by its kind.
+fn figure(text: &str) -> Outcome {
+    let kinds = registry::figures();
+    let refused = config("figure", text).and_then(|config| Figure::all_of(&config, &kinds).map(|_| ()));
+    refused.map_err(|error| (error.key().to_owned(), error.to_string()))
+}
+
+fn compare(text: &str) -> Outcome {
+    config("compare", text).map(|_| ()).map_err(|error| (error.key().to_owned(), error.to_string()))
+}
+
+/// Asserts the key below the table and a part of the message, which must have a line.
+fn refused(table: &str, outcome: Outcome, key: &str, part: &str) -> String {
+    let (found, message) = outcome.unwrap_err();
+    let separator = if key.is_empty() { "" } else { "." };
+    assert_eq!(found, format!("{table}[0]{separator}{key}"), "{message}");
+    assert!(message.contains(part), "{part} in {message}");
+    assert!(message.contains("/configs/s9/x.toml, line "), "{message}");
+    message
 }
 
 #[test]
 fn sound_tables_are_accepted() {
-    assert_eq!(figure(""), Ok(()));
-    assert_eq!(figure("y_min = 0.5\ny_max = 2\ny_log = true\nx_log = true\n"), Ok(()));
-    assert_eq!(figure("published = { file = \"p.csv\", scale = 1000 }\n"), Ok(()));
+    for more in
+        ["", "y_min = 0.5\ny_max = 2\ny_log = true\nx_log = true\n", "published = { file = \"p.csv\", scale = 1000 }\n"]
+    {
+        assert_eq!(figure(&format!("{FIGURE}{more}")), Ok(()));
+    }
+    assert_eq!(figure(&format!("{}value_labels = true\n", FIGURE.replace("lines", "bars"))), Ok(()));
     assert_eq!(compare(COMPARE), Ok(()));
     assert_eq!(compare(&format!("{COMPARE}our_column = \"seconds\"\nnot_comparable = {{ rmse = \"r\" }}\n")), Ok(()));
     assert_eq!(compare("reference = \"a.csv\"\njoin = [\"a\"]\nmetric_column = \"q\"\n"), Ok(()));
@@ -32,50 +60,52 @@ fn sound_tables_are_accepted() {
 
 #[test]
 fn figures_that_make_no_sense_are_refused_by_key() {
-    for (more, expected) in [
-        ("colour = \"red\"\n", "unknown field `colour`"),
-        ("value_labels = true\n", "key `value_labels`"),
-        ("y_log = true\ny_min = 0\n", "key `y_min`: expected a positive number"),
-        ("y_min = 2\ny_max = 1\n", "expected y_min < y_max, found 2 and 1"),
-        ("published = { file = \"p.csv\", scale = 0 }\n", "key `published.scale`: expected a positive number, found 0"),
-        ("y_log = true\nreference_lines = [{ value = -1.0, label = \"l\" }]\n", "key `reference_lines` (\"l\")"),
+    for (more, key, part) in [
+        ("colour = \"red\"\n", "colour", "an unknown key"),
+        ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
+        ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
+        ("y_min = 2\ny_max = 1\n", "y_max", "found:    2 and 1"),
+        ("published = { file = \"p.csv\", scale = 0 }\n", "published.scale", "found:    0"),
+        (
+            "y_log = true\nreference_lines = [{ value = -1.0, label = \"l\" }]\n",
+            "reference_lines[0].value",
+            "found:    -1",
+        ),
     ] {
-        let error = figure(more).unwrap_err();
-        assert!(error.contains(expected), "{more}: {error}");
+        let message = refused("figure", figure(&format!("{FIGURE}{more}")), key, part);
+        let line = 17 + more.lines().count();
+        assert!(message.contains(&format!("line {line}\n")), "{line} in {message}");
     }
     for file in ["../a", "/a", "a/", "a.svg", "a\\\\b", "a//b", ""] {
-        let text = FIGURE.replace("s1/a", file);
-        let spec: FigureSpec = toml::from_str(&text).unwrap();
-        assert!(spec.validate().unwrap_err().contains("key `file`"), "{file}");
+        refused("figure", figure(&FIGURE.replace("s1/a", file)), "file", "line 11\n");
     }
     let bars = FIGURE.replace("lines", "bars");
-    let spec: FigureSpec = toml::from_str(&format!("{bars}x_log = true\n")).unwrap();
-    assert!(spec.validate().unwrap_err().contains("key `x_log`"));
+    refused("figure", figure(&format!("{bars}x_log = true\n")), "x_log", "only with kind = \"lines\"");
+    refused("figure", figure(&FIGURE.replace("lines", "line")), "kind", "did you mean \"lines\"?");
 }
 
 #[test]
 fn comparisons_that_make_no_sense_are_refused_by_key() {
-    for (text, expected) in [
-        ("join = [\"a\"]\nmetric = \"m\"\n", "found neither"),
-        ("published = \"a.csv\"\nreference = \"b.csv\"\njoin = [\"a\"]\nmetric = \"m\"\n", "found both"),
-        ("published = \"../a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\n", "bare name"),
-        ("published = \"a.csv\"\njoin = []\nmetric = \"m\"\n", "key `join`"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\n", "found neither"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nmetric_column = \"q\"\n", "found both"),
-        (
-            "reference = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nnot_comparable = { m = \"r\" }\n",
-            "key `not_comparable`",
-        ),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nour_column = \"seconds\"\n", "key `our_column`"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nour_column = \"gap\"\n", "unknown variant `gap`"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nrounded = [2]\n", "key `rounded`"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nrounded = [2, 3]\n", "found [2, 3]"),
-        ("reference = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nrounded = [3, 2]\n", "beside `reference`"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nimprovable = [\"x\"]\n", "key `improvable`"),
-        ("reference = \"a.csv\"\njoin = [\"method\"]\nmetric = \"m\"\nimprovable = [\"x\"]\n", "key `improvable`"),
-        ("published = \"a.csv\"\njoin = [\"a\"]\nmetric = \"m\"\nfliter = {}\n", "unknown field `fliter`"),
+    let one = "join = [\"a\"]\nmetric = \"m\"\n";
+    let published = format!("published = \"a.csv\"\n{one}");
+    let reference = format!("reference = \"a.csv\"\n{one}");
+    for (text, key, part) in [
+        (one.to_owned(), "", "found:    neither"),
+        (format!("{published}reference = \"b.csv\"\n"), "reference", "found:    both"),
+        (published.replace("a.csv", "../a.csv"), "published", "bare name"),
+        (published.replace("\"a\"]", "]"), "join", "an empty list"),
+        (published.replace("metric = \"m\"\n", ""), "", "found:    neither"),
+        (format!("{published}metric_column = \"q\"\n"), "metric", "found:    both"),
+        (format!("{reference}not_comparable = {{ m = \"r\" }}\n"), "not_comparable", "`reference`"),
+        (format!("{published}our_column = \"seconds\"\n"), "our_column", "`not_comparable`"),
+        (format!("{published}our_column = \"gap\"\n"), "our_column", "one of the names seconds, peak_mb"),
+        (format!("{published}rounded = [2]\n"), "rounded", "found:    [2]"),
+        (format!("{published}rounded = [2, 3]\n"), "rounded", "found:    [2, 3]"),
+        (format!("{reference}rounded = [3, 2]\n"), "rounded", "beside `reference`"),
+        (format!("{published}improvable = [\"x\"]\n"), "improvable", "a join of the column method"),
+        (format!("{}improvable = [\"x\"]\n", reference.replace("\"a\"", "\"method\"")), "improvable", "it without"),
+        (format!("{published}fliter = {{}}\n"), "fliter", "did you mean `filter`?"),
     ] {
-        let error = compare(text).unwrap_err();
-        assert!(error.contains(expected), "{text}: {error}");
+        refused("compare", compare(&text), key, part);
     }
 }

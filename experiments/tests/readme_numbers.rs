@@ -2,38 +2,42 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use experiments::columns::{DATA, GAP, METHOD, METRIC, VALUE};
+use experiments::table::Table;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// (workload, method, metric) → (value, gap) of a result table.
-fn results(file: &str) -> HashMap<(String, String, String), (f64, Option<f64>)> {
-    let mut reader = csv::Reader::from_path(root().join(file)).unwrap();
-    let header = reader.headers().unwrap().clone();
-    let column = |name: &str| header.iter().position(|h| h == name).unwrap();
-    let (workload, method, metric) = (column("workload"), column("method"), column("metric"));
-    let (value, gap) = (column("value"), column("gap"));
-    reader
-        .records()
-        .map(Result::unwrap)
-        .filter(|row| !row[value].is_empty())
-        .map(|row| {
-            let key = (row[workload].to_owned(), row[method].to_owned(), row[metric].to_owned());
-            (key, (row[value].parse().unwrap(), row[gap].parse().ok()))
-        })
-        .collect()
+fn results(root: &Path, file: &str) -> Table {
+    Table::read(&root.join(file), file, "restore it, it is committed").unwrap()
+}
+
+/// The number in `column` of the one row with these fields, if there is one.
+fn number(table: &Table, fields: &[(&str, &str)], column: &str) -> Option<f64> {
+    let rows = fields.iter().fold(table.clone(), |rows, (column, field)| rows.with(column, field).unwrap());
+    assert!(rows.len() <= 1, "{} rows with {fields:?} in {}", rows.len(), table.name());
+    (!rows.is_empty()).then(|| rows.number(column, 0)).flatten()
+}
+
+/// Compares the body of the table between the marks of `name` in the README.
+fn assert_in_readme(root: &Path, name: &str, expected: &str) {
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let begin = readme.split(&format!("<!-- {name}: begin -->")).nth(1).unwrap();
+    let block = begin.split(&format!("<!-- {name}: end -->")).next().unwrap();
+    let body: String = block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect();
+    assert_eq!(body, expected, "the README's table should be:\n{expected}");
 }
 
 #[test]
 fn the_table_of_example_3_1_is_that_of_the_results() {
-    let found = results("results/s1/example-3.1.csv");
-    let lsa = results("results/s1/fig3a.csv");
-    let get = |workload: &str, method: &str, metric: &str| {
-        let key = (workload.to_owned(), method.to_owned(), metric.to_owned());
-        found.get(&key).or_else(|| lsa.get(&key)).copied().unwrap_or_else(|| panic!("no result for {key:?}"))
+    let tables = ["results/s1/example-3.1.csv", "results/s1/fig3a.csv"].map(|file| results(&root(), file));
+    let get = |workload: &str, method: &str, metric: &str, column: &str| {
+        let row = [("workload", workload), (METHOD, method), (METRIC, metric)];
+        let found = tables.iter().find_map(|table| number(table, &row, column));
+        found.unwrap_or_else(|| panic!("no {column} for {row:?}"))
     };
     let mut expected = String::new();
     for (workload, domain) in [
@@ -43,82 +47,83 @@ fn the_table_of_example_3_1_is_that_of_the_results() {
         ("range:8x8x4x4", "8×8×4×4"),
         ("range:2^10", "2^10"),
     ] {
-        expected += &format!("| {domain} | {:.2} |", get(workload, "svd-bound", "total_error").0);
+        expected += &format!("| {domain} | {:.2} |", get(workload, "svd-bound", "total_error", VALUE));
         for (method, digits) in
             [("workload", 3), ("identity", 3), ("hierarchical", 4), ("wavelet", 4), ("lsa", 4), ("optimal", 6)]
         {
-            expected += &format!(" {:.digits$} |", get(workload, method, "ratio_to_svdb").0);
+            expected += &format!(" {:.digits$} |", get(workload, method, "ratio_to_svdb", VALUE));
         }
-        let gap = get(workload, "optimal", "ratio_to_svdb").1.unwrap();
+        let gap = get(workload, "optimal", "ratio_to_svdb", GAP);
         expected += &if gap < 1e-12 { " 0 |\n".to_owned() } else { format!(" {gap:.0e} |\n") };
     }
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let block =
-        readme.split("<!-- example-3.1: begin -->").nth(1).unwrap().split("<!-- example-3.1: end -->").next().unwrap();
-    let body: String = block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect();
-    assert_eq!(body, expected, "the README's table should be:\n{expected}");
+    assert_in_readme(&root(), "example-3.1", &expected);
 }
 
 #[test]
 fn the_table_of_s3_is_that_of_the_results() {
-    let mut reader = csv::Reader::from_path(root().join("results/s3/table4.csv")).unwrap();
-    let header = reader.headers().unwrap().clone();
-    let column = |name: &str| header.iter().position(|h| h == name).unwrap();
-    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let published = std::fs::read_to_string(root().join("data/published/s3_table4.csv")).unwrap();
+    let ours = results(&root(), "results/s3/table4.csv");
+    let published = results(&root(), "data/published/s3_table4.csv");
     let mut expected = String::new();
     for workload in ["marginal", "prefix", "range", "circular", "affine", "abs", "random"] {
-        let is = |row: &&csv::StringRecord, name: &str, value: &str| &row[column(name)] == value;
-        let ours = rows
-            .iter()
-            .find(|r| {
-                is(r, "n", "50")
-                    && is(r, "workload", workload)
-                    && is(r, "method", "query-smasher")
-                    && is(r, "metric", "rmse")
-            })
-            .unwrap_or_else(|| panic!("no result for {workload}"));
-        let value: f64 = ours[column("value")].parse().unwrap();
-        let printed = published
-            .lines()
-            .find(|l| l.starts_with("table4,50,40,") && l.contains(&format!(",{workload},")) && l.contains(",QS,"))
-            .and_then(|l| l.rsplit(',').next())
-            .unwrap();
-        expected += &format!("| {workload} | {printed} | {value:.4} |\n");
+        let cell = [("n", "50"), ("d", "40"), ("workload", workload)];
+        let row = [&cell[..], &[(METHOD, "query-smasher"), (METRIC, "rmse")]].concat();
+        let value = number(&ours, &row, VALUE).unwrap_or_else(|| panic!("no result for {workload}"));
+        let row = [&cell[..], &[(METHOD, "QS")]].concat();
+        let printed = row.iter().fold(published.clone(), |rows, (column, field)| rows.with(column, field).unwrap());
+        expected += &format!("| {workload} | {} | {value:.4} |\n", printed.field("rmse", 0));
     }
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let block = readme.split("<!-- table4: begin -->").nth(1).unwrap().split("<!-- table4: end -->").next().unwrap();
-    let body: String = block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect();
-    assert_eq!(body, expected, "the README's table should be:\n{expected}");
+    assert_in_readme(&root(), "table4", &expected);
 }
 
 #[test]
 fn the_table_of_s4_is_that_of_the_results() {
-    let mut reader = csv::Reader::from_path(root().join("results/s4/fig4.csv")).unwrap();
-    let header = reader.headers().unwrap().clone();
-    let column = |name: &str| header.iter().position(|h| h == name).unwrap();
-    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let value = |epsilon: &str, method: &str, metric: &str| -> f64 {
-        let row = rows.iter().find(|row| {
-            &row[column("dataset")] == "adult"
-                && &row[column("data")] == "real"
-                && &row[column("epsilon")] == epsilon
-                && &row[column("method")] == method
-                && &row[column("metric")] == metric
-        });
-        row.unwrap_or_else(|| panic!("no result for {epsilon}, {method}, {metric}"))[column("value")].parse().unwrap()
+    table_of_s4(&root());
+}
+
+fn table_of_s4(root: &Path) {
+    let table = results(root, "results/s4/fig4.csv");
+    let value = |epsilon: &str, method: &str, metric: &str| {
+        let cell = [("id", "-"), ("dataset", "adult"), (DATA, "real"), ("epsilon", epsilon)];
+        let row = [&cell[..], &[(METHOD, method), (METRIC, metric)]].concat();
+        number(&table, &row, VALUE).unwrap_or_else(|| panic!("no result on the real Adult for {row:?}"))
     };
     let mut expected = String::new();
     for epsilon in ["0.1", "0.31", "1", "3.16", "10", "31.6", "100"] {
-        let (planner, adaptive) = (
-            value(epsilon, "residual-planner", "mean_l1"),
-            ["mean_l1", "rounds", "residuals_per_round"].map(|metric| value(epsilon, "aim-grem", metric)),
-        );
-        let [error, rounds, residuals] = adaptive;
+        let planner = value(epsilon, "residual-planner", "mean_l1");
+        let [error, rounds, residuals] =
+            ["mean_l1", "rounds", "residuals_per_round"].map(|metric| value(epsilon, "aim-grem", metric));
         expected += &format!("| {epsilon} | {planner:.4} | {error:.4} | {rounds:.0} | {residuals:.2} |\n");
     }
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let block = readme.split("<!-- fig4: begin -->").nth(1).unwrap().split("<!-- fig4: end -->").next().unwrap();
-    let body: String = block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect();
-    assert_eq!(body, expected, "the README's table should be:\n{expected}");
+    assert_in_readme(root, "fig4", &expected);
+}
+
+/// A newcomer without network and data runs the experiment, then the tests: her stand-ins replace nothing that the README quotes.
+#[test]
+fn the_table_of_s4_survives_a_run_without_data() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["README.md", "results/s4/fig4.csv", "results/s4/fig4.provenance.json"] {
+        std::fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
+        std::fs::copy(root().join(file), folder.path().join(file)).unwrap();
+    }
+    // The committed experiment on one table and one budget, without figures and comparison.
+    let config = std::fs::read_to_string(root().join("configs/s4/fig4.toml")).unwrap();
+    let mut config = config.split("[[compare]]").next().unwrap().to_owned();
+    for (key, value) in [("datasets", "[\"adult\"]"), ("epsilons", "[0.1]"), ("trials", "1"), ("claims", "[]")] {
+        let line = config.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap().to_owned();
+        config = config.replacen(&line, &format!("{key} = {value}"), 1);
+    }
+    std::fs::create_dir_all(folder.path().join("configs/s4")).unwrap();
+    std::fs::write(folder.path().join("configs/s4/fig4.toml"), config).unwrap();
+    table_of_s4(folder.path());
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_reproduce"))
+        .args(["run", "s4/fig4", "--root"])
+        .arg(folder.path())
+        .env_remove("MATMECH_DATA")
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("results/s4/fig4.csv is kept"), "{said}");
+    table_of_s4(folder.path());
+    let own = std::fs::read_to_string(folder.path().join("results/stand-in/s4/fig4.csv")).unwrap();
+    assert!(own.contains(",adult,stand-in,") && !own.contains(",real,"), "{own}");
 }

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Profile;
 use crate::engine::{RunOptions, Shard};
-use crate::failure::EXIT_CODES;
+use crate::error::EXIT_CODES;
 
 /// Reproduces the tables and figures of the papers, and compares them with what was published.
 #[derive(Clone, Debug, Parser)]

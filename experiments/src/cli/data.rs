@@ -6,10 +6,10 @@ use tracing::{info, warn};
 
 use super::say;
 use crate::datasets::{Folders, Found, Manifest, locate, obtain};
-use crate::failure::Failure;
+use crate::error::Result;
 
 /// Finds or fetches data sets. Those that are named must be had; of all the others only the required ones must.
-pub(super) fn data(root: &Path, names: &[String]) -> Result<(), Failure> {
+pub(super) fn data(root: &Path, names: &[String]) -> Result<()> {
     let manifest = Manifest::load(root)?;
     let folders = Folders::of_process(root);
     let mut first = None;
@@ -39,5 +39,5 @@ pub(super) fn data(root: &Path, names: &[String]) -> Result<(), Failure> {
             }
         }
     }
-    first.map_or(Ok(()), |problem| Err(Failure::Data(problem)))
+    first.map_or(Ok(()), Err)
 }

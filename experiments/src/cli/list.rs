@@ -5,13 +5,13 @@ use std::path::Path;
 use super::{say, steps};
 use crate::config::Profile;
 use crate::engine::Plan;
-use crate::experiment::Experiment;
-use crate::failure::Failure;
+use crate::error::Result;
+use crate::registry::Kinds;
 
 /// Prints one line per experiment.
-pub(super) fn list(root: &Path, experiments: &[Box<dyn Experiment>], profile: Profile) -> Result<(), Failure> {
-    let configs = steps::configs(root)?;
-    let plans = steps::plans(&configs, experiments, profile)?;
+pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
+    let configs = steps::configs(root, kinds)?;
+    let plans = steps::plans(&configs, &kinds.experiments, profile)?;
     let header = ["experiment", "kind", "cells", "time", "memory", "data", "reproduces"].map(str::to_owned);
     let mut lines = vec![header];
     lines.extend(plans.iter().map(line));

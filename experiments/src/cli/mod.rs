@@ -12,41 +12,36 @@ pub use arguments::{Arguments, Command};
 
 use crate::datasets::Catalogue;
 use crate::engine::Display;
-use crate::experiment::Experiment;
-use crate::failure::Failure;
+use crate::error::{Error, Result};
+use crate::registry::Kinds;
 
-/// Carries out a command with the given kinds of experiments, which run on the tables of the catalogue.
+/// Carries out a command with the given kinds of experiments and figures; experiments run on the tables of the catalogue.
 ///
 /// # Errors
-/// The first step that failed; [`Failure::exit_code`] is the process's exit code.
-pub fn execute(
-    arguments: &Arguments,
-    experiments: &[Box<dyn Experiment>],
-    catalogue: &Catalogue,
-    display: &Display,
-) -> Result<(), Failure> {
+/// The first step that failed; [`Error::exit_code`] is the process's exit code.
+pub fn execute(arguments: &Arguments, kinds: &Kinds, catalogue: &Catalogue, display: &Display) -> Result<()> {
     let root = arguments.root.as_path();
-    let kinds = steps::Kinds { experiments, catalogue };
     match &arguments.command {
-        Command::List { profile } => list::list(root, experiments, *profile),
+        Command::List { profile } => list::list(root, kinds, *profile),
         Command::Run { configs, profile, only, shard, jobs, fresh } => {
             let options = arguments::run_options(*jobs, only, *shard, *fresh);
-            run::run(root, configs, kinds, *profile, &options, display)
+            let with = run::Setting { root, kinds, catalogue, profile: *profile, options: &options, display };
+            run::run(configs, with)
         }
         Command::All { profile, jobs, fresh } => {
             let options = arguments::run_options(*jobs, &[], None, *fresh);
-            run::all(root, kinds, *profile, &options, display)
+            run::all(run::Setting { root, kinds, catalogue, profile: *profile, options: &options, display })
         }
-        Command::Compare { profile } => steps::compare(root, &steps::configs(root)?, *profile),
-        Command::Figures { profile } => steps::figures(root, &steps::configs(root)?, *profile),
+        Command::Compare { profile } => steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile),
+        Command::Figures { profile } => steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile),
         Command::Data { names } => data::data(root, names),
     }
 }
 
 /// Prints why a command failed, on standard error.
-pub fn report_failure(failure: &Failure) {
+pub fn report_error(error: &Error) {
     // Nobody is left to tell if standard error is closed.
-    let _ = writeln!(io::stderr(), "error: {failure}");
+    let _ = writeln!(io::stderr(), "error: {error}");
 }
 
 /// Prints a line of the command's own output; a closed pipe (`| head`) is not an error.

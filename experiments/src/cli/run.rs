@@ -2,121 +2,114 @@
 
 use std::path::Path;
 
-use super::steps::{self, Kinds};
-use super::{report_failure, say};
-use crate::config::{self, Config, Profile};
-use crate::engine::{CellError, CellFailure, Display, Prepared, RunOptions, Summary, Table, prepare};
-use crate::failure::{Failure, FileProblem};
-use crate::layout;
+use super::{report_error, say, steps};
+use crate::config::{Config, Profile};
+use crate::datasets::Catalogue;
+use crate::engine::{Display, Prepared, Published, RunOptions, Summary, prepare};
+use crate::error::{CellFailure, Error, Result};
+use crate::layout::Results;
+use crate::registry::Kinds;
+
+/// What a run works with.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'s> {
+    pub(super) root: &'s Path,
+    pub(super) kinds: &'s Kinds,
+    pub(super) catalogue: &'s Catalogue,
+    pub(super) profile: Profile,
+    pub(super) options: &'s RunOptions,
+    pub(super) display: &'s Display,
+}
+
+impl<'s> Setting<'s> {
+    fn prepared(self, configs: &'s [Config]) -> Result<Vec<Prepared<'s>>> {
+        let plans = steps::plans_with_data(configs, &self.kinds.experiments, self.catalogue, self.profile)?;
+        prepare(self.root, plans, self.options)
+    }
+}
 
 /// Runs the named configs.
-pub(super) fn run(
-    root: &Path,
-    names: &[String],
-    kinds: Kinds<'_>,
-    profile: Profile,
-    options: &RunOptions,
-    display: &Display,
-) -> Result<(), Failure> {
+pub(super) fn run(names: &[String], with: Setting<'_>) -> Result<()> {
     let mut configs: Vec<Config> = Vec::with_capacity(names.len());
     for name in names {
-        let config = config::load(&config::find(root, name)?)?;
+        let config = steps::config(with.root, name, with.kinds)?;
         if !configs.iter().any(|earlier| earlier.experiment == config.experiment) {
             configs.push(config);
         }
     }
-    let prepared = prepare(root, steps::plans_with_data(&configs, kinds, profile)?, options)?;
-    run_each(prepared, options, display).map_or(Ok(()), Err)
+    run_each(with.prepared(&configs)?, with)
 }
 
 /// Runs every config, draws the figures, compares. A step that fails does not keep the later ones from running.
-pub(super) fn all(
-    root: &Path,
-    kinds: Kinds<'_>,
-    profile: Profile,
-    options: &RunOptions,
-    display: &Display,
-) -> Result<(), Failure> {
-    let configs = steps::configs(root)?;
-    let prepared = prepare(root, steps::plans_with_data(&configs, kinds, profile)?, options)?;
-    let ran = run_each(prepared, options, display).map_or(Ok(()), Err);
+pub(super) fn all(with: Setting<'_>) -> Result<()> {
+    let Setting { root, kinds, profile, .. } = with;
+    let configs = steps::configs(root, kinds)?;
+    let ran = run_each(with.prepared(&configs)?, with);
     // A figure without table would only repeat that the experiment failed.
     let with_table: Vec<Config> = configs
         .iter()
-        .filter(|config| layout::results_csv(root, &config.experiment, profile).is_file())
+        .filter(|config| Results::new(root, profile).table(&config.experiment).is_file())
         .cloned()
         .collect();
-    let drawn = steps::figures(root, &with_table, profile);
-    let compared = steps::compare(root, &configs, profile);
-    first_failure([ran, drawn, compared])
+    let drawn = steps::figures(root, &with_table, kinds, profile);
+    let compared = steps::compare(root, &configs, kinds, profile);
+    first_error([ran, drawn, compared])
 }
 
-/// Returns the first failure; reports the others here, since only one can be returned.
-fn first_failure(outcomes: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
-    let mut failures = outcomes.into_iter().filter_map(Result::err);
-    let Some(first) = failures.next() else {
+/// Returns the first error; reports the others here, since only one can be returned.
+fn first_error(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+    let mut errors = outcomes.into_iter().filter_map(Result::err);
+    let Some(first) = errors.next() else {
         return Ok(());
     };
-    failures.for_each(|failure| report_failure(&failure));
+    errors.for_each(|error| report_error(&error));
     Err(first)
 }
 
 /// Runs one experiment after the other, prints what became of each, and sums up what failed.
-fn run_each(prepared: Vec<Prepared<'_>>, options: &RunOptions, display: &Display) -> Option<Failure> {
-    let mut failed_cells = Vec::new();
+fn run_each(prepared: Vec<Prepared<'_>>, with: Setting<'_>) -> Result<()> {
+    let mut failed = Vec::new();
     let mut outcomes = Vec::new();
     for experiment in prepared {
-        match experiment.run(options, display) {
+        match experiment.run(with.options, with.display) {
             Ok(summary) => {
                 say(&describe(&summary));
-                failed_cells.extend(summary.failed);
+                failed.extend(summary.failed);
             }
-            Err(failure) => outcomes.push(Err(failure)),
+            Err(error) => outcomes.push(Err(error)),
         }
     }
-    if !failed_cells.is_empty() {
-        outcomes.push(Err(cells_failure(failed_cells)));
-    }
-    first_failure(outcomes).err()
+    outcomes.push(cells(failed));
+    first_error(outcomes)
 }
 
-/// One or two lines on an experiment.
+/// A few lines on an experiment.
 fn describe(summary: &Summary) -> String {
     let Summary { experiment, cells, computed, reused, wall_seconds, .. } = summary;
     let counts = format!(
         "{experiment}: {computed} cells computed, {reused} taken from the store, {} failed, {wall_seconds:.1} s",
         summary.failed.len()
     );
-    match &summary.table {
-        Table::Written(file) => format!("{counts}\n  wrote {}", file.display()),
-        Table::Unchanged(file) => format!("{counts}\n  {} is up to date", file.display()),
-        Table::Incomplete { missing } => format!(
-            "{counts}\n  table not written: {missing} of {cells} cells have no result yet; an older table is kept. Run \
-             without --only and --shard, or the other shards on the same results/cells"
-        ),
-    }
+    let (table, kept) = match &summary.table {
+        Published::Written { file, kept } => (format!("wrote {}", file.display()), kept.as_ref()),
+        Published::Unchanged { file, kept } => (format!("{} is up to date", file.display()), kept.as_ref()),
+        Published::Incomplete { missing } => {
+            let table = format!(
+                "table not written: {missing} of {cells} cells have no result yet; an older table stays. Run without --only \
+                 and --shard, or the other shards on the same results/cells"
+            );
+            (table, None)
+        }
+    };
+    let kept = kept.map_or_else(String::new, |kept| format!("\n  {kept}"));
+    format!("{counts}\n  {table}{kept}")
 }
 
-/// Sums up failed cells: storage problems first, because they explain the others.
-fn cells_failure(failed: Vec<CellFailure>) -> Failure {
-    const SHOWN: usize = 10;
-    let problems: Vec<FileProblem> = failed
-        .iter()
-        .filter_map(|failure| match &failure.reason {
-            CellError::Storage(problem) => Some(problem.clone()),
-            CellError::Computation(_) => None,
-        })
-        .collect();
-    if !problems.is_empty() {
-        return Failure::Store(problems);
+/// Sums up failed cells: results that cannot be stored first, because they explain the others.
+fn cells(failed: Vec<CellFailure>) -> Result<()> {
+    let (unstored, failed): (Vec<_>, Vec<_>) = failed.into_iter().partition(|failure| failure.reason.is_of_the_store());
+    if !unstored.is_empty() {
+        return Err(Error::Several(unstored.into_iter().map(|failure| failure.reason).collect()));
     }
-    let mut text =
-        format!("{} cells failed; all others are stored, and a second run computes only these:", failed.len());
-    for failure in failed.iter().take(SHOWN) {
-        text.push_str(&format!("\n  {failure}"));
-    }
-    if failed.len() > SHOWN {
-        text.push_str(&format!("\n  … and {} more", failed.len() - SHOWN));
-    }
-    Failure::Cells(text)
+    if failed.is_empty() { Ok(()) } else { Err(Error::Cells(failed)) }
 }

@@ -6,16 +6,31 @@ use std::path::Path;
 use tracing::warn;
 
 use super::say;
-use crate::config::{self, Config, ConfigError, Profile};
+use crate::config::{self, Config, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::Plan;
+use crate::error::{Error, Result};
 use crate::experiment::Experiment;
-use crate::failure::Failure;
+use crate::figures::Figure;
+use crate::registry::Kinds;
 use crate::{compare as comparison, figures as drawing};
 
-/// Every config below the root.
-pub(super) fn configs(root: &Path) -> Result<Vec<Config>, Failure> {
-    Ok(config::load_all(root)?)
+/// Every config below the root, with figures that their kinds accept.
+pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
+    let configs = config::load_all(root)?;
+    configs.iter().try_for_each(|config| check_figures(config, kinds))?;
+    Ok(configs)
+}
+
+/// One config, with figures that their kinds accept.
+pub(super) fn config(root: &Path, name: &str, kinds: &Kinds) -> Result<Config> {
+    let config = config::load(&config::find(root, name)?)?;
+    check_figures(&config, kinds)?;
+    Ok(config)
+}
+
+fn check_figures(config: &Config, kinds: &Kinds) -> Result<()> {
+    Figure::all_of(config, &kinds.figures).map(|_| ())
 }
 
 /// A plan for each config.
@@ -23,55 +38,48 @@ pub(super) fn plans<'a>(
     configs: &'a [Config],
     experiments: &'a [Box<dyn Experiment>],
     profile: Profile,
-) -> Result<Vec<Plan<'a>>, ConfigError> {
+) -> Result<Vec<Plan<'a>>> {
     configs.iter().map(|config| Plan::new(config, experiments, profile)).collect()
-}
-
-/// The kinds of experiments, and the tables that they run on.
-#[derive(Clone, Copy)]
-pub(super) struct Kinds<'a> {
-    pub(super) experiments: &'a [Box<dyn Experiment>],
-    pub(super) catalogue: &'a Catalogue,
 }
 
 /// A plan for each config, after an attempt to download the tables that they need and that are not here. Without network
 /// the stand-ins are used.
 pub(super) fn plans_with_data<'a>(
     configs: &'a [Config],
-    kinds: Kinds<'a>,
+    experiments: &'a [Box<dyn Experiment>],
+    catalogue: &Catalogue,
     profile: Profile,
-) -> Result<Vec<Plan<'a>>, ConfigError> {
-    let planned = plans(configs, kinds.experiments, profile)?;
+) -> Result<Vec<Plan<'a>>> {
+    let planned = plans(configs, experiments, profile)?;
     let missing: BTreeSet<String> =
         planned.iter().flat_map(Plan::data).filter(|data| !data.real).map(|data| data.name.clone()).collect();
     if missing.is_empty() {
         return Ok(planned);
     }
-    let (fetched, problem) = kinds.catalogue.fetch(&Vec::from_iter(missing));
+    let (fetched, problem) = catalogue.fetch(&Vec::from_iter(missing));
     if let Some(problem) = problem {
         warn!("a data set is not available; its stand-in is used, and the results are labelled\n{problem}");
     }
-    if fetched { plans(configs, kinds.experiments, profile) } else { Ok(planned) }
+    if fetched { plans(configs, experiments, profile) } else { Ok(planned) }
 }
 
 /// Compares and prints the summary.
-pub(super) fn compare(root: &Path, configs: &[Config], profile: Profile) -> Result<(), Failure> {
-    let report = comparison::run(root, configs, profile).map_err(Failure::Other)?;
+pub(super) fn compare(root: &Path, configs: &[Config], kinds: &Kinds, profile: Profile) -> Result<()> {
+    let report = comparison::run(root, configs, &kinds.experiments, profile)?;
     let mut summary = Vec::new();
-    report.write_summary(&mut summary).map_err(|error| Failure::Other(error.into()))?;
+    report
+        .write_summary(&mut summary)
+        .map_err(|error| Error::bug("the summary of the comparison", "text in memory", error))?;
     say(String::from_utf8_lossy(&summary).trim_end());
-    match report.failures() {
+    match report.findings.len() {
         0 => Ok(()),
-        failures => Err(Failure::Comparison(format!(
-            "{failures} things to put right; all of them are in {}",
-            report.markdown.display()
-        ))),
+        failures => Err(Error::Comparison { failures, report: report.markdown }),
     }
 }
 
 /// Draws and prints the files.
-pub(super) fn figures(root: &Path, configs: &[Config], profile: Profile) -> Result<(), Failure> {
-    for file in drawing::draw_all(root, configs, profile).map_err(Failure::Other)? {
+pub(super) fn figures(root: &Path, configs: &[Config], kinds: &Kinds, profile: Profile) -> Result<()> {
+    for file in drawing::draw_all(root, configs, &kinds.figures, profile)? {
         say(&format!("drawn {}", file.display()));
     }
     Ok(())

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::deviations::{self, Deviations};
-use super::input::{InputError, InputErrors};
 use super::known::{self, KnownValue};
-use super::printed::significant;
-use super::report::{Failure, Figure, Line, Section};
-use super::tables::{self, Table};
+use super::report::{Figure, Finding, Line, Section};
 use super::verdict::{Claim, Judgement, Ours, Verdict, expectation, judge};
-use crate::config::CompareSpec;
-use crate::config::{Config, Profile};
+use crate::columns;
+use crate::config::{CompareSpec, Config, Profile};
 use crate::datasets::STAND_IN;
-use crate::layout;
+use crate::error::{Error, Result};
+use crate::experiment::{Experiment, kind_of};
+use crate::layout::{Results, shown};
+use crate::printed::{Printed, significant};
+use crate::table::Table;
 
 /// Everything that the writers need besides the list of what remains.
 #[derive(Debug, Default)]
@@ -21,8 +22,8 @@ pub struct Assembly {
     /// Experiments, by id.
     pub sections: Vec<Section>,
     /// What fails.
-    pub failures: Vec<Failure>,
-    /// File of known values, relative to the root → positions of the selected rows.
+    pub findings: Vec<Finding>,
+    /// File of known values, relative to the root → lines of the selected rows.
     pub selected: BTreeMap<String, BTreeSet<usize>>,
 }
 
@@ -33,9 +34,10 @@ pub struct Assembly {
 pub fn assemble(
     root: &Path,
     configs: &[Config],
+    experiments: &[Box<dyn Experiment>],
     profile: Profile,
     deviations: &Deviations,
-) -> Result<Assembly, InputErrors> {
+) -> Result<Assembly> {
     let mut assembly = Assembly::default();
     let mut used = BTreeSet::new();
     let mut errors = Vec::new();
@@ -45,9 +47,10 @@ pub fn assemble(
         if config.compare.is_empty() && config.figure.is_empty() {
             continue;
         }
-        let mut work = Judge { config, profile, deviations, assembly: &mut assembly, used: &mut used };
-        match work.lines(root) {
-            Ok(lines) => {
+        let errors_of_kind = kind_of(config, experiments)?.errors();
+        let mut work = Judge { config, errors_of_kind, profile, deviations, assembly: &mut assembly, used: &mut used };
+        match work.lines(root, &mut errors) {
+            Some(lines) => {
                 let figures = work.figures(root);
                 assembly.sections.push(Section {
                     experiment: config.experiment.clone(),
@@ -57,12 +60,10 @@ pub fn assemble(
                     figures,
                 });
             }
-            Err(error) => errors.extend(error.0),
+            None => continue,
         }
     }
-    if !errors.is_empty() {
-        return Err(InputErrors(errors));
-    }
+    Error::all(errors)?;
     check_deviations(&mut assembly, deviations, &used, profile);
     Ok(assembly)
 }
@@ -70,6 +71,7 @@ pub fn assemble(
 /// The work on one experiment.
 struct Judge<'a> {
     config: &'a Config,
+    errors_of_kind: &'static [&'static str],
     profile: Profile,
     deviations: &'a Deviations,
     assembly: &'a mut Assembly,
@@ -77,33 +79,31 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn lines(&mut self, root: &Path) -> Result<Vec<Line>, InputErrors> {
+    /// The judged values; `None` if a file cannot be used, which is then among `errors`.
+    fn lines(&mut self, root: &Path, errors: &mut Vec<Error>) -> Option<Vec<Line>> {
         if self.config.compare.is_empty() {
-            return Ok(Vec::new());
+            return Some(Vec::new());
         }
-        let mut errors = Vec::new();
+        let before = errors.len();
         let mut lines = Vec::new();
-        let results = self.results(root);
+        let results = self.results(root).map_err(|error| errors.push(error)).ok();
         for spec in &self.config.compare {
-            match (known::read(root, spec), &results) {
-                (Ok((_, values)), Ok(results)) => match self.judge_all(spec, &values, results) {
-                    Ok(judged) => lines.extend(judged),
-                    Err(error) => errors.push(error),
-                },
-                (Err(error), _) => errors
-                    .push(InputError { file: format!("{} (named by {})", error.file, self.config_name()), ..error }),
-                (Ok(_), Err(_)) => {}
+            let judged = known::read(root, spec, &self.config_name()).and_then(|(known, values)| match &results {
+                Some(results) => self.judge_all(spec, &known, &values, results),
+                None => Ok(Vec::new()),
+            });
+            match judged {
+                Ok(judged) => lines.extend(judged),
+                Err(error) => errors.push(error),
             }
         }
-        errors.extend(results.err());
-        if errors.is_empty() { Ok(lines) } else { Err(InputErrors(errors)) }
+        (errors.len() == before).then_some(lines)
     }
 
-    fn results(&self, root: &Path) -> Result<Table, InputError> {
-        let path = layout::results_csv(root, &self.config.experiment, self.profile);
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let table = Table::read(&path, &name, &format!("run `{}`", self.run_command()))?;
-        for column in ["cell", "method", "metric", "value", "lower_bound", "gap", "text"] {
+    fn results(&self, root: &Path) -> Result<Table> {
+        let path = Results::new(root, self.profile).table(&self.config.experiment);
+        let table = Table::read(&path, &shown(root, &path), &format!("run `{}`", self.run_command()))?;
+        for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
         Ok(table)
@@ -112,19 +112,13 @@ impl Judge<'_> {
     fn judge_all(
         &mut self,
         spec: &CompareSpec,
+        known: &Table,
         values: &[KnownValue],
         results: &Table,
-    ) -> Result<Vec<Line>, InputError> {
-        for column in &spec.join {
-            results.require(column, "join")?;
-        }
-        let our_keys: Vec<Vec<String>> = (0..results.len())
-            .map(|row| spec.join.iter().map(|column| results.field(column, row).to_owned()).collect())
-            .collect();
-        let known_keys: Vec<Vec<String>> = values.iter().map(|value| value.key.clone()).collect();
-        let candidates = tables::matches(&known_keys, &our_keys)?;
+    ) -> Result<Vec<Line>> {
+        let candidates = known.matches(results, &spec.join)?;
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
-        selected.extend(values.iter().map(|value| value.row));
+        selected.extend(values.iter().map(|value| value.line));
         let lines =
             values.iter().zip(candidates).map(|(value, rows)| self.judge_one(spec, value, &rows, results)).collect();
         Ok(lines)
@@ -133,25 +127,23 @@ impl Judge<'_> {
     /// `cell_rows` are the result rows of the value's cell, of all metrics.
     fn judge_one(&mut self, spec: &CompareSpec, value: &KnownValue, cell_rows: &[usize], results: &Table) -> Line {
         let mut rows: Vec<usize> =
-            cell_rows.iter().copied().filter(|&row| results.field("metric", row) == value.metric).collect();
-        if rows.is_empty() && COST_COLUMNS.contains(&value.metric.as_str()) {
+            cell_rows.iter().copied().filter(|&row| results.field(columns::METRIC, row) == value.metric).collect();
+        // What a cell costs stands in columns of all its rows instead of a row of its own.
+        if rows.is_empty() && columns::COSTS.contains(&value.metric.as_str()) {
             rows.extend(cell_rows.first());
         }
         let looked_for: Vec<String> =
             spec.join.iter().zip(&value.key).map(|(column, field)| format!("{column}={field}")).collect();
         let method =
-            spec.join.iter().position(|column| column == "method").and_then(|position| value.key.get(position));
+            spec.join.iter().position(|column| column == columns::METHOD).and_then(|position| value.key.get(position));
         let claim = Claim {
-            metric: &value.metric,
             printed: &value.printed,
             rounded: &spec.rounded,
             band: value.band,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
-            improvable: spec
-                .improvable
-                .as_ref()
-                .is_none_or(|methods| method.is_some_and(|method| methods.contains(method))),
+            improvable: self.errors_of_kind.contains(&value.metric.as_str())
+                && spec.improvable.as_ref().is_none_or(|methods| method.is_some_and(|method| methods.contains(method))),
             deviation: value.ids.iter().find_map(|id| self.deviations.get(id)),
         };
         let mut line = Line {
@@ -173,9 +165,9 @@ impl Judge<'_> {
             [row] => {
                 let ours = ours(spec, results, *row, &value.metric);
                 let prefix = format!("{}/", self.config.experiment);
-                let cell = results.field("cell", *row);
+                let cell = results.field(columns::CELL, *row);
                 line.cell = cell.strip_prefix(&prefix).unwrap_or(cell).to_owned();
-                line.method = results.field("method", *row).to_owned();
+                line.method = results.field(columns::METHOD, *row).to_owned();
                 line.ours = ours.value.map_or_else(|| ours.text.to_owned(), |number| value.printed.format_like(number));
                 line.certificate = certificate(value, &ours);
                 judge(&claim, &ours)
@@ -203,7 +195,7 @@ impl Judge<'_> {
 
     /// A value without result row: fine if the profile leaves its cell out or the paper has no value either.
     fn without_result(&self, claim: &Claim<'_>, no_cell: bool) -> Judgement {
-        if !claim.reference && *claim.printed == super::printed::Printed::NotImplemented {
+        if !claim.reference && *claim.printed == Printed::NotImplemented {
             return judge(claim, &Ours::default());
         }
         if self.profile == Profile::Quick && no_cell {
@@ -225,16 +217,16 @@ impl Judge<'_> {
 
     fn fail(&mut self, spec: &CompareSpec, line: &Line, rows: &[usize], results: &Table, judgement: &Judgement) {
         let found = match rows {
-            [] => format!("no row with {} and metric={} in {}", line.cell, line.metric, results.file()),
+            [] => format!("no row with {} and metric={} in {}", line.cell, line.metric, results.name()),
             [row] => {
-                let raw = [results.field("value", *row), results.field("text", *row)];
+                let raw = [results.field(columns::VALUE, *row), results.field(columns::TEXT, *row)];
                 let raw = raw.iter().find(|field| !field.is_empty()).unwrap_or(&"neither a value nor a text");
-                let line_number = Table::line(*row);
-                format!("{raw} ({}, line {line_number}, method {})", results.file(), line.method)
+                let line_number = results.line(*row);
+                format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
             }
             several => {
-                let lines: Vec<String> = several.iter().map(|&row| Table::line(row).to_string()).collect();
-                format!("lines {} of {}", lines.join(", "), results.file())
+                let lines: Vec<String> = several.iter().map(|&row| results.line(row).to_string()).collect();
+                format!("lines {} of {}", lines.join(", "), results.name())
             }
         };
         let remedy = match rows {
@@ -255,7 +247,7 @@ impl Judge<'_> {
             ),
             _ => format!("add the column to `join` in {}", self.config_name()),
         };
-        self.assembly.failures.push(Failure {
+        self.assembly.findings.push(Finding {
             title: format!("{}: {} ({} in {})", judgement.reason, line.id, line.metric, line.place),
             place: format!("{}, {}", self.config.experiment, spec.relative_path()),
             expected: judgement.expected.clone(),
@@ -265,7 +257,7 @@ impl Judge<'_> {
     }
 
     fn figures(&mut self, root: &Path) -> Vec<Figure> {
-        let folder = layout::figures_dir(root, self.profile);
+        let folder = Results::new(root, self.profile).figures();
         let config = self.config;
         config
             .figure
@@ -274,8 +266,8 @@ impl Judge<'_> {
                 let path = folder.join(format!("{}.svg", spec.file));
                 let svg = std::fs::read_to_string(&path).ok();
                 if svg.is_none() && self.profile != Profile::Quick {
-                    let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-                    self.assembly.failures.push(Failure {
+                    let path = shown(root, &path);
+                    self.assembly.findings.push(Finding {
                         title: format!("missing figure: {}", spec.title),
                         place: config.experiment.clone(),
                         expected: format!("the drawing {path}"),
@@ -302,23 +294,21 @@ impl Judge<'_> {
     }
 }
 
-/// What a cell costs stands in columns of all its rows instead of a row of its own.
-const COST_COLUMNS: [&str; 2] = ["seconds", "peak_mb"];
-
 fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) -> Ours<'r> {
     // A file of known values with a column `data` may be about the stand-in.
-    let stand_in = results.field("data", row) == STAND_IN && !spec.join.iter().any(|column| column == "data");
+    let stand_in =
+        results.field(columns::DATA, row) == STAND_IN && !spec.join.iter().any(|column| column == columns::DATA);
     if let Some(column) = spec.our_column {
         return Ours { value: results.number(column.name(), row), stand_in, ..Ours::default() };
     }
-    if results.field("metric", row) != metric {
+    if results.field(columns::METRIC, row) != metric {
         return Ours { value: results.number(metric, row), stand_in, ..Ours::default() };
     }
     Ours {
-        value: results.number("value", row),
-        text: results.field("text", row),
-        lower_bound: results.number("lower_bound", row),
-        gap: results.number("gap", row),
+        value: results.number(columns::VALUE, row),
+        text: results.field(columns::TEXT, row),
+        lower_bound: results.number(columns::LOWER_BOUND, row),
+        gap: results.number(columns::GAP, row),
         stand_in,
     }
 }
@@ -342,7 +332,7 @@ fn certificate(value: &KnownValue, ours: &Ours<'_>) -> String {
 fn check_deviations(assembly: &mut Assembly, deviations: &Deviations, used: &BTreeSet<String>, profile: Profile) {
     for entry in deviations.entries() {
         if !deviations.is_explained(&entry.id) {
-            assembly.failures.push(Failure {
+            assembly.findings.push(Finding {
                 title: format!("deviation without explanation: {}", entry.id),
                 place: deviations::LIST.to_owned(),
                 expected: format!("the anchor <a id=\"{}\"></a> in {}", entry.id, deviations::EXPLANATIONS),
@@ -351,7 +341,7 @@ fn check_deviations(assembly: &mut Assembly, deviations: &Deviations, used: &BTr
             });
         }
         if profile != Profile::Quick && !used.contains(&entry.id) {
-            assembly.failures.push(Failure {
+            assembly.findings.push(Finding {
                 title: format!("unused deviation: {}", entry.id),
                 place: deviations::LIST.to_owned(),
                 expected: "a published value with this id that is selected by a config and does not come out"

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::input::InputError;
+use crate::config;
+use crate::error::{Document, Error, FileRole, Result};
 
 /// The list, relative to the root.
 pub const LIST: &str = "data/expected/deviations.toml";
@@ -28,7 +29,7 @@ pub struct Deviation {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct Written {
     #[serde(default)]
     deviation: Vec<Deviation>,
 }
@@ -45,28 +46,20 @@ impl Deviations {
     ///
     /// # Errors
     /// A file that cannot be read, is malformed, or has an id twice.
-    pub fn read(root: &Path) -> Result<Self, InputError> {
+    pub fn read(root: &Path) -> Result<Self> {
         let text = read_if_present(root, LIST)?;
-        let document: Document = toml::from_str(&text).map_err(|error| {
-            InputError::new(
-                LIST,
-                "[[deviation]] tables with the keys id, expected and reason",
-                error.to_string().trim_end().replace('\n', "\n            "),
-                "mend the file at the place shown",
-            )
-        })?;
+        let document: Written =
+            config::read(&text).map_err(|error| error.in_document(Document::Deviations, Path::new(LIST)))?;
         let explanations = read_if_present(root, EXPLANATIONS)?;
         let mut deviations = Self::default();
-        for entry in document.deviation {
+        for (place, entry) in document.deviation.into_iter().enumerate() {
             let id = entry.id.clone();
             deviations.explained.insert(id.clone(), has_anchor(&explanations, &id));
             if deviations.entries.insert(id.clone(), entry).is_some() {
-                return Err(InputError::new(
-                    LIST,
-                    "every id once",
-                    format!("the id \"{id}\" twice"),
-                    "merge the two entries",
-                ));
+                let (key, found) = (format!("deviation[{place}].id"), format!("\"{id}\" twice"));
+                return Err(Error::config(key, "every id once", found, "merge the two entries")
+                    .in_document(Document::Deviations, Path::new(LIST))
+                    .on_line(|key| config::line_of(&text, key)));
             }
         }
         Ok(deviations)
@@ -90,13 +83,13 @@ impl Deviations {
     }
 }
 
-fn read_if_present(root: &Path, file: &str) -> Result<String, InputError> {
+fn read_if_present(root: &Path, file: &str) -> Result<String> {
     let path = root.join(file);
     if !path.exists() {
         return Ok(String::new());
     }
     fs::read_to_string(&path)
-        .map_err(|error| InputError::new(file, "a readable text file", error.to_string(), "check its permissions"))
+        .map_err(|error| Error::file(FileRole::Input, file, "a readable text file", error, "check its permissions"))
 }
 
 /// Whether a Markdown text has `<a id="ID">` (or `name="ID"`).

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::input::InputError;
-use super::printed::Printed;
-use super::tables::Table;
 use crate::config::CompareSpec;
+use crate::error::{Error, FileRole, Result};
+use crate::printed::Printed;
+use crate::table::Table;
 
 /// One selected value.
 #[derive(Clone, Debug)]
 pub struct KnownValue {
-    /// Position of the record in the file.
-    pub row: usize,
+    /// Its line in the file.
+    pub line: usize,
     /// The ids under which a deviation may be listed, the usual one first.
     pub ids: Vec<String>,
     /// Where the paper states it.
@@ -26,14 +26,16 @@ pub struct KnownValue {
     pub band: Option<(f64, f64)>,
 }
 
-/// Reads the file of a spec and selects its values.
+/// Reads the file of a spec and selects its values: the rows in our spelling, and what they say. `config` is what messages call the
+/// config that has the spec.
 ///
 /// # Errors
 /// A missing or malformed file, a column that is not there, a filter that selects nothing, a row without value.
-pub fn read(root: &Path, spec: &CompareSpec) -> Result<(Table, Vec<KnownValue>), InputError> {
+pub fn read(root: &Path, spec: &CompareSpec, config: &str) -> Result<(Table, Vec<KnownValue>)> {
     let file = spec.relative_path();
-    let remedy = "put the file there, or correct `published` or `reference` in the [[compare]] table";
-    let table = Table::read(&root.join(&file), &file, remedy)?;
+    let remedy =
+        format!("put the file there, or correct `published` or `reference` in the [[compare]] table of {config}");
+    let table = Table::read(&root.join(&file), &file, &remedy)?;
     for column in &spec.join {
         table.require(column, "join")?;
     }
@@ -44,26 +46,32 @@ pub fn read(root: &Path, spec: &CompareSpec) -> Result<(Table, Vec<KnownValue>),
     for column in spec.rename.keys() {
         table.require(column, "rename")?;
     }
-    let rows = table.rows_where(&spec.filter, "filter")?;
-    if rows.is_empty() {
-        return Err(InputError::new(
+    let as_printed = table.filtered(&spec.filter, "filter")?;
+    if as_printed.is_empty() {
+        return Err(Error::file(
+            FileRole::Input,
             &file,
             format!("at least one row that the filter {:?} selects", spec.filter),
             "none",
-            "correct `filter` in the [[compare]] table",
+            format!("correct `filter` in the [[compare]] table of {config}"),
         ));
     }
-    let values = rows.into_iter().map(|row| known_value(&table, spec, row)).collect::<Result<_, _>>()?;
-    Ok((table, values))
+    let in_our_spelling =
+        spec.rename.iter().try_fold(as_printed.clone(), |table, (column, names)| table.renamed(column, names))?;
+    let values = (0..as_printed.len())
+        .map(|row| known_value(&as_printed, &in_our_spelling, spec, row))
+        .collect::<Result<_>>()?;
+    Ok((in_our_spelling, values))
 }
 
-fn known_value(table: &Table, spec: &CompareSpec, row: usize) -> Result<KnownValue, InputError> {
-    let line = Table::line(row);
-    let printed = table.field(&spec.value_column, row).trim();
-    let band = band(table, row)?;
+fn known_value(as_printed: &Table, in_our_spelling: &Table, spec: &CompareSpec, row: usize) -> Result<KnownValue> {
+    let line = as_printed.line(row);
+    let printed = as_printed.field(&spec.value_column, row).trim();
+    let band = band(as_printed, row)?;
     if printed.is_empty() && band.is_none() {
-        return Err(InputError::new(
-            table.file(),
+        return Err(Error::file(
+            FileRole::Input,
+            as_printed.name(),
             format!("a value in column \"{}\" on line {line}", spec.value_column),
             "an empty field",
             "write the value, NI if the paper has none, or leave the row out with `filter`",
@@ -73,20 +81,21 @@ fn known_value(table: &Table, spec: &CompareSpec, row: usize) -> Result<KnownVal
     if let (Some(last), Some(_)) = (spec.rounded.last(), printed.number())
         && printed.decimals() != Some(*last)
     {
-        return Err(InputError::new(
-            table.file(),
+        return Err(Error::file(
+            FileRole::Input,
+            as_printed.name(),
             format!("a number with {last} decimals on line {line}, as `rounded` in the [[compare]] table says"),
-            printed.to_string(),
+            printed,
             "correct `rounded`, or leave the row to another [[compare]] with `filter`",
         ));
     }
     Ok(KnownValue {
-        row,
-        ids: ids(table, spec, row),
-        place: place(table, row).to_owned(),
-        key: spec.join.iter().map(|column| renamed(spec, column, table.field(column, row))).collect(),
+        line,
+        ids: ids(as_printed, spec, row),
+        place: place(as_printed, row).to_owned(),
+        key: spec.join.iter().map(|column| in_our_spelling.field(column, row).to_owned()).collect(),
         metric: match (&spec.metric_column, &spec.metric) {
-            (Some(column), _) => renamed(spec, column, table.field(column, row)),
+            (Some(column), _) => in_our_spelling.field(column, row).to_owned(),
             (None, metric) => metric.clone().unwrap_or_default(),
         },
         printed,
@@ -101,7 +110,7 @@ pub fn place(table: &Table, row: usize) -> &str {
         .iter()
         .map(|column| table.field(column, row))
         .find(|part| !part.is_empty())
-        .unwrap_or_else(|| table.file())
+        .unwrap_or_else(|| table.name())
 }
 
 /// `id`, or for files without ids `file:line` and, to tell several value columns apart, `file:line:column`.
@@ -110,24 +119,21 @@ fn ids(table: &Table, spec: &CompareSpec, row: usize) -> Vec<String> {
     if !id.is_empty() {
         return vec![id.to_owned()];
     }
-    let (file, line) = (spec.file_name(), Table::line(row));
+    let (file, line) = (spec.file_name(), table.line(row));
     vec![format!("{file}:{line}"), format!("{file}:{line}:{}", spec.value_column)]
 }
 
-fn renamed(spec: &CompareSpec, column: &str, value: &str) -> String {
-    spec.rename.get(column).and_then(|names| names.get(value)).map_or(value, String::as_str).to_owned()
-}
-
-fn band(table: &Table, row: usize) -> Result<Option<(f64, f64)>, InputError> {
+fn band(table: &Table, row: usize) -> Result<Option<(f64, f64)>> {
     let (low, high) = (table.field("low", row).trim(), table.field("high", row).trim());
     if low.is_empty() && high.is_empty() {
         return Ok(None);
     }
     match (low.parse::<f64>(), high.parse::<f64>()) {
         (Ok(low), Ok(high)) if low <= high => Ok(Some((low, high))),
-        _ => Err(InputError::new(
-            table.file(),
-            format!("two numbers low <= high on line {}, or neither", Table::line(row)),
+        _ => Err(Error::file(
+            FileRole::Input,
+            table.name(),
+            format!("two numbers low <= high on line {}, or neither", table.line(row)),
             format!("low = \"{low}\", high = \"{high}\""),
             "correct the columns low and high",
         )),

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use super::deviations;
-use super::report::{Failure, Figure, Line, Remaining, Report, Section};
+use super::report::{Figure, Finding, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 use crate::config::Profile;
+use crate::engine::Kept;
 
 /// Writes `COMPARISON.md`.
 #[must_use]
@@ -32,12 +33,13 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
         "Profile `{}`. Written by `reproduce compare`; the same with figures in [comparison.html](comparison.html).\n",
         report.profile
     )?;
-    if !report.failures.is_empty() {
-        writeln!(out, "## To put right: {}\n", report.failures.len())?;
-        for failure in &report.failures {
-            write_failure(out, failure)?;
+    if !report.findings.is_empty() {
+        writeln!(out, "## To put right: {}\n", report.findings.len())?;
+        for finding in &report.findings {
+            write_finding(out, finding)?;
         }
     }
+    write_kept(out, report)?;
     write_summary(out, report)?;
     for section in &report.sections {
         write_section(out, report, section)?;
@@ -45,11 +47,54 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
     write_remaining(out, &report.remaining)
 }
 
-fn write_failure(out: &mut String, failure: &Failure) -> std::fmt::Result {
-    writeln!(out, "- **{}** — {}", cell(&failure.title), cell(&failure.place))?;
-    writeln!(out, "  - expected: {}", cell(&failure.expected))?;
-    writeln!(out, "  - found: {}", cell(&failure.found))?;
-    writeln!(out, "  - remedy: {}\n", cell(&failure.remedy))
+/// Which results are not of this machine. On a machine with all data there is no such part.
+fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.kept.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "## Kept: results on real data that are not on this machine\n")?;
+    writeln!(out, "{KEPT}\n")?;
+    writeln!(
+        out,
+        "| kept | real data (SHA-256) | computed by the run that ended | only stand-ins here | this machine's results |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|")?;
+    for kept in &report.kept {
+        let data: Vec<String> = kept_data(kept).iter().map(|(name, hash)| format!("{name} `{hash}`")).collect();
+        writeln!(
+            out,
+            "| `{}` | {} | {} | {} | `{}` |",
+            kept.table,
+            data.join("<br>"),
+            kept_run(kept),
+            kept.missing.join(", "),
+            kept.own
+        )?;
+    }
+    writeln!(out)
+}
+
+/// What the table of kept results is about.
+pub(super) const KEPT: &str = "These tables, and the figures drawn from them, are compared below. A run on this machine would replace them by \
+results on stand-ins, so it has left them as they are and has written its own results elsewhere.";
+
+/// Names and hashes of the real data of kept results.
+pub(super) fn kept_data(kept: &Kept) -> Vec<(&str, &str)> {
+    kept.data.iter().map(|data| (data.name.as_str(), data.sha256.as_deref().unwrap_or("not recorded"))).collect()
+}
+
+/// When kept results were computed.
+pub(super) fn kept_run(kept: &Kept) -> String {
+    let finished = kept.finished.as_deref().unwrap_or("not recorded: no provenance of this table");
+    let config = if kept.other_config { ", under an earlier version of its config" } else { "" };
+    format!("{finished}{config}")
+}
+
+fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
+    writeln!(out, "- **{}** — {}", cell(&finding.title), cell(&finding.place))?;
+    writeln!(out, "  - expected: {}", cell(&finding.expected))?;
+    writeln!(out, "  - found: {}", cell(&finding.found))?;
+    writeln!(out, "  - remedy: {}\n", cell(&finding.remedy))
 }
 
 fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {

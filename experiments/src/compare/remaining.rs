@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::input::InputError;
 use super::known::place;
 use super::report::Remaining;
-use super::tables::Table;
+use crate::error::{Error, FileRole, Result};
+use crate::table::Table;
 
-/// Counts the rows of every file of known values, per part of the paper; files that are fully selected are left out.
+/// Counts the rows of every file of known values that are not among the selected lines, per part of the paper; files that are fully selected are left out.
 ///
 /// # Errors
 /// A folder or file that cannot be read.
-pub fn remaining(root: &Path, selected: &BTreeMap<String, BTreeSet<usize>>) -> Result<Vec<Remaining>, InputError> {
+pub fn remaining(root: &Path, selected: &BTreeMap<String, BTreeSet<usize>>) -> Result<Vec<Remaining>> {
     let mut found = Vec::new();
     for folder in ["data/published", "data/expected"] {
         for name in csv_names(root, folder)? {
@@ -21,7 +21,7 @@ pub fn remaining(root: &Path, selected: &BTreeMap<String, BTreeSet<usize>>) -> R
             let none = BTreeSet::new();
             let chosen = selected.get(&file).unwrap_or(&none);
             let mut parts: Vec<(String, usize)> = Vec::new();
-            for row in (0..table.len()).filter(|row| !chosen.contains(row)) {
+            for row in (0..table.len()).filter(|row| !chosen.contains(&table.line(*row))) {
                 let part = place(&table, row);
                 match parts.iter_mut().find(|(known, _)| known == part) {
                     Some((_, count)) => *count += 1,
@@ -36,13 +36,13 @@ pub fn remaining(root: &Path, selected: &BTreeMap<String, BTreeSet<usize>>) -> R
     Ok(found)
 }
 
-fn csv_names(root: &Path, folder: &str) -> Result<Vec<String>, InputError> {
+fn csv_names(root: &Path, folder: &str) -> Result<Vec<String>> {
     let path = root.join(folder);
     if !path.is_dir() {
         return Ok(Vec::new());
     }
     let unreadable = |error: std::io::Error| {
-        InputError::new(folder, "a readable folder", error.to_string(), "check its permissions")
+        Error::file(FileRole::Input, folder, "a readable folder", error, "check its permissions")
     };
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path).map_err(unreadable)? {

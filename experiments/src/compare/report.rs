@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::verdict::Verdict;
 use crate::config::Profile;
+use crate::engine::Kept;
 
 /// One known value next to ours, with everything as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub struct Section {
 
 /// Something that must be put right before the artifact can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Finding {
     /// What failed, in a few words.
     pub title: String,
     /// Where: experiment and file.
@@ -118,10 +119,12 @@ impl Counts {
 pub struct Report {
     /// The profile whose results were compared.
     pub profile: Profile,
+    /// Tables on real data that this machine has stand-ins of only; the comparison is with them.
+    pub kept: Vec<Kept>,
     /// Experiments, by id.
     pub sections: Vec<Section>,
-    /// Everything that fails, mismatches included.
-    pub failures: Vec<Failure>,
+    /// Everything to put right, mismatches included; none means success.
+    pub findings: Vec<Finding>,
     /// What no config selects yet.
     pub remaining: Vec<Remaining>,
     /// The report as Markdown.
@@ -131,12 +134,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Number of things that must be put right; zero means success.
-    #[must_use]
-    pub fn failures(&self) -> usize {
-        self.failures.len()
-    }
-
     /// Number of values per verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -179,21 +176,24 @@ impl Report {
         if remaining > 0 {
             writeln!(out, "  {remaining:>5}  not yet reproduced (no config selects these rows)")?;
         }
-        if !self.failures.is_empty() {
-            writeln!(out, "\n{} to put right:", self.failures.len())?;
+        for kept in &self.kept {
+            writeln!(out, "\n{kept}")?;
         }
-        for failure in self.failures.iter().take(SHOWN_FAILURES) {
-            writeln!(out, "\n{} · {}", failure.title, failure.place)?;
-            writeln!(out, "  expected: {}", failure.expected)?;
-            writeln!(out, "  found:    {}", failure.found)?;
-            writeln!(out, "  remedy:   {}", failure.remedy)?;
+        if !self.findings.is_empty() {
+            writeln!(out, "\n{} to put right:", self.findings.len())?;
         }
-        if self.failures.len() > SHOWN_FAILURES {
-            writeln!(out, "\n… and {} more in the report", self.failures.len() - SHOWN_FAILURES)?;
+        for finding in self.findings.iter().take(SHOWN_FINDINGS) {
+            writeln!(out, "\n{} · {}", finding.title, finding.place)?;
+            writeln!(out, "  expected: {}", finding.expected)?;
+            writeln!(out, "  found:    {}", finding.found)?;
+            writeln!(out, "  remedy:   {}", finding.remedy)?;
+        }
+        if self.findings.len() > SHOWN_FINDINGS {
+            writeln!(out, "\n… and {} more in the report", self.findings.len() - SHOWN_FINDINGS)?;
         }
         writeln!(out, "\nreport: {}\n        {}", self.markdown.display(), self.html.display())
     }
 }
 
-/// As many failures as fit one screen.
-const SHOWN_FAILURES: usize = 6;
+/// As many findings as fit one screen.
+const SHOWN_FINDINGS: usize = 6;

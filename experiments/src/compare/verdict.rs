@@ -1,11 +1,8 @@
 //! The rules that turn a known value and a result into a verdict.
 
 use super::deviations::Deviation;
-use super::printed::{Printed, significant};
 use super::rounding;
-
-/// Metrics of which less is better; a certified smaller value is an improvement, not a mismatch.
-pub const LOWER_IS_BETTER: [&str; 5] = ["total_error", "rmse", "wrmse", "ratio_to_svdb", "workload_error"];
+use crate::printed::{Printed, significant};
 
 /// What a known value and ours have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,8 +56,6 @@ impl Verdict {
 /// A known value with everything that the rules look at.
 #[derive(Clone, Debug)]
 pub struct Claim<'c> {
-    /// The metric, in our spelling.
-    pub metric: &'c str,
     /// The value as printed.
     pub printed: &'c Printed,
     /// The decimals to which the paper rounded in turn; empty if it rounded once.
@@ -71,7 +66,8 @@ pub struct Claim<'c> {
     pub reference: bool,
     /// Why the metric cannot be compared, if the config says so.
     pub not_comparable: Option<&'c str>,
-    /// Whether a lower error with a certificate is as good as the published one.
+    /// Whether a lower value with a certificate is as good as the published one: the metric is an error, and the method may
+    /// improve.
     pub improvable: bool,
     /// The documented deviation of this value, if there is one.
     pub deviation: Option<&'c Deviation>,
@@ -189,7 +185,7 @@ fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
 
 fn improvement(claim: &Claim<'_>, ours: &Ours<'_>) -> Option<String> {
     let (published, value) = (claim.printed.number()?, ours.value?);
-    if !LOWER_IS_BETTER.contains(&claim.metric) || value >= published {
+    if value >= published {
         return None;
     }
     // A certificate that contradicts the value certifies nothing.
@@ -210,7 +206,6 @@ mod tests {
 
     fn claim(printed: &Printed) -> Claim<'_> {
         Claim {
-            metric: "ratio_to_svdb",
             printed,
             rounded: &[],
             band: None,
@@ -241,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_improvement_needs_a_certificate_and_a_metric_of_which_less_is_better() {
+    fn an_improvement_needs_a_certificate_and_a_claim_that_may_improve() {
         let printed = Printed::parse(PRINTED);
         let base = claim(&printed);
         assert_eq!(judge(&base, &certified(1.8, 1.0)).verdict, Verdict::Improved);
@@ -250,10 +245,9 @@ mod tests {
         assert_eq!(judge(&base, &certified(1.8, 1.9)).verdict, Verdict::Failed);
         let gap = Ours { gap: Some(1e-7), ..ours(1.8) };
         assert_eq!(judge(&base, &gap).verdict, Verdict::Improved);
-        let baseline = Claim { improvable: false, ..base.clone() };
+        let baseline = Claim { improvable: false, ..base };
         assert_eq!(judge(&baseline, &gap).verdict, Verdict::Failed);
-        let levels = Claim { metric: "levels", ..base };
-        assert_eq!(judge(&levels, &certified(1.8, 1.0)).verdict, Verdict::Failed);
+        assert_eq!(judge(&baseline, &certified(1.8, 1.0)).verdict, Verdict::Failed);
     }
 
     #[test]
@@ -284,7 +278,7 @@ mod tests {
     #[test]
     fn a_value_rounded_twice_in_print_is_rounded_twice() {
         let printed = Printed::parse("171.30");
-        let twice = Claim { metric: "wrmse", rounded: &[3, 2], ..claim(&printed) };
+        let twice = Claim { rounded: &[3, 2], ..claim(&printed) };
         let judgement = judge(&twice, &ours(171.2948));
         assert_eq!(
             (judgement.verdict, judgement.reason.as_str()),
@@ -303,7 +297,7 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_is_never_reproduced() {
         let printed = Printed::parse("5079");
-        let timing = Claim { metric: "seconds", not_comparable: Some("timing on other hardware"), ..claim(&printed) };
+        let timing = Claim { not_comparable: Some("timing on other hardware"), ..claim(&printed) };
         let judgement = judge(&timing, &ours(5079.0));
         assert_eq!(judgement.verdict, Verdict::NotComparable);
         assert_eq!(judgement.reason, "timing on other hardware");

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::columns;
+use crate::error::{Error, Result};
+
 /// One `[[compare]]` entry of a config.
 ///
 /// It selects rows of a file of known values, and says how each of them finds its result row: equal values in the
@@ -65,76 +68,79 @@ impl OurColumn {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Seconds => "seconds",
-            Self::PeakMb => "peak_mb",
+            Self::Seconds => columns::SECONDS,
+            Self::PeakMb => columns::PEAK_MB,
         }
     }
 }
 
 fn default_value_column() -> String {
-    "value".to_owned()
+    columns::VALUE.to_owned()
 }
 
 impl CompareSpec {
     /// Checks what the types alone cannot.
     ///
     /// # Errors
-    /// One sentence that names the key, what was expected and what was found.
-    pub fn validate(&self) -> Result<(), String> {
-        let file = match (&self.published, &self.reference) {
-            (Some(file), None) | (None, Some(file)) => file,
+    /// The key, relative to the `[[compare]]` table, and what was expected there.
+    pub fn validate(&self) -> Result<()> {
+        let refuse =
+            |key: &str, expected: &str, found: String, remedy: &str| Err(Error::config(key, expected, found, remedy));
+        let one_file =
+            "one of the keys `published` (a file in data/published) and `reference` (a file in data/expected)";
+        let (key, file) = match (&self.published, &self.reference) {
+            (Some(file), None) => ("published", file),
+            (None, Some(file)) => ("reference", file),
             (Some(_), Some(_)) => {
-                return Err("keys `published` and `reference`: expected exactly one, found both; \
-                            write a second [[compare]] for the other file"
-                    .to_owned());
+                return refuse(
+                    "reference",
+                    one_file,
+                    "both".to_owned(),
+                    "write a second [[compare]] for the other file",
+                );
             }
-            (None, None) => {
-                return Err("expected one of the keys `published` (a file in data/published) and `reference` \
-                     (a file in data/expected), found neither"
-                    .to_owned());
-            }
+            (None, None) => return refuse("", one_file, "neither".to_owned(), "name the file of known values"),
         };
         if file.contains(['/', '\\']) || !file.ends_with(".csv") {
-            return Err(format!(
-                "key `published` or `reference`: expected the bare name of a .csv file, found \"{file}\""
-            ));
+            return refuse(key, "the bare name of a .csv file", format!("\"{file}\""), "leave out the folder");
         }
         if self.join.is_empty() {
-            return Err("key `join`: expected at least one column, found an empty list".to_owned());
+            return refuse("join", "at least one column", "an empty list".to_owned(), "name the columns of the key");
         }
         let falling = self.rounded.windows(2).all(|pair| pair[0] > pair[1]);
-        if !self.rounded.is_empty() && (self.rounded.len() < 2 || !falling || self.reference.is_some()) {
-            return Err(format!(
-                "key `rounded`: expected at least two falling numbers of decimals, such as [3, 2], beside `published`, \
-                 found {:?} beside `{}`",
-                self.rounded,
-                if self.reference.is_some() { "reference" } else { "published" }
-            ));
-        }
-        if self.improvable.is_some() && (self.reference.is_some() || !self.join.iter().any(|column| column == "method"))
-        {
-            return Err(
-                "key `improvable`: expected beside `published` and a join of the column method, found it without"
-                    .to_owned(),
+        if !self.rounded.is_empty() && (self.rounded.len() < 2 || !falling || key == "reference") {
+            return refuse(
+                "rounded",
+                "at least two falling numbers of decimals, such as [3, 2], beside `published`",
+                format!("{:?} beside `{key}`", self.rounded),
+                "write the decimals in the order of rounding, the printed ones last",
             );
         }
-        match (&self.metric_column, &self.metric) {
-            (Some(_), Some(_)) => Err("keys `metric_column` and `metric`: expected exactly one, found both".to_owned()),
-            (None, None) => Err("expected one of the keys `metric_column` (a column that names the metric) and \
-                                 `metric` (one metric for all rows), found neither"
-                .to_owned()),
-            _ if self.our_column.is_some() && (self.reference.is_some() || self.not_comparable.is_empty()) => {
-                Err("key `our_column`: expected beside `published` and `not_comparable`, because times and memory \
-                     differ from machine to machine, found it without"
-                    .to_owned())
-            }
-            _ if self.reference.is_some() && !self.not_comparable.is_empty() => {
-                Err("key `not_comparable`: expected only beside `published`, found it beside `reference`; \
-                     reference values must be reproduced"
-                    .to_owned())
-            }
-            _ => Ok(()),
+        let by_method = self.join.iter().any(|column| column == columns::METHOD);
+        if self.improvable.is_some() && (key == "reference" || !by_method) {
+            let expected = "to stand beside `published` and a join of the column method";
+            return refuse("improvable", expected, "it without".to_owned(), "join the method, or leave it out");
         }
+        let one_metric =
+            "one of the keys `metric_column` (a column that names the metric) and `metric` (one metric for all rows)";
+        match (&self.metric_column, &self.metric) {
+            (Some(_), Some(_)) => return refuse("metric", one_metric, "both".to_owned(), "leave out one of them"),
+            (None, None) => return refuse("", one_metric, "neither".to_owned(), "write one of them"),
+            _ => {}
+        }
+        if self.our_column.is_some() && (key == "reference" || self.not_comparable.is_empty()) {
+            return refuse(
+                "our_column",
+                "to stand beside `published` and `not_comparable`, because times and memory differ from machine to machine",
+                "it without".to_owned(),
+                "say in `not_comparable` why the values cannot be compared",
+            );
+        }
+        if key == "reference" && !self.not_comparable.is_empty() {
+            let expected = "to stand beside `published` only; reference values must be reproduced";
+            return refuse("not_comparable", expected, "it beside `reference`".to_owned(), "leave it out");
+        }
+        Ok(())
     }
 
     /// The file's path below the root, with `/`.

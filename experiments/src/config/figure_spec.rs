@@ -4,15 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// How the values are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FigureKind {
-    /// One line with markers per series over a numeric x axis.
-    Lines,
-    /// Groups of bars over a categorical x axis, one bar per series.
-    Bars,
-}
+use crate::columns;
+use crate::error::{Error, Result};
 
 /// What happens when several result rows fall on one point of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -63,8 +56,8 @@ pub struct FigureSpec {
     /// Longer text under the figure in reports.
     #[serde(default)]
     pub caption: Option<String>,
-    /// Lines or bars.
-    pub kind: FigureKind,
+    /// Name of a kind of figure in [`crate::registry`], which knows the keys that go with it.
+    pub kind: String,
     /// Column of the x axis.
     pub x: String,
     /// Label of the x axis, with the unit.
@@ -85,7 +78,7 @@ pub struct FigureSpec {
     /// Order of the series; series not named here follow in the order of the table.
     #[serde(default)]
     pub series_order: Vec<String>,
-    /// Logarithmic x axis (lines only).
+    /// Logarithmic x axis, of kinds that have numbers there.
     #[serde(default)]
     pub x_log: bool,
     /// Logarithmic y axis.
@@ -103,7 +96,7 @@ pub struct FigureSpec {
     /// Column → allowed values; other result rows are left out.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Order of the categories of a bar chart; categories not named here follow in the order of the table.
+    /// Order of the categories, of kinds that have them; categories not named here follow in the order of the table.
     #[serde(default)]
     pub x_order: Vec<String>,
     /// Value of the x column → its label, for categories.
@@ -121,7 +114,7 @@ pub struct FigureSpec {
     /// Published values to draw over ours.
     #[serde(default)]
     pub published: Option<PublishedOverlay>,
-    /// Write each bar's value above it (bars only).
+    /// Write each value beside its mark, of kinds that have room for it.
     #[serde(default)]
     pub value_labels: bool,
     /// What to do with several rows on one point; without it they are an error.
@@ -130,7 +123,7 @@ pub struct FigureSpec {
 }
 
 fn default_value_column() -> String {
-    "value".to_owned()
+    columns::VALUE.to_owned()
 }
 
 fn default_scale() -> f64 {
@@ -138,60 +131,49 @@ fn default_scale() -> f64 {
 }
 
 impl FigureSpec {
-    /// Checks what the types alone cannot.
+    /// Checks what the types alone cannot; what depends on the kind of figure is checked there.
     ///
     /// # Errors
-    /// One sentence that names the key, what was expected and what was found.
-    pub fn validate(&self) -> Result<(), String> {
+    /// The key, relative to the `[[figure]]` table, and what was expected there.
+    pub fn validate(&self) -> Result<()> {
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-        if self.file.contains('\\') || !self.file.split('/').all(plain) {
-            return Err(format!(
-                "key `file`: expected a path below figures/ without extension, such as \"s1/fig2\", found \"{}\"",
-                self.file
+        let extended = self.file.ends_with(".svg") || self.file.ends_with(".png");
+        if self.file.contains('\\') || !self.file.split('/').all(plain) || extended {
+            return Err(Error::config(
+                "file",
+                "a path below figures/ without extension, such as \"s1/fig2\"",
+                format!("\"{}\"", self.file),
+                "write folder and name only; both .svg and .png are written",
             ));
         }
-        if self.file.ends_with(".svg") || self.file.ends_with(".png") {
-            return Err(format!(
-                "key `file`: expected no extension (both .svg and .png are written), found \"{}\"",
-                self.file
-            ));
-        }
-        if self.kind == FigureKind::Bars && self.x_log {
-            return Err("key `x_log`: expected only with kind = \"lines\", found it with kind = \"bars\"".to_owned());
-        }
-        if self.kind == FigureKind::Lines && self.value_labels {
-            return Err(
-                "key `value_labels`: expected only with kind = \"bars\", found it with kind = \"lines\"".to_owned()
-            );
-        }
-        let ends = [("y_min", self.y_min), ("y_max", self.y_max)];
-        for (key, end) in ends {
-            if let Some(value) = end
-                && (!value.is_finite() || (self.y_log && value <= 0.0))
-            {
-                let expected =
-                    if self.y_log { "a positive number (the axis is logarithmic)" } else { "a finite number" };
-                return Err(format!("key `{key}`: expected {expected}, found {value}"));
+        for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {
+            if let Some(value) = end {
+                self.check_on_y_axis(key, value)?;
             }
         }
         if let (Some(low), Some(high)) = (self.y_min, self.y_max)
             && low >= high
         {
-            return Err(format!("keys `y_min` and `y_max`: expected y_min < y_max, found {low} and {high}"));
+            let found = format!("{low} and {high}");
+            return Err(Error::config("y_max", "y_min < y_max", found, "swap the two, or leave one out"));
         }
         if let Some(overlay) = &self.published
             && !(overlay.scale > 0.0 && overlay.scale.is_finite())
         {
-            return Err(format!("key `published.scale`: expected a positive number, found {}", overlay.scale));
+            let found = overlay.scale.to_string();
+            return Err(Error::config("published.scale", "a positive number", found, "write e.g. 1000 for GB in MB"));
         }
-        for line in &self.reference_lines {
-            if !line.value.is_finite() || (self.y_log && line.value <= 0.0) {
-                return Err(format!(
-                    "key `reference_lines` (\"{}\"): expected a value that the y axis can show, found {}",
-                    line.label, line.value
-                ));
-            }
+        for (index, line) in self.reference_lines.iter().enumerate() {
+            self.check_on_y_axis(&format!("reference_lines[{index}].value"), line.value)?;
         }
         Ok(())
+    }
+
+    fn check_on_y_axis(&self, key: &str, value: f64) -> Result<()> {
+        if value.is_finite() && (!self.y_log || value > 0.0) {
+            return Ok(());
+        }
+        let expected = if self.y_log { "a positive number (the axis is logarithmic)" } else { "a finite number" };
+        Err(Error::config(key, expected, value.to_string(), "write a value that the y axis can show"))
     }
 }

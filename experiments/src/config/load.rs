@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::suggest::near;
-use super::{Config, ConfigError, Overlay};
-use crate::compare::CompareSpec;
-use crate::engine::sha256_hex;
-use crate::figures::FigureSpec;
+use super::{CompareSpec, Config, FigureSpec, Overlay, document};
+use crate::error::{Document, Error, Result};
+use crate::hash::sha256_hex;
 use crate::layout;
+use crate::suggest::near;
 
 /// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct Written {
     experiment: String,
     kind: String,
     title: String,
@@ -46,15 +45,15 @@ struct Profiles {
 /// # Errors
 /// A file that cannot be read, is not TOML, has unknown, missing or mistyped keys, or whose `experiment` is not its
 /// path below `configs/`.
-pub fn load(file: &Path) -> Result<Config, ConfigError> {
+pub fn load(file: &Path) -> Result<Config> {
     let text = fs::read_to_string(file).map_err(|error| {
-        ConfigError::new(
+        Error::config(
             "",
             "a config file that can be read",
             error.to_string(),
             "check the path; `reproduce list` shows the configs",
         )
-        .in_file(file)
+        .in_document(Document::Config, file)
     })?;
     parse(file, &text)
 }
@@ -63,16 +62,17 @@ pub fn load(file: &Path) -> Result<Config, ConfigError> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn parse(file: &Path, text: &str) -> Result<Config, ConfigError> {
-    parse_document(file, text).map_err(|error| error.in_file(file))
+pub fn parse(file: &Path, text: &str) -> Result<Config> {
+    parse_document(file, text)
+        .map_err(|error| error.in_document(Document::Config, file).on_line(|key| document::line_of(text, key)))
 }
 
-fn parse_document(file: &Path, text: &str) -> Result<Config, ConfigError> {
-    let document: Document = toml::from_str(text).map_err(|error| ConfigError::from_toml(error, Some(text)))?;
+fn parse_document(file: &Path, text: &str) -> Result<Config> {
+    let document: Written = document::read(text)?;
     check_experiment(file, &document.experiment)?;
     for (key, value) in [("title", &document.title), ("reproduces", &document.reproduces)] {
         if value.trim().is_empty() {
-            return Err(ConfigError::new(key, "a few words", "an empty string", "say it in one line"));
+            return Err(Error::config(key, "a few words", "an empty string", "say it in one line"));
         }
     }
     let quick = &document.profile.quick;
@@ -89,7 +89,7 @@ fn parse_document(file: &Path, text: &str) -> Result<Config, ConfigError> {
         if let Some(value) = value
             && !(value.is_finite() && value > 0.0)
         {
-            return Err(ConfigError::new(
+            return Err(Error::config(
                 key,
                 "a positive number",
                 value.to_string(),
@@ -98,14 +98,14 @@ fn parse_document(file: &Path, text: &str) -> Result<Config, ConfigError> {
         }
     }
     for (index, spec) in document.compare.iter().enumerate() {
-        spec.validate()
-            .map_err(|sentence| ConfigError::sentence(format!("compare (entry {})", index + 1), sentence))?;
+        spec.validate().map_err(|error| error.under(&format!("compare[{index}]")))?;
     }
     for (index, spec) in document.figure.iter().enumerate() {
-        spec.validate().map_err(|sentence| ConfigError::sentence(format!("figure (entry {})", index + 1), sentence))?;
+        spec.validate().map_err(|error| error.under(&format!("figure[{index}]")))?;
     }
     Ok(Config {
         file: file.to_owned(),
+        text: text.to_owned(),
         hash: sha256_hex(text.as_bytes()),
         experiment: document.experiment,
         kind: document.kind,
@@ -123,12 +123,12 @@ fn parse_document(file: &Path, text: &str) -> Result<Config, ConfigError> {
 }
 
 /// The id names results and cells on disk, so it must be the config's own place.
-fn check_experiment(file: &Path, experiment: &str) -> Result<(), ConfigError> {
+fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
     let absolute = fs::canonicalize(file).or_else(|_| std::path::absolute(file)).unwrap_or_else(|_| file.to_owned());
     let parts: Vec<String> =
         absolute.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let Some(configs) = parts.iter().rposition(|part| part == "configs") else {
-        return Err(ConfigError::new(
+        return Err(Error::config(
             "",
             "a file below a folder named configs",
             absolute.display().to_string(),
@@ -137,27 +137,27 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<(), ConfigError> {
     };
     let below = parts[configs + 1..].join("/");
     let Some(id) = below.strip_suffix(".toml") else {
-        return Err(ConfigError::new("", "a file name that ends with .toml", below, "rename the file"));
+        return Err(Error::config("", "a file name that ends with .toml", below, "rename the file"));
     };
     let portable = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if !id.chars().all(portable) || id.split('/').any(|part| part.starts_with('.')) {
-        return Err(ConfigError::new(
+        return Err(Error::config(
             "",
             "a path below configs/ of letters, digits, '-', '_' and '.'",
             below,
             "rename the file; results and cells are named after it",
         ));
     }
-    if id.split('/').next().is_some_and(|first| RESERVED.contains(&first)) {
-        return Err(ConfigError::new(
+    if id.split('/').next().is_some_and(|first| layout::RESERVED.contains(&first)) {
+        return Err(Error::config(
             "",
-            format!("a first folder other than {}", RESERVED.join(", ")),
+            format!("a first folder other than {}", layout::RESERVED.join(", ")),
             below,
             "move the file; results/ has folders with these names",
         ));
     }
     if experiment != id {
-        return Err(ConfigError::new(
+        return Err(Error::config(
             "experiment",
             format!("\"{id}\", the path below configs/ without .toml"),
             format!("\"{experiment}\""),
@@ -167,38 +167,35 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Folders of `results/` that are not experiments.
-const RESERVED: [&str; 3] = ["cells", "quick", "paper"];
-
 /// Reads every config below `<root>/configs`, in the order of their paths.
 ///
 /// # Errors
 /// The first config that is wrong; a folder that cannot be read or holds none.
-pub fn load_all(root: &Path) -> Result<Vec<Config>, ConfigError> {
+pub fn load_all(root: &Path) -> Result<Vec<Config>> {
     let dir = layout::configs_dir(root);
     let files = config_files(&dir)?;
     if files.is_empty() {
-        return Err(ConfigError::new(
+        return Err(Error::config(
             "",
             "at least one .toml file",
             "none",
             "run in the folder that holds configs/, or name it with --root",
         )
-        .in_file(&dir));
+        .in_document(Document::Config, &dir));
     }
     files.iter().map(|file| load(file)).collect()
 }
 
 /// Every `.toml` file below `dir`, sorted.
-fn config_files(dir: &Path) -> Result<Vec<PathBuf>, ConfigError> {
+fn config_files(dir: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error: std::io::Error| {
-        ConfigError::new(
+        Error::config(
             "",
             "a folder with configs",
             error.to_string(),
             "run in the folder that holds configs/, or name it with --root",
         )
-        .in_file(dir)
+        .in_document(Document::Config, dir)
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(unreadable)? {
@@ -217,7 +214,7 @@ fn config_files(dir: &Path) -> Result<Vec<PathBuf>, ConfigError> {
 ///
 /// # Errors
 /// None of these is a file; the message lists near ones.
-pub fn find(root: &Path, name: &str) -> Result<PathBuf, ConfigError> {
+pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
     let candidates = [PathBuf::from(name), root.join(name), layout::configs_dir(root).join(format!("{name}.toml"))];
     if let Some(file) = candidates.into_iter().find(|file| file.is_file()) {
         return Ok(file);
@@ -230,5 +227,6 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf, ConfigError> {
         [] => "there are no configs below this root; name another with --root".to_owned(),
         some => format!("did you mean {}?", some.join(", or ")),
     };
-    Err(ConfigError::new("", "a config file or an experiment id", "no such file", remedy).in_file(Path::new(name)))
+    Err(Error::config("", "a config file or an experiment id", "no such file", remedy)
+        .in_document(Document::Config, Path::new(name)))
 }

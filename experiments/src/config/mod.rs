@@ -1,21 +1,19 @@
 //! Configs: one typed TOML file per table or figure, refused before anything runs if it is not right.
 
 mod compare_spec;
+mod document;
 mod figure_spec;
 mod load;
-mod problem;
-mod suggest;
 
 use std::path::PathBuf;
 
 pub use crate::profile::Profile;
 pub use compare_spec::{CompareSpec, OurColumn};
-pub use figure_spec::{Aggregate, FigureKind, FigureSpec, PublishedOverlay, ReferenceLine};
+pub use document::{line_of, read, typed};
+pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine};
 pub use load::{find, load, load_all, parse};
-pub use problem::{ConfigError, Problem};
-pub use suggest::{near, nearest};
 
-use serde::de::DeserializeOwned;
+use crate::error::{Document, Error};
 
 /// What one profile changes: keys that replace those of `[grid]`, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
@@ -37,6 +35,8 @@ pub struct Overlay {
 pub struct Config {
     /// The file.
     pub file: PathBuf,
+    /// Its text, in which errors have their lines.
+    pub text: String,
     /// SHA-256 of the file, in hex.
     pub hash: String,
     /// Experiment id, equal to the path below `configs/` without `.toml`.
@@ -95,22 +95,20 @@ impl Config {
         (seconds.unwrap_or(self.expected_seconds), mb.unwrap_or(self.expected_mb))
     }
 
-    /// Completes an error in the grid of `profile`: file, and the table in which the key stands.
+    /// Completes an error in this config, whose key is complete: file and line.
     #[must_use]
-    pub fn grid_error(&self, profile: Profile, error: ConfigError) -> ConfigError {
-        let first = error.key.split(['.', '[']).next().unwrap_or_default();
+    pub fn located(&self, error: Error) -> Error {
+        error.in_document(Document::Config, &self.file).on_line(|key| line_of(&self.text, key))
+    }
+
+    /// Completes an error in the grid of `profile`: the table in which the key stands, file and line.
+    #[must_use]
+    pub fn grid_error(&self, profile: Profile, error: Error) -> Error {
+        let first = error.key().split(['.', '[']).next().unwrap_or_default();
         let in_overlay = self
             .overlay(profile)
             .is_some_and(|overlay| overlay.grid.contains_key(first) || (first.is_empty() && !overlay.grid.is_empty()));
         let table = if in_overlay { format!("profile.{profile}.grid") } else { "grid".to_owned() };
-        error.under(&table).in_file(&self.file)
+        self.located(error.under(&table))
     }
-}
-
-/// Reads a grid into the type of an experiment kind; `T` should be `#[serde(deny_unknown_fields)]`.
-///
-/// # Errors
-/// An unknown or missing key, or a value of the wrong type, with the key relative to the grid.
-pub fn parse_grid<T: DeserializeOwned>(grid: &toml::Table) -> Result<T, ConfigError> {
-    grid.clone().try_into().map_err(|error| ConfigError::from_toml(error, None))
 }

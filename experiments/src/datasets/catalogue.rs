@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::Context;
-use matmech::data::stand_in::{self, StandIn};
-use matmech::data::{Records, read_adult, read_inferring_domain};
+use matmech::data::Records;
+use matmech::data::stand_in;
 use matmech::schema::Schema;
 use serde::{Deserialize, Serialize};
 
-use super::{Folders, Found, Manifest, locate, obtain, sha256_of_file};
-use crate::failure::FileProblem;
+use super::fetch::obtain;
+use super::folders::{Folders, Found, locate};
+use super::manifest::Manifest;
+use super::tables::{self, File, Read};
+use crate::error::{Error, FileRole, Result};
+use crate::hash::sha256_of_file;
+use crate::layout;
 
 /// The value of the key column `data` for results on the real table.
 pub const REAL: &str = "real";
@@ -50,41 +54,6 @@ pub struct Table {
     pub schema: Schema,
     /// Its records.
     pub records: Records,
-}
-
-/// Makes a table of its files.
-type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
-
-/// A way to a real table: its files, and how they are read.
-struct Origin {
-    /// File names below a folder of data sets, with the data sets of the manifest that they are. A file without manifest
-    /// entry is the user's own, and whatever she puts there is taken.
-    files: &'static [(&'static str, Option<&'static str>)],
-    read: Read,
-}
-
-fn discretised(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
-    read_inferring_domain(&files[0])
-}
-
-/// The ways to a table, the preferred one first.
-fn origins(name: &str) -> Vec<Origin> {
-    let one = |files| vec![Origin { files, read: discretised }];
-    match name {
-        "adult" => vec![
-            Origin { files: &[("adult15.csv", Some("adult15"))], read: discretised },
-            Origin {
-                files: &[("adult.data", Some("adult.data")), ("adult.test", Some("adult.test"))],
-                read: |files| read_adult(&files[0], &files[1]),
-            },
-        ],
-        "loans" => one(&[("loans.csv", None)]),
-        "acs" => one(&[("acs.csv", None)]),
-        "nltcs" => one(&[("nltcs.csv", Some("nltcs"))]),
-        "salary" => one(&[("salary.csv", Some("salary"))]),
-        "titanic" => one(&[("titanic.csv", Some("titanic"))]),
-        _ => Vec::new(),
-    }
 }
 
 /// What was found for a name.
@@ -126,15 +95,15 @@ impl Catalogue {
 
     /// Names of all tables.
     #[must_use]
-    pub fn names() -> &'static [&'static str] {
-        &StandIn::NAMES
+    pub fn names() -> Vec<&'static str> {
+        tables::TABLES.iter().map(|table| table.name).collect()
     }
 
     /// Which table a name stands for on this machine. Hashes the file at the first call.
     ///
     /// # Errors
     /// An unknown name, a file that cannot be read, or one whose SHA-256 is not that of the manifest.
-    pub fn identify(&self, name: &str) -> anyhow::Result<DataUse> {
+    pub fn identify(&self, name: &str) -> Result<DataUse> {
         Ok(self.source(name)?.data)
     }
 
@@ -142,7 +111,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::identify`], and what is wrong with the contents of the file.
-    pub fn load(&self, name: &str) -> anyhow::Result<Arc<Table>> {
+    pub fn load(&self, name: &str) -> Result<Arc<Table>> {
         let source = self.source(name)?;
         let slot = Arc::clone(locked(&self.inner.tables).entry(name.to_owned()).or_default());
         // Whoever comes second waits for this table only, not for all.
@@ -152,9 +121,11 @@ impl Catalogue {
         }
         let (schema, records) = match &source.files {
             Some((files, read)) => read(files),
-            None => StandIn::named(name).and_then(|stand_in| stand_in.generate()),
+            None => tables::stand_in(name)
+                .ok_or_else(|| Error::unknown_name("", "data set", name, &Self::names()))?
+                .generate(),
         }
-        .with_context(|| format!("data set {name}"))?;
+        .map_err(|error| Error::library(format!("data set {name}"), error))?;
         let table = Arc::new(Table { data: source.data, schema, records });
         *slot = Some(Arc::clone(&table));
         Ok(table)
@@ -163,7 +134,7 @@ impl Catalogue {
     /// Tries to download the real tables of these names that are not here yet and that the manifest knows. Gives up at the
     /// first table that cannot be had, since the others would fail likewise. Returns whether any was fetched, and what
     /// failed.
-    pub fn fetch(&self, names: &[String]) -> (bool, Option<FileProblem>) {
+    pub fn fetch(&self, names: &[String]) -> (bool, Option<Error>) {
         let Ok(manifest) = Manifest::load(&self.inner.root) else {
             return (false, None);
         };
@@ -173,7 +144,7 @@ impl Catalogue {
                 continue;
             }
             let mut problem = None;
-            for origin in origins(name) {
+            for origin in tables::origins(name) {
                 match self.fetch_all(&manifest, origin.files) {
                     Ok(false) => {}
                     Ok(true) => {
@@ -193,10 +164,9 @@ impl Catalogue {
     }
 
     /// Downloads the files of an origin; `false` if the manifest does not know all of them.
-    fn fetch_all(&self, manifest: &Manifest, files: &[(&str, Option<&str>)]) -> Result<bool, FileProblem> {
-        let listed = |&(_, entry): &(&str, Option<&str>)| {
-            manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == entry)
-        };
+    fn fetch_all(&self, manifest: &Manifest, files: &[File]) -> Result<bool> {
+        let listed =
+            |file: &File| manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == file.in_manifest);
         let Some(datasets) = files.iter().map(listed).collect::<Option<Vec<_>>>() else {
             return Ok(false);
         };
@@ -207,18 +177,21 @@ impl Catalogue {
         Ok(true)
     }
 
-    fn source(&self, name: &str) -> anyhow::Result<Source> {
+    fn source(&self, name: &str) -> Result<Source> {
         if let Some(source) = locked(&self.inner.sources).get(name) {
             return Ok(source.clone());
         }
-        StandIn::named(name)?;
+        let known = Self::names();
+        if !known.contains(&name) {
+            return Err(Error::unknown_name("", "data set", name, &known));
+        }
         let source = self.find(name)?;
         locked(&self.inner.sources).insert(name.to_owned(), source.clone());
         Ok(source)
     }
 
-    fn find(&self, name: &str) -> anyhow::Result<Source> {
-        for origin in origins(name) {
+    fn find(&self, name: &str) -> Result<Source> {
+        for origin in tables::origins(name) {
             if let Some((files, hashes)) = self.find_all(origin.files)? {
                 let data = DataUse {
                     name: name.to_owned(),
@@ -235,16 +208,19 @@ impl Catalogue {
     }
 
     /// All files of an origin with their SHA-256, or `None` if one is missing.
-    fn find_all(&self, names: &[(&str, Option<&str>)]) -> anyhow::Result<Option<(Vec<PathBuf>, Vec<String>)>> {
+    fn find_all(&self, wanted: &[File]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
         let Folders { own, downloads } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
-        for &(file, entry) in names {
-            let found = match entry {
+        for file in wanted {
+            let found = match file.in_manifest {
                 Some(entry) => self.find_listed(entry)?,
-                None => own.iter().chain([downloads]).map(|folder| folder.join(file)).find(|path| path.is_file()),
+                None => own.iter().chain([downloads]).map(|folder| folder.join(file.name)).find(|path| path.is_file()),
             };
             let Some(path) = found else { return Ok(None) };
-            let hash = sha256_of_file(&path).with_context(|| format!("reading {}", path.display()))?;
+            let hash = sha256_of_file(&path).map_err(|error| {
+                let remedy = "make it readable, or take it away to use the stand-in";
+                Error::file(FileRole::DataSet, &path, "a file that can be read", error, remedy)
+            })?;
             files.push(path);
             hashes.push(hash);
         }
@@ -252,8 +228,8 @@ impl Catalogue {
     }
 
     /// The file of a data set of the manifest. A project folder without manifest knows none.
-    fn find_listed(&self, entry: &str) -> anyhow::Result<Option<PathBuf>> {
-        if !crate::layout::data_manifest(&self.inner.root).is_file() {
+    fn find_listed(&self, entry: &str) -> Result<Option<PathBuf>> {
+        if !layout::data_manifest(&self.inner.root).is_file() {
             return Ok(None);
         }
         let manifest = Manifest::load(&self.inner.root)?;

@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::{DATA_VARIABLE, Dataset, check};
-use crate::failure::FileProblem;
+use super::folders::{DATA_VARIABLE, Folders, Found, check, locate};
+use super::manifest::Dataset;
+use crate::error::{Error, FileRole, Result};
 
 /// A program that writes what is at an address into a file.
-pub(super) struct Downloader {
+struct Downloader {
     program: &'static str,
     options: &'static [&'static str],
     /// The option that names the file.
@@ -19,7 +20,7 @@ pub(super) struct Downloader {
 }
 
 /// In the order in which they are tried.
-pub(super) const DOWNLOADERS: [Downloader; 2] = [
+const DOWNLOADERS: [Downloader; 2] = [
     Downloader {
         program: "curl",
         // Slower than 1 kB/s for 30 s is a broken connection.
@@ -43,23 +44,36 @@ pub(super) const DOWNLOADERS: [Downloader; 2] = [
     Downloader { program: "wget", options: &["--no-verbose", "--timeout=30", "--tries=3"], into: "-O", from: "--" },
 ];
 
+/// Looks for a data set on this machine, and fetches it if it is not there.
+///
+/// # Errors
+/// As [`locate`]; no program that downloads, no network, or a file with another SHA-256 at the other end.
+pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
+    if let Some(found) = locate(dataset, folders)? {
+        return Ok(found);
+    }
+    let file = folders.downloads.join(&dataset.file);
+    fetch(dataset, &file, &DOWNLOADERS)?;
+    Ok(Found::Downloaded(file))
+}
+
 /// Fetches a data set into `file`, which appears only if it is complete and has the right SHA-256.
 ///
 /// # Errors
 /// None of the programs is there, the program fails, the file is another one, or the folder cannot be written.
-pub(super) fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<(), FileProblem> {
+fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<()> {
     let by_hand = format!(
         "get the file by hand from {}, put it in a folder as {}, and set {DATA_VARIABLE} to that folder",
         dataset.source, dataset.file
     );
     let cannot_write =
-        |error: io::Error| FileProblem::new("data set", file, "to be able to write it", error, by_hand.as_str());
+        |error: io::Error| Error::file(FileRole::DataSet, file, "to be able to write it", error, by_hand.as_str());
     let dir = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir).map_err(cannot_write)?;
     let temporary =
         tempfile::Builder::new().prefix(".fetching-").suffix(".tmp").tempfile_in(dir).map_err(cannot_write)?;
     let failed = |found: String| {
-        FileProblem::new("data set", file, format!("a download from {}", dataset.url), found, by_hand.as_str())
+        Error::file(FileRole::DataSet, file, format!("a download from {}", dataset.url), found, by_hand.as_str())
     };
     let output = downloaders.iter().find_map(|downloader| match run(downloader, &dataset.url, temporary.path()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -79,8 +93,10 @@ pub(super) fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) 
         Some((_, Ok(_))) => {}
     }
     // Checked under its temporary name; the message speaks of the address, since the file is gone when it is read.
-    check(dataset, temporary.path(), &by_hand)
-        .map_err(|problem| failed(format!("a file with {}, expected {}", problem.found, problem.expected)))?;
+    check(dataset, temporary.path(), &by_hand).map_err(|error| match error {
+        Error::File { expected, found, .. } => failed(format!("a file with {found}, expected {expected}")),
+        other => other,
+    })?;
     temporary.as_file().sync_all().map_err(cannot_write)?;
     temporary.persist(file).map_err(|error| cannot_write(error.error))?;
     Ok(())

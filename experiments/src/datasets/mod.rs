@@ -1,121 +1,16 @@
 //! Data sets that experiments read: found where the user keeps them, or fetched and checked.
 //!
 //! A file is looked for in the folder that the environment variable `MATMECH_DATA` names, then in `data/downloads/`, and
-//! fetched into the latter if it is in neither. Whatever its way, its SHA-256 must be that of `data/manifest.toml`.
+//! fetched into the latter if it is in neither. Wherever it comes from, its SHA-256 must be that of `data/manifest.toml`.
 //! [`Catalogue`] gives experiments the tables themselves, with stand-ins for those that are not there.
 
 mod catalogue;
 mod fetch;
+mod folders;
 mod manifest;
-
-use std::env;
-use std::ffi::OsString;
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+mod tables;
 
 pub use catalogue::{Catalogue, DataUse, REAL, STAND_IN, Table};
+pub use fetch::obtain;
+pub use folders::{DATA_VARIABLE, Folders, Found, locate};
 pub use manifest::{Dataset, Manifest};
-
-use sha2::{Digest, Sha256};
-
-use crate::failure::FileProblem;
-use crate::layout;
-
-/// Name of the environment variable with the user's own folder of data sets.
-pub const DATA_VARIABLE: &str = "MATMECH_DATA";
-
-/// Folders in which data sets are looked for.
-#[derive(Clone, Debug)]
-pub struct Folders {
-    /// The user's own folder; never written.
-    pub own: Option<PathBuf>,
-    /// Where downloads go.
-    pub downloads: PathBuf,
-}
-
-impl Folders {
-    /// The folders of this process: `MATMECH_DATA` and `<root>/data/downloads`.
-    #[must_use]
-    pub fn of_process(root: &Path) -> Self {
-        let own = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
-        Self { own: own.map(PathBuf::from), downloads: layout::downloads_dir(root) }
-    }
-}
-
-/// Where a data set was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// In the user's own folder.
-    Own(PathBuf),
-    /// Among the downloads.
-    Downloaded(PathBuf),
-}
-
-impl Found {
-    /// The file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Own(path) | Self::Downloaded(path) => path,
-        }
-    }
-}
-
-/// Looks for a data set on this machine and checks it.
-///
-/// # Errors
-/// A file of that name that cannot be read or has another SHA-256.
-pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>, FileProblem> {
-    if let Some(own) = &folders.own {
-        let file = own.join(&dataset.file);
-        if file.exists() {
-            let remedy = format!("put the file from {} there, or unset {DATA_VARIABLE}", dataset.source);
-            check(dataset, &file, &remedy)?;
-            return Ok(Some(Found::Own(file)));
-        }
-    }
-    let file = folders.downloads.join(&dataset.file);
-    if file.exists() {
-        let remedy = format!("delete this file and run `reproduce data {}`", dataset.name);
-        check(dataset, &file, &remedy)?;
-        return Ok(Some(Found::Downloaded(file)));
-    }
-    Ok(None)
-}
-
-/// Looks for a data set on this machine, and fetches it if it is not there.
-///
-/// # Errors
-/// As [`locate`]; no program that downloads, no network, or a file with another SHA-256 at the other end.
-pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found, FileProblem> {
-    if let Some(found) = locate(dataset, folders)? {
-        return Ok(found);
-    }
-    let file = folders.downloads.join(&dataset.file);
-    fetch::fetch(dataset, &file, &fetch::DOWNLOADERS)?;
-    Ok(Found::Downloaded(file))
-}
-
-/// Compares a file with the manifest.
-fn check(dataset: &Dataset, file: &Path, remedy: &str) -> Result<(), FileProblem> {
-    let found = sha256_of_file(file)
-        .map_err(|error| FileProblem::new("data set", file, "a file that can be read", error, remedy))?;
-    if found == dataset.sha256.to_ascii_lowercase() {
-        return Ok(());
-    }
-    Err(FileProblem::new(
-        "data set",
-        file,
-        format!("SHA-256 {} (data/manifest.toml, data set {})", dataset.sha256, dataset.name),
-        format!("SHA-256 {found}"),
-        remedy,
-    ))
-}
-
-/// SHA-256 of a file in hex, in constant memory.
-fn sha256_of_file(file: &Path) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(file)?, &mut hash)?;
-    Ok(format!("{:x}", hash.finalize()))
-}

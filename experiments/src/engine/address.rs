@@ -42,12 +42,6 @@ pub fn inputs_hash(experiment: &str, kind: &str, revision: u32, address: &str, p
     ]))
 }
 
-/// SHA-256 of some bytes, in hex.
-#[must_use]
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
 /// Each field with its length before it, so that no two lists of fields run into the same bytes.
 fn hash_fields(fields: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -100,11 +94,6 @@ mod tests {
     #[test]
     fn address_reads_as_documented() {
         assert_eq!(cell_address("s1/example-3.1", &cell()), "s1/example-3.1/workload=range:1024/method=optimal");
-    }
-
-    #[test]
-    fn sha256_of_the_standard() {
-        assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 
     #[test]

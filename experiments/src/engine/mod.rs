@@ -7,7 +7,7 @@
 //! Everything that can be refused is refused by [`Plan::new`] and [`prepare`], before any cell is computed.
 
 mod address;
-mod atomic;
+mod kept;
 mod machine;
 mod plan;
 mod progress;
@@ -17,15 +17,15 @@ mod results;
 mod runner;
 mod select;
 mod store;
-mod timestamp;
 mod validate;
 
-pub use address::{cell_address, cell_rng, inputs_hash, sha256_hex};
-pub use atomic::write_atomically;
+pub use address::{cell_address, cell_rng, inputs_hash};
+pub use kept::Kept;
 pub use machine::{Code, Machine, peak_mb};
 pub use plan::{Plan, PlannedCell};
 pub use progress::Display;
 pub use provenance::Provenance;
-pub use runner::{CellError, CellFailure, Prepared, RunOptions, Summary, Table, prepare};
+pub use publish::Published;
+pub use runner::{Prepared, RunOptions, Summary, prepare};
 pub use select::Shard;
 pub use store::{CellRecord, Store};

@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::address::{cell_address, inputs_hash};
-use crate::config::{Config, ConfigError, Profile};
+use crate::columns;
+use crate::config::{Config, Profile};
 use crate::datasets::DataUse;
-use crate::experiment::{Cell, Experiment};
-
-/// Columns of every result table besides the experiment's own.
-const FIXED_COLUMNS: [&str; 11] =
-    ["experiment", "cell", "method", "metric", "value", "lower_bound", "gap", "text", "seconds", "peak_mb", "seed"];
+use crate::error::{Error, Result};
+use crate::experiment::{Cell, Experiment, kind_of};
 
 /// A cell with its name and the hash of its inputs.
 #[derive(Clone, Debug)]
@@ -43,16 +41,8 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// An unknown kind, a grid that the kind refuses, no cell at all, two cells of one address, or a value that cannot
     /// be part of an address.
-    pub fn new(
-        config: &'a Config,
-        experiments: &'a [Box<dyn Experiment>],
-        profile: Profile,
-    ) -> Result<Self, ConfigError> {
-        let Some(experiment) = experiments.iter().find(|experiment| experiment.kind() == config.kind) else {
-            let known: Vec<&str> = experiments.iter().map(|experiment| experiment.kind()).collect();
-            return Err(ConfigError::unknown_name("kind", "kind", &config.kind, &known).in_file(&config.file));
-        };
-        let experiment = experiment.as_ref();
+    pub fn new(config: &'a Config, experiments: &'a [Box<dyn Experiment>], profile: Profile) -> Result<Self> {
+        let experiment = kind_of(config, experiments)?;
         // The standard grid first: what is wrong in it is wrong under every profile, and should be reported there.
         let mut cells = expand(config, experiment, Profile::Standard)?;
         for other in [Profile::Quick, Profile::Paper] {
@@ -73,11 +63,11 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Result<Vec<PlannedCell>, ConfigError> {
+fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Result<Vec<PlannedCell>> {
     let complete = |error| config.grid_error(profile, error);
     let cells = experiment.cells(&config.grid(profile)).map_err(complete)?;
     if cells.is_empty() {
-        return Err(complete(ConfigError::new(
+        return Err(complete(Error::config(
             "",
             "a grid with at least one cell",
             "an empty one",
@@ -90,7 +80,7 @@ fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Res
         check_columns(experiment, &cell).map_err(complete)?;
         let address = cell_address(&config.experiment, &cell);
         if !addresses.insert(address.clone()) {
-            return Err(complete(ConfigError::new(
+            return Err(complete(Error::config(
                 "",
                 "cells with distinct addresses",
                 format!("two cells {address}"),
@@ -112,11 +102,11 @@ fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Res
 }
 
 /// A cell must fill the columns that its kind declares, with values that an address can hold.
-fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<(), ConfigError> {
+fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<()> {
     let declared = experiment.key_columns();
     let filled: Vec<&str> = cell.key.iter().map(|(column, _)| column.as_str()).collect();
-    if filled != declared || declared.iter().any(|column| FIXED_COLUMNS.contains(column)) {
-        return Err(ConfigError::new(
+    if filled != declared || declared.iter().any(|column| columns::is_fixed(column)) {
+        return Err(Error::config(
             "",
             format!(
                 "cells that fill the columns {declared:?} of kind \"{}\", all different from the fixed columns",
@@ -127,9 +117,9 @@ fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<(), ConfigE
         ));
     }
     let values = cell.key.iter().map(|(column, value)| (column.as_str(), value));
-    for (column, value) in values.chain([("method", &cell.method)]) {
+    for (column, value) in values.chain([(columns::METHOD, &cell.method)]) {
         if value.is_empty() || value.contains('/') || value.chars().any(char::is_control) {
-            return Err(ConfigError::new(
+            return Err(Error::config(
                 "",
                 format!(
                     "a value of {column} that can be part of a cell's address: not empty, without '/' and line breaks"
@@ -143,14 +133,14 @@ fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<(), ConfigE
 }
 
 /// A result must say whether it comes from a real table or a stand-in, and a column that says so must be right.
-fn check_data(cell: &Cell) -> Result<Option<DataUse>, ConfigError> {
-    let column = cell.key.iter().find(|(column, _)| column == "data").map(|(_, value)| value.as_str());
+fn check_data(cell: &Cell) -> Result<Option<DataUse>> {
+    let column = cell.key.iter().find(|(column, _)| column == columns::DATA).map(|(_, value)| value.as_str());
     let data = cell.data().map_err(|error| error.to_string());
     match (&data, column) {
         (Ok(Some(data)), Some(label)) if label == data.label() => {}
         (Ok(None), None) => {}
         _ => {
-            return Err(ConfigError::new(
+            return Err(Error::config(
                 "",
                 "cells whose params hold the table they run on as `data`, and whose key column `data` is its label",
                 format!("the table {data:?} and the column {column:?}"),

@@ -2,19 +2,45 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use super::Table;
-use super::address::sha256_hex;
-use super::atomic::write_atomically;
+use chrono::SecondsFormat;
+
+use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
 use super::plan::Plan;
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
 use super::results::table;
-use super::store::{CellRecord, unwritable};
-use super::timestamp::now;
-use crate::failure::Failure;
-use crate::layout;
+use super::store::CellRecord;
+use crate::atomic::write_atomically;
+use crate::error::{Error, FileRole, Result};
+use crate::hash::sha256_hex;
+use crate::layout::Results;
+
+/// What became of the result table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// Written anew, with its provenance.
+    Written {
+        /// The table.
+        file: PathBuf,
+        /// The table on real data that this one would have replaced by one on stand-ins.
+        kept: Option<Kept>,
+    },
+    /// Nothing was computed and the table on disk is already this one; it keeps its provenance.
+    Unchanged {
+        /// The table.
+        file: PathBuf,
+        /// As for a written one.
+        kept: Option<Kept>,
+    },
+    /// Not written, because so many cells have no result; an older table stays.
+    Incomplete {
+        /// Number of cells without result.
+        missing: usize,
+    },
+}
 
 /// What the provenance needs to know of the run.
 pub(super) struct Run<'a> {
@@ -26,21 +52,26 @@ pub(super) struct Run<'a> {
     pub(super) reused: usize,
 }
 
-/// Writes the table from `records`, one per cell in grid order, and the provenance beside it.
+/// Writes the table from `records`, one per cell in grid order, and the provenance beside it; at the usual place, unless that
+/// would replace results on real data by results on stand-ins.
 ///
 /// If nothing was computed and the same table of the same config is there already, both files stay as they are: their
 /// provenance tells of the run that did the work.
-pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run: Run<'_>) -> Result<Table, Failure> {
+pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run: Run<'_>) -> Result<Published> {
     let config = plan.config;
-    let file = layout::results_csv(root, &config.experiment, plan.profile);
-    let beside = layout::provenance_json(root, &config.experiment, plan.profile);
-    let content = table(plan, records).map_err(|error| Failure::Other(error.into()))?;
+    let kept = Kept::by(root, plan);
+    let usual = Results::new(root, plan.profile);
+    let place = if kept.is_some() { usual.on_stand_ins() } else { usual };
+    let file = place.table(&config.experiment);
+    let beside = place.provenance(&config.experiment);
+    let content = table(plan, records).map_err(|error| Error::bug("result table", "text in memory", error))?;
     let table_sha256 = sha256_hex(&content);
     if run.computed == 0
         && fs::read(&file).is_ok_and(|old| old == content)
         && told_by(&beside, &config.hash, &table_sha256)
     {
-        return Ok(Table::Unchanged(file));
+        clear_aside(usual, &config.experiment, kept.as_ref())?;
+        return Ok(Published::Unchanged { file, kept });
     }
     let sources: BTreeSet<&str> = records.iter().map(|record| record.code.source.as_str()).collect();
     let provenance = Provenance {
@@ -66,14 +97,39 @@ pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run
         cells_computed: run.computed,
         cells_reused: run.reused,
     };
-    let json = serde_json::to_string_pretty(&provenance).map_err(|error| Failure::Other(error.into()))?;
-    write_atomically(&file, &content).map_err(|error| unwritable("result table", &file, &error))?;
-    write_atomically(&beside, (json + "\n").as_bytes()).map_err(|error| unwritable("provenance", &beside, &error))?;
-    Ok(Table::Written(file))
+    let json = serde_json::to_string_pretty(&provenance)
+        .map_err(|error| Error::bug("provenance", "a record that is JSON", error))?;
+    write_atomically(&file, &content).map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
+    write_atomically(&beside, (json + "\n").as_bytes())
+        .map_err(|error| Error::unwritable(FileRole::Provenance, &beside, &error))?;
+    clear_aside(usual, &config.experiment, kept.as_ref())?;
+    Ok(Published::Written { file, kept })
+}
+
+/// Removes what an earlier run had to put aside, if the results of this one are at the usual place.
+fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<()> {
+    if kept.is_some() {
+        return Ok(());
+    }
+    let aside = usual.on_stand_ins();
+    for file in [aside.table(experiment), aside.provenance(experiment)] {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::unwritable(FileRole::ResultTable, &file, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Whether the provenance on disk is of this config and this table.
 fn told_by(provenance: &Path, config: &str, table: &str) -> bool {
     let json = fs::read(provenance).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
     json.is_some_and(|json| json["config_sha256"] == config && json["table_sha256"] == table)
+}
+
+/// Now in UTC, as `2012-11-30T23:59:59Z`.
+pub(super) fn now() -> String {
+    chrono::Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }

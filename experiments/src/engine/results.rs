@@ -4,30 +4,28 @@ use std::collections::HashMap;
 
 use super::plan::Plan;
 use super::store::CellRecord;
+use crate::columns::{AFTER_KEYS, BEFORE_KEYS};
 use crate::experiment::{Cell, Row};
 
 /// One line per metric of every cell, in grid order.
 ///
-/// Columns: `experiment, cell, <key columns>, method, metric, value, lower_bound, gap, text, seconds, peak_mb, seed`;
-/// empty means absent. Numbers are written with as many digits as their bits need; `seconds` and `peak_mb`, the only
+/// The columns are [`BEFORE_KEYS`], the key columns, [`AFTER_KEYS`]; empty means absent. Numbers are written with as many digits as their bits need; `seconds` and `peak_mb`, the only
 /// columns that differ between runs, are rounded. Where the experiment says that another method's lower bound holds, it stands
 /// beside errors that have none, with the relative gap to it.
 ///
 /// # Errors
-/// None in practice: it writes to memory.
+/// A cell with more or fewer values in its key than the kind has key columns.
 pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let keys = plan.experiment.key_columns().iter().copied();
-    let before = ["experiment", "cell"].into_iter();
-    let after = ["method", "metric", "value", "lower_bound", "gap", "text", "seconds", "peak_mb", "seed"];
-    writer.write_record(before.chain(keys).chain(after))?;
+    writer.write_record(BEFORE_KEYS.into_iter().chain(keys).chain(AFTER_KEYS))?;
     let bounds = Bounds::of(plan, records);
     for (planned, record) in plan.cells.iter().zip(records) {
         for row in &record.rows {
             let (lower_bound, gap) = bounds.beside(&planned.cell, row);
-            let mut line = vec![plan.config.experiment.clone(), planned.address.clone()];
-            line.extend(planned.cell.key.iter().map(|(_, value)| value.clone()));
-            line.extend([
+            let before: [_; BEFORE_KEYS.len()] = [plan.config.experiment.clone(), planned.address.clone()];
+            let keys = planned.cell.key.iter().map(|(_, value)| value.clone());
+            let after: [_; AFTER_KEYS.len()] = [
                 planned.cell.method.clone(),
                 row.metric.clone(),
                 exact(row.value),
@@ -37,8 +35,8 @@ pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>,
                 seconds(row.seconds.unwrap_or(record.seconds)),
                 record.peak_mb.map(|mb| format!("{mb:.1}")).unwrap_or_default(),
                 plan.config.seed.to_string(),
-            ]);
-            writer.write_record(&line)?;
+            ];
+            writer.write_record(before.into_iter().chain(keys).chain(after))?;
         }
     }
     writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
@@ -72,15 +70,18 @@ impl<'t> Bounds<'t> {
         let of_another = || {
             let method = self.plan.experiment.bounded_by(&cell.method)?;
             let bound = *self.known.get(&(cell.key.as_slice(), method, row.metric.as_str()))?;
-            let value = row.value?;
-            // Rounding can lift the bound above the value where both are the optimum.
-            Some((bound.min(value), (value / bound - 1.0).max(0.0)))
+            Some(held_against(row.value?, bound))
         };
         if row.lower_bound.is_some() || row.gap.is_some() {
             return (row.lower_bound, row.gap);
         }
         of_another().unzip()
     }
+}
+
+/// The bound as it stands beside a value, and the relative gap. Rounding can lift a bound above the value where both are the optimum.
+fn held_against(value: f64, bound: f64) -> (f64, f64) {
+    (bound.min(value), (value / bound - 1.0).max(0.0))
 }
 
 /// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels take microseconds.
@@ -96,6 +97,13 @@ fn exact(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_never_above_their_values() {
+        assert_eq!(held_against(3.0, 2.0), (2.0, 0.5));
+        assert_eq!(held_against(2.0, 2.0), (2.0, 0.0));
+        assert_eq!(held_against(2.0, 2.0 + 1e-15), (2.0, 0.0));
+    }
 
     #[test]
     fn short_times_keep_their_digits() {

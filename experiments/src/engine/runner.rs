@@ -1,10 +1,9 @@
 //! Running a plan: what is not in the store is computed in parallel, stored at once, and the table is assembled.
 
 use std::any::Any;
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -12,16 +11,17 @@ use std::time::Instant;
 use tracing::{error, warn};
 
 use super::address::cell_rng;
-use super::atomic::check_writable;
+use super::kept::Kept;
 use super::machine::{Code, peak_mb};
 use super::plan::{Plan, PlannedCell};
 use super::progress::Display;
+use super::publish::{self, Published, now};
 use super::select::{Shard, select};
-use super::store::{CellRecord, Store, unwritable};
-use super::timestamp::now;
-use super::{publish, validate};
-use crate::failure::{Failure, FileProblem};
-use crate::layout;
+use super::store::{CellRecord, Store};
+use super::validate;
+use crate::atomic::check_writable;
+use crate::error::{CellFailure, Error, FileRole, Result};
+use crate::layout::Results;
 
 /// What a run computes and with how many workers.
 #[derive(Clone, Debug)]
@@ -44,49 +44,8 @@ impl Default for RunOptions {
     }
 }
 
-/// A cell without result.
-#[derive(Clone, Debug)]
-pub struct CellFailure {
-    /// The cell.
-    pub address: String,
-    /// Why.
-    pub reason: CellError,
-}
-
-/// Why a cell has no result.
-#[derive(Clone, Debug)]
-pub enum CellError {
-    /// It could not be computed.
-    Computation(String),
-    /// It was computed, and could not be stored.
-    Storage(FileProblem),
-}
-
-impl fmt::Display for CellFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.reason {
-            CellError::Computation(reason) => write!(f, "{}: {reason}", self.address),
-            CellError::Storage(problem) => write!(f, "{}: {problem}", self.address),
-        }
-    }
-}
-
-/// What became of the result table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Table {
-    /// Written anew, with its provenance.
-    Written(PathBuf),
-    /// Nothing was computed and the table on disk is already this one; it keeps its provenance.
-    Unchanged(PathBuf),
-    /// Not written, because so many cells have no result; an older table is kept.
-    Incomplete {
-        /// Number of cells without result.
-        missing: usize,
-    },
-}
-
 /// The outcome of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Summary {
     /// Experiment id.
     pub experiment: String,
@@ -99,7 +58,7 @@ pub struct Summary {
     /// Cells that failed, in grid order.
     pub failed: Vec<CellFailure>,
     /// The result table.
-    pub table: Table,
+    pub table: Published,
     /// Wall time of the run in seconds.
     pub wall_seconds: f64,
 }
@@ -121,7 +80,7 @@ pub struct Prepared<'a> {
 /// # Errors
 /// A key of `only` without a cell; folders that cannot be written; stored cells that are damaged (all of them are
 /// reported). A cell that is to be computed afresh is not read, so `fresh` with `only` mends a damaged one.
-pub fn prepare<'a>(root: &'a Path, plans: Vec<Plan<'a>>, options: &RunOptions) -> Result<Vec<Prepared<'a>>, Failure> {
+pub fn prepare<'a>(root: &'a Path, plans: Vec<Plan<'a>>, options: &RunOptions) -> Result<Vec<Prepared<'a>>> {
     let selection = select(&plans, &options.only, options.shard)?;
     let code = Code::detect(root);
     let mut damaged = Vec::new();
@@ -132,9 +91,11 @@ pub fn prepare<'a>(root: &'a Path, plans: Vec<Plan<'a>>, options: &RunOptions) -
         }
         let store = Store::new(root, &plan.config.experiment);
         store.check_writable()?;
-        let table = layout::results_csv(root, &plan.config.experiment, plan.profile);
+        let usual = Results::new(root, plan.profile);
+        let place = if Kept::by(root, &plan).is_some() { usual.on_stand_ins() } else { usual };
+        let table = place.table(&plan.config.experiment);
         let dir = table.parent().unwrap_or(root);
-        check_writable(dir).map_err(|error| unwritable("folder of results", dir, &error))?;
+        check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
         for (cell, selected) in plan.cells.iter().zip(&selected) {
             let stored = if *selected && options.fresh { Ok(None) } else { store.read(cell) };
@@ -147,7 +108,8 @@ pub fn prepare<'a>(root: &'a Path, plans: Vec<Plan<'a>>, options: &RunOptions) -
         let code = code.clone();
         prepared.push(Prepared { root, plan, store, code, pending, records });
     }
-    if damaged.is_empty() { Ok(prepared) } else { Err(Failure::Store(damaged)) }
+    Error::all(damaged)?;
+    Ok(prepared)
 }
 
 impl Prepared<'_> {
@@ -168,7 +130,7 @@ impl Prepared<'_> {
     /// # Errors
     /// Workers cannot be started, or the table cannot be written. A failed cell is not an error here: see
     /// [`Summary::failed`].
-    pub fn run(mut self, options: &RunOptions, display: &Display) -> Result<Summary, Failure> {
+    pub fn run(mut self, options: &RunOptions, display: &Display) -> Result<Summary> {
         let started = now();
         let clock = Instant::now();
         let reused = self.records.iter().flatten().count();
@@ -180,7 +142,7 @@ impl Prepared<'_> {
         let missing = self.records.len() - records.len();
         let wall_seconds = clock.elapsed().as_secs_f64();
         let table = if missing > 0 {
-            Table::Incomplete { missing }
+            Published::Incomplete { missing }
         } else {
             let run =
                 publish::Run { code: &self.code, jobs: options.jobs.get(), started, wall_seconds, computed, reused };
@@ -198,14 +160,18 @@ impl Prepared<'_> {
     }
 
     /// Computes and stores the pending cells; returns those that failed with their places.
-    fn compute(&mut self, options: &RunOptions, display: &Display) -> Result<Vec<(usize, CellFailure)>, Failure> {
+    fn compute(&mut self, options: &RunOptions, display: &Display) -> Result<Vec<(usize, CellFailure)>> {
         if self.pending.is_empty() {
             return Ok(Vec::new());
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.jobs.get())
-            .build()
-            .map_err(|error| Failure::Other(anyhow::anyhow!("cannot start {} workers: {error}", options.jobs)))?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.get()).build().map_err(|error| {
+            Error::Computation {
+                what: format!("{} workers", options.jobs),
+                expected: "to be able to start them".to_owned(),
+                found: error.to_string(),
+                remedy: "take fewer with --jobs".to_owned(),
+            }
+        })?;
         let progress = display.start(&self.plan.config.experiment, self.pending.len());
         let outcomes = Mutex::new(Vec::with_capacity(self.pending.len()));
         let this = &*self;
@@ -217,11 +183,10 @@ impl Prepared<'_> {
                     let cell = &this.plan.cells[place];
                     progress.begin(&cell.address);
                     let clock = Instant::now();
-                    let outcome = this.compute_one(cell);
-                    if let Err(reason) = &outcome {
-                        let failure = CellFailure { address: cell.address.clone(), reason: reason.clone() };
-                        error!("cell {failure}");
-                    }
+                    let outcome = this
+                        .compute_one(cell)
+                        .map_err(|reason| CellFailure { address: cell.address.clone(), reason })
+                        .inspect_err(|failure| error!("cell {failure}"));
                     progress.end(&cell.address, clock.elapsed().as_secs_f64());
                     outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, outcome));
                 });
@@ -233,25 +198,25 @@ impl Prepared<'_> {
         for (place, outcome) in outcomes {
             match outcome {
                 Ok(record) => self.records[place] = Some(record),
-                Err(reason) => {
-                    let address = self.plan.cells[place].address.clone();
-                    failed.push((place, CellFailure { address, reason }));
-                }
+                Err(failure) => failed.push((place, failure)),
             }
         }
         Ok(failed)
     }
 
-    fn compute_one(&self, cell: &PlannedCell) -> Result<CellRecord, CellError> {
+    fn compute_one(&self, cell: &PlannedCell) -> Result<CellRecord> {
         let config = self.plan.config;
         let mut rng = cell_rng(config.seed, &config.experiment, &cell.address);
         let clock = Instant::now();
         // A panic in a dependency costs this cell, not the run.
-        let rows = catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng)))
-            .map_err(|payload| CellError::Computation(format!("panicked: {}", panic_message(payload.as_ref()))))?
-            .map_err(|error| CellError::Computation(format!("{error:#}")))?;
+        let rows = catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng))).map_err(
+            |payload| {
+                let found = format!("a panic: {}", panic_message(payload.as_ref()));
+                Error::bug("the computation", "a result or an error", found)
+            },
+        )??;
         let seconds = clock.elapsed().as_secs_f64();
-        validate::rows(&rows).map_err(CellError::Computation)?;
+        validate::rows(&rows)?;
         let record = CellRecord {
             address: cell.address.clone(),
             inputs: cell.inputs.clone(),
@@ -262,7 +227,7 @@ impl Prepared<'_> {
             peak_mb: peak_mb(),
             rows,
         };
-        self.store.write(cell, record.clone()).map_err(CellError::Storage)?;
+        self.store.write(cell, record.clone())?;
         Ok(record)
     }
 

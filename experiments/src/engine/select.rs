@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::plan::Plan;
-use crate::config::near;
-use crate::failure::Failure;
+use crate::error::{Error, Result};
+use crate::suggest::near;
 
 /// One of `count` parts of every experiment: the cells whose place in grid order is `index` modulo `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Shard {
 impl FromStr for Shard {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         text.split_once('/')
             .and_then(|(index, count)| {
                 let (index, count) = (index.parse().ok()?, count.parse().ok()?);
@@ -47,17 +47,20 @@ impl fmt::Display for Shard {
 ///
 /// # Errors
 /// A key of `only` that no address of any plan contains; the message lists near addresses.
-pub(super) fn select(plans: &[Plan<'_>], only: &[String], shard: Option<Shard>) -> Result<Vec<Vec<bool>>, Failure> {
+pub(super) fn select(plans: &[Plan<'_>], only: &[String], shard: Option<Shard>) -> Result<Vec<Vec<bool>>> {
     let all: Vec<&str> = plans.iter().flat_map(|plan| plan.cells.iter().map(|cell| cell.address.as_str())).collect();
     for key in only {
         if !all.iter().any(|address| address.contains(key)) {
             let near = near(key, &all, 5);
-            return Err(Failure::Usage(format!(
-                "option --only\n  expected: a part of the address of at least one of the {} cells\n  found:    \"{key}\", which \
-                 none contains\n  remedy:   write a part of an address; near ones are\n            {}",
-                all.len(),
-                near.join("\n            "),
-            )));
+            return Err(Error::Usage {
+                option: "--only",
+                expected: format!("a part of the address of at least one of the {} cells", all.len()),
+                found: format!("\"{key}\", which none contains"),
+                remedy: format!(
+                    "write a part of an address; near ones are\n            {}",
+                    near.join("\n            ")
+                ),
+            });
         }
     }
     let selected = plans.iter().map(|plan| {

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::address::sha256_hex;
-use super::atomic::{check_writable, write_atomically};
 use super::machine::Code;
 use super::plan::PlannedCell;
+use crate::atomic::{check_writable, write_atomically};
+use crate::error::{Error, FileRole, Result};
 use crate::experiment::Row;
-use crate::failure::FileProblem;
+use crate::hash::sha256_hex;
 use crate::layout;
 
 /// A finished cell.
@@ -34,7 +34,7 @@ pub struct CellRecord {
     pub finished: String,
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Peak memory of the process in MB when it was finished, where the system tells.
+    /// Peak memory of the process in MB (10⁶ bytes) when it was finished, where the system tells.
     pub peak_mb: Option<f64>,
     /// The results, with finite numbers only.
     pub rows: Vec<Row>,
@@ -83,19 +83,19 @@ impl Store {
     ///
     /// # Errors
     /// The folder cannot be made or written.
-    pub fn check_writable(&self) -> Result<(), FileProblem> {
-        check_writable(&self.dir).map_err(|error| unwritable("folder of stored cells", &self.dir, &error))
+    pub fn check_writable(&self) -> Result<()> {
+        check_writable(&self.dir).map_err(|error| Error::unwritable(FileRole::StoredCells, &self.dir, &error))
     }
 
     /// The stored result of a cell, or `None` if there is none for these inputs.
     ///
     /// # Errors
     /// A file that cannot be read, is cut off, or was changed after it was written.
-    pub fn read(&self, cell: &PlannedCell) -> Result<Option<CellRecord>, FileProblem> {
+    pub fn read(&self, cell: &PlannedCell) -> Result<Option<CellRecord>> {
         let file = self.file(cell);
         let damaged = |found: String| {
-            FileProblem::new(
-                "stored cell",
+            Error::file(
+                FileRole::StoredCell,
                 &file,
                 format!("the complete JSON record of the cell {}", cell.address),
                 found,
@@ -128,12 +128,13 @@ impl Store {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn write(&self, cell: &PlannedCell, record: CellRecord) -> Result<(), FileProblem> {
+    pub fn write(&self, cell: &PlannedCell, record: CellRecord) -> Result<()> {
         let file = self.file(cell);
         let json = checksum(&record)
             .and_then(|checksum| serde_json::to_string_pretty(&Document { checksum, record }))
-            .map_err(|error| unwritable("stored cell", &file, &io::Error::other(error)))?;
-        write_atomically(&file, (json + "\n").as_bytes()).map_err(|error| unwritable("stored cell", &file, &error))
+            .map_err(|error| Error::unwritable(FileRole::StoredCell, &file, &io::Error::other(error)))?;
+        write_atomically(&file, (json + "\n").as_bytes())
+            .map_err(|error| Error::unwritable(FileRole::StoredCell, &file, &error))
     }
 }
 
@@ -142,17 +143,6 @@ fn checksum(record: &CellRecord) -> serde_json::Result<String> {
     // Through a map with sorted keys: the order of `params` in memory must not matter.
     let fields: BTreeMap<String, serde_json::Value> = serde_json::from_value(serde_json::to_value(record)?)?;
     Ok(sha256_hex(serde_json::to_string(&fields)?.as_bytes()))
-}
-
-/// A file or folder below the root that cannot be written.
-pub(super) fn unwritable(what: &'static str, file: &Path, error: &io::Error) -> FileProblem {
-    FileProblem::new(
-        what,
-        file,
-        "to be able to write it",
-        error,
-        "make it writable, free space, or work in another folder with --root",
-    )
 }
 
 /// The address as one word of a shell command.

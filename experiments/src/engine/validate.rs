@@ -2,39 +2,41 @@
 
 use std::collections::HashSet;
 
+use crate::columns::{GAP, LOWER_BOUND, SECONDS, VALUE};
+use crate::error::{Error, Result};
 use crate::experiment::Row;
 
 /// Checks the rows of a cell.
 ///
 /// # Errors
 /// No row at all, a metric without name or named twice, a row without content, or a number that is not finite.
-pub(super) fn rows(rows: &[Row]) -> Result<(), String> {
+pub(super) fn rows(rows: &[Row]) -> Result<()> {
+    let refuse = |what: String, expected: &str, found: String| Err(Error::bug(what, expected, found));
     if rows.is_empty() {
-        return Err("expected at least one row, found none; mend this experiment kind".to_owned());
+        return refuse("a cell of this kind".to_owned(), "at least one row", "none".to_owned());
     }
     let mut metrics = HashSet::new();
     for row in rows {
         let metric = &row.metric;
         if metric.is_empty() || !metrics.insert(metric) {
-            return Err(format!(
-                "expected one row per metric, found metric \"{metric}\" empty or twice; mend this experiment kind"
-            ));
+            let found = format!("metric \"{metric}\" empty or twice");
+            return refuse("a cell of this kind".to_owned(), "one row per metric", found);
         }
         if row.value.is_none() && row.text.is_none() {
-            return Err(format!(
-                "metric {metric}: expected a value or a text, found neither; mend this experiment kind"
-            ));
+            return refuse(format!("metric {metric}"), "a value or a text", "neither".to_owned());
         }
-        let numbers =
-            [("value", row.value), ("lower_bound", row.lower_bound), ("gap", row.gap), ("seconds", row.seconds)];
+        let numbers = [(VALUE, row.value), (LOWER_BOUND, row.lower_bound), (GAP, row.gap), (SECONDS, row.seconds)];
         for (name, number) in numbers {
             if let Some(number) = number
                 && !number.is_finite()
             {
-                return Err(format!(
-                    "metric {metric}: expected a finite {name}, found {number}; leave out what does not exist, and look for an \
-                     overflow or a singular matrix otherwise"
-                ));
+                return Err(Error::Computation {
+                    what: format!("metric {metric}"),
+                    expected: format!("a finite {name}"),
+                    found: number.to_string(),
+                    remedy: "leave out what does not exist, and look for an overflow or a singular matrix otherwise"
+                        .to_owned(),
+                });
             }
         }
     }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::compare::InputError;
-use crate::compare::printed::Printed;
-use crate::compare::tables::Table;
-use crate::config::{Aggregate, FigureKind, FigureSpec, PublishedOverlay};
+use super::form::{Form, XAxis};
+use crate::columns;
+use crate::config::{Aggregate, FigureSpec, PublishedOverlay};
+use crate::error::{Error, FileRole, Result};
+use crate::printed::Printed;
+use crate::table::{Summary, Table};
 
 /// One drawn value; `low` and `high` differ from `y` only for means of several rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,49 +67,22 @@ impl Chart {
 ///
 /// # Errors
 /// A column or file that is not there, a value that the axes cannot show, several rows on one point.
-pub fn chart(root: &Path, spec: &FigureSpec, table: &Table) -> Result<Option<Chart>, InputError> {
+pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
     table.require(&spec.x, "x")?;
-    table.require("metric", "the layout of result tables")?;
+    table.require(columns::METRIC, "the layout of result tables")?;
     table.require(&spec.y_column, "y_column")?;
-    for (column, key) in [(&spec.series, "series"), (&spec.panel, "panel")] {
-        if let Some(column) = column {
-            table.require(column, key)?;
-        }
-    }
-    let rows: Vec<usize> = table
-        .rows_where(&spec.filter, "where")?
+    let split: Vec<&str> = [(&spec.panel, "panel"), (&spec.series, "series")]
         .into_iter()
-        .filter(|&row| table.field("metric", row) == spec.y)
-        .collect();
-    if rows.is_empty() {
+        .filter_map(|(column, key)| column.as_deref().map(|column| table.require(column, key).map(|()| column)))
+        .collect::<Result<_>>()?;
+    let table = &table.filtered(&spec.filter, "where")?.with(columns::METRIC, &spec.y)?;
+    if table.is_empty() {
         return Ok(None);
     }
-    let places = Places::new(spec, table, &rows);
-    let mut cells: BTreeMap<(usize, usize, Sortable), Vec<f64>> = BTreeMap::new();
-    for &row in &rows {
-        let y = y_value(spec, table, row, table.field(&spec.y_column, row))?;
-        let x = places.x(spec, table, row)?;
-        let panel = place(&places.panels, column(table, &spec.panel, row));
-        let series = place(&places.series, column(table, &spec.series, row));
-        if let (Some(panel), Some(series)) = (panel, series) {
-            let values = cells.entry((panel, series, Sortable(x))).or_default();
-            values.push(y);
-            if values.len() > 1 && spec.aggregate.is_none() {
-                return Err(InputError::new(
-                    table.file(),
-                    format!("one row per point of figure \"{}\"", spec.file),
-                    format!(
-                        "line {} falls on the same point as an earlier one (metric {}, {} = {})",
-                        Table::line(row),
-                        spec.y,
-                        spec.x,
-                        table.field(&spec.x, row)
-                    ),
-                    "narrow the figure's `where`, add `series` or `panel`, or write aggregate = \"mean\"",
-                ));
-            }
-        }
-    }
+    let places = Places::new(spec, form, table);
+    let numbers = |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
+    let x = numbers(&|row| places.x(spec, table, row))?;
+    let y = numbers(&|row| y_value(spec, table, row, table.field(&spec.y_column, row)))?;
     let mut panels: Vec<Panel> = places
         .panels
         .iter()
@@ -117,8 +92,21 @@ pub fn chart(root: &Path, spec: &FigureSpec, table: &Table) -> Result<Option<Cha
             published: vec![Vec::new(); places.series.len()],
         })
         .collect();
-    for ((panel, series, Sortable(x)), values) in cells {
-        panels[panel].marks[series].push(mark(x, &values));
+    for Summary { rows, mean, smallest, largest } in table.summarised(&split, &x, &y)? {
+        if let (Some(row), None) = (rows.get(1), spec.aggregate) {
+            return Err(several_rows(spec, table, *row));
+        }
+        let Some(&row) = rows.first() else {
+            continue;
+        };
+        let panel = place(&places.panels, column(table, &spec.panel, row));
+        let series = place(&places.series, column(table, &spec.series, row));
+        if let (Some(panel), Some(series)) = (panel, series) {
+            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low: smallest, high: largest });
+        }
+    }
+    for marks in panels.iter_mut().flat_map(|panel| &mut panel.marks) {
+        marks.sort_by(|one, other| one.x.total_cmp(&other.x));
     }
     if let Some(overlay) = &spec.published {
         add_published(root, spec, overlay, &places, &mut panels)?;
@@ -130,13 +118,20 @@ pub fn chart(root: &Path, spec: &FigureSpec, table: &Table) -> Result<Option<Cha
     }))
 }
 
-fn mark(x: f64, values: &[f64]) -> Mark {
-    Mark {
-        x,
-        y: values.iter().sum::<f64>() / values.len() as f64,
-        low: values.iter().copied().fold(f64::INFINITY, f64::min),
-        high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    }
+fn several_rows(spec: &FigureSpec, table: &Table, row: usize) -> Error {
+    Error::file(
+        FileRole::Input,
+        table.name(),
+        format!("one row per point of figure \"{}\"", spec.file),
+        format!(
+            "line {} falls on the same point as an earlier one (metric {}, {} = {})",
+            table.line(row),
+            spec.y,
+            spec.x,
+            table.field(&spec.x, row)
+        ),
+        "narrow the figure's `where`, add `series` or `panel`, or write aggregate = \"mean\"",
+    )
 }
 
 /// The distinct panels, series and categories, in the order in which they are drawn.
@@ -144,34 +139,36 @@ struct Places {
     panels: Vec<String>,
     series: Vec<String>,
     categories: Vec<String>,
+    x: XAxis,
 }
 
 impl Places {
-    fn new(spec: &FigureSpec, table: &Table, rows: &[usize]) -> Self {
+    fn new(spec: &FigureSpec, form: Form, table: &Table) -> Self {
         let distinct = |name: &Option<String>, order: &[String]| {
-            let found = rows.iter().map(|&row| column(table, name, row));
-            in_order(found, order)
+            in_order((0..table.len()).map(|row| column(table, name, row)), order)
         };
         Self {
             panels: distinct(&spec.panel, &spec.panel_order),
             series: distinct(&spec.series, &spec.series_order),
-            categories: match spec.kind {
-                FigureKind::Lines => Vec::new(),
-                FigureKind::Bars => distinct(&Some(spec.x.clone()), &spec.x_order),
+            x: form.x,
+            categories: match form.x {
+                XAxis::Numbers => Vec::new(),
+                XAxis::Categories => distinct(&Some(spec.x.clone()), &spec.x_order),
             },
         }
     }
 
-    fn x(&self, spec: &FigureSpec, table: &Table, row: usize) -> Result<f64, InputError> {
+    fn x(&self, spec: &FigureSpec, table: &Table, row: usize) -> Result<f64> {
         let field = table.field(&spec.x, row);
         self.x_of(spec, field).ok_or_else(|| {
             let expected = if spec.x_log { "a positive number" } else { "a number" };
-            InputError::new(
-                table.file(),
+            Error::file(
+                FileRole::Input,
+                table.name(),
                 format!(
                     "{expected} in column \"{}\" on line {} (x axis of figure \"{}\")",
                     spec.x,
-                    Table::line(row),
+                    table.line(row),
                     spec.file
                 ),
                 format!("\"{field}\""),
@@ -181,27 +178,21 @@ impl Places {
     }
 
     fn x_of(&self, spec: &FigureSpec, field: &str) -> Option<f64> {
-        match spec.kind {
-            FigureKind::Bars => place(&self.categories, field).map(|position| position as f64),
-            FigureKind::Lines => {
-                field.trim().parse::<f64>().ok().filter(|x| x.is_finite() && (!spec.x_log || *x > 0.0))
-            }
+        match self.x {
+            XAxis::Categories => place(&self.categories, field).map(|position| position as f64),
+            XAxis::Numbers => field.trim().parse::<f64>().ok().filter(|x| x.is_finite() && (!spec.x_log || *x > 0.0)),
         }
     }
 }
 
-fn y_value(spec: &FigureSpec, table: &Table, row: usize, field: &str) -> Result<f64, InputError> {
+fn y_value(spec: &FigureSpec, table: &Table, row: usize, field: &str) -> Result<f64> {
     let value = field.trim().parse::<f64>().ok();
     value.filter(|y| y.is_finite() && (!spec.y_log || *y > 0.0)).ok_or_else(|| {
         let expected = if spec.y_log { "a positive number" } else { "a finite number" };
-        InputError::new(
-            table.file(),
-            format!(
-                "{expected} as metric {} on line {} (y axis of figure \"{}\")",
-                spec.y,
-                Table::line(row),
-                spec.file
-            ),
+        Error::file(
+            FileRole::Input,
+            table.name(),
+            format!("{expected} as metric {} on line {} (y axis of figure \"{}\")", spec.y, table.line(row), spec.file),
             format!("\"{field}\""),
             "narrow the figure's `where`, or draw another metric",
         )
@@ -214,7 +205,7 @@ fn add_published(
     overlay: &PublishedOverlay,
     places: &Places,
     panels: &mut [Panel],
-) -> Result<(), InputError> {
+) -> Result<()> {
     let file = format!("data/published/{}", overlay.file);
     let remedy = "put the file there, or correct `published` in the [[figure]] table";
     let table = Table::read(&root.join(&file), &file, remedy)?;
@@ -225,17 +216,14 @@ fn add_published(
             table.require(name, key)?;
         }
     }
-    for row in table.rows_where(&overlay.filter, "published.filter")? {
-        let ours = |name: &str| {
-            let field = table.field(name, row);
-            overlay.rename.get(name).and_then(|names| names.get(field)).map_or(field, String::as_str)
-        };
-        let optional = |name: &Option<String>| name.as_deref().map_or("", ours);
+    let table = table.filtered(&overlay.filter, "published.filter")?;
+    let table = overlay.rename.iter().try_fold(table, |table, (column, names)| table.renamed(column, names))?;
+    for row in 0..table.len() {
         // Published series and categories that are not drawn have no place; values that are not numbers (NI) neither.
         let (Some(panel), Some(series), Some(x), Some(y)) = (
-            place(&places.panels, optional(&spec.panel)),
-            place(&places.series, optional(&spec.series)),
-            places.x_of(spec, ours(&spec.x)),
+            place(&places.panels, column(&table, &spec.panel, row)),
+            place(&places.series, column(&table, &spec.series, row)),
+            places.x_of(spec, table.field(&spec.x, row)),
             Printed::parse(table.field(&overlay.value_column, row)).number(),
         ) else {
             continue;
@@ -270,24 +258,6 @@ fn in_order<'v>(found: impl Iterator<Item = &'v str>, order: &[String]) -> Vec<S
     let rank = |value: &String| place(order, value).unwrap_or(order.len());
     distinct.sort_by_key(rank);
     distinct
-}
-
-/// A finite number as a key.
-#[derive(Clone, Copy, PartialEq)]
-struct Sortable(f64);
-
-impl Eq for Sortable {}
-
-impl PartialOrd for Sortable {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Sortable {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
 }
 
 /// Whether means are drawn with whiskers.

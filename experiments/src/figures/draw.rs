@@ -1,14 +1,14 @@
-//! Draws a figure on a canvas: frame, grid, labels, legend; the marks are in [`super::marks`].
+//! Draws a figure on a canvas: frame, grid, labels, legend; the data are drawn by the kind of the figure.
 
-use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Lettering};
 use super::chart::Chart;
-use super::frame::{Area, Entry, Frame, Key, LEADING, em, sample};
+use super::frame::{Area, Entry, Frame, Key, LEADING, em};
+use super::kind::{Figure, Sample};
 use super::marks;
 use super::theme::{GREY, INK, PAPER, lettering};
-use crate::config::{FigureKind, FigureSpec};
+use crate::error::Result;
 
 const MAJOR: RGBColor = RGBColor(219, 223, 227);
 const MINOR: RGBColor = RGBColor(238, 240, 242);
@@ -18,9 +18,10 @@ const DASHES: [(f64, f64); 3] = [(16.0, 9.0), (4.0, 7.0), (28.0, 8.0)];
 /// Draws everything.
 ///
 /// # Errors
-/// The backend's.
-pub fn figure<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, spec: &FigureSpec, chart: &Chart) -> anyhow::Result<()> {
-    let frame = Frame::new(spec, chart);
+/// The backend cannot draw.
+pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<()> {
+    let Figure { spec, kind } = figure;
+    let frame = Frame::new(spec, kind.form(), chart);
     canvas.fill(PAPER)?;
     let (lines, mut base_line) = frame.title.clone();
     let left = frame.panels.first().map_or(0.0, |area| area.left);
@@ -38,10 +39,7 @@ pub fn figure<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, spec: &FigureSpec, ch
                 canvas.line(&[(area.left, y), (area.right, y)], 2.5, GREY, dashes)?;
             }
         }
-        match spec.kind {
-            FigureKind::Lines => marks::lines(canvas, &frame, *area, panel)?,
-            FigureKind::Bars => marks::bars(canvas, &frame, *area, panel, spec.value_labels)?,
-        }
+        kind.marks(canvas, &frame, *area, panel, spec)?;
         axes(canvas, &frame, *area, number == 0)?;
         if !panel.heading.is_empty() {
             let at = ((area.left + area.right) / 2.0, area.top - em::HEADING * 0.5);
@@ -54,10 +52,10 @@ pub fn figure<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, spec: &FigureSpec, ch
         let upwards = Lettering { upwards: true, ..lettering(em::LABEL, false, Align::Middle) };
         canvas.text(&spec.y_label, at, upwards)?;
     }
-    frame.legend.iter().try_for_each(|entry| legend_entry(canvas, spec, entry))
+    frame.legend.iter().try_for_each(|entry| legend_entry(canvas, figure, entry))
 }
 
-fn grid<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, frame: &Frame, area: Area) -> anyhow::Result<()> {
+fn grid(canvas: &dyn Canvas, frame: &Frame, area: Area) -> Result<()> {
     let horizontal = |value: f64, color, width| {
         let y = frame.to_y(area, value);
         canvas.line(&[(area.left, y), (area.right, y)], width, color, None)
@@ -74,7 +72,7 @@ fn grid<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, frame: &Frame, area: Area) 
     frame.y.ticks.iter().try_for_each(|tick| horizontal(tick.at, MAJOR, 1.5))
 }
 
-fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, frame: &Frame, area: Area, first: bool) -> anyhow::Result<()> {
+fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<()> {
     const TICK: f64 = 8.0;
     let corner = (area.left, area.bottom);
     canvas.line(&[(area.left, area.top), corner], 2.0, INK, None)?;
@@ -112,22 +110,13 @@ fn axes<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, frame: &Frame, area: Area, 
     Ok(())
 }
 
-fn legend_entry<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, spec: &FigureSpec, entry: &Entry) -> anyhow::Result<()> {
+fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, entry: &Entry) -> Result<()> {
     let y = entry.base_line - em::LEGEND * 0.36;
-    let (left, right) = (entry.x, entry.x + sample(spec.kind));
-    let middle = ((left + right) / 2.0, y);
+    let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
+    let at = Sample { left, right, y };
+    let middle = at.middle();
     match entry.key {
-        Key::Series(series) => match spec.kind {
-            FigureKind::Lines => {
-                let style = marks::series_style(series);
-                canvas.line(&[(left, y), (right, y)], marks::LINE, style.color, style.dashes)?;
-                marks::dot(canvas, series, middle)?;
-            }
-            FigureKind::Bars => {
-                let color = marks::bar_color(series);
-                canvas.rectangle((middle.0 - 17.0, y - 13.0), (middle.0 + 17.0, y + 13.0), color)?;
-            }
-        },
+        Key::Series(series) => figure.kind.sample(canvas, series, at)?,
         Key::Reference(line) => {
             canvas.line(&[(left, y), (right, y)], 2.5, GREY, Some(DASHES[line % DASHES.len()]))?;
         }

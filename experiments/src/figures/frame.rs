@@ -1,10 +1,11 @@
 //! Where everything goes: axes, panels, labels and legend, sized by their texts so that nothing overlaps.
 
 use super::axis::Axis;
-use super::canvas::text_width;
 use super::chart::{Chart, has_whiskers};
+use super::font::text_width;
+use super::form::{Form, XAxis};
 use super::theme::SIZE;
-use crate::config::{FigureKind, FigureSpec};
+use crate::config::FigureSpec;
 
 /// Sizes of the letters, one em, by what they say.
 pub mod em {
@@ -103,13 +104,13 @@ pub struct Frame {
 impl Frame {
     /// Arranges a chart.
     #[must_use]
-    pub fn new(spec: &FigureSpec, chart: &Chart) -> Self {
+    pub fn new(spec: &FigureSpec, form: Form, chart: &Chart) -> Self {
         let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
         let title = wrap(&spec.title, em::TITLE, true, width - 2.0 * MARGIN);
         let title_bottom = MARGIN + em::TITLE * LEADING * title.len() as f64;
         let has_headings = chart.panels.iter().any(|panel| !panel.heading.is_empty());
         let top = title_bottom + if has_headings { 1.7 * GAP + em::HEADING * LEADING } else { GAP };
-        let mut legend = legend(spec, chart, width);
+        let mut legend = legend(spec, form, chart, width);
         let legend_rows = legend.iter().map(|entry| entry.base_line).fold(-1.0, f64::max) + 1.0;
         let legend_top = height - MARGIN - legend_rows * em::LEGEND * LEADING * 1.1;
         for entry in &mut legend {
@@ -120,7 +121,7 @@ impl Frame {
 
         let y_axis_label = MARGIN + em::LABEL * 0.85;
         // The ticks' widths do not depend on the height, up to their number.
-        let y = y_axis(spec, chart, 700.0);
+        let y = y_axis(spec, form, chart, 700.0);
         let ticks_width = widest(y.ticks.iter().map(|tick| text_width(&tick.label, false))) * em::TICK;
         let left = y_axis_label + em::LABEL * 0.4 + GAP + ticks_width + GAP;
         let count = chart.panels.len() as f64;
@@ -137,13 +138,20 @@ impl Frame {
         Self {
             title: (title, MARGIN + em::TITLE),
             panels,
-            x: (spec.kind == FigureKind::Lines).then(|| x_axis(spec, chart, panel_width)),
-            y: y_axis(spec, chart, bottom - top),
+            x: (form.x == XAxis::Numbers).then(|| x_axis(spec, chart, panel_width)),
+            y: y_axis(spec, form, chart, bottom - top),
             categories,
             x_label,
             y_label: y_axis_label,
             legend,
         }
+    }
+
+    /// The place on a numeric x axis at which a value lies in a panel; over categories the middle.
+    #[must_use]
+    pub fn to_x(&self, area: Area, value: f64) -> f64 {
+        let fraction = self.x.as_ref().map_or(0.5, |axis| axis.fraction(value));
+        area.left + fraction * (area.right - area.left)
     }
 
     /// The height at which a value lies in a panel.
@@ -181,18 +189,18 @@ fn have_room(axis: &Axis, width: f64) -> bool {
     })
 }
 
-fn y_axis(spec: &FigureSpec, chart: &Chart, height: f64) -> Axis {
+fn y_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Axis {
     let mut values: Vec<f64> = chart.values().collect();
     values.extend(spec.reference_lines.iter().map(|line| line.value));
-    let bars = spec.kind == FigureKind::Bars;
+    let on_axis = form.stands_on_axis;
     let (data_low, data_high) = extent(&values);
     let (mut low, mut high) = padded((data_low, data_high), spec.y_log, 0.05);
-    if spec.y_log && bars {
+    if spec.y_log && on_axis {
         // Bars grow from the end of the axis: the shortest one must still be a bar.
         low = decade_below(data_low / 1.4);
-    } else if !spec.y_log && data_low >= 0.0 && (bars || data_low < 0.4 * data_high) {
+    } else if !spec.y_log && data_low >= 0.0 && (on_axis || data_low < 0.4 * data_high) {
         low = 0.0;
-    } else if !spec.y_log && data_high <= 0.0 && bars {
+    } else if !spec.y_log && data_high <= 0.0 && on_axis {
         high = 0.0;
     }
     low = spec.y_min.unwrap_or(low);
@@ -248,17 +256,8 @@ fn categories_height(categories: &Categories) -> f64 {
     lines as f64 * em::TICK * LEADING
 }
 
-/// Length of the sample in an entry of the legend.
-#[must_use]
-pub fn sample(kind: FigureKind) -> f64 {
-    match kind {
-        FigureKind::Lines => 62.0,
-        FigureKind::Bars => 34.0,
-    }
-}
-
 /// Entries in centred rows; `base_line` is still the number of the row.
-fn legend(spec: &FigureSpec, chart: &Chart, width: f64) -> Vec<Entry> {
+fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry> {
     let mut keys: Vec<(Key, String)> = Vec::new();
     if chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty()) {
         keys.extend(chart.series.iter().enumerate().map(|(series, label)| (Key::Series(series), label.clone())));
@@ -275,7 +274,7 @@ fn legend(spec: &FigureSpec, chart: &Chart, width: f64) -> Vec<Entry> {
     if has_whiskers(spec) {
         keys.push((Key::Whisker, "smallest to largest".to_owned()));
     }
-    let entry_width = |label: &str| sample(spec.kind) + GAP + text_width(label, false) * em::LEGEND;
+    let entry_width = |label: &str| form.sample_width + GAP + text_width(label, false) * em::LEGEND;
     let mut rows: Vec<Vec<(Key, String)>> = vec![Vec::new()];
     let mut used = 0.0;
     for (key, label) in keys {

@@ -1,101 +1,164 @@
 //! Figures drawn from result tables, as SVG and PNG.
 //!
 //! ```text
-//! results/…/*.csv ─▶ [chart] ─▶ [frame] (sizes, axes) ─▶ [draw] on a [canvas] ─▶ [output]: SVG and PNG
+//! results/…/*.csv ─▶ chart ─▶ frame (sizes, axes) ─▶ draw, with the marks of a [`FigureKind`], on a [`Canvas`] ─▶ output: SVG, PNG
 //! ```
 
 mod axis;
+mod bars;
 mod canvas;
 mod chart;
 mod draw;
+mod font;
+mod form;
 mod frame;
+mod kind;
+mod lines;
 mod marks;
 mod output;
+mod surface;
 mod theme;
 
 use std::path::{Path, PathBuf};
 
-pub use crate::config::{Aggregate, FigureKind, FigureSpec, PublishedOverlay, ReferenceLine};
+pub use axis::{Axis, Tick};
+pub use bars::Bars;
+pub use canvas::{Align, Canvas, Lettering, Point, Shape};
+pub use chart::{Mark, Panel};
+pub use form::{Form, XAxis};
+pub use frame::{Area, Categories, Entry, Frame, Key};
+pub use kind::{Figure, FigureKind, Sample};
+pub use lines::Lines;
+pub use marks::{SeriesStyle, dot, inside, published_ring, series_style, whisker};
 
-use crate::compare::tables::Table;
-use crate::compare::{InputError, InputErrors};
-use crate::config::{Config, Profile};
+use crate::atomic::write_atomically;
+use crate::columns;
+use crate::config::{Config, FigureSpec, Profile};
 use crate::datasets::STAND_IN;
-use crate::engine::write_atomically;
-use crate::layout;
+use crate::engine::Kept;
+use crate::error::{Error, FileRole, Result};
+use crate::layout::{Results, shown};
+use crate::table::Table;
 
 /// Draws every figure of the configs into the folder of the profile and returns the files.
 ///
 /// A figure none of whose rows the profile `quick` computes is left out; under the other profiles that is an error.
-/// The same table gives the same bytes.
+/// The same table gives the same bytes. Where a table on real data was kept, its figures are drawn as always, and those of this
+/// machine's own results beside them.
 ///
 /// # Errors
-/// Result tables that are missing or do not fit their figures ([`InputErrors`] has all of them), after everything
-/// else has been drawn; a file that cannot be written.
-pub fn draw_all(root: &Path, configs: &[Config], profile: Profile) -> anyhow::Result<Vec<PathBuf>> {
+/// Figures that their kind refuses; result tables that are missing or do not fit their figures (all of them, after everything else
+/// has been drawn); a file that cannot be written.
+pub fn draw_all(
+    root: &Path,
+    configs: &[Config],
+    kinds: &[Box<dyn FigureKind>],
+    profile: Profile,
+) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut errors = Vec::new();
+    let usual = Results::new(root, profile);
     for config in configs.iter().filter(|config| !config.figure.is_empty()) {
-        let table = match results(root, config, profile) {
+        let figures = Figure::all_of(config, kinds)?;
+        let kept = Kept::by_an_earlier_run(root, config, profile);
+        let places = [Some(usual), kept.map(|_| usual.on_stand_ins())];
+        for place in places.into_iter().flatten() {
+            let drawing = Drawing { root, config, figures: &figures, profile, place };
+            files.extend(drawing.all(&mut errors)?);
+        }
+        if places[1].is_none() {
+            remove(config, usual.on_stand_ins())?;
+        }
+    }
+    Error::all(errors)?;
+    Ok(files)
+}
+
+/// The drawing of the figures of one table.
+struct Drawing<'d> {
+    root: &'d Path,
+    config: &'d Config,
+    figures: &'d [Figure<'d>],
+    profile: Profile,
+    place: Results<'d>,
+}
+
+impl Drawing<'_> {
+    /// Draws what can be drawn; what is wrong with the table is added to `errors`.
+    fn all(&self, errors: &mut Vec<Error>) -> Result<Vec<PathBuf>> {
+        let table = match self.table() {
             Ok(table) => table,
             Err(error) => {
                 errors.push(error);
-                continue;
+                return Ok(Vec::new());
             }
         };
-        for spec in &config.figure {
-            let spec = &labelled(spec, &table);
-            match chart::chart(root, spec, &table) {
-                Ok(Some(chart)) => files.extend(draw(root, spec, &chart, profile)?),
-                Ok(None) if profile == Profile::Quick => {}
-                Ok(None) => errors.push(no_rows(config, spec, &table)),
+        let mut files = Vec::new();
+        for figure in self.figures {
+            let chart = labelled(figure.spec, &table).and_then(|spec| {
+                let figure = Figure { spec: &spec, ..*figure };
+                let chart = chart::chart(self.root, &spec, figure.kind.form(), &table)?;
+                chart.map(|chart| draw(figure, &chart, self.place)).transpose()
+            });
+            match chart {
+                Ok(Some(drawn)) => files.extend(drawn),
+                Ok(None) if self.profile == Profile::Quick => {}
+                Ok(None) => errors.push(no_rows(self.config, figure.spec, &table)),
                 Err(error) => errors.push(error),
             }
         }
+        Ok(files)
     }
-    if errors.is_empty() { Ok(files) } else { Err(InputErrors(errors).into()) }
+
+    fn table(&self) -> Result<Table> {
+        let path = self.place.table(&self.config.experiment);
+        let remedy = format!("run `reproduce run configs/{}.toml --profile {}`", self.config.experiment, self.profile);
+        Table::read(&path, &shown(self.root, &path), &remedy)
+    }
+}
+
+/// Removes the figures of results that are no longer there.
+fn remove(config: &Config, place: Results<'_>) -> Result<()> {
+    for file in config.figure.iter().flat_map(|spec| files(spec, place)).filter(|file| file.exists()) {
+        std::fs::remove_file(&file).map_err(|error| {
+            let remedy = "check the folder's permissions, or remove the file by hand";
+            Error::file(FileRole::Figure, &file, "a file that can be removed", error, remedy)
+        })?;
+    }
+    Ok(())
 }
 
 /// The figure with a word on its data in the heading, if what it draws comes from stand-ins.
-fn labelled(spec: &FigureSpec, table: &Table) -> FigureSpec {
-    let rows = table.rows_where(&spec.filter, "where").unwrap_or_default();
-    let drawn: Vec<bool> = rows
-        .into_iter()
-        .filter(|&row| table.field("metric", row) == spec.y)
-        .map(|row| table.field("data", row) == STAND_IN)
-        .collect();
-    let note = match (drawn.contains(&true), drawn.contains(&false)) {
-        (true, false) => " (stand-in data)",
-        (true, true) => " (partly stand-in data)",
-        (false, _) => "",
+fn labelled(spec: &FigureSpec, table: &Table) -> Result<FigureSpec> {
+    let drawn = table.filtered(&spec.filter, "where")?.with(columns::METRIC, &spec.y)?;
+    let on_stand_ins = drawn.with(columns::DATA, STAND_IN)?;
+    let note = match (on_stand_ins.len(), drawn.len()) {
+        (0, _) => "",
+        (some, all) if some < all => " (partly stand-in data)",
+        _ => " (stand-in data)",
     };
-    FigureSpec { title: format!("{}{note}", spec.title), ..spec.clone() }
+    Ok(FigureSpec { title: format!("{}{note}", spec.title), ..spec.clone() })
 }
 
-fn results(root: &Path, config: &Config, profile: Profile) -> Result<Table, InputError> {
-    let path = layout::results_csv(root, &config.experiment, profile);
-    let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-    let remedy = format!("run `reproduce run configs/{}.toml --profile {profile}`", config.experiment);
-    Table::read(&path, &name, &remedy)
-}
-
-fn no_rows(config: &Config, spec: &FigureSpec, table: &Table) -> InputError {
-    InputError::new(
-        table.file(),
+fn no_rows(config: &Config, spec: &FigureSpec, table: &Table) -> Error {
+    Error::file(
+        FileRole::Input,
+        table.name(),
         format!("rows with metric \"{}\" and {:?} for figure \"{}\"", spec.y, spec.filter, spec.file),
         "none",
         format!("correct `y` or `where` in configs/{}.toml, or run the experiment again", config.experiment),
     )
 }
 
-fn draw(root: &Path, spec: &FigureSpec, chart: &chart::Chart, profile: Profile) -> anyhow::Result<[PathBuf; 2]> {
-    let folder = layout::figures_dir(root, profile);
-    let files = ["svg", "png"].map(|extension| folder.join(format!("{}.{extension}", spec.file)));
-    for (file, bytes) in files.iter().zip([output::svg(spec, chart)?.into_bytes(), output::png(spec, chart)?]) {
-        write_atomically(file, &bytes).map_err(|error| {
-            let remedy = "check the folder's permissions and the free space";
-            InputError::new(file.display().to_string(), "a file that can be written", error.to_string(), remedy)
-        })?;
+/// The two files of a figure.
+fn files(spec: &FigureSpec, place: Results<'_>) -> [PathBuf; 2] {
+    ["svg", "png"].map(|extension| place.figures().join(format!("{}.{extension}", spec.file)))
+}
+
+fn draw(figure: Figure<'_>, chart: &chart::Chart, place: Results<'_>) -> Result<[PathBuf; 2]> {
+    let files = files(figure.spec, place);
+    for (file, bytes) in files.iter().zip([output::svg(figure, chart)?.into_bytes(), output::png(figure, chart)?]) {
+        write_atomically(file, &bytes).map_err(|error| Error::unwritable(FileRole::Figure, file, &error))?;
     }
     Ok(files)
 }

@@ -1,14 +1,16 @@
 //! One figure as SVG and as PNG, from the same drawing code.
 
-use anyhow::{Context, anyhow};
+use maud::html;
 use plotters::backend::{BitMapBackend, SVGBackend};
 use plotters::drawing::IntoDrawingArea;
 
-use super::canvas::{Canvas, FAMILY, TextPlacement, register_fonts};
 use super::chart::Chart;
 use super::draw;
+use super::font::{FAMILY, register_fonts};
+use super::kind::Figure;
+use super::surface::{Surface, TextPlacement, undrawn};
 use super::theme::SIZE;
-use crate::config::FigureSpec;
+use crate::error::{Error, Result};
 
 /// Backend units per unit of the figure: plotters places everything at whole units.
 const SVG_SCALE: u32 = 4;
@@ -18,18 +20,19 @@ const OVERSAMPLING: u32 = 3;
 /// The figure as SVG. Texts name the embedded font first and fall back to fonts of nearly the same widths.
 ///
 /// # Errors
-/// The backend's.
-pub fn svg(spec: &FigureSpec, chart: &Chart) -> anyhow::Result<String> {
+/// The backend cannot draw.
+pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     register_fonts()?;
     let (width, height) = SIZE;
     let mut drawing = String::new();
     {
         let area = SVGBackend::with_string(&mut drawing, (width * SVG_SCALE, height * SVG_SCALE)).into_drawing_area();
-        draw::figure(&Canvas::new(&area, f64::from(SVG_SCALE), TextPlacement::SVG), spec, chart)?;
-        area.present().map_err(|error| anyhow!("{error}"))?;
+        draw::figure(&Surface::new(&area, f64::from(SVG_SCALE), TextPlacement::SVG), figure, chart)?;
+        area.present().map_err(undrawn)?;
     }
     let size = |scale: u32| format!("width=\"{}\" height=\"{}\" viewBox", width * scale, height * scale);
-    let title = spec.title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    // Escaped as in HTML, whose named entities for these characters SVG has too.
+    let title = html! { (figure.spec.title) }.into_string();
     let described = format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\">");
     Ok(drawing
         .replacen(&size(SVG_SCALE), &size(1), 1)
@@ -43,16 +46,16 @@ pub fn svg(spec: &FigureSpec, chart: &Chart) -> anyhow::Result<String> {
 /// The figure as PNG.
 ///
 /// # Errors
-/// The backend's or the encoder's.
-pub fn png(spec: &FigureSpec, chart: &Chart) -> anyhow::Result<Vec<u8>> {
+/// The backend cannot draw, or the encoder cannot encode.
+pub fn png(figure: Figure<'_>, chart: &Chart) -> Result<Vec<u8>> {
     register_fonts()?;
     let (width, height) = SIZE;
     let fine = (width * OVERSAMPLING, height * OVERSAMPLING);
     let mut pixels = vec![0u8; 3 * fine.0 as usize * fine.1 as usize];
     {
         let area = BitMapBackend::with_buffer(&mut pixels, fine).into_drawing_area();
-        draw::figure(&Canvas::new(&area, f64::from(OVERSAMPLING), TextPlacement::BITMAP), spec, chart)?;
-        area.present().map_err(|error| anyhow!("{error}"))?;
+        draw::figure(&Surface::new(&area, f64::from(OVERSAMPLING), TextPlacement::BITMAP), figure, chart)?;
+        area.present().map_err(undrawn)?;
     }
     let averaged = average(&pixels, width as usize, height as usize, OVERSAMPLING as usize);
     let mut bytes = Vec::new();
@@ -63,7 +66,7 @@ pub fn png(spec: &FigureSpec, chart: &Chart) -> anyhow::Result<Vec<u8>> {
     encoder
         .write_header()
         .and_then(|mut writer| writer.write_image_data(&averaged))
-        .context("the PNG could not be encoded")?;
+        .map_err(|error| Error::bug("a figure as PNG", "an image that can be encoded", error))?;
     Ok(bytes)
 }
 

@@ -1,26 +1,32 @@
 //! Claims of S1 that are a formula, a trend or a count: each is checked numerically, and the result is what holds.
 
-use anyhow::{Context, ensure};
+use matmech::linalg;
 use matmech::privacy::laplace;
 use matmech::strategy::{self, svd_bound};
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
-use matmech::{Result as MatmechResult, linalg};
 use ndarray::Array2;
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// One cell per claim; the row says what was found to hold, as a text or a number.
 pub struct CheckedClaims;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Names of claims.
     claims: Vec<Claim>,
+}
+
+/// The params of a cell.
+#[derive(Serialize, Deserialize)]
+pub struct Params {
+    claim: Claim,
 }
 
 /// The claims that can be checked.
@@ -58,39 +64,25 @@ impl Claim {
     }
 }
 
-impl Experiment for CheckedClaims {
-    fn kind(&self) -> &'static str {
-        "checked-claims"
-    }
+impl Kind for CheckedClaims {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "formulas, trends and counts of S1, checked numerically"
-    }
+    const NAME: &'static str = "checked-claims";
+    const SUMMARY: &'static str = "formulas, trends and counts of S1, checked numerically";
+    const KEYS: &'static [&'static str] = &["workload"];
+    const ERRORS: &'static [&'static str] = &[];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let cells = grid.claims.iter().map(|&claim| {
             let (workload, method) = claim.key();
-            Cell {
-                key: vec![("workload".to_owned(), workload.to_owned())],
-                method: method.to_owned(),
-                params: serde_json::json!({ "claim": claim }),
-            }
+            CellOf::new([&workload], method, Params { claim })
         });
         Ok(cells.collect())
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let claim = cell.params.get("claim").context("a cell of this kind names its claim")?;
-        Ok(match serde_json::from_value(claim.clone())? {
+    fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        Ok(match params.claim {
             Claim::BoundFallsWithDimensions => bound_falls_with_dimensions()?,
             Claim::SampleShare => vec![Row::new("sample_queries_reaching_full_error", sample_share(rng)? as f64)],
             Claim::OrderOfMagnitude => order_of_magnitude(rng)?,
@@ -103,19 +95,19 @@ impl Experiment for CheckedClaims {
 }
 
 /// The bound over 1024 cells in 1, 2, 3, 4 and 10 dimensions, and its trend.
-fn bound_falls_with_dimensions() -> anyhow::Result<Vec<Row>> {
+fn bound_falls_with_dimensions() -> Result<Vec<Row>> {
     let shapes: [&[usize]; 5] = [&[1024], &[32, 32], &[16, 8, 8], &[8, 8, 4, 4], &[2; 10]];
     let bounds = shapes
         .iter()
         .map(|shape| svd_bound(&Workload::family(Family::Range, shape)?.gram()?))
-        .collect::<MatmechResult<Vec<f64>>>()?;
+        .collect::<matmech::Result<Vec<f64>>>()?;
     let trend = if bounds.windows(2).all(|pair| pair[1] < pair[0]) { "decreasing" } else { "not decreasing" };
     Ok(vec![Row::text("trend", trend), Row::new("smallest_over_largest", bounds[4] / bounds[0])])
 }
 
 /// The smallest of the sample sizes at which one uniform sample per domain reaches 98% of the error level of all ranges
 /// in each of the three domains of Fig 2.
-fn sample_share(rng: &mut ChaCha20Rng) -> anyhow::Result<usize> {
+fn sample_share(rng: &mut ChaCha20Rng) -> Result<usize> {
     const LEVEL: f64 = 0.98;
     for queries in [300, 1_000, 3_000, 10_000, 30_000, 100_000] {
         let mut all_reach = true;
@@ -129,17 +121,21 @@ fn sample_share(rng: &mut ChaCha20Rng) -> anyhow::Result<usize> {
             return Ok(queries);
         }
     }
-    anyhow::bail!("no sample of up to 100,000 ranges reaches {LEVEL} of the full error level in all three domains")
+    Err(refuted(
+        "a sample of up to 100,000 ranges",
+        format!("{LEVEL} of the full error level in all three domains"),
+        "less",
+    ))
 }
 
 /// Error of the wavelet over that of LSA on random ranges of coverage 0.95 in one, two and three dimensions.
-fn order_of_magnitude(rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+fn order_of_magnitude(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut largest: f64 = 0.0;
     for (shape, queries) in [(&[256][..], 500), (&[16, 16], 1000), (&[8, 8, 4], 1000)] {
         let sample = RangeSample::covering(shape, queries, 0.95, rng)?;
         let gram = Gram::dense(shape, sample.gram())?;
-        let error = |name: &str| -> MatmechResult<f64> { Ok(strategy::by_name(name)?.select(&gram)?.error) };
+        let error = |name: &str| -> matmech::Result<f64> { Ok(strategy::by_name(name)?.select(&gram)?.error) };
         let gain = error("wavelet")? / error("lsa")?;
         largest = largest.max(gain);
         rows.push(Row::new(format!("gain_in_{}_dimensions", shape.len()), gain));
@@ -151,7 +147,7 @@ fn order_of_magnitude(rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
 
 /// Finds by bisection the L1 sensitivity at which Laplace and Gaussian noise (δ = 2/n²) give a predicate strategy the same
 /// error, and says which formula it follows.
-fn laplace_threshold() -> anyhow::Result<String> {
+fn laplace_threshold() -> Result<String> {
     let (mut corrected, mut printed) = (true, true);
     for exponent in 1..=20 {
         let n = 1usize << exponent;
@@ -169,8 +165,20 @@ fn laplace_threshold() -> anyhow::Result<String> {
         corrected &= (low / (2.0 * ln) - 1.0).abs() < 1e-9;
         printed &= (low / ln.sqrt() - 1.0).abs() < 1e-9;
     }
-    ensure!(corrected != printed, "the crossing follows neither 2 ln n nor sqrt(log n)");
+    if corrected == printed {
+        return Err(refuted("the crossing of the errors", "2 ln n or sqrt(log n)", "neither"));
+    }
     Ok(if corrected { "2 ln n" } else { "sqrt(log n)" }.to_owned())
+}
+
+/// Neither the paper's claim nor its correction holds.
+fn refuted(what: impl Into<String>, expected: impl Into<String>, found: impl ToString) -> Error {
+    Error::Computation {
+        what: what.into(),
+        expected: expected.into(),
+        found: found.to_string(),
+        remedy: "look at the derivation again: neither the printed nor the corrected claim holds".to_owned(),
+    }
 }
 
 /// A random matrix with entries in (−1, 1).
@@ -184,7 +192,7 @@ fn largest(matrix: &Array2<f64>) -> f64 {
 }
 
 /// Checks both readings of Eq. 21 on random matrices: X of order 8, U = Vᵀ of rank 3, Λ = −5 I.
-fn woodbury(rng: &mut ChaCha20Rng) -> anyhow::Result<String> {
+fn woodbury(rng: &mut ChaCha20Rng) -> Result<String> {
     let root = random(8, 8, rng);
     let x = root.t().dot(&root) + Array2::<f64>::eye(8) * 8.0;
     let v = random(3, 8, rng);
@@ -199,25 +207,30 @@ fn woodbury(rng: &mut ChaCha20Rng) -> anyhow::Result<String> {
     let identity = Array2::<f64>::eye(8);
     let right = largest(&(changed.dot(&(&inverse + &outer(&right_inner))) - &identity));
     let printed = largest(&(changed.dot(&(&inverse - &outer(&printed_inner))) - &identity));
-    ensure!(right < 1e-12 && printed > 1e-3, "Eq. 21: corrected residual {right:e}, printed residual {printed:e}");
+    if !(right < 1e-12 && printed > 1e-3) {
+        let found = format!("residuals {right:e} of the corrected and {printed:e} of the printed formula");
+        return Err(refuted("Eq. 21", "that the corrected formula holds and the printed one does not", found));
+    }
     Ok("X^-1 + X^-1 U (L^-1 - V X^-1 U)^-1 V X^-1".to_owned())
 }
 
 /// `Q_kᵀQ_k` for k = 1 … 6.
-fn hadamard_gram() -> anyhow::Result<String> {
+fn hadamard_gram() -> Result<String> {
     let two = ndarray::array![[1.0, 1.0], [1.0, -1.0]];
     let mut q = two.clone();
     for k in 1..=6 {
         let gram = q.t().dot(&q);
         let expected = Array2::<f64>::eye(1 << k) * f64::from(1 << k);
-        ensure!(gram == expected, "Q_{k}'Q_{k} is not 2^{k} I");
+        if gram != expected {
+            return Err(refuted(format!("Q_{k}'Q_{k}"), format!("2^{k} I"), "another matrix"));
+        }
         q = linalg::kron(two.view(), q.view());
     }
     Ok("2^k I".to_owned())
 }
 
 /// Scales the columns of random matrices to equal norms and compares the sensitivity with both formulas.
-fn column_norm(rng: &mut ChaCha20Rng) -> anyhow::Result<String> {
+fn column_norm(rng: &mut ChaCha20Rng) -> Result<String> {
     for n in [2usize, 5, 9] {
         let mut a = random(n, n, rng);
         for mut column in a.columns_mut() {
@@ -226,9 +239,13 @@ fn column_norm(rng: &mut ChaCha20Rng) -> anyhow::Result<String> {
         }
         let gram_trace = a.t().dot(&a).diag().sum();
         let squared = gram_trace / n as f64;
-        ensure!((squared - 1.7f64.powi(2)).abs() < 1e-12, "sensitivity^2 is not tr(A'A)/n for n = {n}");
+        if (squared - 1.7f64.powi(2)).abs() >= 1e-12 {
+            return Err(refuted(format!("tr(A'A)/n for n = {n}"), "the squared sensitivity 1.7^2", squared));
+        }
         let printed = a.diag().sum() / n as f64;
-        ensure!((printed - 1.7).abs() > 1e-6, "tr(A)/n happens to be the sensitivity for n = {n}");
+        if (printed - 1.7).abs() <= 1e-6 {
+            return Err(refuted(format!("tr(A)/n for n = {n}"), "another number than the sensitivity 1.7", printed));
+        }
     }
     Ok("||A||^2 = tr(A'A)/n".to_owned())
 }
@@ -236,6 +253,7 @@ fn column_norm(rng: &mut ChaCha20Rng) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     #[test]
@@ -244,16 +262,17 @@ mod tests {
             "claims = ['bound-falls-with-dimensions', 'laplace-threshold', 'woodbury', 'hadamard-gram', 'column-norm']"
                 .parse()
                 .unwrap();
-        let found: Vec<Option<String>> = CheckedClaims
+        let kind: &dyn Experiment = &CheckedClaims;
+        let found: Vec<Option<String>> = kind
             .cells(&grid)
             .unwrap()
             .iter()
-            .map(|cell| CheckedClaims.run(cell, &mut ChaCha20Rng::seed_from_u64(7)).unwrap()[0].text.clone())
+            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(7)).unwrap()[0].text.clone())
             .collect();
         let expected =
             ["decreasing", "2 ln n", "X^-1 + X^-1 U (L^-1 - V X^-1 U)^-1 V X^-1", "2^k I", "||A||^2 = tr(A'A)/n"];
         assert_eq!(found, expected.map(|text| Some(text.to_owned())));
         let unknown: toml::Table = "claims = ['hadamard']".parse().unwrap();
-        assert!(CheckedClaims.cells(&unknown).unwrap_err().to_string().contains("hadamard-gram"));
+        assert!(kind.cells(&unknown).unwrap_err().to_string().contains("hadamard-gram"));
     }
 }

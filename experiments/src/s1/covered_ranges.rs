@@ -1,6 +1,5 @@
 //! Strategies on random ranges of a given coverage (S1, Fig 3(b)).
 
-use anyhow::Context;
 use matmech::workload::{RangeSample, Workload};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -8,16 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::sample_errors::{gram_of, over_samples};
 use super::strategy_errors::check_method;
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// Domains × coverages × methods: `ratio_to_svdb` on random ranges that cover about that share of the cells; every method
 /// sees the same samples.
 pub struct CoveredRanges;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Domains, as `range:…`, each with the number of queries to draw.
     domains: Vec<Sampled>,
     /// Shares of the cells that a range covers on average.
@@ -37,8 +37,9 @@ struct Sampled {
     queries: usize,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     shape: Vec<usize>,
     queries: usize,
     coverage: f64,
@@ -46,27 +47,18 @@ struct Params {
     sample_seed: u64,
 }
 
-impl Experiment for CoveredRanges {
-    fn kind(&self) -> &'static str {
-        "covered-ranges"
-    }
+impl Kind for CoveredRanges {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "strategies on random ranges of a given coverage"
-    }
+    const NAME: &'static str = "covered-ranges";
+    const SUMMARY: &'static str = "strategies on random ranges of a given coverage";
+    const KEYS: &'static [&'static str] = &["workload", "coverage"];
+    const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload", "coverage"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         if grid.samples == 0 {
-            return Err(ConfigError::new("samples", "at least 1", "0", "write `samples = 3`"));
+            return Err(Error::config("samples", "at least 1", "0", "write `samples = 3`"));
         }
         for (i, method) in grid.methods.iter().enumerate() {
             check_method(&format!("methods[{i}]"), method)?;
@@ -74,11 +66,10 @@ impl Experiment for CoveredRanges {
         let mut cells = Vec::new();
         for (i, domain) in grid.domains.iter().enumerate() {
             let key = format!("domains[{i}].workload");
-            let workload =
-                Workload::parse(&domain.workload).map_err(|e| ConfigError::sentence(key.clone(), e.to_string()))?;
+            let workload = Workload::parse(&domain.workload).map_err(|e| Error::refused(key.clone(), e))?;
             if !domain.workload.starts_with("range:") {
                 let found = format!("\"{}\"", domain.workload);
-                return Err(ConfigError::new(key, "a domain as range:…", found, "write e.g. \"range:16x16\""));
+                return Err(Error::config(key, "a domain as range:…", found, "write e.g. \"range:16x16\""));
             }
             for (k, &coverage) in grid.coverages.iter().enumerate() {
                 let drawn = RangeSample::covering(
@@ -88,7 +79,7 @@ impl Experiment for CoveredRanges {
                     &mut ChaCha20Rng::seed_from_u64(0),
                 );
                 if let Err(error) = drawn {
-                    return Err(ConfigError::sentence(format!("coverages[{k}]"), error.to_string()));
+                    return Err(Error::refused(format!("coverages[{k}]"), error));
                 }
                 for method in &grid.methods {
                     let params = Params {
@@ -98,28 +89,20 @@ impl Experiment for CoveredRanges {
                         samples: grid.samples,
                         sample_seed: grid.sample_seed,
                     };
-                    cells.push(Cell {
-                        key: vec![
-                            ("workload".to_owned(), domain.workload.clone()),
-                            ("coverage".to_owned(), coverage.to_string()),
-                        ],
-                        method: method.clone(),
-                        params: serde_json::json!(params),
-                    });
+                    cells.push(CellOf::new([&domain.workload, &coverage], method, params));
                 }
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let grams = (0..params.samples)
             .map(|k| {
                 let mut rng = ChaCha20Rng::seed_from_u64(params.sample_seed.wrapping_add(k));
                 gram_of(&RangeSample::covering(&params.shape, params.queries, params.coverage, &mut rng)?)
             })
             .collect::<matmech::Result<Vec<_>>>()?;
-        over_samples(&cell.method, &grams)
+        over_samples(method, &grams)
     }
 }

@@ -1,22 +1,22 @@
 //! The error of the Level Selection Algorithm as the cap k on its levels grows (S1, Fig 1).
 
-use anyhow::Context;
 use matmech::strategy::lsa::{self, LsaOptions, Reading};
 use matmech::strategy::{Optimal, StrategySelector, svd_bound};
 use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// Level caps k = 1 … K on one workload: `ratio_to_svdb`, with the levels and queries of the strategy found; the method
 /// `optimal` does not depend on k and is the line to compare with.
 pub struct LevelCap;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// The workload.
     workload: String,
     /// Caps, the identity level included.
@@ -25,62 +25,49 @@ struct Grid {
     methods: Vec<String>,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     workload: String,
     levels: usize,
 }
 
-impl Experiment for LevelCap {
-    fn kind(&self) -> &'static str {
-        "level-cap"
-    }
+impl Kind for LevelCap {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "error of the Level Selection Algorithm as the cap on its levels grows"
-    }
+    const NAME: &'static str = "level-cap";
+    const SUMMARY: &'static str = "error of the Level Selection Algorithm as the cap on its levels grows";
+    const KEYS: &'static [&'static str] = &["workload", "k"];
+    const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload", "k"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         super::strategy_errors::check_workload("workload", &grid.workload)?;
         let known: Vec<&str> = Reading::ALL.iter().map(|r| r.name()).chain(["optimal"]).collect();
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {
-                return Err(ConfigError::unknown_name(format!("methods[{i}]"), "method", method, &known));
+                return Err(Error::unknown_name(format!("methods[{i}]"), "method", method, &known));
             }
         }
         if let Some(i) = grid.levels.iter().position(|&k| k == 0) {
-            return Err(ConfigError::new(
-                format!("levels[{i}]"),
-                "at least 1, the identity level",
-                "0",
-                "leave it out",
-            ));
+            return Err(Error::config(format!("levels[{i}]"), "at least 1, the identity level", "0", "leave it out"));
         }
         let cells = grid.methods.iter().flat_map(|method| {
-            grid.levels.iter().map(|&k| Cell {
-                key: vec![("workload".to_owned(), grid.workload.clone()), ("k".to_owned(), k.to_string())],
-                method: method.clone(),
-                params: serde_json::json!(Params { workload: grid.workload.clone(), levels: k }),
+            let workload = &grid.workload;
+            grid.levels.iter().map(move |&k| {
+                let params = Params { workload: workload.clone(), levels: k };
+                CellOf::new([workload, &k], method, params)
             })
         });
         Ok(cells.collect())
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let gram = Workload::parse(&params.workload)?.gram()?;
         let bound = svd_bound(&gram)?;
-        let Some(reading) = Reading::ALL.into_iter().find(|r| r.name() == cell.method) else {
-            let certificate = Optimal::default().select(&gram)?.certificate.context("the optimum has a certificate")?;
+        let Some(reading) = Reading::ALL.into_iter().find(|r| r.name() == method) else {
+            let certificate = Optimal::default().select(&gram)?.certificate;
+            let certificate = certificate.ok_or_else(|| Error::bug("the optimum", "a certificate", "none"))?;
             let (upper, lower) = (certificate.upper_bound / bound, certificate.lower_bound / bound);
             return Ok(vec![Row::certified("ratio_to_svdb", upper, lower, certificate.gap())]);
         };

@@ -1,21 +1,22 @@
 //! The SVD bound of sampled range workloads against that of all ranges (S1, Fig 2).
 
-use anyhow::Context;
 use matmech::strategy::svd_bound;
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+use crate::statistics::Sample;
 
 /// Domains × samplers × sample sizes: `relative_bound = (svdb(sample)/m) / (svdb(all ranges)/M)`, the mean over
 /// independent samples of m of the M ranges, its standard error, and the extremes.
 pub struct SampledBound;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Workloads of all ranges, `range:…`.
     workloads: Vec<String>,
     /// `uniform`, or `biased` with its `lambda`.
@@ -29,7 +30,7 @@ struct Grid {
 /// How ranges are drawn; see [`RangeSample`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum Sampling {
+pub enum Sampling {
     /// Every set of m distinct ranges equally likely.
     Uniform {},
     /// Weight exp(λ(r − 1)) by the distance r from the centre.
@@ -48,8 +49,9 @@ impl Sampling {
     }
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     workload: String,
     sampling: Sampling,
     queries: usize,
@@ -57,46 +59,36 @@ struct Params {
 }
 
 /// The sizes of a workload of all ranges, and their number.
-fn all_ranges(key: &str, text: &str) -> Result<(Vec<usize>, usize), ConfigError> {
-    let other = || {
-        ConfigError::new(key, "all ranges over a domain, range:…", format!("\"{text}\""), "write e.g. \"range:32x32\"")
-    };
+fn all_ranges(key: &str, text: &str) -> Result<(Vec<usize>, usize)> {
+    let other =
+        || Error::config(key, "all ranges over a domain, range:…", format!("\"{text}\""), "write e.g. \"range:32x32\"");
     let workload = Workload::parse(text).map_err(|_| other())?;
     if !text.starts_with("range:") {
         return Err(other());
     }
-    let count = range_count(workload.shape()).map_err(|e| ConfigError::sentence(key, e.to_string()))?;
+    let count = range_count(workload.shape()).map_err(|e| Error::refused(key, e))?;
     Ok((workload.shape().to_vec(), count))
 }
 
-impl Experiment for SampledBound {
-    fn kind(&self) -> &'static str {
-        "sampled-bound"
-    }
+impl Kind for SampledBound {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "the SVD bound of sampled range workloads against that of all ranges"
-    }
+    const NAME: &'static str = "sampled-bound";
+    const SUMMARY: &'static str = "the SVD bound of sampled range workloads against that of all ranges";
+    const KEYS: &'static [&'static str] = &["workload", "sampling", "queries"];
+    const ERRORS: &'static [&'static str] = &[];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload", "sampling", "queries"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         if grid.samples == 0 {
-            return Err(ConfigError::new("samples", "at least 1", "0", "write `samples = 5`"));
+            return Err(Error::config("samples", "at least 1", "0", "write `samples = 5`"));
         }
         for (i, sampling) in grid.samplings.iter().enumerate() {
             if let Sampling::Biased { lambda } = sampling
                 && !lambda.is_finite()
             {
                 let key = format!("samplings[{i}].lambda");
-                return Err(ConfigError::new(key, "a finite number", lambda.to_string(), "write e.g. 10"));
+                return Err(Error::config(key, "a finite number", lambda.to_string(), "write e.g. 10"));
             }
         }
         let mut cells = Vec::new();
@@ -105,7 +97,7 @@ impl Experiment for SampledBound {
             for &sampling in &grid.samplings {
                 for (k, &queries) in grid.queries.iter().enumerate() {
                     if queries == 0 || queries > count {
-                        return Err(ConfigError::new(
+                        return Err(Error::config(
                             format!("queries[{k}]"),
                             format!("1 to {count}, the number of distinct ranges of {workload}"),
                             queries.to_string(),
@@ -113,46 +105,32 @@ impl Experiment for SampledBound {
                         ));
                     }
                     let params = Params { workload: workload.clone(), sampling, queries, samples: grid.samples };
-                    cells.push(Cell {
-                        key: vec![
-                            ("workload".to_owned(), workload.clone()),
-                            ("sampling".to_owned(), sampling.name()),
-                            ("queries".to_owned(), queries.to_string()),
-                        ],
-                        method: "svd-bound".to_owned(),
-                        params: serde_json::json!(params),
-                    });
+                    cells.push(CellOf::new([workload, &sampling.name(), &queries], "svd-bound", params));
                 }
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = Workload::parse(&params.workload)?;
         let shape = workload.shape();
         let whole = svd_bound(&Workload::family(Family::Range, shape)?.gram()?)? / range_count(shape)? as f64;
-        let mut values = Vec::with_capacity(params.samples);
+        let mut bounds = Sample::default();
         for _ in 0..params.samples {
             let sample = match params.sampling {
                 Sampling::Uniform {} => RangeSample::uniform(shape, params.queries, rng)?,
                 Sampling::Biased { lambda } => RangeSample::biased(shape, params.queries, lambda, rng)?,
             };
             let gram = Gram::dense(shape, sample.gram())?;
-            values.push(svd_bound(&gram)? / params.queries as f64 / whole);
+            bounds.push(svd_bound(&gram)? / params.queries as f64 / whole);
         }
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
         let mut rows = vec![
-            Row::new("relative_bound", mean),
-            Row::new("relative_bound_min", values.iter().copied().fold(f64::INFINITY, f64::min)),
-            Row::new("relative_bound_max", values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+            Row::new("relative_bound", bounds.mean()),
+            Row::new("relative_bound_min", bounds.smallest()),
+            Row::new("relative_bound_max", bounds.largest()),
         ];
-        if values.len() > 1 {
-            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-            rows.push(Row::new("relative_bound_standard_error", (variance / count).sqrt()));
-        }
+        rows.extend(bounds.standard_error().map(|error| Row::new("relative_bound_standard_error", error)));
         Ok(rows)
     }
 }
@@ -160,6 +138,7 @@ impl Experiment for SampledBound {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     #[test]
@@ -170,15 +149,16 @@ mod tests {
                 .unwrap()
         };
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        for cell in SampledBound.cells(&grid(78)).unwrap() {
-            for row in SampledBound.run(&cell, &mut rng).unwrap() {
+        let kind: &dyn Experiment = &SampledBound;
+        for cell in kind.cells(&grid(78)).unwrap() {
+            for row in kind.run(&cell, &mut rng).unwrap() {
                 let expected = if row.metric.ends_with("standard_error") { 0.0 } else { 1.0 };
                 assert!((row.value.unwrap() - expected).abs() < 1e-9, "{row:?}");
             }
         }
-        assert_eq!(SampledBound.cells(&grid(79)).unwrap_err().key, "queries[0]");
+        assert_eq!(kind.cells(&grid(79)).unwrap_err().key(), "queries[0]");
         let other: toml::Table =
             "workloads = ['prefix:12']\nsamplings = []\nqueries = []\nsamples = 1".parse().unwrap();
-        assert_eq!(SampledBound.cells(&other).unwrap_err().key, "workloads[0]");
+        assert_eq!(kind.cells(&other).unwrap_err().key(), "workloads[0]");
     }
 }

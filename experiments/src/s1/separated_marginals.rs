@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
 use matmech::strategy::lsa::separated::{SeparatedOptions, Separation};
 use matmech::strategy::{
     self, LsaSeparated, Selection, Strategy, StrategyFactor, StrategySelector, Wavelet, svd_bound,
@@ -11,11 +10,11 @@ use matmech::strategy::{
 use matmech::workload::{Gram, MarginalGram, Workload};
 use ndarray::Array2;
 use rand_chacha::ChaCha20Rng;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::strategy_errors::{certificate, check_workload};
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// `lsa-separated` with the separating query, the total, measured once more (w₀ = 1).
 const SEPARATED_WITH_TOTAL: &str = "lsa-separated-total";
@@ -36,50 +35,49 @@ const SVD_BOUND: &str = "svd-bound";
 /// strategies report.
 pub struct SeparatedMarginals;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Workloads over marginals, `range-marginals:…`.
     workloads: Vec<String>,
     /// Strategy selectors, `svd-bound`, or the four methods of this kind.
     methods: Vec<String>,
 }
 
-impl Experiment for SeparatedMarginals {
-    fn kind(&self) -> &'static str {
-        "separated-marginals"
-    }
+/// The params of a cell.
+#[derive(Serialize, Deserialize)]
+pub struct Params {
+    workload: String,
+}
 
-    fn summary(&self) -> &'static str {
-        "workload separation on queries over marginals"
-    }
+impl Kind for SeparatedMarginals {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn revision(&self) -> u32 {
-        2
-    }
+    const NAME: &'static str = "separated-marginals";
+    const SUMMARY: &'static str = "workload separation on queries over marginals";
+    const REVISION: u32 = 2;
+    const KEYS: &'static [&'static str] = &["workload", "cells"];
+    const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload", "cells"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let selectors = strategy::selectors();
         let mut known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
         known.extend([SVD_BOUND, SEPARATED_WITH_TOTAL, SEPARATED_MERGED, SEPARATED_RECURSIVE, WAVELET_PER_MARGINAL]);
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {
-                return Err(ConfigError::unknown_name(format!("methods[{i}]"), "method", method, &known));
+                return Err(Error::unknown_name(format!("methods[{i}]"), "method", method, &known));
             }
         }
         let mut cells = Vec::new();
         for (i, text) in grid.workloads.iter().enumerate() {
             let key = format!("workloads[{i}]");
             check_workload(&key, text)?;
-            let workload = Workload::parse(text).map_err(|e| ConfigError::sentence(key.clone(), e.to_string()))?;
+            let workload = Workload::parse(text).map_err(|e| Error::refused(key.clone(), e))?;
             let Ok(Some(_)) = workload.gram().map(|gram| gram.marginals().map(<[MarginalGram]>::len)) else {
                 let found = format!("\"{text}\"");
-                return Err(ConfigError::new(
+                return Err(Error::config(
                     key,
                     "a workload over marginals",
                     found,
@@ -87,26 +85,19 @@ impl Experiment for SeparatedMarginals {
                 ));
             };
             for method in &grid.methods {
-                cells.push(Cell {
-                    key: vec![
-                        ("workload".to_owned(), text.clone()),
-                        ("cells".to_owned(), workload.cells().to_string()),
-                    ],
-                    method: method.clone(),
-                    params: serde_json::json!({ "workload": text, "method": method }),
-                });
+                let params = Params { workload: text.clone() };
+                cells.push(CellOf::new([text, &workload.cells()], method, params));
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let text = &cell.key.first().context("a cell of this kind has the key `workload`")?.1;
-        let gram = Workload::parse(text)?.gram()?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let gram = Workload::parse(&params.workload)?.gram()?;
         let bound = svd_bound(&gram)?;
         let usual = SeparatedOptions::default();
         let started = Instant::now();
-        let selection = match cell.method.as_str() {
+        let selection = match method {
             SVD_BOUND => {
                 return Ok(vec![
                     Row::certified("total_error", bound, bound, 0.0),
@@ -134,9 +125,11 @@ fn separated(options: SeparatedOptions, gram: &Gram) -> matmech::Result<Selectio
 }
 
 /// `AᵀA = Σ_γ V_γ ⊗ J` with the wavelet's V_γ on every marginal γ.
-fn wavelet_per_marginal(gram: &Gram) -> anyhow::Result<Selection> {
+fn wavelet_per_marginal(gram: &Gram) -> Result<Selection> {
     let shape = gram.shape();
-    let terms = gram.marginals().context("a workload over marginals keeps its terms")?;
+    let terms = gram
+        .marginals()
+        .ok_or_else(|| Error::bug("a workload over marginals", "the Gram matrices of its terms", "none"))?;
     let parts = terms
         .iter()
         .map(|term| {

@@ -1,6 +1,5 @@
 //! Workload generalization on all ranges and on skew-sampled ones over growing domains (S1, Fig 3(d)).
 
-use anyhow::Context;
 use matmech::strategy;
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
 use rand::SeedableRng;
@@ -9,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::sample_errors::{gram_of, over_samples};
 use super::strategy_errors::check_method;
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies the candidate splits they
 /// evaluated. `lsa-generalized` also reports `speedup`: the candidates of `lsa` over its own.
@@ -19,9 +18,10 @@ use crate::experiment::{Cell, Experiment, Row, parse_grid};
 /// same samples.
 pub struct SkewedRanges;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// `range` (all ranges) or `skew-range` (sampled).
     families: Vec<String>,
     /// Domain sizes.
@@ -40,8 +40,9 @@ struct Grid {
     sample_seed: u64,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     cells: usize,
     /// Number of sampled ranges, or none for all ranges.
     queries: Option<usize>,
@@ -50,35 +51,21 @@ struct Params {
     sample_seed: u64,
 }
 
-impl Experiment for SkewedRanges {
-    fn kind(&self) -> &'static str {
-        "skewed-ranges"
-    }
+impl Kind for SkewedRanges {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "workload generalization on all and on skew-sampled ranges over growing domains"
-    }
+    const NAME: &'static str = "skewed-ranges";
+    const SUMMARY: &'static str = "workload generalization on all and on skew-sampled ranges over growing domains";
+    const KEYS: &'static [&'static str] = &["workload", "family", "cells"];
+    const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload", "family", "cells"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         if grid.samples == 0 {
-            return Err(ConfigError::new("samples", "at least 1", "0", "write `samples = 3`"));
+            return Err(Error::config("samples", "at least 1", "0", "write `samples = 3`"));
         }
         if !(grid.share > 0.0 && grid.share <= 1.0) {
-            return Err(ConfigError::new(
-                "share",
-                "above 0 and up to 1",
-                grid.share.to_string(),
-                "write `share = 0.02`",
-            ));
+            return Err(Error::config("share", "above 0 and up to 1", grid.share.to_string(), "write `share = 0.02`"));
         }
         for (i, method) in grid.methods.iter().enumerate() {
             check_method(&format!("methods[{i}]"), method)?;
@@ -87,14 +74,14 @@ impl Experiment for SkewedRanges {
         for (i, family) in grid.families.iter().enumerate() {
             if !["range", "skew-range"].contains(&family.as_str()) {
                 let key = format!("families[{i}]");
-                return Err(ConfigError::unknown_name(key, "family", family, &["range", "skew-range"]));
+                return Err(Error::unknown_name(key, "family", family, &["range", "skew-range"]));
             }
             for (k, &n) in grid.cells.iter().enumerate() {
                 let key = format!("cells[{k}]");
-                let all = range_count(&[n]).map_err(|e| ConfigError::sentence(key.clone(), e.to_string()))?;
+                let all = range_count(&[n]).map_err(|e| Error::refused(key.clone(), e))?;
                 if !(2..=matmech::workload::MAX_DENSE_CELLS).contains(&n) {
                     let expected = format!("2 to {} cells", matmech::workload::MAX_DENSE_CELLS);
-                    return Err(ConfigError::new(key, expected, n.to_string(), "choose another size"));
+                    return Err(Error::config(key, expected, n.to_string(), "choose another size"));
                 }
                 let sampled = ((grid.share * all as f64).round() as usize).max(grid.least).min(all);
                 let queries = (family == "skew-range").then_some(sampled);
@@ -106,23 +93,14 @@ impl Experiment for SkewedRanges {
                         samples: if queries.is_some() { grid.samples } else { 1 },
                         sample_seed: grid.sample_seed,
                     };
-                    cells.push(Cell {
-                        key: vec![
-                            ("workload".to_owned(), format!("{family}:{n}")),
-                            ("family".to_owned(), family.clone()),
-                            ("cells".to_owned(), n.to_string()),
-                        ],
-                        method: method.clone(),
-                        params: serde_json::json!(params),
-                    });
+                    cells.push(CellOf::new([&format!("{family}:{n}"), family, &n], method, params));
                 }
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let grams: Vec<Gram> = match params.queries {
             None => vec![Workload::family(Family::Range, &[params.cells])?.gram()?],
             Some(queries) => (0..params.samples)
@@ -133,12 +111,12 @@ impl Experiment for SkewedRanges {
                 .collect::<matmech::Result<_>>()?,
         };
         let started = std::time::Instant::now();
-        let mut rows = over_samples(&cell.method, &grams)?;
+        let mut rows = over_samples(method, &grams)?;
         let seconds = started.elapsed().as_secs_f64() / grams.len() as f64;
         for row in &mut rows {
             row.seconds = Some(seconds);
         }
-        if cell.method == "lsa-generalized" {
+        if method == "lsa-generalized" {
             rows.push(Row::new("speedup", candidates("lsa", &grams)? / candidates("lsa-generalized", &grams)?));
         }
         Ok(rows)
@@ -146,12 +124,12 @@ impl Experiment for SkewedRanges {
 }
 
 /// Candidate splits that a method evaluates, summed over the samples.
-fn candidates(method: &str, grams: &[Gram]) -> anyhow::Result<f64> {
+fn candidates(method: &str, grams: &[Gram]) -> Result<f64> {
     let mut sum = 0.0;
     for gram in grams {
         let selection = strategy::by_name(method)?.select(gram)?;
         let found = selection.details.iter().find(|(name, _)| *name == "candidates");
-        sum += found.with_context(|| format!("strategy {method} reports no candidates"))?.1;
+        sum += found.ok_or_else(|| Error::bug(format!("strategy {method}"), "a number of candidates", "none"))?.1;
     }
     Ok(sum)
 }

@@ -1,13 +1,12 @@
 //! Total error of strategies on workloads, beside the SVD bound and the certified optimum.
 
-use anyhow::Context;
 use matmech::strategy::{self, Selection};
 use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// The method that stands for the bound itself, which is not a strategy.
 const SVD_BOUND: &str = "svd-bound";
@@ -17,34 +16,33 @@ const SVD_BOUND: &str = "svd-bound";
 /// Their `seconds` are those of the selection alone. Every error carries a lower bound: for `optimal` the one of its own certificate, else the SVD bound.
 pub struct StrategyErrors;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Workload strings.
     workloads: Vec<String>,
     /// Names of strategy selectors, `matrix:FILE.npy`, or `svd-bound`.
     methods: Vec<String>,
 }
 
-impl Experiment for StrategyErrors {
-    fn kind(&self) -> &'static str {
-        "strategy-errors"
-    }
+/// The params of a cell.
+#[derive(Serialize, Deserialize)]
+pub struct Params {
+    workload: String,
+}
 
-    fn summary(&self) -> &'static str {
-        "total error of strategies on workloads, beside the SVD bound and the certified optimum"
-    }
+impl Kind for StrategyErrors {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn revision(&self) -> u32 {
-        1
-    }
+    const NAME: &'static str = "strategy-errors";
+    const SUMMARY: &'static str =
+        "total error of strategies on workloads, beside the SVD bound and the certified optimum";
+    const KEYS: &'static [&'static str] = &["workload"];
+    const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["workload"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         for (i, text) in grid.workloads.iter().enumerate() {
             check_workload(&format!("workloads[{i}]"), text)?;
         }
@@ -52,26 +50,23 @@ impl Experiment for StrategyErrors {
             check_method(&format!("methods[{i}]"), method)?;
         }
         let cells = grid.workloads.iter().flat_map(|workload| {
-            grid.methods.iter().map(move |method| Cell {
-                key: vec![("workload".to_owned(), workload.clone())],
-                method: method.clone(),
-                params: serde_json::json!({ "workload": workload, "method": method }),
-            })
+            grid.methods
+                .iter()
+                .map(move |method| CellOf::new([workload], method, Params { workload: workload.clone() }))
         });
         Ok(cells.collect())
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let text = &cell.key.first().context("a cell of this kind has the key `workload`")?.1;
-        let workload = Workload::parse(text)?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let workload = Workload::parse(&params.workload)?;
         let gram = workload.gram()?;
         let bound = strategy::svd_bound(&gram)?;
         let mut rows = Vec::new();
-        if cell.method == SVD_BOUND {
+        if method == SVD_BOUND {
             rows.push(Row::certified("total_error", bound, bound, 0.0));
             rows.push(Row::certified("ratio_to_svdb", 1.0, 1.0, 0.0));
         } else {
-            let selector = strategy::by_name(&cell.method)?;
+            let selector = strategy::by_name(method)?;
             let started = std::time::Instant::now();
             let selection = selector.select(&gram)?;
             let seconds = Some(started.elapsed().as_secs_f64());
@@ -97,18 +92,12 @@ pub(super) fn certificate(selection: &Selection, svd_bound: f64) -> (f64, f64) {
 }
 
 /// Refuses a workload string that cannot be read, naming the key.
-pub(super) fn check_workload(key: &str, text: &str) -> Result<(), ConfigError> {
-    match Workload::parse(text) {
-        Ok(_) => Ok(()),
-        Err(matmech::Error::BadInput { expected, found, remedy, what }) => {
-            Err(ConfigError::new(key, format!("{what}: {expected}"), found, remedy))
-        }
-        Err(other) => Err(ConfigError::sentence(key, other.to_string())),
-    }
+pub(super) fn check_workload(key: &str, text: &str) -> Result<()> {
+    Workload::parse(text).map(|_| ()).map_err(|error| Error::refused(key, error))
 }
 
 /// Refuses a method that no selector answers to, naming the key.
-pub(super) fn check_method(key: &str, method: &str) -> Result<(), ConfigError> {
+pub(super) fn check_method(key: &str, method: &str) -> Result<()> {
     let selectors = strategy::selectors();
     let mut known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
     known.push(SVD_BOUND);
@@ -116,17 +105,15 @@ pub(super) fn check_method(key: &str, method: &str) -> Result<(), ConfigError> {
         return Ok(());
     }
     if method.starts_with("matrix:") {
-        return match strategy::by_name(method) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(ConfigError::sentence(key, error.to_string())),
-        };
+        return strategy::by_name(method).map(|_| ()).map_err(|error| Error::refused(key, error));
     }
-    Err(ConfigError::unknown_name(key, "strategy", method, &known))
+    Err(Error::unknown_name(key, "strategy", method, &known))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     fn grid(text: &str) -> toml::Table {
@@ -142,19 +129,19 @@ mod tests {
             ("workloads = ['range:4']\nmethods = ['matrix:nowhere.npy']", "methods[0]"),
             ("workloads = ['range:4']\nmethods = ['identity']\ntrials = 3", "trials"),
         ] {
-            let error = StrategyErrors.cells(&grid(text)).unwrap_err();
-            assert_eq!(error.key, key, "{error}");
+            let error = Experiment::cells(&StrategyErrors, &grid(text)).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
     }
 
     #[test]
     fn rows_hold_error_ratio_and_certificate() {
-        let cells = StrategyErrors
-            .cells(&grid("workloads = ['range:16']\nmethods = ['svd-bound', 'optimal', 'wavelet']"))
-            .unwrap();
+        let kind: &dyn Experiment = &StrategyErrors;
+        let cells =
+            kind.cells(&grid("workloads = ['range:16']\nmethods = ['svd-bound', 'optimal', 'wavelet']")).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         let value = |rows: &[Row], metric: &str| rows.iter().find(|r| r.metric == metric).cloned().unwrap();
-        let all: Vec<Vec<Row>> = cells.iter().map(|c| StrategyErrors.run(c, &mut rng).unwrap()).collect();
+        let all: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
         let optimum = value(&all[1], "ratio_to_svdb");
         assert!((optimum.value.unwrap() - 1.021403).abs() < 1e-6 && optimum.gap.unwrap() <= 1e-7);
         assert!(value(&all[2], "total_error").value > value(&all[1], "total_error").value);

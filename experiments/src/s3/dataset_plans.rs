@@ -1,21 +1,21 @@
 //! Errors of planners on workloads over the schemas of data sets (S3, Tables 2 and 3).
 
-use anyhow::Context;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::plan_rows;
 use super::workloads::{DatasetSizes, OVER_DATASETS, over_dataset};
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// Data sets × workloads × planners: `rmse` at unit privacy cost with its certificate, `queries`, `solves`. Only the sizes
 /// of the attributes matter; no record is read.
 pub struct DatasetPlans;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Names and attribute sizes.
     datasets: Vec<DatasetSizes>,
     /// Names of workloads.
@@ -26,32 +26,24 @@ struct Grid {
     product_above: usize,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     dataset: DatasetSizes,
     workload: String,
     product_above: usize,
 }
 
-impl Experiment for DatasetPlans {
-    fn kind(&self) -> &'static str {
-        "dataset-plan-errors"
-    }
+impl Kind for DatasetPlans {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "error of planners on workloads over the schemas of data sets, with certificates"
-    }
+    const NAME: &'static str = "dataset-plan-errors";
+    const SUMMARY: &'static str = "error of planners on workloads over the schemas of data sets, with certificates";
+    const KEYS: &'static [&'static str] = &["dataset", "workload"];
+    const ERRORS: &'static [&'static str] = &["rmse"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["dataset", "workload"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         for (i, workload) in grid.workloads.iter().enumerate() {
             plan_rows::check_workload(&format!("workloads[{i}]"), workload, &OVER_DATASETS)?;
         }
@@ -61,24 +53,15 @@ impl Experiment for DatasetPlans {
         let mut cells = Vec::new();
         for (i, dataset) in grid.datasets.iter().enumerate() {
             let key = format!("datasets[{i}]");
-            let schema = dataset.schema().map_err(|e| ConfigError::sentence(key.clone(), e.to_string()))?;
+            let schema = dataset.schema().map_err(|e| Error::refused(key.clone(), e))?;
             if schema.attributes().len() < 3 {
                 let found = schema.attributes().len().to_string();
-                return Err(ConfigError::new(
-                    key,
-                    "at least 3 attributes",
-                    found,
-                    "add sizes to numeric or categorical",
-                ));
+                return Err(Error::config(key, "at least 3 attributes", found, "add sizes to numeric or categorical"));
             }
             for (workload, method) in grid.workloads.iter().flat_map(|w| grid.methods.iter().map(move |m| (w, m))) {
                 let params =
                     Params { dataset: dataset.clone(), workload: workload.clone(), product_above: grid.product_above };
-                cells.push(Cell {
-                    key: vec![("dataset".to_owned(), dataset.name.clone()), ("workload".to_owned(), workload.clone())],
-                    method: method.clone(),
-                    params: serde_json::json!(params),
-                });
+                cells.push(CellOf::new([&dataset.name, workload], method, params));
             }
         }
         Ok(cells)
@@ -88,16 +71,16 @@ impl Experiment for DatasetPlans {
         plan_rows::bounded_by(method)
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = over_dataset(&params.dataset, &params.workload, params.product_above)?;
-        plan_rows::all("rmse", &cell.method, &workload)
+        plan_rows::all("rmse", method, &workload)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     const CPS: &str =
@@ -112,8 +95,8 @@ mod tests {
             (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[50, 100]", "[0, 100]")), "datasets[0]"),
             (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[7, 4, 2]", "[]")), "datasets[0]"),
         ] {
-            let error = DatasetPlans.cells(&text.parse().unwrap()).unwrap_err();
-            assert_eq!(error.key, key, "{error}");
+            let error = Experiment::cells(&DatasetPlans, &text.parse().unwrap()).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
     }
 
@@ -122,7 +105,7 @@ mod tests {
     fn bounds_go_to_planners_over_residual_subspaces() {
         for planner in matmech::planner::planners() {
             let name = planner.name();
-            let bound = DatasetPlans.bounded_by(name);
+            let bound = Kind::bounded_by(&DatasetPlans, name);
             let own_form = name.starts_with("hdmm") || name == "query-smasher";
             assert_eq!(bound, (!own_form).then_some("query-smasher"), "{name}");
         }
@@ -132,10 +115,11 @@ mod tests {
     #[test]
     fn fourier_on_cps() {
         let text = format!("{CPS}workloads = ['1-way', 'affine']\nmethods = ['weighted-fourier']");
-        let cells = DatasetPlans.cells(&text.parse().unwrap()).unwrap();
+        let kind: &dyn Experiment = &DatasetPlans;
+        let cells = kind.cells(&text.parse().unwrap()).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         for (cell, printed) in cells.iter().zip([3.589, 7.147]) {
-            let rows = DatasetPlans.run(cell, &mut rng).unwrap();
+            let rows = kind.run(cell, &mut rng).unwrap();
             assert!((rows[0].value.unwrap() - printed).abs() < 0.0005, "{rows:?}");
         }
     }

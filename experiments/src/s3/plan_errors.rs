@@ -1,22 +1,22 @@
 //! Errors of planners on workloads over `[n]^d` (S3, Tables 4, 5 and 8).
 
-use anyhow::Context;
 use matmech::schema::Schema;
 use matmech::workload::attribute_sets;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{plan_rows, workloads};
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// Parts of a grid n × d × workloads × planners: `rmse` (or `wrmse` with weights) at unit privacy cost with its certificate,
 /// the number of `queries`, and the strategy problems solved (`solves`).
 pub struct PlanErrors;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// The parts, one after the other.
     parts: Vec<Part>,
     /// Seed of the marginals' weights; without it every query has weight 1.
@@ -36,8 +36,9 @@ struct Part {
     methods: Vec<String>,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     n: usize,
     d: usize,
     workload: String,
@@ -50,9 +51,9 @@ fn joined(table: &str, key: &str) -> String {
 }
 
 /// Refuses sizes over which the workload does not exist, naming the key.
-pub(super) fn check_size(part: &str, n: usize, d: usize, workload: &str) -> Result<Schema, ConfigError> {
+pub(super) fn check_size(part: &str, n: usize, d: usize, workload: &str) -> Result<Schema> {
     if n < 2 {
-        return Err(ConfigError::new(
+        return Err(Error::config(
             joined(part, "n"),
             "attributes of at least 2 values",
             n.to_string(),
@@ -60,37 +61,28 @@ pub(super) fn check_size(part: &str, n: usize, d: usize, workload: &str) -> Resu
         ));
     }
     let key = joined(part, "d");
-    let schema = Schema::uniform(n, d).map_err(|e| ConfigError::sentence(key.clone(), e.to_string()))?;
-    attribute_sets(&schema, workloads::ways(workload)).map_err(|e| ConfigError::sentence(key, e.to_string()))?;
+    let schema = Schema::uniform(n, d).map_err(|e| Error::refused(key.clone(), e))?;
+    attribute_sets(&schema, workloads::ways(workload)).map_err(|e| Error::refused(key, e))?;
     Ok(schema)
 }
 
-impl Experiment for PlanErrors {
-    fn kind(&self) -> &'static str {
-        "plan-errors"
-    }
+impl Kind for PlanErrors {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "error of planners on workloads over d attributes of n values, with certificates"
-    }
+    const NAME: &'static str = "plan-errors";
+    const SUMMARY: &'static str = "error of planners on workloads over d attributes of n values, with certificates";
+    const KEYS: &'static [&'static str] = &["n", "d", "workload"];
+    const ERRORS: &'static [&'static str] = &["rmse", "wrmse"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["n", "d", "workload"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let mut cells = Vec::new();
         for (i, part) in grid.parts.iter().enumerate() {
             let key = format!("parts[{i}]");
             for (k, workload) in part.workloads.iter().enumerate() {
                 plan_rows::check_workload(&format!("{key}.workloads[{k}]"), workload, &workloads::UNIFORM)?;
                 if workload == "mixed" && grid.weight_seed.is_some() {
-                    return Err(ConfigError::new(
+                    return Err(Error::config(
                         "weight_seed",
                         "no weights with the workload mixed",
                         "both",
@@ -104,15 +96,9 @@ impl Experiment for PlanErrors {
             for (&n, &d) in part.n.iter().flat_map(|n| part.d.iter().map(move |d| (n, d))) {
                 for workload in &part.workloads {
                     check_size(&key, n, d, workload)?;
-                    let params = Params { n, d, workload: workload.clone(), weight_seed: grid.weight_seed };
-                    cells.extend(part.methods.iter().map(|method| Cell {
-                        key: vec![
-                            ("n".to_owned(), n.to_string()),
-                            ("d".to_owned(), d.to_string()),
-                            ("workload".to_owned(), workload.clone()),
-                        ],
-                        method: method.clone(),
-                        params: serde_json::json!(params),
+                    cells.extend(part.methods.iter().map(|method| {
+                        let params = Params { n, d, workload: workload.clone(), weight_seed: grid.weight_seed };
+                        CellOf::new([&n, &d, workload], method, params)
                     }));
                 }
             }
@@ -124,17 +110,17 @@ impl Experiment for PlanErrors {
         plan_rows::bounded_by(method)
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
         let metric = if params.weight_seed.is_some() { "wrmse" } else { "rmse" };
-        plan_rows::all(metric, &cell.method, &workload)
+        plan_rows::all(metric, method, &workload)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     fn grid(text: &str) -> toml::Table {
@@ -143,6 +129,7 @@ mod tests {
 
     #[test]
     fn bad_grids_name_the_key() {
+        let kind: &dyn Experiment = &PlanErrors;
         for (part, key) in [
             ("n = [10], d = [40], workloads = ['prefx'], methods = ['query-smasher']", "parts[0].workloads[0]"),
             ("n = [10], d = [40], workloads = ['prefix'], methods = ['QS']", "parts[0].methods[0]"),
@@ -152,20 +139,21 @@ mod tests {
             ("n = [10], d = [500], workloads = ['prefix'], methods = ['query-smasher']", "parts[0].d"),
             ("n = [10], d = [40], workloads = ['prefix'], methods = [], trials = 3", "parts[0].trials"),
         ] {
-            let error = PlanErrors.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap_err();
-            assert!(error.key == key || error.key == key.replace("parts[0]", "parts"), "{}: {error}", error.key);
+            let error = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
         let mixed = "weight_seed = 1\nparts = [{ n = [4], d = [4], workloads = ['mixed'], methods = [] }]";
-        assert_eq!(PlanErrors.cells(&grid(mixed)).unwrap_err().key, "weight_seed");
+        assert_eq!(kind.cells(&grid(mixed)).unwrap_err().key(), "weight_seed");
     }
 
     /// S3, Table 4: WFF 39.70 on prefix sums; the certified optimum 33.693 of the specification.
     #[test]
     fn rows_hold_error_queries_and_certificate() {
         let part = "n = [10], d = [40], workloads = ['prefix'], methods = ['weighted-fourier', 'query-smasher']";
-        let cells = PlanErrors.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap();
+        let kind: &dyn Experiment = &PlanErrors;
+        let cells = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let rows: Vec<Vec<Row>> = cells.iter().map(|c| PlanErrors.run(c, &mut rng).unwrap()).collect();
+        let rows: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
         assert!((rows[0][0].value.unwrap() - 39.70).abs() < 0.005 && rows[0][0].lower_bound.is_none());
         assert!((rows[1][0].value.unwrap() - 33.693).abs() < 0.0005 && rows[1][0].gap.unwrap() <= 1e-6);
         assert_eq!((rows[1][1].metric.as_str(), rows[1][1].value), ("queries", Some(78400.0)));

@@ -5,23 +5,22 @@ use std::time::Instant;
 use matmech::planner::{self, Plan};
 use matmech::workload::{GroupedWorkload, QueryCount};
 
-use crate::config::ConfigError;
+use crate::error::{Error, Result};
 use crate::experiment::Row;
 
 /// How far the privacy cost of what is measured may be from the one asked for.
 const ROUNDING: f64 = 1e-9;
 
 /// A plan at unit privacy cost that spends exactly that, and the seconds that planning took.
-pub(super) fn timed(method: &str, workload: &GroupedWorkload) -> anyhow::Result<(Plan, f64)> {
+pub(super) fn timed(method: &str, workload: &GroupedWorkload) -> Result<(Plan, f64)> {
     let planner = planner::by_name(method)?;
     let started = Instant::now();
     let plan = planner.plan(workload, 1.0)?;
     let seconds = started.elapsed().as_secs_f64();
     let spent = plan.recomputed_privacy_cost();
-    anyhow::ensure!(
-        (spent - 1.0).abs() <= ROUNDING,
-        "planner {method}: expected measurements of privacy cost 1, found {spent}; report this as a bug"
-    );
+    if (spent - 1.0).abs() > ROUNDING {
+        return Err(Error::bug(format!("planner {method}"), "measurements of privacy cost 1", spent));
+    }
     Ok((plan, seconds))
 }
 
@@ -38,7 +37,7 @@ pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
 }
 
 /// Error, number of queries, and how many strategy problems were solved.
-pub(super) fn all(metric: &str, method: &str, workload: &GroupedWorkload) -> anyhow::Result<Vec<Row>> {
+pub(super) fn all(metric: &str, method: &str, workload: &GroupedWorkload) -> Result<Vec<Row>> {
     let (plan, seconds) = timed(method, workload)?;
     let queries = match plan.queries() {
         QueryCount::Exact(count) => Row::new("queries", count as f64),
@@ -64,19 +63,19 @@ pub(super) fn bounded_by(method: &str) -> Option<&'static str> {
 }
 
 /// Refuses a method that is no planner, naming the key.
-pub(super) fn check_method(key: &str, method: &str) -> Result<(), ConfigError> {
+pub(super) fn check_method(key: &str, method: &str) -> Result<()> {
     let planners = planner::planners();
     let known: Vec<&str> = planners.iter().map(|p| p.name()).collect();
     if known.contains(&method) {
         return Ok(());
     }
-    Err(ConfigError::unknown_name(key, "planner", method, &known))
+    Err(Error::unknown_name(key, "planner", method, &known))
 }
 
 /// Refuses an unknown name, naming the key.
-pub(super) fn check_workload(key: &str, name: &str, known: &[&str]) -> Result<(), ConfigError> {
+pub(super) fn check_workload(key: &str, name: &str, known: &[&str]) -> Result<()> {
     if known.contains(&name) {
         return Ok(());
     }
-    Err(ConfigError::unknown_name(key, "workload", name, known))
+    Err(Error::unknown_name(key, "workload", name, known))
 }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use anyhow::Context;
 use matmech::data::Records;
 use matmech::mechanism::run_plan;
 use matmech::planner::Decomposition;
@@ -12,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::plan_errors::check_size;
 use super::{plan_rows, workloads};
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
 
 /// Planning and answering.
 const PHASES: usize = 2;
@@ -24,9 +23,10 @@ const PHASES: usize = 2;
 /// The number of marginals asked for is the key `views`.
 pub struct PlanScale;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Sizes of the attributes.
     n: Vec<usize>,
     /// Numbers of attributes.
@@ -39,33 +39,25 @@ struct Grid {
     records: usize,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     n: usize,
     d: usize,
     workload: String,
     records: usize,
 }
 
-impl Experiment for PlanScale {
-    fn kind(&self) -> &'static str {
-        "plan-scale"
-    }
+impl Kind for PlanScale {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "time and memory of planning and answering over growing numbers of attributes"
-    }
+    const NAME: &'static str = "plan-scale";
+    const SUMMARY: &'static str = "time and memory of planning and answering over growing numbers of attributes";
+    const KEYS: &'static [&'static str] = &["n", "d", "workload", "views"];
+    const ERRORS: &'static [&'static str] = &["rmse"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["n", "d", "workload", "views"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         for (i, workload) in grid.workloads.iter().enumerate() {
             plan_rows::check_workload(&format!("workloads[{i}]"), workload, &workloads::UNIFORM)?;
         }
@@ -76,31 +68,23 @@ impl Experiment for PlanScale {
         for (&n, &d) in grid.n.iter().flat_map(|n| grid.d.iter().map(move |d| (n, d))) {
             for workload in &grid.workloads {
                 let schema = check_size("", n, d, workload)?;
-                let views = attribute_sets(&schema, workloads::ways(workload))
-                    .map_err(|e| ConfigError::sentence("d", e.to_string()))?
-                    .len();
-                cells.extend(grid.methods.iter().map(|method| Cell {
-                    key: vec![
-                        ("n".to_owned(), n.to_string()),
-                        ("d".to_owned(), d.to_string()),
-                        ("workload".to_owned(), workload.clone()),
-                        ("views".to_owned(), views.to_string()),
-                    ],
-                    method: method.clone(),
-                    params: serde_json::json!(Params { n, d, workload: workload.clone(), records: grid.records }),
+                let views =
+                    attribute_sets(&schema, workloads::ways(workload)).map_err(|e| Error::refused("d", e))?.len();
+                cells.extend(grid.methods.iter().map(|method| {
+                    let params = Params { n, d, workload: workload.clone(), records: grid.records };
+                    CellOf::new([&n, &d, workload, &views], method, params)
                 }));
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = workloads::uniform(params.n, params.d, &params.workload, None)?;
         let started = Instant::now();
         let subspaces = Decomposition::of(&workload)?.residuals().len();
         let decompose = started.elapsed().as_secs_f64();
-        let (plan, seconds) = plan_rows::timed(&cell.method, &workload)?;
+        let (plan, seconds) = plan_rows::timed(method, &workload)?;
         let records = Records::uniform(workload.schema(), params.records, rng)?;
         let started = Instant::now();
         let mut answers = 0;
@@ -109,11 +93,9 @@ impl Experiment for PlanScale {
             Ok(())
         })?;
         let answering = started.elapsed().as_secs_f64();
-        anyhow::ensure!(
-            plan.queries() == QueryCount::exact(answers as u128),
-            "expected {} answers, found {answers}; report this as a bug",
-            plan.queries()
-        );
+        if plan.queries() != QueryCount::exact(answers as u128) {
+            return Err(Error::bug(format!("planner {method}"), format!("{} answers", plan.queries()), answers));
+        }
         let phase =
             |metric: &str, count: usize, seconds: f64| Row { seconds: Some(seconds), ..Row::new(metric, count as f64) };
         Ok(vec![
@@ -131,6 +113,7 @@ impl Experiment for PlanScale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     #[test]
@@ -143,8 +126,8 @@ mod tests {
             ("records = 9\nn = [10]\nd = [2]\nworkloads = ['mixed']\nmethods = []", "d"),
             ("records = 9\nn = [10]\nworkloads = ['mixed']\nmethods = []", "d"),
         ] {
-            let error = PlanScale.cells(&text.parse().unwrap()).unwrap_err();
-            assert_eq!(error.key, key, "{error}");
+            let error = Experiment::cells(&PlanScale, &text.parse().unwrap()).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
     }
 
@@ -152,10 +135,11 @@ mod tests {
     #[test]
     fn solves_do_not_grow_with_attributes() {
         let text = "records = 100\nn = [5]\nd = [10, 12]\nworkloads = ['mixed']\nmethods = ['query-smasher']";
-        let cells = PlanScale.cells(&text.parse().unwrap()).unwrap();
+        let kind: &dyn Experiment = &PlanScale;
+        let cells = kind.cells(&text.parse().unwrap()).unwrap();
         assert_eq!(cells[0].key[3].1, "175");
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let rows: Vec<Vec<Row>> = cells.iter().map(|c| PlanScale.run(c, &mut rng).unwrap()).collect();
+        let rows: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
         assert_eq!(rows[0][2].value, Some(176.0));
         assert_eq!((rows[0][3].value, rows[0][3].value), (rows[1][3].value, Some(3.0)));
         // 10 ranges of 15, 45 affine families of 9, 120 boxes of 125 prefix sums.

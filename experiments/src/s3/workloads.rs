@@ -1,6 +1,6 @@
 //! The workloads of S3's tables, by the names that the published files use.
 
-use anyhow::Context;
+use crate::error::{Error, Result};
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 use matmech::workload::{Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of};
@@ -25,7 +25,7 @@ pub(super) fn ways(name: &str) -> &'static [usize] {
 /// the seed 42 + n (S3, Sec. 8).
 ///
 /// With `weight_seed`, every marginal has a weight in 1..=5.
-pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) -> anyhow::Result<GroupedWorkload> {
+pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) -> Result<GroupedWorkload> {
     let schema = Schema::uniform(n, d)?;
     if name == "mixed" {
         let parts = [GroupFamily::Product(Family::Range), GroupFamily::Affine, GroupFamily::Product(Family::Prefix)];
@@ -43,10 +43,12 @@ pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) 
         "affine" => GroupFamily::Affine,
         "abs" => GroupFamily::Abs,
         "random" => {
-            let seed = 42 + u32::try_from(n).context("size of an attribute")?;
+            let seed = u32::try_from(n).ok().and_then(|n| n.checked_add(42)).ok_or_else(|| {
+                Error::config("n", "attributes of fewer than 2^32 - 42 values", n.to_string(), "choose another size")
+            })?;
             GroupFamily::Random { seed, probability: 0.3, queries_per_cell: 3 }
         }
-        other => anyhow::bail!("workload: expected one of {}, found `{other}`; check the spelling", UNIFORM.join(", ")),
+        other => return Err(Error::unknown_name("workloads", "workload", other, &UNIFORM)),
     };
     let sets = attribute_sets(&schema, ways(name))?;
     let weights = weight_seed.map_or_else(|| vec![1.0], |seed| weights(seed, sets.len()));
@@ -94,11 +96,7 @@ pub(super) const OVER_DATASETS: [&str; 6] = ["1-way", "2-way", "3-way", "<=3-way
 /// `k-way`: prefix sums on numeric attributes, the identity on categorical ones (Table 2). `affine`, `abs_diff`: the same on
 /// single attributes, and joint queries on every pair, categorical attributes included; a pair with
 /// (a − 1)(b − 1) > `product_above` has prefix ⊗ prefix instead, as the published code does without saying so (Table 3).
-pub(super) fn over_dataset(
-    dataset: &DatasetSizes,
-    name: &str,
-    product_above: usize,
-) -> anyhow::Result<GroupedWorkload> {
+pub(super) fn over_dataset(dataset: &DatasetSizes, name: &str, product_above: usize) -> Result<GroupedWorkload> {
     let schema = dataset.schema()?;
     let hybrid = |ways: &[usize]| GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Hybrid, ways);
     let family = match name {
@@ -108,9 +106,7 @@ pub(super) fn over_dataset(
         "<=3-way" => return Ok(hybrid(&[1, 2, 3])?),
         "affine" => Family::Affine,
         "abs_diff" => Family::Abs,
-        other => {
-            anyhow::bail!("workload: expected one of {}, found `{other}`; check the spelling", OVER_DATASETS.join(", "))
-        }
+        other => return Err(Error::unknown_name("workloads", "workload", other, &OVER_DATASETS)),
     };
     let mut groups = hybrid(&[1])?.groups().to_vec();
     let mut shared: HashMap<Vec<usize>, Arc<JointQueries>> = HashMap::new();

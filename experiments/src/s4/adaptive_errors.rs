@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
 use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
 use matmech::mechanism::aim_grem::{self, PrivateTable};
@@ -14,10 +13,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::trials::Trials;
-use crate::config::ConfigError;
+use crate::columns;
 use crate::datasets::{Catalogue, DataUse, Table};
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+use crate::statistics::Sample;
 
 /// Data sets × ε × methods. Rows, each the mean over the trials with its standard error beside it (`…_se`):
 ///
@@ -46,9 +46,10 @@ const NO_CLAIM: &str = "-";
 /// What S4 says of the worst ratio, under the ids of the published values.
 const CLAIMS: [&str; 2] = ["fig4-rp-worst-low", "fig4-rp-worst-high"];
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     datasets: Vec<String>,
     /// ε of (ε, δ)-differential privacy.
     epsilons: Vec<f64>,
@@ -64,8 +65,9 @@ struct Grid {
     claims: Vec<String>,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     data: DataUse,
     /// One, but for claims.
     epsilons: Vec<f64>,
@@ -75,25 +77,16 @@ struct Params {
     claim: bool,
 }
 
-impl Experiment for AdaptiveErrors {
-    fn kind(&self) -> &'static str {
-        "adaptive-errors"
-    }
+impl Kind for AdaptiveErrors {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "ResidualPlanner and AIM+GReM on all k-way marginals, over privacy budgets"
-    }
+    const NAME: &'static str = "adaptive-errors";
+    const SUMMARY: &'static str = "ResidualPlanner and AIM+GReM on all k-way marginals, over privacy budgets";
+    const KEYS: &'static [&'static str] = &["id", "dataset", columns::DATA, "epsilon"];
+    const ERRORS: &'static [&'static str] = &["mean_l1", "max_l1", "mean_l2", "expected_mean_l1"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["id", "dataset", "data", "epsilon"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         grid.check()?;
         let mut cells = Vec::new();
         for (i, dataset) in grid.datasets.iter().enumerate() {
@@ -118,8 +111,7 @@ impl Experiment for AdaptiveErrors {
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let mut ratios = Vec::new();
         for &epsilon in &params.epsilons {
             let setting = Setting::new(&self.catalogue, &params, epsilon)?;
@@ -127,14 +119,14 @@ impl Experiment for AdaptiveErrors {
             let mut of_adaptive = Outcomes::default();
             for _ in 0..params.trials {
                 let mut own = ChaCha20Rng::from_rng(rng);
-                if cell.method != "aim-grem" {
+                if method != "aim-grem" {
                     of_planner.push(&setting.residual_planner(&mut own)?);
                 }
-                if cell.method != "residual-planner" {
+                if method != "residual-planner" {
                     of_adaptive.push(&setting.aim_grem(&mut own)?);
                 }
             }
-            match cell.method.as_str() {
+            match method {
                 "residual-planner" => {
                     let expected = Row::new("expected_mean_l1", setting.expected_mean_l1()?);
                     return Ok(of_planner.rows().into_iter().chain([expected]).collect());
@@ -152,50 +144,42 @@ impl Experiment for AdaptiveErrors {
 }
 
 impl AdaptiveErrors {
-    fn identify(&self, key: &str, dataset: &str) -> Result<DataUse, ConfigError> {
-        if !Catalogue::names().contains(&dataset) {
-            return Err(ConfigError::unknown_name(key, "data set", dataset, Catalogue::names()));
-        }
-        self.catalogue.identify(dataset).map_err(|e| ConfigError::sentence(key, format!("{e:#}")))
+    fn identify(&self, key: &str, dataset: &str) -> Result<DataUse> {
+        self.catalogue.identify(dataset).map_err(|error| error.under(key))
     }
 }
 
 impl Grid {
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<()> {
         if self.trials == 0 {
-            return Err(ConfigError::new("trials", "at least 1", "0", "write `trials = 5`"));
+            return Err(Error::config("trials", "at least 1", "0", "write `trials = 5`"));
         }
         for (names, known, key, what) in
             [(&self.methods, &METHODS[..], "methods", "method"), (&self.claims, &CLAIMS[..], "claims", "claim")]
         {
             if let Some((i, name)) = names.iter().enumerate().find(|(_, name)| !known.contains(&name.as_str())) {
-                return Err(ConfigError::unknown_name(format!("{key}[{i}]"), what, name, known));
+                return Err(Error::unknown_name(format!("{key}[{i}]"), what, name, known));
             }
         }
         if self.ways == 0 {
-            return Err(ConfigError::new("ways", "at least 1 attribute per marginal", "0", "write `ways = 3`"));
+            return Err(Error::config("ways", "at least 1 attribute per marginal", "0", "write `ways = 3`"));
         }
         for (i, &epsilon) in self.epsilons.iter().enumerate() {
-            zcdp::rho_from_approximate(epsilon, self.delta)
-                .map_err(|e| ConfigError::sentence(format!("epsilons[{i}]"), e.to_string()))?;
+            zcdp::rho_from_approximate(epsilon, self.delta).map_err(|e| Error::refused(format!("epsilons[{i}]"), e))?;
         }
         Ok(())
     }
 
-    fn cell(&self, id: &str, data: &DataUse, epsilons: &[f64], epsilon: String, method: &str) -> Cell {
-        let key = [("id", id), ("dataset", &data.name), ("data", data.label()), ("epsilon", &epsilon)];
-        Cell {
-            key: key.map(|(column, value)| (column.to_owned(), value.to_owned())).to_vec(),
-            method: method.to_owned(),
-            params: serde_json::json!(Params {
-                data: data.clone(),
-                epsilons: epsilons.to_vec(),
-                delta: self.delta,
-                ways: self.ways,
-                trials: self.trials,
-                claim: id != NO_CLAIM,
-            }),
-        }
+    fn cell(&self, id: &str, data: &DataUse, epsilons: &[f64], epsilon: String, method: &str) -> CellOf<Params> {
+        let params = Params {
+            data: data.clone(),
+            epsilons: epsilons.to_vec(),
+            delta: self.delta,
+            ways: self.ways,
+            trials: self.trials,
+            claim: id != NO_CLAIM,
+        };
+        CellOf::new([&id, &data.name, &data.label(), &epsilon], method, params)
     }
 }
 
@@ -207,7 +191,7 @@ struct Setting {
 }
 
 impl Setting {
-    fn new(catalogue: &Catalogue, params: &Params, epsilon: f64) -> anyhow::Result<Self> {
+    fn new(catalogue: &Catalogue, params: &Params, epsilon: f64) -> Result<Self> {
         let table = catalogue.load(&params.data.name)?;
         let workload = attribute_sets(&table.schema, &[params.ways])?;
         let rho = zcdp::rho_from_approximate(epsilon, params.delta)?;
@@ -215,7 +199,7 @@ impl Setting {
     }
 
     /// Its errors are its noise, whatever the data: nothing is counted.
-    fn residual_planner(&self, rng: &mut ChaCha20Rng) -> anyhow::Result<Trial> {
+    fn residual_planner(&self, rng: &mut ChaCha20Rng) -> Result<Trial> {
         let started = Instant::now();
         let mut errors = MarginalErrors::of_records(self.table.records.len());
         BatchMarginals::plan(&self.table.schema, &self.workload, self.rho)?.errors(
@@ -229,20 +213,24 @@ impl Setting {
     }
 
     /// The mean over the noise of what [`Setting::residual_planner`] samples: a cell with variance s² is off by s √(2/π).
-    fn expected_mean_l1(&self) -> anyhow::Result<f64> {
+    fn expected_mean_l1(&self) -> Result<f64> {
         let Table { schema, records, .. } = self.table.as_ref();
         let plan = BatchMarginals::plan(schema, &self.workload, self.rho)?;
         Ok(plan.expected_mean_l1()? / records.len() as f64)
     }
 
-    fn aim_grem(&self, rng: &mut ChaCha20Rng) -> anyhow::Result<Trial> {
+    fn aim_grem(&self, rng: &mut ChaCha20Rng) -> Result<Trial> {
         let Table { schema, records, .. } = self.table.as_ref();
-        let sets = self.workload.iter().map(|p| AttributeSet::from_positions(p)).collect::<Result<Vec<_>, _>>()?;
+        let sets =
+            self.workload.iter().map(|p| AttributeSet::from_positions(p)).collect::<matmech::Result<Vec<_>>>()?;
         let started = Instant::now();
         let mut private = PrivateTable::new(records, self.rho, rng)?;
         let outcome = aim_grem::run(schema, &sets, &mut private)?;
         let looks = private.looks();
-        anyhow::ensure!(private.accountant().spent() <= self.rho, "the budget was exceeded; report this as a bug");
+        let spent = private.accountant().spent();
+        if spent > self.rho {
+            return Err(Error::bug("AIM+GReM", format!("to spend at most its budget {}", self.rho), spent));
+        }
         let mut errors = MarginalErrors::of_records(records.len());
         let counter = MarginalCounter::new(records)?;
         let mut counts = Vec::new();
@@ -279,13 +267,13 @@ struct Adaptive {
 /// The runs of one method.
 #[derive(Default)]
 struct Outcomes {
-    mean_l1: Trials,
-    mean_l2: Trials,
-    max_l1: Trials,
-    seconds: Trials,
-    rounds: Trials,
-    residuals_per_round: Trials,
-    looks_per_round: Trials,
+    mean_l1: Sample,
+    mean_l2: Sample,
+    max_l1: Sample,
+    seconds: Sample,
+    rounds: Sample,
+    residuals_per_round: Sample,
+    looks_per_round: Sample,
 }
 
 impl Outcomes {
@@ -304,7 +292,7 @@ impl Outcomes {
     fn rows(&self) -> Vec<Row> {
         let mut rows = [("mean_l1", &self.mean_l1), ("mean_l2", &self.mean_l2), ("max_l1", &self.max_l1)]
             .into_iter()
-            .flat_map(|(metric, trials)| trials.rows(metric))
+            .flat_map(|(metric, sample)| sample.rows(metric))
             .collect::<Vec<_>>();
         // First, because the comparison takes a cell's time from its first row.
         rows[0].seconds = Some(self.seconds.mean());
@@ -330,61 +318,4 @@ impl Outcomes {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::datasets::Folders;
-
-    fn kind() -> (tempfile::TempDir, AdaptiveErrors) {
-        let root = tempfile::tempdir().unwrap();
-        let folders = Folders { own: None, downloads: root.path().join("downloads") };
-        let catalogue = Catalogue::new(root.path(), folders);
-        (root, AdaptiveErrors { catalogue })
-    }
-
-    const GRID: &str = "datasets = ['titanic']\nepsilons = [1.0, 10.0]\ndelta = 1e-9\nways = 2\ntrials = 3\n\
-                        methods = ['residual-planner', 'aim-grem']\nratios = ['titanic']\nclaims = ['fig4-rp-worst-low']";
-
-    #[test]
-    fn bad_grids_name_the_key() {
-        let (_root, kind) = kind();
-        for (from, to, key) in [
-            ("datasets = ['titanic']", "datasets = ['titanik']", "datasets[0]"),
-            ("ratios = ['titanic']", "ratios = ['x']", "ratios[0]"),
-            ("'aim-grem'", "'aim-pgm'", "methods[1]"),
-            ("fig4-rp-worst-low", "fig4", "claims[0]"),
-            ("1.0,", "-1.0,", "epsilons[0]"),
-            ("trials = 3", "trials = 0", "trials"),
-            ("ways = 2", "ways = 0", "ways"),
-        ] {
-            let text = GRID.replacen(from, to, 1);
-            assert_ne!(text, GRID);
-            assert_eq!(kind.cells(&text.parse().unwrap()).unwrap_err().key, key);
-        }
-    }
-
-    /// On the stand-in of Titanic: the ratios are those of the means, and ResidualPlanner's errors are those that are
-    /// expected, within five of their standard errors and the rounding of a mean of three.
-    #[test]
-    fn every_cell_reports_its_metrics() {
-        let (_root, kind) = kind();
-        let cells = kind.cells(&GRID.parse().unwrap()).unwrap();
-        assert_eq!(cells.len(), 2 * 2 + 2 + 1);
-        assert!(cells.iter().all(|cell| cell.key[2].1 == "stand-in" && cell.data().unwrap().is_some()));
-        let rows = |place: usize| {
-            let mut rng = ChaCha20Rng::seed_from_u64(7);
-            let rows = kind.run(&cells[place], &mut rng).unwrap();
-            rows.into_iter().map(|row| (row.metric, row.value.unwrap())).collect::<BTreeMap<_, _>>()
-        };
-        let (planner, ratio, claim) = (rows(0), rows(4), rows(6));
-        let slack = 5.0 * planner["mean_l1_se"].max(2e-3 * planner["mean_l1"]);
-        assert!((planner["mean_l1"] - planner["expected_mean_l1"]).abs() < slack, "{planner:?}");
-        let adaptive = rows(1);
-        for metric in ["mean_l2", "max_l1_se", "rounds", "residuals_per_round", "looks_per_round"] {
-            assert!(adaptive[metric] >= 0.0, "{metric}");
-        }
-        assert!(ratio["l1_ratio"] > 0.0 && ratio["l2_ratio"] > 0.0 && ratio["max_ratio"] > 0.0);
-        assert!(claim["worst_ratio"] >= ratio["l1_ratio"], "{claim:?} {ratio:?}");
-    }
-}
+mod tests;

@@ -3,7 +3,6 @@
 use std::f64::consts::PI;
 use std::time::Instant;
 
-use anyhow::Context;
 use matmech::data::MarginalCounter;
 use matmech::mechanism::{
     MarginalNoise, MarginalSequence, MarginalUpdates, ResidualNoise, SequenceOutcome, measure_sequence,
@@ -15,9 +14,11 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
+use crate::columns;
 use crate::datasets::{Catalogue, DataUse, Table};
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+use crate::statistics::Sample;
 
 /// Data sets × ways to measure and to update, over a random share of the 3-way marginals: half of the budget equally on all
 /// 1-way marginals, half equally on those of the workload, each once.
@@ -41,9 +42,10 @@ const METHODS: [(&str, (MarginalNoise, MarginalUpdates)); 3] = [
     ("full+iid", (MarginalNoise::Isotropic, MarginalUpdates::Full)),
 ];
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     epsilon: f64,
     delta: f64,
     /// Seed of the workloads and their orders, which all methods share.
@@ -61,8 +63,9 @@ struct Run {
     trials: usize,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-struct Params {
+pub struct Params {
     data: DataUse,
     epsilon: f64,
     delta: f64,
@@ -71,35 +74,24 @@ struct Params {
     trials: usize,
 }
 
-impl Experiment for MeasurementAblation {
-    fn kind(&self) -> &'static str {
-        "measurement-ablation"
-    }
+impl Kind for MeasurementAblation {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "time, error and cells touched of lazy updates and conditional noise on a fixed sequence of marginals"
-    }
+    const NAME: &'static str = "measurement-ablation";
+    const SUMMARY: &'static str =
+        "time, error and cells touched of lazy updates and conditional noise on a fixed sequence of marginals";
+    const KEYS: &'static [&'static str] = &["dataset", columns::DATA];
+    const ERRORS: &'static [&'static str] = &["workload_error", "expected_error"];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["dataset", "data"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
-        zcdp::rho_from_approximate(grid.epsilon, grid.delta)
-            .map_err(|e| ConfigError::sentence("epsilon".to_owned(), e.to_string()))?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
+        zcdp::rho_from_approximate(grid.epsilon, grid.delta).map_err(|e| Error::refused("epsilon", e))?;
         let mut cells = Vec::new();
         for (i, run) in grid.runs.iter().enumerate() {
-            let data = self
-                .catalogue
-                .identify(&run.dataset)
-                .map_err(|e| ConfigError::sentence(format!("runs[{i}].dataset"), format!("{e:#}")))?;
+            let data =
+                self.catalogue.identify(&run.dataset).map_err(|error| error.under(&format!("runs[{i}].dataset")))?;
             let refuse = |key: &str, expected: &str, found: String| {
-                Err(ConfigError::new(format!("runs[{i}].{key}"), expected, found, "correct the number"))
+                Err(Error::config(format!("runs[{i}].{key}"), expected, found, "correct the number"))
             };
             if !(run.share > 0.0 && run.share <= 1.0) {
                 return refuse("share", "a number greater than 0 and at most 1", run.share.to_string());
@@ -110,7 +102,7 @@ impl Experiment for MeasurementAblation {
             for method in &run.methods {
                 let known: Vec<&str> = METHODS.iter().map(|(name, _)| *name).collect();
                 if !known.contains(&method.as_str()) {
-                    return Err(ConfigError::unknown_name(format!("runs[{i}].methods"), "strategy", method, &known));
+                    return Err(Error::unknown_name(format!("runs[{i}].methods"), "strategy", method, &known));
                 }
                 let params = Params {
                     data: data.clone(),
@@ -120,30 +112,22 @@ impl Experiment for MeasurementAblation {
                     share: run.share,
                     trials: run.trials,
                 };
-                cells.push(Cell {
-                    key: vec![
-                        ("dataset".to_owned(), run.dataset.clone()),
-                        ("data".to_owned(), data.label().to_owned()),
-                    ],
-                    method: method.clone(),
-                    params: serde_json::json!(params),
-                });
+                cells.push(CellOf::new([&run.dataset, &data.label()], method, params));
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        let params: Params = serde_json::from_value(cell.params.clone()).context("parameters of the cell")?;
+    fn run(&self, method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let (_, how) = *METHODS
             .iter()
-            .find(|(name, _)| *name == cell.method)
-            .with_context(|| format!("strategy {}: expected one of this experiment", cell.method))?;
+            .find(|(name, _)| *name == method)
+            .ok_or_else(|| Error::bug("a cell", "a strategy of this kind of experiment", method))?;
         let table = self.catalogue.load(&params.data.name)?;
         let workload = workload(&table, params.share, params.workload_seed)?;
         let rho = zcdp::rho_from_approximate(params.epsilon, params.delta)?;
         let sequence = MarginalSequence::half_and_half(&table.schema, &workload, rho);
-        let mut trials = Vec::with_capacity(params.trials);
+        let mut trials = Trials::default();
         for _ in 0..params.trials {
             let noise = ResidualNoise::from_rng(rng);
             let mut budget = ZcdpAccountant::new(rho)?;
@@ -151,14 +135,15 @@ impl Experiment for MeasurementAblation {
             let outcome =
                 measure_sequence(&table.schema, &table.records, &workload, &sequence, how, &mut budget, &noise)?;
             let seconds = started.elapsed().as_secs_f64();
-            trials.push(Trial::of(&table, &workload, &outcome, seconds)?);
+            trials.seconds.push(seconds);
+            trials.push(&table, &workload, &outcome)?;
         }
-        Ok(rows(&trials, workload.len()))
+        Ok(trials.rows(workload.len()))
     }
 }
 
 /// A random share of all sets of three attributes, in random order.
-fn workload(table: &Table, share: f64, seed: u64) -> anyhow::Result<Vec<Vec<usize>>> {
+fn workload(table: &Table, share: f64, seed: u64) -> Result<Vec<Vec<usize>>> {
     let mut sets = attribute_sets(&table.schema, &[3])?;
     let count = (share * sets.len() as f64).round().max(1.0) as usize;
     sets.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
@@ -166,18 +151,19 @@ fn workload(table: &Table, share: f64, seed: u64) -> anyhow::Result<Vec<Vec<usiz
     Ok(sets)
 }
 
-/// One run of the sequence.
-struct Trial {
-    error: f64,
-    expected_error: f64,
-    seconds: f64,
-    cells_touched: u64,
-    residuals: usize,
+/// The runs of the sequence.
+#[derive(Default)]
+struct Trials {
+    error: Sample,
+    expected_error: Sample,
+    seconds: Sample,
+    cells_touched: Sample,
+    residuals: Sample,
 }
 
-impl Trial {
-    /// Compares the estimates with the records.
-    fn of(table: &Table, workload: &[Vec<usize>], outcome: &SequenceOutcome, seconds: f64) -> anyhow::Result<Self> {
+impl Trials {
+    /// Compares the estimates of a run with the records.
+    fn push(&mut self, table: &Table, workload: &[Vec<usize>], outcome: &SequenceOutcome) -> Result<()> {
         let counter = MarginalCounter::new(&table.records)?;
         let mut counts = Vec::new();
         let (mut error, mut expected_error) = (0.0, 0.0);
@@ -188,29 +174,24 @@ impl Trial {
             expected_error += counts.len() as f64 * (2.0 / PI * variance).sqrt();
         }
         let unit = table.records.len() as f64 * workload.len() as f64;
-        Ok(Trial {
-            error: error / unit,
-            expected_error: expected_error / unit,
-            seconds,
-            cells_touched: outcome.cells_touched,
-            residuals: outcome.residuals_measured,
-        })
+        self.error.push(error / unit);
+        self.expected_error.push(expected_error / unit);
+        self.cells_touched.push(outcome.cells_touched as f64);
+        self.residuals.push(outcome.residuals_measured as f64);
+        Ok(())
     }
-}
 
-fn rows(trials: &[Trial], marginals: usize) -> Vec<Row> {
-    let count = trials.len() as f64;
-    let mean = |of: &dyn Fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / count;
-    let error = mean(&|t| t.error);
-    let mut rows = vec![Row { seconds: Some(mean(&|t| t.seconds)), ..Row::new("workload_error", error) }];
-    if trials.len() > 1 {
-        let variance = trials.iter().map(|t| (t.error - error).powi(2)).sum::<f64>() / (count - 1.0);
-        rows.push(Row::new("standard_error", (variance / count).sqrt()));
+    fn rows(&self, marginals: usize) -> Vec<Row> {
+        let mut rows =
+            vec![Row { seconds: Some(self.seconds.mean()), ..Row::new("workload_error", self.error.mean()) }];
+        rows.extend(self.error.standard_error().map(|error| Row::new("standard_error", error)));
+        rows.extend([
+            Row::new("expected_error", self.expected_error.mean()),
+            Row::new("cells_touched", self.cells_touched.mean()),
+            Row::new("residuals_per_marginal", self.residuals.mean() / marginals as f64),
+        ]);
+        rows
     }
-    rows.push(Row::new("expected_error", mean(&|t| t.expected_error)));
-    rows.push(Row::new("cells_touched", mean(&|t| t.cells_touched as f64)));
-    rows.push(Row::new("residuals_per_marginal", mean(&|t| t.residuals as f64) / marginals as f64));
-    rows
 }
 
 #[cfg(test)]
@@ -218,6 +199,7 @@ mod tests {
     use super::*;
 
     use crate::datasets::Folders;
+    use crate::experiment::Experiment;
 
     /// No folder of data sets: every table is its stand-in.
     fn experiment() -> MeasurementAblation {
@@ -238,8 +220,8 @@ mod tests {
             (runs("dataset = 'titanic', share = 1.0, trials = 1, methods = ['lazy']"), "runs[0].methods"),
             (GRID.replace("1.0", "0.0") + "runs = []", "epsilon"),
         ] {
-            let error = experiment().cells(&text.parse().unwrap()).unwrap_err();
-            assert_eq!(error.key, key, "{error}");
+            let error = Experiment::cells(&experiment(), &text.parse().unwrap()).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
     }
 
@@ -250,9 +232,11 @@ mod tests {
         let text = format!(
             "{GRID}runs = [{{ dataset = 'titanic', share = 1.0, trials = 3, methods = ['lazy+crp', 'lazy+iid', 'full+iid'] }}]"
         );
-        let cells = experiment().cells(&text.parse().unwrap()).unwrap();
+        let experiment = experiment();
+        let kind: &dyn Experiment = &experiment;
+        let cells = kind.cells(&text.parse().unwrap()).unwrap();
         let results: Vec<Vec<Row>> =
-            cells.iter().map(|cell| experiment().run(cell, &mut ChaCha20Rng::seed_from_u64(3)).unwrap()).collect();
+            cells.iter().map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(3)).unwrap()).collect();
         let value = |k: usize, metric: &str| results[k].iter().find(|r| r.metric == metric).unwrap().value.unwrap();
         for (k, cell) in cells.iter().enumerate() {
             assert_eq!(cell.key[1].1, "stand-in");

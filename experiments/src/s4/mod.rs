@@ -3,7 +3,6 @@
 mod adaptive_errors;
 mod measurement_ablation;
 mod residual_timing;
-mod trials;
 
 pub use adaptive_errors::AdaptiveErrors;
 pub use measurement_ablation::MeasurementAblation;

@@ -3,15 +3,15 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use anyhow::{Context, ensure};
 use matmech::residual::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
 use matmech::residual::{decomp, recon};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
-use crate::experiment::{Cell, Experiment, Row, parse_grid};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+use crate::statistics::Sample;
 
 /// Largest marginal: what is made of it takes some 3 GB.
 const MOST_CELLS: usize = 1 << 26;
@@ -27,9 +27,10 @@ const LEAST_CALLS: usize = 3;
 /// values are made of times, so that they differ from run to run as times do.
 pub struct ResidualTiming;
 
+/// The grid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grid {
+pub struct Grid {
     /// Size of all attributes where the degree varies.
     n: usize,
     /// Numbers of attributes, at that size.
@@ -46,7 +47,7 @@ struct Grid {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Method {
+pub enum Method {
     /// In-axis operations.
     InAxis,
     /// The shuffle algorithm with dense factors.
@@ -55,9 +56,20 @@ enum Method {
     KroneckerStructured,
 }
 
+impl Method {
+    /// The name in configs and tables.
+    fn name(self) -> &'static str {
+        match self {
+            Self::InAxis => "in-axis",
+            Self::KroneckerDense => "kronecker-dense",
+            Self::KroneckerStructured => "kronecker-structured",
+        }
+    }
+}
+
 /// What S4 says of Fig. 3, under the ids of the published values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Claim {
+pub enum Claim {
     /// Mean over the degrees of how many times faster Decomp is.
     #[serde(rename = "fig3-decomp-degree")]
     DecompDegree,
@@ -72,46 +84,50 @@ enum Claim {
     ReconFaster,
 }
 
+impl Claim {
+    /// The id of the published value, also the name in configs.
+    fn id(self) -> &'static str {
+        match self {
+            Self::DecompDegree => "fig3-decomp-degree",
+            Self::DecompSize => "fig3-decomp-size",
+            Self::ReconSlower => "fig3-recon-slower",
+            Self::ReconFaster => "fig3-recon-faster",
+        }
+    }
+}
+
 /// One marginal: `degree` attributes of `n` values.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Point {
+pub struct Point {
     n: usize,
     degree: usize,
 }
 
+/// The params of a cell.
 #[derive(Serialize, Deserialize)]
-enum Params {
+pub enum Params {
     Side { point: Point, method: Method },
     Claim { claim: Claim, points: Vec<Point> },
 }
 
-impl Experiment for ResidualTiming {
-    fn kind(&self) -> &'static str {
-        "residual-timing"
-    }
+impl Kind for ResidualTiming {
+    type Grid = Grid;
+    type Params = Params;
 
-    fn summary(&self) -> &'static str {
-        "time of Decomp and Recon by in-axis operations and by Kronecker products"
-    }
+    const NAME: &'static str = "residual-timing";
+    const SUMMARY: &'static str = "time of Decomp and Recon by in-axis operations and by Kronecker products";
+    const KEYS: &'static [&'static str] = &["id", "n", "degree"];
+    const ERRORS: &'static [&'static str] = &[];
 
-    fn revision(&self) -> u32 {
-        1
-    }
-
-    fn key_columns(&self) -> &'static [&'static str] {
-        &["id", "n", "degree"]
-    }
-
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let by_degree = points("degrees", grid.degrees.iter().map(|&degree| Point { n: grid.n, degree }))?;
         let by_size = points("sizes", grid.sizes.iter().map(|&n| Point { n, degree: grid.degree }))?;
         let mut cells = Vec::new();
         for (id, side) in [("fig3-degree", &by_degree), ("fig3-size", &by_size)] {
             for &point in side {
                 for &method in &grid.methods {
-                    let key = [("id", id.to_owned()), ("n", point.n.to_string()), ("degree", point.degree.to_string())];
-                    cells.push(cell(key, name(method)?, &Params::Side { point, method }));
+                    let key: [&dyn ToString; 3] = [&id, &point.n, &point.degree];
+                    cells.push(CellOf::new(key, method.name(), Params::Side { point, method }));
                 }
             }
         }
@@ -122,28 +138,24 @@ impl Experiment for ResidualTiming {
                 Claim::ReconSlower | Claim::ReconFaster => [by_degree.clone(), by_size.clone()].concat(),
             };
             if points.is_empty() {
-                return Err(ConfigError::sentence(
-                    "claims",
-                    "expected points to measure, found none; give degrees and sizes",
-                ));
+                return Err(Error::config("claims", "points to measure", "none", "give degrees and sizes"));
             }
-            let key = [
-                ("id", name(claim)?),
-                ("n", span(points.iter().map(|p| p.n))),
-                ("degree", span(points.iter().map(|p| p.degree))),
-            ];
-            cells.push(cell(key, "in-axis against kronecker".to_owned(), &Params::Claim { claim, points }));
+            let (n, degree) = (span(points.iter().map(|p| p.n)), span(points.iter().map(|p| p.degree)));
+            let key: [&dyn ToString; 3] = [&claim.id(), &n, &degree];
+            cells.push(CellOf::new(key, "in-axis against kronecker", Params::Claim { claim, points }));
         }
         Ok(cells)
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
-        match serde_json::from_value(cell.params.clone()).context("parameters of the cell")? {
+    fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        match params {
             Params::Side { point, method } => {
                 let marginal = marginal(point, rng);
                 let (residual, down) = timed(Operation::Decomp, method, point, &marginal)?;
                 let (part, up) = timed(Operation::Recon, method, point, &residual)?;
-                ensure!(part.len() == marginal.len(), "Recon gave {} cells of {}", part.len(), marginal.len());
+                if part.len() != marginal.len() {
+                    return Err(Error::bug("Recon", format!("{} cells", marginal.len()), part.len()));
+                }
                 let row = |metric: &str, values: usize, seconds: f64| Row {
                     seconds: Some(seconds),
                     ..Row::new(metric, values as f64)
@@ -156,7 +168,7 @@ impl Experiment for ResidualTiming {
 }
 
 /// The claim's quantity against the structured baseline (the public code's), and under longer names against each baseline.
-fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let operation = match claim {
         Claim::DecompDegree | Claim::DecompSize => Operation::Decomp,
         Claim::ReconSlower | Claim::ReconFaster => Operation::Recon,
@@ -168,17 +180,20 @@ fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> anyhow::Re
             Operation::Decomp => marginal,
             Operation::Recon => decomp(&marginal, &point.sizes(), &point.kept())?,
         };
-        let seconds = |method| anyhow::Ok(timed(operation, method, point, &given)?.1);
+        let seconds = |method| timed(operation, method, point, &given).map(|(_, seconds)| seconds);
         times.push([seconds(Method::InAxis)?, seconds(Method::KroneckerStructured)?, seconds(Method::KroneckerDense)?]);
     }
+    Ok(claim_rows(claim, &times))
+}
+
+/// The rows of a claim from the times of each point: in-axis, structured and dense baseline.
+fn claim_rows(claim: Claim, times: &[[f64; 3]]) -> Vec<Row> {
     let over = |baseline: usize| {
         let pairs = times.iter().map(|times| (times[0], times[baseline]));
         match claim {
-            Claim::DecompDegree | Claim::DecompSize => {
-                pairs.map(|(own, other)| other / own).sum::<f64>() / points.len() as f64
-            }
-            Claim::ReconSlower => pairs.map(|(own, other)| own - other).fold(f64::NEG_INFINITY, f64::max),
-            Claim::ReconFaster => pairs.map(|(own, other)| other - own).fold(f64::NEG_INFINITY, f64::max),
+            Claim::DecompDegree | Claim::DecompSize => pairs.map(|(own, other)| other / own).collect::<Sample>().mean(),
+            Claim::ReconSlower => pairs.map(|(own, other)| own - other).collect::<Sample>().largest(),
+            Claim::ReconFaster => pairs.map(|(own, other)| other - own).collect::<Sample>().largest(),
         }
     };
     let quantity = match claim {
@@ -186,11 +201,11 @@ fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> anyhow::Re
         Claim::ReconSlower => "max_slowdown_seconds",
         Claim::ReconFaster => "max_gain_seconds",
     };
-    Ok(vec![
+    vec![
         Row::new(quantity, over(1)),
         Row::new(format!("{quantity}_over_structured"), over(1)),
         Row::new(format!("{quantity}_over_dense"), over(2)),
-    ])
+    ]
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -210,7 +225,7 @@ impl Point {
 }
 
 /// The result and the median time of a call.
-fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> anyhow::Result<(Vec<f64>, f64)> {
+fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> Result<(Vec<f64>, f64)> {
     let (sizes, kept) = (point.sizes(), point.kept());
     let factors: Vec<Factor> = match operation {
         Operation::Decomp => decomp_factors(&sizes, &kept),
@@ -223,7 +238,7 @@ fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> a
         (Method::KroneckerDense, _) => apply_dense(&factors, given),
         (Method::KroneckerStructured, _) => apply_structured(&factors, given),
     };
-    // The first call is not counted: memory is still to be had from the system.
+    // The first call is not counted: its memory is still to be allocated.
     let mut result = call()?;
     let (mut calls, mut sum) = (Vec::new(), 0.0);
     while calls.len() < LEAST_CALLS || sum < SECONDS {
@@ -244,22 +259,14 @@ fn marginal(point: Point, rng: &mut ChaCha20Rng) -> Vec<f64> {
     (0..cells).map(|_| f64::from(rng.random_range(0..100u32))).collect()
 }
 
-fn cell(key: [(&str, String); 3], method: String, params: &Params) -> Cell {
-    let key = key.into_iter().map(|(column, value)| (column.to_owned(), value)).collect();
-    Cell { key, method, params: serde_json::json!(params) }
-}
-
 /// The points of one side of the figure, refused if one is too large.
-fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>, ConfigError> {
+fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> {
     let points: Vec<Point> = points.collect();
     for Point { n, degree } in &points {
         let cells = u32::try_from(*degree).ok().and_then(|degree| n.checked_pow(degree));
         if *n < 2 || *degree == 0 || cells.is_none_or(|cells| cells > MOST_CELLS) {
-            let sentence = format!(
-                "expected at least one attribute of at least 2 values and at most {MOST_CELLS} cells, found {n}^{degree}; \
-                 use smaller sizes or fewer attributes"
-            );
-            return Err(ConfigError::sentence(key, sentence));
+            let expected = format!("at least one attribute of at least 2 values and at most {MOST_CELLS} cells");
+            return Err(Error::config(key, expected, format!("{n}^{degree}"), "use smaller sizes or fewer attributes"));
         }
     }
     Ok(points)
@@ -273,19 +280,10 @@ fn span(values: impl Iterator<Item = usize> + Clone) -> String {
     }
 }
 
-/// The name under which a config spells a value.
-fn name(value: impl Serialize) -> Result<String, ConfigError> {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(name)) => Ok(name),
-        other => {
-            Err(ConfigError::sentence("methods", format!("expected names, found {other:?}; report this as a bug")))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
     use rand::SeedableRng;
 
     const GRID: &str = "n = 4\ndegrees = [2, 3]\ndegree = 3\nsizes = [2, 5]\n\
@@ -294,27 +292,40 @@ mod tests {
 
     #[test]
     fn bad_grids_name_the_key() {
+        let kind: &dyn Experiment = &ResidualTiming;
         for (from, to, key) in [
             ("degrees = [2, 3]", "degrees = [2, 99]", "degrees"),
             ("degrees = [2, 3]", "degrees = [0]", "degrees"),
             ("sizes = [2, 5]", "sizes = [1]", "sizes"),
             ("sizes = [2, 5]", "sizes = [5000]", "sizes"),
             ("degrees = [2, 3]", "degrees = []", "claims"),
+            ("in-axis", "in-axes", "methods[0]"),
         ] {
-            let error = ResidualTiming.cells(&GRID.replace(from, to).parse().unwrap()).unwrap_err();
-            assert_eq!(error.key, key, "{error}");
+            let error = kind.cells(&GRID.replace(from, to).parse().unwrap()).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
-        assert!(ResidualTiming.cells(&GRID.replace("in-axis", "in-axes").parse().unwrap()).is_err());
     }
 
-    /// Every method gives as many values as there are, and claims compare the methods on all points.
+    /// Configs, tables and stored params spell methods and claims alike.
+    #[test]
+    fn names_are_those_of_configs() {
+        for method in [Method::InAxis, Method::KroneckerDense, Method::KroneckerStructured] {
+            assert_eq!(serde_json::to_value(method).unwrap(), method.name());
+        }
+        for claim in [Claim::DecompDegree, Claim::DecompSize, Claim::ReconSlower, Claim::ReconFaster] {
+            assert_eq!(serde_json::to_value(claim).unwrap(), claim.id());
+        }
+    }
+
+    /// Every method gives as many values as there are, each with its time; a claim spans all points.
     #[test]
     fn cells_hold_sizes_and_times() {
-        let cells = ResidualTiming.cells(&GRID.parse().unwrap()).unwrap();
+        let kind: &dyn Experiment = &ResidualTiming;
+        let cells = kind.cells(&GRID.parse().unwrap()).unwrap();
         assert_eq!(cells.len(), 4 * 3 + 2);
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         for cell in &cells[..12] {
-            let rows = ResidualTiming.run(cell, &mut rng).unwrap();
+            let rows = kind.run(cell, &mut rng).unwrap();
             let of = |column: usize| cell.key[column].1.parse::<u32>().unwrap();
             let values: Vec<_> = rows.iter().map(|row| row.value.unwrap()).collect();
             assert_eq!(values, [(of(1) - 1).pow(of(2)), of(1).pow(of(2))].map(f64::from), "{:?}", cell.key);
@@ -322,10 +333,17 @@ mod tests {
         }
         let claim = &cells[13];
         assert_eq!([&claim.key[0].1, &claim.key[1].1, &claim.key[2].1], ["fig3-recon-slower", "2-5", "2-3"]);
-        let rows = ResidualTiming.run(claim, &mut rng).unwrap();
-        assert_eq!(rows[0].metric, "max_slowdown_seconds");
-        assert_eq!(rows[0].value, rows[1].value);
-        let speedups = ResidualTiming.run(&cells[12], &mut rng).unwrap();
-        assert!(speedups.iter().all(|row| row.value.unwrap() > 0.0));
+        let metrics: Vec<String> = kind.run(claim, &mut rng).unwrap().into_iter().map(|row| row.metric).collect();
+        assert_eq!(metrics, ["", "_over_structured", "_over_dense"].map(|of| format!("max_slowdown_seconds{of}")));
+    }
+
+    /// From times that are chosen: in-axis, structured, dense.
+    #[test]
+    fn claims_are_made_of_the_times() {
+        let times = [[1.0, 2.0, 8.0], [2.0, 1.5, 4.0]];
+        let values = |claim| claim_rows(claim, &times).into_iter().map(|row| row.value.unwrap()).collect::<Vec<_>>();
+        assert_eq!(values(Claim::DecompDegree), [1.375, 1.375, 5.0]);
+        assert_eq!(values(Claim::ReconSlower), [0.5, 0.5, -2.0]);
+        assert_eq!(values(Claim::ReconFaster), [1.0, 1.0, 7.0]);
     }
 }

@@ -5,17 +5,17 @@ use clap::Parser;
 use experiments::cli::{Arguments, execute};
 use experiments::datasets::Catalogue;
 use experiments::engine::Display;
-use experiments::failure::Failure;
+use experiments::error::Result;
 use predicates::str::contains;
 
 use crate::toy::{Project, Toy};
 
 /// Runs a command line in the project, with the toy kind.
-fn run(project: &Project, toy: &Toy, words: &[&str]) -> Result<(), Failure> {
+fn run(project: &Project, toy: &Toy, words: &[&str]) -> Result<()> {
     let root = project.root().to_str().unwrap();
     let words = ["reproduce", "--root", root].into_iter().chain(words.iter().copied());
     let catalogue = Catalogue::new(project.root(), project.folders());
-    execute(&Arguments::try_parse_from(words).unwrap(), &toy.boxed(), &catalogue, &Display::plain())
+    execute(&Arguments::try_parse_from(words).unwrap(), &toy.kinds(), &catalogue, &Display::plain())
 }
 
 #[test]

@@ -5,8 +5,13 @@
 mod binary;
 mod command;
 mod data;
+#[cfg(unix)]
+mod downloader;
+#[cfg(unix)]
+mod downloads;
 mod refusals;
 mod runs;
+mod stand_ins;
 mod storage;
 mod tables;
 mod toy;

@@ -1,7 +1,8 @@
 //! Configs that are refused, each with file, key, expected, found and remedy, before anything runs.
 
-use experiments::config::{self, ConfigError, Profile};
+use experiments::config::{self, Profile};
 use experiments::engine::Plan;
+use experiments::error::Error;
 
 use crate::toy::{CONFIG, Project, Toy};
 
@@ -11,7 +12,7 @@ fn refused(from: &str, to: &str) -> String {
     let project = Project::new();
     let file = project.write("configs/toy/one.toml", &CONFIG.replacen(from, to, 1));
     let kinds = Toy::new().boxed();
-    let error: ConfigError =
+    let error: Error =
         config::load(&file).and_then(|config| Plan::new(&config, &kinds, Profile::Standard).map(|_| ())).expect_err(to);
     let message = error.to_string();
     assert!(message.contains("configs/toy/one.toml"), "names the file: {message}");
@@ -31,13 +32,13 @@ fn unknown_keys() {
     let message = refused("seed = 7", "sede = 7");
     assert_parts(&message, &["line 6", "key:      sede", "unknown key", "did you mean `seed`?"]);
     let message = refused("draws = 5", "drawz = 5");
-    assert_parts(&message, &["key:      grid.drawz", "names, methods, draws", "did you mean `draws`?"]);
+    assert_parts(&message, &["line 12", "key:      grid.drawz", "names, methods, draws", "did you mean `draws`?"]);
     let message = refused("[profile.quick.grid]\nnames", "[profile.quick.grid]\nnmes");
     assert_parts(&message, &["key:      profile.quick.grid.nmes", "did you mean `names`?"]);
     let message = refused("[profile.quick.grid]", "[profile.quick]\nexpected_second = 3\n[profile.quick.grid]");
     assert_parts(&message, &["profile.quick.expected_second", "did you mean `expected_seconds`?"]);
     let message = refused("[profile.quick.grid]", "[[compare]]\nfoo = 1\n[profile.quick.grid]");
-    assert_parts(&message, &["compare.foo", "unknown key"]);
+    assert_parts(&message, &["line 14", "compare[0].foo", "unknown key"]);
 }
 
 #[test]
@@ -63,9 +64,12 @@ fn wrong_types_and_negative_sizes() {
     let message = refused("seed = 7", "seed = -7");
     assert_parts(&message, &["key:      seed", "a whole number, not negative", "integer `-7`"]);
     let message = refused("draws = 5", "draws = -5");
-    assert_parts(&message, &["key:      grid.draws", "a whole number, not negative", "integer `-5`", "remedy"]);
+    assert_parts(
+        &message,
+        &["line 12", "key:      grid.draws", "a whole number, not negative", "integer `-5`", "remedy"],
+    );
     let message = refused("names = [\"ann\"", "names = [3, \"ann\"");
-    assert_parts(&message, &["key:      grid.names", "a string in quotes", "integer `3`"]);
+    assert_parts(&message, &["line 10", "key:      grid.names[0]", "a string in quotes", "integer `3`"]);
     let message = refused("expected_mb = 20", "expected_mb = -1");
     assert_parts(&message, &["key:      expected_mb", "a positive number", "found:    -1"]);
     let message = refused("title = \"Numbers\"", "title = \" \"");
@@ -77,7 +81,10 @@ fn unknown_names() {
     let message = refused("kind = \"toy\"", "kind = \"toi\"");
     assert_parts(&message, &["key:      kind", "one of the kinds toy", "\"toi\"", "did you mean \"toy\"?"]);
     let message = refused("\"product\"]", "\"prodct\"]");
-    assert_parts(&message, &["key:      grid.methods", "sum, product", "\"prodct\"", "did you mean \"product\"?"]);
+    assert_parts(
+        &message,
+        &["line 11", "key:      grid.methods", "sum, product", "\"prodct\"", "did you mean \"product\"?"],
+    );
 }
 
 #[test]
@@ -99,7 +106,7 @@ fn impossible_grids() {
     assert_parts(&message, &["key:      grid", "without '/'", "a/n"]);
     // The grids of all profiles are checked, whichever is run.
     let message = refused("names = [\"bob\", \"eve\"]", "names = [\"bob\", \"bob\"]");
-    assert_parts(&message, &["key:      profile.quick.grid", "toy/one/name=bob/method=sum"]);
+    assert_parts(&message, &["line 13", "key:      profile.quick.grid", "toy/one/name=bob/method=sum"]);
 }
 
 #[test]

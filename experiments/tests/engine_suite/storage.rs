@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use experiments::engine::{CellError, RunOptions, Table};
+use experiments::engine::{Published, RunOptions};
+use experiments::error::{Error, FileRole};
 
 use crate::toy::{Project, Toy, jobs, only};
 
@@ -53,11 +54,13 @@ fn a_damaged_cell_stops_the_run_before_it_begins_and_can_be_mended() {
 fn all_damaged_cells_are_reported_at_once() {
     let project = Project::new();
     project.run(&Toy::new(), &jobs(2)).unwrap();
-    for file in &project.cell_files()[..5] {
+    for file in &project.cell_files()[..7] {
         fs::write(file, "{").unwrap();
     }
-    let message = project.run(&Toy::new(), &jobs(2)).unwrap_err().to_string();
-    assert_eq!(message.matches("stored cell").count(), 3);
+    let error = project.run(&Toy::new(), &jobs(2)).unwrap_err();
+    assert!(matches!(&error, Error::Several(errors) if errors.len() == 7), "{error}");
+    let message = error.to_string();
+    assert_eq!(message.matches("stored cell").count(), 5);
     assert!(message.ends_with("… and 2 more of this kind"), "{message}");
 }
 
@@ -70,14 +73,19 @@ fn a_cell_that_fails_keeps_none_of_the_others_from_being_stored() {
     toy.undefined = vec!["gus"];
     let summary = project.run(&toy, &jobs(2)).unwrap();
     assert_eq!(summary.computed, 8);
-    assert_eq!(summary.table, Table::Incomplete { missing: 6 });
+    assert_eq!(summary.table, Published::Incomplete { missing: 6 });
     assert!(!project.root().join("results/toy/one.csv").exists());
     assert_eq!(project.cell_files().len(), 8);
     let reasons: Vec<String> = summary.failed.iter().map(ToString::to_string).collect();
-    assert!(summary.failed.iter().all(|failure| matches!(failure.reason, CellError::Computation(_))));
+    assert!(summary.failed.iter().all(|failure| !failure.reason.is_of_the_store()));
     assert_eq!(reasons.len(), 6);
-    assert_eq!(reasons[0], "toy/one/name=bob/method=sum: the name bob is not to be computed");
-    assert!(reasons[2].contains("name=eve/method=sum: panicked: the name eve panics"), "{}", reasons[2]);
+    let bob = "toy/one/name=bob/method=sum: a toy: expected a name that is to be computed, found bob";
+    assert!(reasons[0].starts_with(bob), "{}", reasons[0]);
+    assert!(
+        reasons[2].contains("name=eve/method=sum") && reasons[2].contains("a panic: the name eve panics"),
+        "{}",
+        reasons[2]
+    );
     for part in ["name=gus/method=sum", "metric value", "finite value", "NaN"] {
         assert!(reasons[4].contains(part), "{part} in {}", reasons[4]);
     }
@@ -87,7 +95,7 @@ fn a_cell_that_fails_keeps_none_of_the_others_from_being_stored() {
     toy.undefined.clear();
     let summary = project.run(&toy, &jobs(2)).unwrap();
     assert_eq!((summary.computed, summary.reused, summary.failed.len()), (6, 8, 0));
-    assert!(matches!(summary.table, Table::Written(_)));
+    assert!(matches!(summary.table, Published::Written { .. }));
 }
 
 #[test]
@@ -98,7 +106,7 @@ fn an_older_table_is_kept_while_the_new_one_is_incomplete() {
     let table = project.read("results/toy/one.csv");
     toy.revision = 2;
     let summary = project.run(&toy, &only("name=ann")).unwrap();
-    assert_eq!(summary.table, Table::Incomplete { missing: 12 });
+    assert_eq!(summary.table, Published::Incomplete { missing: 12 });
     assert_eq!(table, project.read("results/toy/one.csv"));
 }
 
@@ -134,7 +142,8 @@ fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed
     let summary = prepared.remove(0).run(&options, &experiments::engine::Display::plain()).unwrap();
     assert_eq!(summary.failed.len(), 14);
     for failure in &summary.failed {
-        assert!(matches!(&failure.reason, CellError::Storage(problem) if problem.file.starts_with(project.root())));
+        let Error::File { role: FileRole::StoredCell, path, .. } = &failure.reason else { panic!("{failure}") };
+        assert!(path.starts_with(project.root()), "{failure}");
     }
 }
 

@@ -1,15 +1,17 @@
 //! Tables that experiments run on: real where they are, stand-ins otherwise, and never taken for each other.
 
 use std::fs;
-use std::process::Command;
 use std::sync::Arc;
 
 use clap::Parser;
 use experiments::cli::{Arguments, execute};
-use experiments::config::{ConfigError, Profile};
+use experiments::config::{self, Profile};
 use experiments::datasets::{Catalogue, STAND_IN};
-use experiments::engine::{Display, Plan, sha256_hex};
+use experiments::engine::{Display, Plan};
+use experiments::error::Result;
 use experiments::experiment::{Cell, Experiment, Row};
+use experiments::hash::sha256_hex;
+use experiments::registry::{self, Kinds};
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
@@ -44,10 +46,18 @@ impl Experiment for Count {
         &["dataset", "data"]
     }
 
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
+    fn errors(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn bounded_by(&self, _: &str) -> Option<&'static str> {
+        None
+    }
+
+    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>> {
         let tables = grid["tables"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
         let cell = |name: &str| {
-            let data = self.catalogue.identify(name).map_err(|e| ConfigError::sentence("tables", e.to_string()))?;
+            let data = self.catalogue.identify(name)?;
             let label = self.label.unwrap_or(data.label());
             Ok(Cell {
                 key: vec![("dataset".to_owned(), name.to_owned()), ("data".to_owned(), label.to_owned())],
@@ -58,7 +68,7 @@ impl Experiment for Count {
         tables.map(cell).collect()
     }
 
-    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+    fn run(&self, cell: &Cell, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let table = self.catalogue.load(&cell.key[0].1)?;
         Ok(vec![Row::new("records", table.records.len() as f64)])
     }
@@ -79,7 +89,8 @@ fn catalogue(project: &Project) -> Catalogue {
 /// `reproduce <words>` as a process of its own would carry it out.
 fn reproduce(project: &Project, words: &[&str]) {
     let catalogue = catalogue(project);
-    let kinds: Vec<Box<dyn Experiment>> = vec![Box::new(Count { catalogue: catalogue.clone(), label: None })];
+    let experiments: Vec<Box<dyn Experiment>> = vec![Box::new(Count { catalogue: catalogue.clone(), label: None })];
+    let kinds = Kinds { experiments, figures: registry::figures() };
     let root = project.root().to_str().unwrap();
     let words = ["reproduce", "--root", root].into_iter().chain(words.iter().copied());
     execute(&Arguments::try_parse_from(words).unwrap(), &kinds, &catalogue, &Display::plain()).unwrap();
@@ -87,17 +98,9 @@ fn reproduce(project: &Project, words: &[&str]) {
 
 /// (data set, label, records) of every line of the result table.
 fn results(project: &Project) -> Vec<(String, String, String)> {
-    let mut reader = csv::Reader::from_path(project.root().join("results/count/one.csv")).unwrap();
-    let header = reader.headers().unwrap().clone();
-    let at = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let places = [at("dataset"), at("data"), at("value")];
-    reader
-        .records()
-        .map(|line| {
-            let line = line.unwrap();
-            (line[places[0]].to_owned(), line[places[1]].to_owned(), line[places[2]].to_owned())
-        })
-        .collect()
+    let table = project.table("results/count/one.csv");
+    let field = |column: &str, row| table.field(column, row).to_owned();
+    (0..table.len()).map(|row| (field("dataset", row), field("data", row), field("value", row))).collect()
 }
 
 fn row(name: &str, label: &str, records: &str) -> (String, String, String) {
@@ -167,34 +170,9 @@ fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
 }
 
 #[test]
-fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
-    if !Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        return; // wget cannot read file:// addresses
-    }
-    let project = project();
-    let origin = project.write("origin.csv", "a,b\n1,2\n0,2\n");
-    let manifest = |url: &str| {
-        format!(
-            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"{url}\"\nsha256 = \"{}\"\n\
-             licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
-            sha256_hex(&fs::read(&origin).unwrap())
-        )
-    };
-    project.write("data/manifest.toml", &manifest("file:///no/such/file"));
-    reproduce(&project, &["run", "count/one"]);
-    assert_eq!(results(&project)[0], row("titanic", "stand-in", "1304"));
-    project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
-    reproduce(&project, &["list"]);
-    assert!(!project.root().join("data/downloads/titanic.csv").exists(), "listing fetches nothing");
-    reproduce(&project, &["run", "count/one"]);
-    assert_eq!(results(&project)[0], row("titanic", "real", "2"));
-    assert!(project.root().join("data/downloads/titanic.csv").is_file());
-}
-
-#[test]
 fn a_cell_that_lies_about_its_table_is_refused() {
     let project = project();
-    let config = experiments::config::load(&project.root().join("configs/count/one.toml")).unwrap();
+    let config = config::load(&project.root().join("configs/count/one.toml")).unwrap();
     let kinds = |label| -> Vec<Box<dyn Experiment>> { vec![Box::new(Count { catalogue: catalogue(&project), label })] };
     let honest = kinds(None);
     let plan = Plan::new(&config, &honest, Profile::Standard).unwrap();

@@ -6,18 +6,21 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use experiments::config::{self, Config, ConfigError, Profile, parse_grid};
+use experiments::columns::COSTS;
+use experiments::config::{self, Config, Profile};
 use experiments::datasets::Folders;
 use experiments::engine::{Display, Plan, RunOptions, Summary, prepare};
+use experiments::error::{Error, Result};
 use experiments::experiment::{Cell, Experiment, Row};
-use experiments::failure::Failure;
+use experiments::registry::{self, Kinds};
+use experiments::table::Table;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::Rng;
 use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// The toy kind. Clones share the list of computed cells.
+/// The toy kind, as the engine sees it: what a `Kind` has as constants differs between toys. Clones share the list of computed cells.
 #[derive(Clone)]
 pub struct Toy {
     pub revision: u32,
@@ -66,6 +69,11 @@ impl Toy {
     pub fn boxed(&self) -> Vec<Box<dyn Experiment>> {
         vec![Box::new(self.clone())]
     }
+
+    /// The toy kind, and the figures of the artifact.
+    pub fn kinds(&self) -> Kinds {
+        Kinds { experiments: self.boxed(), figures: registry::figures() }
+    }
 }
 
 impl Experiment for Toy {
@@ -85,13 +93,17 @@ impl Experiment for Toy {
         &["name"]
     }
 
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError> {
-        let grid: Grid = parse_grid(grid)?;
+    fn errors(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>> {
+        let grid: Grid = config::typed(grid)?;
         let mut cells = Vec::new();
         for name in &grid.names {
             for method in &grid.methods {
                 if !["sum", "product"].contains(&method.as_str()) {
-                    return Err(ConfigError::unknown_name("methods", "method", method, &["sum", "product"]));
+                    return Err(Error::unknown_name("methods", "method", method, &["sum", "product"]));
                 }
                 cells.push(Cell {
                     key: vec![("name".to_owned(), name.clone())],
@@ -107,11 +119,13 @@ impl Experiment for Toy {
         (self.bounded && method == "product").then_some("sum")
     }
 
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>> {
+    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let name = cell.key[0].1.as_str();
         self.computed.lock().unwrap().push(format!("{name}/{}", cell.method));
         thread::sleep(self.pause + Duration::from_millis(u64::from(rng.next_u32() % 8)));
-        anyhow::ensure!(!self.failing.contains(&name), "the name {name} is not to be computed");
+        if self.failing.contains(&name) {
+            return Err(Error::bug("a toy", "a name that is to be computed", name));
+        }
         assert!(!self.panicking.contains(&name), "the name {name} panics");
         let draws = cell.params["draws"].as_u64().unwrap();
         // Divided by a number that is no power of two: every bit of the result is in use.
@@ -182,7 +196,7 @@ impl Project {
     }
 
     /// Runs `toy/one`.
-    pub fn run_profile(&self, toy: &Toy, profile: Profile, options: &RunOptions) -> Result<Summary, Failure> {
+    pub fn run_profile(&self, toy: &Toy, profile: Profile, options: &RunOptions) -> Result<Summary> {
         let config = self.config();
         let kinds = toy.boxed();
         let plan = Plan::new(&config, &kinds, profile)?;
@@ -191,7 +205,7 @@ impl Project {
     }
 
     /// Runs `toy/one` under the profile `standard`.
-    pub fn run(&self, toy: &Toy, options: &RunOptions) -> Result<Summary, Failure> {
+    pub fn run(&self, toy: &Toy, options: &RunOptions) -> Result<Summary> {
         self.run_profile(toy, Profile::Standard, options)
     }
 
@@ -203,14 +217,19 @@ impl Project {
         files
     }
 
-    /// The result table without the columns `seconds` and `peak_mb`.
+    /// A table below the root.
+    pub fn table(&self, file: &str) -> Table {
+        Table::read(&self.root().join(file), file, "run the experiment").unwrap()
+    }
+
+    /// Header and rows of a result table without the columns of costs.
     pub fn deterministic_table(&self, file: &str) -> Vec<Vec<String>> {
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_path(self.root().join(file)).unwrap();
-        let lines: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-        let kept: Vec<usize> =
-            (0..lines[0].len()).filter(|&column| !["seconds", "peak_mb"].contains(&&lines[0][column])).collect();
-        assert_eq!(kept.len() + 2, lines[0].len());
-        lines.iter().map(|line| kept.iter().map(|&column| line[column].to_owned()).collect()).collect()
+        let table = self.table(file);
+        let columns: Vec<&str> = table.columns().into_iter().filter(|column| !COSTS.contains(column)).collect();
+        assert_eq!(columns.len() + COSTS.len(), table.columns().len());
+        let header = columns.iter().map(|column| (*column).to_owned()).collect();
+        let row = |row| columns.iter().map(|column| table.field(column, row).to_owned()).collect();
+        [header].into_iter().chain((0..table.len()).map(row)).collect()
     }
 }
 

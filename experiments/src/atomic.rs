@@ -27,7 +27,7 @@ pub fn write_atomically(file: &Path, content: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// What the file system says.
-pub(super) fn check_writable(dir: &Path) -> io::Result<()> {
+pub fn check_writable(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     let mut probe = temporary_in(dir)?;
     probe.write_all(b"probe")

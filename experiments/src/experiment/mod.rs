@@ -1,10 +1,17 @@
 //! What an experiment is: it expands a grid into cells and computes one cell at a time.
+//!
+//! A kind implements [`Kind`], with its own types for grid and params; the engine sees every kind as an [`Experiment`].
+
+mod kind;
 
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-pub use crate::config::{ConfigError, parse_grid};
+pub use kind::{CellOf, Kind};
+
+use crate::config::Config;
 use crate::datasets::DataUse;
+use crate::error::{Error, Result};
 
 /// One point of the grid × method × trial.
 ///
@@ -65,7 +72,7 @@ impl Row {
     }
 }
 
-/// A kind of experiment. Configs name it in `kind`; [`crate::registry`] lists them all.
+/// A kind of experiment, whatever its types: what the engine runs. Every [`Kind`] is one.
 ///
 /// # Requirements
 /// - [`cells`](Experiment::cells) is cheap and deterministic: it is called before anything runs, for every profile.
@@ -84,21 +91,33 @@ pub trait Experiment: Send + Sync {
     /// Columns of the result table that the cells' keys fill, in order.
     fn key_columns(&self) -> &'static [&'static str];
 
-    /// Expands a grid, typically by [`parse_grid`] into a struct that denies unknown fields.
+    /// The metrics that are errors: of which less is better, so that a certified lower value improves on a published one.
+    fn errors(&self) -> &'static [&'static str];
+
+    /// Expands a grid.
     ///
     /// # Errors
     /// An unknown or missing key or an impossible value, with the key relative to the grid.
-    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>, ConfigError>;
+    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>>;
 
     /// The method whose certified lower bound on an error also holds for that error of `method`, in the cell that differs by the
-    /// method only: result tables then show it beside errors that have no bound of their own. By default there is none.
-    fn bounded_by(&self, _method: &str) -> Option<&'static str> {
-        None
-    }
+    /// method only: result tables then show it beside errors that have no bound of their own.
+    fn bounded_by(&self, method: &str) -> Option<&'static str>;
 
     /// Computes one cell. `rng` is seeded from the config's seed, the experiment and the cell's address.
     ///
     /// # Errors
     /// Whatever keeps the cell from being computed; the other cells still run.
-    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> anyhow::Result<Vec<Row>>;
+    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>>;
+}
+
+/// The kind that a config names.
+///
+/// # Errors
+/// None of them has that name.
+pub fn kind_of<'e>(config: &Config, experiments: &'e [Box<dyn Experiment>]) -> Result<&'e dyn Experiment> {
+    experiments.iter().find(|experiment| experiment.kind() == config.kind).map(AsRef::as_ref).ok_or_else(|| {
+        let known: Vec<&str> = experiments.iter().map(|experiment| experiment.kind()).collect();
+        config.located(Error::unknown_name("kind", "kind", &config.kind, &known))
+    })
 }

@@ -1,0 +1,125 @@
+//! The tables that experiments can name, and the ways to the real ones. A new table is an entry here.
+
+use std::path::PathBuf;
+
+use matmech::data::stand_in::StandIn;
+use matmech::data::{Records, read_adult, read_inferring_domain};
+use matmech::schema::Schema;
+
+/// A table by its name in configs.
+pub(super) struct NamedTable {
+    pub(super) name: &'static str,
+    /// The ways to the real table, the preferred one first.
+    origins: &'static [Origin],
+    /// The number of records of the stand-in: that of the real table.
+    records: usize,
+    /// The sizes of the attributes of the stand-in: those of the real table.
+    sizes: &'static [usize],
+}
+
+/// A way to a real table: its files, and how they are read.
+pub(super) struct Origin {
+    pub(super) files: &'static [File],
+    pub(super) read: Read,
+}
+
+/// A file in a folder of data sets.
+pub(super) struct File {
+    pub(super) name: &'static str,
+    /// The entry of the manifest that it must be. Without one it is the user's own, and whatever she puts there is taken.
+    pub(super) in_manifest: Option<&'static str>,
+}
+
+/// Makes a table of its files.
+pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
+
+/// All tables, in the order in which messages list them. New ones go to the end: a stand-in's seed is its place.
+pub(super) const TABLES: [NamedTable; 6] = [
+    NamedTable {
+        name: "adult",
+        origins: &[
+            Origin { files: &[public("adult15.csv", "adult15")], read: coded },
+            Origin {
+                files: &[public("adult.data", "adult.data"), public("adult.test", "adult.test")],
+                read: |files| read_adult(&files[0], &files[1]),
+            },
+        ],
+        records: 48_842,
+        sizes: &[28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2],
+    },
+    NamedTable {
+        name: "loans",
+        origins: &[Origin { files: &[own("loans.csv")], read: coded }],
+        records: 42_535,
+        sizes: &[
+            2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63, 66, 67, 68, 70, 70,
+            71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
+        ],
+    },
+    NamedTable {
+        name: "acs",
+        origins: &[Origin { files: &[own("acs.csv")], read: coded }],
+        records: 378_817,
+        sizes: &[
+            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3,
+            3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 8, 8, 10, 10, 13, 19, 29,
+        ],
+    },
+    NamedTable {
+        name: "nltcs",
+        origins: &[Origin { files: &[public("nltcs.csv", "nltcs")], read: coded }],
+        records: 21_574,
+        sizes: &[2; 16],
+    },
+    NamedTable {
+        name: "salary",
+        origins: &[Origin { files: &[public("salary.csv", "salary")], read: coded }],
+        records: 135_727,
+        sizes: &[501, 75, 33, 3, 3, 20, 15, 33, 33],
+    },
+    NamedTable {
+        name: "titanic",
+        origins: &[Origin { files: &[public("titanic.csv", "titanic")], read: coded }],
+        records: 1_304,
+        sizes: &[3, 2, 74, 7, 7, 15, 9, 3, 3],
+    },
+];
+
+/// The ways to a table; none to one that is not listed.
+pub(super) fn origins(name: &str) -> &'static [Origin] {
+    TABLES.iter().find(|table| table.name == name).map_or(&[], |table| table.origins)
+}
+
+/// The stand-in of a table that is listed.
+pub(super) fn stand_in(name: &str) -> Option<StandIn> {
+    let place = TABLES.iter().position(|table| table.name == name)?;
+    let NamedTable { name, records, sizes, .. } = TABLES[place];
+    Some(StandIn { name, records, sizes: sizes.to_vec(), seed: place as u64 + 1 })
+}
+
+const fn public(name: &'static str, entry: &'static str) -> File {
+    File { name, in_manifest: Some(entry) }
+}
+
+const fn own(name: &'static str) -> File {
+    File { name, in_manifest: None }
+}
+
+/// A file of values that are numbered in their order.
+fn coded(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
+    read_inferring_domain(&files[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stand_ins_are_those_that_the_library_documents() {
+        assert_eq!(TABLES.map(|table| table.name), StandIn::NAMES);
+        for name in StandIn::NAMES {
+            assert_eq!(stand_in(name), Some(StandIn::named(name).unwrap()));
+        }
+        assert_eq!(stand_in("Loans"), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! What a file is for.
+
+use std::fmt;
+
+/// What a file or folder is for; messages begin with it, and it decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileRole {
+    /// The folder of an experiment's stored cells.
+    StoredCells,
+    /// The result of one cell.
+    StoredCell,
+    /// The folder of result tables.
+    Results,
+    /// A result table that is written.
+    ResultTable,
+    /// The record beside a result table.
+    Provenance,
+    /// A data set.
+    DataSet,
+    /// A file that the comparison or a figure reads.
+    Input,
+    /// A report of the comparison.
+    Report,
+    /// A figure.
+    Figure,
+}
+
+impl FileRole {
+    /// Whether it is where runs put their results.
+    #[must_use]
+    pub fn is_of_the_store(self) -> bool {
+        matches!(self, Self::StoredCells | Self::StoredCell | Self::Results | Self::ResultTable | Self::Provenance)
+    }
+
+    /// The exit code of an error about such a file.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::DataSet => 5,
+            Self::Input | Self::Report | Self::Figure => 6,
+            _ => 4,
+        }
+    }
+}
+
+impl fmt::Display for FileRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StoredCells => "folder of stored cells",
+            Self::StoredCell => "stored cell",
+            Self::Results => "folder of results",
+            Self::ResultTable => "result table",
+            Self::Provenance => "provenance",
+            Self::DataSet => "data set",
+            Self::Input => "file",
+            Self::Report => "report",
+            Self::Figure => "figure",
+        })
+    }
+}

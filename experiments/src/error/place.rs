@@ -1,0 +1,85 @@
+//! Where in which TOML document something is wrong.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The TOML documents of a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Document {
+    /// A config of an experiment.
+    #[default]
+    Config,
+    /// The list of data sets.
+    Manifest,
+    /// The list of documented deviations.
+    Deviations,
+}
+
+impl Document {
+    /// The exit code of an error in such a document: the deviations are read by the comparison, the others before anything
+    /// runs.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Config | Self::Manifest => 2,
+            Self::Deviations => 6,
+        }
+    }
+}
+
+impl fmt::Display for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Config => "config",
+            Self::Manifest => "list of data sets",
+            Self::Deviations => "list of deviations",
+        })
+    }
+}
+
+/// Document, file, line and key; what is not known yet is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The document.
+    pub document: Document,
+    /// Its file.
+    pub file: Option<PathBuf>,
+    /// The line in the file, from 1.
+    pub line: Option<usize>,
+    /// The full key, `grid.workloads[0]`; empty for the document as a whole.
+    pub key: String,
+}
+
+impl Place {
+    /// A key, relative to a table that is not known yet.
+    pub fn key(key: impl Into<String>) -> Self {
+        Self { key: key.into(), ..Self::default() }
+    }
+
+    /// The same place with the table in front of the key.
+    #[must_use]
+    pub fn under(self, table: &str) -> Self {
+        let key = match (table, self.key.as_str()) {
+            ("", _) => self.key,
+            (_, "") => table.to_owned(),
+            (table, key) => format!("{table}.{key}"),
+        };
+        Self { key, ..self }
+    }
+}
+
+impl fmt::Display for Place {
+    /// "config FILE, line N" and the key, each on a line of its own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.document)?;
+        if let Some(file) = &self.file {
+            write!(f, " {}", file.display())?;
+        }
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        writeln!(f)?;
+        if self.key.is_empty() { Ok(()) } else { writeln!(f, "  key:      {}", self.key) }
+    }
+}

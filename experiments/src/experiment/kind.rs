@@ -1,0 +1,123 @@
+//! Kinds of experiments as they are written: with types of their own.
+
+use rand_chacha::ChaCha20Rng;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Cell, Experiment, Row};
+use crate::config;
+use crate::error::{Error, Result};
+
+/// A kind of experiment: one file that implements this, and one line in [`crate::registry`].
+///
+/// The requirements are those of [`Experiment`], which every kind is: reading the grid, storing the params and naming the key
+/// columns is done once, there.
+pub trait Kind: Send + Sync {
+    /// What `[grid]` of a config holds; should be `#[serde(deny_unknown_fields)]`.
+    type Grid: DeserializeOwned;
+
+    /// What determines the result of a cell besides its method and the seed. If the cell runs on a table, the field `data` is its
+    /// [`DataUse`](crate::datasets::DataUse), and the key column [`DATA`](crate::columns::DATA) its label.
+    type Params: Serialize + DeserializeOwned;
+
+    /// The name in configs.
+    const NAME: &'static str;
+
+    /// One line for people.
+    const SUMMARY: &'static str;
+
+    /// See [`Experiment::revision`].
+    const REVISION: u32 = 1;
+
+    /// The key columns of the result table, in order.
+    const KEYS: &'static [&'static str];
+
+    /// The metrics that are errors, see [`Experiment::errors`].
+    const ERRORS: &'static [&'static str];
+
+    /// The cells of a grid.
+    ///
+    /// # Errors
+    /// An impossible value, with the key relative to the grid.
+    fn cells(&self, grid: Self::Grid) -> Result<Vec<CellOf<Self::Params>>>;
+
+    /// See [`Experiment::bounded_by`]; by default there is no such method.
+    fn bounded_by(&self, _method: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Computes one cell.
+    ///
+    /// # Errors
+    /// Whatever keeps the cell from being computed.
+    fn run(&self, method: &str, params: Self::Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>>;
+}
+
+/// A cell of a kind with the params `P`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellOf<P> {
+    /// The values of [`Kind::KEYS`], in their order.
+    pub key: Vec<String>,
+    /// The method.
+    pub method: String,
+    /// The params.
+    pub params: P,
+}
+
+impl<P> CellOf<P> {
+    /// A cell; keys are values of any kind that can be printed.
+    pub fn new<const N: usize>(key: [&dyn ToString; N], method: impl Into<String>, params: P) -> Self {
+        Self { key: key.map(ToString::to_string).to_vec(), method: method.into(), params }
+    }
+}
+
+impl<K: Kind> Experiment for K {
+    fn kind(&self) -> &'static str {
+        K::NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        K::SUMMARY
+    }
+
+    fn revision(&self) -> u32 {
+        K::REVISION
+    }
+
+    fn key_columns(&self) -> &'static [&'static str] {
+        K::KEYS
+    }
+
+    fn errors(&self) -> &'static [&'static str] {
+        K::ERRORS
+    }
+
+    fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>> {
+        let stored = |cell: CellOf<K::Params>| {
+            if cell.key.len() != K::KEYS.len() {
+                let found = format!("{} values", cell.key.len());
+                return Err(Error::bug(
+                    format!("a cell of the kind {}", K::NAME),
+                    format!("a value for each of {:?}", K::KEYS),
+                    found,
+                ));
+            }
+            let columns = K::KEYS.iter().map(|column| (*column).to_owned());
+            let params = serde_json::to_value(&cell.params).map_err(|error| {
+                Error::bug(format!("a cell of the kind {}", K::NAME), "params that are JSON", error)
+            })?;
+            Ok(Cell { key: columns.zip(cell.key).collect(), method: cell.method, params })
+        };
+        Kind::cells(self, config::typed(grid)?)?.into_iter().map(stored).collect()
+    }
+
+    fn bounded_by(&self, method: &str) -> Option<&'static str> {
+        Kind::bounded_by(self, method)
+    }
+
+    fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let params = serde_json::from_value(cell.params.clone())
+            .map_err(|error| Error::bug("a cell", format!("the params of the kind {}", K::NAME), error))?;
+        Kind::run(self, &cell.method, params, rng)
+    }
+}

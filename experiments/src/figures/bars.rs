@@ -1,0 +1,139 @@
+//! Groups of bars over a categorical x axis, one bar per series.
+
+use plotters::style::RGBColor;
+
+use super::canvas::{Align, Canvas, Lettering, Point};
+use super::chart::Panel;
+use super::font::text_width;
+use super::form::{Form, XAxis};
+use super::frame::{Area, Frame, em};
+use super::kind::{FigureKind, Sample};
+use super::marks::{COLORS, RING, inside, published_ring, whisker};
+use super::theme::{INK, lettering};
+use crate::config::FigureSpec;
+use crate::error::{Error, Result};
+use crate::printed::significant;
+
+/// Groups of bars from the base line of the axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Bars;
+
+impl FigureKind for Bars {
+    fn name(&self) -> &'static str {
+        "bars"
+    }
+
+    fn check(&self, spec: &FigureSpec) -> Result<()> {
+        if !spec.x_log {
+            return Ok(());
+        }
+        let found = "it with kind = \"bars\"";
+        Err(Error::config("x_log", "only with kind = \"lines\"", found, "leave it out: categories have no distances"))
+    }
+
+    fn form(&self) -> Form {
+        Form { x: XAxis::Categories, stands_on_axis: true, sample_width: 34.0 }
+    }
+
+    fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
+        let (x, y) = at.middle();
+        canvas.rectangle((x - 17.0, y - 13.0), (x + 17.0, y + 13.0), bar_color(series))
+    }
+
+    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, spec: &FigureSpec) -> Result<()> {
+        let groups = frame.categories.labels.len().max(1) as f64;
+        let group = (area.right - area.left) / groups;
+        let width = (group * 0.8 / panel.marks.len().max(1) as f64).min(130.0);
+        let occupied = width * panel.marks.len() as f64;
+        let left = |series: usize, category: f64| {
+            area.left + group * (category + 0.5) - occupied / 2.0 + width * series as f64
+        };
+        let height = |value: f64| frame.to_y(area, value).clamp(area.top, area.bottom);
+        let base = height(frame.y.baseline());
+        let gap = (width * 0.06).min(3.0);
+        for (series, marks) in panel.marks.iter().enumerate() {
+            for mark in marks {
+                let (from, to) = (left(series, mark.x) + gap, left(series, mark.x) + width - gap);
+                let end = height(mark.y);
+                canvas.rectangle((from, end.min(base)), (to, end.max(base)), bar_color(series))?;
+                let middle = (from + to) / 2.0;
+                if mark.low < mark.high {
+                    whisker(canvas, (middle, height(mark.low)), (middle, height(mark.high)), INK)?;
+                }
+                if spec.value_labels {
+                    let end = height(mark.high.max(mark.y));
+                    let published = panel.published.get(series).into_iter().flatten();
+                    let rings: Vec<f64> = published
+                        .filter(|(category, _)| *category == mark.x)
+                        .map(|&(_, y)| frame.to_y(area, y))
+                        .collect();
+                    value_label(canvas, mark.y, (middle, above(end, &rings)), width)?;
+                }
+            }
+        }
+        for (series, points) in panel.published.iter().enumerate() {
+            for &(category, y) in points {
+                let at = (left(series, category) + width / 2.0, frame.to_y(area, y));
+                if inside(area, at) {
+                    published_ring(canvas, INK, at)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The colour of the bars of a series; later rounds are lighter.
+#[must_use]
+pub fn bar_color(series: usize) -> RGBColor {
+    let RGBColor(red, green, blue) = COLORS[series % COLORS.len()];
+    let round = series / COLORS.len();
+    let lighter = |channel: u8| {
+        let distance = f64::from(255 - channel) * 0.55f64.powi(i32::try_from(round).unwrap_or(i32::MAX));
+        (255.0 - distance).round() as u8
+    };
+    RGBColor(lighter(red), lighter(green), lighter(blue))
+}
+
+/// A bar's value above its end, turned if the bar is narrower than the text.
+fn value_label(canvas: &dyn Canvas, value: f64, (x, y): Point, width: f64) -> Result<()> {
+    let text = short(value);
+    if text_width(&text, false) * em::VALUE <= width {
+        return canvas.text(&text, (x, y - 7.0), lettering(em::VALUE, false, Align::Middle));
+    }
+    let upwards = Lettering { upwards: true, ..lettering(em::VALUE, false, Align::Start) };
+    canvas.text(&text, (x + em::VALUE * 0.36, y - 7.0), upwards)
+}
+
+/// Where a label above a bar starts so that it does not run into the rings of published values.
+fn above(end: f64, rings: &[f64]) -> f64 {
+    const LONGEST_LABEL: f64 = 4.0 * em::VALUE;
+    let in_the_way = rings.iter().filter(|&&ring| ring < end + RING && ring > end - LONGEST_LABEL - RING);
+    in_the_way.fold(end, |top, ring| top.min(ring - RING))
+}
+
+/// Three significant digits, with an exponent from 10,000 on.
+fn short(value: f64) -> String {
+    if value.abs() >= 1e4 { format!("{value:.2e}") } else { significant(value, 3) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_bars_give_way_to_rings() {
+        assert_eq!(above(300.0, &[]), 300.0);
+        assert_eq!(above(300.0, &[500.0, 100.0]), 300.0);
+        assert_eq!(above(300.0, &[295.0]), 295.0 - RING);
+        assert_eq!(above(300.0, &[305.0, 280.0]), 280.0 - RING);
+    }
+
+    #[test]
+    fn later_rounds_of_colours_are_lighter() {
+        let light = |RGBColor(red, green, blue): RGBColor| u32::from(red) + u32::from(green) + u32::from(blue);
+        for series in 0..COLORS.len() {
+            assert!(light(bar_color(series + COLORS.len())) > light(bar_color(series)), "series {series}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The embedded font.
+
+use std::sync::OnceLock;
+
+use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+
+use crate::error::{Error, Result};
+
+/// The embedded font (see `assets/fonts`).
+pub const FAMILY: &str = "DejaVu Sans";
+/// The font's ascent plus descent, in em: the unit in which the bitmap backend takes sizes.
+pub(super) const LINE_HEIGHT: f64 = 1.164;
+static REGULAR: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans.ttf");
+static BOLD: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-Bold.ttf");
+
+/// Makes the embedded font known to plotters, once per process.
+///
+/// # Errors
+/// The embedded files are not fonts.
+pub fn register_fonts() -> Result<()> {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    let registered = REGISTERED.get_or_init(|| {
+        [(FontStyle::Normal, REGULAR), (FontStyle::Bold, BOLD)]
+            .into_iter()
+            .all(|(style, bytes)| register_font(FAMILY, style, bytes).is_ok())
+    });
+    if *registered {
+        Ok(())
+    } else {
+        Err(Error::bug(format!("the embedded font {FAMILY}"), "a font that can be used", "another file"))
+    }
+}
+
+/// Width of a text whose em is one unit.
+#[must_use]
+pub fn text_width(text: &str, bold: bool) -> f64 {
+    // Large, because plotters rounds to whole pixels.
+    const EM: f64 = 1000.0;
+    FontDesc::new(FontFamily::Name(FAMILY), EM * LINE_HEIGHT, style(bold))
+        .layout_box(text)
+        .map_or(0.6 * text.chars().count() as f64, |((left, _), (right, _))| f64::from(right - left) / EM)
+}
+
+pub(super) fn style(bold: bool) -> FontStyle {
+    if bold { FontStyle::Bold } else { FontStyle::Normal }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_come_from_the_embedded_font() {
+        register_fonts().unwrap();
+        // Advance widths of the font's own tables: i = 569, W = 2025 of 2048 units.
+        assert!((text_width("i", false) - 569.0 / 2048.0).abs() < 2e-3);
+        assert!((text_width("W", false) - 2025.0 / 2048.0).abs() < 2e-3);
+        assert!(text_width("sampled queries", true) > text_width("sampled queries", false));
+    }
+}

@@ -1,0 +1,113 @@
+//! Lines with markers over a numeric x axis.
+
+use super::canvas::{Canvas, Point};
+use super::chart::{Mark, Panel};
+use super::form::{Form, XAxis};
+use super::frame::{Area, Frame};
+use super::kind::{FigureKind, Sample};
+use super::marks::{LINE, dot, inside, published_ring, series_style, whisker};
+use crate::config::FigureSpec;
+use crate::error::{Error, Result};
+
+/// One line with markers per series, clipped to the data area.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines;
+
+impl FigureKind for Lines {
+    fn name(&self) -> &'static str {
+        "lines"
+    }
+
+    fn check(&self, spec: &FigureSpec) -> Result<()> {
+        if !spec.value_labels {
+            return Ok(());
+        }
+        let found = "it with kind = \"lines\"";
+        Err(Error::config("value_labels", "only with kind = \"bars\"", found, "leave it out: lines have axes to read"))
+    }
+
+    fn form(&self) -> Form {
+        Form { x: XAxis::Numbers, stands_on_axis: false, sample_width: 62.0 }
+    }
+
+    fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
+        let style = series_style(series);
+        canvas.line(&[(at.left, at.y), (at.right, at.y)], LINE, style.color, style.dashes)?;
+        dot(canvas, series, at.middle())
+    }
+
+    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
+        let to_x = |x: f64| frame.to_x(area, x);
+        let point = |mark: &Mark| (to_x(mark.x), frame.to_y(area, mark.y));
+        for (series, marks) in panel.marks.iter().enumerate() {
+            let style = series_style(series);
+            let points: Vec<Point> = marks.iter().map(point).collect();
+            for run in clipped(&points, area) {
+                canvas.line(&run, LINE, style.color, style.dashes)?;
+            }
+        }
+        for (series, marks) in panel.marks.iter().enumerate() {
+            for mark in marks.iter().filter(|mark| inside(area, point(mark))) {
+                if mark.low < mark.high {
+                    let end = |value| (to_x(mark.x), frame.to_y(area, value).clamp(area.top, area.bottom));
+                    whisker(canvas, end(mark.low), end(mark.high), series_style(series).color)?;
+                }
+                dot(canvas, series, point(mark))?;
+            }
+        }
+        for (series, points) in panel.published.iter().enumerate() {
+            for at in points.iter().map(|&(x, y)| (to_x(x), frame.to_y(area, y))) {
+                if inside(area, at) {
+                    published_ring(canvas, series_style(series).color, at)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The parts of a polyline between the upper and lower edge of the area.
+fn clipped(points: &[Point], area: Area) -> Vec<Vec<Point>> {
+    let mut runs: Vec<Vec<Point>> = Vec::new();
+    for pair in points.windows(2) {
+        let Some((from, to)) = clipped_segment(pair[0], pair[1], area.top, area.bottom) else {
+            continue;
+        };
+        match runs.last_mut() {
+            Some(run) if run.last() == Some(&from) => run.push(to),
+            _ => runs.push(vec![from, to]),
+        }
+    }
+    runs
+}
+
+fn clipped_segment(a: Point, b: Point, top: f64, bottom: f64) -> Option<(Point, Point)> {
+    let at = |edge: f64| {
+        let share = (edge - a.1) / (b.1 - a.1);
+        (a.0 + share * (b.0 - a.0), edge)
+    };
+    let clip = |(x, y): Point| {
+        if y < top {
+            at(top)
+        } else if y > bottom {
+            at(bottom)
+        } else {
+            (x, y)
+        }
+    };
+    let outside = (a.1 < top && b.1 < top) || (a.1 > bottom && b.1 > bottom);
+    (!outside).then(|| (clip(a), clip(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_at_the_edges() {
+        let area = Area { left: 0.0, right: 10.0, top: 0.0, bottom: 10.0 };
+        let points = [(0.0, 5.0), (2.0, -5.0), (4.0, -5.0), (6.0, 5.0), (8.0, 5.0)];
+        let runs = clipped(&points, area);
+        assert_eq!(runs, [vec![(0.0, 5.0), (1.0, 0.0)], vec![(5.0, 0.0), (6.0, 5.0), (8.0, 5.0)]]);
+    }
+}

@@ -1,0 +1,242 @@
+//! Canvases that plotters draws on.
+
+use plotters::backend::DrawingBackend;
+use plotters::coord::Shift;
+use plotters::drawing::DrawingArea;
+use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontDesc, FontFamily, FontTransform, RGBColor, ShapeStyle, TextStyle};
+
+use super::canvas::{Align, Canvas, Lettering, Point, Shape};
+use super::font::{FAMILY, LINE_HEIGHT, style};
+use crate::error::{Error, Result};
+
+/// How a backend places text: both take sizes and offsets of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct TextPlacement {
+    /// What to ask for, for a text of one em.
+    size: f64,
+    /// Where the base line then lies below the top, in em.
+    base_line: f64,
+}
+
+impl TextPlacement {
+    /// The SVG backend divides sizes by 1.24 and lowers text by 0.76 em.
+    pub const SVG: Self = Self { size: 1.24, base_line: 0.76 };
+    /// The bitmap backend takes line heights and lowers text by half of one.
+    pub const BITMAP: Self = Self { size: LINE_HEIGHT, base_line: LINE_HEIGHT / 2.0 };
+}
+
+/// A canvas on a drawing area of some backend, with a scale from figure units to backend units.
+pub struct Surface<'a, DB: DrawingBackend> {
+    area: &'a DrawingArea<DB, Shift>,
+    scale: f64,
+    text: TextPlacement,
+}
+
+impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
+    fn fill(&self, color: RGBColor) -> Result<()> {
+        self.area.fill(&color).map_err(undrawn)
+    }
+
+    fn line(&self, points: &[Point], width: f64, color: RGBColor, dashes: Option<(f64, f64)>) -> Result<()> {
+        match dashes {
+            None => self.path(points, width, color),
+            Some((dash, gap)) => {
+                dashed(points, dash, gap).iter().try_for_each(|segment| self.path(segment, width, color))
+            }
+        }
+    }
+
+    fn rectangle(&self, a: Point, b: Point, color: RGBColor) -> Result<()> {
+        self.draw(&Rectangle::new([self.device(a), self.device(b)], color.filled()))
+    }
+
+    fn marker(&self, shape: Shape, at: Point, radius: f64, fill: RGBColor, outline: (RGBColor, f64)) -> Result<()> {
+        let (color, width) = outline;
+        if shape == Shape::Circle {
+            // A disc inside a disc: strokes of circles differ between backends.
+            self.disc(at, radius + width / 2.0, color)?;
+            return self.disc(at, radius - width / 2.0, fill);
+        }
+        let outer = corners(shape, at, radius + width / 2.0);
+        let inner = corners(shape, at, radius - width / 2.0);
+        self.polygon(&outer, color)?;
+        self.polygon(&inner, fill)
+    }
+
+    fn ring(&self, (x, y): Point, radius: f64, width: f64, color: RGBColor) -> Result<()> {
+        // Two arcs that overlap a little: where one closed path meets itself, the bitmap backend leaves a notch.
+        const STEPS: i32 = 48;
+        for half in [0, STEPS / 2] {
+            let points: Vec<Point> = (half - 1..=half + STEPS / 2 + 1)
+                .map(|step| f64::from(step) * std::f64::consts::TAU / f64::from(STEPS))
+                .map(|angle| (x + radius * angle.cos(), y + radius * angle.sin()))
+                .collect();
+            self.path(&points, width, color)?;
+        }
+        Ok(())
+    }
+
+    fn text(&self, text: &str, at: Point, lettering: Lettering) -> Result<()> {
+        let drop = lettering.em * self.text.base_line;
+        let (x, y) = at;
+        let top = if lettering.upwards { (x - drop, y) } else { (x, y - drop) };
+        let h_pos = match lettering.align {
+            Align::Start => HPos::Left,
+            Align::Middle => HPos::Center,
+            Align::End => HPos::Right,
+        };
+        let size = lettering.em * self.text.size * self.scale;
+        let mut font = FontDesc::new(FontFamily::Name(FAMILY), size, style(lettering.bold));
+        if lettering.upwards {
+            font = font.transform(FontTransform::Rotate270);
+        }
+        let style = TextStyle::from(font).color(&lettering.color).pos(Pos::new(h_pos, VPos::Top));
+        self.draw(&Text::new(text.to_owned(), self.device(top), style))
+    }
+}
+
+impl<'a, DB: DrawingBackend> Surface<'a, DB> {
+    /// A canvas on `area`, whose units are `scale` times smaller than those of the figure.
+    pub fn new(area: &'a DrawingArea<DB, Shift>, scale: f64, text: TextPlacement) -> Self {
+        Self { area, scale, text }
+    }
+
+    fn path(&self, points: &[Point], width: f64, color: RGBColor) -> Result<()> {
+        let mut path: Vec<(i32, i32)> = points.iter().map(|&point| self.device(point)).collect();
+        path.dedup();
+        // The bitmap backend needs two different points.
+        if path.len() < 2 {
+            return Ok(());
+        }
+        let style = ShapeStyle { color: color.to_rgba(), filled: false, stroke_width: self.stroke(width) };
+        self.draw(&PathElement::new(path, style))
+    }
+
+    fn disc(&self, at: Point, radius: f64, color: RGBColor) -> Result<()> {
+        let radius = (radius * self.scale).round().max(1.0) as i32;
+        self.draw(&Circle::new(self.device(at), radius, color.filled()))
+    }
+
+    fn polygon(&self, points: &[Point], color: RGBColor) -> Result<()> {
+        let points: Vec<(i32, i32)> = points.iter().map(|&point| self.device(point)).collect();
+        self.draw(&Polygon::new(points, color.filled()))
+    }
+
+    fn draw<E>(&self, element: &E) -> Result<()>
+    where
+        for<'b> &'b E: plotters::element::PointCollection<'b, (i32, i32)>,
+        E: plotters::element::Drawable<DB>,
+    {
+        self.area.draw(element).map_err(undrawn)
+    }
+
+    fn device(&self, (x, y): Point) -> (i32, i32) {
+        ((x * self.scale).round() as i32, (y * self.scale).round() as i32)
+    }
+
+    fn stroke(&self, width: f64) -> u32 {
+        (width * self.scale).round().max(1.0) as u32
+    }
+}
+
+/// Both backends draw into memory.
+pub(super) fn undrawn(error: impl std::fmt::Display) -> Error {
+    Error::bug("a figure", "a backend that draws into memory", error)
+}
+
+/// Corners of a marker, scaled so that all shapes look equally large.
+fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
+    let at = |offsets: &[Point], factor: f64| -> Vec<Point> {
+        offsets.iter().map(|&(dx, dy)| (x + dx * radius * factor, y + dy * radius * factor)).collect()
+    };
+    let plus = [
+        (-0.32, -1.0),
+        (0.32, -1.0),
+        (0.32, -0.32),
+        (1.0, -0.32),
+        (1.0, 0.32),
+        (0.32, 0.32),
+        (0.32, 1.0),
+        (-0.32, 1.0),
+        (-0.32, 0.32),
+        (-1.0, 0.32),
+        (-1.0, -0.32),
+        (-0.32, -0.32),
+    ];
+    match shape {
+        Shape::Circle | Shape::Square => at(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)], 0.88),
+        Shape::Up => at(&[(0.0, -1.1), (1.05, 0.8), (-1.05, 0.8)], 1.1),
+        Shape::Down => at(&[(0.0, 1.1), (1.05, -0.8), (-1.05, -0.8)], 1.1),
+        Shape::Diamond => at(&[(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)], 1.25),
+        Shape::Plus => at(&plus, 1.15),
+        Shape::Cross => {
+            let half = std::f64::consts::FRAC_1_SQRT_2;
+            let turned: Vec<Point> = plus.iter().map(|(dx, dy)| (half * (dx - dy), half * (dx + dy))).collect();
+            at(&turned, 1.15)
+        }
+        Shape::Star => {
+            let points: Vec<Point> = (0..10)
+                .map(|corner| {
+                    let angle = f64::from(corner) * std::f64::consts::PI / 5.0;
+                    let reach = if corner % 2 == 0 { 1.0 } else { 0.45 };
+                    (reach * angle.sin(), -reach * angle.cos())
+                })
+                .collect();
+            at(&points, 1.35)
+        }
+    }
+}
+
+/// Cuts a polyline into dashes.
+fn dashed(points: &[Point], dash: f64, gap: f64) -> Vec<Vec<Point>> {
+    let mut dashes: Vec<Vec<Point>> = Vec::new();
+    let mut current: Vec<Point> = Vec::new();
+    let (mut drawing, mut left) = (true, dash);
+    for pair in points.windows(2) {
+        let ((mut x, mut y), (end_x, end_y)) = (pair[0], pair[1]);
+        loop {
+            let length = (end_x - x).hypot(end_y - y);
+            if drawing && current.is_empty() {
+                current.push((x, y));
+            }
+            let step = left.min(length);
+            if length > 0.0 {
+                (x, y) = (x + (end_x - x) * step / length, y + (end_y - y) * step / length);
+            }
+            if drawing {
+                current.push((x, y));
+            }
+            left -= step;
+            if left > 0.0 {
+                break;
+            }
+            if drawing {
+                dashes.push(std::mem::take(&mut current));
+            }
+            drawing = !drawing;
+            left = if drawing { dash } else { gap };
+        }
+    }
+    if current.first() != current.last() {
+        dashes.push(current);
+    }
+    dashes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_cover_their_share_of_the_line_and_turn_corners() {
+        let dashes = dashed(&[(0.0, 0.0), (30.0, 0.0), (30.0, 30.0)], 8.0, 4.0);
+        let length = |line: &Vec<Point>| -> f64 {
+            line.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).sum()
+        };
+        assert_eq!(dashes.len(), 5);
+        assert!(dashes.iter().all(|line| (length(line) - 8.0).abs() < 1e-9), "{dashes:?}");
+        assert_eq!(dashes[2], [(24.0, 0.0), (30.0, 0.0), (30.0, 2.0)]);
+    }
+}

@@ -1,0 +1,58 @@
+//! "Did you mean": the nearest known name.
+
+use strsim::{levenshtein, osa_distance};
+
+/// The known name nearest to `found`, if it is near enough to be a slip of the pen: up to a third of its letters, and never all
+/// letters of the name.
+#[must_use]
+pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
+    let limit = (found.chars().count() / 3).max(2);
+    known
+        .iter()
+        .map(|name| (osa_distance(found, name.as_ref()), name.as_ref()))
+        .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// The `count` known names nearest to `found`, best first, however far they are. A key is usually a part of an address, so a name
+/// is as near as the part of it that has the length of `found`.
+#[must_use]
+pub fn near<'n>(found: &str, known: &[&'n str], count: usize) -> Vec<&'n str> {
+    let mut ranked: Vec<(usize, usize, &str)> =
+        known.iter().enumerate().map(|(order, name)| (distance_to_part(found, name), order, *name)).collect();
+    ranked.sort_unstable();
+    ranked.into_iter().take(count).map(|(_, _, name)| name).collect()
+}
+
+/// Edits between `found` and the nearest part of `name` with as many letters.
+fn distance_to_part(found: &str, name: &str) -> usize {
+    let letters = found.chars().count();
+    // Where letters begin, and the end.
+    let places: Vec<usize> = name.char_indices().map(|(place, _)| place).chain([name.len()]).collect();
+    let parts = places.windows(letters + 1).map(|part| &name[part[0]..part[letters]]);
+    parts.map(|part| levenshtein(found, part)).min().unwrap_or_else(|| levenshtein(found, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_addresses_are_near() {
+        let address = "s1/x/workload=range:1024/method=a";
+        assert_eq!(distance_to_part("range:1024", address), 0);
+        assert_eq!(distance_to_part("rangr:1024", address), 1);
+        let known = ["s1/x/workload=prefix:9/method=a", address, "s1/x/workload=range:16/method=a"];
+        assert_eq!(near("rnge:1024", &known, 2), [address, known[2]]);
+        assert_eq!(near("longer than any of the names", &["abc", ""], 9).len(), 2);
+    }
+
+    #[test]
+    fn proposes_only_what_is_near() {
+        let known = ["seed", "title", "kind"];
+        assert_eq!(nearest("sede", &known), Some("seed"));
+        assert_eq!(nearest("completely-else", &known), None);
+        assert_eq!(nearest("a", &known), None);
+    }
+}

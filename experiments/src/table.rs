@@ -1,0 +1,316 @@
+//! Tables that were written to files: result tables and tables of known values, as data frames; the only file that uses polars.
+//!
+//! Every column is read as text: printed digits carry the precision that a verdict is about.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use polars::prelude::*;
+
+use crate::error::{Error, FileRole, Result};
+
+/// A data frame with the name that messages call it by, and the line of every row in the file it comes from.
+#[derive(Clone, Debug)]
+pub struct Table {
+    name: String,
+    frame: DataFrame,
+}
+
+/// The column with the lines; no file has one of this name.
+const LINE: &str = "line in the file";
+
+/// The header is line 1.
+const FIRST_LINE: IdxSize = 2;
+
+/// Rows that fall on one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The rows, ascending.
+    pub rows: Vec<usize>,
+    /// Mean of their numbers.
+    pub mean: f64,
+    /// Smallest of their numbers.
+    pub smallest: f64,
+    /// Largest of their numbers.
+    pub largest: f64,
+}
+
+impl Table {
+    /// Reads a CSV file with a header; `name` is what messages call it, `remedy` what to do when it is not there.
+    ///
+    /// # Errors
+    /// A missing or malformed file.
+    pub fn read(path: &Path, name: &str, remedy: &str) -> Result<Self> {
+        let expected = "a CSV file with a header line";
+        if !path.is_file() {
+            return Err(Error::file(FileRole::Input, name, expected, "no such file", remedy));
+        }
+        let malformed =
+            |error: PolarsError| Error::file(FileRole::Input, name, expected, error, "mend the file, or write it anew");
+        let frame = CsvReadOptions::default()
+            .with_has_header(true)
+            .with_infer_schema_length(Some(0))
+            .with_n_threads(Some(1))
+            .with_parse_options(CsvParseOptions::default().with_missing_is_null(false))
+            .try_into_reader_with_file_path(Some(path.to_owned()))
+            .and_then(CsvReader::finish)
+            .and_then(|frame| frame.with_row_index(LINE.into(), Some(FIRST_LINE)))
+            .map_err(malformed)?;
+        Ok(Self { name: name.to_owned(), frame })
+    }
+
+    /// What messages call the table.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.frame.height()
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The line of a row in the file.
+    #[must_use]
+    pub fn line(&self, row: usize) -> usize {
+        let lines = self.frame.column(LINE).and_then(|lines| lines.idx());
+        lines.ok().and_then(|lines| lines.get(row)).map_or(0, |line| line as usize)
+    }
+
+    /// Names of the columns, in the order of the file.
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        self.frame.get_column_names().into_iter().map(PlSmallStr::as_str).filter(|name| *name != LINE).collect()
+    }
+
+    /// The field of a row; empty if it or the column is absent.
+    #[must_use]
+    pub fn field(&self, column: &str, row: usize) -> &str {
+        self.frame
+            .column(column)
+            .ok()
+            .and_then(|values| values.str().ok())
+            .and_then(|values| values.get(row))
+            .unwrap_or_default()
+    }
+
+    /// The field of a row as a number, if it is one.
+    #[must_use]
+    pub fn number(&self, column: &str, row: usize) -> Option<f64> {
+        self.field(column, row).trim().parse().ok()
+    }
+
+    /// The fields of a column, in the order of the rows; all empty if the column is absent.
+    pub fn fields<'t>(&'t self, column: &'t str) -> impl Iterator<Item = &'t str> {
+        (0..self.len()).map(move |row| self.field(column, row))
+    }
+
+    /// Refuses a table without `column`; `key` is the config key that names it.
+    ///
+    /// # Errors
+    /// The column is not there.
+    pub fn require(&self, column: &str, key: &str) -> Result<()> {
+        let columns = self.columns();
+        if columns.contains(&column) {
+            return Ok(());
+        }
+        Err(Error::file(
+            FileRole::Input,
+            &self.name,
+            format!("a column \"{column}\" (named by the config key `{key}`)"),
+            format!("the columns {}", columns.join(", ")),
+            format!("correct `{key}` in the config, or the header of the file"),
+        ))
+    }
+
+    /// The rows whose fields are among the allowed values; `key` is the config key that names the filter.
+    ///
+    /// # Errors
+    /// A filter on a column that is not there.
+    pub fn filtered(&self, filter: &BTreeMap<String, Vec<String>>, key: &str) -> Result<Self> {
+        let mut table = self.clone();
+        for (column, allowed) in filter {
+            table.require(column, key)?;
+            table = table.among(column, allowed)?;
+        }
+        Ok(table)
+    }
+
+    /// The rows with one value in a column; none if the column is absent.
+    ///
+    /// # Errors
+    /// A column that does not hold text, which is a defect of this program.
+    pub fn with(&self, column: &str, value: &str) -> Result<Self> {
+        self.among(column, &[value])
+    }
+
+    fn among<V: AsRef<str>>(&self, column: &str, allowed: &[V]) -> Result<Self> {
+        let rows = || -> PolarsResult<DataFrame> {
+            let mut mask = BooleanChunked::full(column.into(), false, self.len());
+            if let Ok(values) = self.frame.column(column) {
+                for value in allowed {
+                    mask = mask | values.str()?.equal(value.as_ref());
+                }
+            }
+            self.frame.filter(&mask)
+        };
+        Ok(Self { name: self.name.clone(), frame: rows().map_err(|error| self.defect(&error))? })
+    }
+
+    /// The table with the values of a column in another spelling, where `names` has one. A column that is absent stays absent.
+    ///
+    /// # Errors
+    /// A column that does not hold text, which is a defect of this program.
+    pub fn renamed(&self, column: &str, names: &BTreeMap<String, String>) -> Result<Self> {
+        let renamed = || -> PolarsResult<DataFrame> {
+            let mut frame = self.frame.clone();
+            if let Ok(values) = self.frame.column(column) {
+                let in_our_spelling = values
+                    .str()?
+                    .apply(|value| value.map(|value| names.get(value).map_or(value, String::as_str).to_owned().into()));
+                frame.with_column(in_our_spelling.into_column())?;
+            }
+            Ok(frame)
+        };
+        Ok(Self { name: self.name.clone(), frame: renamed().map_err(|error| self.defect(&error))? })
+    }
+
+    /// For each row, the rows of `ours` with equal values in the columns `on`, ascending (a left join).
+    ///
+    /// # Errors
+    /// A column that is not in both tables.
+    pub fn matches(&self, ours: &Self, on: &[String]) -> Result<Vec<Vec<usize>>> {
+        for (table, column) in [self, ours].into_iter().flat_map(|table| on.iter().map(move |column| (table, column))) {
+            table.require(column, "join")?;
+        }
+        let mut found = vec![Vec::new(); self.len()];
+        if on.is_empty() {
+            return Ok(found);
+        }
+        let joined = || -> PolarsResult<Vec<(usize, usize)>> {
+            let rows = |table: &Self, name: &str| table.frame.select(on)?.with_row_index(name.into(), None);
+            let (left, right) = (rows(self, "row")?, rows(ours, "our row")?);
+            let joined = left.join(&right, on, on, JoinArgs::new(JoinType::Inner), None)?;
+            let (rows, our_rows) = (joined.column("row")?.idx()?, joined.column("our row")?.idx()?);
+            let pairs = rows.iter().zip(our_rows.iter());
+            Ok(pairs.filter_map(|(row, our_row)| Some((row? as usize, our_row? as usize))).collect())
+        };
+        for (row, our_row) in joined().map_err(|error| self.defect(&error))? {
+            if let Some(rows) = found.get_mut(row) {
+                rows.push(our_row);
+            }
+        }
+        found.iter_mut().for_each(|rows| rows.sort_unstable());
+        Ok(found)
+    }
+
+    /// The rows summarised by point: those that agree in the columns `by` and in `x`, in the order in which they first occur. A
+    /// column that is absent tells no rows apart; `x` and `y` have one number per row.
+    ///
+    /// # Errors
+    /// Fewer or more numbers than rows, which is a defect of this program.
+    pub fn summarised(&self, by: &[&str], x: &[f64], y: &[f64]) -> Result<Vec<Summary>> {
+        let summaries = || -> PolarsResult<Vec<Summary>> {
+            let keys = by.iter().filter_map(|column| self.frame.column(column).ok()).enumerate();
+            let mut columns: Vec<Column> =
+                keys.map(|(place, column)| column.clone().with_name(format!("key {place}").into())).collect();
+            columns.push(Column::new("x".into(), x));
+            let names: Vec<PlSmallStr> = columns.iter().map(|column| column.name().clone()).collect();
+            let y = Float64Chunked::from_slice("y".into(), y);
+            let frame = DataFrame::new_infer_height(columns)?;
+            let groups = frame.group_by_stable(names)?.into_groups();
+            groups
+                .iter()
+                .map(|group| {
+                    let rows: Vec<IdxSize> = match group {
+                        GroupsIndicator::Idx((_, rows)) => rows.as_slice().to_vec(),
+                        GroupsIndicator::Slice([first, count]) => (first..first + count).collect(),
+                    };
+                    let numbers = y.take(rows.as_slice())?;
+                    Ok(Summary {
+                        rows: rows.into_iter().map(|row| row as usize).collect(),
+                        mean: numbers.mean().unwrap_or(f64::NAN),
+                        smallest: numbers.min().unwrap_or(f64::NAN),
+                        largest: numbers.max().unwrap_or(f64::NAN),
+                    })
+                })
+                .collect()
+        };
+        summaries().map_err(|error| self.defect(&error))
+    }
+
+    fn defect(&self, error: &PolarsError) -> Error {
+        Error::bug(format!("table {}", self.name), "columns of text", error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> Table {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, text).unwrap();
+        Table::read(&path, "t.csv", "none").unwrap()
+    }
+
+    #[test]
+    fn join_finds_none_one_and_many() {
+        let known = table("name,kind\na,x\nb,x\nc,\na,y\n");
+        let ours = table("kind,more,name\n,1,c\nx,2,a\nx,3,a\nz,4,a\n");
+        let on = ["name".to_owned(), "kind".to_owned()];
+        assert_eq!(known.matches(&ours, &on).unwrap(), [vec![1, 2], vec![], vec![0], vec![]]);
+        let none = ours.with("name", "nobody").unwrap();
+        assert_eq!(known.matches(&none, &on).unwrap(), vec![Vec::<usize>::new(); 4]);
+        let error = known.matches(&ours, &["more".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("a column \"more\""), "{error}");
+    }
+
+    #[test]
+    fn digits_and_quoted_fields_are_kept_as_printed() {
+        let table = table("id,value,note\na,5.320e6,\nb,\"3,694.70\",\"x, y\"\n");
+        assert_eq!((table.len(), table.columns()), (2, vec!["id", "value", "note"]));
+        assert_eq!(table.fields("value").collect::<Vec<_>>(), ["5.320e6", "3,694.70"]);
+        assert_eq!((table.field("note", 0), table.field("note", 1)), ("", "x, y"));
+        assert_eq!((table.field("absent", 0), table.number("value", 0)), ("", Some(5.32e6)));
+        let error = table.require("absent", "join").unwrap_err().to_string();
+        assert!(error.contains("id, value, note") && error.contains("`join`"), "{error}");
+    }
+
+    #[test]
+    fn filtered_rows_keep_their_lines() {
+        let table = table("a,b\n1,x\n2,\n3,x\n4,y\n");
+        let filter = |column: &str, values: &[&str]| {
+            BTreeMap::from([(column.to_owned(), values.iter().map(|value| (*value).to_owned()).collect())])
+        };
+        let lines = |table: &Table| (0..table.len()).map(|row| table.line(row)).collect::<Vec<_>>();
+        assert_eq!(lines(&table.filtered(&filter("b", &["y", "x"]), "where").unwrap()), [2, 4, 5]);
+        assert_eq!(lines(&table.filtered(&filter("b", &[""]), "where").unwrap()), [3]);
+        assert!(table.filtered(&filter("b", &[]), "where").unwrap().is_empty());
+        assert!(table.filtered(&filter("c", &["y"]), "where").unwrap_err().to_string().contains("`where`"));
+        assert_eq!(lines(&table.with("b", "x").unwrap()), [2, 4]);
+        assert!(table.with("c", "x").unwrap().is_empty());
+        let renamed = table.renamed("b", &BTreeMap::from([("x".to_owned(), "ours".to_owned())])).unwrap();
+        assert_eq!(renamed.fields("b").collect::<Vec<_>>(), ["ours", "", "ours", "y"]);
+    }
+
+    #[test]
+    fn points_are_summarised_in_the_order_in_which_they_occur() {
+        let table = table("series\nb\na\nb\nb\n");
+        let found = table.summarised(&["series", "absent"], &[2.0, 1.0, 1.0, 2.0], &[1.0, 7.0, 9.0, 4.0]).unwrap();
+        let summary =
+            |rows: &[usize], mean, smallest, largest| Summary { rows: rows.to_vec(), mean, smallest, largest };
+        assert_eq!(
+            found,
+            [summary(&[0, 3], 2.5, 1.0, 4.0), summary(&[1], 7.0, 7.0, 7.0), summary(&[2], 9.0, 9.0, 9.0)]
+        );
+    }
+}

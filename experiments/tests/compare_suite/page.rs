@@ -1,0 +1,70 @@
+//! What the reports contain.
+
+use experiments::config::Profile;
+
+use crate::root::{RESULTS, Root, titles};
+
+#[test]
+fn markdown_shows_rows_links_and_what_remains() {
+    let root = Root::new();
+    root.compare();
+    let text = root.read("results/COMPARISON.md");
+    assert!(!text.contains("To put right"), "{text}");
+    let deviating = "| Example 9 `svdb` | `workload=range:8/method=svd-bound` | svd-bound | total_error | 5.32e2 | 6.4025e2 |  | \
+                     [deviates](../docs/deviations.md#svdb): the paper uses &lt;half> of the queries \\| see there |";
+    assert!(text.contains(deviating), "{text}");
+    assert!(text.contains("| S9 published | 2 | 1 | 1 | 1 | 0 | 0 | 5 |"), "{text}");
+    assert!(text.contains("| S9 independent reference | 2 | 0 | 0 | 0 | 0 | 0 | 2 |"), "{text}");
+    assert!(text.contains("| `data/published/claims.csv` | 7 | 2 | Sec. 10 (2) |"), "{text}");
+    let first = text.clone();
+    root.compare();
+    assert_eq!(root.read("results/COMPARISON.md"), first, "the report must not change between runs");
+}
+
+#[test]
+fn an_undrawn_figure_fails_and_a_drawn_one_is_inlined() {
+    let mut root = Root::new();
+    root.tables.push_str(
+        "[[figure]]\nfile = \"s9/x\"\ntitle = \"Ratios <of> S9\"\ncaption = \"All of them.\"\nkind = \"bars\"\n\
+         x = \"workload\"\nx_label = \"workload\"\ny = \"ratio_to_svdb\"\ny_label = \"ratio\"\nseries = \"method\"\n",
+    );
+    let report = root.compare();
+    assert_eq!(titles(&report), ["missing figure: Ratios <of> S9"]);
+    assert!(report.findings[0].expected.contains("figures/s9/x.svg"));
+    // The quick slice may have nothing to draw.
+    root.write("results/quick/s9/x.csv", RESULTS);
+    assert_eq!(titles(&root.try_compare(Profile::Quick).unwrap()), [""; 0]);
+    assert!(root.read("results/quick/comparison.html").contains("not drawn under this profile"));
+    root.draw();
+    assert_eq!(titles(&root.compare()), [""; 0]);
+    assert!(root.read("results/COMPARISON.md").contains("![Ratios &lt;of> S9](../figures/s9/x.svg)"));
+    let page = root.read("results/comparison.html");
+    assert!(page.contains("<figure>\n<svg ") && page.contains("All of them."), "the figure is not inlined");
+}
+
+#[test]
+fn the_page_is_self_contained_and_escaped() {
+    let mut root = Root::new();
+    root.tables.push_str(
+        "[[figure]]\nfile = \"s9/x\"\ntitle = \"T\"\nkind = \"bars\"\nx = \"workload\"\nx_label = \"w\"\ny = \"ratio_to_svdb\"\n\
+         y_label = \"r\"\nseries = \"method\"\n",
+    );
+    root.draw();
+    root.compare();
+    let page = root.read("results/comparison.html");
+    for forbidden in ["src=", "href=\"http", "href=\"//", "url(", "@import", "<script", "<link", "<iframe", "xlink"] {
+        assert!(!page.contains(forbidden), "{forbidden} in the page");
+    }
+    let links: Vec<&str> = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(links.contains(&"../docs/deviations.md#svdb"), "{links:?}");
+    for link in &links {
+        if let Some(id) = link.strip_prefix('#') {
+            assert!(page.contains(&format!("id=\"{id}\"")), "no target for {link}");
+        }
+    }
+    assert!(page.contains("the paper uses &lt;half&gt; of the queries"));
+    for tag in ["table", "thead", "tbody", "section", "figure", "main", "nav", "dl", "svg"] {
+        let opened = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "<{tag}> is not balanced");
+    }
+}

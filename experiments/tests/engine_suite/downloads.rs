@@ -1,0 +1,110 @@
+//! Data sets that are fetched, through the real command.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use experiments::datasets::STAND_IN;
+use experiments::hash::sha256_hex;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use crate::data::{CONTENT, Setup, manifest_text, setup};
+use crate::downloader;
+use crate::toy::Project;
+
+/// `reproduce … --root ROOT` with no data of the user's own.
+fn reproduce(root: &Path, words: &[&str]) -> assert_cmd::Command {
+    let mut command = cargo_bin_cmd!("reproduce");
+    command.args(words).arg("--root").arg(root).env_remove("MATMECH_DATA").env("PATH", downloader::path(root));
+    command
+}
+
+fn names_in(dir: &Path) -> Vec<String> {
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.collect()
+}
+
+#[test]
+fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
+    let Setup { dir, mut dataset, folders } = setup();
+    let census = folders.downloads.join("census");
+    fs::create_dir_all(dir.path().join("data")).unwrap();
+    let manifest = dir.path().join("data/manifest.toml");
+    fs::write(&manifest, manifest_text(&dataset)).unwrap();
+    reproduce(dir.path(), &["data"]).assert().success().stdout(contains("adult: downloaded, checked:"));
+    assert_eq!(names_in(&census), ["adult.csv"], "no temporary file is left");
+    assert_eq!(fs::read_to_string(census.join("adult.csv")).unwrap(), CONTENT);
+
+    // Now the file at the other end is not what the manifest says.
+    fs::remove_file(census.join("adult.csv")).unwrap();
+    dataset.sha256 = "0".repeat(64);
+    fs::write(&manifest, manifest_text(&dataset)).unwrap();
+    let (there, here) = (dataset.sha256.clone(), sha256_hex(CONTENT.as_bytes()));
+    let named = contains(dataset.url.as_str()).and(contains(there)).and(contains(here)).and(contains("MATMECH_DATA"));
+    reproduce(dir.path(), &["data"]).assert().code(5).stderr(named.and(contains("the archive")));
+    assert!(names_in(&census).is_empty(), "a wrong file is not kept");
+
+    // And now there is none.
+    dataset.url = "file:///no/such/file".to_owned();
+    fs::write(&manifest, manifest_text(&dataset)).unwrap();
+    let named = contains("curl").and(contains("file:///no/such/file")).and(contains("remedy"));
+    reproduce(dir.path(), &["data"]).assert().code(5).stderr(named.and(contains("MATMECH_DATA")));
+    assert!(names_in(&census).is_empty());
+}
+
+const CONFIG: &str = "experiment = 's4/titanic'\nkind = 'measurement-ablation'\ntitle = 'Titanic'\nreproduces = 'S4, Table 0'\nseed = 7\n\
+                      expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\ndelta = 1e-9\nworkload_seed = 1\n\
+                      runs = [{ dataset = 'titanic', share = 0.02, trials = 1, methods = ['lazy+crp'] }]\n";
+
+#[test]
+fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
+    let project = Project::new();
+    fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
+    project.write("configs/s4/titanic.toml", CONFIG);
+    let records: String = (0..40).map(|k| format!("{},{},{}\n", k % 2, k % 3, k % 5)).collect();
+    let origin = project.write("origin.csv", &format!("class,age,fare\n{records}"));
+    let manifest = |url: &str| {
+        format!(
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"{url}\"\nsha256 = \"{}\"\n\
+             licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
+            sha256_hex(&fs::read(&origin).unwrap())
+        )
+    };
+    let labels = || -> Vec<String> {
+        let table = project.table("results/s4/titanic.csv");
+        table.fields("data").map(str::to_owned).collect()
+    };
+    let run = || reproduce(project.root(), &["run", "s4/titanic"]).assert().success();
+    project.write("data/manifest.toml", &manifest("file:///no/such/file"));
+    run().stderr(contains("its stand-in is used, and the results are labelled"));
+    assert!(!labels().is_empty() && labels().iter().all(|label| label == STAND_IN));
+
+    project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
+    reproduce(project.root(), &["list"]).assert().success().stdout(contains("titanic (stand-in)"));
+    let downloaded = project.root().join("data/downloads/titanic.csv");
+    assert!(!downloaded.exists(), "listing fetches nothing");
+    run().stderr(contains("stand-in").not());
+    assert!(downloaded.is_file() && labels().iter().all(|label| label == "real"));
+}
+
+/// A table of the user's own needs no download; a wrong checksum is an error of the data, not of the config.
+#[test]
+fn a_table_with_another_checksum_is_refused_with_code_5() {
+    let project = Project::new();
+    fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
+    project.write("configs/s4/titanic.toml", CONFIG);
+    project.write(
+        "data/manifest.toml",
+        &format!(
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"file:///no\"\nsha256 = \"{}\"\n\
+             licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
+            "0".repeat(64)
+        ),
+    );
+    project.write("own/titanic.csv", "class,age,fare\n0,1,2\n");
+    let mut command = reproduce(project.root(), &["run", "s4/titanic"]);
+    command.env("MATMECH_DATA", project.root().join("own"));
+    command.assert().code(5).stderr(contains("own/titanic.csv").and(contains("unset MATMECH_DATA")));
+    assert!(!project.root().join("results").exists(), "nothing is written");
+}

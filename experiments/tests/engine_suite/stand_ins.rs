@@ -1,0 +1,200 @@
+//! Results on real data stay when a machine without the data runs the artifact, through the real command.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use experiments::columns::VALUE;
+
+use crate::toy::Project;
+
+const CONFIG: &str = r#"
+experiment = "s4/loans"
+kind = "measurement-ablation"
+title = "Loans"
+reproduces = "S4, Table 0"
+seed = 7
+expected_seconds = 1
+expected_mb = 20
+[grid]
+epsilon = 1.0
+delta = 1e-9
+workload_seed = 1
+runs = [{ dataset = "loans", share = 0.001, trials = 2, methods = ["lazy+crp", "lazy+iid"] }]
+[[compare]]
+published = "loans.csv"
+join = ["dataset", "method"]
+metric = "workload_error"
+[[figure]]
+file = "s4/loans"
+title = "Errors on Loans"
+kind = "bars"
+x = "method"
+x_label = "method"
+y = "workload_error"
+y_label = "error"
+"#;
+
+const TABLE: &str = "results/s4/loans.csv";
+const OWN_TABLE: &str = "results/stand-in/s4/loans.csv";
+
+/// A project, and a user's own file of Loans: four attributes, any file of this name is taken.
+fn project() -> Project {
+    let project = Project::new();
+    fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
+    project.write("configs/s4/loans.toml", CONFIG);
+    let records: String = (0..60).map(|k| format!("{},{},{},{}\n", k % 2, k % 3, k % 5, k / 7 % 4)).collect();
+    project.write("own/loans.csv", &format!("rate,state,grade,term\n{records}"));
+    project.write("data/published/loans.csv", "id,where,dataset,method,value\nl,Table 0,loans,lazy+crp,0\n");
+    project.write("data/expected/deviations.toml", "");
+    project.write("docs/deviations.md", "# Deviations\n");
+    project
+}
+
+/// What `reproduce <words>` says; with the user's data or without, and without a published value that the results meet it fails.
+fn reproduce(project: &Project, with_data: bool, words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reproduce"));
+    command.args(words).arg("--root").arg(project.root()).env_remove("MATMECH_DATA");
+    if with_data {
+        command.env("MATMECH_DATA", project.root().join("own"));
+    }
+    let output = command.output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// A project whose results are on real data and meet the published value by construction.
+fn computed_on_real_data() -> Project {
+    let project = project();
+    reproduce(&project, true, &["run", "s4/loans"]);
+    let value = project.table(TABLE).number(VALUE, 0).unwrap();
+    project.write(
+        "data/published/loans.csv",
+        &format!("id,where,dataset,method,value\nl,Table 0,loans,lazy+crp,{value}\n"),
+    );
+    reproduce(&project, true, &["all"]);
+    project
+}
+
+/// Every file below results/ and figures/ at the usual place, stored cells and reports apart.
+fn committed(project: &Project) -> Vec<(PathBuf, Vec<u8>)> {
+    let files =
+        ["results/s4/loans.csv", "results/s4/loans.provenance.json", "figures/s4/loans.svg", "figures/s4/loans.png"];
+    files.map(|file| (file.into(), fs::read(project.root().join(file)).unwrap())).to_vec()
+}
+
+fn exists(project: &Project, file: &str) -> bool {
+    project.root().join(file).exists()
+}
+
+#[test]
+fn a_machine_without_the_data_keeps_results_on_it_and_says_so() {
+    let project = computed_on_real_data();
+    let before = committed(&project);
+    assert!(!project.read("results/COMPARISON.md").contains("## Kept"));
+    let said = reproduce(&project, false, &["all"]);
+    assert_eq!(committed(&project), before);
+    assert!(project.read(OWN_TABLE).contains(",loans,stand-in,"));
+    assert!(!project.read(OWN_TABLE).contains(",loans,real,"));
+    assert!(project.read("results/stand-in/figures/s4/loans.svg").contains("Errors on Loans (stand-in data)"));
+    assert!(exists(&project, "results/stand-in/figures/s4/loans.png"));
+
+    let record: serde_json::Value = serde_json::from_str(&project.read("results/s4/loans.provenance.json")).unwrap();
+    let (hash, finished) = (record["data"][0]["sha256"].as_str().unwrap(), record["finished"].as_str().unwrap());
+    for part in [
+        &format!("{TABLE} is kept"),
+        &format!("loans {}", &hash[..12]),
+        finished,
+        &format!("Its own results: {OWN_TABLE}"),
+    ] {
+        assert_eq!(said.matches(part).count(), 2, "`{part}` of the run and of the comparison in {said}");
+    }
+    for report in ["results/COMPARISON.md", "results/comparison.html"] {
+        let text = project.read(report);
+        for part in [TABLE, hash, finished, OWN_TABLE] {
+            assert!(text.contains(part), "{part} in {report}: {text}");
+        }
+        assert!(text.contains("data=real") && !text.contains("data=stand-in"), "compared with the kept table: {text}");
+    }
+
+    // Each step by itself agrees, and does nothing twice.
+    let report = project.read("results/COMPARISON.md");
+    let figure = project.read("results/stand-in/figures/s4/loans.svg");
+    assert!(reproduce(&project, false, &["run", "s4/loans"]).contains(&format!("{OWN_TABLE} is up to date")));
+    assert_eq!(reproduce(&project, false, &["figures"]).lines().count(), 4);
+    reproduce(&project, false, &["compare"]);
+    assert_eq!((project.read("results/COMPARISON.md"), committed(&project)), (report, before));
+    assert_eq!(project.read("results/stand-in/figures/s4/loans.svg"), figure);
+}
+
+#[test]
+fn a_run_with_the_data_replaces_them_and_clears_what_was_put_aside() {
+    let project = computed_on_real_data();
+    let before = committed(&project);
+    reproduce(&project, false, &["all"]);
+    let said = reproduce(&project, true, &["all"]);
+    assert_eq!(committed(&project), before, "the same data, the same results");
+    assert!(!said.contains("is kept") && !project.read("results/COMPARISON.md").contains("## Kept"));
+    for file in [OWN_TABLE, "results/stand-in/s4/loans.provenance.json", "results/stand-in/figures/s4/loans.svg"] {
+        assert!(!exists(&project, file), "{file}");
+    }
+    // Other real data replace them too: the machine has what it computes on.
+    let records = project.read("own/loans.csv");
+    project.write("own/loans.csv", &format!("{records}1,1,1,1\n"));
+    reproduce(&project, true, &["run", "s4/loans"]);
+    assert_ne!(committed(&project)[0], before[0]);
+}
+
+#[test]
+fn without_earlier_results_stand_ins_go_to_the_usual_place_and_real_data_replace_them() {
+    let project = project();
+    reproduce(&project, false, &["run", "s4/loans"]);
+    assert!(project.read(TABLE).contains(",loans,stand-in,") && !exists(&project, OWN_TABLE));
+    reproduce(&project, true, &["run", "s4/loans"]);
+    assert!(project.read(TABLE).contains(",loans,real,") && !project.read(TABLE).contains("stand-in"));
+    assert!(!exists(&project, OWN_TABLE));
+}
+
+#[test]
+fn profiles_and_shards_keep_them_too() {
+    let project = computed_on_real_data();
+    reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]);
+    assert!(project.read("results/quick/s4/loans.csv").contains("stand-in"), "this profile had no results");
+    reproduce(&project, true, &["run", "s4/loans", "--profile", "quick"]);
+    let quick = project.read("results/quick/s4/loans.csv");
+    assert!(quick.contains(",loans,real,"));
+    assert!(reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]).contains("is kept"));
+    assert_eq!(project.read("results/quick/s4/loans.csv"), quick);
+    assert!(project.read("results/quick/stand-in/s4/loans.csv").contains("stand-in"));
+
+    let before = committed(&project);
+    fs::remove_dir_all(project.root().join("results/cells")).unwrap();
+    reproduce(&project, false, &["run", "s4/loans", "--shard", "1/2"]);
+    assert!(!exists(&project, OWN_TABLE), "half of a table");
+    assert!(reproduce(&project, false, &["run", "s4/loans", "--shard", "2/2"]).contains("is kept"));
+    assert!(exists(&project, OWN_TABLE));
+    assert_eq!(committed(&project), before);
+}
+
+#[test]
+fn a_table_without_its_provenance_is_kept_if_it_has_real_results() {
+    let project = computed_on_real_data();
+    let table = project.read(TABLE);
+    fs::remove_file(project.root().join("results/s4/loans.provenance.json")).unwrap();
+    let said = reproduce(&project, false, &["run", "s4/loans"]);
+    assert!(said.contains("is kept") && said.contains("no provenance"), "{said}");
+    assert_eq!(project.read(TABLE), table);
+    // The provenance of another table says nothing about this one either.
+    project.write("results/s4/loans.provenance.json", &project.read("results/stand-in/s4/loans.provenance.json"));
+    assert!(reproduce(&project, false, &["run", "s4/loans"]).contains("no provenance"));
+    assert_eq!(project.read(TABLE), table);
+}
+
+#[test]
+fn an_experiment_cannot_take_the_folder_of_results_on_stand_ins() {
+    let project = Project::new();
+    let reserved = project.write("configs/stand-in/x.toml", CONFIG);
+    let message = experiments::config::load(&reserved).unwrap_err().to_string();
+    assert!(message.contains("stand-in") && message.contains("move the file"), "{message}");
+}

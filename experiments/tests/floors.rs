@@ -1,0 +1,74 @@
+//! Files import only from floors below their own, as the table in `docs/architecture.md` has them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Module → height of its floor, from the table: the first row is the highest.
+fn floors() -> BTreeMap<String, usize> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let text = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let section = text.split("### The experiments: floors").nth(1).unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    let mut floors = BTreeMap::new();
+    for (depth, row) in rows.iter().enumerate() {
+        let places = row.split('|').nth(2).unwrap();
+        for place in places.split('`').skip(1).step_by(2) {
+            let module = place.trim_end_matches('/').trim_end_matches(".rs");
+            assert_eq!(floors.insert(module.to_owned(), rows.len() - depth), None, "{module} twice");
+        }
+    }
+    floors
+}
+
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+}
+
+/// The modules of this crate that a source names: `crate::a::…`, `crate::{a, b as c}`.
+fn named(source: &str) -> BTreeSet<String> {
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code: String = code.map(|line| format!("{line}\n")).collect();
+    let word = |text: &str| text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let after = code.split("crate::").skip(1);
+    let names = after.flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split('}').next().unwrap().split(',').map(word).collect(),
+        None => vec![word(rest)],
+    });
+    // Items at the root of the crate belong to no floor of their own.
+    names.filter(|name| !name.is_empty() && name.starts_with(char::is_lowercase)).collect()
+}
+
+#[test]
+fn no_file_imports_from_its_own_floor_or_above() {
+    let floors = floors();
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut seen = BTreeSet::new();
+    for file in sources(&src).iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+        let place = file.strip_prefix(&src).unwrap();
+        let module =
+            place.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
+        if module == "lib" {
+            continue;
+        }
+        let own = *floors.get(&module).unwrap_or_else(|| panic!("{module} is on no floor of docs/architecture.md"));
+        for other in named(&fs::read_to_string(file).unwrap()) {
+            let floor = *floors
+                .get(&other)
+                .unwrap_or_else(|| panic!("{} names {other}, which is on no floor", place.display()));
+            assert!(other == module || floor < own, "{} imports {other}, which is not below it", place.display());
+        }
+        seen.insert(module);
+    }
+    assert_eq!(seen, floors.into_keys().collect(), "every place of the table exists");
+}
+
+#[test]
+fn imports_are_found_in_every_form() {
+    let source =
+        "use crate::a::{B, c};\nuse crate::{d, e as f};\n    x(crate::g::h())\n/// [`crate::i`]\nuse crate::Result;\n";
+    assert_eq!(named(source), ["a", "d", "e", "g"].map(str::to_owned).into());
+}
