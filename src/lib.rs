@@ -44,5 +44,5 @@ pub mod statistics;
 pub mod strategy;
 pub mod workload;
 
-pub use error::{Error, Result};
+pub use error::{Error, Place, Result};
 pub use matrix_file::{read as read_matrix, write_npy};

@@ -12,6 +12,14 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
+/// The first bytes of the SHA-256 of some bytes; zeros beyond its 32.
+#[must_use]
+pub fn first_bytes<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut first = [0; N];
+    first.iter_mut().zip(Sha256::digest(bytes)).for_each(|(own, byte)| *own = byte);
+    first
+}
+
 /// SHA-256 of a file in hex, in constant memory.
 ///
 /// # Errors

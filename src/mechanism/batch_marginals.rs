@@ -25,6 +25,10 @@ impl Mechanism for ResidualPlannerMechanism {
         "all marginals at once, with the noise that minimises the total squared error"
     }
 
+    fn is_adaptive(&self) -> bool {
+        false
+    }
+
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
         marginals_of(self.name(), workload).map(drop)
     }

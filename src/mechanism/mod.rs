@@ -62,6 +62,10 @@ pub trait Mechanism: Send + Sync {
     /// One line for listings.
     fn summary(&self) -> &str;
 
+    /// Whether what is asked depends on earlier answers, and so the errors on the data. A mechanism that is not adaptive adds
+    /// the same noise to every table.
+    fn is_adaptive(&self) -> bool;
+
     /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
     ///
     /// # Errors

@@ -46,6 +46,10 @@ impl Mechanism for PlannedQueries {
         "plans for queries of every family, measures once, answers without bias"
     }
 
+    fn is_adaptive(&self) -> bool {
+        false
+    }
+
     fn run(
         &self,
         workload: &GroupedWorkload,

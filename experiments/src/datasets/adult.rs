@@ -8,11 +8,11 @@
 
 use std::path::Path;
 
-use super::Records;
+use matmech::data::{Column, Records};
+use matmech::schema::Schema;
+use matmech::{Error, Place, Result};
+
 use super::coded_file::{keep_what_occurs, table};
-use super::column::Column;
-use crate::error::{Error, Result};
-use crate::schema::Schema;
 
 /// How an attribute of the original files is coded.
 enum Code {
@@ -182,27 +182,22 @@ impl Code {
 /// # Errors
 /// A file that cannot be read, a line without 15 values, or a value that the original files do not have.
 pub fn read_adult(training: &Path, test: &Path) -> Result<(Schema, Records)> {
-    let mut columns: Vec<Column> = ATTRIBUTES.iter().map(|_| Column::new()).collect();
+    let mut columns: Vec<Column> = ATTRIBUTES.iter().map(|_| Column::default()).collect();
     for path in [training, test] {
         append(path, &mut columns)?;
     }
-    if columns[0].len() == 0 {
+    if columns[0].is_empty() {
         let what = format!("{} and {}", training.display(), test.display());
         return Err(Error::bad_input(what, "at least one record", "none", "download the files again"));
     }
     let names = ATTRIBUTES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let columns = ATTRIBUTES.iter().zip(columns).map(|((_, code), column)| keep_what_occurs(code.size(), column));
+    let columns = ATTRIBUTES.iter().zip(columns).map(|((_, code), column)| keep_what_occurs(code.size(), &column));
     table(names, columns.collect())
 }
 
 fn append(path: &Path, columns: &mut [Column]) -> Result<()> {
     const REMEDY: &str = "give the original files of UCI Adult, https://doi.org/10.24432/C5XW20";
-    let failed = |error: csv::Error| Error::File {
-        path: path.to_path_buf(),
-        action: "reading UCI Adult",
-        reason: error.to_string(),
-        remedy: REMEDY.into(),
-    };
+    let failed = |error: csv::Error| Error::csv(path, error, REMEDY);
     // The test part begins with a comment line.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -213,19 +208,21 @@ fn append(path: &Path, columns: &mut [Column]) -> Result<()> {
         .map_err(failed)?;
     let mut line = csv::StringRecord::new();
     while reader.read_record(&mut line).map_err(failed)? {
-        let refuse = |column: &str, expected: String, found: String| {
-            let at = line.position().map_or(0, csv::Position::line);
-            Error::bad_input(format!("{}, line {at}{column}", path.display()), expected, found, REMEDY)
+        let refuse = |column: usize, expected: String, found: String| Error::Parse {
+            origin: path.display().to_string(),
+            place: line.position().map(|at| Place { line: at.line() as usize, column }),
+            expected,
+            found,
+            remedy: REMEDY.into(),
         };
         if line.len() != ATTRIBUTES.len() {
-            return Err(refuse("", format!("{} values", ATTRIBUTES.len()), line.len().to_string()));
+            return Err(refuse(0, format!("{} values", ATTRIBUTES.len()), line.len().to_string()));
         }
         for (k, (value, (name, code))) in line.iter().zip(&ATTRIBUTES).enumerate() {
             // Labels of the test part end in a full stop.
             let value = if k + 1 == ATTRIBUTES.len() { value.trim_end_matches('.') } else { value };
-            let code = code
-                .of(value)
-                .map_err(|expected| refuse(&format!(", column `{name}`"), expected, format!("`{value}`")))?;
+            let code =
+                code.of(value).map_err(|expected| refuse(k + 1, expected, format!("`{value}` in column `{name}`")))?;
             columns[k].push(code);
         }
     }
@@ -237,8 +234,10 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use matmech::domain::AttributeSet;
+
     use super::*;
-    use crate::data::read_inferring_domain;
+    use crate::datasets::coded_file::read_inferring_domain;
 
     /// Invented people in the format of the training part, with the smallest and largest numbers that are allowed.
     const TRAINING: &str = "\
@@ -287,7 +286,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_file_line_and_column() {
         for (from, to, parts) in [
-            ("18, Private", "17.5, Private", vec!["adult.data, line 3", "`age`", "from 16 to 100", "`17.5`"]),
+            ("18, Private", "17.5, Private", vec!["adult.data, line 3, column 1", "`age`", "from 16 to 100", "`17.5`"]),
             ("18, Private", "15, Private", vec!["`age`", "`15`"]),
             ("Hong, <=50K", "Honk, <=50K", vec!["line 3", "`native-country`", "Hong, Holand", "`Honk`"]),
             (", Hong, <=50K", ", <=50K", vec!["line 3: expected 15 values, found 14"]),
@@ -308,7 +307,7 @@ mod tests {
     fn real_files() -> Option<[PathBuf; 3]> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let named = std::env::var_os("MATMECH_DATA").map(PathBuf::from);
-        let folders = named.into_iter().chain([here.join("data/downloads"), here.join("../shared/data")]);
+        let folders = named.into_iter().chain([here.join("../data/downloads"), here.join("../../shared/data")]);
         folders
             .map(|folder| ["adult.data", "adult.test", "adult15.csv"].map(|name| folder.join(name)))
             .find(|files| files.iter().all(|file| file.is_file()))
@@ -328,10 +327,12 @@ mod tests {
         for p in 0..15 {
             assert!(records.column(p).unwrap().eq(expected.column(p).unwrap()), "attribute {p}");
         }
-        let triples: Vec<Vec<usize>> =
-            (0..15).flat_map(|a| (a + 1..15).flat_map(move |b| (b + 1..15).map(move |c| vec![a, b, c]))).collect();
-        let marginals = records.marginals(&triples).unwrap();
-        assert_eq!((marginals.len(), marginals.iter().map(Vec::len).sum::<usize>()), (455, 1_788_864));
-        assert_eq!(marginals, expected.marginals(&triples).unwrap());
+        let (mut triples, mut cells) = (0, 0);
+        for triple in AttributeSet::first(15).of_size(3) {
+            let marginal = records.marginal(triple).unwrap();
+            assert_eq!(marginal, expected.marginal(triple).unwrap());
+            (triples, cells) = (triples + 1, cells + marginal.len());
+        }
+        assert_eq!((triples, cells), (455, 1_788_864));
     }
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use matmech::data::Records;
-use matmech::data::stand_in;
 use matmech::schema::Schema;
 use serde::{Deserialize, Serialize};
 
 use super::fetch::obtain;
 use super::folders::{Folders, Found, locate};
 use super::manifest::Manifest;
+use super::stand_in;
 use super::tables::{self, File, Read};
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_of_file;
@@ -47,7 +47,7 @@ impl DataUse {
 
 /// A table in memory.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct LoadedTable {
     /// Which it is.
     pub data: DataUse,
     /// Its attributes, coded as cell numbers.
@@ -64,7 +64,7 @@ struct Source {
     files: Option<(Vec<PathBuf>, Read)>,
 }
 
-type Loaded = Arc<Mutex<Option<Arc<Table>>>>;
+type Loaded = Arc<Mutex<Option<Arc<LoadedTable>>>>;
 
 /// All tables. Clones share what was found and read: each table is looked for, hashed and read once per process.
 #[derive(Clone)]
@@ -111,7 +111,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::identify`], and what is wrong with the contents of the file.
-    pub fn load(&self, name: &str) -> Result<Arc<Table>> {
+    pub fn load(&self, name: &str) -> Result<Arc<LoadedTable>> {
         let source = self.source(name)?;
         let slot = Arc::clone(locked(&self.inner.tables).entry(name.to_owned()).or_default());
         // Whoever comes second waits for this table only, not for all.
@@ -126,7 +126,7 @@ impl Catalogue {
                 .generate(),
         }
         .map_err(|error| Error::library(format!("data set {name}"), error))?;
-        let table = Arc::new(Table { data: source.data, schema, records });
+        let table = Arc::new(LoadedTable { data: source.data, schema, records });
         *slot = Some(Arc::clone(&table));
         Ok(table)
     }

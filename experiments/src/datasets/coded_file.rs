@@ -1,14 +1,13 @@
 //! Discretised files whose domain is read off the data, as S4 does it. **For experiments only**: which values occur is
-//! itself private information; releases take their domain from a public schema ([`super::read_csv`]).
+//! itself private information; releases take their domain from a public schema ([`matmech::data::read_csv`]).
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::Records;
-use super::column::Column;
-use crate::domain::{Attribute, AttributeKind};
-use crate::error::{Error, Result};
-use crate::schema::Schema;
+use matmech::data::{Column, Records};
+use matmech::domain::{Attribute, AttributeKind};
+use matmech::schema::Schema;
+use matmech::{Error, Place, Result};
 
 /// A column with more values is not discretised.
 const MOST_VALUES: usize = 1 << 16;
@@ -21,43 +20,46 @@ const MOST_VALUES: usize = 1 << 16;
 /// # Errors
 /// A file that cannot be read, lines of different lengths, no record, an empty value, or a column of more than 2¹⁶ values.
 pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
-    let failed = |error: csv::Error| Error::File {
-        path: path.to_path_buf(),
-        action: "reading a discretised table",
-        reason: error.to_string(),
-        remedy: "give a CSV file with a header line and one value per column on every line".into(),
-    };
+    let remedy = "give a CSV file with a header line and one value per column on every line";
+    let failed = |error: csv::Error| Error::csv(path, error, remedy);
+    let file = || path.display().to_string();
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     let mut attributes: Vec<Interned> = names.iter().map(|_| Interned::new()).collect();
     let mut line = csv::StringRecord::new();
     while reader.read_record(&mut line).map_err(failed)? {
-        for ((attribute, value), name) in attributes.iter_mut().zip(&line).zip(&names) {
+        for (k, ((attribute, value), name)) in attributes.iter_mut().zip(&line).zip(&names).enumerate() {
             attribute.push(value).map_err(|(expected, found)| {
-                let at = line.position().map_or(0, csv::Position::line);
-                let what = format!("{}, line {at}, column `{name}`", path.display());
-                Error::bad_input(what, expected, found, "discretise the column first, with a code for missing values")
+                let place = line.position().map(|at| Place { line: at.line() as usize, column: k + 1 });
+                let found = format!("{found} in column `{name}`");
+                let remedy = "discretise the column first, with a code for missing values".into();
+                Error::Parse { origin: file(), place, expected, found, remedy }
             })?;
         }
     }
-    let columns = attributes.into_iter().map(Interned::sorted).collect();
-    let (schema, records) = table(names, columns).map_err(|e| e.located(&path.display().to_string()))?;
-    if records.is_empty() {
-        let what = path.display().to_string();
-        return Err(Error::bad_input(what, "at least one record", "a header only", "check that the file is complete"));
+    if attributes.first().is_some_and(|attribute| attribute.numbered.is_empty()) {
+        let (expected, found) = ("at least one record".into(), "a header only".into());
+        let remedy = "check that the file is complete".into();
+        return Err(Error::Parse { origin: file(), place: None, expected, found, remedy });
     }
-    Ok((schema, records))
+    let columns = attributes.into_iter().map(Interned::sorted).collect();
+    table(names, columns).map_err(|error| match error {
+        Error::BadInput { what, expected, found, remedy } => {
+            Error::BadInput { what: format!("{}: {what}", file()), expected, found, remedy }
+        }
+        other => other,
+    })
 }
 
 /// A column whose values are numbered in the order of their first occurrence.
 struct Interned {
     numbers: HashMap<String, u32>,
-    column: Column,
+    numbered: Column,
 }
 
 impl Interned {
     fn new() -> Self {
-        Interned { numbers: HashMap::new(), column: Column::new() }
+        Interned { numbers: HashMap::new(), numbered: Column::default() }
     }
 
     /// Appends a value; of one that cannot be a code, what was expected and found.
@@ -74,28 +76,27 @@ impl Interned {
                 number
             }
         };
-        self.column.push(number);
+        self.numbered.push(number);
         Ok(())
     }
 
     /// The column with the values numbered in their own order, and how many there are.
-    fn sorted(mut self) -> (usize, Column) {
+    fn sorted(self) -> (usize, Column) {
         let mut values: Vec<(&String, u32)> = self.numbers.iter().map(|(value, &number)| (value, number)).collect();
         values.sort_by_key(|&(value, _)| (value.parse::<i64>().map_or((1, 0), |number| (0, number)), value.clone()));
         let mut codes = vec![0; values.len()];
         for (code, &(_, number)) in values.iter().enumerate() {
             codes[number as usize] = code as u32;
         }
-        self.column.recode(&codes);
-        (codes.len(), self.column)
+        (codes.len(), recoded(&self.numbered, &codes))
     }
 }
 
 /// Renumbers the codes below `bound` that occur as 0, 1, … in their order; how many they are, and the column.
-pub(super) fn keep_what_occurs(bound: usize, mut column: Column) -> (usize, Column) {
+pub(super) fn keep_what_occurs(bound: usize, column: &Column) -> (usize, Column) {
     let mut codes = vec![0; bound];
-    for record in 0..column.len() {
-        codes[column.get(record).unwrap_or_default() as usize] = 1;
+    for value in column.iter() {
+        codes[value as usize] = 1;
     }
     let mut size = 0;
     for code in &mut codes {
@@ -103,8 +104,12 @@ pub(super) fn keep_what_occurs(bound: usize, mut column: Column) -> (usize, Colu
         *code = size;
         size += occurs;
     }
-    column.recode(&codes);
-    (size as usize, column)
+    (size as usize, recoded(column, &codes))
+}
+
+/// The column with every value replaced by its code.
+fn recoded(column: &Column, codes: &[u32]) -> Column {
+    column.iter().map(|value| codes[value as usize]).collect()
 }
 
 /// Categorical attributes of the given names, and records in them from the columns with their sizes.
@@ -116,7 +121,7 @@ pub(super) fn table(names: Vec<String>, columns: Vec<(usize, Column)>) -> Result
         .map(|(name, size)| Attribute { name, size: size.max(1), kind: AttributeKind::Categorical })
         .collect();
     let schema = Schema::new(attributes)?;
-    let records = Records::from_columns(&schema, columns);
+    let records = Records::new(&schema, columns)?;
     Ok((schema, records))
 }
 
@@ -155,8 +160,8 @@ mod tests {
         for (text, parts) in [
             ("a,b\n", vec!["table.csv", "at least one record"]),
             ("", vec!["table.csv", "1 to 128 attributes"]),
-            ("a,b\n1,2\n3\n", vec!["table.csv", "line: 3"]),
-            ("a,b\n1,2\n3,\n", vec!["table.csv, line 3, column `b`", "an empty field"]),
+            ("a,b\n1,2\n3\n", vec!["table.csv, line 3"]),
+            ("a,b\n1,2\n3,\n", vec!["table.csv, line 3, column 2", "an empty field in column `b`"]),
             ("a,a\n1,2\n", vec!["table.csv", "twice"]),
         ] {
             let message = read(text).unwrap_err().to_string();

@@ -4,13 +4,16 @@
 //! fetched into the latter if it is in neither. Wherever it comes from, its SHA-256 must be that of `data/manifest.toml`.
 //! [`Catalogue`] gives experiments the tables themselves, with stand-ins for those that are not there.
 
+mod adult;
 mod catalogue;
+mod coded_file;
 mod fetch;
 mod folders;
 mod manifest;
+mod stand_in;
 mod tables;
 
-pub use catalogue::{Catalogue, DataUse, REAL, STAND_IN, Table};
+pub use catalogue::{Catalogue, DataUse, LoadedTable, REAL, STAND_IN};
 pub use fetch::obtain;
 pub use folders::{DATA_VARIABLE, Folders, Found, locate};
 pub use manifest::{Dataset, Manifest};

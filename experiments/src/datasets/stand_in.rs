@@ -18,21 +18,21 @@
 //! So 70% of a child's values follow the tree, each concentrated on three values, and 30% follow a Zipf law whose order
 //! depends on the latent component: it is what no tree over the attributes explains.
 //!
-//! One ChaCha20 stream, seeded with `seed_from_u64`, makes all choices in this order: order and parents, components, then
+//! One ChaCha20 stream, seeded (`seed_from_u64`) with the first 64 bits of the SHA-256 of the table's name, makes all choices in this order: order and parents, components, then
 //! attribute after attribute (permutations, peaks, one 64-bit number per record: the lower half decides between peak and
 //! component, the upper half the rank). Powers come from `libm`, so a table is the same on every machine.
 
+use matmech::data::{Column, Records};
+use matmech::domain::{Attribute, AttributeKind};
+use matmech::schema::Schema;
+use matmech::{Error, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::Records;
-use super::column::Column;
-use crate::domain::{Attribute, AttributeKind};
-use crate::error::{Error, Result};
-use crate::schema::Schema;
+use crate::hash::first_bytes;
 
 /// Raised whenever the definition changes: results on another revision are results on other data.
-pub const REVISION: u32 = 1;
+pub const REVISION: u32 = 2;
 
 const EXPONENT: f64 = 1.1;
 const COMPONENTS: usize = 5;
@@ -41,58 +41,20 @@ const PEAKS: usize = 3;
 const FOLLOWS_PARENT: u32 = 3_006_477_107;
 
 /// A table that a stand-in can be made for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandIn {
     /// The name of the real table, in lower case.
     pub name: &'static str,
     /// The number of records.
     pub records: usize,
     /// The sizes of the attributes.
-    pub sizes: Vec<usize>,
-    /// The seed.
-    pub seed: u64,
+    pub sizes: &'static [usize],
 }
 
 impl StandIn {
-    /// The tables with a stand-in: those that S4 uses and those of the same kind that are compared beside them.
-    pub const NAMES: [&'static str; 6] = ["adult", "loans", "acs", "nltcs", "salary", "titanic"];
-
-    /// The stand-in for a table of [`StandIn::NAMES`].
-    ///
-    /// # Errors
-    /// Another name.
-    pub fn named(name: &str) -> Result<Self> {
-        let times = |counts: &[(usize, usize)]| -> Vec<usize> {
-            counts.iter().flat_map(|&(size, count)| std::iter::repeat_n(size, count)).collect()
-        };
-        let (name, records, sizes): (_, _, Vec<usize>) = match name {
-            "adult" => ("adult", 48_842, vec![28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2]),
-            "loans" => {
-                let sizes = [
-                    2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63, 66, 67, 68,
-                    70, 70, 71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
-                ];
-                ("loans", 42_535, sizes.to_vec())
-            }
-            "acs" => {
-                let counts = [(2, 30), (3, 14), (4, 8), (5, 4), (6, 3), (8, 2), (10, 2), (13, 1), (19, 1), (29, 1)];
-                ("acs", 378_817, times(&counts))
-            }
-            "nltcs" => ("nltcs", 21_574, times(&[(2, 16)])),
-            "salary" => ("salary", 135_727, vec![501, 75, 33, 3, 3, 20, 15, 33, 33]),
-            "titanic" => ("titanic", 1_304, vec![3, 2, 74, 7, 7, 15, 9, 3, 3]),
-            other => {
-                return Err(Error::bad_input(
-                    "stand-in",
-                    format!("one of the tables {}", Self::NAMES.join(", ")),
-                    format!("`{other}`"),
-                    "check the spelling, or generate records for a schema of your own",
-                ));
-            }
-        };
-        // Any number would do; it is fixed so that a stand-in is a table with a name, not a sample.
-        let seed = Self::NAMES.iter().position(|&known| known == name).unwrap_or_default() as u64 + 1;
-        Ok(StandIn { name, records, sizes, seed })
+    /// A seed that belongs to the name, wherever a table stands in a list: the first 64 bits of its SHA-256, big-endian.
+    fn seed(&self) -> u64 {
+        u64::from_be_bytes(first_bytes(self.name.as_bytes()))
     }
 
     /// The schema: categorical attributes `A1, A2, …`, coded as cell numbers.
@@ -114,7 +76,7 @@ impl StandIn {
     /// As [`generate`].
     pub fn generate(&self) -> Result<(Schema, Records)> {
         let schema = self.schema()?;
-        let records = generate(&schema, self.records, self.seed)?;
+        let records = generate(&schema, self.records, self.seed())?;
         Ok((schema, records))
     }
 }
@@ -124,7 +86,7 @@ impl StandIn {
 /// # Errors
 /// An attribute with more than 2³² values.
 pub fn generate(schema: &Schema, count: usize, seed: u64) -> Result<Records> {
-    let sizes: Vec<usize> = schema.attributes().iter().map(|a| a.size).collect();
+    let sizes = schema.sizes();
     if let Some(attribute) = schema.attributes().iter().find(|a| u32::try_from(a.size).is_err()) {
         return Err(Error::too_large(
             format!("stand-in, attribute `{}`", attribute.name),
@@ -161,8 +123,7 @@ pub fn generate(schema: &Schema, count: usize, seed: u64) -> Result<Records> {
             }
         };
     }
-    let columns = columns.into_iter().zip(&sizes).map(|(column, &size)| Column::compact(size, column)).collect();
-    Ok(Records::from_columns(schema, columns))
+    Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
 }
 
 /// A random recursive tree over the attributes.
@@ -221,7 +182,10 @@ impl Ranks {
 
 #[cfg(test)]
 mod tests {
+    use matmech::domain::AttributeSet;
+
     use super::*;
+    use crate::datasets::tables::{NamedTable, TABLES};
 
     /// I(X; Y) in nats, of a table of counts.
     fn information(table: &[f64], rows: usize) -> f64 {
@@ -235,33 +199,41 @@ mod tests {
         (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| term(i, j)).sum()
     }
 
+    fn named(name: &str) -> StandIn {
+        crate::datasets::tables::stand_in(name).unwrap()
+    }
+
+    /// The first 64 bits of the SHA-256 of "adult", by sha256sum.
+    #[test]
+    fn a_seed_is_that_of_the_name() {
+        assert_eq!(named("adult").seed(), 0x7fdc_3e80_38e8_7ff5);
+    }
+
     fn tree_of(stand_in: &StandIn) -> Tree {
-        Tree::random(stand_in.sizes.len(), &mut ChaCha20Rng::seed_from_u64(stand_in.seed))
+        Tree::random(stand_in.sizes.len(), &mut ChaCha20Rng::seed_from_u64(stand_in.seed()))
     }
 
     #[test]
     fn every_stand_in_has_the_shape_of_its_table() {
-        for name in StandIn::NAMES {
-            let stand_in = StandIn::named(name).unwrap();
+        for stand_in in TABLES.iter().map(NamedTable::stand_in) {
             // Adult and titanic in full, the head of the others.
-            let count = stand_in.records.min(50_000);
-            let records = generate(&stand_in.schema().unwrap(), count, stand_in.seed).unwrap();
-            assert_eq!((records.sizes(), records.len()), (stand_in.sizes.as_slice(), count), "{name}");
+            let (name, count) = (stand_in.name, stand_in.records.min(50_000));
+            let records = generate(&stand_in.schema().unwrap(), count, stand_in.seed()).unwrap();
+            assert_eq!((records.sizes(), records.len()), (stand_in.sizes, count), "{name}");
             for (p, &size) in stand_in.sizes.iter().enumerate() {
                 assert!(records.column(p).unwrap().all(|value| (value as usize) < size), "{name}, attribute {p}");
             }
         }
-        let [loans, acs] = ["loans", "acs"].map(|name| StandIn::named(name).unwrap());
+        let [loans, acs] = ["loans", "acs"].map(named);
         assert_eq!((loans.sizes.len(), loans.records, acs.sizes.len(), acs.records), (43, 42_535, 66, 378_817));
         let product: f64 = loans.sizes.iter().map(|&n| n as f64).product();
         assert_eq!(format!("{product:.2e}"), "1.54e63");
         assert_eq!(format!("{:.2}", acs.sizes.iter().sum::<usize>() as f64 / 66.0), "4.08");
-        assert!(StandIn::named("Loans").unwrap_err().to_string().contains("adult, loans, acs"));
     }
 
     #[test]
     fn records_are_a_function_of_schema_count_and_seed() {
-        let schema = StandIn::named("titanic").unwrap().schema().unwrap();
+        let schema = named("titanic").schema().unwrap();
         let columns = |seed| -> Vec<Vec<u32>> {
             let records = generate(&schema, 500, seed).unwrap();
             (0..9).map(|p| records.column(p).unwrap().collect()).collect()
@@ -308,13 +280,14 @@ mod tests {
 
     #[test]
     fn children_depend_on_their_parents() {
-        let stand_in = StandIn::named("adult").unwrap();
+        let stand_in = named("adult");
         let (_, records) = stand_in.generate().unwrap();
         let tree = tree_of(&stand_in);
         let mut edges = 0;
         for (child, parent) in tree.parents.iter().enumerate().filter_map(|(child, p)| p.map(|p| (child, p))) {
             let (rows, columns) = (stand_in.sizes[parent], stand_in.sizes[child]);
-            let found = information(&records.marginal(&[parent, child]).unwrap(), rows);
+            let found =
+                information(&records.marginal(AttributeSet::from_positions(&[parent, child]).unwrap()).unwrap(), rows);
             // Of independent columns, 2N·I is about chi-squared: mean I = (rows − 1)(columns − 1)/2N.
             let independent = ((rows - 1) * (columns - 1)) as f64 / (2.0 * records.len() as f64);
             assert!(found > 3.0 * independent, "{parent} → {child}: {found} against {independent}");
@@ -326,7 +299,7 @@ mod tests {
     #[test]
     fn a_tree_does_not_explain_the_records() {
         // In a tree two children of a parent are independent given the parent; here they share the latent component.
-        let stand_in = StandIn::named("adult").unwrap();
+        let stand_in = named("adult");
         let (_, records) = stand_in.generate().unwrap();
         let tree = tree_of(&stand_in);
         let siblings: Vec<(usize, usize, usize)> = (0..15)
@@ -337,7 +310,7 @@ mod tests {
         assert!(!siblings.is_empty());
         let mut exceeding = 0;
         for &(parent, a, b) in &siblings {
-            let marginal = records.marginal(&[parent, a, b]).unwrap();
+            let marginal = records.marginal(AttributeSet::from_positions(&[parent, a, b]).unwrap()).unwrap();
             let (rows, columns) = (stand_in.sizes[a], stand_in.sizes[b]);
             // 2N·I(A; B | parent) is at most about chi-squared if they are independent given the parent.
             let (mut statistic, mut freedom) = (0.0, 0.0);

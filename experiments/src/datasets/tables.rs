@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use matmech::data::stand_in::StandIn;
-use matmech::data::{Records, read_adult, read_inferring_domain};
+use matmech::data::Records;
 use matmech::schema::Schema;
+
+use super::adult::read_adult;
+use super::coded_file::read_inferring_domain;
+use super::stand_in::StandIn;
 
 /// A table by its name in configs.
 pub(super) struct NamedTable {
@@ -33,7 +36,7 @@ pub(super) struct File {
 /// Makes a table of its files.
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
-/// All tables, in the order in which messages list them. New ones go to the end: a stand-in's seed is its place.
+/// All tables, in the order in which messages list them.
 pub(super) const TABLES: [NamedTable; 6] = [
     NamedTable {
         name: "adult",
@@ -92,9 +95,14 @@ pub(super) fn origins(name: &str) -> &'static [Origin] {
 
 /// The stand-in of a table that is listed.
 pub(super) fn stand_in(name: &str) -> Option<StandIn> {
-    let place = TABLES.iter().position(|table| table.name == name)?;
-    let NamedTable { name, records, sizes, .. } = TABLES[place];
-    Some(StandIn { name, records, sizes: sizes.to_vec(), seed: place as u64 + 1 })
+    TABLES.iter().find(|table| table.name == name).map(NamedTable::stand_in)
+}
+
+impl NamedTable {
+    /// Its stand-in.
+    pub(super) fn stand_in(&self) -> StandIn {
+        StandIn { name: self.name, records: self.records, sizes: self.sizes }
+    }
 }
 
 const fn public(name: &'static str, entry: &'static str) -> File {
@@ -108,18 +116,4 @@ const fn own(name: &'static str) -> File {
 /// A file of values that are numbered in their order.
 fn coded(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
     read_inferring_domain(&files[0])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stand_ins_are_those_that_the_library_documents() {
-        assert_eq!(TABLES.map(|table| table.name), StandIn::NAMES);
-        for name in StandIn::NAMES {
-            assert_eq!(stand_in(name), Some(StandIn::named(name).unwrap()));
-        }
-        assert_eq!(stand_in("Loans"), None);
-    }
 }

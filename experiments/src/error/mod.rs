@@ -1,7 +1,6 @@
 //! What can go wrong, with its parts, and the exit code that says so.
 
 mod file;
-mod library;
 mod parts;
 mod place;
 mod problem;
@@ -12,7 +11,6 @@ use std::path::{Path, PathBuf};
 use parts::Parts;
 
 pub use file::FileRole;
-pub use library::LibraryError;
 pub use place::{Document, Place};
 pub use problem::Problem;
 
@@ -89,7 +87,7 @@ pub enum Error {
         /// What was to be done; may be empty.
         what: String,
         /// The library's error.
-        source: Box<LibraryError>,
+        source: Box<matmech::Error>,
     },
     /// A computation whose result is not what it must be, or that cannot be carried out.
     #[error("{what}: expected {expected}, found {found}\n  remedy: {remedy}")]
@@ -145,7 +143,7 @@ impl Error {
     }
 
     /// A value that the library refuses.
-    pub fn refused(key: impl Into<String>, source: impl Into<LibraryError>) -> Self {
+    pub fn refused(key: impl Into<String>, source: impl Into<matmech::Error>) -> Self {
         Self::at(key, Problem::Refused(source.into()))
     }
 
@@ -173,7 +171,7 @@ impl Error {
     }
 
     /// The library's error, with what was to be done.
-    pub fn library(what: impl Into<String>, source: impl Into<LibraryError>) -> Self {
+    pub fn library(what: impl Into<String>, source: impl Into<matmech::Error>) -> Self {
         Self::Library { what: what.into(), source: Box::new(source.into()) }
     }
 
@@ -252,7 +250,7 @@ impl Error {
     }
 }
 
-impl<E: Into<LibraryError>> From<E> for Error {
+impl<E: Into<matmech::Error>> From<E> for Error {
     fn from(source: E) -> Self {
         Self::library("", source)
     }

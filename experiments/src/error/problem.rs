@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::library::LibraryError;
 use super::parts::Parts;
 use crate::suggest::nearest;
 
@@ -40,7 +39,7 @@ pub enum Problem {
     /// Text that is not TOML; what the parser says.
     Syntax(String),
     /// A value that the library refuses.
-    Refused(LibraryError),
+    Refused(matmech::Error),
 }
 
 impl fmt::Display for Problem {
@@ -73,12 +72,26 @@ impl fmt::Display for Problem {
                 };
                 parts(&expected, &format!("\"{found}\""), &remedy)
             }
-            Self::Refused(error) => match error.parts() {
+            Self::Refused(error) => match refused(error) {
                 Some((expected, found, remedy)) => parts(&expected, &found, remedy),
                 None => write!(f, "  problem:  {error}"),
             },
             Self::Syntax(message) => write!(f, "  problem:  {message}"),
         }
+    }
+}
+
+/// Expected, found and remedy, where the library's error has them as parts.
+fn refused(error: &matmech::Error) -> Option<(String, String, &str)> {
+    use matmech::privacy::PrivacyError::InvalidParameter;
+    match error {
+        matmech::Error::BadInput { what, expected, found, remedy } => {
+            Some((format!("{what}: {expected}"), found.clone(), remedy))
+        }
+        matmech::Error::Privacy(InvalidParameter { quantity, expected, found, remedy }) => {
+            Some((format!("{quantity}: {expected}"), found.to_string(), remedy))
+        }
+        _ => None,
     }
 }
 

@@ -134,12 +134,10 @@ fn wavelet_per_marginal(gram: &Gram) -> Result<Selection> {
         .iter()
         .map(|term| {
             let strategy = Wavelet.select(&term.gram)?.strategy;
-            let v = strategy
-                .factors()
-                .iter()
-                .fold(Array2::eye(1), |acc, f| matmech::linalg::kron(acc.view(), f.gram().view()));
-            let sizes: Vec<usize> = term.attributes.iter().map(|&a| shape[a]).collect();
-            Ok(MarginalGram { attributes: term.attributes.clone(), gram: Gram::dense(&sizes, v)? })
+            let grams = strategy.factors().iter().map(StrategyFactor::gram).collect::<matmech::Result<Vec<_>>>()?;
+            let v = grams.iter().fold(Array2::eye(1), |all, gram| matmech::linalg::kron(all.view(), gram.view()));
+            let sizes: Vec<usize> = term.attributes.positions().map(|a| shape[a]).collect();
+            Ok(MarginalGram { attributes: term.attributes, gram: Gram::dense(&sizes, v)? })
         })
         .collect::<matmech::Result<Vec<_>>>()?;
     let sum = Gram::over_marginals(&shape, parts)?.to_dense()?;

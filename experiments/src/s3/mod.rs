@@ -4,6 +4,8 @@ mod dataset_plans;
 mod plan_errors;
 mod plan_rows;
 mod plan_scale;
+mod planners;
+pub mod published;
 mod workloads;
 
 pub use dataset_plans::DatasetPlans;

@@ -2,20 +2,25 @@
 
 use std::time::Instant;
 
-use matmech::planner::{self, Plan};
+use matmech::planner::{Plan, Planner};
+use matmech::privacy::PrivacyCost;
 use matmech::workload::{GroupedWorkload, QueryCount};
 
+use super::planners;
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 
 /// How far the privacy cost of what is measured may be from the one asked for.
 const ROUNDING: f64 = 1e-9;
 
+/// The planner that certifies its error.
+const BOUNDED_BY: &str = "query-smasher";
+
 /// A plan at unit privacy cost that spends exactly that, and the seconds that planning took.
 pub(super) fn timed(method: &str, workload: &GroupedWorkload) -> Result<(Plan, f64)> {
-    let planner = planner::by_name(method)?;
+    let planner = planners::named("method", method)?;
     let started = Instant::now();
-    let plan = planner.plan(workload, 1.0)?;
+    let plan = planner.plan(workload, PrivacyCost::UNIT)?;
     let seconds = started.elapsed().as_secs_f64();
     let spent = plan.recomputed_privacy_cost();
     if (spent - 1.0).abs() > ROUNDING {
@@ -46,30 +51,16 @@ pub(super) fn all(metric: &str, method: &str, workload: &GroupedWorkload) -> Res
     Ok(vec![error(metric, &plan, seconds), queries, Row::new("solves", plan.solves() as f64)])
 }
 
-/// Planners that choose strategies for the residual subspaces, as QuerySmasher does: its lower bound is on the error of any
-/// such choice.
-const OVER_RESIDUAL_SUBSPACES: [&str; 6] = [
-    "residual-planner",
-    "residual-planner-plus",
-    "residual-planner-plus-prefix",
-    "residual-planner-plus-published",
-    "residual-planner-plus-prefix-published",
-    "weighted-fourier",
-];
-
-/// The planner whose lower bound holds for a planner that proves none itself.
+/// The planner whose lower bound holds for a planner that proves none itself: QuerySmasher's is on the error of any choice of
+/// strategies for the residual subspaces.
 pub(super) fn bounded_by(method: &str) -> Option<&'static str> {
-    OVER_RESIDUAL_SUBSPACES.contains(&method).then_some("query-smasher")
+    let other = |planner: &dyn Planner| planner.over_residual_subspaces() && planner.name() != BOUNDED_BY;
+    planners::named("method", method).is_ok_and(|planner| other(planner.as_ref())).then_some(BOUNDED_BY)
 }
 
 /// Refuses a method that is no planner, naming the key.
 pub(super) fn check_method(key: &str, method: &str) -> Result<()> {
-    let planners = planner::planners();
-    let known: Vec<&str> = planners.iter().map(|p| p.name()).collect();
-    if known.contains(&method) {
-        return Ok(());
-    }
-    Err(Error::unknown_name(key, "planner", method, &known))
+    planners::named(key, method).map(drop)
 }
 
 /// Refuses an unknown name, naming the key.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use matmech::access::PrivateTable;
 use matmech::data::Records;
 use matmech::mechanism::run_plan;
 use matmech::planner::Decomposition;
@@ -88,7 +89,8 @@ impl Kind for PlanScale {
         let records = Records::uniform(workload.schema(), params.records, rng)?;
         let started = Instant::now();
         let mut answers = 0;
-        run_plan(&plan, &workload, &records, rng, &mut |_, group: Vec<f64>| {
+        let mut table = PrivateTable::of_records(&records, plan.privacy_cost().rho(), rng)?;
+        run_plan(&plan, &workload, &mut table, &mut |_, group| {
             answers += group.len();
             Ok(())
         })?;

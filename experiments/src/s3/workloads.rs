@@ -111,10 +111,10 @@ pub(super) fn over_dataset(dataset: &DatasetSizes, name: &str, product_above: us
     let mut groups = hybrid(&[1])?.groups().to_vec();
     let mut shared: HashMap<Vec<usize>, Arc<JointQueries>> = HashMap::new();
     for pair in attribute_sets(&schema, &[2])? {
-        let sizes: Vec<usize> = pair.iter().map(|&p| schema.attributes()[p].size).collect();
+        let sizes = schema.shape_of(pair)?;
         let residual_cells: usize = sizes.iter().map(|n| n - 1).product();
         groups.push(if residual_cells > product_above {
-            QueryGroup::product(&schema, &pair, &[Family::Prefix; 2], 1.0)?
+            QueryGroup::product(&schema, pair, &[Family::Prefix; 2], 1.0)?
         } else {
             let queries = match shared.get(&sizes) {
                 Some(queries) => queries.clone(),
@@ -125,7 +125,7 @@ pub(super) fn over_dataset(dataset: &DatasetSizes, name: &str, product_above: us
                 }
             };
             // The schema says categorical, but the paper orders these values nevertheless.
-            QueryGroup::joint(&schema, &pair, queries, family.name(), 1.0)?
+            QueryGroup::joint(&schema, pair, queries, family.name(), 1.0)?
         });
     }
     Ok(GroupedWorkload::new(schema, groups)?)

@@ -1,20 +1,19 @@
-//! ResidualPlanner and AIM+GReM on all marginals of a few attributes, over privacy budgets (S4, Fig. 4 and 6 to 10).
+//! Mechanisms on all marginals of a few attributes, over privacy budgets (S4, Fig. 4 and 6 to 10).
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use matmech::access::PrivateTable;
 use matmech::data::MarginalCounter;
-use matmech::domain::AttributeSet;
-use matmech::mechanism::aim_grem::{self, PrivateTable};
-use matmech::mechanism::{BatchMarginals, MarginalErrors, ResidualNoise};
-use matmech::privacy::zcdp;
-use matmech::workload::attribute_sets;
+use matmech::mechanism::{self, MarginalErrors, Mechanism};
+use matmech::privacy::Rho;
+use matmech::workload::{Family, GroupFamily, GroupedWorkload};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::columns;
-use crate::datasets::{Catalogue, DataUse, Table};
+use crate::datasets::{Catalogue, DataUse, LoadedTable};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
@@ -23,22 +22,20 @@ use crate::statistics::Sample;
 ///
 /// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the workload's marginals, the metrics of S4; the seconds of
 ///   `mean_l1` are those of one trial, every marginal of the workload reconstructed;
-/// - `rounds` and `residuals_per_round` of AIM+GReM, the 1-way marginals not counted, and `looks`: how many marginals of
-///   candidates were compared with the data per round.
+/// - what a mechanism reports of its runs: of AIM+GReM `rounds` and `residuals_per_round`, the 1-way marginals not counted; and
+///   for mechanisms that select in rounds `looks_per_round`: how many marginals of candidates were compared with the data;
+/// - `expected_mean_l1` where it has a closed form: the same without sampling, of ResidualPlanner Σ_γ n_γ s_γ √(2/π)/(N·#W) with
+///   s_γ² the exact variance of a cell.
 ///
-/// - `expected_mean_l1` of ResidualPlanner: the same without sampling, Σ_γ n_γ s_γ √(2/π)/(N·#W) with s_γ² the exact variance
-///   of a cell.
-///
-/// The method `aim-grem-over-residual-planner` runs both and reports the ratios of the means, `l1_ratio`, `l2_ratio` and
+/// A method is a mechanism, or two of them: `a-over-b` runs both and reports the ratios of the means, `l1_ratio`, `l2_ratio` and
 /// `max_ratio`. The cell of a claim of the paper, on one data set, reports the largest `l1_ratio` over all ε as `worst_ratio`.
 pub struct AdaptiveErrors {
     /// The tables.
     pub catalogue: Catalogue,
 }
 
+/// The ratio that the paper's claims are about.
 const RATIO: &str = "aim-grem-over-residual-planner";
-
-const METHODS: [&str; 3] = ["residual-planner", "aim-grem", RATIO];
 
 /// The key column `id` of cells that are not about a claim.
 const NO_CLAIM: &str = "-";
@@ -112,34 +109,47 @@ impl Kind for AdaptiveErrors {
     }
 
     fn run(&self, method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let unknown = || Error::bug("a cell", "a method of this kind of experiment", method);
+        let method = Method::named(method).ok_or_else(unknown)?;
         let mut ratios = Vec::new();
         for &epsilon in &params.epsilons {
             let setting = Setting::new(&self.catalogue, &params, epsilon)?;
-            let mut of_planner = Outcomes::default();
-            let mut of_adaptive = Outcomes::default();
+            let (mut own, mut other) = (Outcomes::default(), Outcomes::default());
             for _ in 0..params.trials {
-                let mut own = ChaCha20Rng::from_rng(rng);
-                if method != "aim-grem" {
-                    of_planner.push(&setting.residual_planner(&mut own)?);
+                let mut noise = ChaCha20Rng::from_rng(rng);
+                if let Some(other_mechanism) = &method.over {
+                    other.push(&setting.run(other_mechanism.as_ref(), &mut noise)?);
                 }
-                if method != "residual-planner" {
-                    of_adaptive.push(&setting.aim_grem(&mut own)?);
-                }
+                own.push(&setting.run(method.mechanism.as_ref(), &mut noise)?);
             }
-            match method {
-                "residual-planner" => {
-                    let expected = Row::new("expected_mean_l1", setting.expected_mean_l1()?);
-                    return Ok(of_planner.rows().into_iter().chain([expected]).collect());
-                }
-                "aim-grem" => return Ok(of_adaptive.rows()),
-                _ => ratios.push(of_adaptive.over(&of_planner)),
+            if method.over.is_none() {
+                let expected = setting.expected_mean_l1(method.mechanism.as_ref())?;
+                return Ok(own.rows().into_iter().chain(expected).collect());
             }
+            ratios.push(own.over(&other));
         }
         if params.claim {
             let worst = ratios.iter().filter_map(|rows| rows[0].value).fold(0.0, f64::max);
             return Ok(vec![Row::new("worst_ratio", worst)]);
         }
         Ok(ratios.into_iter().flatten().collect())
+    }
+}
+
+/// A mechanism, or the comparison of one with another.
+struct Method {
+    mechanism: Box<dyn Mechanism>,
+    over: Option<Box<dyn Mechanism>>,
+}
+
+impl Method {
+    fn named(name: &str) -> Option<Self> {
+        let (mechanism, over) = name.split_once("-over-").map_or((name, None), |(own, other)| (own, Some(other)));
+        let over = match over {
+            Some(other) => Some(mechanism::by_name(other).ok()?),
+            None => None,
+        };
+        Some(Method { mechanism: mechanism::by_name(mechanism).ok()?, over })
     }
 }
 
@@ -154,18 +164,20 @@ impl Grid {
         if self.trials == 0 {
             return Err(Error::config("trials", "at least 1", "0", "write `trials = 5`"));
         }
-        for (names, known, key, what) in
-            [(&self.methods, &METHODS[..], "methods", "method"), (&self.claims, &CLAIMS[..], "claims", "claim")]
-        {
-            if let Some((i, name)) = names.iter().enumerate().find(|(_, name)| !known.contains(&name.as_str())) {
-                return Err(Error::unknown_name(format!("{key}[{i}]"), what, name, known));
-            }
+        for (i, name) in self.methods.iter().enumerate().filter(|(_, name)| Method::named(name).is_none()) {
+            let mechanisms = mechanism::mechanisms();
+            let known: Vec<&str> = mechanisms.iter().map(|m| m.name()).chain([RATIO]).collect();
+            return Err(Error::unknown_name(format!("methods[{i}]"), "method", name, &known));
+        }
+        for (i, name) in self.claims.iter().enumerate().filter(|(_, name)| !CLAIMS.contains(&name.as_str())) {
+            return Err(Error::unknown_name(format!("claims[{i}]"), "claim", name, &CLAIMS));
         }
         if self.ways == 0 {
             return Err(Error::config("ways", "at least 1 attribute per marginal", "0", "write `ways = 3`"));
         }
         for (i, &epsilon) in self.epsilons.iter().enumerate() {
-            zcdp::rho_from_approximate(epsilon, self.delta).map_err(|e| Error::refused(format!("epsilons[{i}]"), e))?;
+            Rho::of_approximate_rounded_down(epsilon, self.delta)
+                .map_err(|e| Error::refused(format!("epsilons[{i}]"), e))?;
         }
         Ok(())
     }
@@ -185,83 +197,64 @@ impl Grid {
 
 /// The data, the marginals asked for and the budget of a cell.
 struct Setting {
-    table: Arc<Table>,
-    workload: Vec<Vec<usize>>,
-    rho: f64,
+    table: Arc<LoadedTable>,
+    workload: GroupedWorkload,
+    rho: Rho,
 }
 
 impl Setting {
     fn new(catalogue: &Catalogue, params: &Params, epsilon: f64) -> Result<Self> {
         let table = catalogue.load(&params.data.name)?;
-        let workload = attribute_sets(&table.schema, &[params.ways])?;
-        let rho = zcdp::rho_from_approximate(epsilon, params.delta)?;
-        Ok(Self { table, workload, rho })
+        let identity = GroupFamily::Product(Family::Identity);
+        let workload = GroupedWorkload::all_ways(table.schema.clone(), &identity, &[params.ways])?;
+        Ok(Self { table, workload, rho: Rho::of_approximate_rounded_down(epsilon, params.delta)? })
     }
 
-    /// Its errors are its noise, whatever the data: nothing is counted.
-    fn residual_planner(&self, rng: &mut ChaCha20Rng) -> Result<Trial> {
+    /// The errors of a mechanism that is not adaptive are its noise, whatever the data: nothing is counted.
+    fn run(&self, mechanism: &dyn Mechanism, rng: &mut ChaCha20Rng) -> Result<Outcome> {
+        let records = &self.table.records;
         let started = Instant::now();
-        let mut errors = MarginalErrors::of_records(self.table.records.len());
-        BatchMarginals::plan(&self.table.schema, &self.workload, self.rho)?.errors(
-            &ResidualNoise::from_rng(rng),
-            &mut |_, noise| {
-                errors.add(noise.iter().copied());
-                Ok(())
-            },
-        )?;
-        Ok(Trial { errors, seconds: started.elapsed().as_secs_f64(), adaptive: None })
-    }
-
-    /// The mean over the noise of what [`Setting::residual_planner`] samples: a cell with variance s² is off by s √(2/π).
-    fn expected_mean_l1(&self) -> Result<f64> {
-        let Table { schema, records, .. } = self.table.as_ref();
-        let plan = BatchMarginals::plan(schema, &self.workload, self.rho)?;
-        Ok(plan.expected_mean_l1()? / records.len() as f64)
-    }
-
-    fn aim_grem(&self, rng: &mut ChaCha20Rng) -> Result<Trial> {
-        let Table { schema, records, .. } = self.table.as_ref();
-        let sets =
-            self.workload.iter().map(|p| AttributeSet::from_positions(p)).collect::<matmech::Result<Vec<_>>>()?;
-        let started = Instant::now();
-        let mut private = PrivateTable::new(records, self.rho, rng)?;
-        let outcome = aim_grem::run(schema, &sets, &mut private)?;
-        let looks = private.looks();
-        let spent = private.accountant().spent();
-        if spent > self.rho {
-            return Err(Error::bug("AIM+GReM", format!("to spend at most its budget {}", self.rho), spent));
-        }
         let mut errors = MarginalErrors::of_records(records.len());
         let counter = MarginalCounter::new(records)?;
         let mut counts = Vec::new();
-        for positions in &self.workload {
-            let estimate = outcome.estimates.marginal(positions)?;
-            counter.count_into(positions, &mut counts)?;
-            errors.add(estimate.iter().zip(&counts).map(|(e, c)| e - c));
+        let mut private = match mechanism.is_adaptive() {
+            true => PrivateTable::of_records(records, self.rho, rng)?,
+            false => PrivateTable::of_zeros(&self.table.schema.sizes(), self.rho, rng),
+        };
+        let report = mechanism.run(&self.workload, &mut private, &mut |place, answers| {
+            if mechanism.is_adaptive() {
+                counter.count_into(self.workload.groups()[place].attributes(), &mut counts)?;
+                errors.add(answers.iter().zip(&counts).map(|(answer, count)| answer - count));
+            } else {
+                errors.add(answers.iter().copied());
+            }
+            Ok(())
+        })?;
+        let spent = private.accountant().spent();
+        if spent > self.rho.get() {
+            return Err(Error::bug(mechanism.name(), format!("to spend at most its budget {}", self.rho), spent));
         }
         let seconds = started.elapsed().as_secs_f64();
-        let rounds = outcome.rounds.len() as f64;
-        let adaptive = Adaptive {
-            rounds,
-            residuals_per_round: outcome.residuals_per_round(),
-            looks_per_round: looks as f64 / rounds,
-        };
-        Ok(Trial { errors, seconds, adaptive: Some(adaptive) })
+        let mut details = report.details;
+        if let Some(&(_, rounds)) = details.iter().find(|(name, _)| *name == "rounds") {
+            details.push(("looks_per_round", private.looks() as f64 / rounds));
+        }
+        Ok(Outcome { errors, seconds, details })
+    }
+
+    /// The mean over the noise of what [`Setting::run`] samples.
+    fn expected_mean_l1(&self, mechanism: &dyn Mechanism) -> Result<Option<Row>> {
+        let expected = mechanism.expected(&self.workload, self.rho)?.mean_l1;
+        Ok(expected.map(|l1| Row::new("expected_mean_l1", l1 / self.table.records.len() as f64)))
     }
 }
 
-/// One run.
-struct Trial {
+/// What came of one run.
+struct Outcome {
     errors: MarginalErrors,
     seconds: f64,
-    adaptive: Option<Adaptive>,
-}
-
-/// How an adaptive run got there.
-struct Adaptive {
-    rounds: f64,
-    residuals_per_round: f64,
-    looks_per_round: f64,
+    /// What only this mechanism has to tell.
+    details: Vec<(&'static str, f64)>,
 }
 
 /// The runs of one method.
@@ -271,21 +264,20 @@ struct Outcomes {
     mean_l2: Sample,
     max_l1: Sample,
     seconds: Sample,
-    rounds: Sample,
-    residuals_per_round: Sample,
-    looks_per_round: Sample,
+    details: Vec<(&'static str, Sample)>,
 }
 
 impl Outcomes {
-    fn push(&mut self, trial: &Trial) {
-        self.mean_l1.push(trial.errors.mean_l1());
-        self.mean_l2.push(trial.errors.mean_l2());
-        self.max_l1.push(trial.errors.max_l1());
-        self.seconds.push(trial.seconds);
-        if let Some(adaptive) = &trial.adaptive {
-            self.rounds.push(adaptive.rounds);
-            self.residuals_per_round.push(adaptive.residuals_per_round);
-            self.looks_per_round.push(adaptive.looks_per_round);
+    fn push(&mut self, outcome: &Outcome) {
+        self.mean_l1.push(outcome.errors.mean_l1());
+        self.mean_l2.push(outcome.errors.mean_l2());
+        self.max_l1.push(outcome.errors.max_l1());
+        self.seconds.push(outcome.seconds);
+        for &(name, value) in &outcome.details {
+            match self.details.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sample)) => sample.push(value),
+                None => self.details.push((name, [value].into_iter().collect())),
+            }
         }
     }
 
@@ -296,11 +288,7 @@ impl Outcomes {
             .collect::<Vec<_>>();
         // First, because the comparison takes a cell's time from its first row.
         rows[0].seconds = Some(self.seconds.mean());
-        if !self.rounds.is_empty() {
-            rows.extend(self.rounds.rows("rounds"));
-            rows.extend(self.residuals_per_round.rows("residuals_per_round"));
-            rows.extend(self.looks_per_round.rows("looks_per_round"));
-        }
+        rows.extend(self.details.iter().flat_map(|(metric, sample)| sample.rows(metric)));
         rows
     }
 

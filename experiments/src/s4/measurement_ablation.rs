@@ -3,11 +3,11 @@
 use std::f64::consts::PI;
 use std::time::Instant;
 
+use matmech::access::PrivateTable;
 use matmech::data::MarginalCounter;
-use matmech::mechanism::{
-    MarginalNoise, MarginalSequence, MarginalUpdates, ResidualNoise, SequenceOutcome, measure_sequence,
-};
-use matmech::privacy::{ZcdpAccountant, zcdp};
+use matmech::domain::AttributeSet;
+use matmech::mechanism::{MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, measure_sequence};
+use matmech::privacy::Rho;
 use matmech::workload::attribute_sets;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -15,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::columns;
-use crate::datasets::{Catalogue, DataUse, Table};
+use crate::datasets::{Catalogue, DataUse, LoadedTable};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
@@ -85,7 +85,7 @@ impl Kind for MeasurementAblation {
     const ERRORS: &'static [&'static str] = &["workload_error", "expected_error"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        zcdp::rho_from_approximate(grid.epsilon, grid.delta).map_err(|e| Error::refused("epsilon", e))?;
+        Rho::of_approximate_rounded_down(grid.epsilon, grid.delta).map_err(|e| Error::refused("epsilon", e))?;
         let mut cells = Vec::new();
         for (i, run) in grid.runs.iter().enumerate() {
             let data =
@@ -125,15 +125,13 @@ impl Kind for MeasurementAblation {
             .ok_or_else(|| Error::bug("a cell", "a strategy of this kind of experiment", method))?;
         let table = self.catalogue.load(&params.data.name)?;
         let workload = workload(&table, params.share, params.workload_seed)?;
-        let rho = zcdp::rho_from_approximate(params.epsilon, params.delta)?;
-        let sequence = MarginalSequence::half_and_half(&table.schema, &workload, rho);
+        let rho = Rho::of_approximate_rounded_down(params.epsilon, params.delta)?;
+        let sequence = MarginalSequence::half_and_half(&table.schema, &workload, rho)?;
         let mut trials = Trials::default();
         for _ in 0..params.trials {
-            let noise = ResidualNoise::from_rng(rng);
-            let mut budget = ZcdpAccountant::new(rho)?;
+            let mut private = PrivateTable::of_records(&table.records, rho, rng)?;
             let started = Instant::now();
-            let outcome =
-                measure_sequence(&table.schema, &table.records, &workload, &sequence, how, &mut budget, &noise)?;
+            let outcome = measure_sequence(&table.schema, &workload, &sequence, how, &mut private)?;
             let seconds = started.elapsed().as_secs_f64();
             trials.seconds.push(seconds);
             trials.push(&table, &workload, &outcome)?;
@@ -143,7 +141,7 @@ impl Kind for MeasurementAblation {
 }
 
 /// A random share of all sets of three attributes, in random order.
-fn workload(table: &Table, share: f64, seed: u64) -> Result<Vec<Vec<usize>>> {
+fn workload(table: &LoadedTable, share: f64, seed: u64) -> Result<Vec<AttributeSet>> {
     let mut sets = attribute_sets(&table.schema, &[3])?;
     let count = (share * sets.len() as f64).round().max(1.0) as usize;
     sets.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
@@ -163,14 +161,14 @@ struct Trials {
 
 impl Trials {
     /// Compares the estimates of a run with the records.
-    fn push(&mut self, table: &Table, workload: &[Vec<usize>], outcome: &SequenceOutcome) -> Result<()> {
+    fn push(&mut self, table: &LoadedTable, workload: &[AttributeSet], outcome: &SequenceOutcome) -> Result<()> {
         let counter = MarginalCounter::new(&table.records)?;
         let mut counts = Vec::new();
         let (mut error, mut expected_error) = (0.0, 0.0);
-        for (positions, estimate) in workload.iter().zip(&outcome.marginals) {
-            counter.count_into(positions, &mut counts)?;
+        for (&attributes, estimate) in workload.iter().zip(&outcome.marginals) {
+            counter.count_into(attributes, &mut counts)?;
             error += counts.iter().zip(estimate).map(|(count, estimate)| (count - estimate).abs()).sum::<f64>();
-            let variance = outcome.estimates.cell_variance(positions);
+            let variance = outcome.estimates.cell_variance(attributes);
             expected_error += counts.len() as f64 * (2.0 / PI * variance).sqrt();
         }
         let unit = table.records.len() as f64 * workload.len() as f64;

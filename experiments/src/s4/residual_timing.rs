@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use matmech::domain::AxisSet;
 use matmech::residual::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
 use matmech::residual::{decomp, recon};
 use rand::RngExt;
@@ -178,7 +179,7 @@ fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec
         let marginal = marginal(point, rng);
         let given = match operation {
             Operation::Decomp => marginal,
-            Operation::Recon => decomp(&marginal, &point.sizes(), &point.kept())?,
+            Operation::Recon => decomp(&marginal, &point.sizes(), point.kept())?,
         };
         let seconds = |method| timed(operation, method, point, &given).map(|(_, seconds)| seconds);
         times.push([seconds(Method::InAxis)?, seconds(Method::KroneckerStructured)?, seconds(Method::KroneckerDense)?]);
@@ -219,8 +220,8 @@ impl Point {
         vec![self.n; self.degree]
     }
 
-    fn kept(self) -> Vec<bool> {
-        vec![true; self.degree]
+    fn kept(self) -> AxisSet {
+        AxisSet::all(self.degree)
     }
 }
 
@@ -228,13 +229,13 @@ impl Point {
 fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> Result<(Vec<f64>, f64)> {
     let (sizes, kept) = (point.sizes(), point.kept());
     let factors: Vec<Factor> = match operation {
-        Operation::Decomp => decomp_factors(&sizes, &kept),
-        Operation::Recon => recon_factors(&sizes, &kept),
+        Operation::Decomp => decomp_factors(&sizes, kept),
+        Operation::Recon => recon_factors(&sizes, kept),
     };
     let given = black_box(given);
     let call = || match (method, operation) {
-        (Method::InAxis, Operation::Decomp) => decomp(given, &sizes, &kept),
-        (Method::InAxis, Operation::Recon) => recon(given, &sizes, &kept),
+        (Method::InAxis, Operation::Decomp) => decomp(given, &sizes, kept),
+        (Method::InAxis, Operation::Recon) => recon(given, &sizes, kept),
         (Method::KroneckerDense, _) => apply_dense(&factors, given),
         (Method::KroneckerStructured, _) => apply_structured(&factors, given),
     };

@@ -43,6 +43,10 @@ impl Mechanism for AimGrem {
         "adaptive: measures where the estimates are worst, round by round"
     }
 
+    fn is_adaptive(&self) -> bool {
+        true
+    }
+
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
         marginals_of(self.name(), workload).map(drop)
     }

@@ -1,6 +1,6 @@
 //! Line search with guaranteed decrease (Moré and Thuente).
 
-use crate::error::Result;
+use matmech::Result;
 
 /// Lower extrapolation factor while no minimiser is bracketed.
 const NEAREST: f64 = 1.1;
@@ -16,7 +16,7 @@ const LONGEST: f64 = 1e10;
 
 /// A step along a ray with the value φ and the slope φ' there.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Trial {
+pub struct Evaluation {
     pub step: f64,
     pub value: f64,
     pub slope: f64,
@@ -28,7 +28,7 @@ pub(super) struct Trial {
 /// ahead, on `ψ(t) = φ(t) − φ(0) − μ t φ'(0)`. *Requirements*: φ'(0) < 0. *Reference*: J. J. Moré and D. J. Thuente, Line
 /// search algorithms with guaranteed sufficient decrease, ACM TOMS 20 (1994); the letters μ, η are theirs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LineSearch {
+pub struct LineSearch {
     /// μ.
     pub decrease: f64,
     /// η.
@@ -47,12 +47,13 @@ impl LineSearch {
     /// Those of `evaluate`.
     pub fn search(
         &self,
-        origin: Trial,
+        origin: Evaluation,
         first: f64,
         mut evaluate: impl FnMut(f64) -> Result<(f64, f64)>,
-    ) -> Result<Option<Trial>> {
+    ) -> Result<Option<Evaluation>> {
         let required = self.decrease * origin.slope;
-        let relative = |t: Trial| Trial { value: t.value - required * t.step, slope: t.slope - required, ..t };
+        let relative =
+            |t: Evaluation| Evaluation { value: t.value - required * t.step, slope: t.slope - required, ..t };
         let mut interval = Interval { best: origin, other: origin, closed: false };
         let mut bounds = (0.0, first + FARTHEST * first);
         let mut widths = (2.0 * LONGEST, LONGEST);
@@ -60,7 +61,7 @@ impl LineSearch {
         let mut step = first.min(LONGEST);
         for _ in 0..self.evaluations {
             let (value, slope) = evaluate(step)?;
-            let trial = Trial { step, value, slope };
+            let trial = Evaluation { step, value, slope };
             let decreased = value <= origin.value + required * step;
             ahead |= decreased && slope >= 0.0;
             let flat = slope.abs() <= self.curvature * -origin.slope;
@@ -94,8 +95,8 @@ impl LineSearch {
 
 /// An interval between the best step so far and another one; closed once it brackets a minimiser.
 struct Interval {
-    best: Trial,
-    other: Trial,
+    best: Evaluation,
+    other: Evaluation,
     closed: bool,
 }
 
@@ -106,7 +107,7 @@ impl Interval {
     }
 
     /// Takes a trial into the interval, and the next step: the four cases of the paper's Sec. 4, for φ or ψ as `view` says.
-    fn update(&mut self, trial: Trial, (low, high): (f64, f64), view: impl Fn(Trial) -> Trial) -> f64 {
+    fn update(&mut self, trial: Evaluation, (low, high): (f64, f64), view: impl Fn(Evaluation) -> Evaluation) -> f64 {
         let (best, other, new) = (view(self.best), view(self.other), view(trial));
         let turned = new.slope * best.slope.signum() < 0.0;
         let cubic = || new.step + cubic_minimiser(new, best) * (best.step - new.step);
@@ -161,7 +162,7 @@ impl Interval {
 
 /// The minimiser of the cubic with the values and slopes of `a` and `b`: its place as a share of the way from a to b,
 /// positive infinity if the cubic has none.
-fn cubic_minimiser(a: Trial, b: Trial) -> f64 {
+fn cubic_minimiser(a: Evaluation, b: Evaluation) -> f64 {
     let theta = 3.0 * (a.value - b.value) / (b.step - a.step) + a.slope + b.slope;
     let scale = theta.abs().max(a.slope.abs()).max(b.slope.abs());
     let discriminant = (theta / scale).powi(2) - a.slope / scale * (b.slope / scale);
@@ -179,7 +180,7 @@ mod tests {
     /// First steps, and the evaluations and accepted steps that Moré and Thuente's Tables I and II state for them.
     fn check(mu: f64, eta: f64, phi: impl Fn(f64) -> (f64, f64), table: [(f64, usize, f64); 4]) {
         let (value, slope) = phi(0.0);
-        let origin = Trial { step: 0.0, value, slope };
+        let origin = Evaluation { step: 0.0, value, slope };
         for (first, expected, accepted) in table {
             let search = LineSearch { decrease: mu, curvature: eta, width: 1e-10, evaluations: 20 };
             let mut evaluations = 0;
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn gives_up_after_the_allowed_evaluations() {
         let search = LineSearch { decrease: 0.1, curvature: 0.1, width: 1e-10, evaluations: 3 };
-        let origin = Trial { step: 0.0, value: 0.0, slope: -1.0 };
+        let origin = Evaluation { step: 0.0, value: 0.0, slope: -1.0 };
         let mut evaluations = 0;
         // Falls without end: no step is flat enough.
         let found = search.search(origin, 1.0, |t| {
@@ -230,7 +231,7 @@ mod tests {
         // Beyond 2 a high plateau without slope, as an objective reports points that it cannot evaluate.
         let phi = |t: f64| if t > 2.0 { (100.0, 0.0) } else { ((t - 1.0).powi(2), 2.0 * (t - 1.0)) };
         let search = LineSearch { decrease: 1e-3, curvature: 0.9, width: 0.1, evaluations: 20 };
-        let found = search.search(Trial { step: 0.0, value: 1.0, slope: -2.0 }, 5.0, |t| Ok(phi(t)));
+        let found = search.search(Evaluation { step: 0.0, value: 1.0, slope: -2.0 }, 5.0, |t| Ok(phi(t)));
         let found = found.unwrap().unwrap();
         assert!(found.step < 2.0 && found.value < 1.0, "{found:?}");
     }

@@ -1,11 +1,12 @@
 //! Unconstrained quasi-Newton minimisation that remembers one correction (L-BFGS).
 
-use super::line_search::{LineSearch, Trial};
-use crate::error::Result;
+use matmech::Result;
+
+use super::line_search::{Evaluation, LineSearch};
 
 /// When to stop. The defaults are those that SciPy documents for its method L-BFGS-B.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct QuasiNewton {
+pub struct QuasiNewton {
     /// Stop at a relative decrease of at most this: `f − f' <= tolerance · max(|f|, |f'|, 1)`. SciPy's `ftol`.
     pub decrease: f64,
     /// Stop at a largest gradient entry of at most this. SciPy's `gtol`.
@@ -24,7 +25,7 @@ impl Default for QuasiNewton {
 
 /// Why the iteration ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub enum Stop {
     /// The gradient is small.
     Gradient,
     /// The last decrease is small.
@@ -37,11 +38,16 @@ pub(super) enum Stop {
 
 /// Where the iteration ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stopped {
+pub struct Stopped {
+    /// The last point.
     pub point: Vec<f64>,
+    /// The objective there.
     pub value: f64,
+    /// Why.
     pub stop: Stop,
+    /// Accepted steps.
     pub iterations: usize,
+    /// Evaluations of the objective and its gradient.
     pub evaluations: usize,
 }
 
@@ -109,7 +115,7 @@ impl QuasiNewton {
             let mut direction = correction.as_ref().map_or_else(|| gradient.clone(), |c| c.apply(&gradient));
             direction.iter_mut().for_each(|d| *d = -*d);
             let first = if iterations == 0 { 1.0 / dot(&direction, &direction).sqrt() } else { 1.0 };
-            let origin = Trial { step: 0.0, value, slope: dot(&gradient, &direction) };
+            let origin = Evaluation { step: 0.0, value, slope: dot(&gradient, &direction) };
             let mut reached = (point.clone(), gradient.clone());
             let accepted = if origin.slope < 0.0 {
                 search.search(origin, first, |step| {
@@ -203,7 +209,7 @@ mod tests {
     fn errors_of_the_objective_are_passed_on() {
         let failing = |x: &[f64]| {
             if x[0] < 1.0 {
-                return Err(crate::error::Error::bad_input("objective", "x >= 1", x[0].to_string(), "start elsewhere"));
+                return Err(matmech::Error::bad_input("objective", "x >= 1", x[0].to_string(), "start elsewhere"));
             }
             Ok((x[0], vec![1.0]))
         };
