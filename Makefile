@@ -22,7 +22,7 @@ CARGO := $(shell PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin"; command -v car
 endif
 
 # Expected time and memory on 2 cores, the first build apart: the only place that states them.
-BUILD_COST       := about 9 min
+BUILD_COST       := about 5 min
 REPRODUCE_COST   := 30 min, 5 GB
 QUICK_COST       := 30 s, 260 MB
 FIGURES_COST     := 4 s, 50 MB
@@ -33,7 +33,6 @@ BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
 DOC_COST         := 20 s, after checking the dependencies once
 
-# Everything is built at once: built alone, the command would have its large dependencies compiled with other features, and so twice.
 REPRODUCE := "$${CARGO_TARGET_DIR:-target}/release/reproduce"
 ROOT_OPTION = $(if $(ROOT),--root "$(ROOT)")
 JOBS_OPTION = $(if $(JOBS),--jobs $(JOBS))
@@ -89,6 +88,7 @@ lint: rust lint-tools
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --workspace --no-deps
 	sh scripts/check-workspace-lints.sh
+	CARGO='$(CARGO)' sh scripts/check-features.sh
 
 doc: rust
 	$(CARGO) doc --release --locked --workspace --no-deps

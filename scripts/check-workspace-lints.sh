@@ -27,20 +27,20 @@ for lint in unwrap_used expect_used panic; do
 	expect Cargo.toml workspace.lints.clippy "$lint = \"deny\""
 done
 
-for manifest in Cargo.toml experiments/Cargo.toml; do
+for manifest in Cargo.toml experiments/Cargo.toml linalg/Cargo.toml shared-features/Cargo.toml; do
 	expect "$manifest" lints 'workspace = true'
 done
 
 # A member that this list does not know must not slip through.
 members=$(sed -n 's/^members = \[\(.*\)\]$/\1/p' Cargo.toml)
-if [ "$members" != '"experiments"' ]; then
-	echo "error: Cargo.toml: expected members = [\"experiments\"], found [$members]; remedy: add the new member's manifest to scripts/check-workspace-lints.sh" >&2
+if [ "$members" != '"experiments", "linalg", "shared-features"' ]; then
+	echo "error: Cargo.toml: expected members = [\"experiments\", \"linalg\", \"shared-features\"], found [$members]; remedy: add the new member's manifest to scripts/check-workspace-lints.sh" >&2
 	failed=1
 fi
 
 # Lints can be switched off again in the source.
 if grep -rnE '#!?\[(allow|expect|warn)\([^]]*(unsafe_code|missing_docs|unwrap_used|expect_used|clippy::panic)' \
-	src experiments/src --include='*.rs' >&2; then
+	src experiments/src linalg/src --include='*.rs' >&2; then
 	echo 'error: expected no exception from the workspace lints, found the lines above; remedy: return an error, or document the item' >&2
 	failed=1
 fi

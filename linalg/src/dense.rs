@@ -331,7 +331,7 @@ mod tests {
         assert_abs_diff_eq!(g, array![[11.0, 5.0], [5.0, 7.0]], epsilon = 1e-14);
         let mut columns_first = array![[1.0, 2.0], [3.0, 4.0]].reversed_axes();
         add_gram(&mut columns_first, a.view());
-        assert_abs_diff_eq!(columns_first, array![[11.0, 8.0], [7.0, 9.0]], epsilon = 1e-14);
+        assert_abs_diff_eq!(columns_first, array![[11.0, 8.0], [7.0, 10.0]], epsilon = 1e-14);
         assert!(product(a.view(), a.view()).unwrap_err().to_string().contains("2 rows"));
     }
 }

@@ -164,12 +164,13 @@ impl Grid {
         if self.trials == 0 {
             return Err(Error::config("trials", "at least 1", "0", "write `trials = 5`"));
         }
-        for (i, name) in self.methods.iter().enumerate().filter(|(_, name)| Method::named(name).is_none()) {
+        if let Some((i, name)) = self.methods.iter().enumerate().find(|(_, name)| Method::named(name).is_none()) {
             let mechanisms = mechanism::mechanisms();
             let known: Vec<&str> = mechanisms.iter().map(|m| m.name()).chain([RATIO]).collect();
             return Err(Error::unknown_name(format!("methods[{i}]"), "method", name, &known));
         }
-        for (i, name) in self.claims.iter().enumerate().filter(|(_, name)| !CLAIMS.contains(&name.as_str())) {
+        let unknown = |name: &str| !CLAIMS.contains(&name);
+        if let Some((i, name)) = self.claims.iter().enumerate().find(|(_, name)| unknown(name)) {
             return Err(Error::unknown_name(format!("claims[{i}]"), "claim", name, &CLAIMS));
         }
         if self.ways == 0 {

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Whatever is built - one package, one test, everything - must compile every dependency with the same features, or a machine
+# compiles it several times. shared-features/Cargo.toml names what would differ; this finds what it lacks.
+set -eu
+
+CARGO=${CARGO:-cargo}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Every dependency of a selection with its features, one per line.
+features() {
+	"$CARGO" tree --locked --prefix none --no-dedupe -f '{p} [{f}]' "$@" | sed 's/ (proc-macro)//; s/ (\*)$//' | grep -v '^ *$' | sort -u
+}
+
+features --workspace -e normal,build,dev >"$work/all"
+failed=0
+compare() {
+	what=$1
+	shift
+	features "$@" >"$work/some"
+	if ! comm -23 "$work/some" "$work/all" >"$work/other" || [ -s "$work/other" ]; then
+		echo "error: $what: expected the features that the whole workspace has, found others in" >&2
+		sed 's/^/  /' "$work/other" >&2
+		failed=1
+	fi
+}
+
+compare 'the programs' --workspace -e normal,build
+compare 'tests of matmech' -p matmech -e normal,build,dev
+compare 'tests of matmech-linalg' -p matmech-linalg -e normal,build,dev
+compare 'tests of experiments' -p experiments -e normal,build,dev
+compare 'the program reproduce' -p experiments -e normal,build
+
+if [ "$failed" -ne 0 ]; then
+	echo 'remedy: add the features that are missing there to shared-features/Cargo.toml' >&2
+	exit 1
+fi
+echo 'features: the same whatever is built'
