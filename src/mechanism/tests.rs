@@ -4,8 +4,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::access::PrivateTable;
+use crate::access::{Candidates, PrivateTable, Question, Selection};
 use crate::data::Records;
+use crate::estimation::MarginalEstimates;
+use crate::privacy::NoiseStream;
 use crate::schema::Schema;
 use crate::workload::GroupFamily;
 
@@ -108,6 +110,92 @@ fn a_budget_that_is_gone_is_an_error_of_every_mechanism() {
         let outcome = mechanism.run(&workload, &mut table, &mut |_, _| panic!("nothing may be answered"));
         assert!(matches!(outcome, Err(Error::BudgetExhausted { .. })), "{}", mechanism.name());
         assert_eq!(table.accountant().ledger().len(), 1, "{}", mechanism.name());
+    }
+}
+
+/// A table of which somebody else takes all that is left just before the mechanism asks its `questions`-th question.
+struct Drained<'a, 'b> {
+    table: &'a mut PrivateTable<'b>,
+    questions: usize,
+}
+
+impl Drained<'_, '_> {
+    fn count(&mut self) {
+        if self.questions == 0
+            && let Some(rest) = self.table.remaining()
+        {
+            self.table.reserved("somebody else", rest, &mut |_| Ok(())).unwrap();
+        }
+        self.questions = self.questions.wrapping_sub(1);
+    }
+}
+
+impl PaidAccess for Drained<'_, '_> {
+    fn sizes(&self) -> &[usize] {
+        self.table.sizes()
+    }
+
+    fn total(&self) -> Rho {
+        self.table.total()
+    }
+
+    fn remaining(&self) -> Option<Rho> {
+        self.table.remaining()
+    }
+
+    fn reserved(
+        &mut self,
+        what: &str,
+        rho: Rho,
+        measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
+    ) -> Result<()> {
+        self.count();
+        self.table.reserved(what, rho, measure)
+    }
+
+    fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
+        self.count();
+        self.table.measure(question, stream)
+    }
+
+    fn select(&mut self, how: &Selection, among: &Candidates, estimates: &dyn MarginalEstimates) -> Result<usize> {
+        self.count();
+        self.table.select(how, among, estimates)
+    }
+}
+
+/// The budget is gone before the k-th question, for every k until a run ends without noticing: an error that can be matched,
+/// nothing asked after it, and nothing answered.
+#[test]
+fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
+    let (workload, records) = setting();
+    for mechanism in mechanisms() {
+        let mut failures = 0;
+        for questions in 0.. {
+            let mut rng = ChaCha20Rng::seed_from_u64(6);
+            let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
+            let mut access = Drained { table: &mut table, questions };
+            let mut answered = 0;
+            let outcome = mechanism.run(&workload, &mut access, &mut |_, _| {
+                answered += 1;
+                Ok(())
+            });
+            let ledger = table.accountant().ledger();
+            match outcome {
+                Err(Error::BudgetExhausted { .. }) => {
+                    failures += 1;
+                    assert_eq!(answered, 0, "{}", mechanism.name());
+                    assert_eq!(ledger.last().unwrap().what, "somebody else", "{}", mechanism.name());
+                }
+                Ok(_) => {
+                    assert_eq!(answered, workload.groups().len());
+                    break;
+                }
+                Err(other) => panic!("{}: {other}", mechanism.name()),
+            }
+        }
+        // Those that pay for everything at once can only fail at the start.
+        assert!(if mechanism.is_adaptive() { failures > 5 } else { failures == 1 }, "{}: {failures}", mechanism.name());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::workload::Workload;
 use approx::assert_relative_eq;
-use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assume, proptest};
 
 fn gram(text: &str) -> Gram {
     Workload::parse(text).unwrap().gram().unwrap()
@@ -121,9 +121,10 @@ proptest! {
         let certificate = Optimal::default().select(&gram).unwrap().certificate.unwrap();
         let rows = Array2::from_shape_vec((48 / n, n), entries[..48 / n * n].to_vec()).unwrap();
         let random = Strategy::single("random", StrategyFactor::from_queries(&[n], rows).unwrap());
-        if let Ok(error) = random.error(&gram) {
-            prop_assert!(error >= certificate.lower_bound * (1.0 - 1e-9));
-            prop_assert!(certificate.lower_bound >= bound * (1.0 - 1e-9));
-        }
+        prop_assert!(certificate.lower_bound >= bound * (1.0 - 1e-9));
+        // At least 8 random queries over at most 6 cells have full rank; too many that do not would fail the test.
+        let error = random.error(&gram);
+        prop_assume!(error.is_ok());
+        prop_assert!(error.unwrap() >= certificate.lower_bound * (1.0 - 1e-9));
     }
 }
