@@ -11,7 +11,7 @@ fn dense(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("linalg");
     group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(3));
     for n in [256usize, 512, 1024] {
-        let Ok(gram) = Family::Range.gram(&[n]) else {
+        let Ok(gram) = Family::RANGE.gram(&[n]) else {
             continue;
         };
         group.throughput(Throughput::Elements((2 * n * n * n) as u64));

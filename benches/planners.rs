@@ -85,15 +85,15 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
         "mixed" => {
             let mut groups = Vec::new();
             for (way, family) in
-                [product(Family::Range), GroupFamily::Affine, product(Family::Prefix)].iter().enumerate()
+                [product(Family::RANGE), GroupFamily::Pairs(Family::AFFINE), product(Family::PREFIX)].iter().enumerate()
             {
                 groups.extend(groups_of(&schema, family, &attribute_sets(&schema, &[way + 1])?, &[1.0])?);
             }
             GroupedWorkload::new(schema, groups)
         }
-        "range" => GroupedWorkload::all_ways(schema, &product(Family::Range), &[1, 2]),
-        "affine" => GroupedWorkload::all_ways(schema, &GroupFamily::Affine, &[1, 2]),
-        _ => GroupedWorkload::all_ways(schema, &product(Family::Prefix), &[1, 2]),
+        "range" => GroupedWorkload::all_ways(schema, &product(Family::RANGE), &[1, 2]),
+        "affine" => GroupedWorkload::all_ways(schema, &GroupFamily::Pairs(Family::AFFINE), &[1, 2]),
+        _ => GroupedWorkload::all_ways(schema, &product(Family::PREFIX), &[1, 2]),
     }
 }
 

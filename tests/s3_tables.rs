@@ -13,12 +13,12 @@ use matmech::workload::{Family, GroupFamily, GroupedWorkload, JointQueries, Quer
 
 fn family(name: &str, n: usize) -> GroupFamily {
     match name {
-        "marginal" => GroupFamily::Product(Family::Identity),
-        "prefix" => GroupFamily::Product(Family::Prefix),
-        "range" => GroupFamily::Product(Family::Range),
-        "circular" => GroupFamily::Product(Family::Circular),
-        "affine" => GroupFamily::Affine,
-        "abs" => GroupFamily::Abs,
+        "marginal" => GroupFamily::Product(Family::IDENTITY),
+        "prefix" => GroupFamily::Product(Family::PREFIX),
+        "range" => GroupFamily::Product(Family::RANGE),
+        "circular" => GroupFamily::Product(Family::CIRCULAR),
+        "affine" => GroupFamily::Pairs(Family::AFFINE),
+        "abs" => GroupFamily::Pairs(Family::ABS),
         "random" => GroupFamily::Random { seed: 42 + n as u32, probability: 0.3, queries_per_cell: 3 },
         other => panic!("{other}"),
     }
@@ -52,9 +52,11 @@ fn weighted(n: usize, name: &str) -> GroupedWorkload {
 fn mixed(n: usize, d: usize) -> GroupedWorkload {
     let schema = Schema::uniform(n, d).unwrap();
     let mut groups = Vec::new();
-    for (way, family) in
-        [(1, GroupFamily::Product(Family::Range)), (2, GroupFamily::Affine), (3, GroupFamily::Product(Family::Prefix))]
-    {
+    for (way, family) in [
+        (1, GroupFamily::Product(Family::RANGE)),
+        (2, GroupFamily::Pairs(Family::AFFINE)),
+        (3, GroupFamily::Product(Family::PREFIX)),
+    ] {
         groups.extend(groups_of(&schema, &family, &attribute_sets(&schema, &[way]).unwrap(), &[1.0]).unwrap());
     }
     GroupedWorkload::new(schema, groups).unwrap()
@@ -259,7 +261,7 @@ fn pairs(dataset: &str, family: Family) -> GroupedWorkload {
             let queries = Arc::new(JointQueries::family(family, &sizes).unwrap());
             QueryGroup::joint(&schema, set, queries, family.name(), 1.0).unwrap()
         } else {
-            QueryGroup::product(&schema, set, &[Family::Prefix; 2], 1.0).unwrap()
+            QueryGroup::product(&schema, set, &[Family::PREFIX; 2], 1.0).unwrap()
         });
     }
     GroupedWorkload::new(schema, groups).unwrap()
@@ -274,7 +276,7 @@ fn table_3_fourier_and_residual_planner_plus() {
             "RP+" => "residual-planner-plus",
             _ => continue,
         };
-        let workload = pairs(&row["dataset"], if row["workload"] == "affine" { Family::Affine } else { Family::Abs });
+        let workload = pairs(&row["dataset"], if row["workload"] == "affine" { Family::AFFINE } else { Family::ABS });
         assert_eq!(workload.count().to_string(), row["queries"]);
         assert_printed(plan(name, &workload).rmse(), &row["rmse"], &format!("{row:?}"));
         checked += 1;

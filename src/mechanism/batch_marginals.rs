@@ -218,7 +218,7 @@ mod tests {
     fn it_is_the_residual_planner_for_identity_queries() {
         let schema = schema(&[5, 2, 7, 3]);
         let workload = attribute_sets(&schema, &[1, 3]).unwrap();
-        let (rho, identity) = (rho(0.2), GroupFamily::Product(Family::Identity));
+        let (rho, identity) = (rho(0.2), GroupFamily::Product(Family::IDENTITY));
         let grouped = GroupedWorkload::all_ways(schema.clone(), &identity, &[1, 3]).unwrap();
         let matrices = ResidualPlanner.plan(&grouped, rho.privacy_cost()).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho).unwrap();

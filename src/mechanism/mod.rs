@@ -13,7 +13,7 @@
 //! let schema = Schema::uniform(3, 4)?;
 //! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! let records = Records::uniform(&schema, 1000, &mut rng)?;
-//! let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::Identity), &[2])?;
+//! let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[2])?;
 //! let rho = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }).rho()?;
 //! // Seeded noise: for experiments, not for releases.
 //! let mut table = PrivateTable::of_records(&records, rho, &mut rng)?;
@@ -164,7 +164,7 @@ pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<A
 
 /// Whether a group's queries are the cells of its marginal.
 pub(crate) fn is_marginal(group: &QueryGroup) -> bool {
-    matches!(group.queries(), GroupQueries::Product(families) if families.iter().all(|f| *f == Family::Identity))
+    matches!(group.queries(), GroupQueries::Product(families) if families.iter().all(|f| *f == Family::IDENTITY))
 }
 
 #[cfg(test)]

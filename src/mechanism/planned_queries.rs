@@ -223,12 +223,12 @@ mod tests {
             QueryGroup::product(&schema, set(positions), families, weight).unwrap()
         };
         let mut groups = vec![
-            product(&[0, 1, 2], &[Family::Prefix, Family::Identity, Family::Range], 0.5),
-            product(&[0, 2], &[Family::Identity, Family::Circular], 2.0),
-            product(&[1], &[Family::Prefix], 3.0),
+            product(&[0, 1, 2], &[Family::PREFIX, Family::IDENTITY, Family::RANGE], 0.5),
+            product(&[0, 2], &[Family::IDENTITY, Family::CIRCULAR], 2.0),
+            product(&[1], &[Family::PREFIX], 3.0),
         ];
         if joint {
-            let affine = Arc::new(JointQueries::family(Family::Affine, &[3, 4]).unwrap());
+            let affine = Arc::new(JointQueries::family(Family::AFFINE, &[3, 4]).unwrap());
             groups.push(QueryGroup::joint(&schema, set(&[0, 2]), affine, "affine", 1.5).unwrap());
         }
         GroupedWorkload::new(schema, groups).unwrap()
@@ -328,7 +328,7 @@ mod tests {
         assert!(refused(&plan, &mixed, &other, 1.0).to_string().contains("a table of its schema"));
         let large = Schema::uniform(40, 40).unwrap();
         let marginals =
-            GroupedWorkload::all_ways(large.clone(), &GroupFamily::Product(Family::Identity), &[1]).unwrap();
+            GroupedWorkload::all_ways(large.clone(), &GroupFamily::Product(Family::IDENTITY), &[1]).unwrap();
         let plan = crate::planner::by_name("hdmm-kronecker").unwrap().plan(&marginals, PrivacyCost::UNIT).unwrap();
         let few = Records::uniform(&large, 3, &mut rng).unwrap();
         let message = refused(&plan, &marginals, &few, 1.0).to_string();

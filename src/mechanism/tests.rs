@@ -18,7 +18,7 @@ fn rho(x: f64) -> Rho {
 fn setting() -> (GroupedWorkload, Records) {
     let schema = Schema::uniform(3, 4).unwrap();
     let records = Records::uniform(&schema, 400, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
-    (GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::Identity), &[1, 2]).unwrap(), records)
+    (GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[1, 2]).unwrap(), records)
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
 #[test]
 fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
     let schema = Schema::uniform(3, 2).unwrap();
-    let ranges = GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::Range), &[1]).unwrap();
+    let ranges = GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::RANGE), &[1]).unwrap();
     for mechanism in mechanisms() {
         let refused = mechanism.accepts(&ranges);
         match mechanism.name() {
@@ -213,10 +213,10 @@ fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
             }
         }
     }
-    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::Identity], 2.0).unwrap();
+    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 2.0).unwrap();
     let weighted = GroupedWorkload::new(schema.clone(), vec![identity]).unwrap();
     assert!(marginals_of("m", &weighted).unwrap_err().to_string().contains("weight 2"));
-    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::Identity], 1.0).unwrap();
+    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 1.0).unwrap();
     let twice = GroupedWorkload::new(schema, vec![identity.clone(), identity]).unwrap();
     assert!(marginals_of("m", &twice).unwrap_err().to_string().contains("a second time"));
 }

@@ -17,7 +17,7 @@
 //! ```
 //! use matmech::{planner, privacy::PrivacyCost, schema::Schema};
 //! use matmech::workload::{Family, GroupFamily, GroupedWorkload};
-//! let family = GroupFamily::Product(Family::Prefix);
+//! let family = GroupFamily::Product(Family::PREFIX);
 //! let workload = GroupedWorkload::all_ways(Schema::uniform(10, 40)?, &family, &[1, 2])?;
 //! let plan = planner::by_name("query-smasher")?.plan(&workload, PrivacyCost::UNIT)?;
 //! assert_eq!(format!("{:.3}", plan.rmse()), "33.693");

@@ -51,7 +51,7 @@ impl ResidualPlannerPlus {
         let prefix = match self.division {
             NoiseDivision::Own => None,
             NoiseDivision::Prefix => {
-                let groups = workload.groups().iter().map(|g| g.with_ordered_as(Family::Prefix)).collect();
+                let groups = workload.groups().iter().map(|g| g.with_ordered_as(Family::PREFIX)).collect();
                 Some(GroupedWorkload::new(workload.schema().clone(), groups)?)
             }
         };

@@ -33,14 +33,14 @@ fn uniform(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWo
 /// Products and joint queries, overlapping, with weights of groups and of queries, over three attributes of mixed sizes.
 fn small_workload() -> GroupedWorkload {
     let schema = schema(&SIZES);
-    let affine = JointQueries::family(Family::Affine, &[3, 4]).unwrap();
-    let weighted = JointQueries::family(Family::Abs, &[2, 4]).unwrap().with_weights(vec![1.0, 2.0, 0.5, 3.0]).unwrap();
+    let affine = JointQueries::family(Family::AFFINE, &[3, 4]).unwrap();
+    let weighted = JointQueries::family(Family::ABS, &[2, 4]).unwrap().with_weights(vec![1.0, 2.0, 0.5, 3.0]).unwrap();
     let groups = vec![
-        QueryGroup::product(&schema, set(&[0, 1, 2]), &[Family::Prefix, Family::Identity, Family::Range], 0.5).unwrap(),
-        QueryGroup::product(&schema, set(&[0, 2]), &[Family::Identity, Family::Circular], 2.0).unwrap(),
+        QueryGroup::product(&schema, set(&[0, 1, 2]), &[Family::PREFIX, Family::IDENTITY, Family::RANGE], 0.5).unwrap(),
+        QueryGroup::product(&schema, set(&[0, 2]), &[Family::IDENTITY, Family::CIRCULAR], 2.0).unwrap(),
         QueryGroup::joint(&schema, set(&[0, 2]), Arc::new(affine), "affine", 1.5).unwrap(),
         QueryGroup::joint(&schema, set(&[1, 2]), Arc::new(weighted), "abs", 1.0).unwrap(),
-        QueryGroup::product(&schema, set(&[1]), &[Family::Prefix], 3.0).unwrap(),
+        QueryGroup::product(&schema, set(&[1]), &[Family::PREFIX], 3.0).unwrap(),
     ];
     GroupedWorkload::new(schema, groups).unwrap()
 }
@@ -147,10 +147,10 @@ fn products() -> GroupedWorkload {
         QueryGroup::product(&schema, set(positions), families, weight).unwrap()
     };
     let groups = vec![
-        group(&[0, 2], &[Family::Prefix, Family::Range], 1.0),
-        group(&[0, 2], &[Family::Identity, Family::Identity], 0.5),
-        group(&[1], &[Family::Identity], 2.0),
-        group(&[0, 1], &[Family::Prefix, Family::Identity], 1.0),
+        group(&[0, 2], &[Family::PREFIX, Family::RANGE], 1.0),
+        group(&[0, 2], &[Family::IDENTITY, Family::IDENTITY], 0.5),
+        group(&[1], &[Family::IDENTITY], 2.0),
+        group(&[0, 1], &[Family::PREFIX, Family::IDENTITY], 1.0),
     ];
     GroupedWorkload::new(schema, groups).unwrap()
 }
@@ -226,12 +226,12 @@ fn variance(planner: &dyn Planner, workload: &GroupedWorkload) -> f64 {
 #[test]
 fn planners_agree_where_they_are_all_optimal() {
     let marginals =
-        GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::Identity), &[1, 3]).unwrap();
+        GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::IDENTITY), &[1, 3]).unwrap();
     let best = variance(&QuerySmasher::default(), &marginals);
     assert_relative_eq!(variance(&ResidualPlanner, &marginals), best, max_relative = 1e-7);
     assert_relative_eq!(variance(&WeightedFourier, &marginals), best, max_relative = 1e-7);
     let circular =
-        GroupedWorkload::all_ways(schema(&[5, 2, 4]), &GroupFamily::Product(Family::Circular), &[2, 3]).unwrap();
+        GroupedWorkload::all_ways(schema(&[5, 2, 4]), &GroupFamily::Product(Family::CIRCULAR), &[2, 3]).unwrap();
     let best = variance(&QuerySmasher::default(), &circular);
     assert_relative_eq!(variance(&WeightedFourier, &circular), best, max_relative = 1e-7);
     assert!(variance(&ResidualPlanner, &circular) > 1.01 * best);
@@ -311,13 +311,13 @@ fn no_planner_is_below_the_certified_bound() {
 /// On one attribute the single strategy is the optimum of the whole Gram, and so is the union for one group.
 #[test]
 fn hdmm_on_one_group_is_the_one_table_optimum() {
-    let workload = uniform(8, 1, GroupFamily::Product(Family::Range), &[1]);
+    let workload = uniform(8, 1, GroupFamily::Product(Family::RANGE), &[1]);
     let gram = crate::workload::Workload::parse("range:8").unwrap().gram().unwrap();
     let optimum = crate::strategy::by_name("optimal").unwrap().select(&gram).unwrap().error;
     for form in [HdmmForm::Best, HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers] {
         assert_relative_eq!(variance(&Hdmm { form }, &workload), optimum, max_relative = 1e-6);
     }
-    let pairs = uniform(4, 3, GroupFamily::Product(Family::Prefix), &[2]);
+    let pairs = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[2]);
     let (one, many) = (HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers);
     let best = variance(&Hdmm::default(), &pairs);
     assert_eq!(best, variance(&Hdmm { form: one }, &pairs).min(variance(&Hdmm { form: many }, &pairs)));
@@ -326,7 +326,7 @@ fn hdmm_on_one_group_is_the_one_table_optimum() {
 /// The closed form of ResidualPlanner on marginals, by hand: two attributes of sizes 2 and 3, one 2-way marginal.
 #[test]
 fn residual_planner_by_hand() {
-    let workload = GroupedWorkload::all_ways(schema(&[2, 3]), &GroupFamily::Product(Family::Identity), &[2]).unwrap();
+    let workload = GroupedWorkload::all_ways(schema(&[2, 3]), &GroupFamily::Product(Family::IDENTITY), &[2]).unwrap();
     let plan = ResidualPlanner.plan(&workload, cost(1.0)).unwrap();
     // L_∅ = 1/6, L_1 = 1/3 · 1²/2, L_2 = 1/2 · 2²/3, L_12 = 1/2 · 4/3.
     let roots: f64 = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0, 2.0 / 3.0f64].iter().map(|l| l.sqrt()).sum();
@@ -337,9 +337,9 @@ fn residual_planner_by_hand() {
 #[test]
 fn every_distinct_residual_problem_is_solved_once() {
     let certified = QuerySmasher::default();
-    let prefix = || GroupFamily::Product(Family::Prefix);
+    let prefix = || GroupFamily::Product(Family::PREFIX);
     assert_eq!(certified.plan(&uniform(6, 30, prefix(), &[1, 2, 3]), cost(1.0)).unwrap().solves(), 1);
-    let affine = certified.plan(&uniform(6, 30, GroupFamily::Affine, &[1, 2]), cost(1.0)).unwrap();
+    let affine = certified.plan(&uniform(6, 30, GroupFamily::Pairs(Family::AFFINE), &[1, 2]), cost(1.0)).unwrap();
     assert_eq!((affine.solves(), affine.measurements().len()), (2, 1 + 30 + 435));
     let decomposition = Decomposition::of(&small_workload()).unwrap();
     let full = set(&[0, 1, 2]);
@@ -357,7 +357,7 @@ fn costs_scale_and_bad_input_is_explained() {
     assert!(message.contains("query-smasher") && message.contains("residual-planner"), "{message}");
     assert!(four.query_variance(set(&[0, 1]), &[1.0; 5]).unwrap_err().to_string().contains("[3, 2]"));
     assert!(four.query_variance(set(&[0, 7]), &[1.0; 6]).unwrap_err().to_string().contains("below 3"));
-    let few = GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::Prefix), &[1]).unwrap();
+    let few = GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::PREFIX), &[1]).unwrap();
     let plan = QuerySmasher::default().plan(&few, cost(1.0)).unwrap();
     let corner = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     assert!(plan.query_variance(set(&[0, 1]), &corner).unwrap_err().to_string().contains("plan again"));
@@ -367,7 +367,7 @@ fn costs_scale_and_bad_input_is_explained() {
 fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
     let schema = Schema::uniform(30, 3).unwrap();
     let group = |family| QueryGroup::product(&schema, set(&[0, 1, 2]), &[family; 3], 1.0).unwrap();
-    let workload = GroupedWorkload::new(schema.clone(), vec![group(Family::Prefix), group(Family::Range)]).unwrap();
+    let workload = GroupedWorkload::new(schema.clone(), vec![group(Family::PREFIX), group(Family::RANGE)]).unwrap();
     let message = QuerySmasher::default().plan(&workload, cost(1.0)).err().unwrap().to_string();
     assert!(message.contains("27000 cells") && message.contains("GiB"), "{message}");
     assert!(message.contains("weighted-fourier"), "{message}");
@@ -378,7 +378,7 @@ fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
 #[test]
 fn joint_queries_that_do_not_fit_are_refused_before_they_are_gone_through() {
     let random = GroupFamily::Random { seed: 1, probability: 0.3, queries_per_cell: 3 };
-    for (size, family, bytes) in [(1000, random, "87.3 TiB"), (600, GroupFamily::Affine, "48.2 GiB")] {
+    for (size, family, bytes) in [(1000, random, "87.3 TiB"), (600, GroupFamily::Pairs(Family::AFFINE), "48.2 GiB")] {
         let workload = GroupedWorkload::all_ways(Schema::uniform(size, 2).unwrap(), &family, &[2]).unwrap();
         let message = QuerySmasher::default().plan(&workload, cost(1.0)).err().unwrap().to_string();
         assert!(message.contains(&format!("{} cells", size * size)) && message.contains(bytes), "{message}");

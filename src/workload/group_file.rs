@@ -21,7 +21,8 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::{Schema, read_text};
 
-const FAMILIES: &str = "identity, prefix, range, circular, affine, abs, random, hybrid, matrix";
+/// What groups can be made of beside the families of [`Family::ALL`].
+const OTHERS: [&str; 3] = ["random", "hybrid", "matrix"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -146,8 +147,6 @@ impl Entry {
         }
         Ok(match self.family.as_str() {
             "hybrid" => GroupFamily::Hybrid,
-            "affine" => GroupFamily::Affine,
-            "abs" => GroupFamily::Abs,
             "random" => GroupFamily::Random {
                 seed: self.seed.unwrap_or(0),
                 probability: self.probability.unwrap_or(0.3),
@@ -164,15 +163,14 @@ impl Entry {
                 };
                 GroupFamily::Matrix(Arc::new(crate::matrix_file::read(&folder.join(file))?))
             }
-            name => match [Family::Identity, Family::Prefix, Family::Range, Family::Circular]
-                .into_iter()
-                .find(|f| f.name() == name)
-            {
-                Some(family) => GroupFamily::Product(family),
+            name => match Family::named(name) {
+                Some(family) if family.arity() == 1 => GroupFamily::Product(family),
+                Some(family) => GroupFamily::Pairs(family),
                 None => {
+                    let known: Vec<&str> = Family::ALL.iter().map(|family| family.name()).chain(OTHERS).collect();
                     return Err(Error::bad_input(
                         format!("{what}, key `family`"),
-                        format!("one of {FAMILIES}"),
+                        format!("one of {}", known.join(", ")),
                         format!("`{name}`"),
                         "check the spelling",
                     ));

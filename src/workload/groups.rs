@@ -15,14 +15,12 @@ use crate::schema::Schema;
 /// The families that groups of queries can be made of (`family = "…"` of a workload file).
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupFamily {
-    /// One family on every attribute: identity (marginals), prefix, range, circular and their Kronecker products.
+    /// One family of single attributes on every attribute, and their Kronecker products: identity gives marginals.
     Product(Family),
     /// Prefix queries on numeric attributes, identity on categorical ones.
     Hybrid,
-    /// `1{i + j ≤ c}` on pairs; prefix on single attributes (S3, Sec. 8.1).
-    Affine,
-    /// `1{|i − j| ≤ c}` on pairs; prefix on single attributes.
-    Abs,
+    /// A family of two attributes ([`Family::AFFINE`], [`Family::ABS`]) on pairs; prefix on single attributes (S3, Sec. 8.1).
+    Pairs(Family),
     /// Random counting queries; groups of the same sizes share them.
     Random {
         /// The seed of the stream; sizes that come first draw first.
@@ -40,10 +38,8 @@ impl GroupFamily {
     /// The name in workload files.
     pub fn name(&self) -> &'static str {
         match self {
-            GroupFamily::Product(family) => family.name(),
+            GroupFamily::Product(family) | GroupFamily::Pairs(family) => family.name(),
             GroupFamily::Hybrid => "hybrid",
-            GroupFamily::Affine => "affine",
-            GroupFamily::Abs => "abs",
             GroupFamily::Random { .. } => "random",
             GroupFamily::Matrix(_) => "matrix",
         }
@@ -158,20 +154,19 @@ pub fn groups_of(
             GroupFamily::Product(f) => QueryGroup::product(schema, set, &vec![*f; set.len()], weight)?,
             GroupFamily::Hybrid => {
                 let by_kind = |a: &&Attribute| match a.kind {
-                    AttributeKind::Numeric => Family::Prefix,
-                    AttributeKind::Categorical => Family::Identity,
+                    AttributeKind::Numeric => Family::PREFIX,
+                    AttributeKind::Categorical => Family::IDENTITY,
                 };
                 let families: Vec<Family> = attributes.iter().map(by_kind).collect();
                 QueryGroup::product(schema, set, &families, weight)?.named("hybrid")
             }
-            GroupFamily::Affine | GroupFamily::Abs => {
+            GroupFamily::Pairs(pair) => {
                 for attribute in &attributes {
                     check_ordered(attribute, family.name())?;
                 }
-                let pair = if *family == GroupFamily::Affine { Family::Affine } else { Family::Abs };
                 match set.len() {
-                    1 => QueryGroup::product(schema, set, &[Family::Prefix], weight)?,
-                    2 => joint(&mut || JointQueries::family(pair, &sizes))?,
+                    1 => QueryGroup::product(schema, set, &[Family::PREFIX], weight)?,
+                    2 => joint(&mut || JointQueries::family(*pair, &sizes))?,
                     more => {
                         let expected = format!("one or two attributes for `{}`", family.name());
                         return Err(refuse(&chosen, expected, more.to_string()));
@@ -204,13 +199,13 @@ mod tests {
     fn query_counts_of_table_4() {
         let random = |n: u32| GroupFamily::Random { seed: 42 + n, probability: 0.3, queries_per_cell: 3 };
         for (n, family, expected) in [
-            (10, GroupFamily::Product(Family::Identity), "78400"),
-            (10, GroupFamily::Product(Family::Range), "2361700"),
-            (20, GroupFamily::Product(Family::Circular), "124816000"),
-            (20, GroupFamily::Affine, "31220"),
-            (30, GroupFamily::Abs, "24600"),
+            (10, GroupFamily::Product(Family::IDENTITY), "78400"),
+            (10, GroupFamily::Product(Family::RANGE), "2361700"),
+            (20, GroupFamily::Product(Family::CIRCULAR), "124816000"),
+            (20, GroupFamily::Pairs(Family::AFFINE), "31220"),
+            (30, GroupFamily::Pairs(Family::ABS), "24600"),
             (40, random(40), "3748800"),
-            (50, GroupFamily::Product(Family::Prefix), "1952000"),
+            (50, GroupFamily::Product(Family::PREFIX), "1952000"),
         ] {
             assert_eq!(count(n, 40, family, &[1, 2]), expected);
         }
@@ -242,9 +237,9 @@ mod tests {
             groups_of(&schema, &family, &[set], weights).map(|g| g.len()).map_err(|e| e.to_string())
         };
         assert_eq!(of(GroupFamily::Hybrid, &[2, 1, 0], &[1.0]), Ok(1));
-        assert!(of(GroupFamily::Product(Family::Range), &[0, 1], &[1.0]).unwrap_err().contains("job"));
-        assert!(of(GroupFamily::Affine, &[0, 1], &[1.0]).unwrap_err().contains("hybrid"));
-        assert!(of(GroupFamily::Abs, &[0, 2, 1], &[1.0]).is_err());
+        assert!(of(GroupFamily::Product(Family::RANGE), &[0, 1], &[1.0]).unwrap_err().contains("job"));
+        assert!(of(GroupFamily::Pairs(Family::AFFINE), &[0, 1], &[1.0]).unwrap_err().contains("hybrid"));
+        assert!(of(GroupFamily::Pairs(Family::ABS), &[0, 2, 1], &[1.0]).is_err());
         assert!(of(GroupFamily::Hybrid, &[3], &[1.0]).unwrap_err().contains("below 3"));
         assert!(of(GroupFamily::Hybrid, &[], &[1.0]).is_err());
         assert!(of(GroupFamily::Hybrid, &[0], &[]).unwrap_err().contains("one weight"));
@@ -256,6 +251,6 @@ mod tests {
         assert!(of(eye, &[0], &[1.0]).unwrap_err().contains("9 x 9"));
         assert!(GroupedWorkload::new(schema.clone(), Vec::new()).is_err());
         let pair = AttributeSet::from_positions(&[0, 2]).unwrap();
-        assert!(QueryGroup::product(&schema, pair, &[Family::Affine, Family::Prefix], 1.0).is_err());
+        assert!(QueryGroup::product(&schema, pair, &[Family::AFFINE, Family::PREFIX], 1.0).is_err());
     }
 }

@@ -50,7 +50,7 @@ fn next_double(generator: &mut Mt) -> f64 {
 }
 
 impl JointQueries {
-    /// A family that spans all the attributes: [`Family::Affine`] or [`Family::Abs`] on a pair.
+    /// A family that spans all the attributes: e.g. [`Family::AFFINE`] on a pair.
     ///
     /// # Errors
     /// The sizes do not fit the family.
@@ -121,7 +121,6 @@ impl JointQueries {
     /// The number of queries.
     pub fn count(&self) -> usize {
         match &self.rows {
-            Rows::Family(Family::Abs) => self.sizes.iter().copied().max().unwrap_or(0),
             Rows::Family(family) => match family.count(&self.sizes) {
                 Ok(super::QueryCount::Exact(count)) => usize::try_from(count).unwrap_or(usize::MAX),
                 _ => usize::MAX,
@@ -236,12 +235,12 @@ mod tests {
 
     #[test]
     fn impossible_queries_are_refused() {
-        assert!(JointQueries::family(Family::Affine, &[3]).is_err());
+        assert!(JointQueries::family(Family::AFFINE, &[3]).is_err());
         assert!(JointQueries::matrix(&[2, 2], Arc::new(Array2::eye(3))).is_err());
         let none = RandomRows { seed: 1, skip: 0, queries: 0, probability: 0.3 };
         assert!(JointQueries::random(&[4], none).is_err());
         assert!(JointQueries::random(&[4], RandomRows { queries: 2, probability: 1.0, ..none }).is_err());
-        let abs = JointQueries::family(Family::Abs, &[3, 4]).unwrap();
+        let abs = JointQueries::family(Family::ABS, &[3, 4]).unwrap();
         assert_eq!(abs.count(), 4);
         assert!(abs.clone().with_weights(vec![1.0; 3]).is_err());
         assert!(abs.clone().with_weights(vec![1.0, 1.0, -1.0, 1.0]).unwrap_err().to_string().contains("positive"));

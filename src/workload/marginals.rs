@@ -130,7 +130,7 @@ impl Workload {
     /// `ways` empty, with a number twice or outside 1 … attributes, a family on pairs, or sizes that do not fit the family.
     pub fn marginals(family: Family, shape: &[usize], ways: &[usize]) -> Result<Self> {
         let name = format!("{}-marginals", family.name());
-        if family.arity() != 1 || family == Family::Predicate {
+        if family.arity() != 1 || family == Family::PREDICATE {
             return Err(Error::bad_input(
                 format!("workload `{name}:{}`", by_x(shape)),
                 "a family on single attributes whose queries all weigh the same",
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn two_one_way_marginals_are_the_sum_of_the_specification() {
         let gram = Workload::parse("range-marginals:2x3").unwrap().gram().unwrap();
-        let (g1, g2) = (Family::Range.gram(&[2]).unwrap(), Family::Range.gram(&[3]).unwrap());
+        let (g1, g2) = (Family::RANGE.gram(&[2]).unwrap(), Family::RANGE.gram(&[3]).unwrap());
         let (j1, j2) = (Array2::<f64>::ones((2, 2)), Array2::<f64>::ones((3, 3)));
         let expected = crate::linalg::kron(g1.view(), j2.view()) + crate::linalg::kron(j1.view(), g2.view());
         assert_eq!(gram.to_dense().unwrap(), expected);

@@ -21,7 +21,7 @@ mod query_group;
 mod sample;
 
 pub use count::QueryCount;
-pub use family::Family;
+pub use family::{Family, QueryFamily, Rows};
 pub use gram::{Gram, GramFactor, MAX_DENSE_CELLS, check_dense_size};
 pub use groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 pub(crate) use joint::sum_of_squares;
@@ -203,7 +203,7 @@ impl Workload {
         }
     }
 
-    /// The weight every query carries, other than 1 only for huge AllPredicate workloads ([`Family::Predicate`]).
+    /// The weight every query carries, other than 1 only for huge AllPredicate workloads ([`Family::PREDICATE`]).
     pub fn query_weight(&self) -> f64 {
         match &self.queries {
             Queries::Product(factors) => factors.iter().map(|(f, sizes)| f.query_weight(sizes)).product(),

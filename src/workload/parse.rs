@@ -84,7 +84,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
         (None, Some(plain)) => (plain, Variant::Marginals),
         (None, None) => (name, Variant::Plain),
     };
-    let family = Family::ALL.into_iter().find(|f| f.name() == plain).ok_or_else(|| {
+    let family = Family::named(plain).ok_or_else(|| {
         let names = Family::ALL.map(Family::name).join(", ");
         let others = "permuted-…, …-marginals, range-sample, predicate-sample, matrix";
         refuse(text, format!("a family among {names}, {others}"), name)

@@ -50,7 +50,15 @@ impl QueryGroup {
                     format!("`{}`, which spans two", family.name()),
                 ));
             }
-            if !matches!(family, Family::Identity | Family::Total | Family::Predicate) {
+            let size = schema.attributes()[position].size;
+            if family.query_weight(&[size]) != 1.0 {
+                return Err(refuse(
+                    &chosen,
+                    "a family whose queries all weigh 1".into(),
+                    format!("`{}` on {size} values", family.name()),
+                ));
+            }
+            if family.needs_order() {
                 check_ordered(&schema.attributes()[position], family.name())?;
             }
         }
@@ -133,10 +141,9 @@ impl QueryGroup {
     /// may allocate its noise by.
     pub(crate) fn with_ordered_as(&self, family: Family) -> Self {
         let families = match &self.queries {
-            GroupQueries::Product(families) => families
-                .iter()
-                .map(|f| if matches!(f, Family::Identity | Family::Total) { *f } else { family })
-                .collect(),
+            GroupQueries::Product(families) => {
+                families.iter().map(|f| if f.needs_order() { family } else { *f }).collect()
+            }
             GroupQueries::Joint(_) => vec![family; self.sizes.len()],
         };
         QueryGroup { queries: GroupQueries::Product(families), family: family.name(), ..self.clone() }

@@ -272,7 +272,7 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let all = range_count(&[6]).unwrap();
         let sample = RangeSample::uniform(&[6], all, &mut rng).unwrap();
-        assert_eq!(sample.gram(), crate::workload::Family::Range.gram(&[6]).unwrap());
+        assert_eq!(sample.gram(), crate::workload::Family::RANGE.gram(&[6]).unwrap());
         assert!(RangeSample::uniform(&[6], all + 1, &mut rng).is_err());
         assert!(RangeSample::biased(&[6], 0, 1.0, &mut rng).is_err());
     }

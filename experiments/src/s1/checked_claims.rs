@@ -99,7 +99,7 @@ fn bound_falls_with_dimensions() -> Result<Vec<Row>> {
     let shapes: [&[usize]; 5] = [&[1024], &[32, 32], &[16, 8, 8], &[8, 8, 4, 4], &[2; 10]];
     let bounds = shapes
         .iter()
-        .map(|shape| svd_bound(&Workload::family(Family::Range, shape)?.gram()?))
+        .map(|shape| svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?))
         .collect::<matmech::Result<Vec<f64>>>()?;
     let trend = if bounds.windows(2).all(|pair| pair[1] < pair[0]) { "decreasing" } else { "not decreasing" };
     Ok(vec![Row::text("trend", trend), Row::new("smallest_over_largest", bounds[4] / bounds[0])])
@@ -112,7 +112,7 @@ fn sample_share(rng: &mut ChaCha20Rng) -> Result<usize> {
     for queries in [300, 1_000, 3_000, 10_000, 30_000, 100_000] {
         let mut all_reach = true;
         for shape in [&[1024][..], &[32, 32], &[16, 8, 8]] {
-            let whole = svd_bound(&Workload::family(Family::Range, shape)?.gram()?)? / range_count(shape)? as f64;
+            let whole = svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)? / range_count(shape)? as f64;
             let sample = RangeSample::uniform(shape, queries, rng)?;
             let level = svd_bound(&Gram::dense(shape, sample.gram())?)? / queries as f64 / whole;
             all_reach &= level >= LEVEL;

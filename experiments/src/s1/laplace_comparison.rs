@@ -62,7 +62,7 @@ impl Kind for LaplaceComparison {
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let n = params.cells;
-        let gram = Workload::family(Family::Range, &[n])?.gram()?;
+        let gram = Workload::family(Family::RANGE, &[n])?.gram()?;
         let l1 = if method == "workload" {
             // All ranges are 0/1 queries: the L1 norm of a column is its squared L2 norm.
             gram.max_diagonal()

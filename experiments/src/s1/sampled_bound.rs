@@ -115,7 +115,7 @@ impl Kind for SampledBound {
     fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = Workload::parse(&params.workload)?;
         let shape = workload.shape();
-        let whole = svd_bound(&Workload::family(Family::Range, shape)?.gram()?)? / range_count(shape)? as f64;
+        let whole = svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)? / range_count(shape)? as f64;
         let mut bounds = Sample::default();
         for _ in 0..params.samples {
             let sample = match params.sampling {

@@ -102,7 +102,7 @@ impl Kind for SkewedRanges {
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let grams: Vec<Gram> = match params.queries {
-            None => vec![Workload::family(Family::Range, &[params.cells])?.gram()?],
+            None => vec![Workload::family(Family::RANGE, &[params.cells])?.gram()?],
             Some(queries) => (0..params.samples)
                 .map(|k| {
                     let mut rng = ChaCha20Rng::seed_from_u64(params.sample_seed.wrapping_add(k));

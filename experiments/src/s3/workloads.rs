@@ -28,7 +28,11 @@ pub(super) fn ways(name: &str) -> &'static [usize] {
 pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) -> Result<GroupedWorkload> {
     let schema = Schema::uniform(n, d)?;
     if name == "mixed" {
-        let parts = [GroupFamily::Product(Family::Range), GroupFamily::Affine, GroupFamily::Product(Family::Prefix)];
+        let parts = [
+            GroupFamily::Product(Family::RANGE),
+            GroupFamily::Pairs(Family::AFFINE),
+            GroupFamily::Product(Family::PREFIX),
+        ];
         let mut groups = Vec::new();
         for (way, family) in (1..).zip(parts) {
             groups.extend(groups_of(&schema, &family, &attribute_sets(&schema, &[way])?, &[1.0])?);
@@ -36,12 +40,12 @@ pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) 
         return Ok(GroupedWorkload::new(schema, groups)?);
     }
     let family = match name {
-        "marginal" => GroupFamily::Product(Family::Identity),
-        "prefix" => GroupFamily::Product(Family::Prefix),
-        "range" => GroupFamily::Product(Family::Range),
-        "circular" => GroupFamily::Product(Family::Circular),
-        "affine" => GroupFamily::Affine,
-        "abs" => GroupFamily::Abs,
+        "marginal" => GroupFamily::Product(Family::IDENTITY),
+        "prefix" => GroupFamily::Product(Family::PREFIX),
+        "range" => GroupFamily::Product(Family::RANGE),
+        "circular" => GroupFamily::Product(Family::CIRCULAR),
+        "affine" => GroupFamily::Pairs(Family::AFFINE),
+        "abs" => GroupFamily::Pairs(Family::ABS),
         "random" => {
             let seed = u32::try_from(n).ok().and_then(|n| n.checked_add(42)).ok_or_else(|| {
                 Error::config("n", "attributes of fewer than 2^32 - 42 values", n.to_string(), "choose another size")
@@ -104,8 +108,8 @@ pub(super) fn over_dataset(dataset: &DatasetSizes, name: &str, product_above: us
         "2-way" => return Ok(hybrid(&[2])?),
         "3-way" => return Ok(hybrid(&[3])?),
         "<=3-way" => return Ok(hybrid(&[1, 2, 3])?),
-        "affine" => Family::Affine,
-        "abs_diff" => Family::Abs,
+        "affine" => Family::AFFINE,
+        "abs_diff" => Family::ABS,
         other => return Err(Error::unknown_name("workloads", "workload", other, &OVER_DATASETS)),
     };
     let mut groups = hybrid(&[1])?.groups().to_vec();
@@ -114,7 +118,7 @@ pub(super) fn over_dataset(dataset: &DatasetSizes, name: &str, product_above: us
         let sizes = schema.shape_of(pair)?;
         let residual_cells: usize = sizes.iter().map(|n| n - 1).product();
         groups.push(if residual_cells > product_above {
-            QueryGroup::product(&schema, pair, &[Family::Prefix; 2], 1.0)?
+            QueryGroup::product(&schema, pair, &[Family::PREFIX; 2], 1.0)?
         } else {
             let queries = match shared.get(&sizes) {
                 Some(queries) => queries.clone(),

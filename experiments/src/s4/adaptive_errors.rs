@@ -206,7 +206,7 @@ struct Setting {
 impl Setting {
     fn new(catalogue: &Catalogue, params: &Params, epsilon: f64) -> Result<Self> {
         let table = catalogue.load(&params.data.name)?;
-        let identity = GroupFamily::Product(Family::Identity);
+        let identity = GroupFamily::Product(Family::IDENTITY);
         let workload = GroupedWorkload::all_ways(table.schema.clone(), &identity, &[params.ways])?;
         Ok(Self { table, workload, rho: Rho::of_approximate_rounded_down(epsilon, params.delta)? })
     }

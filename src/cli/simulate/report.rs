@@ -166,7 +166,7 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "{WARNING}")?;
     writeln!(out, "mechanism     {}, trials: {}, seed {}", report.mechanism, report.trials, report.seed)?;
     writeln!(out, "records       {kept} kept, {dropped} dropped; {clamped} values clamped")?;
-    let (groups, answers) = match report.by_marginal.iter().all(|group| group.family == Family::Identity.name()) {
+    let (groups, answers) = match report.by_marginal.iter().all(|group| group.family == Family::IDENTITY.name()) {
         true => ("marginals   ", "cells"),
         false => ("query groups", "answers"),
     };
@@ -196,7 +196,7 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     }
     writeln!(out, "{:>14}  {:>10}  attributes", "L1", answers)?;
     for marginal in report.by_marginal.iter().take(MARGINALS_SHOWN) {
-        let family = match marginal.family == Family::Identity.name() {
+        let family = match marginal.family == Family::IDENTITY.name() {
             true => String::new(),
             false => format!(" ({})", marginal.family),
         };

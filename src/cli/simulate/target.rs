@@ -22,7 +22,7 @@ pub(super) fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload
     // Before the sets are listed: they may be too many for that. There are none of more attributes than the schema has.
     let possible = ways.iter().filter(|&&way| way <= attributes);
     check_residuals(possible.map(|&way| binomial(attributes, way) * (way as f64).exp2()).sum())?;
-    let identity = GroupFamily::Product(Family::Identity);
+    let identity = GroupFamily::Product(Family::IDENTITY);
     let workload = GroupedWorkload::all_ways(schema.clone(), &identity, ways).map_err(|e| match e {
         Error::BadInput { expected, found, .. } => {
             let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";

@@ -50,7 +50,7 @@ impl PrefixBasis {
     /// Too many values for dense matrices.
     pub fn workload(n: usize) -> Result<Array2<f64>> {
         check_dense_size("basis of an attribute", n)?;
-        Ok(centred(Family::Prefix.gram(&[n])?)? + Array2::<f64>::ones((n, n)))
+        Ok(centred(Family::PREFIX.gram(&[n])?)? + Array2::<f64>::ones((n, n)))
     }
 
     /// The basis with another X than the certified optimum.

@@ -138,12 +138,12 @@ mod tests {
     #[test]
     fn rows_and_gram_lead_to_the_same_optimum() {
         for (name, rows, shape, rank) in [
-            ("affine", residual(Family::Affine, &[7, 9]), [7, 9], 13),
-            ("square affine", residual(Family::Affine, &[8, 8]), [8, 8], 13),
-            ("abs", residual(Family::Abs, &[7, 9]), [7, 9], 8),
-            ("turned abs", residual(Family::Abs, &[9, 7]), [9, 7], 8),
-            ("square abs", residual(Family::Abs, &[8, 8]), [8, 8], 7),
-            ("large abs", residual(Family::Abs, &[20, 30]), [20, 30], 29),
+            ("affine", residual(Family::AFFINE, &[7, 9]), [7, 9], 13),
+            ("square affine", residual(Family::AFFINE, &[8, 8]), [8, 8], 13),
+            ("abs", residual(Family::ABS, &[7, 9]), [7, 9], 8),
+            ("turned abs", residual(Family::ABS, &[9, 7]), [9, 7], 8),
+            ("square abs", residual(Family::ABS, &[8, 8]), [8, 8], 7),
+            ("large abs", residual(Family::ABS, &[20, 30]), [20, 30], 29),
             ("random", deficient(30), [5, 6], 5),
         ] {
             let by_rows = Optimal::default().select_rows(&shape, rows.view()).unwrap();
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn roots_have_the_gram_and_full_rank() {
-        for (rows, shape) in [(residual(Family::Affine, &[6, 6]), [6, 6]), (deficient(42), [6, 7])] {
+        for (rows, shape) in [(residual(Family::AFFINE, &[6, 6]), [6, 6]), (deficient(42), [6, 7])] {
             let reduction = RowReduction::of(&shape, rows.view()).unwrap();
             let parts: Vec<_> = reduction.roots.iter().cloned().enumerate().collect();
             let root = reduction.assemble(&parts);
@@ -177,10 +177,10 @@ mod tests {
     #[test]
     fn rows_show_the_symmetries_of_their_gram() {
         for (rows, shape, orbits, blocks) in [
-            (residual(Family::Affine, &[6, 6]), [6, 6], 12, 4),
-            (residual(Family::Abs, &[5, 5]), [5, 5], 9, 4),
-            (residual(Family::Affine, &[5, 7]), [5, 7], 18, 2),
-            (residual(Family::Abs, &[5, 7]), [5, 7], 35, 1),
+            (residual(Family::AFFINE, &[6, 6]), [6, 6], 12, 4),
+            (residual(Family::ABS, &[5, 5]), [5, 5], 9, 4),
+            (residual(Family::AFFINE, &[5, 7]), [5, 7], 18, 2),
+            (residual(Family::ABS, &[5, 7]), [5, 7], 35, 1),
             (deficient(25), [5, 5], 25, 1),
         ] {
             let reduction = RowReduction::of(&shape, rows.view()).unwrap();

@@ -101,10 +101,10 @@ fn certified_optima_of_the_s3_specification() {
         (30, "59.662", "78.784", "39.169", "41.110"),
     ] {
         for (pair, one_way, printed) in [
-            (Family::Prefix, Family::Prefix, prefix),
-            (Family::Range, Family::Range, range),
-            (Family::Affine, Family::Prefix, affine),
-            (Family::Abs, Family::Prefix, abs),
+            (Family::PREFIX, Family::PREFIX, prefix),
+            (Family::RANGE, Family::RANGE, range),
+            (Family::AFFINE, Family::PREFIX, affine),
+            (Family::ABS, Family::PREFIX, abs),
         ] {
             let value = rmse(n, pair, one_way);
             let expected: f64 = printed.parse().unwrap();

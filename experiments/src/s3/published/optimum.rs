@@ -88,7 +88,7 @@ mod tests {
 
     /// `J + C PᵀP C`.
     fn total_and_prefix(n: usize) -> Array2<f64> {
-        let residual = Gram::dense(&[n], Family::Prefix.gram(&[n]).unwrap()).unwrap().residual();
+        let residual = Gram::dense(&[n], Family::PREFIX.gram(&[n]).unwrap()).unwrap().residual();
         Array2::<f64>::ones((n, n)) + residual.factors()[0].matrix.as_ref()
     }
 
@@ -151,7 +151,7 @@ mod tests {
         for (n, times, value) in
             [(85, 1.0, 406.1669613319231), (99, 1.0, 493.39006936131284), (100, 3.0, 499.74430466978106)]
         {
-            let (_, stopped) = published_optimum(&Family::Prefix.gram(&[n]).unwrap()).unwrap();
+            let (_, stopped) = published_optimum(&Family::PREFIX.gram(&[n]).unwrap()).unwrap();
             assert!((stopped.value / value - 1.0).abs() < 1e-8, "n = {n}: {}", stopped.value);
             roots += times * stopped.value.sqrt();
         }

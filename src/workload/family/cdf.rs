@@ -1,0 +1,30 @@
+//! The empirical distribution function: prefix sums under the name that S2 uses.
+
+use ndarray::Array2;
+
+use super::prefix::Prefix;
+use super::{QueryFamily, Rows};
+use crate::error::Result;
+use crate::workload::QueryCount;
+
+/// [`Family::CDF`](super::Family::CDF).
+#[derive(Debug)]
+pub(super) struct Cdf;
+
+impl QueryFamily for Cdf {
+    fn name(&self) -> &'static str {
+        "cdf"
+    }
+
+    fn count(&self, sizes: &[usize]) -> QueryCount {
+        Prefix.count(sizes)
+    }
+
+    fn gram(&self, sizes: &[usize]) -> Array2<f64> {
+        Prefix.gram(sizes)
+    }
+
+    fn rows(&self, sizes: &[usize]) -> Result<Rows> {
+        Prefix.rows(sizes)
+    }
+}

@@ -1,0 +1,34 @@
+//! Every cell by itself.
+
+use ndarray::Array2;
+
+use super::{QueryFamily, Rows, indicator};
+use crate::error::Result;
+use crate::workload::QueryCount;
+
+/// [`Family::IDENTITY`](super::Family::IDENTITY).
+#[derive(Debug)]
+pub(super) struct Identity;
+
+impl QueryFamily for Identity {
+    fn name(&self) -> &'static str {
+        "identity"
+    }
+
+    fn needs_order(&self) -> bool {
+        false
+    }
+
+    fn count(&self, sizes: &[usize]) -> QueryCount {
+        QueryCount::exact(sizes[0] as u128)
+    }
+
+    fn gram(&self, sizes: &[usize]) -> Array2<f64> {
+        Array2::eye(sizes[0])
+    }
+
+    fn rows(&self, sizes: &[usize]) -> Result<Rows> {
+        let n = sizes[0];
+        Ok(Box::new((0..n).map(move |c| indicator(n, |cell| cell == c))))
+    }
+}
