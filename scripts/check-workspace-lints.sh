@@ -1,6 +1,6 @@
 #!/bin/sh
-# No unsafe code, no public item without documentation, no panic in library code: the workspace says so once, and every
-# package must inherit it. Checked here, because a package that forgets `[lints] workspace = true` compiles all the same.
+# No unsafe code, no public item without documentation or `Debug`, no panic in library code: the workspace says so once, and
+# every package must inherit it. Checked here, because a package that forgets `[lints] workspace = true` compiles all the same.
 set -eu
 
 failed=0
@@ -23,6 +23,7 @@ expect() {
 
 expect Cargo.toml workspace.lints.rust 'unsafe_code = "forbid"'
 expect Cargo.toml workspace.lints.rust 'missing_docs = "deny"'
+expect Cargo.toml workspace.lints.rust 'missing_debug_implementations = "deny"'
 for lint in unwrap_used expect_used panic; do
 	expect Cargo.toml workspace.lints.clippy "$lint = \"deny\""
 done
@@ -39,7 +40,7 @@ if [ "$members" != '"experiments", "linalg", "shared-features"' ]; then
 fi
 
 # Lints can be switched off again in the source.
-if grep -rnE '#!?\[(allow|expect|warn)\([^]]*(unsafe_code|missing_docs|unwrap_used|expect_used|clippy::panic)' \
+if grep -rnE '#!?\[(allow|expect|warn)\([^]]*(unsafe_code|missing_docs|missing_debug_implementations|unwrap_used|expect_used|clippy::panic)' \
 	src experiments/src linalg/src --include='*.rs' >&2; then
 	echo 'error: expected no exception from the workspace lints, found the lines above; remedy: return an error, or document the item' >&2
 	failed=1

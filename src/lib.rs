@@ -9,18 +9,49 @@
 //! err(A) = ‖A‖₂² · tr(G (AᵀA)⁻¹),        ‖A‖₂ = the largest column norm of A
 //! ```
 //!
-//! so a strategy is chosen for the workload alone, before any data is seen. [`strategy`] holds the selectors, among
-//! them the certified optimum; [`workload`] the query families; [`mechanism`] runs a strategy on data; [`privacy`]
-//! converts budgets.
+//! so a strategy is chosen for the workload alone, before any data is seen:
 //!
 //! ```
-//! use matmech::{strategy, workload::Workload};
-//! let workload = Workload::parse("range:64")?;
-//! let best = strategy::by_name("optimal")?.select(&workload.gram()?)?;
+//! use matmech::{Optimal, StrategySelector, Workload, strategies};
+//! let gram = Workload::parse("range:64")?.gram()?;
+//! let best = Optimal::default().select(&gram)?;
 //! let certificate = best.certificate.expect("the optimum comes with its certificate");
 //! assert!(certificate.gap() < 1e-6);
+//! // No strategy of the registry, nor any other, is better.
+//! for selector in strategies() {
+//!     // Some selectors are for special workloads and refuse this one.
+//!     let Ok(other) = selector.select(&gram) else { continue };
+//!     assert!(other.error >= certificate.lower_bound * (1.0 - 1e-12), "{}", selector.name());
+//! }
 //! # Ok::<(), matmech::Error>(())
 //! ```
+//!
+//! Over many attributes a planner divides the workload among residual subspaces, and a mechanism asks the data what it
+//! planned; the budget is converted from whatever notion it is given in:
+//!
+//! ```
+//! use matmech::{Family, GroupFamily, GroupedWorkload, Guarantee, Planner, PrivacyBudget, QuerySmasher, Schema};
+//! let prefixes = GroupFamily::Product(Family::Prefix);
+//! let workload = GroupedWorkload::all_ways(Schema::uniform(10, 40)?, &prefixes, &[1, 2])?;
+//! let budget = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 });
+//! let plan = QuerySmasher::default().plan(&workload, budget.privacy_cost()?)?;
+//! let bound = plan.lower_bound_rmse().expect("QuerySmasher proves one");
+//! assert!(plan.rmse() <= bound * (1.0 + 1e-6));
+//! # Ok::<(), matmech::Error>(())
+//! ```
+//!
+//! | to | module | trait | registry |
+//! |---|---|---|---|
+//! | write a workload down | [`workload`], [`schema`] | | |
+//! | choose a strategy for one table | [`strategy`] | [`StrategySelector`] | [`strategies`] |
+//! | plan over many attributes | [`planner`] | [`Planner`], [`SubspaceSolver`] | [`planners`] |
+//! | run on data | [`mechanism`], [`access`] | [`Mechanism`] | [`mechanisms`] |
+//! | convert and account for budgets | [`privacy`] | | |
+//!
+//! What most programs need is here at the root; everything else is in its module. The noise is seeded and so for
+//! experiments, not for releases: [`access`] says more.
+//!
+//! `Debug` of types that hold private data, such as [`Records`] and [`PrivateTable`], shows sizes and what was paid, never data.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -44,5 +75,18 @@ pub mod statistics;
 pub mod strategy;
 pub mod workload;
 
+pub use access::{PaidAccess, PrivateTable};
+pub use data::Records;
+pub use domain::{Attribute, AttributeKind, AttributeSet};
 pub use error::{Error, Place, Result};
 pub use matrix_file::{read as read_matrix, write_npy};
+pub use mechanism::{Mechanism, PlannedQueries, mechanisms};
+pub use planner::{CertifiedSolver, Plan, Planner, QuerySmasher, SubspaceSolver, planners};
+pub use privacy::{Guarantee, Neighbours, PrivacyBudget, PrivacyCost, Rho};
+pub use schema::Schema;
+pub use strategy::lsa::LsaOptions;
+pub use strategy::lsa::separated::SeparatedOptions;
+pub use strategy::{
+    Certificate, Optimal, OptimalOptions, Selection, Strategy, StrategyFactor, StrategySelector, selectors as strategies,
+};
+pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, Workload};

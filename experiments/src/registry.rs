@@ -6,6 +6,7 @@ use crate::figures::{Bars, FigureKind, Lines};
 use crate::{s1, s3, s4};
 
 /// All that a config can name.
+#[derive(Debug)]
 pub struct Kinds {
     /// Kinds of experiments.
     pub experiments: Vec<Box<dyn Experiment>>,

@@ -1,5 +1,6 @@
 //! Power spectra over boxes of cells, by fast Fourier transforms of any length (the only place that names their backend).
 
+use std::fmt;
 use std::sync::Arc;
 
 use ndarray::ArrayView2;
@@ -13,6 +14,13 @@ use crate::row_major::{cell_index, coordinates};
 pub struct BoxTransform {
     shape: Vec<usize>,
     axes: Vec<Arc<dyn Fft<f64>>>,
+}
+
+/// The box only: plans of the backend tell nothing beyond it.
+impl fmt::Debug for BoxTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoxTransform").field("shape", &self.shape).finish_non_exhaustive()
+    }
 }
 
 impl BoxTransform {

@@ -1,5 +1,7 @@
 //! Private data behind an accountant.
 
+use std::fmt;
+
 use rand::Rng;
 
 use super::PaidAccess;
@@ -26,7 +28,20 @@ pub struct PrivateTable<'a> {
     selector: Selector,
 }
 
+/// What is public: the sizes of the attributes, and what was paid for what. No record, no count, no state of the noise, and not
+/// how often selection looked at a count, which depends on the counts.
+impl fmt::Debug for PrivateTable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrivateTable")
+            .field("sizes", &self.counts.sizes())
+            .field("accountant", &self.accountant)
+            .field("reserved", &self.reserved)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What was paid for measurements to come.
+#[derive(Debug)]
 struct Reserved {
     total: Rho,
     left: f64,
@@ -144,5 +159,46 @@ impl PaidAccess for PrivateTable<'_> {
     ) -> Result<usize> {
         self.pay("selection", selection.cost()?)?;
         self.selector.select(self.counts.as_ref(), &mut self.noise, selection, candidates, estimates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::access::{Candidate, Question};
+    use crate::domain::AttributeSet;
+    use crate::estimation::ResidualEstimates;
+    use crate::schema::Schema;
+
+    /// After the same questions tables of other records, of other length and with other noise look the same.
+    #[test]
+    fn debug_output_shows_what_was_paid_and_no_data() {
+        let schema = Schema::uniform(4, 3).unwrap();
+        let attributes = AttributeSet::first(2);
+        let shown = |count, seed| {
+            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            let records = Records::uniform(&schema, count, &mut rng).unwrap();
+            let mut table = PrivateTable::of_records(&records, Rho::new(0.5).unwrap(), &mut rng).unwrap();
+            table.measure(&Question::Marginal { attributes, variance: 4.0 }, NoiseStream::Shared).unwrap();
+            let candidates = [attributes, AttributeSet::first(1)].map(|attributes| {
+                let cells = attributes.items(&schema.sizes()).iter().product();
+                Candidate { attributes, cells, weight: 1.0 }
+            });
+            let selection = Selection { epsilon: 0.1, penalty_per_cell: 0.0 };
+            let estimates = ResidualEstimates::new(&schema);
+            table.select(&selection, &Candidates::new(candidates.to_vec()), &estimates).unwrap();
+            format!("{table:?}")
+        };
+        let one = shown(1, 1);
+        assert!(one.starts_with("PrivateTable { sizes: [4, 4, 4], accountant: "), "{one}");
+        assert!(one.contains("measurement of the marginal on [0, 1]") && one.ends_with("reserved: None, .. }"), "{one}");
+        assert_eq!(one, shown(300, 2));
+        let cells = [7.25; 64];
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let vector = PrivateTable::of_vector(&[64], &cells, Rho::new(0.5).unwrap(), &mut rng).unwrap();
+        assert!(!format!("{vector:?}").contains("7.25"));
     }
 }

@@ -7,7 +7,7 @@ use crate::privacy::{PrivacyCost, Rho};
 use crate::residual::privacy_coefficient;
 
 /// A measurement of a marginal with Gaussian noise.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub enum Question<'a> {
     /// `μ_γ + N(0, σ²I)`: every cell of the marginal on γ. ρ = 1/(2σ²), since a record is in one cell.
     Marginal {

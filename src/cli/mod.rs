@@ -1,6 +1,7 @@
 //! The command `matmech`: arguments, dispatch, exit codes.
 
 mod budget;
+mod completions;
 mod output;
 mod plan;
 mod simulate;
@@ -32,6 +33,8 @@ enum Command {
     /// private (`matmech plan` has a tighter one, because its plans only add Gaussian noise); --privacy-cost and --mu
     /// mean rho = beta/2 = mu^2/2, a translation and no promise of Gaussian differential privacy: aim-grem also selects.
     Simulate(simulate::SimulateCommand),
+    /// Print the script with which a shell completes this command line.
+    Completions(completions::CompletionsCommand),
 }
 
 /// Runs the command line and returns the exit code. Only `simulate` opens data.
@@ -41,6 +44,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Solve(solve) => solve.run(),
         Command::Plan(plan) => plan.run(),
         Command::Simulate(simulate) => simulate.run(),
+        Command::Completions(completions) => completions.run(),
     };
     match outcome {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -11,14 +11,23 @@ pub(super) fn write<R: Serialize>(
     json: bool,
     print: impl FnOnce(&mut dyn Write, &R) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
+    to_standard_output("the report", |out| {
+        if json {
+            serde_json::to_writer_pretty(&mut *out, report).map_err(std::io::Error::from).and_then(|()| writeln!(out))
+        } else {
+            print(out, report)
+        }
+    })
+}
+
+/// Writes to standard output. A reader that stops early is no error.
+pub(super) fn to_standard_output(
+    what: &str,
+    print: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let written = if json {
-        serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from).and_then(|()| writeln!(out))
-    } else {
-        print(&mut out, report)
-    };
-    match written.and_then(|()| out.flush()) {
+    match print(&mut out).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("writing the report to standard output"),
+        other => other.with_context(|| format!("writing {what} to standard output")),
     }
 }

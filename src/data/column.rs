@@ -1,11 +1,13 @@
 //! One attribute's values, in as few bytes as they allow.
 
+use std::fmt;
+
 /// The cell numbers of one attribute, 1, 2 or 4 bytes per record, as the largest of them needs: what readers fill and
 /// [`Records`](super::Records) are made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Column(Width);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Width {
     /// At most 2⁸ values.
     Small(Vec<u8>),
@@ -13,6 +15,13 @@ enum Width {
     Medium(Vec<u16>),
     /// More.
     Large(Vec<u32>),
+}
+
+/// Nothing: the values are private, and so are their number and the bytes that the largest of them takes.
+impl fmt::Debug for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Column").finish_non_exhaustive()
+    }
 }
 
 impl Default for Column {

@@ -1,6 +1,7 @@
 //! CSV files with a public schema: every value is coded as the schema says, and one that it does not know is dealt with by
 //! a rule that looks at nothing but the record at hand.
 
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ pub enum OutOfDomain {
 }
 
 /// A table with what the rule for values outside the schema did. The counts are exact, so they are **not private**.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CsvTable {
     /// The records that were kept.
     pub records: Records,
@@ -36,6 +37,13 @@ pub struct CsvTable {
     pub dropped: usize,
     /// Values moved to the nearest cell, of records that were kept.
     pub clamped: usize,
+}
+
+/// As of [`Records`]; the counts are exact and so left out.
+impl fmt::Debug for CsvTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CsvTable").field("records", &self.records).finish_non_exhaustive()
+    }
 }
 
 /// Reads a CSV file with a header, whose columns are found by the names of the schema's attributes; other columns are

@@ -55,7 +55,7 @@ use crate::privacy::Rho;
 use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
 /// Estimates the answers of a workload over many attributes from private data.
-pub trait Mechanism: Send + Sync {
+pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// The name used on the command line and in configs.
     fn name(&self) -> &str;
 

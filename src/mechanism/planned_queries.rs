@@ -19,6 +19,7 @@ const MOST_CELLS: usize = 1 << 27;
 /// planned.
 ///
 /// *Requirements*: those of the planner. *Reference*: S3, Sec. 6.
+#[derive(Debug)]
 pub struct PlannedQueries {
     planner: Box<dyn Planner>,
 }

@@ -47,6 +47,7 @@ pub struct ResidualProblem {
 }
 
 /// A workload split into residual subspaces.
+#[derive(Debug)]
 pub struct Decomposition {
     kernels: Kernels,
     residuals: Vec<ResidualProblem>,
@@ -126,7 +127,7 @@ impl Decomposition {
 }
 
 /// The distinct kernels of a workload.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Kernels {
     list: Vec<Kernel>,
     /// For every kernel the first one that looks the same.

@@ -48,7 +48,7 @@ pub enum HdmmForm {
 /// O(sweeps · attributes · groups); union: one solve per distinct family and size. *Reference*: S3, Sec. 8; its spec.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hdmm {
-    /// Which strategies to consider.
+    /// Which strategies to consider. Default [`HdmmForm::Best`].
     pub form: HdmmForm,
 }
 

@@ -18,6 +18,7 @@ const NEGLIGIBLE: f64 = 1e-12;
 
 /// One distinct residual Gram: a family on one attribute, centred, or joint queries averaged over some of their
 /// attributes and centred along the others. Matrices and spectra are made when first asked for.
+#[derive(Debug)]
 pub struct Kernel {
     sizes: Vec<usize>,
     source: Source,
@@ -27,7 +28,7 @@ pub struct Kernel {
     power: OnceLock<Arc<Vec<f64>>>,
 }
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Source {
     Family(Family),
     Joint(Arc<JointQueries>, AxisSet),

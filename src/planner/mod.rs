@@ -55,7 +55,7 @@ use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
 /// Plans the measurements for a workload over many attributes.
-pub trait Planner: Send + Sync {
+pub trait Planner: std::fmt::Debug + Send + Sync {
     /// The name used on the command line and in configs.
     fn name(&self) -> &str;
 

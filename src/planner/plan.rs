@@ -14,7 +14,7 @@ use crate::workload::QueryCount;
 const ROUNDING: f64 = 1e-9;
 
 /// One measurement: `B x_A + N(0, Σ)` of the marginal on A with `BᵀΣ⁻¹B = privacy_cost · V`.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct PlannedMeasurement {
     /// A.
     pub attributes: AttributeSet,
@@ -59,7 +59,7 @@ impl GroupError {
 }
 
 /// A plan: measurements and the exact errors of what is answered from them. Made without looking at any data.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     pub(super) planner: String,
     pub(super) schema: Schema,

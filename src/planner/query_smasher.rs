@@ -18,11 +18,13 @@ use crate::workload::GroupedWorkload;
 /// *Requirements*: residual problems that are no Kronecker products fit memory, as rows where joint queries are few against
 /// the cells and as dense matrices otherwise; larger ones are refused with their size. *Cost*: one solve per distinct
 /// residual problem, whatever the number of attributes; then O(2^|S|) per query group. *Reference*: S3, Sec. 6.
+#[derive(Debug)]
 pub struct QuerySmasher {
     solver: Box<dyn SubspaceSolver>,
 }
 
 impl Default for QuerySmasher {
+    /// With [`CertifiedSolver::default`].
     fn default() -> Self {
         Self::with_solver(Box::new(CertifiedSolver::default()))
     }

@@ -3,7 +3,7 @@
 use super::Planner;
 use super::plan::Plan;
 use super::residual_plan;
-use super::solver::{Bases, BasisSolver, PrefixBasis};
+use super::solver::{Bases, BasisSolver};
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::workload::{Family, GroupedWorkload};
@@ -28,18 +28,18 @@ pub enum NoiseDivision {
 ///
 /// *Cost*: one 1-D optimum per attribute size; O(2^|S|) per query group; joint queries O(queries · cells · Σ sizes).
 /// *Reference*: Xiao et al., ResidualPlanner+ (2025); S3, Sec. 5 and 8.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ResidualPlannerPlus {
-    /// The bases of the attributes.
+    /// The bases of the attributes. Default [`Bases::default`].
     pub bases: Bases,
-    /// How the noise is divided.
+    /// How the noise is divided. Default [`NoiseDivision::Own`].
     pub division: NoiseDivision,
 }
 
 impl ResidualPlannerPlus {
     /// Prefix basis on numeric attributes, residual basis on categorical ones.
     pub fn dividing(division: NoiseDivision) -> Self {
-        ResidualPlannerPlus { bases: Bases::numeric(PrefixBasis), division }
+        ResidualPlannerPlus { bases: Bases::default(), division }
     }
 
     /// The plan under the name of a planner that has these bases and this division of the noise.

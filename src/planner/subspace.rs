@@ -8,6 +8,7 @@ use crate::linalg::{self, BoxTransform};
 use crate::strategy::StrategyFactor;
 
 /// A strategy for one residual subspace at unit privacy cost.
+#[derive(Debug)]
 pub enum SubspaceStrategy {
     /// The Kronecker product of factors; none for ∅, where the total itself is measured.
     Kronecker(Vec<StrategyFactor>),

@@ -1,6 +1,7 @@
 //! Noise: the only place of this library where it is drawn.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +21,13 @@ pub struct SeededNoise<'a> {
     shared: Option<ChaCha8Rng>,
     named: Option<u128>,
     used: HashSet<(u128, u64)>,
+}
+
+/// Nothing: whoever knows the state of the generators can take the noise off again.
+impl fmt::Debug for SeededNoise<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeededNoise").finish_non_exhaustive()
+    }
 }
 
 /// Where a measurement's noise comes from.

@@ -32,7 +32,7 @@ use crate::linalg::{self, Quotient};
 use crate::workload::{Gram, GramFactor};
 
 /// Chooses a strategy for a workload that is given by its Gram matrix.
-pub trait StrategySelector: Send + Sync {
+pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// The name used on the command line and in configs.
     fn name(&self) -> &str;
 

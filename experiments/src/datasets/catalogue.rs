@@ -57,7 +57,7 @@ pub struct LoadedTable {
 }
 
 /// What was found for a name.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Source {
     data: DataUse,
     /// The files and how they are read; `None` for the stand-in.
@@ -67,11 +67,12 @@ struct Source {
 type Loaded = Arc<Mutex<Option<Arc<LoadedTable>>>>;
 
 /// All tables. Clones share what was found and read: each table is looked for, hashed and read once per process.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Catalogue {
     inner: Arc<Inner>,
 }
 
+#[derive(Debug)]
 struct Inner {
     folders: Folders,
     root: PathBuf,

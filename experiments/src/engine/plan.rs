@@ -23,6 +23,7 @@ pub struct PlannedCell {
 }
 
 /// A config under one profile with its experiment kind found and its grid expanded.
+#[derive(Debug)]
 pub struct Plan<'a> {
     /// The config.
     pub config: &'a Config,

@@ -64,6 +64,7 @@ pub struct Summary {
 }
 
 /// A plan that can run: its folders are writable and its stored cells are read.
+#[derive(Debug)]
 pub struct Prepared<'a> {
     root: &'a Path,
     plan: Plan<'a>,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 ///
 /// The requirements are those of [`Experiment`], which every kind is: reading the grid, storing the params and naming the key
 /// columns is done once, there.
-pub trait Kind: Send + Sync {
+pub trait Kind: std::fmt::Debug + Send + Sync {
     /// What `[grid]` of a config holds; should be `#[serde(deny_unknown_fields)]`.
     type Grid: DeserializeOwned;
 

@@ -78,7 +78,7 @@ impl Row {
 /// - [`cells`](Experiment::cells) is cheap and deterministic: it is called before anything runs, for every profile.
 /// - [`run`](Experiment::run) depends on the cell, the random stream and nothing else (no clock, no global state, no
 ///   other cell), and is sequential inside: then results do not depend on jobs, order or what else ran.
-pub trait Experiment: Send + Sync {
+pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// The name in configs.
     fn kind(&self) -> &'static str;
 

@@ -28,7 +28,7 @@ impl Sample {
 
 /// A kind of figure: one file that implements this, and one line in [`crate::registry`]. Axes, grid, titles, panels and legend are
 /// the same for all kinds.
-pub trait FigureKind: Send + Sync {
+pub trait FigureKind: std::fmt::Debug + Send + Sync {
     /// The name in configs.
     fn name(&self) -> &'static str;
 
@@ -55,7 +55,7 @@ pub trait FigureKind: Send + Sync {
 }
 
 /// A figure of a config with its kind.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Figure<'f> {
     /// What the config says.
     pub spec: &'f FigureSpec,

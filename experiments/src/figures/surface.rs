@@ -34,6 +34,13 @@ pub struct Surface<'a, DB: DrawingBackend> {
     text: TextPlacement,
 }
 
+/// Whatever the backend is; its pixels tell nobody anything.
+impl<DB: DrawingBackend> std::fmt::Debug for Surface<'_, DB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surface").field("scale", &self.scale).field("text", &self.text).finish_non_exhaustive()
+    }
+}
+
 impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     fn fill(&self, color: RGBColor) -> Result<()> {
         self.area.fill(&color).map_err(undrawn)

@@ -13,10 +13,11 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
 /// One cell per claim; the row says what was found to hold, as a text or a number.
+#[derive(Debug)]
 pub struct CheckedClaims;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Names of claims.
@@ -24,7 +25,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     claim: Claim,
 }

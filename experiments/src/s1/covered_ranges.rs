@@ -12,10 +12,11 @@ use crate::experiment::{CellOf, Kind, Row};
 
 /// Domains × coverages × methods: `ratio_to_svdb` on random ranges that cover about that share of the cells; every method
 /// sees the same samples.
+#[derive(Debug)]
 pub struct CoveredRanges;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Domains, as `range:…`, each with the number of queries to draw.
@@ -30,7 +31,7 @@ pub struct Grid {
     sample_seed: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sampled {
     workload: String,
@@ -38,7 +39,7 @@ struct Sampled {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     shape: Vec<usize>,
     queries: usize,

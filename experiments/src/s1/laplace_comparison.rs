@@ -12,10 +12,11 @@ use crate::experiment::{CellOf, Kind, Row};
 /// Domain sizes × strategies for all ranges: the L1 sensitivity, the error of the ε-matrix mechanism over that of the
 /// (ε, 2/n²)-matrix mechanism (`error_ratio`; above 1 Gaussian noise is better), and the L1 sensitivity at which they
 /// are equal, as it is (`threshold`) and as the paper prints it (`printed_threshold`).
+#[derive(Debug)]
 pub struct LaplaceComparison;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Domain sizes n.
@@ -25,7 +26,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     cells: usize,
 }

@@ -11,10 +11,11 @@ use crate::experiment::{CellOf, Kind, Row};
 
 /// Level caps k = 1 … K on one workload: `ratio_to_svdb`, with the levels and queries of the strategy found; the method
 /// `optimal` does not depend on k and is the line to compare with.
+#[derive(Debug)]
 pub struct LevelCap;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// The workload.
@@ -26,7 +27,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     workload: String,
     levels: usize,

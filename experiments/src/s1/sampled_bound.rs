@@ -11,10 +11,11 @@ use crate::statistics::Sample;
 
 /// Domains × samplers × sample sizes: `relative_bound = (svdb(sample)/m) / (svdb(all ranges)/M)`, the mean over
 /// independent samples of m of the M ranges, its standard error, and the extremes.
+#[derive(Debug)]
 pub struct SampledBound;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Workloads of all ranges, `range:…`.
@@ -50,7 +51,7 @@ impl Sampling {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     workload: String,
     sampling: Sampling,

@@ -33,10 +33,11 @@ const SVD_BOUND: &str = "svd-bound";
 
 /// Workloads over marginals × methods: `ratio_to_svdb` and `total_error`, the `seconds` of the selection, and what the LSA
 /// strategies report.
+#[derive(Debug)]
 pub struct SeparatedMarginals;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Workloads over marginals, `range-marginals:…`.
@@ -46,7 +47,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     workload: String,
 }

@@ -16,10 +16,11 @@ use crate::experiment::{CellOf, Kind, Row};
 ///
 /// A skew-sampled workload has `max(least, share · all)` distinct ranges, drawn by the biased sampler; every method sees the
 /// same samples.
+#[derive(Debug)]
 pub struct SkewedRanges;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// `range` (all ranges) or `skew-range` (sampled).
@@ -41,7 +42,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     cells: usize,
     /// Number of sampled ranges, or none for all ranges.

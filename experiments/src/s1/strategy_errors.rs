@@ -14,10 +14,11 @@ const SVD_BOUND: &str = "svd-bound";
 /// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb`, and the number of `queries`.
 ///
 /// Their `seconds` are those of the selection alone. Every error carries a lower bound: for `optimal` the one of its own certificate, else the SVD bound.
+#[derive(Debug)]
 pub struct StrategyErrors;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Workload strings.
@@ -27,7 +28,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     workload: String,
 }

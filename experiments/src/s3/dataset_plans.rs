@@ -10,10 +10,11 @@ use crate::experiment::{CellOf, Kind, Row};
 
 /// Data sets × workloads × planners: `rmse` at unit privacy cost with its certificate, `queries`, `solves`. Only the sizes
 /// of the attributes matter; no record is read.
+#[derive(Debug)]
 pub struct DatasetPlans;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Names and attribute sizes.
@@ -27,7 +28,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     dataset: DatasetSizes,
     workload: String,

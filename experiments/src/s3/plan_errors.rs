@@ -11,10 +11,11 @@ use crate::experiment::{CellOf, Kind, Row};
 
 /// Parts of a grid n × d × workloads × planners: `rmse` (or `wrmse` with weights) at unit privacy cost with its certificate,
 /// the number of `queries`, and the strategy problems solved (`solves`).
+#[derive(Debug)]
 pub struct PlanErrors;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// The parts, one after the other.
@@ -23,7 +24,7 @@ pub struct Grid {
     weight_seed: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Part {
     /// Sizes of the attributes.
@@ -37,7 +38,7 @@ struct Part {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     n: usize,
     d: usize,

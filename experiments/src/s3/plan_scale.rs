@@ -22,10 +22,11 @@ const PHASES: usize = 2;
 /// privacy costs, the error of every group), `residual_subspaces` (decomposition alone), `solves` (the rest of planning),
 /// `answers` (measuring synthetic records, reconstructing, and answering every query), `phases` (planning and answering).
 /// The number of marginals asked for is the key `views`.
+#[derive(Debug)]
 pub struct PlanScale;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Sizes of the attributes.
@@ -41,7 +42,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     n: usize,
     d: usize,

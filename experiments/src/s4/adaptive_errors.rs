@@ -29,6 +29,7 @@ use crate::statistics::Sample;
 ///
 /// A method is a mechanism, or two of them: `a-over-b` runs both and reports the ratios of the means, `l1_ratio`, `l2_ratio` and
 /// `max_ratio`. The cell of a claim of the paper, on one data set, reports the largest `l1_ratio` over all ε as `worst_ratio`.
+#[derive(Debug)]
 pub struct AdaptiveErrors {
     /// The tables.
     pub catalogue: Catalogue,
@@ -44,7 +45,7 @@ const NO_CLAIM: &str = "-";
 const CLAIMS: [&str; 2] = ["fig4-rp-worst-low", "fig4-rp-worst-high"];
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     datasets: Vec<String>,
@@ -63,7 +64,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     data: DataUse,
     /// One, but for claims.
@@ -137,6 +138,7 @@ impl Kind for AdaptiveErrors {
 }
 
 /// A mechanism, or the comparison of one with another.
+#[derive(Debug)]
 struct Method {
     mechanism: Box<dyn Mechanism>,
     over: Option<Box<dyn Mechanism>>,
@@ -197,6 +199,7 @@ impl Grid {
 }
 
 /// The data, the marginals asked for and the budget of a cell.
+#[derive(Debug)]
 struct Setting {
     table: Arc<LoadedTable>,
     workload: GroupedWorkload,
@@ -251,6 +254,7 @@ impl Setting {
 }
 
 /// What came of one run.
+#[derive(Debug)]
 struct Outcome {
     errors: MarginalErrors,
     seconds: f64,
@@ -259,7 +263,7 @@ struct Outcome {
 }
 
 /// The runs of one method.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Outcomes {
     mean_l1: Sample,
     mean_l2: Sample,

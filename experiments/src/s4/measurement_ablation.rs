@@ -30,6 +30,7 @@ use crate::statistics::Sample;
 /// | `expected_error` | the same without sampling: √(2/π) Σ_γ n_γ s_γ/(N·#W) with s_γ² the exact variance of a cell |
 /// | `cells_touched` | cells of the workload's marginals that updates wrote |
 /// | `residuals_per_marginal` | residuals measured per marginal of the workload |
+#[derive(Debug)]
 pub struct MeasurementAblation {
     /// The tables.
     pub catalogue: Catalogue,
@@ -43,7 +44,7 @@ const METHODS: [(&str, (MarginalNoise, MarginalUpdates)); 3] = [
 ];
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     epsilon: f64,
@@ -53,7 +54,7 @@ pub struct Grid {
     runs: Vec<Run>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
     dataset: String,
@@ -64,7 +65,7 @@ struct Run {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     data: DataUse,
     epsilon: f64,
@@ -150,7 +151,7 @@ fn workload(table: &LoadedTable, share: f64, seed: u64) -> Result<Vec<AttributeS
 }
 
 /// The runs of the sequence.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Trials {
     error: Sample,
     expected_error: Sample,

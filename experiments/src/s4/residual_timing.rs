@@ -26,10 +26,11 @@ const LEAST_CALLS: usize = 3;
 /// A cell of a side is one size, degree and method; its rows `decomp` and `recon` hold the number of values that come out, with the
 /// median time of a call in `seconds`. A cell of a claim measures both methods in turn on every point that the claim is about; its
 /// values are made of times, so that they differ from run to run as times do.
+#[derive(Debug)]
 pub struct ResidualTiming;
 
 /// The grid.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Size of all attributes where the degree varies.
@@ -105,7 +106,7 @@ pub struct Point {
 }
 
 /// The params of a cell.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Params {
     Side { point: Point, method: Method },
     Claim { claim: Claim, points: Vec<Point> },

@@ -60,6 +60,7 @@ metric_column = \"quantity\"
 ";
 
 /// The kind of the config: it says which metrics are errors, and is never run.
+#[derive(Debug)]
 struct Demo;
 
 impl Kind for Demo {
@@ -81,6 +82,7 @@ impl Kind for Demo {
 }
 
 /// A root with everything in order; tests then spoil one thing.
+#[derive(Debug)]
 pub struct Root {
     folder: tempfile::TempDir,
     /// The `[[compare]]` and `[[figure]]` tables of the config.

@@ -23,6 +23,7 @@ const CONFIG: &str = "experiment = 'count/one'\nkind = 'count'\ntitle = 'Counts'
 const OWN: &str = "rate,state\n3,0\n3,1\n9,1\n";
 
 /// Counts the records of tables.
+#[derive(Debug)]
 struct Count {
     catalogue: Catalogue,
     /// Labels every cell so, whatever the table is.

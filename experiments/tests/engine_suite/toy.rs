@@ -21,7 +21,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// The toy kind, as the engine sees it: what a `Kind` has as constants differs between toys. Clones share the list of computed cells.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Toy {
     pub revision: u32,
     /// Names whose cells fail, by an error.
@@ -38,7 +38,7 @@ pub struct Toy {
     pub computed: Arc<Mutex<Vec<String>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Grid {
     names: Vec<String>,
@@ -160,6 +160,7 @@ names = ["bob", "eve"]
 "#;
 
 /// A temporary folder with the config `toy/one`.
+#[derive(Debug)]
 pub struct Project {
     pub dir: TempDir,
 }

@@ -5,6 +5,7 @@ use experiments::error::{Error, Result};
 use experiments::figures::{Area, Canvas, FigureKind, Form, Frame, Panel, Sample, XAxis, dot, inside};
 
 /// One marker per value over a numeric x axis.
+#[derive(Debug)]
 pub struct Dots;
 
 impl FigureKind for Dots {

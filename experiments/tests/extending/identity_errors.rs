@@ -8,10 +8,11 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 /// Domain sizes: `total_error` of the method `identity` at unit privacy cost.
+#[derive(Debug)]
 pub struct IdentityErrors;
 
 /// What `[grid]` of a config holds.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Domain sizes.
@@ -19,7 +20,7 @@ pub struct Grid {
 }
 
 /// What determines the result of a cell, besides its method and the seed.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     size: usize,
 }

@@ -91,6 +91,13 @@ pub struct Bases {
     pub categorical: Arc<dyn AttributeBasis>,
 }
 
+impl Default for Bases {
+    /// ResidualPlanner+'s: [`PrefixBasis`] for numeric attributes, [`ResidualBasis`] for categorical ones.
+    fn default() -> Self {
+        Bases::numeric(PrefixBasis)
+    }
+}
+
 impl Bases {
     /// The same basis for every attribute.
     pub fn uniform(basis: impl AttributeBasis + 'static) -> Self {
@@ -112,9 +119,9 @@ impl Bases {
 /// Measures every residual subspace in the product of its attributes' bases.
 ///
 /// *Cost*: one basis per kind and size of attribute. *Source*: S3, Sec. 5.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct BasisSolver {
-    /// The bases.
+    /// The bases. Default [`Bases::default`].
     pub bases: Bases,
 }
 

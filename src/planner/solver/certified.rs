@@ -13,7 +13,7 @@ use crate::workload::Gram;
 /// and about 96·cells² bytes for the largest problem.
 #[derive(Debug, Clone, Copy)]
 pub struct CertifiedSolver {
-    /// Precision and limits of the iteration.
+    /// Precision and limits of the iteration. Default [`OptimalOptions::default`]: a gap of 1e-7, 500 iterations.
     pub options: OptimalOptions,
     /// Problems that need more memory than this are refused before they start. Default 8 GiB.
     pub memory_limit: u64,

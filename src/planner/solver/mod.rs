@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::linalg;
 
 /// One residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1, `G = Σ coefficient · ⊗ kernels`.
+#[derive(Debug, Clone)]
 pub struct SubspaceProblem<'a> {
     /// The sizes of the attributes.
     pub sizes: &'a [usize],
@@ -28,6 +29,7 @@ pub struct SubspaceProblem<'a> {
 }
 
 /// A strategy for a residual problem.
+#[derive(Debug)]
 pub struct Solved {
     /// The strategy, at unit privacy cost.
     pub strategy: SubspaceStrategy,
@@ -41,7 +43,7 @@ pub struct Solved {
 
 /// Chooses strategies for residual subspaces. Problems that are one product of kernels reach it factor by factor, because
 /// for all solvers here the product of the factors' strategies is the strategy of the product.
-pub trait SubspaceSolver: Send + Sync {
+pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
     /// One word for reports.
     fn name(&self) -> &str;
 
@@ -96,8 +98,11 @@ impl SubspaceProblem<'_> {
             .map_err(|e| Error::bug("rows of joint queries", "one value per cell", e))
     }
 
-    /// G as one dense matrix.
-    fn gram(&self) -> Result<Array2<f64>> {
+    /// G as one dense matrix, cells × cells.
+    ///
+    /// # Errors
+    /// Too many cells.
+    pub fn gram(&self) -> Result<Array2<f64>> {
         let cells: usize = self.sizes.iter().product();
         let mut sum = Array2::zeros((cells, cells));
         for (coefficient, kernels) in &self.terms {

@@ -232,9 +232,9 @@ pub(super) fn run_given(
 /// Selects a strategy by the Level Selection Algorithm.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lsa {
-    /// How levels grow.
+    /// How levels grow. Default [`Reading::JointSweep`].
     pub reading: Reading,
-    /// Limits.
+    /// Limits. Default [`LsaOptions::default`].
     pub options: LsaOptions,
 }
 

@@ -60,7 +60,7 @@ impl Default for Options {
 /// Selects the optimal strategy and proves it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Optimal {
-    /// Precision and limits.
+    /// Precision and limits. Default [`Options::default`].
     pub options: Options,
 }
 

@@ -167,7 +167,7 @@ fn refine(
 /// Selects a strategy by workload generalization.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LsaGeneralized {
-    /// Limits.
+    /// Limits. Default [`LsaOptions::default`].
     pub options: LsaOptions,
 }
 

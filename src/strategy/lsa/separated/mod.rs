@@ -74,7 +74,7 @@ pub enum Separation {
 /// How a workload is separated.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SeparatedOptions {
-    /// For the run on every marginal.
+    /// For the run on every marginal. Default [`LsaOptions::default`].
     pub lsa: LsaOptions,
     /// The squared weight w₀ of the total query. Default 0.
     pub total_weight: f64,
@@ -203,7 +203,8 @@ fn evaluate(
 /// Selects a strategy by workload separation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LsaSeparated {
-    /// Limits, the weight of the total, and how marginals of several attributes are separated.
+    /// Limits, the weight of the total, and how marginals of several attributes are separated. Default
+    /// [`SeparatedOptions::default`].
     pub options: SeparatedOptions,
 }
 

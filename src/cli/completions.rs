@@ -1,0 +1,32 @@
+//! `matmech completions`: scripts with which shells complete the command line.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{Arguments, output};
+
+/// Arguments of `matmech completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Where the script goes:
+  bash        matmech completions bash > ~/.local/share/bash-completion/completions/matmech
+  zsh         matmech completions zsh > DIR/_matmech   with DIR in $fpath, before compinit runs
+  fish        matmech completions fish > ~/.config/fish/completions/matmech.fish
+  elvish      matmech completions elvish >> ~/.config/elvish/rc.elv
+  powershell  matmech completions powershell >> $PROFILE")]
+pub(super) struct CompletionsCommand {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+impl CompletionsCommand {
+    pub(super) fn run(&self) -> anyhow::Result<()> {
+        let mut command = Arguments::command();
+        let name = command.get_name().to_owned();
+        // Into memory first: the generator panics where it cannot write, and a closed pipe is no reason to.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command, name, &mut script);
+        output::to_standard_output("the completion script", |out| out.write_all(&script))
+    }
+}

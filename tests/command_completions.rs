@@ -1,0 +1,70 @@
+//! The command `matmech completions` from the outside.
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+fn completions(words: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("matmech").unwrap().arg("completions").args(words).assert()
+}
+
+/// Every script knows every command and the options of each, `--json` and `--strategy` among them.
+#[test]
+fn every_shell_gets_a_script_of_its_own() {
+    for (shell, mark) in [
+        ("bash", "complete -F _matmech"),
+        ("zsh", "#compdef matmech"),
+        ("fish", "complete -c matmech"),
+        ("elvish", "set edit:completion:arg-completer[matmech]"),
+        ("powershell", "Register-ArgumentCompleter -Native -CommandName 'matmech'"),
+    ] {
+        let script = completions(&[shell]).success().get_output().stdout.clone();
+        let script = String::from_utf8(script).unwrap();
+        for word in [mark, "solve", "plan", "simulate", "completions", "strategy", "json"] {
+            assert!(script.contains(word), "{shell}: {word} is missing");
+        }
+    }
+}
+
+/// What bash itself makes of the script, where there is one.
+#[test]
+fn bash_completes_commands_options_and_shells() {
+    let script = String::from_utf8(completions(&["bash"]).success().get_output().stdout.clone()).unwrap();
+    let completed = |words: &[&str]| -> Option<Vec<String>> {
+        let (current, before) = (words.last().unwrap(), words[words.len() - 2]);
+        let ask = format!(
+            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}\n_matmech matmech '{current}' '{before}'\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1
+        );
+        let output = match std::process::Command::new("bash").args(["--norc", "-c", &ask]).output() {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return None,
+            output => output.unwrap(),
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+    };
+    for (words, expected) in [
+        (&["matmech", "si"][..], &["simulate"][..]),
+        (&["matmech", "solve", "--st"], &["--strategy"]),
+        (&["matmech", "completions", "z"], &["zsh"]),
+    ] {
+        if let Some(found) = completed(words) {
+            assert_eq!(found, expected, "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn unknown_shells_are_refused_with_those_that_exist() {
+    completions(&["tcsh"]).code(2).stderr(contains("bash, elvish, fish, powershell, zsh"));
+    completions(&[]).code(2).stderr(contains("<SHELL>"));
+}
+
+#[test]
+fn help_says_where_the_script_goes() {
+    completions(&["--help"]).success().stdout(contains("bash-completion").and(contains("$fpath")));
+    Command::cargo_bin("matmech").unwrap().arg("--help").assert().success().stdout(contains("completions"));
+}
