@@ -31,7 +31,7 @@
 //!
 //! ```
 //! use matmech::{Family, GroupFamily, GroupedWorkload, Guarantee, Planner, PrivacyBudget, QuerySmasher, Schema};
-//! let prefixes = GroupFamily::Product(Family::Prefix);
+//! let prefixes = GroupFamily::Product(Family::PREFIX);
 //! let workload = GroupedWorkload::all_ways(Schema::uniform(10, 40)?, &prefixes, &[1, 2])?;
 //! let budget = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 });
 //! let plan = QuerySmasher::default().plan(&workload, budget.privacy_cost()?)?;
@@ -87,6 +87,7 @@ pub use schema::Schema;
 pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
-    Certificate, Optimal, OptimalOptions, Selection, Strategy, StrategyFactor, StrategySelector, selectors as strategies,
+    Certificate, Optimal, OptimalOptions, Selection, Strategy, StrategyFactor, StrategySelector,
+    selectors as strategies,
 };
 pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, Workload};

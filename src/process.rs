@@ -15,8 +15,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_peak_holds_what_was_touched() {
-        let before = super::peak_mb().unwrap();
-        let block = vec![1u8; 64_000_000];
-        assert!(super::peak_mb().unwrap() >= before.max(block.len() as f64 / 1e6));
+        // Kept and read back, or the optimiser drops the block; no comparison with an earlier peak, because the system counts
+        // per thread and adds up now and then only.
+        let block = std::hint::black_box(vec![1u8; 64_000_000]);
+        assert!(super::peak_mb().unwrap() >= 0.99 * block.len() as f64 / 1e6);
+        assert_eq!(std::hint::black_box(&block)[block.len() - 1], 1);
     }
 }

@@ -194,7 +194,10 @@ mod tests {
         };
         let one = shown(1, 1);
         assert!(one.starts_with("PrivateTable { sizes: [4, 4, 4], accountant: "), "{one}");
-        assert!(one.contains("measurement of the marginal on [0, 1]") && one.ends_with("reserved: None, .. }"), "{one}");
+        assert!(
+            one.contains("measurement of the marginal on [0, 1]") && one.ends_with("reserved: None, .. }"),
+            "{one}"
+        );
         assert_eq!(one, shown(300, 2));
         let cells = [7.25; 64];
         let mut rng = ChaCha20Rng::seed_from_u64(3);

@@ -242,7 +242,8 @@ mod tests {
         // Tables that differ in values, in their number and in the bytes that they take look the same.
         assert_eq!(format!("{few:?}"), format!("{many:?}"));
         assert_eq!(format!("{:?}", few.column_at(1)), format!("{:?}", many.column_at(1)));
-        let counters = [&few, &many].map(|records| format!("{:?}", crate::data::MarginalCounter::new(records).unwrap()));
+        let counters =
+            [&few, &many].map(|records| format!("{:?}", crate::data::MarginalCounter::new(records).unwrap()));
         assert_eq!(counters[0], "MarginalCounter { sizes: [3, 70000], .. }");
         assert_eq!(counters[0], counters[1]);
         let read = |records: Records, dropped| crate::data::CsvTable { records, dropped, clamped: 0 };
