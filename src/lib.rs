@@ -57,6 +57,7 @@
 #![deny(missing_docs)]
 
 pub mod access;
+mod call;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod data;

@@ -28,7 +28,7 @@ pub struct Eigh {
 }
 
 /// Runs `f` on a faer view of `a`; copies only when `a` is contiguous in neither order.
-fn with_faer<T>(a: ArrayView2<'_, f64>, f: impl FnOnce(MatRef<'_, f64>) -> T) -> T {
+pub(crate) fn with_faer<T>(a: ArrayView2<'_, f64>, f: impl FnOnce(MatRef<'_, f64>) -> T) -> T {
     let (rows, cols) = a.dim();
     if let Some(slice) = a.as_slice() {
         return f(MatRef::from_row_major_slice(slice, rows, cols));

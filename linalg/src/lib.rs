@@ -7,8 +7,10 @@
 //! |---|---|---|
 //! | `dense` | eigendecomposition, Cholesky, solves, products | `faer` (pure Rust), and LAPACK behind the feature `lapack` |
 //! | `semidefinite` | root, pseudo-inverse and quotients of positive semidefinite matrices | |
+//! | `spd_factor` | one factorisation for many right-hand sides, half of a Gram matrix | `faer` |
 //! | `kronecker` | products of small matrices, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
+//! | `low_rank` | roots of positive semidefinite matrices of low rank, without an eigendecomposition | |
 //! | `row_major` | cells of a box and their coordinates | |
 //!
 //! Every kernel runs on the calling thread, so results do not depend on the number of threads.
@@ -20,8 +22,10 @@ mod dense;
 mod error;
 mod fourier;
 mod kronecker;
+mod low_rank;
 mod row_major;
 mod semidefinite;
+mod spd_factor;
 
 pub use dense::{
     Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh, full_rank_cholesky, matmul,
@@ -30,7 +34,9 @@ pub use dense::{
 pub use error::{Error, Result};
 pub use fourier::BoxTransform;
 pub use kronecker::{kron, kron_all, kron_apply};
+pub use low_rank::low_rank_root;
 pub use row_major::{cell_index, coordinates};
 pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
 };
+pub use spd_factor::{SpdFactor, lower_gram_of};

@@ -3,6 +3,7 @@
 //! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To add one, implement
 //! [`StrategySelector`] and add a line to [`selectors`].
 
+pub mod eigen_design;
 mod factor;
 mod from_file;
 mod hierarchical;
@@ -10,10 +11,13 @@ mod identity;
 pub mod lsa;
 mod optimal;
 mod svd_bound;
+mod symmetry;
 mod variable_agnostic;
 mod wavelet;
 mod workload_itself;
 
+pub use crate::call::Call;
+pub use eigen_design::EigenDesign;
 pub use factor::{QuerySource, StrategyFactor};
 pub use from_file::FromFile;
 pub use hierarchical::Hierarchical;
@@ -44,6 +48,17 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// The workload is outside what the selector can handle, or too large for it.
     fn select(&self, gram: &Gram) -> Result<Selection>;
+
+    /// The same selector with the options and the operand that stand after its name:
+    /// `eigen-separation(group=16)`, `eigen-design:wavelet`. By default there are none.
+    ///
+    /// # Errors
+    /// Options that the selector does not have, or values that make no sense.
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
+        call.allow(&[])?;
+        call.no_operand()?;
+        Err(Error::bug("configuration of a strategy", "options or an operand", call.text()))
+    }
 }
 
 /// A strategy for a workload, and what is known about its error.
@@ -246,25 +261,29 @@ pub fn selectors() -> Vec<Box<dyn StrategySelector>> {
         Box::new(Lsa::reading(lsa::Reading::Forced)),
         Box::new(LsaSeparated::default()),
         Box::new(LsaGeneralized::default()),
+        Box::new(EigenDesign::default()),
         Box::new(Optimal::default()),
     ]
 }
 
-/// The selector with the given name, or [`FromFile`] for `matrix:FILE`.
+/// The selector that a text names: `NAME`, `NAME(key=value,…)`, `NAME:OPERAND`, or `matrix:FILE` for [`FromFile`].
 ///
 /// # Errors
-/// No selector has the name, the message lists those that exist; or the file holds no matrix.
-pub fn by_name(name: &str) -> Result<Box<dyn StrategySelector>> {
-    if let Some(path) = name.strip_prefix("matrix:") {
+/// No selector has the name, the message lists those that exist; it lacks the options; or the file holds no matrix.
+pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
+    const REMEDY: &str = "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
+    if let Some(path) = text.strip_prefix("matrix:") {
         return Ok(Box::new(FromFile::read(std::path::Path::new(path))?));
     }
+    let call = Call::parse("strategy", text, REMEDY)?;
     let mut all = selectors();
-    match all.iter().position(|s| s.name() == name) {
-        Some(place) => Ok(all.swap_remove(place)),
+    match all.iter().position(|s| s.name() == call.name()) {
+        Some(place) if call.is_plain() => Ok(all.swap_remove(place)),
+        Some(place) => all[place].configured(&call),
         None => {
             let known: Vec<&str> = all.iter().map(|s| s.name()).collect();
             let remedy = "check the spelling, or give a matrix of your own with matrix:FILE.npy";
-            Err(Error::unknown_name("strategy", name, &known, remedy))
+            Err(Error::unknown_name("strategy", call.name(), &known, remedy))
         }
     }
 }

@@ -8,9 +8,9 @@
 use ndarray::{Array1, Array2};
 
 use super::low_rank::RowReduction;
-use super::symmetry::Reduction;
 use crate::error::Result;
 use crate::linalg::{self, Semidefinite};
+use crate::strategy::symmetry::Reduction;
 
 /// Relative size below which an eigenvalue of a Gram block is zero, per order of the block.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;

@@ -7,9 +7,9 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use super::symmetry::{EQUAL, Orbits};
 use crate::error::Result;
 use crate::linalg;
+use crate::strategy::symmetry::{EQUAL, Orbits};
 
 /// Singular values below this share of the largest, per number of cells, are zero: ρ is then below 1e-20 of tr G.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;

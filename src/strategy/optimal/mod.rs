@@ -22,19 +22,18 @@ mod fixed_point;
 mod interior_point;
 mod low_rank;
 mod newton;
-mod symmetry;
 
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 
+use super::symmetry::Reduction;
 use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector};
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 use dual::{Dual, Point};
 use fixed_point::FixedPoint;
 use low_rank::RowReduction;
-use symmetry::Reduction;
 
 /// Steps of the fixed point between two looks at its progress.
 const STRIDE: usize = 6;

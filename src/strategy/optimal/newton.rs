@@ -255,9 +255,9 @@ fn slabs(spectrum: &Spectrum, y: ndarray::ArrayView2<'_, f64>) -> Array2<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symmetry::Reduction;
     use super::super::{Bounds, Options, fixed_point::FixedPoint, interior_point};
     use super::*;
+    use crate::strategy::symmetry::Reduction;
     use crate::workload::Workload;
     use approx::assert_relative_eq;
 

@@ -1,4 +1,4 @@
-//! Block-diagonalisation of a Gram matrix by the workload's symmetries.
+//! Block-diagonalisation of Gram matrices by the workload's symmetries.
 //!
 //! A permutation of the cells that leaves G unchanged leaves the dual problem unchanged, and because the problem is
 //! concave some optimal μ is constant on the orbits. For a group of commuting involutions (reflections of attributes,
@@ -107,36 +107,57 @@ impl Orbits {
     }
 }
 
-impl Reduction {
-    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates · cells²).
-    pub fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
-        let cells = gram.nrows();
-        let scale = gram.diag().iter().copied().fold(0.0, f64::max);
-        let orbits = Orbits::of(shape, &|candidate| {
-            (0..cells).all(|i| {
-                (0..i).all(|j| (gram[[i, j]] - gram[[candidate[i], candidate[j]]]).abs() <= EQUAL * scale)
-                    && (gram[[i, i]] - gram[[candidate[i], candidate[i]]]).abs() <= EQUAL * scale
-            })
-        });
-        let mut members = vec![Vec::new(); orbits.sizes.len()];
-        for cell in 0..cells {
-            members[orbits.orbit_of[cell]].push(cell);
+impl Orbits {
+    /// The blocks of an invariant matrix, one per character, basis vectors × basis vectors. O(cells²).
+    fn blocks(&self, gram: ArrayView2<'_, f64>) -> Vec<Array2<f64>> {
+        let mut members = vec![Vec::new(); self.sizes.len()];
+        for (cell, &orbit) in self.orbit_of.iter().enumerate() {
+            members[orbit].push(cell);
         }
         let block = |character: &Character| {
             let own = &character.orbits;
             let mut block = Array2::zeros((own.len(), own.len()));
             for (a, &o) in own.iter().enumerate() {
-                let row = gram.row(orbits.representatives[o]);
+                let row = gram.row(self.representatives[o]);
                 for (b, &p) in own.iter().enumerate() {
-                    let sum: f64 =
-                        members[p].iter().map(|&j| sign(character.mask, orbits.element_of[j]) * row[j]).sum();
-                    block[[a, b]] = sum * (orbits.sizes[o] / orbits.sizes[p]).sqrt();
+                    let sum: f64 = members[p].iter().map(|&j| sign(character.mask, self.element_of[j]) * row[j]).sum();
+                    block[[a, b]] = sum * (self.sizes[o] / self.sizes[p]).sqrt();
                 }
             }
             (&block + &block.t()) / 2.0
         };
-        let blocks = orbits.characters.iter().map(block).collect();
+        self.characters.iter().map(block).collect()
+    }
+}
+
+/// Whether a permutation of the cells leaves a matrix unchanged, up to `tolerance` times its largest diagonal entry.
+fn keeps(matrix: ArrayView2<'_, f64>, tolerance: f64, permutation: &[usize]) -> bool {
+    let scale = tolerance * matrix.diag().iter().copied().fold(0.0, f64::max);
+    matrix.rows().into_iter().zip(permutation).enumerate().all(|(i, (row, &image))| {
+        let image = matrix.row(image);
+        row.iter().zip(permutation).take(i + 1).all(|(x, &j)| (x - image[j]).abs() <= scale)
+    })
+}
+
+impl Reduction {
+    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates · cells²).
+    pub fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
+        let orbits = Orbits::of(shape, &|candidate| keeps(gram, EQUAL, candidate));
+        let blocks = orbits.blocks(gram);
         Reduction { orbits, blocks }
+    }
+
+    /// Splits two matrices by the symmetries of both; entries of the second that differ by less than `tolerance` times its
+    /// largest diagonal entry count as equal. The blocks are those of the first, then of the second.
+    pub fn of_both(
+        shape: &[usize],
+        first: ArrayView2<'_, f64>,
+        second: ArrayView2<'_, f64>,
+        tolerance: f64,
+    ) -> (Vec<Array2<f64>>, Vec<Array2<f64>>) {
+        let both = |candidate: &[usize]| keeps(first, EQUAL, candidate) && keeps(second, tolerance, candidate);
+        let orbits = Orbits::of(shape, &both);
+        (orbits.blocks(first), orbits.blocks(second))
     }
 
     /// Puts blocks back into cell coordinates: `Σ_χ B_χ X_χ B_χᵀ`. O(blocks · cells²).

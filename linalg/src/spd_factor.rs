@@ -1,0 +1,96 @@
+//! Symmetric systems that are solved for several right-hand sides, and the half of a Gram matrix that they need.
+
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as multiply};
+use faer::linalg::solvers::{Llt, Solve};
+use faer::{Accum, MatMut, MatRef, Par, Side};
+use ndarray::{Array1, Array2, ArrayView2};
+
+use crate::dense::with_faer;
+use crate::error::{Error, Result};
+
+/// The Cholesky factor of a symmetric positive definite matrix.
+#[derive(Debug, Clone)]
+pub struct SpdFactor(Llt<f64>);
+
+impl SpdFactor {
+    /// Factors `a`, of which the lower triangle is read. O(n³/3) time.
+    ///
+    /// # Errors
+    /// `a` is not square, or not positive definite.
+    pub fn of(a: ArrayView2<'_, f64>) -> Result<Self> {
+        let (rows, cols) = a.dim();
+        if rows != cols || rows == 0 {
+            let found = format!("{rows} x {cols}");
+            return Err(Error::shape("Cholesky factor", "a non-empty square matrix", found, "pass a Gram matrix"));
+        }
+        let refused = |_| Error::NotPositiveDefinite { what: "Cholesky factor".into(), order: rows };
+        Ok(SpdFactor(with_faer(a, |m| Llt::new(m, Side::Lower)).map_err(refused)?))
+    }
+
+    /// The order of the matrix.
+    pub fn order(&self) -> usize {
+        self.0.L().nrows()
+    }
+
+    /// `a⁻¹ b`. O(n²) time.
+    ///
+    /// # Errors
+    /// `b` has another length.
+    pub fn solve(&self, b: &Array1<f64>) -> Result<Array1<f64>> {
+        if b.len() != self.order() {
+            let expected = format!("a right-hand side of {} numbers", self.order());
+            return Err(Error::shape("Cholesky solve", expected, b.len().to_string(), "pass one number per row"));
+        }
+        let column: Vec<f64> = b.to_vec();
+        let solved = self.0.solve(MatRef::from_column_major_slice(&column, b.len(), 1));
+        Ok(solved.col(0).iter().copied().collect())
+    }
+}
+
+/// The lower triangle of `aᵀa` for `a` (m×n), zeros above it: half the work of [`gram_of`](crate::gram_of), and all that
+/// [`SpdFactor::of`] reads. m·n² flops.
+pub fn lower_gram_of(a: ArrayView2<'_, f64>) -> Array2<f64> {
+    let n = a.ncols();
+    let mut out = Array2::zeros((n, n));
+    // A new array is contiguous and row-major.
+    if let Some(cells) = out.as_slice_mut() {
+        with_faer(a, |m| {
+            multiply(
+                MatMut::from_row_major_slice_mut(cells, n, n),
+                BlockStructure::TriangularLower,
+                Accum::Replace,
+                m.transpose(),
+                BlockStructure::Rectangular,
+                m,
+                BlockStructure::Rectangular,
+                1.0,
+                Par::Seq,
+            );
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{gram_of, spd_solve};
+    use approx::assert_abs_diff_eq;
+    use ndarray::Axis;
+
+    #[test]
+    fn the_lower_half_is_that_of_the_whole_and_solves_like_it() {
+        let a = Array2::from_shape_fn((40, 23), |(i, j)| (((1 + i) * (2 + j * j)) as f64).sin());
+        let (whole, half) = (gram_of(a.view()), lower_gram_of(a.view()));
+        for ((i, j), x) in half.indexed_iter() {
+            assert_abs_diff_eq!(*x, if i >= j { whole[[i, j]] } else { 0.0 }, epsilon = 1e-12);
+        }
+        let b = Array1::from_shape_fn(23, |i| (i as f64).cos());
+        let expected = spd_solve(whole.view(), b.view().insert_axis(Axis(1))).unwrap();
+        let factor = SpdFactor::of(half.view()).unwrap();
+        assert_abs_diff_eq!(factor.solve(&b).unwrap(), expected.column(0).to_owned(), epsilon = 1e-10);
+        assert!(factor.solve(&Array1::zeros(3)).is_err());
+        assert!(SpdFactor::of((-whole).view()).is_err());
+        assert!(SpdFactor::of(a.view()).is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! Design sets other than the eigen-queries: the queries of any strategy.
+
+use ndarray::{Array1, Array2, Axis};
+
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::strategy::{Selection, StrategySelector};
+use crate::workload::{Gram, GramFactor};
+
+/// A share of the workload below this outside the row space of the design queries is rounding.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// Costs below this share of the largest, per cell, are rounding.
+const NO_COST: f64 = 8.0 * f64::EPSILON;
+
+/// Design queries for one Kronecker factor of a workload.
+#[derive(Debug, Clone)]
+pub struct Design {
+    /// The factor of the workload.
+    pub gram: GramFactor,
+    /// Q, design queries × cells.
+    pub queries: Array2<f64>,
+    /// `c_i = ‖column i of W Q⁺‖²`; 0 for queries that the workload does not need.
+    pub costs: Array1<f64>,
+}
+
+impl Design {
+    /// The queries of the strategy that a selector chooses for the workload, with their costs, factor by factor as far as the
+    /// factors of both line up. O(queries · cells²) for the largest factor.
+    ///
+    /// # Errors
+    /// What the selector refuses, queries that do not span the workload, or factors too large to be dense.
+    pub fn of_strategy(selector: &dyn StrategySelector, gram: &Gram) -> Result<Vec<Self>> {
+        let Selection { strategy, .. } = selector.select(gram)?;
+        let sizes = |shapes: Vec<usize>| -> Vec<usize> {
+            shapes
+                .iter()
+                .scan(0, |end, size| {
+                    *end += size;
+                    Some(*end)
+                })
+                .collect()
+        };
+        let own = sizes(strategy.factors().iter().map(|f| f.shape().len()).collect());
+        let theirs = sizes(gram.factors().iter().map(|f| f.shape.len()).collect());
+        let mut out: Vec<Design> = Vec::new();
+        let (mut first_own, mut first_theirs) = (0, 0);
+        for (k, end) in own.iter().enumerate() {
+            let Some(place) = theirs.iter().position(|other| other == end) else { continue };
+            let factors = &strategy.factors()[first_own..=k];
+            let part = Gram::from_factors(gram.factors()[first_theirs..=place].to_vec())?;
+            (first_own, first_theirs) = (k + 1, place + 1);
+            let shape = part.shape();
+            let cells = part.cells();
+            crate::workload::check_dense_size(&format!("design queries of `{}`", selector.name()), cells)?;
+            let queries = factors.iter().map(|f| f.queries()).collect::<Result<Vec<_>>>()?;
+            let inverses = factors.iter().map(|f| f.inverse()).collect::<Result<Vec<_>>>()?;
+            let part = GramFactor { shape, matrix: std::sync::Arc::new(part.to_dense()?) };
+            let queries = linalg::kron_all(queries.iter().map(|q| q.view()));
+            let inverse = linalg::kron_all(inverses.iter().map(|q| q.view()));
+            out.push(Self::new(selector.name(), part, queries, &inverse)?);
+        }
+        Ok(out)
+    }
+
+    /// Design queries with their pseudo-inverse.
+    fn new(name: &str, gram: GramFactor, queries: Array2<f64>, inverse: &Array2<f64>) -> Result<Self> {
+        let images = linalg::matmul(gram.matrix.view(), inverse.view());
+        let mut costs = (&images * inverse).sum_axis(Axis(0));
+        let total = gram.matrix.diag().sum();
+        let spanned: f64 = images.iter().zip(queries.t()).map(|(x, q)| x * q).sum();
+        let share = (1.0 - spanned / total).max(0.0);
+        if share > NEGLIGIBLE {
+            return Err(Error::Unanswered { strategy: name.to_owned(), share });
+        }
+        let cut = NO_COST * queries.ncols() as f64 * costs.iter().copied().fold(0.0, f64::max);
+        costs.mapv_inplace(|c| if c > cut { c } else { 0.0 });
+        Ok(Design { gram, queries, costs })
+    }
+}

@@ -1,0 +1,137 @@
+//! Eigen-Design: strategies that weight fixed design queries (S2, Programs 1 and 2).
+//!
+//! Program 2 decomposes `G = WᵀW`, takes the eigenvectors of the eigenvalues that are not zero as design queries Q, weights
+//! them by Program 1 ([`weighting`]) and completes the columns:
+//!
+//! ```text
+//! A = diag(√u) Q,   V = AᵀA + diag(d),   d_j = max_i (AᵀA)_ii − (AᵀA)_jj
+//! ```
+//!
+//! The error is at most `√(n λ₁/svdb)` times the SVD bound (Thm 3, [`ratio_bound`]); it does not change when cells are
+//! renamed (Prop. 5) or the workload is replaced by one of the same Gram (Prop. 6), up to the choice of a basis where
+//! eigenvalues coincide ([`EigenQueries`] says which one).
+//!
+//! *Kronecker products*: for `G = ⊗G_i` and `Q = ⊗Q_i` the weights `⊗u_i` are optimal, so every factor is solved on its own.
+//! Completing the columns of the whole domain, as Program 2 says, gives up the product; completing those of every factor keeps
+//! it, works on domains of any size, and so far always had the smaller error ([`Completion`]).
+//!
+//! *Cost*: an eigendecomposition and Program 1 of the largest factor; completion over the whole domain `O(cells³ / blocks²)`
+//! for as many blocks as the workload's symmetries make. *Reference*: S2, Sec. 3.
+
+mod completion;
+mod design;
+mod eigenbasis;
+mod program2;
+#[cfg(test)]
+mod tests;
+pub mod weighting;
+
+pub use design::Design;
+pub use eigenbasis::EigenQueries;
+pub use program2::Completion;
+use program2::{FactorDesign, assembled};
+use weighting::WeightingOptions;
+
+use super::{Call, Selection, StrategySelector, svd_bound};
+use crate::error::Result;
+use crate::linalg;
+use crate::workload::Gram;
+
+/// S2, Thm 3: Eigen-Design's error is at most this multiple of the SVD bound, `√(n λ₁/svdb)` (the paper's ¼ is that of root
+/// mean square errors). O(n³) for the largest factor.
+///
+/// # Errors
+/// The eigensolver fails.
+pub fn ratio_bound(gram: &Gram) -> Result<f64> {
+    let mut largest = 1.0;
+    for factor in gram.factors() {
+        largest *= linalg::eigvalsh(factor.matrix.view())?.iter().copied().fold(0.0, f64::max);
+    }
+    Ok((gram.cells() as f64 * largest / svd_bound(gram)?).sqrt())
+}
+
+/// What Program 2 is run with.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Options {
+    /// For Program 1. Default [`WeightingOptions::default`].
+    pub weighting: WeightingOptions,
+    /// Which columns are completed. Default [`Completion::Joint`].
+    pub completion: Completion,
+}
+
+/// Selects the strategy of Program 2, from the eigen-queries or from another design set: `eigen-design`,
+/// `eigen-design(completion=factors)`, `eigen-design:wavelet`, `eigen-design:matrix:A.npy`.
+#[derive(Debug, Default)]
+pub struct EigenDesign {
+    name: Option<String>,
+    /// The strategy whose queries are the design set; the eigen-queries if there is none.
+    design: Option<Box<dyn StrategySelector>>,
+    options: Options,
+}
+
+impl EigenDesign {
+    /// Program 2 with the eigen-queries.
+    ///
+    /// # Errors
+    /// Options that make no sense.
+    pub fn new(options: Options) -> Result<Self> {
+        options.weighting.check()?;
+        Ok(EigenDesign { options, ..Self::default() })
+    }
+
+    /// Program 2 with the queries of a strategy as the design set.
+    ///
+    /// # Errors
+    /// Options that make no sense.
+    pub fn weighting(design: Box<dyn StrategySelector>, options: Options) -> Result<Self> {
+        options.weighting.check()?;
+        Ok(EigenDesign { name: Some(format!("eigen-design:{}", design.name())), design: Some(design), options })
+    }
+}
+
+impl StrategySelector for EigenDesign {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("eigen-design")
+    }
+
+    fn summary(&self) -> &str {
+        "weighted eigen-queries of the workload; eigen-design:STRATEGY weights those of a strategy"
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
+        call.allow(&["tolerance", "completion"])?;
+        let mut options = Options::default();
+        options.weighting.tolerance = call.option("tolerance")?.unwrap_or(options.weighting.tolerance);
+        if let Some(written) = call.written("completion") {
+            options.completion = Completion::named(written)
+                .ok_or_else(|| call.refuse("`joint`, `factors` or `none` for `completion`", written))?;
+        }
+        let mut selector = match call.operand() {
+            None => Self::new(options)?,
+            Some(design) => Self::weighting(super::by_name(design)?, options)?,
+        };
+        selector.name = Some(call.text().to_owned());
+        Ok(Box::new(selector))
+    }
+
+    fn select(&self, gram: &Gram) -> Result<Selection> {
+        let mut solved: Vec<FactorDesign> = Vec::new();
+        match &self.design {
+            None => {
+                for (factor, eigen) in gram.factors().iter().zip(EigenQueries::of_factors(gram)?) {
+                    let next = match solved.iter().find(|known| known.is_for(factor)) {
+                        Some(known) => known.repeated(),
+                        None => FactorDesign::of_eigen_queries(factor.clone(), eigen, &self.options.weighting)?,
+                    };
+                    solved.push(next);
+                }
+            }
+            Some(selector) => {
+                for design in Design::of_strategy(selector.as_ref(), gram)? {
+                    solved.push(FactorDesign::of_design(design, &self.options.weighting)?);
+                }
+            }
+        }
+        assembled(self.name(), solved, self.options.completion)
+    }
+}

@@ -1,0 +1,237 @@
+//! Program 1: the weights of fixed design queries.
+//!
+//! Given design queries Q (k×n) and a workload W, the strategy `A = diag(w) Q` answers query i of the design with variance
+//! 1/w_i², and the workload with error at most `Σ c_i/w_i²`, `c_i = ‖column i of W Q⁺‖²` (equal, if the rows of Q are
+//! independent). Under a bound of 1 on the column norms of A the best weights solve, with `u = w^(2/p)`,
+//!
+//! ```text
+//! minimise  Σ_i c_i / u_i^p      subject to  Bᵀu ≤ 1,  u ≥ 0
+//!
+//! Gaussian noise (L2 norm of a column):  p = 1,  B_ij = Q_ij²,  u = w²         Program 1 of S2
+//! Laplace noise (L1 norm of a column):   p = 2,  B_ij = |Q_ij|, u = w          its pure-ε variant
+//! ```
+//!
+//! a convex program with n constraints. For every y on the simplex, with `s = B y`, its dual gives
+//!
+//! ```text
+//! F(y) = Σ_i c_i^(1/(p+1)) s_i^(p/(p+1))      LB = F^(p+1)       no weights have a smaller objective
+//! u_i  = (c_i/s_i)^(1/(p+1)),  g = Bᵀu        UB = F·(max g)^p   the objective of u / max g
+//! ```
+//!
+//! so that every iterate brings a certificate, and `Σ_j y_j g_j = F` shows both meeting where g is constant on the support
+//! of y. A primal–dual Newton method finds y; where it fails the multiplicative update `y ← y ∘ g / F` goes on.
+//!
+//! *Cost*: per Newton step `k n²` flops and a Cholesky factorisation of order n, or with k < n `k² n` flops and one of
+//! order k; 10 to 20 steps. Equal rows and equal columns of B count once. Memory O(k n + n²). One thread.
+//! *Reference*: S2, Program 1 and Thm 1; the dual and the method are ours.
+
+mod multiplicative;
+mod newton;
+mod reduced;
+
+use ndarray::{Array1, Array2, Axis};
+
+use crate::error::{Error, Result};
+use crate::strategy::Status;
+use reduced::Reduced;
+
+/// Which norm of the strategy's columns is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ColumnNorm {
+    /// The L2 norm: Gaussian noise, zCDP and (ε, δ).
+    L2,
+    /// The L1 norm: Laplace noise, pure ε.
+    L1,
+}
+
+impl ColumnNorm {
+    /// p: the objective is `Σ c_i/u_i^p`.
+    pub fn exponent(self) -> f64 {
+        match self {
+            ColumnNorm::L2 => 1.0,
+            ColumnNorm::L1 => 2.0,
+        }
+    }
+}
+
+/// How the weights are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Method {
+    /// Newton's method, and the multiplicative one if it stops early.
+    #[default]
+    Newton,
+    /// Multiplicative updates only: O(k n) each, and many of them.
+    Multiplicative,
+}
+
+/// The precision that is asked for, and the most work for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WeightingOptions {
+    /// Stop when `UB/LB − 1` falls to this. Default 1e-9.
+    pub tolerance: f64,
+    /// How. Default [`Method::Newton`].
+    pub method: Method,
+    /// Newton steps at most. Default 100.
+    pub newton_steps: usize,
+    /// Multiplicative updates at most, in the fallback or on their own. Default 20,000.
+    pub multiplicative_steps: usize,
+}
+
+impl Default for WeightingOptions {
+    fn default() -> Self {
+        WeightingOptions { tolerance: 1e-9, method: Method::Newton, newton_steps: 100, multiplicative_steps: 20_000 }
+    }
+}
+
+impl WeightingOptions {
+    /// Refuses options that make no sense.
+    ///
+    /// # Errors
+    /// A tolerance that is not positive, or no steps.
+    pub(in crate::strategy) fn check(&self) -> Result<()> {
+        let steps = self.newton_steps.max(self.multiplicative_steps);
+        if self.tolerance > 0.0 && self.tolerance.is_finite() && steps > 0 {
+            return Ok(());
+        }
+        Err(Error::bad_input(
+            "options of the weighting problem",
+            "a positive tolerance and at least one step",
+            format!("tolerance {}, at most {steps} steps", self.tolerance),
+            "use e.g. tolerance 1e-9 and 100 Newton steps",
+        ))
+    }
+}
+
+/// An instance of Program 1.
+#[derive(Debug, Clone)]
+pub struct WeightingProblem {
+    /// c ≥ 0, one per design query.
+    costs: Array1<f64>,
+    /// B ≥ 0, design queries × cells.
+    columns: Array2<f64>,
+    norm: ColumnNorm,
+}
+
+/// Weights with the certificate that they are the best ones.
+#[derive(Debug, Clone)]
+pub struct Weighting {
+    /// u: feasible, `max_j (Bᵀu)_j = 1` up to rounding; 0 for design queries of no cost.
+    pub weights: Array1<f64>,
+    /// The dual point that proves the lower bound, on the simplex over the cells.
+    pub dual: Array1<f64>,
+    /// No weights have a smaller objective.
+    pub lower_bound: f64,
+    /// The objective `Σ c_i/u_i^p` of `weights`.
+    pub upper_bound: f64,
+    /// Newton steps and multiplicative updates.
+    pub iterations: usize,
+    /// How the solver ended.
+    pub status: Status,
+}
+
+impl Weighting {
+    /// `upper/lower − 1`.
+    pub fn gap(&self) -> f64 {
+        self.upper_bound / self.lower_bound - 1.0
+    }
+}
+
+impl WeightingProblem {
+    /// The problem of design queries Q (k×n) with their costs c.
+    ///
+    /// # Errors
+    /// Other than one finite cost of at least 0 per query, all costs 0, entries that are not finite, or a query of zeros
+    /// with a cost (no weight answers it).
+    pub fn new(costs: Array1<f64>, design: &Array2<f64>, norm: ColumnNorm) -> Result<Self> {
+        let columns = match norm {
+            ColumnNorm::L2 => design.mapv(|q| q * q),
+            ColumnNorm::L1 => design.mapv(f64::abs),
+        };
+        Self::from_columns(costs, columns, norm)
+    }
+
+    /// The problem with B itself, for queries that share a weight: their rows of B and their costs are sums.
+    ///
+    /// # Errors
+    /// As [`WeightingProblem::new`], or negative entries of B.
+    pub fn from_columns(costs: Array1<f64>, columns: Array2<f64>, norm: ColumnNorm) -> Result<Self> {
+        let refuse = |expected: String, found: String| {
+            let remedy = "give every design query a cost of at least 0, and at least one a positive one";
+            Err(Error::bad_input("weighting problem", expected, found, remedy))
+        };
+        if costs.len() != columns.nrows() || columns.is_empty() {
+            let found = format!("{} costs for a {} x {} design", costs.len(), columns.nrows(), columns.ncols());
+            return refuse("one cost per design query, and at least one cell".into(), found);
+        }
+        if let Some((i, c)) = costs.iter().enumerate().find(|(_, c)| !(**c >= 0.0 && c.is_finite())) {
+            return refuse("finite costs of at least 0".into(), format!("{c} for design query {i}"));
+        }
+        if costs.iter().all(|&c| c == 0.0) {
+            return refuse("a positive cost".into(), "only zeros: the workload has no query".into());
+        }
+        if let Some(((i, j), b)) = columns.indexed_iter().find(|(_, b)| !(**b >= 0.0 && b.is_finite())) {
+            return refuse("finite design queries (entries of B of at least 0)".into(), format!("{b} at ({i}, {j})"));
+        }
+        let idle = |(i, c): (usize, &f64)| *c > 0.0 && columns.row(i).iter().all(|&b| b == 0.0);
+        if let Some((i, _)) = costs.iter().enumerate().find(|&(i, c)| idle((i, c))) {
+            return refuse("no zero query among those that cost".into(), format!("design query {i} is zero"));
+        }
+        Ok(WeightingProblem { costs, columns, norm })
+    }
+
+    /// Solves the problem.
+    ///
+    /// # Errors
+    /// Options that make no sense, or numbers that overflow.
+    pub fn solve(&self, options: &WeightingOptions) -> Result<Weighting> {
+        options.check()?;
+        let reduced = Reduced::of(self)?;
+        let mut search = reduced.start();
+        if options.method == Method::Newton {
+            newton::run(&reduced, &mut search, options)?;
+        }
+        if search.gap() > options.tolerance {
+            multiplicative::run(&reduced, &mut search, options.tolerance, options.multiplicative_steps);
+        }
+        self.certified(&reduced.expand(&search.dual, self), search.iterations, options)
+    }
+
+    /// The weights and bounds of a dual point, from the whole of B: whatever was merged on the way, they hold.
+    fn certified(&self, dual: &Array1<f64>, iterations: usize, options: &WeightingOptions) -> Result<Weighting> {
+        let p = self.norm.exponent();
+        let mut s = self.columns.dot(dual);
+        s.zip_mut_with(&self.costs, |s, &c| {
+            if c == 0.0 {
+                *s = 0.0;
+            }
+        });
+        let mut weights = Array1::zeros(self.costs.len());
+        let (mut value, mut loads) = (0.0, Array1::<f64>::zeros(self.columns.ncols()));
+        for (i, row) in self.columns.axis_iter(Axis(0)).enumerate() {
+            if self.costs[i] > 0.0 {
+                let weight = (self.costs[i] / s[i]).powf(1.0 / (p + 1.0));
+                weights[i] = weight;
+                value += weight * s[i];
+                loads.scaled_add(weight, &row);
+            }
+        }
+        let top = loads.iter().copied().fold(0.0, f64::max);
+        let (lower_bound, upper_bound) = (value.powf(p + 1.0), value * top.powf(p));
+        if !(lower_bound > 0.0 && upper_bound.is_finite()) {
+            return Err(Error::DidNotConverge { what: "weighting problem".into(), order: self.costs.len() });
+        }
+        weights /= top;
+        let gap = upper_bound / lower_bound - 1.0;
+        let status = match gap <= options.tolerance {
+            true => Status::Converged,
+            false if iterations >= options.multiplicative_steps => Status::IterationLimit,
+            false => Status::Stalled,
+        };
+        // Where both bounds meet, rounding may put the lower one last digits above the upper one.
+        let lower_bound = lower_bound.min(upper_bound);
+        Ok(Weighting { weights, dual: dual.clone(), lower_bound, upper_bound, iterations, status })
+    }
+}
+
+#[cfg(test)]
+mod tests;

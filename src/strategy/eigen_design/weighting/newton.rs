@@ -1,0 +1,144 @@
+//! Newton's method on the dual.
+//!
+//! Free of the simplex, the dual maximises `((p+1)/p) F(y) − Σ y` over y ≥ 0, with gradient `g − 1` and curvature
+//! `−H, H = Bᵀ D B / (p+1), D = diag(ρ s^(−1−1/(p+1)))`. With slacks `z = 1 − g` a Newton step on `y z = τ` solves
+//!
+//! ```text
+//! (H + diag(z/y)) Δy = τ/y − (1 − g)            Δz = (1 − g) + H Δy − z
+//! ```
+//!
+//! (Mehrotra's predictor and corrector from one factorisation). With fewer design queries than cells the matrix is
+//! inverted through `D⁻¹(p+1) + B diag(y/z) Bᵀ`, of the order of the queries.
+
+use ndarray::{Array1, Array2, Axis};
+
+use super::WeightingOptions;
+use super::reduced::{Point, Reduced, Search};
+use crate::error::Result;
+use crate::linalg::{SpdFactor, lower_gram_of};
+
+/// How far to the boundary a step goes.
+const FRACTION: f64 = 0.995;
+
+/// Steps without progress of the gap before giving up.
+const PATIENCE: usize = 6;
+
+/// Multiplicative updates before the first step.
+const WARM: usize = 20;
+
+/// Runs until the gap reaches the tolerance, progress ends, or the steps are used up.
+///
+/// # Errors
+/// Shapes that do not fit, which would be a bug.
+pub(super) fn run(reduced: &Reduced, search: &mut Search, options: &WeightingOptions) -> Result<()> {
+    super::multiplicative::run(reduced, search, options.tolerance, WARM);
+    let mut y = search.dual.clone();
+    let mut point = reduced.at(&y);
+    // The free optimum has Σ y = F.
+    y *= point.lower / y.sum();
+    point = reduced.at(&y);
+    let mut z = first_slacks(&y, &point);
+    let (mut best, mut idle) = (search.gap(), 0);
+    for _ in 0..options.newton_steps {
+        if search.gap() <= options.tolerance || idle > PATIENCE {
+            return Ok(());
+        }
+        let system = match System::at(reduced, &y, &z, &point) {
+            Ok(system) => system,
+            Err(crate::Error::NotPositiveDefinite { .. }) => return Ok(()),
+            Err(other) => return Err(other),
+        };
+        let Some((dy, dz)) = direction(&system, &y, &z, &point)? else { return Ok(()) };
+        let (alpha, beta) = (step_length(&y, &dy), step_length(&z, &dz));
+        y.scaled_add(alpha, &dy);
+        z.scaled_add(beta, &dz);
+        point = reduced.at(&y);
+        search.record(&y, &point);
+        idle = if search.gap() < 0.9 * best { 0 } else { idle + 1 };
+        best = best.min(search.gap());
+    }
+    Ok(())
+}
+
+/// Slacks to start from: those of the point where they are clearly positive.
+fn first_slacks(y: &Array1<f64>, point: &Point) -> Array1<f64> {
+    let mean = point.g.iter().zip(y).map(|(g, y)| (1.0 - g).abs() * y).sum::<f64>() / y.sum();
+    let floor = mean.max(1e-12);
+    point.g.mapv(|g| (1.0 - g).max(floor))
+}
+
+/// `H + diag(z/y)`, factored.
+struct System<'a> {
+    columns: &'a Array2<f64>,
+    /// The diagonal of D/(p+1).
+    curvature: Array1<f64>,
+    /// y/z.
+    ratio: Array1<f64>,
+    factor: SpdFactor,
+    /// Whether the factor is of the order of the cells.
+    direct: bool,
+}
+
+impl<'a> System<'a> {
+    fn at(reduced: &'a Reduced, y: &Array1<f64>, z: &Array1<f64>, point: &Point) -> Result<Self> {
+        let share = 1.0 / (reduced.exponent + 1.0);
+        let columns = &reduced.columns;
+        let (queries, cells) = columns.dim();
+        let curvature = Array1::from_shape_fn(queries, |i| share * reduced.roots[i] / point.s[i].powf(1.0 + share));
+        let ratio = y / z;
+        let direct = cells <= queries;
+        let mut matrix = if direct {
+            let scaled = columns * &curvature.mapv(f64::sqrt).insert_axis(Axis(1));
+            lower_gram_of(scaled.view())
+        } else {
+            let scaled = columns * &ratio.mapv(f64::sqrt);
+            lower_gram_of(scaled.t())
+        };
+        let diagonal = if direct { &ratio } else { &curvature };
+        for (i, d) in diagonal.iter().enumerate() {
+            matrix[[i, i]] += d.recip();
+        }
+        Ok(System { columns, curvature, ratio, factor: SpdFactor::of(matrix.view())?, direct })
+    }
+
+    /// `H x`.
+    fn curve(&self, x: &Array1<f64>) -> Array1<f64> {
+        self.columns.t().dot(&(self.columns.dot(x) * &self.curvature))
+    }
+
+    fn solve(&self, right: &Array1<f64>) -> Result<Array1<f64>> {
+        if self.direct {
+            return Ok(self.factor.solve(right)?);
+        }
+        let scaled = &self.ratio * right;
+        let inner = self.factor.solve(&self.columns.dot(&scaled))?;
+        Ok(&scaled - &(&self.ratio * &self.columns.t().dot(&inner)))
+    }
+}
+
+/// Predictor and corrector combined; nothing if rounding has eaten the step.
+fn direction(
+    system: &System<'_>,
+    y: &Array1<f64>,
+    z: &Array1<f64>,
+    point: &Point,
+) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
+    let residual = 1.0 - &point.g;
+    let slack_step = |dy: &Array1<f64>| &residual + &system.curve(dy) - z;
+    let affine = system.solve(&-&residual)?;
+    let affine_z = slack_step(&affine);
+    let cells = y.len() as f64;
+    let now = y.dot(z) / cells;
+    let (alpha, beta) = (step_length(y, &affine), step_length(z, &affine_z));
+    let then = (y + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / cells;
+    let target = now * (then / now).powi(3).clamp(0.0, 1.0);
+    let right = Array1::from_shape_fn(y.len(), |j| (target - affine[j] * affine_z[j]) / y[j] - residual[j]);
+    let dy = system.solve(&right)?;
+    let dz = slack_step(&dy);
+    Ok(dy.iter().chain(&dz).all(|x| x.is_finite()).then_some((dy, dz)))
+}
+
+/// The longest step up to 1 that keeps a share of every component.
+fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
+    x.iter().zip(dx).filter(|(_, d)| **d < 0.0).fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
+}
