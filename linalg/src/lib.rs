@@ -10,6 +10,7 @@
 //! | `spd_factor` | one factorisation for many right-hand sides, half of a Gram matrix | `faer` |
 //! | `kronecker` | products of small matrices, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
+//! | `walsh` | the Walsh–Hadamard transform | |
 //! | `low_rank` | roots of positive semidefinite matrices of low rank, without an eigendecomposition | |
 //! | `row_major` | cells of a box and their coordinates | |
 //!
@@ -26,6 +27,7 @@ mod low_rank;
 mod row_major;
 mod semidefinite;
 mod spd_factor;
+mod walsh;
 
 pub use dense::{
     Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh, full_rank_cholesky, matmul,
@@ -40,3 +42,4 @@ pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
 };
 pub use spd_factor::{SpdFactor, lower_gram_of};
+pub use walsh::walsh_hadamard;

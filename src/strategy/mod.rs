@@ -3,8 +3,10 @@
 //! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To add one, implement
 //! [`StrategySelector`] and add a line to [`selectors`].
 
+mod datacube;
 pub mod eigen_design;
 mod factor;
+mod fourier;
 mod from_file;
 mod hierarchical;
 mod identity;
@@ -17,8 +19,10 @@ mod wavelet;
 mod workload_itself;
 
 pub use crate::call::Call;
-pub use eigen_design::EigenDesign;
+pub use datacube::DataCube;
+pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
 pub use factor::{QuerySource, StrategyFactor};
+pub use fourier::Fourier;
 pub use from_file::FromFile;
 pub use hierarchical::Hierarchical;
 pub use identity::Identity;
@@ -254,6 +258,8 @@ pub fn selectors() -> Vec<Box<dyn StrategySelector>> {
         Box::new(WorkloadItself),
         Box::new(Hierarchical),
         Box::new(Wavelet),
+        Box::new(Fourier),
+        Box::new(DataCube),
         Box::new(VariableAgnostic),
         Box::new(Lsa::reading(lsa::Reading::JointSweep)),
         Box::new(Lsa::reading(lsa::Reading::Sequential)),
@@ -262,6 +268,8 @@ pub fn selectors() -> Vec<Box<dyn StrategySelector>> {
         Box::new(LsaSeparated::default()),
         Box::new(LsaGeneralized::default()),
         Box::new(EigenDesign::default()),
+        Box::new(EigenSeparation::default()),
+        Box::new(PrincipalVectors::default()),
         Box::new(Optimal::default()),
     ]
 }

@@ -8,13 +8,19 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use super::answered;
 use crate::domain::{cell_index, coordinates};
+use crate::error::Result;
+use crate::linalg;
 
 /// More involutions than this are not used: the number of blocks doubles with each.
 const MAX_INVOLUTIONS: usize = 10;
 
 /// Entries that differ by less than this share of the largest one count as equal.
 pub(super) const EQUAL: f64 = 1e-12;
+
+/// The same for strategies, which are symmetric up to the precision of their weights.
+const EQUAL_WEIGHTS: f64 = 1e-10;
 
 /// The orbits of the cells under the workload's symmetries, and the basis vectors of every character.
 pub(super) struct Orbits {
@@ -147,19 +153,6 @@ impl Reduction {
         Reduction { orbits, blocks }
     }
 
-    /// Splits two matrices by the symmetries of both; entries of the second that differ by less than `tolerance` times its
-    /// largest diagonal entry count as equal. The blocks are those of the first, then of the second.
-    pub fn of_both(
-        shape: &[usize],
-        first: ArrayView2<'_, f64>,
-        second: ArrayView2<'_, f64>,
-        tolerance: f64,
-    ) -> (Vec<Array2<f64>>, Vec<Array2<f64>>) {
-        let both = |candidate: &[usize]| keeps(first, EQUAL, candidate) && keeps(second, tolerance, candidate);
-        let orbits = Orbits::of(shape, &both);
-        (orbits.blocks(first), orbits.blocks(second))
-    }
-
     /// Puts blocks back into cell coordinates: `Σ_χ B_χ X_χ B_χᵀ`. O(blocks · cells²).
     pub fn assemble(&self, parts: &[Array2<f64>]) -> Array2<f64> {
         let cells = self.orbits.orbit_of.len();
@@ -177,6 +170,19 @@ impl Reduction {
         }
         out
     }
+}
+
+/// `tr(G V⁺)` of a strategy over a box, in the blocks of the symmetries that workload and strategy have.
+/// O(cells³ / blocks²) time.
+///
+/// # Errors
+/// A strategy that does not answer the workload, or the eigensolver fails.
+pub(super) fn error_trace(strategy: &str, shape: &[usize], g: &Array2<f64>, v: &Array2<f64>) -> Result<f64> {
+    let both = |candidate: &[usize]| keeps(g.view(), EQUAL, candidate) && keeps(v.view(), EQUAL_WEIGHTS, candidate);
+    let orbits = Orbits::of(shape, &both);
+    let (ours, theirs) = (orbits.blocks(g.view()), orbits.blocks(v.view()));
+    let parts = ours.iter().zip(&theirs);
+    parts.map(|(g, v)| answered(strategy, linalg::trace_of_quotient(g.view(), v.view())?)).sum()
 }
 
 /// All elements of a group of commuting involutions under which the workload is invariant, as permutations of the cells;

@@ -17,14 +17,10 @@ use ndarray::{Array1, Array2, Axis};
 use super::eigenbasis::EigenQueries;
 use crate::error::Result;
 use crate::linalg;
-use crate::strategy::answered;
-use crate::strategy::symmetry::Reduction;
+use crate::strategy::symmetry::error_trace;
 
 /// Room below this is not used: it is within what the weights leave on columns that should be full.
 const ROOM: f64 = 1e-7;
-
-/// A strategy is symmetric up to the precision of its weights.
-const SYMMETRIC: f64 = 1e-10;
 
 /// Vectors of the row space that keep more than this share of their square outside the measured cells do not vanish there.
 const VANISHES: f64 = 1e-9;
@@ -44,18 +40,7 @@ pub(super) fn room(v: &Array2<f64>) -> Array1<f64> {
     v.diag().mapv(|x| if 1.0 - x > ROOM { 1.0 - x } else { 0.0 })
 }
 
-/// `tr(G V⁺)` of any strategy over a box, in the blocks of the symmetries that workload and strategy have. O(cells³ / blocks²)
-/// time.
-///
-/// # Errors
-/// A strategy that does not answer the workload, or the eigensolver fails.
-pub(super) fn trace(name: &str, shape: &[usize], g: &Array2<f64>, v: &Array2<f64>) -> Result<f64> {
-    let (ours, theirs) = Reduction::of_both(shape, g.view(), v.view(), SYMMETRIC);
-    let parts = ours.iter().zip(&theirs);
-    parts.map(|(g, v)| answered(name, linalg::trace_of_quotient(g.view(), v.view())?)).sum()
-}
-
-/// Completes the columns of any strategy, given by V = AᵀA with a largest diagonal entry of 1. Cost as of [`trace`].
+/// Completes the columns of any strategy, given by V = AᵀA with a largest diagonal entry of 1. Cost as of [`error_trace`].
 ///
 /// # Errors
 /// A strategy that does not answer the workload, or the eigensolver fails.
@@ -64,7 +49,7 @@ pub(super) fn complete_dense(name: &str, shape: &[usize], g: &Array2<f64>, mut v
     for (j, room) in room.iter().enumerate() {
         v[[j, j]] += room;
     }
-    let trace = trace(name, shape, g, &v)?;
+    let trace = error_trace(name, shape, g, &v)?;
     Ok(Completed { gram: v, trace, cells: room.iter().filter(|&&room| room > 0.0).count() })
 }
 

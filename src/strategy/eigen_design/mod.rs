@@ -21,15 +21,20 @@
 mod completion;
 mod design;
 mod eigenbasis;
+pub mod laplace;
+mod principal;
 mod program2;
+mod separation;
 #[cfg(test)]
 mod tests;
 pub mod weighting;
 
 pub use design::Design;
 pub use eigenbasis::EigenQueries;
+pub use principal::{PrincipalCount, PrincipalVectors};
 pub use program2::Completion;
 use program2::{FactorDesign, assembled};
+pub use separation::EigenSeparation;
 use weighting::WeightingOptions;
 
 use super::{Call, Selection, StrategySelector, svd_bound};
@@ -57,6 +62,21 @@ pub struct Options {
     pub weighting: WeightingOptions,
     /// Which columns are completed. Default [`Completion::Joint`].
     pub completion: Completion,
+}
+
+impl Options {
+    /// The options that a strategy string gives, which has no others than these and `more`.
+    fn of(call: &Call<'_>, more: &[&str]) -> Result<Self> {
+        call.allow(&[&["tolerance", "completion"], more].concat())?;
+        let mut options = Options::default();
+        options.weighting.tolerance = call.option("tolerance")?.unwrap_or(options.weighting.tolerance);
+        if let Some(written) = call.written("completion") {
+            options.completion = Completion::named(written)
+                .ok_or_else(|| call.refuse("`joint`, `factors` or `none` for `completion`", written))?;
+        }
+        options.weighting.check()?;
+        Ok(options)
+    }
 }
 
 /// Selects the strategy of Program 2, from the eigen-queries or from another design set: `eigen-design`,
@@ -99,13 +119,7 @@ impl StrategySelector for EigenDesign {
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        call.allow(&["tolerance", "completion"])?;
-        let mut options = Options::default();
-        options.weighting.tolerance = call.option("tolerance")?.unwrap_or(options.weighting.tolerance);
-        if let Some(written) = call.written("completion") {
-            options.completion = Completion::named(written)
-                .ok_or_else(|| call.refuse("`joint`, `factors` or `none` for `completion`", written))?;
-        }
+        let options = Options::of(call, &[])?;
         let mut selector = match call.operand() {
             None => Self::new(options)?,
             Some(design) => Self::weighting(super::by_name(design)?, options)?,

@@ -9,8 +9,9 @@ use super::weighting::{ColumnNorm, Weighting, WeightingOptions, WeightingProblem
 use super::{Design, EigenQueries};
 use crate::error::Result;
 use crate::linalg;
+use crate::strategy::symmetry::error_trace;
 use crate::strategy::{Selection, Strategy, StrategyFactor};
-use crate::workload::{GramFactor, check_dense_size};
+use crate::workload::{Gram, GramFactor, check_dense_size};
 
 /// Which columns are completed (steps 4 and 5 of Program 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -66,7 +67,7 @@ impl FactorDesign {
     }
 
     /// Eigen-queries under given weights.
-    pub fn weighted(gram: GramFactor, eigen: EigenQueries, weighting: Weighting) -> Self {
+    fn weighted(gram: GramFactor, eigen: EigenQueries, weighting: Weighting) -> Self {
         FactorDesign { gram, queries: Queries::Eigen(Arc::new(eigen)), weighting, repeated: false }
     }
 
@@ -106,7 +107,7 @@ impl FactorDesign {
     fn plain_trace(&self, name: &str, v: &Array2<f64>) -> Result<f64> {
         match &self.queries {
             Queries::Eigen(_) => Ok(self.weighting.upper_bound),
-            Queries::Any(_) => completion::trace(name, &self.gram.shape, &self.gram.matrix, v),
+            Queries::Any(_) => error_trace(name, &self.gram.shape, &self.gram.matrix, v),
         }
     }
 
@@ -116,6 +117,24 @@ impl FactorDesign {
             Queries::Any(_) => completion::complete_dense(name, &self.gram.shape, &self.gram.matrix, self.plain()),
         }
     }
+}
+
+/// The strategy of eigen-queries of the whole domain under given weights.
+///
+/// # Errors
+/// As [`assembled`].
+pub(super) fn of_weights(
+    name: &str,
+    gram: &Gram,
+    eigen: EigenQueries,
+    weighting: Weighting,
+    completion: Completion,
+) -> Result<Selection> {
+    let whole = match gram.factors() {
+        [only] => only.clone(),
+        _ => GramFactor { shape: gram.shape(), matrix: Arc::new(gram.to_dense()?) },
+    };
+    assembled(name, vec![FactorDesign::weighted(whole, eigen, weighting)], completion)
 }
 
 /// The strategy of all factors together.

@@ -179,6 +179,49 @@ impl WeightingProblem {
         Ok(WeightingProblem { costs, columns, norm })
     }
 
+    /// LB of a point on the simplex over the cells: no weights have a smaller objective. O(k n).
+    pub fn lower_bound(&self, dual: &Array1<f64>) -> f64 {
+        let p = self.norm.exponent();
+        let s = self.columns.dot(dual);
+        let terms = self.costs.iter().zip(&s).filter(|(c, _)| **c > 0.0);
+        terms.map(|(c, s)| c.powf(1.0 / (p + 1.0)) * s.powf(p / (p + 1.0))).sum::<f64>().powf(p + 1.0)
+    }
+
+    /// Weights and a dual point that come from elsewhere, with what they prove of this problem: the weights are scaled to a
+    /// largest load of 1.
+    ///
+    /// # Errors
+    /// Other than one positive weight per design query that has a cost, or a point of another length.
+    pub fn judged(
+        &self,
+        mut weights: Array1<f64>,
+        dual: Array1<f64>,
+        iterations: usize,
+        status: Status,
+    ) -> Result<Weighting> {
+        let loads = if weights.len() == self.costs.len() { self.columns.t().dot(&weights) } else { Array1::zeros(0) };
+        let top = loads.iter().copied().fold(0.0, f64::max);
+        let fits = |(w, c): (&f64, &f64)| w.is_finite() && (*w > 0.0 || (*w == 0.0 && *c == 0.0));
+        if top <= 0.0 || !weights.iter().zip(&self.costs).all(fits) || dual.len() != self.columns.ncols() {
+            return Err(Error::bad_input(
+                "weights of design queries",
+                format!(
+                    "{} positive finite weights, and a dual point over {} cells",
+                    self.costs.len(),
+                    self.columns.ncols()
+                ),
+                format!("{} weights, not all positive, or a point of {}", weights.len(), dual.len()),
+                "give every design query that the workload needs a positive weight",
+            ));
+        }
+        weights /= top;
+        let p = self.norm.exponent();
+        let costly = self.costs.iter().zip(&weights).filter(|(c, _)| **c > 0.0);
+        let upper_bound = costly.map(|(c, u)| c / u.powf(p)).sum();
+        let lower_bound = self.lower_bound(&dual).min(upper_bound);
+        Ok(Weighting { weights, dual, lower_bound, upper_bound, iterations, status })
+    }
+
     /// Solves the problem.
     ///
     /// # Errors

@@ -221,6 +221,10 @@ fn bad_problems_are_refused() {
     let problem = WeightingProblem::new(array![1.0, 0.0], &design, ColumnNorm::L2).unwrap();
     let options = WeightingOptions { tolerance: 0.0, ..WeightingOptions::default() };
     assert!(problem.solve(&options).unwrap_err().to_string().contains("tolerance"));
+    for weights in [array![1.0], array![-1.0, 0.0], array![0.0, 1.0], array![f64::NAN, 0.0]] {
+        let message = problem.judged(weights, array![0.5, 0.5], 0, Status::Converged).unwrap_err().to_string();
+        assert!(message.contains("positive") && message.contains("remedy"), "{message}");
+    }
     // The second cell is in no query: nothing to weigh there.
     assert_relative_eq!(solve(&problem).upper_bound, 1.0, max_relative = 1e-12);
 }
