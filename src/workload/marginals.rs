@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
+use rand::{Rng, RngExt};
 
 use super::{Family, Gram, QueryCount, Workload, by_x, check_dense_size};
 use crate::domain::{AttributeSet, AxisSet};
@@ -96,6 +97,11 @@ pub(crate) fn projected(shape: &[usize], kept: AxisSet, mut cell: usize) -> usiz
 pub(super) struct Marginals(Vec<(AttributeSet, Workload)>);
 
 impl Marginals {
+    /// The workloads, with the attributes they look at.
+    pub(super) fn parts(&self) -> &[(AttributeSet, Workload)] {
+        &self.0
+    }
+
     pub(super) fn count(&self) -> QueryCount {
         self.0.iter().map(|(_, part)| part.count()).fold(QueryCount::exact(0), QueryCount::plus)
     }
@@ -123,6 +129,36 @@ impl Marginals {
 }
 
 impl Workload {
+    /// `count` marginals of all cells each, of sets of attributes drawn independently and uniformly from all but the empty one;
+    /// a marginal may come several times. (S2 leaves open how its random marginals are drawn: this is our reading.)
+    ///
+    /// # Errors
+    /// No marginal, or a domain too large to index.
+    pub fn random_marginals<R: Rng + ?Sized>(shape: &[usize], count: usize, rng: &mut R) -> Result<Self> {
+        if count == 0 {
+            return Err(Error::bad_input(
+                format!("workload `random-marginals:{}`", by_x(shape)),
+                "at least one marginal",
+                "0",
+                "use e.g. count=20",
+            ));
+        }
+        crate::domain::Domain::from_shape(shape)?;
+        let draw = |_| loop {
+            let chosen: Vec<usize> = (0..shape.len()).filter(|_| rng.random_bool(0.5)).collect();
+            if !chosen.is_empty() {
+                let attributes = AttributeSet::from_positions(&chosen)?;
+                break Ok((attributes, Workload::family(Family::IDENTITY, &attributes.items(shape))?));
+            }
+        };
+        let parts = (0..count).map(draw).collect::<Result<_>>()?;
+        Ok(Workload {
+            name: format!("random-marginals(count={count}):{}", by_x(shape)),
+            shape: shape.to_vec(),
+            queries: super::Queries::Marginals(Marginals(parts)),
+        })
+    }
+
     /// One family on every marginal of so many attributes, for each number in `ways`: all its products over each subset of that
     /// size.
     ///

@@ -16,9 +16,11 @@ mod group_file;
 mod groups;
 mod joint;
 mod marginals;
+mod normalised;
 mod parse;
 mod query_group;
 mod sample;
+mod union;
 
 pub use count::QueryCount;
 pub use family::{Family, QueryFamily, Rows};
@@ -65,6 +67,10 @@ enum Queries {
     Permuted(Box<Workload>, Vec<usize>),
     /// Another workload, every query of which lost its mean along every attribute.
     Residual(Box<Workload>),
+    /// Another workload, every query of which is scaled to unit length.
+    Normalised(Box<Workload>),
+    /// Workloads over the same box, one after the other.
+    Union(Vec<Workload>),
 }
 
 impl Workload {
@@ -199,7 +205,8 @@ impl Workload {
             Queries::Explicit(rows) => QueryCount::exact(rows.nrows() as u128),
             Queries::Sample(sample) => QueryCount::exact(sample.len() as u128),
             Queries::Marginals(parts) => parts.count(),
-            Queries::Permuted(inner, _) | Queries::Residual(inner) => inner.count(),
+            Queries::Permuted(inner, _) | Queries::Residual(inner) | Queries::Normalised(inner) => inner.count(),
+            Queries::Union(parts) => parts.iter().map(Self::count).fold(QueryCount::exact(0), QueryCount::plus),
         }
     }
 
@@ -251,6 +258,8 @@ impl Workload {
                 Gram::dense(&self.shape, permuted)
             }
             Queries::Residual(inner) => Ok(inner.gram()?.residual()),
+            Queries::Normalised(inner) => normalised::gram(inner),
+            Queries::Union(parts) => union::gram(&self.shape, parts),
         }
     }
 
@@ -278,6 +287,11 @@ impl Workload {
                 centre_box(&self.shape, &mut row);
                 row
             })),
+            Queries::Normalised(inner) => Box::new(inner.rows()?.map(normalised::scaled)),
+            Queries::Union(parts) => {
+                let rows = parts.iter().map(Self::rows).collect::<Result<Vec<_>>>()?;
+                Box::new(rows.into_iter().flatten())
+            }
         })
     }
 }

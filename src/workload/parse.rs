@@ -1,18 +1,22 @@
 //! Workload strings: `range:1024`, `range:32x32`, `range:2^10`, `affine:20x20`, `permuted-range(seed=3):2048`,
-//! `range-sample(queries=1000,seed=1,bias=10):32x32`, `predicate-sample(queries=2000,p=0.5,seed=1):64`,
-//! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`, `matrix(shape=4x2):W.npy`, and `residual(…)` around any of them.
+//! `range-sample(queries=1000,seed=1,bias=10):32x32`, `two-step-range-sample(queries=1000):64x32`,
+//! `predicate-sample(queries=2000,p=0.5,seed=1):64`, `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
+//! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`, `matrix(shape=4x2):W.npy`; and around
+//! any of them `residual(…)`, `normalised(…)`, `permuted(…; seed=3)` and `union(…; …)`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::{Family, RangeSample, Workload, by_x};
+use crate::call::Call;
 use crate::error::{Error, Result};
 
-/// The options in the parentheses of a workload string.
-type Options<'a> = BTreeMap<&'a str, &'a str>;
+/// How workloads are written.
+const REMEDY: &str = "write e.g. range:1024, range:32x32, range:2^10, affine:20x20, permuted-range(seed=3):2048, \
+     range-sample(queries=1000,bias=10,seed=1):32x32, identity-marginals(ways=2):8x8x8, matrix(shape=4x2):W.npy, \
+     residual(prefix:50), normalised(range:64), union(range:64; cdf:64)";
 
 impl Workload {
     /// Reads a workload string.
@@ -21,8 +25,11 @@ impl Workload {
     /// An unknown family, sizes or options that are not what the family takes; the message shows the grammar.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
-        let mut workload = match text.strip_prefix("residual(").and_then(|rest| rest.strip_suffix(')')) {
-            Some(inner) => Self::parse(inner)?.residual(),
+        let mut workload = match wrapped(text) {
+            Some(("residual", inner)) => Self::parse(inner)?.residual(),
+            Some(("normalised", inner)) => Self::parse(inner)?.normalised()?,
+            Some(("union", inner)) => Self::union(parts(inner).into_iter().map(Self::parse).collect::<Result<_>>()?)?,
+            Some((_, inner)) => parse_permuted(text, inner)?,
             None => parse_plain(text)?,
         };
         workload.name = text.to_string();
@@ -31,13 +38,44 @@ impl Workload {
 }
 
 fn refuse(text: &str, expected: impl Into<String>, found: impl Into<String>) -> Error {
-    Error::bad_input(
-        format!("workload `{text}`"),
-        expected,
-        found,
-        "write e.g. range:1024, range:32x32, range:2^10, affine:20x20, permuted-range(seed=3):2048, \
-         range-sample(queries=1000,bias=10,seed=1):32x32, matrix(shape=4x2):W.npy, residual(prefix:50)",
-    )
+    Error::bad_input(format!("workload `{text}`"), expected, found, REMEDY)
+}
+
+/// What stands around another workload, and what is inside.
+fn wrapped(text: &str) -> Option<(&str, &str)> {
+    let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
+    ["residual", "normalised", "union", "permuted"].contains(&name).then_some((name, inside))
+}
+
+/// The parts between semicolons that are in no parentheses.
+fn parts(inside: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut out) = (0, 0, Vec::new());
+    for (place, letter) in inside.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ';' if depth == 0 => {
+                out.push(inside[start..place].trim());
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(inside[start..].trim());
+    out
+}
+
+/// `permuted(WORKLOAD)` or `permuted(WORKLOAD; seed=3)`.
+fn parse_permuted(text: &str, inside: &str) -> Result<Workload> {
+    let (workload, seed) = match parts(inside).as_slice() {
+        [workload] => (*workload, 0),
+        [workload, option] => {
+            let seed = option.strip_prefix("seed=").and_then(|seed| seed.trim().parse().ok());
+            (*workload, seed.ok_or_else(|| refuse(text, "`seed=` and a number after the semicolon", *option))?)
+        }
+        more => return Err(refuse(text, "a workload, and perhaps a seed", format!("{} parts", more.len()))),
+    };
+    Ok(Workload::parse(workload)?.permuted(seed))
 }
 
 /// What a prefix or suffix makes of a family.
@@ -49,36 +87,40 @@ enum Variant {
 }
 
 fn parse_plain(text: &str) -> Result<Workload> {
-    let (head, sizes) = text.split_once(':').ok_or_else(|| refuse(text, "FAMILY:SIZES", "no colon"))?;
-    let (name, options) = match head.split_once('(') {
-        None => (head, Options::new()),
-        Some((name, rest)) => {
-            let inside = rest.strip_suffix(')').ok_or_else(|| refuse(text, "a closing parenthesis", head))?;
-            (name, parse_options(text, inside)?)
-        }
-    };
-    match name {
-        "matrix" => return parse_matrix(text, sizes, &options),
+    let call = Call::parse("workload", text, REMEDY)?;
+    let sizes = call.operand().ok_or_else(|| refuse(text, "FAMILY:SIZES", "no colon"))?;
+    let seeded = || -> Result<ChaCha20Rng> { Ok(ChaCha20Rng::seed_from_u64(call.option("seed")?.unwrap_or(0))) };
+    match call.name() {
+        "matrix" => return parse_matrix(text, sizes, &call),
         "range-sample" => {
-            allow(text, &options, &["queries", "seed", "bias"])?;
+            call.allow(&["queries", "seed", "bias"])?;
             let shape = parse_shape(text, sizes)?;
-            let queries = required(text, &options, "queries")?;
-            let mut rng = ChaCha20Rng::seed_from_u64(optional(text, &options, "seed", 0)?);
-            let sample = match options.get("bias") {
-                None => RangeSample::uniform(&shape, queries, &mut rng)?,
-                Some(_) => RangeSample::biased(&shape, queries, required(text, &options, "bias")?, &mut rng)?,
+            let queries = call.required("queries")?;
+            let sample = match call.option("bias")? {
+                None => RangeSample::uniform(&shape, queries, &mut seeded()?)?,
+                Some(bias) => RangeSample::biased(&shape, queries, bias, &mut seeded()?)?,
             };
             return Ok(Workload::sample(sample));
         }
-        "predicate-sample" => {
-            allow(text, &options, &["queries", "seed", "p"])?;
+        "two-step-range-sample" => {
+            call.allow(&["queries", "seed"])?;
             let shape = parse_shape(text, sizes)?;
-            let queries = required(text, &options, "queries")?;
-            let mut rng = ChaCha20Rng::seed_from_u64(optional(text, &options, "seed", 0)?);
-            return Workload::predicates(&shape, queries, optional(text, &options, "p", 0.5)?, &mut rng);
+            let queries = call.required("queries")?;
+            return Ok(Workload::sample(RangeSample::two_step(&shape, queries, &mut seeded()?)?));
+        }
+        "predicate-sample" => {
+            call.allow(&["queries", "seed", "p"])?;
+            let shape = parse_shape(text, sizes)?;
+            let queries = call.required("queries")?;
+            return Workload::predicates(&shape, queries, call.option("p")?.unwrap_or(0.5), &mut seeded()?);
+        }
+        "random-marginals" => {
+            call.allow(&["count", "seed"])?;
+            return Workload::random_marginals(&parse_shape(text, sizes)?, call.required("count")?, &mut seeded()?);
         }
         _ => {}
     }
+    let name = call.name();
     let (plain, variant) = match (name.strip_prefix("permuted-"), name.strip_suffix("-marginals")) {
         (Some(plain), _) => (plain, Variant::Permuted),
         (None, Some(plain)) => (plain, Variant::Marginals),
@@ -86,60 +128,35 @@ fn parse_plain(text: &str) -> Result<Workload> {
     };
     let family = Family::named(plain).ok_or_else(|| {
         let names = Family::ALL.map(Family::name).join(", ");
-        let others = "permuted-…, …-marginals, range-sample, predicate-sample, matrix";
+        let others =
+            "permuted-…, …-marginals, random-marginals, range-sample, two-step-range-sample, predicate-sample, matrix";
         refuse(text, format!("a family among {names}, {others}"), name)
     })?;
     if variant == Variant::Marginals {
-        allow(text, &options, &["ways"])?;
-        return Workload::marginals(family, &parse_shape(text, sizes)?, &parse_ways(text, &options)?);
+        call.allow(&["ways"])?;
+        let shape = parse_shape(text, sizes)?;
+        let ways = parse_ways(text, &call, shape.len())?;
+        return Workload::marginals(family, &shape, &ways);
     }
     let permuted = variant == Variant::Permuted;
-    allow(text, &options, if permuted { &["seed"] } else { &[] })?;
+    call.allow(if permuted { &["seed"] } else { &[] })?;
     let shape = parse_shape(text, sizes)?;
     if family.arity() == 2 && shape.len() != 2 {
         return Err(refuse(text, "two sizes, e.g. 20x20", sizes));
     }
     let workload = Workload::family(family, &shape)?;
-    Ok(if permuted { workload.permuted(optional(text, &options, "seed", 0)?) } else { workload })
+    Ok(if permuted { workload.permuted(call.option("seed")?.unwrap_or(0)) } else { workload })
 }
 
-fn parse_options<'a>(text: &str, inside: &'a str) -> Result<Options<'a>> {
-    let mut options = Options::new();
-    for item in inside.split(',').filter(|item| !item.trim().is_empty()) {
-        let (key, value) = item.split_once('=').ok_or_else(|| refuse(text, "options as key=value", item))?;
-        if options.insert(key.trim(), value.trim()).is_some() {
-            return Err(refuse(text, "each option once", format!("`{}` twice", key.trim())));
-        }
+/// `ways=2`, several numbers `ways=1+2`, or `ways=all` from 1 to the number of attributes.
+fn parse_ways(text: &str, call: &Call<'_>, attributes: usize) -> Result<Vec<usize>> {
+    let written = call.written("ways").unwrap_or("1");
+    if written == "all" {
+        return Ok((1..=attributes).collect());
     }
-    Ok(options)
-}
-
-fn allow(text: &str, options: &Options<'_>, known: &[&str]) -> Result<()> {
-    match options.keys().find(|key| !known.contains(*key)) {
-        None => Ok(()),
-        Some(key) if known.is_empty() => Err(refuse(text, "no option for this family", format!("`{key}`"))),
-        Some(key) => Err(refuse(text, format!("options among {}", known.join(", ")), format!("`{key}`"))),
-    }
-}
-
-fn optional<T: std::str::FromStr>(text: &str, options: &Options<'_>, key: &str, default: T) -> Result<T> {
-    match options.get(key) {
-        None => Ok(default),
-        Some(value) => value.parse().map_err(|_| refuse(text, format!("a number for `{key}`"), format!("`{value}`"))),
-    }
-}
-
-fn required<T: std::str::FromStr>(text: &str, options: &Options<'_>, key: &str) -> Result<T> {
-    let value = options.get(key).ok_or_else(|| refuse(text, format!("the option `{key}=…`"), "none"))?;
-    value.parse().map_err(|_| refuse(text, format!("a number for `{key}`"), format!("`{value}`")))
-}
-
-/// `ways=2`, or several numbers: `ways=1+2`.
-fn parse_ways(text: &str, options: &Options<'_>) -> Result<Vec<usize>> {
-    let written = options.get("ways").copied().unwrap_or("1");
     let number = |part: &str| part.trim().parse().ok();
     let ways: Option<Vec<usize>> = written.split('+').map(number).collect();
-    ways.ok_or_else(|| refuse(text, "a number for `ways`, or several like 1+2", format!("`{written}`")))
+    ways.ok_or_else(|| refuse(text, "a number for `ways`, several like 1+2, or `all`", format!("`{written}`")))
 }
 
 /// `1024`, `32x32`, `2^10`, or a mixture like `16x2^3`.
@@ -158,10 +175,10 @@ pub(super) fn parse_shape(text: &str, sizes: &str) -> Result<Vec<usize>> {
     Ok(shape)
 }
 
-fn parse_matrix(text: &str, path: &str, options: &Options<'_>) -> Result<Workload> {
-    allow(text, options, &["shape"])?;
+fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
+    call.allow(&["shape"])?;
     let rows = crate::matrix_file::read(Path::new(path))?;
-    let shape = match options.get("shape") {
+    let shape = match call.written("shape") {
         Some(sizes) => parse_shape(text, sizes)?,
         None => vec![rows.ncols()],
     };

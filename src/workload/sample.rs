@@ -142,6 +142,35 @@ impl RangeSample {
         Ok(RangeSample { shape: shape.to_vec(), corners })
     }
 
+    /// `queries` independent ranges by two-step sampling: first how many attributes and which ones, each number from 1 to all and
+    /// each set of that size equally likely; then an interval on each of them, all intervals equally likely. The other
+    /// attributes are not restricted. (S2 refers to Xiao et al. for the method; this is our reading of it.)
+    ///
+    /// # Errors
+    /// No query or no attribute.
+    pub fn two_step<R: Rng + ?Sized>(shape: &[usize], queries: usize, rng: &mut R) -> Result<Self> {
+        if shape.is_empty() || queries == 0 {
+            return Err(Error::bad_input(
+                format!("two-step sample of ranges over {shape:?}"),
+                "at least one query and one attribute",
+                format!("{queries} queries"),
+                "use e.g. queries=1000",
+            ));
+        }
+        check_dense_size("Gram matrix of a range sample", shape.iter().product())?;
+        let draw = |_| {
+            let restricted = rng.random_range(1..=shape.len());
+            let chosen = rand::seq::index::sample(rng, shape.len(), restricted).into_vec();
+            let (mut low, mut high) = (vec![0; shape.len()], shape.iter().map(|n| n - 1).collect::<Vec<_>>());
+            for axis in chosen {
+                let own = &shape[axis..=axis];
+                (low[axis], high[axis]) = corners(own, rng.random_range(0..own[0] * (own[0] + 1) / 2));
+            }
+            (cell_index(shape, &low), cell_index(shape, &high))
+        };
+        Ok(RangeSample { shape: shape.to_vec(), corners: (0..queries).map(draw).collect() })
+    }
+
     /// The sizes of the attributes.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -175,10 +204,23 @@ impl RangeSample {
     /// The Gram matrix in O(ranges + attributes · cells²): count the pairs (lowest, highest cell), sum the counts over
     /// lower lowest cells and higher highest cells along every axis, and read the sum at (min, max) of two cells.
     pub fn gram(&self) -> Array2<f64> {
+        self.weighted_gram(|_, _| 1.0)
+    }
+
+    /// The same of the ranges scaled to unit length, `Σ_q qᵀq/|q|²`.
+    pub(super) fn normalised_gram(&self) -> Array2<f64> {
+        self.weighted_gram(|low, high| {
+            let (low, high) = (coordinates(&self.shape, low), coordinates(&self.shape, high));
+            low.iter().zip(&high).map(|(l, h)| 1.0 / (h - l + 1) as f64).product()
+        })
+    }
+
+    /// The sum of the ranges' `qᵀq` with a weight by their corners.
+    fn weighted_gram(&self, weight: impl Fn(usize, usize) -> f64) -> Array2<f64> {
         let cells: usize = self.shape.iter().product();
         let mut counts = Array2::<f64>::zeros((cells, cells));
         for &(low, high) in &self.corners {
-            counts[[low, high]] += 1.0;
+            counts[[low, high]] += weight(low, high);
         }
         let mut stride = 1;
         for &size in self.shape.iter().rev() {
@@ -294,6 +336,25 @@ mod tests {
         }
         assert!(RangeSample::covering(&[8], 5, 0.0, &mut rng).is_err());
         assert!(RangeSample::covering(&[8], 0, 0.5, &mut rng).is_err());
+    }
+
+    #[test]
+    fn two_steps_restrict_every_number_of_attributes_alike() {
+        let mut rng = ChaCha20Rng::seed_from_u64(8);
+        let shape = [6, 5, 4];
+        let sample = RangeSample::two_step(&shape, 6000, &mut rng).unwrap();
+        // An attribute is restricted with probability (1 + 2 + 3)/(3·3) = 2/3, and 1 of n(n+1)/2 intervals is the whole.
+        for (axis, &n) in shape.iter().enumerate() {
+            let whole = sample.corners.iter().filter(|&&(low, high)| {
+                coordinates(&shape, low)[axis] == 0 && coordinates(&shape, high)[axis] == n - 1
+            });
+            let expected = 1.0 / 3.0 + 2.0 / 3.0 / (n * (n + 1) / 2) as f64;
+            let share = whole.count() as f64 / 6000.0;
+            // Four standard errors.
+            assert!((share - expected).abs() < 4.0 * (0.25f64 / 6000.0).sqrt(), "{axis}: {share} for {expected}");
+        }
+        assert_eq!(RangeSample::two_step(&[7], 9, &mut rng).unwrap().len(), 9);
+        assert!(RangeSample::two_step(&[7], 0, &mut rng).is_err());
     }
 
     #[test]

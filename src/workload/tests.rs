@@ -62,6 +62,36 @@ fn grams_and_counts_equal_those_of_the_rows() {
         "range-marginals(ways=2):3x2x4",
         "range-marginals(ways=1+2):2x3x2",
         "residual(prefix-marginals(ways=1):2x2x3)",
+        "identity-marginals(ways=all):3x2x2",
+        "random-marginals(count=5,seed=3):3x2x2",
+        "two-step-range-sample(queries=20,seed=4):4x5",
+        "permuted(identity-marginals(ways=2):2x3x2; seed=4)",
+        "permuted(range:6)",
+        "union(range:6; permuted-cdf(seed=2):6; predicate:6)",
+        "union(identity-marginals(ways=1):3x4; range-marginals(ways=1):3x4)",
+        "union(range:2x3; residual(prefix:2x3))",
+        "union(range:5)",
+        "normalised(identity:4)",
+        "normalised(total:4)",
+        "normalised(prefix:7)",
+        "normalised(cdf:5)",
+        "normalised(range:8)",
+        "normalised(range:1)",
+        "normalised(circular:6)",
+        "normalised(affine:4x3)",
+        "normalised(abs:3x4)",
+        "normalised(predicate:6)",
+        "normalised(predicate:1)",
+        "normalised(range:3x4x3)",
+        "normalised(range-marginals(ways=1+2):3x2x4)",
+        "normalised(random-marginals(count=4):3x2x4)",
+        "normalised(range-sample(queries=20,seed=2):4x5)",
+        "normalised(predicate-sample(queries=9,p=0.3):6)",
+        "normalised(permuted-range(seed=2):7)",
+        "normalised(union(range:6; cdf:6))",
+        "normalised(normalised(range:5))",
+        "normalised(residual(range:5))",
+        "residual(normalised(range:5))",
     ] {
         check(text);
     }
@@ -129,6 +159,13 @@ fn bad_strings_say_what_is_wrong() {
         ("range-marginals(ways=1+):4x4", "`1+`"),
         ("affine-marginals:4x4", "single attributes"),
         ("residual(range:4", "`residual(range:4`"),
+        ("union()", "no colon"),
+        ("union(range:4; range:5)", "over 4"),
+        ("union(range:600; predicate:600)", "weigh 1"),
+        ("permuted(range:4; seed=x)", "seed=x"),
+        ("permuted(range:4; seed=1; 3)", "3 parts"),
+        ("random-marginals(count=0):4x4", "at least one marginal"),
+        ("two-step-range-sample(queries=0):4x4", "at least one query"),
         ("matrix:nowhere.npy", "nowhere.npy"),
         ("range:99999999999x99999999999", "cells"),
     ] {
@@ -138,6 +175,26 @@ fn bad_strings_say_what_is_wrong() {
     }
     let too_large = Workload::parse("range:100000").unwrap().gram().unwrap_err().to_string();
     assert!(too_large.contains("GiB"), "{too_large}");
+}
+
+/// Rows of unit length: the trace is the number of queries that are not zero.
+#[test]
+fn normalised_queries_have_unit_length() {
+    for text in ["range:9", "range:4x5", "predicate-sample(queries=7):12", "range-marginals(ways=1):4x3", "affine:3x4"]
+    {
+        let workload = Workload::parse(text).unwrap();
+        let trace = workload.clone().normalised().unwrap().gram().unwrap().trace();
+        assert!((trace - workload.count().as_f64()).abs() < 1e-9 * trace, "{text}: {trace}");
+    }
+    assert!(Workload::parse("normalised(predicate:1024)").unwrap().gram().unwrap_err().to_string().contains("sample"));
+}
+
+/// Unions of workloads over marginals are workloads over marginals.
+#[test]
+fn unions_keep_their_marginals() {
+    let gram = |text: &str| Workload::parse(text).unwrap().gram().unwrap();
+    assert_eq!(gram("union(identity-marginals(ways=2):3x4x2; range-marginals:3x4x2)").marginals().unwrap().len(), 6);
+    assert!(gram("union(identity-marginals(ways=1):3x4; range:3x4)").marginals().is_none());
 }
 
 proptest! {

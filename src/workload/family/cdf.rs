@@ -27,4 +27,8 @@ impl QueryFamily for Cdf {
     fn rows(&self, sizes: &[usize]) -> Result<Rows> {
         Prefix.rows(sizes)
     }
+
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        Prefix.normalised_gram(sizes)
+    }
 }

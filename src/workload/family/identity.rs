@@ -31,4 +31,8 @@ impl QueryFamily for Identity {
         let n = sizes[0];
         Ok(Box::new((0..n).map(move |c| indicator(n, |cell| cell == c))))
     }
+
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        Ok(self.gram(sizes))
+    }
 }

@@ -53,6 +53,15 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// # Errors
     /// Too many queries to go through one by one.
     fn rows(&self, sizes: &[usize]) -> Result<Rows>;
+
+    /// The Gram matrix of the queries scaled to unit length, `Σ_q qᵀq/|q|²`. From the rows, O(queries · cells²), unless a
+    /// family knows better.
+    ///
+    /// # Errors
+    /// Too many queries to go through one by one, or numbers that overflow.
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        Ok(super::normalised::from_rows(sizes.iter().product(), self.rows(sizes)?))
+    }
 }
 
 /// Queries one by one, each over the cells of a box.
@@ -163,6 +172,15 @@ impl Family {
     pub fn rows(self, sizes: &[usize]) -> Result<Rows> {
         self.check(sizes)?;
         self.0.rows(sizes)
+    }
+
+    /// [`QueryFamily::normalised_gram`].
+    ///
+    /// # Errors
+    /// The sizes do not fit the family, or as there.
+    pub fn normalised_gram(self, sizes: &[usize]) -> Result<Array2<f64>> {
+        self.check(sizes)?;
+        self.0.normalised_gram(sizes)
     }
 }
 

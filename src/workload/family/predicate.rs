@@ -49,4 +49,24 @@ impl QueryFamily for Predicate {
         }
         Ok(Box::new((0u64..1 << n).map(move |bits| indicator(n, |cell| bits >> cell & 1 == 1))))
     }
+
+    /// `Σ_k C(n−1, k−1)/k = (2ⁿ − 1)/n` on the diagonal; off it what makes the rows sum to `Σ_k C(n−1, k−1) = 2^(n−1)`.
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        const MOST: usize = 1000;
+        let n = sizes[0];
+        if n > MOST {
+            let what = format!("Gram matrix of normalised(predicate:{n})");
+            return Err(Error::too_large(
+                what,
+                "cells",
+                MOST as f64,
+                n as f64,
+                "use a sample: predicate-sample(queries=2000):N",
+            ));
+        }
+        let count = n as f64;
+        let on = (count.exp2() - 1.0) / count;
+        let off = if n > 1 { ((count - 1.0).exp2() - on) / (count - 1.0) } else { 0.0 };
+        Ok(by_entries(n, |i, j| if i == j { on } else { off }))
+    }
 }

@@ -28,4 +28,12 @@ impl QueryFamily for Prefix {
         let n = sizes[0];
         Ok(Box::new((0..n).map(move |c| indicator(n, |cell| cell <= c))))
     }
+
+    /// The queries that hold cells i and j have lengths² max(i, j) + 1 … n.
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        let n = sizes[0];
+        let mut tails = vec![0.0; n + 1];
+        (0..n).rev().for_each(|c| tails[c] = tails[c + 1] + 1.0 / (c + 1) as f64);
+        Ok(by_entries(n, |i, j| tails[i.max(j)]))
+    }
 }

@@ -30,4 +30,21 @@ impl QueryFamily for Range {
         let from = move |s: usize| (s..n).map(move |e| indicator(n, |cell| s <= cell && cell <= e));
         Ok(Box::new((0..n).flat_map(from)))
     }
+
+    /// With the harmonic numbers H and their sums `S(m) = H₁ + … + H_m`, the ranges that start at s ≤ i and end at or after j
+    /// contribute `H_(n−s) − H_(j−s)`, and all starts together `S(n) − S(n−i−1) − S(j) + S(j−i−1)` for i ≤ j.
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        let n = sizes[0];
+        let mut sums = vec![0.0; n + 1];
+        let mut harmonic = 0.0;
+        for m in 1..=n {
+            harmonic += 1.0 / m as f64;
+            sums[m] = sums[m - 1] + harmonic;
+        }
+        Ok(by_entries(n, |a, b| {
+            let (i, j) = (a.min(b), a.max(b));
+            // S(−1) = S(0) = 0.
+            sums[n] - sums[n - i - 1] - sums[j] + sums[(j - i).saturating_sub(1)]
+        }))
+    }
 }

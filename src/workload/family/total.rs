@@ -30,4 +30,8 @@ impl QueryFamily for Total {
     fn rows(&self, sizes: &[usize]) -> Result<Rows> {
         Ok(Box::new(std::iter::once(vec![1.0; sizes[0]])))
     }
+
+    fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
+        Ok(self.gram(sizes) / sizes[0] as f64)
+    }
 }
