@@ -70,6 +70,26 @@ fn a_saved_strategy_comes_back_with_the_same_error() {
 }
 
 #[test]
+fn strategies_take_options_and_operands() {
+    let solve =
+        |workload: &str, strategy: &str| json(&["solve", "--workload", workload, "--strategy", strategy, "--json"]);
+    let eigen = solve("range:8x8x8x4", "eigen-design");
+    let share = (eigen["svd_bound"].as_f64().unwrap() / eigen["error"].as_f64().unwrap()).sqrt();
+    assert!((share - 0.919).abs() < 5e-4, "{share}");
+    assert!(eigen["details"]["weighting_gap"].as_f64().unwrap() < 1e-8);
+    let separated = solve("range:64", "eigen-separation(group=8)");
+    assert_eq!(
+        (separated["strategy"].as_str(), separated["details"]["group"].as_f64()),
+        (Some("eigen-separation(group=8)"), Some(8.0))
+    );
+    let wavelet = solve("range:64", "eigen-design:wavelet")["error"].as_f64().unwrap();
+    assert!(wavelet < solve("range:64", "wavelet")["error"].as_f64().unwrap());
+    let marginals = solve("union(identity-marginals(ways=1):4x8; identity-marginals(ways=2):4x8)", "datacube");
+    assert!(marginals["details"]["marginals_measured"].as_f64().unwrap() >= 1.0);
+    matmech(&["solve", "--help"]).success().stdout(contains("eigen-separation").and(contains("principal-vectors")));
+}
+
+#[test]
 fn bad_input_is_explained() {
     for (words, part) in [
         (&["solve", "--workload", "range:-5"][..], "`-5`"),
@@ -78,6 +98,10 @@ fn bad_input_is_explained() {
         (&["solve", "--workload", "range:5", "--tolerance", "0"], "tolerance"),
         (&["solve", "--workload", "range:8", "--strategy", "variable-agnostic"], "optimal"),
         (&["solve", "--workload", "range:90000"], "GiB"),
+        (&["solve", "--workload", "range:8", "--strategy", "eigen-separation(size=3)"], "`size`"),
+        (&["solve", "--workload", "range:8", "--strategy", "eigen-design:best"], "optimal"),
+        (&["solve", "--workload", "range:6", "--strategy", "fourier"], "6 values"),
+        (&["solve", "--workload", "range:8", "--strategy", "datacube"], "marginals"),
         (&["solve", "--workload", "matrix:nowhere.npy"], "nowhere.npy"),
     ] {
         matmech(words).code(1).stderr(contains(part).and(contains("remedy")));

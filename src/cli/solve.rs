@@ -15,10 +15,11 @@ use crate::workload::{Gram, QueryCount, Workload};
 /// Arguments of `matmech solve`.
 #[derive(Debug, Args)]
 pub(super) struct SolveCommand {
-    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, affine:20x20, residual(abs:40x40), matrix(shape=4x2):W.npy
+    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, affine:20x20, residual(abs:40x40), matrix(shape=4x2):W.npy,
+    /// identity-marginals(ways=2):8x8x8, union(range:64; cdf:64), normalised(range:64)
     #[arg(long)]
     workload: String,
-    /// The strategy, or matrix:FILE.npy for a strategy of your own (one query per row)
+    /// The strategy, e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), or matrix:FILE.npy for one of your own
     #[arg(long, default_value = "optimal", long_help = strategy_help())]
     strategy: String,
     /// Relative gap at which `optimal` stops
@@ -40,7 +41,8 @@ fn strategy_help() -> String {
     for selector in strategy::selectors() {
         text.push_str(&format!("  {:<18} {}\n", selector.name(), selector.summary()));
     }
-    text.push_str("  matrix:FILE.npy    a strategy matrix of your own, one query per row");
+    text.push_str("  matrix:FILE.npy    a strategy matrix of your own, one query per row\n");
+    text.push_str("Options stand in parentheses, eigen-separation(group=16), another strategy after a colon, eigen-design:wavelet.");
     text
 }
 

@@ -14,7 +14,7 @@
 //!
 //! *Requirements*: a workload that was made as one over marginals. The candidates are the marginals of the workload, as S2 has
 //! it ("a subset of input marginals"). *Cost*: O(marginals³) for the covers; the error in O(cells³ / blocks²), the blocks being
-//! those of the workload's symmetries. *Reference*: S2, Sec. 5, competing approaches; the adaptation to L2 is ours.
+//! those of the workload's symmetries. *Reference*: S2, competing approaches; the adaptation to L2 is ours.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ const NEEDED: f64 = 8.0 * f64::EPSILON;
 /// ```
 ///
 /// *Requirements*: attributes with a power of two of values each (their bits are the binary attributes of the paper). *Cost*:
-/// O(n² log n) per Kronecker factor. *Reference*: S2, Sec. 5, competing approaches.
+/// O(n² log n) per Kronecker factor. *Reference*: S2, competing approaches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fourier;
 

@@ -1,4 +1,4 @@
-//! Queries scaled to unit length: what to select a strategy for when relative errors count (S2, Sec. 3.4).
+//! Queries scaled to unit length: what to select a strategy for when relative errors count (S2, optimizing for relative error).
 //!
 //! The error of a query is in proportion to its length, its relative error is not; so S2 scales every query to unit L2 norm
 //! before selection and reports errors on the original ones. With `N_q` the squared length of query q,

@@ -1,4 +1,4 @@
-//! Design for pure ε-differential privacy: Program 1 under the L1 norm (S2, Sec. 3.5).
+//! Design for pure ε-differential privacy: Program 1 under the L1 norm (S2, on ε-differential privacy).
 //!
 //! With Laplace noise the error of a strategy is `(2/ε²) ‖A‖₁² tr(G (AᵀA)⁺)`, ‖A‖₁ the largest L1 norm of a column. It is no
 //! function of AᵀA alone, so that there is neither a bound like the SVD bound nor a best design set; but the queries of any

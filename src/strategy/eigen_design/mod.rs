@@ -16,7 +16,7 @@
 //! it, works on domains of any size, and so far always had the smaller error ([`Completion`]).
 //!
 //! *Cost*: an eigendecomposition and Program 1 of the largest factor; completion over the whole domain `O(cells³ / blocks²)`
-//! for as many blocks as the workload's symmetries make. *Reference*: S2, Sec. 3.
+//! for as many blocks as the workload's symmetries make. *Reference*: S2, Programs 1 and 2, Thms 1 to 3, Props 5 and 6.
 
 mod completion;
 mod design;

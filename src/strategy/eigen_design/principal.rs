@@ -1,4 +1,4 @@
-//! Principal vectors (S2, Sec. 4.2): weights of their own for the eigen-queries with the largest eigenvalues only.
+//! Principal vectors (S2, performance optimizations): weights of their own for the eigen-queries with the largest eigenvalues only.
 //!
 //! Program 1 with k + 1 variables: one for each of the k principal eigen-queries, and one that all others share, with load
 //! `Σ q_i ∘ q_i` and cost `Σ λ_i` over them. As with separation, the dual point bounds Program 1 of all eigen-queries.

@@ -1,4 +1,4 @@
-//! Eigen-query separation (S2, Sec. 4.2): Program 1 group by group.
+//! Eigen-query separation (S2, performance optimizations): Program 1 group by group.
 //!
 //! The eigen-queries, sorted by eigenvalue, are cut into groups of g. Program 1 weights each group alone, and once more the
 //! groups: group γ has load `Σ_{i∈γ} u_i q_i ∘ q_i` and cost `Σ_{i∈γ} λ_i/u_i`. The dual point of the second problem bounds

@@ -85,6 +85,10 @@ fn marginals_attain_the_bound() {
         "identity-marginals(ways=2):6x5x4",
         "identity-marginals(ways=1+2+3):4x3x4",
         "identity-marginals(ways=2):2^8",
+        "identity-marginals(ways=all):4x2x3",
+        "random-marginals(count=6,seed=4):4x3x2x2",
+        "normalised(identity-marginals(ways=1+2):4x3x4)",
+        "permuted(identity-marginals(ways=2):4x3x4; seed=2)",
     ] {
         let gram = gram(text);
         let error = select("eigen-design", &gram).error;
@@ -198,7 +202,7 @@ fn bad_input_is_explained() {
     assert!(message("eigen-design", &zero).contains("non-zero"));
 }
 
-/// Sec. 4: what separation and principal vectors lose is small, known from the dual, and nothing where they are exact.
+/// What separation and principal vectors lose is small, known from the dual, and nothing where they are exact.
 #[test]
 fn separation_and_principal_vectors_are_near_program_1() {
     for text in ["range:256", "cdf:100", "range:12x9", "range-marginals(ways=2):6x5x4"] {

@@ -29,7 +29,7 @@ mod multiplicative;
 mod newton;
 mod reduced;
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Result};
 use crate::strategy::Status;
@@ -218,6 +218,7 @@ impl WeightingProblem {
         let p = self.norm.exponent();
         let costly = self.costs.iter().zip(&weights).filter(|(c, _)| **c > 0.0);
         let upper_bound = costly.map(|(c, u)| c / u.powf(p)).sum();
+        // Where both bounds meet, rounding may put the lower one last digits above the upper one.
         let lower_bound = self.lower_bound(&dual).min(upper_bound);
         Ok(Weighting { weights, dual, lower_bound, upper_bound, iterations, status })
     }
@@ -236,43 +237,23 @@ impl WeightingProblem {
         if search.gap() > options.tolerance {
             multiplicative::run(&reduced, &mut search, options.tolerance, options.multiplicative_steps);
         }
-        self.certified(&reduced.expand(&search.dual, self), search.iterations, options)
+        self.certified(reduced.expand(&search.dual, self), search.iterations, options)
     }
 
     /// The weights and bounds of a dual point, from the whole of B: whatever was merged on the way, they hold.
-    fn certified(&self, dual: &Array1<f64>, iterations: usize, options: &WeightingOptions) -> Result<Weighting> {
-        let p = self.norm.exponent();
-        let mut s = self.columns.dot(dual);
-        s.zip_mut_with(&self.costs, |s, &c| {
-            if c == 0.0 {
-                *s = 0.0;
-            }
-        });
-        let mut weights = Array1::zeros(self.costs.len());
-        let (mut value, mut loads) = (0.0, Array1::<f64>::zeros(self.columns.ncols()));
-        for (i, row) in self.columns.axis_iter(Axis(0)).enumerate() {
-            if self.costs[i] > 0.0 {
-                let weight = (self.costs[i] / s[i]).powf(1.0 / (p + 1.0));
-                weights[i] = weight;
-                value += weight * s[i];
-                loads.scaled_add(weight, &row);
-            }
-        }
-        let top = loads.iter().copied().fold(0.0, f64::max);
-        let (lower_bound, upper_bound) = (value.powf(p + 1.0), value * top.powf(p));
-        if !(lower_bound > 0.0 && upper_bound.is_finite()) {
+    fn certified(&self, dual: Array1<f64>, iterations: usize, options: &WeightingOptions) -> Result<Weighting> {
+        let share = 1.0 / (self.norm.exponent() + 1.0);
+        let mut weights = self.columns.dot(&dual);
+        weights.zip_mut_with(&self.costs, |s, &c| *s = if c > 0.0 { (c / *s).powf(share) } else { 0.0 });
+        if weights.iter().any(|u| !u.is_finite()) {
             return Err(Error::DidNotConverge { what: "weighting problem".into(), order: self.costs.len() });
         }
-        weights /= top;
-        let gap = upper_bound / lower_bound - 1.0;
-        let status = match gap <= options.tolerance {
-            true => Status::Converged,
-            false if iterations >= options.multiplicative_steps => Status::IterationLimit,
-            false => Status::Stalled,
-        };
-        // Where both bounds meet, rounding may put the lower one last digits above the upper one.
-        let lower_bound = lower_bound.min(upper_bound);
-        Ok(Weighting { weights, dual: dual.clone(), lower_bound, upper_bound, iterations, status })
+        let mut found = self.judged(weights, dual, iterations, Status::Converged)?;
+        if found.gap() > options.tolerance {
+            let limit = iterations >= options.multiplicative_steps;
+            found.status = if limit { Status::IterationLimit } else { Status::Stalled };
+        }
+        Ok(found)
     }
 }
 
