@@ -27,6 +27,7 @@ pub mod printed;
 pub mod profile;
 pub mod registry;
 pub mod s1;
+pub mod s2;
 pub mod s3;
 pub mod s4;
 pub mod statistics;

@@ -3,7 +3,7 @@
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
 use crate::figures::{Bars, FigureKind, Lines};
-use crate::{s1, s3, s4};
+use crate::{s1, s2, s3, s4};
 
 /// All that a config can name.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s1::CoveredRanges),
         Box::new(s1::SeparatedMarginals),
         Box::new(s1::SkewedRanges),
+        Box::new(s2::RelativeErrors::new(catalogue.clone())),
         Box::new(s3::PlanErrors),
         Box::new(s3::DatasetPlans),
         Box::new(s3::PlanScale),

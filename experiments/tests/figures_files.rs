@@ -173,6 +173,25 @@ fn means_have_whiskers_and_published_values_rings() {
     assert_eq!(arcs.count(), 8);
 }
 
+/// The whisker of a value goes from one standard error below it to one above; without standard errors the figure is refused.
+#[test]
+fn standard_errors_are_whiskers() {
+    let table =
+        |se: f64| format!("{HEAD}s9/f,c,u,1024,100,m,share,2,,,,0,1,7\ns9/f,c,u,1024,100,m,share_se,{se},,,,0,1,7\n");
+    let figure = LINES.replace("series_names", "y_error = \"share_se\"\nseries_names");
+    let drawing = |se: f64, figure: &str| {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "results/s9/f.csv", &table(se));
+        fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap()
+    };
+    let (narrow, wide) = (drawing(0.1, &figure), drawing(0.5, &figure));
+    assert!(texts(&narrow).contains(&"± standard error"));
+    assert!(!texts(&drawing(0.1, LINES)).contains(&"± standard error"));
+    assert_ne!(narrow, wide);
+    let absent = refusal(&results(), &figure);
+    assert!(absent.contains("\"share_se\"") && absent.contains("y_error"), "{absent}");
+}
+
 /// 0.0007 GB are where 0.7 MB are.
 #[test]
 fn published_values_are_drawn_in_the_figure_s_unit() {

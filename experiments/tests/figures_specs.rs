@@ -63,6 +63,7 @@ fn figures_that_make_no_sense_are_refused_by_key() {
     for (more, key, part) in [
         ("colour = \"red\"\n", "colour", "an unknown key"),
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
+        ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside one of them"),
         ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
         ("y_min = 2\ny_max = 1\n", "y_max", "found:    2 and 1"),
         ("published = { file = \"p.csv\", scale = 0 }\n", "published.scale", "found:    0"),

@@ -68,7 +68,8 @@ pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Resul
     measured.reconstruct(&noisy)
 }
 
-/// The answers of a workload's queries on a (true or estimated) data vector. O(queries · cells) time, O(queries) memory.
+/// The answers of a workload's queries on a (true or estimated) data vector, by the workload's structure
+/// ([`Workload::answers`]). O(queries) memory.
 ///
 /// # Errors
 /// A data vector of another length or with entries that are not finite, or AllPredicate over too many cells to enumerate.
@@ -81,7 +82,7 @@ pub fn answer(workload: &Workload, data: &[f64]) -> Result<Vec<f64>> {
             "count the records of every cell in row-major order",
         ));
     }
-    Ok(workload.rows()?.map(|row| row.iter().zip(data).map(|(q, x)| q * x).sum()).collect())
+    workload.answers(data)
 }
 
 #[cfg(test)]

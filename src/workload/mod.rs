@@ -9,6 +9,7 @@
 //! # Ok::<(), matmech::Error>(())
 //! ```
 
+mod answers;
 mod count;
 mod family;
 mod gram;
@@ -22,6 +23,7 @@ mod query_group;
 mod sample;
 mod union;
 
+pub use answers::Lanes;
 pub use count::QueryCount;
 pub use family::{Family, QueryFamily, Rows};
 pub use gram::{Gram, GramFactor, MAX_DENSE_CELLS, check_dense_size};

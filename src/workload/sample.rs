@@ -201,6 +201,38 @@ impl RangeSample {
         })
     }
 
+    /// The answers of the ranges, each by inclusion and exclusion over the 2^d corners of its box.
+    /// O(cells · d + ranges · 2^d).
+    pub(super) fn answers(&self, data: &[f64]) -> Vec<f64> {
+        // The table of prefix sums has a margin of zeros before every axis.
+        let wide: Vec<usize> = self.shape.iter().map(|n| n + 1).collect();
+        let strides: Vec<usize> = (0..wide.len()).map(|axis| wide[axis + 1..].iter().product()).collect();
+        let place = |at: &[usize]| at.iter().zip(&strides).map(|(c, stride)| c * stride).sum::<usize>();
+        let mut sums = vec![0.0; wide.iter().product()];
+        let margin: usize = strides.iter().sum();
+        for (cell, &x) in data.iter().enumerate() {
+            sums[margin + place(&coordinates(&self.shape, cell))] = x;
+        }
+        for (&stride, &size) in strides.iter().zip(&wide) {
+            for k in 0..sums.len() {
+                if k / stride % size > 0 {
+                    sums[k] += sums[k - stride];
+                }
+            }
+        }
+        let answer = |&(low, high): &(usize, usize)| {
+            let (low, high) = (coordinates(&self.shape, low), coordinates(&self.shape, high));
+            (0..1usize << wide.len())
+                .map(|choice| {
+                    let corner = |axis: usize| if choice >> axis & 1 == 1 { low[axis] } else { high[axis] + 1 };
+                    let at: usize = strides.iter().enumerate().map(|(axis, stride)| corner(axis) * stride).sum();
+                    if choice.count_ones().is_multiple_of(2) { sums[at] } else { -sums[at] }
+                })
+                .sum::<f64>()
+        };
+        self.corners.iter().map(answer).collect()
+    }
+
     /// The Gram matrix in O(ranges + attributes · cells²): count the pairs (lowest, highest cell), sum the counts over
     /// lower lowest cells and higher highest cells along every axis, and read the sum at (min, max) of two cells.
     pub fn gram(&self) -> Array2<f64> {

@@ -67,6 +67,9 @@ pub struct FigureSpec {
     /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
     #[serde(default = "default_value_column")]
     pub y_column: String,
+    /// Metric of the same cells that is drawn as a whisker of so much up and down: the standard error of `y`.
+    #[serde(default)]
+    pub y_error: Option<String>,
     /// Label of the y axis, with the unit.
     pub y_label: String,
     /// Column that tells series apart; without it there is one series.
@@ -144,6 +147,14 @@ impl FigureSpec {
                 "a path below figures/ without extension, such as \"s1/fig2\"",
                 format!("\"{}\"", self.file),
                 "write folder and name only; both .svg and .png are written",
+            ));
+        }
+        if self.y_error.is_some() && (self.aggregate.is_some() || self.y_column != columns::VALUE) {
+            return Err(Error::config(
+                "y_error",
+                "to stand without `aggregate` and `y_column`",
+                "it beside one of them",
+                "leave one of them out: a whisker has one meaning",
             ));
         }
         for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {

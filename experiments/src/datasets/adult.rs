@@ -15,19 +15,19 @@ use matmech::{Error, Place, Result};
 use super::coded_file::{keep_what_occurs, table};
 
 /// How an attribute of the original files is coded.
-enum Code {
+pub(super) enum Code {
     /// `count` equal-width bins on [low, high + 1).
     Bins { low: i64, high: i64, count: i64 },
     /// One code per value.
     Values(&'static [&'static str]),
 }
 
-const fn bins(low: i64, high: i64, count: i64) -> Code {
+pub(super) const fn bins(low: i64, high: i64, count: i64) -> Code {
     Code::Bins { low, high, count }
 }
 
 /// The attributes in the order of the files; values in the order of `adult.names`, education alphabetically, `?` last.
-const ATTRIBUTES: [(&str, Code); 15] = [
+pub(super) static ATTRIBUTES: [(&str, Code); 15] = [
     ("age", bins(16, 100, 32)),
     (
         "workclass",
@@ -183,19 +183,26 @@ impl Code {
 /// A file that cannot be read, a line without 15 values, or a value that the original files do not have.
 pub fn read_adult(training: &Path, test: &Path) -> Result<(Schema, Records)> {
     let mut columns: Vec<Column> = ATTRIBUTES.iter().map(|_| Column::default()).collect();
+    let attributes: Vec<_> = ATTRIBUTES.iter().enumerate().map(|(k, (name, code))| (k, *name, code)).collect();
     for path in [training, test] {
-        append(path, &mut columns)?;
+        append(path, &attributes, &mut columns)?;
     }
-    if columns[0].is_empty() {
-        let what = format!("{} and {}", training.display(), test.display());
-        return Err(Error::bad_input(what, "at least one record", "none", "download the files again"));
-    }
+    refuse_empty(&columns, format!("{} and {}", training.display(), test.display()))?;
     let names = ATTRIBUTES.iter().map(|(name, _)| (*name).to_owned()).collect();
     let columns = ATTRIBUTES.iter().zip(columns).map(|((_, code), column)| keep_what_occurs(code.size(), &column));
     table(names, columns.collect())
 }
 
-fn append(path: &Path, columns: &mut [Column]) -> Result<()> {
+/// Refuses files without a record.
+pub(super) fn refuse_empty(columns: &[Column], what: String) -> Result<()> {
+    if columns.iter().any(Column::is_empty) {
+        return Err(Error::bad_input(what, "at least one record", "none", "download the files again"));
+    }
+    Ok(())
+}
+
+/// Appends the codes of some attributes, each given by its position in the line and its name, to their columns.
+pub(super) fn append(path: &Path, attributes: &[(usize, &str, &Code)], columns: &mut [Column]) -> Result<()> {
     const REMEDY: &str = "give the original files of UCI Adult, https://doi.org/10.24432/C5XW20";
     let failed = |error: csv::Error| Error::csv(path, error, REMEDY);
     // The test part begins with a comment line.
@@ -218,19 +225,20 @@ fn append(path: &Path, columns: &mut [Column]) -> Result<()> {
         if line.len() != ATTRIBUTES.len() {
             return Err(refuse(0, format!("{} values", ATTRIBUTES.len()), line.len().to_string()));
         }
-        for (k, (value, (name, code))) in line.iter().zip(&ATTRIBUTES).enumerate() {
+        for (&(k, name, code), column) in attributes.iter().zip(columns.iter_mut()) {
             // Labels of the test part end in a full stop.
+            let value = &line[k];
             let value = if k + 1 == ATTRIBUTES.len() { value.trim_end_matches('.') } else { value };
             let code =
                 code.of(value).map_err(|expected| refuse(k + 1, expected, format!("`{value}` in column `{name}`")))?;
-            columns[k].push(code);
+            column.push(code);
         }
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::path::PathBuf;
 
@@ -304,7 +312,7 @@ mod tests {
     }
 
     /// The folders in which the real files may be on a developer's machine.
-    fn real_files() -> Option<[PathBuf; 3]> {
+    pub(in crate::datasets) fn real_files() -> Option<[PathBuf; 3]> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let named = std::env::var_os("MATMECH_DATA").map(PathBuf::from);
         let folders = named.into_iter().chain([here.join("../data/downloads"), here.join("../../shared/data")]);

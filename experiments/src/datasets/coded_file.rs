@@ -108,7 +108,7 @@ pub(super) fn keep_what_occurs(bound: usize, column: &Column) -> (usize, Column)
 }
 
 /// The column with every value replaced by its code.
-fn recoded(column: &Column, codes: &[u32]) -> Column {
+pub(super) fn recoded(column: &Column, codes: &[u32]) -> Column {
     column.iter().map(|value| codes[value as usize]).collect()
 }
 

@@ -5,6 +5,7 @@
 //! [`Catalogue`] gives experiments the tables themselves, with stand-ins for those that are not there.
 
 mod adult;
+mod adult_cells;
 mod catalogue;
 mod coded_file;
 mod fetch;

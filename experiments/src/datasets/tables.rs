@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use matmech::data::Records;
+use matmech::data::{OutOfDomain, Records, read_csv};
+use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 
 use super::adult::read_adult;
+use super::adult_cells::read_adult_cells;
 use super::coded_file::read_inferring_domain;
 use super::stand_in::StandIn;
 
@@ -37,7 +39,7 @@ pub(super) struct File {
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
 /// All tables, in the order in which messages list them.
-pub(super) const TABLES: [NamedTable; 6] = [
+pub(super) const TABLES: [NamedTable; 8] = [
     NamedTable {
         name: "adult",
         origins: &[
@@ -86,6 +88,18 @@ pub(super) const TABLES: [NamedTable; 6] = [
         records: 1_304,
         sizes: &[3, 2, 74, 7, 7, 15, 9, 3, 3],
     },
+    NamedTable {
+        name: "adult-cells",
+        origins: &[Origin { files: &[public("adult.data", "adult.data")], read: |files| read_adult_cells(&files[0]) }],
+        records: 32_561,
+        sizes: &[8, 8, 16, 2],
+    },
+    NamedTable {
+        name: "census",
+        origins: &[Origin { files: &[own("census.csv")], read: census }],
+        records: 15_000_000,
+        sizes: &[8, 16, 16],
+    },
 ];
 
 /// The ways to a table; none to one that is not listed.
@@ -116,4 +130,35 @@ const fn own(name: &'static str) -> File {
 /// A file of values that are numbered in their order.
 fn coded(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
     read_inferring_domain(&files[0])
+}
+
+/// The user's own extract of the census over the cells of S2: a header, then one record per line with the cell numbers 0–7 of
+/// `age`, 0–15 of `occupation` and 0–15 of `income`; other columns are ignored.
+fn census(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
+    let attribute =
+        |(name, size): (&str, usize)| Attribute { name: name.to_owned(), size, kind: AttributeKind::Numeric };
+    let schema = Schema::new([("age", 8), ("occupation", 16), ("income", 16)].map(attribute).to_vec())?;
+    let records = read_csv(&files[0], &schema, OutOfDomain::Refuse)?.records;
+    Ok((schema, records))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_census_extract_holds_cell_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("census.csv");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            census(std::slice::from_ref(&path))
+        };
+        let (schema, records) = read("year,income,age,occupation\n2010,15,0,3\n2011,0,7,15\n").unwrap();
+        assert_eq!((schema.sizes(), records.len()), (vec![8, 16, 16], 2));
+        assert_eq!(records.column(2).unwrap().collect::<Vec<_>>(), [15, 0]);
+        let message = read("age,occupation,income\n1,2,3\n8,2,3\n").unwrap_err().to_string();
+        assert!(message.contains("census.csv, line 3") && message.contains("age"), "{message}");
+        assert!(read("age,occupation\n1,2\n").unwrap_err().to_string().contains("income"));
+    }
 }

@@ -10,16 +10,17 @@ use crate::error::{Error, FileRole, Result};
 use crate::printed::Printed;
 use crate::table::{Summary, Table};
 
-/// One drawn value; `low` and `high` differ from `y` only for means of several rows.
+/// One drawn value; `low` and `high` are the ends of its whisker, and differ from `y` only for means of several rows and values
+/// with a standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     /// Number on the x axis, or position of the category.
     pub x: f64,
     /// Value.
     pub y: f64,
-    /// Smallest of the averaged values.
+    /// Smallest of the averaged values, or one standard error less.
     pub low: f64,
-    /// Largest of the averaged values.
+    /// Largest of the averaged values, or one standard error more.
     pub high: f64,
 }
 
@@ -75,10 +76,12 @@ pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Resul
         .into_iter()
         .filter_map(|(column, key)| column.as_deref().map(|column| table.require(column, key).map(|()| column)))
         .collect::<Result<_>>()?;
-    let table = &table.filtered(&spec.filter, "where")?.with(columns::METRIC, &spec.y)?;
+    let drawn = table.filtered(&spec.filter, "where")?;
+    let table = &drawn.with(columns::METRIC, &spec.y)?;
     if table.is_empty() {
         return Ok(None);
     }
+    let errors = standard_errors(spec, &drawn)?;
     let places = Places::new(spec, form, table);
     let numbers = |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
     let x = numbers(&|row| places.x(spec, table, row))?;
@@ -102,7 +105,10 @@ pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Resul
         let panel = place(&places.panels, column(table, &spec.panel, row));
         let series = place(&places.series, column(table, &spec.series, row));
         if let (Some(panel), Some(series)) = (panel, series) {
-            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low: smallest, high: largest });
+            let error = errors.get(table.field(columns::CELL, row)).copied().unwrap_or(0.0);
+            // A logarithmic axis has no place for a lower end that is not positive.
+            let low = if spec.y_log && smallest - error <= 0.0 { smallest } else { smallest - error };
+            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low, high: largest + error });
         }
     }
     for marks in panels.iter_mut().flat_map(|panel| &mut panel.marks) {
@@ -116,6 +122,18 @@ pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Resul
         categories: places.categories.iter().map(|category| named(&spec.x_names, category)).collect(),
         panels,
     }))
+}
+
+/// Cell → the metric that `y_error` names.
+fn standard_errors(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, f64>> {
+    let Some(metric) = &spec.y_error else { return Ok(BTreeMap::new()) };
+    let table = drawn.with(columns::METRIC, metric)?;
+    if table.is_empty() {
+        let expected = format!("rows of metric \"{metric}\" (`y_error` of figure \"{}\")", spec.file);
+        return Err(Error::file(FileRole::Input, drawn.name(), expected, "none", "correct `y_error`, or leave it out"));
+    }
+    let value = |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
+    Ok((0..table.len()).filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?))).collect())
 }
 
 fn several_rows(spec: &FigureSpec, table: &Table, row: usize) -> Error {
@@ -260,8 +278,12 @@ fn in_order<'v>(found: impl Iterator<Item = &'v str>, order: &[String]) -> Vec<S
     distinct
 }
 
-/// Whether means are drawn with whiskers.
+/// What whiskers show, if there are any.
 #[must_use]
-pub fn has_whiskers(spec: &FigureSpec) -> bool {
-    spec.aggregate == Some(Aggregate::Mean)
+pub fn whiskers(spec: &FigureSpec) -> Option<&'static str> {
+    match (spec.aggregate, &spec.y_error) {
+        (Some(Aggregate::Mean), _) => Some("smallest to largest"),
+        (None, Some(_)) => Some("± standard error"),
+        (None, None) => None,
+    }
 }

@@ -1,7 +1,7 @@
 //! Where everything goes: axes, panels, labels and legend, sized by their texts so that nothing overlaps.
 
 use super::axis::Axis;
-use super::chart::{Chart, has_whiskers};
+use super::chart::{Chart, whiskers};
 use super::font::text_width;
 use super::form::{Form, XAxis};
 use super::theme::SIZE;
@@ -271,8 +271,8 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     if chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty())) {
         keys.push((Key::Published, "published".to_owned()));
     }
-    if has_whiskers(spec) {
-        keys.push((Key::Whisker, "smallest to largest".to_owned()));
+    if let Some(meaning) = whiskers(spec) {
+        keys.push((Key::Whisker, meaning.to_owned()));
     }
     let entry_width = |label: &str| form.sample_width + GAP + text_width(label, false) * em::LEGEND;
     let mut rows: Vec<Vec<(Key, String)>> = vec![Vec::new()];

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::prefix::Prefix;
 use super::{QueryFamily, Rows};
 use crate::error::Result;
-use crate::workload::QueryCount;
+use crate::workload::{Lanes, QueryCount};
 
 /// [`Family::CDF`](super::Family::CDF).
 #[derive(Debug)]
@@ -26,6 +26,10 @@ impl QueryFamily for Cdf {
 
     fn rows(&self, sizes: &[usize]) -> Result<Rows> {
         Prefix.rows(sizes)
+    }
+
+    fn answers(&self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
+        Prefix.answers(sizes, lanes)
     }
 
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {

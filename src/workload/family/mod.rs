@@ -15,6 +15,7 @@ use std::hash::{Hash, Hasher};
 
 use ndarray::Array2;
 
+use super::answers::Lanes;
 use super::count::QueryCount;
 use crate::error::{Error, Result};
 
@@ -53,6 +54,15 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// # Errors
     /// Too many queries to go through one by one.
     fn rows(&self, sizes: &[usize]) -> Result<Rows>;
+
+    /// The answers of the queries on every lane, block by block and in each block query by query. From the rows,
+    /// O(queries · cells) per lane, unless a family knows better.
+    ///
+    /// # Errors
+    /// Too many queries to go through one by one.
+    fn answers(&self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
+        Ok(lanes.by_rows(self.rows(sizes)?))
+    }
 
     /// The Gram matrix of the queries scaled to unit length, `Σ_q qᵀq/|q|²`. From the rows, O(queries · cells²), unless a
     /// family knows better.
@@ -172,6 +182,15 @@ impl Family {
     pub fn rows(self, sizes: &[usize]) -> Result<Rows> {
         self.check(sizes)?;
         self.0.rows(sizes)
+    }
+
+    /// [`QueryFamily::answers`].
+    ///
+    /// # Errors
+    /// The sizes do not fit the family, or as there.
+    pub fn answers(self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
+        self.check(sizes)?;
+        self.0.answers(sizes, lanes)
     }
 
     /// [`QueryFamily::normalised_gram`].

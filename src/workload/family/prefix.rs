@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::{QueryFamily, Rows, by_entries, indicator};
 use crate::error::Result;
-use crate::workload::QueryCount;
+use crate::workload::{Lanes, QueryCount};
 
 /// [`Family::PREFIX`](super::Family::PREFIX).
 #[derive(Debug)]
@@ -27,6 +27,10 @@ impl QueryFamily for Prefix {
     fn rows(&self, sizes: &[usize]) -> Result<Rows> {
         let n = sizes[0];
         Ok(Box::new((0..n).map(move |c| indicator(n, |cell| cell <= c))))
+    }
+
+    fn answers(&self, _sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
+        Ok(lanes.prefix_sums().flat_map(|sums| sums.into_iter().skip(lanes.inner())).collect())
     }
 
     /// The queries that hold cells i and j have lengths² max(i, j) + 1 … n.

@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::{QueryFamily, Rows, by_entries, indicator};
 use crate::error::Result;
-use crate::workload::QueryCount;
+use crate::workload::{Lanes, QueryCount};
 
 /// [`Family::RANGE`](super::Family::RANGE).
 #[derive(Debug)]
@@ -29,6 +29,22 @@ impl QueryFamily for Range {
         let n = sizes[0];
         let from = move |s: usize| (s..n).map(move |e| indicator(n, |cell| s <= cell && cell <= e));
         Ok(Box::new((0..n).flat_map(from)))
+    }
+
+    /// Differences of prefix sums.
+    fn answers(&self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
+        let (n, inner) = (sizes[0], lanes.inner());
+        let mut out = Vec::with_capacity(lanes.values().len() * (n + 1) / 2);
+        for sums in lanes.prefix_sums() {
+            for s in 0..n {
+                let before = &sums[s * inner..][..inner];
+                for e in s..n {
+                    let through = &sums[(e + 1) * inner..][..inner];
+                    out.extend(through.iter().zip(before).map(|(a, b)| a - b));
+                }
+            }
+        }
+        Ok(out)
     }
 
     /// With the harmonic numbers H and their sums `S(m) = H₁ + … + H_m`, the ranges that start at s ≤ i and end at or after j

@@ -1,0 +1,96 @@
+//! Adult as S2 uses it: the training part over 8 × 8 × 16 × 2 = 2048 cells, every attribute in its natural order.
+//!
+//! S2 names attributes and sizes only. Ours: age in 8 equal-width bins over [17, 90], the ages that occur; `workclass` with
+//! Without-pay and Never-worked taken together, in the order of the data set's documentation, `?` last; education by its
+//! number, in the order of schooling; income. The domain is fixed here and not read off the data.
+
+use std::path::Path;
+
+use matmech::Result;
+use matmech::data::{Column, Records};
+use matmech::schema::Schema;
+
+use super::adult::{ATTRIBUTES, Code, append, bins, refuse_empty};
+use super::coded_file::{recoded, table};
+
+/// Where S2's attributes stand in the files.
+const CELL_POSITIONS: [usize; 4] = [0, 1, 4, 14];
+
+/// S2's age: 8 equal-width bins over the ages that the training part has.
+const EIGHT_AGES: Code = bins(17, 90, 8);
+
+/// S2's work: the nine values of `workclass` with Without-pay and Never-worked taken together.
+const EIGHT_CLASSES: [u32; 9] = [0, 1, 2, 3, 4, 5, 6, 6, 7];
+
+/// Reads `adult.data` over S2's cells.
+///
+/// # Errors
+/// As [`read_adult`](super::adult::read_adult).
+pub fn read_adult_cells(training: &Path) -> Result<(Schema, Records)> {
+    let attributes = CELL_POSITIONS.map(|position| {
+        let (name, code) = &ATTRIBUTES[position];
+        (position, *name, if position == 0 { &EIGHT_AGES } else { code })
+    });
+    let mut columns: Vec<Column> = attributes.iter().map(|_| Column::default()).collect();
+    append(training, &attributes, &mut columns)?;
+    refuse_empty(&columns, training.display().to_string())?;
+    columns[1] = recoded(&columns[1], &EIGHT_CLASSES);
+    let names = attributes.map(|(_, name, _)| name.to_owned()).to_vec();
+    table(names, [8, 8, 16, 2].into_iter().zip(columns).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use matmech::domain::AttributeSet;
+
+    use super::super::adult::tests::real_files;
+    use super::*;
+
+    /// S2's cells: ages in bins of 9.25 years, Without-pay and Never-worked together, education by its number.
+    #[test]
+    fn the_cells_of_s2_are_in_their_natural_order() {
+        let read = |lines: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("adult.data");
+            fs::write(&path, lines).unwrap();
+            read_adult_cells(&path).map(|(schema, records)| {
+                let column = |p| records.column(p).unwrap().collect::<Vec<u32>>();
+                (schema.sizes(), [0, 1, 2, 3].map(column))
+            })
+        };
+        let line = |age: u32, work: &str, education: u32, income: &str| {
+            format!(
+                "{age}, {work}, 50000, Masters, {education}, Divorced, Sales, Wife, White, Female, 0, 0, 40, ?, {income}\n"
+            )
+        };
+        let lines = [
+            line(17, "Private", 1, "<=50K"),
+            line(26, "Without-pay", 16, ">50K"),
+            line(27, "Never-worked", 9, "<=50K"),
+            line(90, "?", 10, ">50K"),
+        ];
+        let (sizes, columns) = read(&lines.concat()).unwrap();
+        assert_eq!(sizes, [8, 8, 16, 2]);
+        assert_eq!(columns, [vec![0, 0, 1, 7], vec![0, 6, 6, 7], vec![0, 15, 8, 9], vec![0, 1, 0, 1]]);
+        let message = read(&line(16, "Private", 1, "<=50K")).unwrap_err().to_string();
+        assert!(message.contains("from 17 to 90") && message.contains("line 1, column 1"), "{message}");
+        assert!(read("").unwrap_err().to_string().contains("at least one record"));
+    }
+
+    #[test]
+    fn the_training_part_has_the_cells_of_s2() {
+        let Some([training, ..]) = real_files() else {
+            eprintln!("skipped: adult.data is not on this machine; run `make data`");
+            return;
+        };
+        let (schema, records) = read_adult_cells(&training).unwrap();
+        assert_eq!((schema.sizes(), records.len()), (vec![8, 8, 16, 2], 32_561));
+        let marginal = |k: usize| records.marginal(AttributeSet::from_positions(&[k]).unwrap()).unwrap();
+        // Counted with other tools: awk over the file.
+        assert_eq!(marginal(1), [22_696.0, 2541.0, 1116.0, 960.0, 2093.0, 1298.0, 21.0, 1836.0]);
+        assert_eq!(marginal(3), [24_720.0, 7841.0]);
+        assert!(marginal(0).iter().all(|&count| count > 0.0) && marginal(2).iter().all(|&count| count > 0.0));
+    }
+}
