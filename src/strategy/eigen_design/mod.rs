@@ -129,20 +129,23 @@ impl StrategySelector for EigenDesign {
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
+        // The gaps of the factors add up.
+        let tolerance = self.options.weighting.tolerance / gram.factors().len() as f64;
+        let weighting = WeightingOptions { tolerance, ..self.options.weighting };
         let mut solved: Vec<FactorDesign> = Vec::new();
         match &self.design {
             None => {
                 for (factor, eigen) in gram.factors().iter().zip(EigenQueries::of_factors(gram)?) {
                     let next = match solved.iter().find(|known| known.is_for(factor)) {
                         Some(known) => known.repeated(),
-                        None => FactorDesign::of_eigen_queries(factor.clone(), eigen, &self.options.weighting)?,
+                        None => FactorDesign::of_eigen_queries(factor.clone(), eigen, &weighting)?,
                     };
                     solved.push(next);
                 }
             }
             Some(selector) => {
                 for design in Design::of_strategy(selector.as_ref(), gram)? {
-                    solved.push(FactorDesign::of_design(design, &self.options.weighting)?);
+                    solved.push(FactorDesign::of_design(design, &weighting)?);
                 }
             }
         }
