@@ -31,6 +31,7 @@ pub mod s2;
 pub mod s3;
 pub mod s4;
 pub mod statistics;
+pub mod strategies;
 pub mod suggest;
 pub mod table;
 

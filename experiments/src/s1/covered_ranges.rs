@@ -6,9 +6,9 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::sample_errors::{gram_of, over_samples};
-use super::strategy_errors::check_method;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::check_method;
 
 /// Domains × coverages × methods: `ratio_to_svdb` on random ranges that cover about that share of the cells; every method
 /// sees the same samples.

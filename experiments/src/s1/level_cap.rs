@@ -43,7 +43,7 @@ impl Kind for LevelCap {
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        super::strategy_errors::check_workload("workload", &grid.workload)?;
+        crate::strategies::check_workload("workload", &grid.workload)?;
         let known: Vec<&str> = Reading::ALL.iter().map(|r| r.name()).chain(["optimal"]).collect();
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {

@@ -6,9 +6,7 @@ use matmech::workload::{Gram, RangeSample};
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 use crate::statistics::Sample;
-
-/// The method that stands for the bound itself.
-const SVD_BOUND: &str = "svd-bound";
+use crate::strategies::SVD_BOUND;
 
 /// `ratio_to_svdb` as the mean over Grams with its certificate (mean of the lower bounds), its extremes, and the mean of
 /// every detail that the method reports.

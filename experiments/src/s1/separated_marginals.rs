@@ -12,9 +12,10 @@ use ndarray::Array2;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::strategy_errors::{certificate, check_workload};
+use super::strategy_errors::certificate;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::{SVD_BOUND, check_workload};
 
 /// `lsa-separated` with the separating query, the total, measured once more (w₀ = 1).
 const SEPARATED_WITH_TOTAL: &str = "lsa-separated-total";
@@ -29,7 +30,6 @@ const SEPARATED_RECURSIVE: &str = "lsa-separated-recursive";
 const WAVELET_PER_MARGINAL: &str = "wavelet-per-marginal";
 
 /// The method that stands for the bound itself.
-const SVD_BOUND: &str = "svd-bound";
 
 /// Workloads over marginals × methods: `ratio_to_svdb` and `total_error`, the `seconds` of the selection, and what the LSA
 /// strategies report.

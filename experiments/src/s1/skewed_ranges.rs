@@ -7,9 +7,9 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::sample_errors::{gram_of, over_samples};
-use super::strategy_errors::check_method;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::check_method;
 
 /// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies the candidate splits they
 /// evaluated. `lsa-generalized` also reports `speedup`: the candidates of `lsa` over its own.

@@ -5,11 +5,9 @@ use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
-
-/// The method that stands for the bound itself, which is not a strategy.
-const SVD_BOUND: &str = "svd-bound";
+use crate::strategies::{SVD_BOUND, check_method, check_workload};
 
 /// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb`, and the number of `queries`.
 ///
@@ -90,25 +88,6 @@ impl Kind for StrategyErrors {
 pub(super) fn certificate(selection: &Selection, svd_bound: f64) -> (f64, f64) {
     let lower = selection.certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound)).min(selection.error);
     (lower, selection.error / lower - 1.0)
-}
-
-/// Refuses a workload string that cannot be read, naming the key.
-pub(super) fn check_workload(key: &str, text: &str) -> Result<()> {
-    Workload::parse(text).map(|_| ()).map_err(|error| Error::refused(key, error))
-}
-
-/// Refuses a method that no selector answers to, naming the key.
-pub(super) fn check_method(key: &str, method: &str) -> Result<()> {
-    let selectors = strategy::selectors();
-    let mut known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
-    known.push(SVD_BOUND);
-    if known.contains(&method) {
-        return Ok(());
-    }
-    if method.starts_with("matrix:") {
-        return strategy::by_name(method).map(|_| ()).map_err(|error| Error::refused(key, error));
-    }
-    Err(Error::unknown_name(key, "strategy", method, &known))
 }
 
 #[cfg(test)]

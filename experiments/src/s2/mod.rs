@@ -5,3 +5,15 @@ mod relative_trials;
 mod remembered;
 
 pub use relative_errors::RelativeErrors;
+mod eigen_approximations;
+mod eigen_claims;
+mod eigen_comparison;
+mod laplace_designs;
+mod selections;
+mod worked_example;
+
+pub use eigen_approximations::EigenApproximations;
+pub use eigen_claims::EigenClaims;
+pub use eigen_comparison::EigenComparison;
+pub use laplace_designs::LaplaceDesigns;
+pub use worked_example::WorkedExample;

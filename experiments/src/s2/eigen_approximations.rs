@@ -1,0 +1,139 @@
+//! Eigen-query separation and principal vectors: what they lose and what they save (S2, Sec. 4.2 and 5).
+
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+
+use super::selections::{EIGEN_DESIGN, Selections};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::{check_method, check_workload};
+
+const SEPARATION: &str = "eigen-separation";
+const PRINCIPAL: &str = "principal-vectors";
+
+/// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors`, in per cent), with other strategies at every
+/// point for the lines to compare with: `ratio_to_bound` of the root mean square errors, `over_eigen`, and `speedup`, the
+/// time of Eigen-Design over this one's. Seconds are those of the selection, eigendecomposition included.
+#[derive(Debug, Default)]
+pub struct EigenApproximations {
+    selections: Selections,
+}
+
+/// The grid.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Workload strings.
+    workloads: Vec<String>,
+    /// Group sizes of eigen-query separation.
+    groups: Vec<usize>,
+    /// Shares of principal vectors in per cent.
+    shares: Vec<f64>,
+    /// Strategies, or `svd-bound`, to compare with.
+    references: Vec<String>,
+}
+
+/// The params of a cell.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Params {
+    workload: String,
+    strategy: String,
+}
+
+impl Kind for EigenApproximations {
+    type Grid = Grid;
+    type Params = Params;
+
+    const NAME: &'static str = "eigen-approximations";
+    const SUMMARY: &'static str = "eigen-query separation by group size and principal vectors by share: error and time";
+    const KEYS: &'static [&'static str] = &["workload", "approximation", "at"];
+    const ERRORS: &'static [&'static str] = &["ratio_to_bound"];
+
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
+        for (i, text) in grid.workloads.iter().enumerate() {
+            check_workload(&format!("workloads[{i}]"), text)?;
+        }
+        for (i, method) in grid.references.iter().enumerate() {
+            check_method(&format!("references[{i}]"), method)?;
+        }
+        let mut points = Vec::new();
+        for (i, group) in grid.groups.iter().enumerate() {
+            let strategy = format!("{SEPARATION}(group={group})");
+            check_method(&format!("groups[{i}]"), &strategy)?;
+            points.push((SEPARATION, group.to_string(), strategy));
+        }
+        for (i, share) in grid.shares.iter().enumerate() {
+            let strategy = format!("{PRINCIPAL}(share={})", share / 100.0);
+            check_method(&format!("shares[{i}]"), &strategy)?;
+            points.push((PRINCIPAL, share.to_string(), strategy));
+        }
+        if points.is_empty() {
+            return Err(Error::config("groups", "at least one group size or share", "none", "give e.g. groups = [16]"));
+        }
+        let mut cells = Vec::new();
+        for workload in &grid.workloads {
+            for (approximation, at, strategy) in &points {
+                let own = (*approximation, strategy);
+                for (method, strategy) in [own].into_iter().chain(grid.references.iter().map(|r| (r.as_str(), r))) {
+                    let params = Params { workload: workload.clone(), strategy: strategy.clone() };
+                    cells.push(CellOf::new([workload, &(*approximation).to_owned(), at], method, params));
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let Params { workload, strategy } = params;
+        let eigen = self.selections.of(&workload, EIGEN_DESIGN)?;
+        let own = self.selections.of(&workload, &strategy)?;
+        let lower = (own.lower / own.svd_bound).sqrt();
+        let seconds = Some(own.seconds);
+        let ratio = own.over_bound();
+        let mut rows = vec![
+            Row { seconds, ..Row::certified("ratio_to_bound", ratio, lower, ratio / lower - 1.0) },
+            Row::new("over_eigen", own.over(&eigen)),
+        ];
+        rows.extend(own.details.iter().map(|(name, value)| Row::new(*name, *value)));
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::experiment::Experiment;
+
+    #[test]
+    fn one_group_of_all_and_all_principal_vectors_are_eigen_design() {
+        let kind = EigenApproximations::default();
+        let kind: &dyn Experiment = &kind;
+        let grid = "workloads = ['range:32']\ngroups = [4, 32]\nshares = [10.0, 100.0]\nreferences = ['eigen-design']";
+        let cells = kind.cells(&grid.parse().unwrap()).unwrap();
+        assert_eq!(cells.len(), 8);
+        let over: Vec<f64> = cells
+            .iter()
+            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[1].value.unwrap())
+            .collect();
+        for k in [1, 2, 3, 5, 6, 7] {
+            approx::assert_relative_eq!(over[k], 1.0, max_relative = 1e-5);
+        }
+        assert!(over[0] > 1.0 && over[4] > 1.0, "{over:?}");
+    }
+
+    #[test]
+    fn bad_grids_name_the_key() {
+        let base = "workloads = ['range:8']\nreferences = []\n";
+        for (text, key) in [
+            ("groups = [0]\nshares = []", "groups[0]"),
+            ("groups = [4]\nshares = [10.0, 120.0]", "shares[1]"),
+            ("groups = []\nshares = []", "groups"),
+        ] {
+            let grid = format!("{base}{text}").parse().unwrap();
+            let error = Experiment::cells(&EigenApproximations::default(), &grid).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
+        }
+    }
+}

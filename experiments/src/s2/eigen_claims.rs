@@ -1,0 +1,247 @@
+//! Claims of S2's text about several workloads at once: each is checked, and the result is what holds.
+
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+
+use super::eigen_comparison::permuted;
+use super::selections::{EIGEN_DESIGN, Selections};
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::{SVD_BOUND, check_method, check_workload};
+
+/// One cell per claim; the rows say what was found to hold, with the numbers that it follows from.
+#[derive(Debug, Default)]
+pub struct EigenClaims {
+    selections: Selections,
+}
+
+/// Workloads and strategies that a claim is about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    /// Workload string.
+    workload: String,
+    /// Whether its cells are renamed (with seed 1).
+    #[serde(default)]
+    permuted: bool,
+    /// The strategies that compete on it.
+    competitors: Vec<String>,
+}
+
+/// Workloads of one class.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// The name, which becomes the key.
+    name: String,
+    /// The workloads.
+    workloads: Vec<Compared>,
+}
+
+/// The grid.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Classes of workloads for which smallest and largest gain are stated.
+    #[serde(default)]
+    classes: Vec<Class>,
+    /// The alternative workloads, on all but one of which Eigen-Design is said to gain a factor.
+    alternatives: Vec<Compared>,
+    /// The factor.
+    factor: f64,
+    /// Workloads that the competitors are made for.
+    targeted: Vec<Compared>,
+    /// Workloads on which another design set is said to be better.
+    other_bases: Vec<Compared>,
+}
+
+/// The params of a cell.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "claim", rename_all = "kebab-case")]
+pub enum Params {
+    /// The gain over every competitor is at least the factor, on all workloads but one.
+    GainOnAllButOne {
+        /// The workloads.
+        workloads: Vec<Compared>,
+        /// The factor.
+        factor: f64,
+    },
+    /// The gain over the best competitor, and how far Eigen-Design is above the bound.
+    Gains {
+        /// The workloads.
+        workloads: Vec<Compared>,
+    },
+    /// How far the better competitor is above the bound on workloads that competitors are made for.
+    CompetitorsOverBound {
+        /// The workloads.
+        workloads: Vec<Compared>,
+    },
+    /// Some other design set gives less error.
+    OtherBasis {
+        /// The workloads.
+        workloads: Vec<Compared>,
+    },
+}
+
+impl Kind for EigenClaims {
+    type Grid = Grid;
+    type Params = Params;
+
+    const NAME: &'static str = "eigen-claims";
+    const SUMMARY: &'static str = "claims of S2's text about several workloads at once";
+    const KEYS: &'static [&'static str] = &["workload"];
+    const ERRORS: &'static [&'static str] = &[];
+
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
+        let Grid { classes, alternatives, factor, targeted, other_bases } = grid;
+        check("alternatives", &alternatives)?;
+        check("targeted", &targeted)?;
+        check("other_bases", &other_bases)?;
+        for (i, class) in classes.iter().enumerate() {
+            check(&format!("classes[{i}].workloads"), &class.workloads)?;
+        }
+        let cell = |name: &str, params| CellOf::new([&name], EIGEN_DESIGN, params);
+        let mut cells: Vec<CellOf<Params>> =
+            classes.into_iter().map(|class| cell(&class.name, Params::Gains { workloads: class.workloads })).collect();
+        if !alternatives.is_empty() {
+            cells.push(cell("alternative workloads", Params::GainOnAllButOne { workloads: alternatives, factor }));
+        }
+        if !targeted.is_empty() {
+            cells.push(cell("targeted workloads", Params::CompetitorsOverBound { workloads: targeted }));
+        }
+        for compared in other_bases {
+            let name = compared.workload.clone();
+            cells.push(cell(&name, Params::OtherBasis { workloads: vec![compared] }));
+        }
+        Ok(cells)
+    }
+
+    fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        match params {
+            Params::GainOnAllButOne { workloads, factor } => {
+                let gains = self.over_all(&workloads, EIGEN_DESIGN)?;
+                let below = gains.iter().filter(|gain| **gain < factor).count();
+                let verdict = match below {
+                    0 => "all".to_owned(),
+                    1 => "all but one".to_owned(),
+                    more => format!("all but {more}"),
+                };
+                let named = workloads.iter().zip(&gains);
+                let mut rows = vec![Row::text("gain_holds_on", verdict)];
+                rows.extend(named.map(|(compared, gain)| Row::new(format!("gain on {}", compared.name()), *gain)));
+                Ok(rows)
+            }
+            Params::Gains { workloads } => {
+                let gains = self.over_all(&workloads, EIGEN_DESIGN)?;
+                let mut worst: f64 = 1.0;
+                for compared in &workloads {
+                    worst = worst.max(self.selections.of(&compared.name(), EIGEN_DESIGN)?.over_bound());
+                }
+                Ok(vec![
+                    Row::new("smallest_gain", smallest(&gains)),
+                    Row::new("largest_gain", largest(&gains)),
+                    Row::new("ratio_to_bound", worst),
+                ])
+            }
+            Params::CompetitorsOverBound { workloads } => {
+                let ratios = self.over_all(&workloads, SVD_BOUND)?;
+                Ok(vec![
+                    Row::new("smallest_over_bound", smallest(&ratios)),
+                    Row::new("largest_over_bound", largest(&ratios)),
+                ])
+            }
+            Params::OtherBasis { workloads } => {
+                let best = self.over_all(&workloads, EIGEN_DESIGN)?[0];
+                let verdict = if best < 1.0 { "another basis" } else { "the eigen-queries" };
+                Ok(vec![Row::text("lowest_error_with", verdict), Row::new("best_other_over_eigen", best)])
+            }
+        }
+    }
+}
+
+fn smallest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+/// Refuses workloads and strategies that cannot be read, under the key of the list.
+fn check(key: &str, list: &[Compared]) -> Result<()> {
+    for (i, compared) in list.iter().enumerate() {
+        check_workload(&format!("{key}[{i}].workload"), &compared.workload)?;
+        let key = format!("{key}[{i}].competitors");
+        if compared.competitors.is_empty() {
+            return Err(Error::config(key, "at least one strategy", "none", "name one"));
+        }
+        for (k, method) in compared.competitors.iter().enumerate() {
+            check_method(&format!("{key}[{k}]"), method)?;
+        }
+    }
+    Ok(())
+}
+
+impl Compared {
+    fn name(&self) -> String {
+        if self.permuted { permuted(&self.workload, 1) } else { self.workload.clone() }
+    }
+}
+
+impl EigenClaims {
+    /// The root mean square error of the best competitor over that of `base`, workload by workload.
+    fn over_all(&self, workloads: &[Compared], base: &str) -> Result<Vec<f64>> {
+        let over = |compared: &Compared| {
+            let base = self.selections.of(&compared.name(), base)?;
+            let mut best = f64::INFINITY;
+            for method in &compared.competitors {
+                best = best.min(self.selections.of(&compared.name(), method)?.over(&base));
+            }
+            Ok(best)
+        };
+        workloads.iter().map(over).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::experiment::Experiment;
+
+    const GRID: &str = "factor = 1.1\nalternatives = [{ workload = 'range:32', permuted = true, competitors = ['wavelet', \
+        'hierarchical'] }, { workload = 'cdf:32', competitors = ['wavelet'] }]\ntargeted = [{ workload = 'range:32', competitors \
+        = ['wavelet', 'hierarchical'] }]\nother_bases = [{ workload = 'cdf:256', competitors = ['eigen-design:wavelet'] }]";
+
+    #[test]
+    fn claims_follow_from_the_errors() {
+        let kind = EigenClaims::default();
+        let kind: &dyn Experiment = &kind;
+        let rows: Vec<Vec<Row>> = kind
+            .cells(&GRID.parse().unwrap())
+            .unwrap()
+            .iter()
+            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap())
+            .collect();
+        // The wavelet is close to Eigen-Design on CDF and far from it on permuted ranges.
+        assert_eq!(rows[0][0].text.as_deref(), Some("all but one"));
+        let over = rows[1][0].value.unwrap();
+        assert!(over > 1.0 && Some(over) == rows[1][1].value);
+        assert_eq!(rows[2][0].text.as_deref(), Some("another basis"));
+    }
+
+    #[test]
+    fn bad_grids_name_the_key() {
+        for (found, instead, key) in [
+            ("'range:32', permuted", "'rage:32', permuted", "alternatives[0].workload"),
+            ("['eigen-design:wavelet']", "[]", "other_bases[0].competitors"),
+            ("competitors = ['wavelet'] }]", "competitors = ['wave'] }]", "alternatives[1].competitors[0]"),
+        ] {
+            let grid = GRID.replacen(found, instead, 1);
+            assert_ne!(grid, GRID);
+            let error = Experiment::cells(&EigenClaims::default(), &grid.parse().unwrap()).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
+        }
+    }
+}

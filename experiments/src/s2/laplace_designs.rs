@@ -1,0 +1,94 @@
+//! Weighting queries of a known strategy under pure ε-differential privacy (S2, Sec. 3.5).
+
+use matmech::strategy::eigen_design::laplace;
+use matmech::strategy::eigen_design::weighting::WeightingOptions;
+use matmech::strategy::{self};
+use matmech::workload::Workload;
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::{check_method, check_workload};
+
+/// Workloads × design sets: how much less the root mean square error is with weights than without (`improvement`), the error
+/// `‖A‖₁² tr(G (AᵀA)⁺)` with its certificate among all weights of these queries, and that of the bare queries.
+#[derive(Debug)]
+pub struct LaplaceDesigns;
+
+/// The grid.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Workload strings.
+    workloads: Vec<String>,
+    /// Names of strategies whose queries are weighted.
+    methods: Vec<String>,
+}
+
+/// The params of a cell.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Params {
+    workload: String,
+}
+
+impl Kind for LaplaceDesigns {
+    type Grid = Grid;
+    type Params = Params;
+
+    const NAME: &'static str = "laplace-designs";
+    const SUMMARY: &'static str = "pure epsilon-differential privacy: what weighting the queries of a strategy gains";
+    const KEYS: &'static [&'static str] = &["workload"];
+    const ERRORS: &'static [&'static str] = &["l1_error"];
+
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
+        for (i, text) in grid.workloads.iter().enumerate() {
+            check_workload(&format!("workloads[{i}]"), text)?;
+        }
+        for (i, method) in grid.methods.iter().enumerate() {
+            check_method(&format!("methods[{i}]"), method)?;
+        }
+        let cells = grid.workloads.iter().flat_map(|workload| {
+            let params = || Params { workload: workload.clone() };
+            grid.methods.iter().map(move |method| CellOf::new([workload], method, params()))
+        });
+        Ok(cells.collect())
+    }
+
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let gram = Workload::parse(&params.workload)?.gram()?;
+        let selector = strategy::by_name(method)?;
+        let bare = laplace::error(&selector.select(&gram)?.strategy, &gram)?;
+        let weighted = laplace::reweighted(selector.as_ref(), &gram, &WeightingOptions::default())?;
+        let gap = weighted.error / weighted.lower_bound - 1.0;
+        Ok(vec![
+            Row::new("improvement", (bare / weighted.error).sqrt()),
+            Row::certified("l1_error", weighted.error, weighted.lower_bound.min(weighted.error), gap.max(0.0)),
+            Row::new("bare_l1_error", bare),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::experiment::Experiment;
+
+    /// Weights of the identity cannot be better than equal on all ranges' mirror-symmetric rest: on the identity workload the
+    /// improvement is exactly 1, on ranges the wavelet gains.
+    #[test]
+    fn weighting_gains_where_there_is_something_to_gain() {
+        let kind: &dyn Experiment = &LaplaceDesigns;
+        let grid = "workloads = ['identity:16', 'range:16']\nmethods = ['identity', 'wavelet']";
+        let improvement: Vec<f64> = kind
+            .cells(&grid.parse().unwrap())
+            .unwrap()
+            .iter()
+            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[0].value.unwrap())
+            .collect();
+        approx::assert_relative_eq!(improvement[0], 1.0, max_relative = 1e-6);
+        assert!(improvement.iter().all(|factor| *factor >= 1.0 - 1e-9) && improvement[3] > 1.01, "{improvement:?}");
+    }
+}
