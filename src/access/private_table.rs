@@ -8,7 +8,7 @@ use super::PaidAccess;
 use super::candidates::Candidates;
 use super::counts::{CountedRecords, Counts, DataVector, Zeros};
 use super::question::Question;
-use super::selection::{Selection, Selector};
+use super::selection::{CandidateSelection, Selector};
 use crate::data::Records;
 use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
@@ -92,7 +92,7 @@ impl<'a> PrivateTable<'a> {
 
     /// Pays from the reservation if there is one, else from the budget.
     fn pay(&mut self, what: &str, cost: Rho) -> Result<()> {
-        let Some(reserved) = &mut self.reserved else { return self.accountant.spend(what, cost) };
+        let Some(reserved) = &mut self.reserved else { return Ok(self.accountant.spend(what, cost)?) };
         let left = reserved.left - cost.get();
         if left < -ROUNDING * reserved.total.get() {
             let (left, total) = (reserved.left, reserved.total);
@@ -153,7 +153,7 @@ impl PaidAccess for PrivateTable<'_> {
 
     fn select(
         &mut self,
-        selection: &Selection,
+        selection: &CandidateSelection,
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
@@ -187,7 +187,7 @@ mod tests {
                 let cells = attributes.items(&schema.sizes()).iter().product();
                 Candidate { attributes, cells, weight: 1.0 }
             });
-            let selection = Selection { epsilon: 0.1, penalty_per_cell: 0.0 };
+            let selection = CandidateSelection { epsilon: 0.1, penalty_per_cell: 0.0 };
             let estimates = ResidualEstimates::new(&schema);
             table.select(&selection, &Candidates::new(candidates.to_vec()), &estimates).unwrap();
             format!("{table:?}")

@@ -84,7 +84,7 @@ fn costs_are_those_of_the_largest_change_by_one_record() {
         close(cost(Question::Marginal { attributes, variance }), change(false));
         close(cost(Question::Residual { attributes, variance }), change(true));
     }
-    assert_eq!(Selection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(), 0.4 * 0.4 / 8.0);
+    assert_eq!(CandidateSelection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(), 0.4 * 0.4 / 8.0);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn an_exhausted_budget_is_an_error_that_can_be_matched() {
     assert!(asked == 0.025 && (left - 0.015).abs() < 1e-15);
     let (asked, left) = exhausted(table.measure(&ask(20.0), NoiseStream::Shared).unwrap_err());
     assert!(asked == 0.025 && (left - 0.01).abs() < 1e-15);
-    let selection = Selection { epsilon: 1.0, penalty_per_cell: 0.0 };
+    let selection = CandidateSelection { epsilon: 1.0, penalty_per_cell: 0.0 };
     let estimates = crate::estimation::ResidualEstimates::new(&Schema::uniform(4, 3).unwrap());
     let candidates = Candidates::new(vec![Candidate { attributes: set(&[0]), cells: 4, weight: 1.0 }]);
     assert_eq!(exhausted(table.select(&selection, &candidates, &estimates).unwrap_err()).0, 0.125);

@@ -19,7 +19,7 @@ pub use from_file::FromFile;
 pub use hierarchical::Hierarchical;
 pub use identity::Identity;
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
-pub use optimal::{Optimal, Options as OptimalOptions, RowSelection};
+pub use optimal::{Optimal, OptimalOptions, RowSelection};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;

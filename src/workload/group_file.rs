@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_file_and_table() {
         for (body, part) in [
-            ("family = \"prefx\"\nways = [1]", "prefix, range"),
+            ("family = \"prefx\"\nways = [1]", "prefix, cdf, range"),
             ("family = \"prefix\"", "neither"),
             ("family = \"prefix\"\nways = [1]\nattributes = [\"A1\"]", "both"),
             ("family = \"prefix\"\nattributes = [\"A9\"]", "A1, A2, A3, A4"),
