@@ -32,7 +32,7 @@ use super::privacy_cost::PrivacyCost;
 /// ```
 /// use matmech::privacy::Rho;
 /// let rho = Rho::of_approximate_rounded_down(1.0, 1e-9)?;
-/// assert!(rho.delta(1.0)? <= 1e-9 && rho.epsilon_rounded_up(1e-9)? <= 1.0 + 1e-9);
+/// assert!((rho.delta(1.0)? / 1e-9 - 1.0).abs() < 1e-9 && (rho.epsilon_rounded_up(1e-9)? - 1.0).abs() < 1e-9);
 /// assert_eq!(rho.privacy_cost().get(), 2.0 * rho.get());
 /// # Ok::<(), matmech::Error>(())
 /// ```
