@@ -88,6 +88,6 @@ pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
     Certificate, Optimal, OptimalOptions, Selection, Strategy, StrategyFactor, StrategySelector,
-    selectors as strategies,
+    selectors as strategies, svd_bound,
 };
 pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, Workload};
