@@ -50,7 +50,8 @@ impl Rho {
         ordinary("zCDP parameter rho", rho, remedy).map(Rho)
     }
 
-    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that keeps the feasible side.
+    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that keeps the feasible side of
+    /// the curve as [`Rho::ln_delta`] computes it, to its accuracy.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ρ would
