@@ -10,10 +10,11 @@ use super::counts::{CountedRecords, Counts, DataVector, Zeros};
 use super::question::Question;
 use super::selection::{CandidateSelection, Selector};
 use crate::data::Records;
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho, SeededNoise, ZcdpAccountant};
-use crate::residual::centre_box;
+use crate::residual::{centre_box, summed};
 
 /// Measurements may exceed what was reserved for them by this share: the rounding of a sum of their costs.
 const ROUNDING: f64 = 1e-9;
@@ -41,10 +42,18 @@ impl fmt::Debug for PrivateTable<'_> {
 }
 
 /// What was paid for measurements to come.
-#[derive(Debug)]
 struct Reserved {
     total: Rho,
     left: f64,
+    /// The last marginal that was counted for them: those on fewer attributes are summed from it.
+    counted: Option<(AttributeSet, Vec<f64>)>,
+}
+
+/// Not the counts.
+impl fmt::Debug for Reserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reserved").field("total", &self.total).field("left", &self.left).finish_non_exhaustive()
+    }
 }
 
 impl<'a> PrivateTable<'a> {
@@ -103,6 +112,22 @@ impl<'a> PrivateTable<'a> {
     }
 }
 
+impl PrivateTable<'_> {
+    /// The marginal on some attributes: counted, or summed from one that was counted for the same reservation.
+    fn count(&mut self, attributes: AttributeSet) -> Result<Vec<f64>> {
+        let mut values = Vec::new();
+        let known = self.reserved.as_ref().and_then(|reserved| reserved.counted.as_ref());
+        if let Some((larger, counts)) = known.filter(|(larger, _)| attributes.is_subset(*larger)) {
+            return Ok(summed(&larger.items(self.counts.sizes()), larger.axes_in(attributes), counts));
+        }
+        self.counts.count_into(attributes, &mut values)?;
+        if let Some(reserved) = self.reserved.as_mut().filter(|_| self.counts.are_whole()) {
+            reserved.counted = Some((attributes, values.clone()));
+        }
+        Ok(values)
+    }
+}
+
 impl PaidAccess for PrivateTable<'_> {
     fn sizes(&self) -> &[usize] {
         self.counts.sizes()
@@ -126,7 +151,7 @@ impl PaidAccess for PrivateTable<'_> {
             return Err(Error::bug("reservation", "no reservation inside another one", what));
         }
         self.accountant.spend(what, rho)?;
-        self.reserved = Some(Reserved { total: rho, left: rho.get() });
+        self.reserved = Some(Reserved { total: rho, left: rho.get(), counted: None });
         let outcome = measure(self);
         self.reserved = None;
         outcome
@@ -135,8 +160,7 @@ impl PaidAccess for PrivateTable<'_> {
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
         self.pay(&question.to_string(), question.cost(self.counts.sizes())?)?;
         let attributes = question.attributes();
-        let mut values = Vec::new();
-        self.counts.count_into(attributes, &mut values)?;
+        let mut values = self.count(attributes)?;
         let deviation = match *question {
             Question::Marginal { variance, .. } | Question::Residual { variance, .. } => variance.sqrt(),
             Question::Strategy { strategy, privacy_cost, .. } => {
@@ -169,7 +193,6 @@ mod tests {
 
     use super::*;
     use crate::access::{Candidate, Question};
-    use crate::domain::AttributeSet;
     use crate::estimation::ResidualEstimates;
     use crate::schema::Schema;
 

@@ -162,3 +162,28 @@ fn records_that_cannot_be_opened_are_refused() {
     let message = PrivateTable::of_records(&none, rho(1.0), &mut rng).err().unwrap().to_string();
     assert!(message.contains("records") && message.contains("remedy"), "{message}");
 }
+
+/// Marginals on fewer attributes are summed from one that was counted for the same reservation: the answers are those of a table
+/// that is asked one thing at a time, to the last bit.
+#[test]
+fn what_is_counted_once_is_answered_as_if_counted_anew() {
+    let schema = Schema::of_sizes(&[3, 5, 2, 4], crate::domain::AttributeKind::Categorical).unwrap();
+    let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+    let asked = [set(&[0, 1, 3]), set(&[1, 3]), set(&[0]), set(&[]), set(&[0, 2]), set(&[2]), set(&[0, 1, 3])];
+    let ask = |access: &mut dyn PaidAccess, (round, attributes): (usize, AttributeSet)| {
+        let question = Question::Residual { attributes, variance: 0.5 };
+        access.measure(&question, NoiseStream::Own { round: round as u64 }).unwrap()
+    };
+    let (mut one, mut other) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
+    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut one).unwrap();
+    let alone: Vec<Vec<f64>> = asked.into_iter().enumerate().map(|asked| ask(&mut table, asked)).collect();
+    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut other).unwrap();
+    let mut together = Vec::new();
+    table
+        .reserved("all", rho(50.0), &mut |access| {
+            together.extend(asked.into_iter().enumerate().map(|asked| ask(access, asked)));
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(alone, together);
+}
