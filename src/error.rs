@@ -94,7 +94,7 @@ pub enum Error {
     },
     /// A privacy parameter without meaning.
     #[error(transparent)]
-    Privacy(#[from] PrivacyError),
+    Privacy(PrivacyError),
     /// The strategy cannot answer the workload: some query is not a combination of its queries.
     #[error(
         "strategy `{strategy}`: expected every workload query to be a combination of the strategy's queries, found a \
@@ -257,6 +257,20 @@ impl Error {
                 Error::BadInput { what: format!("{origin}: {what}"), expected, found, remedy }
             }
             other => other,
+        }
+    }
+}
+
+impl From<PrivacyError> for Error {
+    fn from(error: PrivacyError) -> Self {
+        match error {
+            PrivacyError::BudgetExhausted { what, asked, left, total } => {
+                Error::BudgetExhausted { what, asked, left, total }
+            }
+            PrivacyError::StreamUsedTwice { round } => {
+                Error::bug("noise", "every stream once", format!("round {round} twice"))
+            }
+            other => Error::Privacy(other),
         }
     }
 }

@@ -76,19 +76,21 @@ pub mod statistics;
 pub mod strategy;
 pub mod workload;
 
-pub use access::{PaidAccess, PrivateTable};
+pub use access::{PaidAccess, PrivateTable, Question};
 pub use data::Records;
 pub use domain::{Attribute, AttributeKind, AttributeSet};
 pub use error::{Error, Place, Result};
 pub use matrix_file::{read as read_matrix, write_npy};
-pub use mechanism::{Mechanism, PlannedQueries, mechanisms};
-pub use planner::{CertifiedSolver, Plan, Planner, QuerySmasher, SubspaceSolver, planners};
+pub use mechanism::{ExpectedErrors, Mechanism, PlannedQueries, RunReport, mechanisms};
+pub use planner::{
+    CertifiedSolver, Plan, Planner, QuerySmasher, Solved, SubspaceProblem, SubspaceSolver, SubspaceStrategy, planners,
+};
 pub use privacy::{Guarantee, Neighbours, PrivacyBudget, PrivacyCost, Rho};
 pub use schema::Schema;
 pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
-    Certificate, Optimal, OptimalOptions, Selection, Strategy, StrategyFactor, StrategySelector,
-    selectors as strategies,
+    Certificate, Optimal, OptimalOptions, Selection, Status, Strategy, StrategyFactor, StrategySelector, evaluated,
+    per_attribute, selectors as strategies, svd_bound,
 };
-pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, Workload};
+pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, QueryFamily, QueryGroup, Workload};

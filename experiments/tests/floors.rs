@@ -1,4 +1,4 @@
-//! Files import only from floors below their own, as the table in `docs/architecture.md` has them.
+//! Files import only from floors below their own, as the tables in `docs/architecture.md` have them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
@@ -6,12 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Module → height of its floor, from the table: the first row is the highest.
-fn floors() -> BTreeMap<String, usize> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let text = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
-    let section = text.split("### The experiments: floors").nth(1).unwrap();
-    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Module → height of its floor, from the table below a heading: the first row is the highest.
+fn floors(heading: &str) -> BTreeMap<String, usize> {
+    let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let section = text.split(heading).nth(1).unwrap();
+    let table = section.lines().skip_while(|line| !line.starts_with("| ")).take_while(|line| line.starts_with('|'));
+    let rows: Vec<&str> = table.filter(|line| line.starts_with("| ")).skip(1).collect();
     let mut floors = BTreeMap::new();
     for (depth, row) in rows.iter().enumerate() {
         let places = row.split('|').nth(2).unwrap();
@@ -42,16 +46,15 @@ fn named(source: &str) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && name.starts_with(char::is_lowercase)).collect()
 }
 
-#[test]
-fn no_file_imports_from_its_own_floor_or_above() {
-    let floors = floors();
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut seen = BTreeSet::new();
-    for file in sources(&src).iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
-        let place = file.strip_prefix(&src).unwrap();
+/// Checks the files below `src`; `crates` are re-exported as modules.
+fn check(heading: &str, src: &Path, crates: &[&str]) {
+    let floors = floors(heading);
+    let mut seen: BTreeSet<String> = crates.iter().map(|name| (*name).to_owned()).collect();
+    for file in sources(src).iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+        let place = file.strip_prefix(src).unwrap();
         let module =
             place.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
-        if module == "lib" {
+        if module == "lib" || module == "main" && !floors.contains_key("main") {
             continue;
         }
         let own = *floors.get(&module).unwrap_or_else(|| panic!("{module} is on no floor of docs/architecture.md"));
@@ -64,6 +67,16 @@ fn no_file_imports_from_its_own_floor_or_above() {
         seen.insert(module);
     }
     assert_eq!(seen, floors.into_keys().collect(), "every place of the table exists");
+}
+
+#[test]
+fn no_file_of_the_library_imports_from_its_own_floor_or_above() {
+    check("### The library: floors", &root().join("src"), &["linalg"]);
+}
+
+#[test]
+fn no_file_of_the_experiments_imports_from_its_own_floor_or_above() {
+    check("### The experiments: floors", &root().join("experiments/src"), &[]);
 }
 
 #[test]

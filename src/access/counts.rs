@@ -13,6 +13,9 @@ pub(super) trait Counts {
     /// The number of records: ‖μ_γ‖₁ of every marginal.
     fn total(&self) -> f64;
 
+    /// Whether counts are whole numbers, of which sums are exact in whatever order they are taken.
+    fn are_whole(&self) -> bool;
+
     /// The marginal on some attributes, row-major, into a vector that is reused.
     ///
     /// # Errors
@@ -49,6 +52,10 @@ impl Counts for CountedRecords<'_> {
 
     fn total(&self) -> f64 {
         self.records.len() as f64
+    }
+
+    fn are_whole(&self) -> bool {
+        true
     }
 
     fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
@@ -89,6 +96,10 @@ impl Counts for DataVector<'_> {
         self.cells.iter().map(|x| x.abs()).sum()
     }
 
+    fn are_whole(&self) -> bool {
+        false
+    }
+
     fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
         counts.clear();
         counts.extend(summed(&self.shape, attributes.axes(), self.cells));
@@ -106,6 +117,10 @@ impl Counts for Zeros {
 
     fn total(&self) -> f64 {
         0.0
+    }
+
+    fn are_whole(&self) -> bool {
+        true
     }
 
     fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {

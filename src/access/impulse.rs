@@ -1,6 +1,6 @@
 //! Noise of one coordinate, for tests: variances by construction instead of by sampling.
 
-use super::{Candidates, PaidAccess, Question, Selection};
+use super::{CandidateSelection, Candidates, PaidAccess, Question};
 use crate::data::Records;
 use crate::domain::AttributeSet;
 use crate::error::Result;
@@ -88,7 +88,7 @@ impl PaidAccess for Impulse<'_> {
         Ok(values)
     }
 
-    fn select(&mut self, _: &Selection, _: &Candidates, _: &dyn MarginalEstimates) -> Result<usize> {
+    fn select(&mut self, _: &CandidateSelection, _: &Candidates, _: &dyn MarginalEstimates) -> Result<usize> {
         unreachable!("variances of a mechanism that selects depend on the data")
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! **Where can privacy be lost?** In this folder, and nowhere else. [`PrivateTable`] is the only type that holds private
 //! counts and hands anything out that was made from them; a mechanism holds a [`PaidAccess`] and sees no record. What may be
-//! asked is a [`Question`] or a [`Selection`], each with its cost; the table pays the cost from its accountant *before* it
+//! asked is a [`Question`] or a [`CandidateSelection`], each with its cost; the table pays the cost from its accountant *before* it
 //! looks at a count, and the noise is drawn in one function of [`privacy`](crate::privacy). Planners, estimators and the loops
 //! of adaptive mechanisms work on the schema, the budget and answers that were paid for; two runs on neighbouring tables that
 //! got the same answers cannot differ in anything.
@@ -21,7 +21,7 @@ mod selection;
 pub use candidates::{Candidate, Candidates};
 pub use private_table::PrivateTable;
 pub use question::Question;
-pub use selection::Selection;
+pub use selection::CandidateSelection;
 
 use crate::error::Result;
 use crate::estimation::MarginalEstimates;
@@ -64,7 +64,7 @@ pub trait PaidAccess {
     /// As [`PaidAccess::measure`].
     fn select(
         &mut self,
-        selection: &Selection,
+        selection: &CandidateSelection,
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize>;

@@ -8,12 +8,13 @@ use super::PaidAccess;
 use super::candidates::Candidates;
 use super::counts::{CountedRecords, Counts, DataVector, Zeros};
 use super::question::Question;
-use super::selection::{Selection, Selector};
+use super::selection::{CandidateSelection, Selector};
 use crate::data::Records;
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho, SeededNoise, ZcdpAccountant};
-use crate::residual::centre_box;
+use crate::residual::{centre_box, summed};
 
 /// Measurements may exceed what was reserved for them by this share: the rounding of a sum of their costs.
 const ROUNDING: f64 = 1e-9;
@@ -41,10 +42,18 @@ impl fmt::Debug for PrivateTable<'_> {
 }
 
 /// What was paid for measurements to come.
-#[derive(Debug)]
 struct Reserved {
     total: Rho,
     left: f64,
+    /// The last marginal that was counted for them: those on fewer attributes are summed from it.
+    counted: Option<(AttributeSet, Vec<f64>)>,
+}
+
+/// Not the counts.
+impl fmt::Debug for Reserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reserved").field("total", &self.total).field("left", &self.left).finish_non_exhaustive()
+    }
 }
 
 impl<'a> PrivateTable<'a> {
@@ -92,7 +101,7 @@ impl<'a> PrivateTable<'a> {
 
     /// Pays from the reservation if there is one, else from the budget.
     fn pay(&mut self, what: &str, cost: Rho) -> Result<()> {
-        let Some(reserved) = &mut self.reserved else { return self.accountant.spend(what, cost) };
+        let Some(reserved) = &mut self.reserved else { return Ok(self.accountant.spend(what, cost)?) };
         let left = reserved.left - cost.get();
         if left < -ROUNDING * reserved.total.get() {
             let (left, total) = (reserved.left, reserved.total);
@@ -100,6 +109,22 @@ impl<'a> PrivateTable<'a> {
         }
         reserved.left = left.max(0.0);
         Ok(())
+    }
+}
+
+impl PrivateTable<'_> {
+    /// The marginal on some attributes: counted, or summed from one that was counted for the same reservation.
+    fn count(&mut self, attributes: AttributeSet) -> Result<Vec<f64>> {
+        let mut values = Vec::new();
+        let known = self.reserved.as_ref().and_then(|reserved| reserved.counted.as_ref());
+        if let Some((larger, counts)) = known.filter(|(larger, _)| attributes.is_subset(*larger)) {
+            return Ok(summed(&larger.items(self.counts.sizes()), larger.axes_in(attributes), counts));
+        }
+        self.counts.count_into(attributes, &mut values)?;
+        if let Some(reserved) = self.reserved.as_mut().filter(|_| self.counts.are_whole()) {
+            reserved.counted = Some((attributes, values.clone()));
+        }
+        Ok(values)
     }
 }
 
@@ -126,7 +151,7 @@ impl PaidAccess for PrivateTable<'_> {
             return Err(Error::bug("reservation", "no reservation inside another one", what));
         }
         self.accountant.spend(what, rho)?;
-        self.reserved = Some(Reserved { total: rho, left: rho.get() });
+        self.reserved = Some(Reserved { total: rho, left: rho.get(), counted: None });
         let outcome = measure(self);
         self.reserved = None;
         outcome
@@ -135,8 +160,7 @@ impl PaidAccess for PrivateTable<'_> {
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
         self.pay(&question.to_string(), question.cost(self.counts.sizes())?)?;
         let attributes = question.attributes();
-        let mut values = Vec::new();
-        self.counts.count_into(attributes, &mut values)?;
+        let mut values = self.count(attributes)?;
         let deviation = match *question {
             Question::Marginal { variance, .. } | Question::Residual { variance, .. } => variance.sqrt(),
             Question::Strategy { strategy, privacy_cost, .. } => {
@@ -153,7 +177,7 @@ impl PaidAccess for PrivateTable<'_> {
 
     fn select(
         &mut self,
-        selection: &Selection,
+        selection: &CandidateSelection,
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
@@ -169,7 +193,6 @@ mod tests {
 
     use super::*;
     use crate::access::{Candidate, Question};
-    use crate::domain::AttributeSet;
     use crate::estimation::ResidualEstimates;
     use crate::schema::Schema;
 
@@ -187,7 +210,7 @@ mod tests {
                 let cells = attributes.items(&schema.sizes()).iter().product();
                 Candidate { attributes, cells, weight: 1.0 }
             });
-            let selection = Selection { epsilon: 0.1, penalty_per_cell: 0.0 };
+            let selection = CandidateSelection { epsilon: 0.1, penalty_per_cell: 0.0 };
             let estimates = ResidualEstimates::new(&schema);
             table.select(&selection, &Candidates::new(candidates.to_vec()), &estimates).unwrap();
             format!("{table:?}")

@@ -13,14 +13,14 @@ use crate::privacy::{Rho, SeededNoise};
 /// A choice by the exponential mechanism among all candidates: Pr ∝ exp(ε score / (2 max w)) with
 /// score = w_γ (‖μ_γ − μ̂_γ‖₁ − penalty · n_γ), whose sensitivity is at most max w.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Selection {
+pub struct CandidateSelection {
     /// ε of the mechanism.
     pub epsilon: f64,
     /// Taken off the L1 error for every cell of a candidate.
     pub penalty_per_cell: f64,
 }
 
-impl Selection {
+impl CandidateSelection {
     /// ρ = ε²/8, to nearest: the exponential mechanism has bounded range, which halves the usual ε²/2 twice (S4, App. B).
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Selector {
         &mut self,
         counts: &dyn Counts,
         noise: &mut SeededNoise<'_>,
-        selection: &Selection,
+        selection: &CandidateSelection,
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {

@@ -84,7 +84,7 @@ fn costs_are_those_of_the_largest_change_by_one_record() {
         close(cost(Question::Marginal { attributes, variance }), change(false));
         close(cost(Question::Residual { attributes, variance }), change(true));
     }
-    assert_eq!(Selection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(), 0.4 * 0.4 / 8.0);
+    assert_eq!(CandidateSelection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(), 0.4 * 0.4 / 8.0);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn an_exhausted_budget_is_an_error_that_can_be_matched() {
     assert!(asked == 0.025 && (left - 0.015).abs() < 1e-15);
     let (asked, left) = exhausted(table.measure(&ask(20.0), NoiseStream::Shared).unwrap_err());
     assert!(asked == 0.025 && (left - 0.01).abs() < 1e-15);
-    let selection = Selection { epsilon: 1.0, penalty_per_cell: 0.0 };
+    let selection = CandidateSelection { epsilon: 1.0, penalty_per_cell: 0.0 };
     let estimates = crate::estimation::ResidualEstimates::new(&Schema::uniform(4, 3).unwrap());
     let candidates = Candidates::new(vec![Candidate { attributes: set(&[0]), cells: 4, weight: 1.0 }]);
     assert_eq!(exhausted(table.select(&selection, &candidates, &estimates).unwrap_err()).0, 0.125);
@@ -161,4 +161,29 @@ fn records_that_cannot_be_opened_are_refused() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let message = PrivateTable::of_records(&none, rho(1.0), &mut rng).err().unwrap().to_string();
     assert!(message.contains("records") && message.contains("remedy"), "{message}");
+}
+
+/// Marginals on fewer attributes are summed from one that was counted for the same reservation: the answers are those of a table
+/// that is asked one thing at a time, to the last bit.
+#[test]
+fn what_is_counted_once_is_answered_as_if_counted_anew() {
+    let schema = Schema::of_sizes(&[3, 5, 2, 4], crate::domain::AttributeKind::Categorical).unwrap();
+    let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+    let asked = [set(&[0, 1, 3]), set(&[1, 3]), set(&[0]), set(&[]), set(&[0, 2]), set(&[2]), set(&[0, 1, 3])];
+    let ask = |access: &mut dyn PaidAccess, (round, attributes): (usize, AttributeSet)| {
+        let question = Question::Residual { attributes, variance: 0.5 };
+        access.measure(&question, NoiseStream::Own { round: round as u64 }).unwrap()
+    };
+    let (mut one, mut other) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
+    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut one).unwrap();
+    let alone: Vec<Vec<f64>> = asked.into_iter().enumerate().map(|asked| ask(&mut table, asked)).collect();
+    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut other).unwrap();
+    let mut together = Vec::new();
+    table
+        .reserved("all", rho(50.0), &mut |access| {
+            together.extend(asked.into_iter().enumerate().map(|asked| ask(access, asked)));
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(alone, together);
 }

@@ -136,10 +136,16 @@ fn measure(
     access.reserved(&format!("marginal on {gamma:?}"), rho, &mut |access| {
         match division {
             MarginalNoise::Conditional => {
-                for (axes, variance) in allocate(&sizes, &precisions, rho)?.measured() {
+                let allocation = allocate(&sizes, &precisions, rho)?;
+                // The largest first: the others are summed from its counts.
+                let mut measured = Vec::new();
+                for (axes, variance) in allocation.measured().collect::<Vec<_>>().into_iter().rev() {
                     let attributes = gamma.at(axes);
-                    let measured = access.measure(&Question::Residual { attributes, variance }, stream)?;
-                    changes.push((attributes, estimates.update(attributes, &measured, variance)?));
+                    let answer = access.measure(&Question::Residual { attributes, variance }, stream)?;
+                    measured.push((attributes, variance, answer));
+                }
+                for (attributes, variance, answer) in measured.into_iter().rev() {
+                    changes.push((attributes, estimates.update(attributes, &answer, variance)?));
                 }
             }
             MarginalNoise::Isotropic => {

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::access::{Candidates, PrivateTable, Question, Selection};
+use crate::access::{CandidateSelection, Candidates, PrivateTable, Question};
 use crate::data::Records;
 use crate::estimation::MarginalEstimates;
 use crate::privacy::NoiseStream;
@@ -158,7 +158,12 @@ impl PaidAccess for Drained<'_, '_> {
         self.table.measure(question, stream)
     }
 
-    fn select(&mut self, how: &Selection, among: &Candidates, estimates: &dyn MarginalEstimates) -> Result<usize> {
+    fn select(
+        &mut self,
+        how: &CandidateSelection,
+        among: &Candidates,
+        estimates: &dyn MarginalEstimates,
+    ) -> Result<usize> {
         self.count();
         self.table.select(how, among, estimates)
     }

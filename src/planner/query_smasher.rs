@@ -2,7 +2,6 @@
 
 use super::Planner;
 use super::plan::Plan;
-use super::residual_plan;
 use super::solver::{CertifiedSolver, SubspaceSolver};
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
@@ -51,6 +50,6 @@ impl Planner for QuerySmasher {
     }
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
-        residual_plan::plan(self.name(), workload, privacy_cost, self.solver.as_ref(), None)
+        Plan::by_residual_subspaces(self.name(), workload, privacy_cost, self.solver.as_ref())
     }
 }

@@ -136,6 +136,22 @@ fn decompose_what_fits(workload: &GroupedWorkload, solver: &dyn SubspaceSolver) 
     Ok(decomposition)
 }
 
+impl Plan {
+    /// Plans a workload by residual subspaces under a planner's name: every distinct problem is solved once, and the privacy
+    /// cost divided so that the weighted sum of all variances is smallest, `p_A ∝ √L_A`, which makes it `(Σ √L_A)²/β`.
+    ///
+    /// # Errors
+    /// A solve fails or is refused, or the strategies cost more than they may.
+    pub fn by_residual_subspaces(
+        planner: &str,
+        workload: &GroupedWorkload,
+        privacy_cost: PrivacyCost,
+        solver: &dyn SubspaceSolver,
+    ) -> Result<Self> {
+        plan(planner, workload, privacy_cost, solver, None)
+    }
+}
+
 /// Plans a workload by residual subspaces: solve each, divide the privacy cost `p_A ∝ √L_A`, total `(Σ √L_A)²/β`.
 ///
 /// # Errors

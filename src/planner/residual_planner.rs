@@ -2,7 +2,6 @@
 
 use super::Planner;
 use super::plan::Plan;
-use super::residual_plan;
 use super::solver::{Bases, BasisSolver, ResidualBasis};
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
@@ -33,6 +32,6 @@ impl Planner for ResidualPlanner {
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         let bases = BasisSolver { bases: Bases::uniform(ResidualBasis) };
-        residual_plan::plan(self.name(), workload, privacy_cost, &bases, None)
+        Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &bases)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Planner;
 use super::plan::Plan;
-use super::residual_plan;
 use super::solver::FourierSolver;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
@@ -33,6 +32,6 @@ impl Planner for WeightedFourier {
     }
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
-        residual_plan::plan(self.name(), workload, privacy_cost, &FourierSolver, None)
+        Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &FourierSolver)
     }
 }

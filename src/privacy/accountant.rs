@@ -1,8 +1,8 @@
 //! The budget of an adaptive mechanism, spent step by step and never exceeded.
 
+use super::error::PrivacyError;
 use super::rounding::{difference_down, sum_up};
 use super::zcdp::Rho;
-use crate::error::{Error, Result};
 
 /// One access to the data and what it cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,11 +21,11 @@ pub struct LedgerEntry {
 /// per access; a last step takes what is left with [`ZcdpAccountant::spend_rest`].
 ///
 /// ```
-/// use matmech::privacy::{Rho, ZcdpAccountant};
+/// use matmech::privacy::{PrivacyError, Rho, ZcdpAccountant};
 /// let mut budget = ZcdpAccountant::new(Rho::new(0.5)?);
 /// budget.spend("marginal on age", Rho::new(0.125)?)?;
 /// let refused = budget.spend("marginal on income", Rho::new(0.4)?);
-/// assert!(matches!(refused, Err(matmech::Error::BudgetExhausted { left: 0.375, .. })));
+/// assert!(matches!(refused, Err(PrivacyError::BudgetExhausted { left: 0.375, .. })));
 /// assert_eq!(budget.spend_rest("marginal on income"), Some(Rho::new(0.375)?));
 /// assert_eq!(budget.remaining(), None);
 /// # Ok::<(), matmech::Error>(())
@@ -47,12 +47,12 @@ impl ZcdpAccountant {
     /// Pays ρ_t for an access. Call it before the access.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`] if ρ_t is more than what remains; then nothing is spent.
-    pub fn spend(&mut self, what: &str, rho: Rho) -> Result<()> {
+    /// [`PrivacyError::BudgetExhausted`] if ρ_t is more than what remains; then nothing is spent.
+    pub fn spend(&mut self, what: &str, rho: Rho) -> Result<(), PrivacyError> {
         let spent = sum_up(self.spent, rho.get());
         if spent > self.total.get() {
             let left = self.remaining().map_or(0.0, Rho::get);
-            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: self.total });
+            return Err(PrivacyError::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: self.total });
         }
         self.spent = spent;
         self.ledger.push(LedgerEntry { what: what.to_owned(), rho });
@@ -164,7 +164,7 @@ mod tests {
         let message = refused.to_string();
         assert!(message.contains("marginal on age") && message.contains(&rest.to_string()), "{message}");
         match refused {
-            Error::BudgetExhausted { what, asked: found, left, total } => {
+            PrivacyError::BudgetExhausted { what, asked: found, left, total } => {
                 assert_eq!((what.as_str(), found, left, total), ("marginal on age", asked, rest.get(), rho(0.1)));
             }
             other => panic!("{other:?}"),

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::zcdp::Rho;
+
 /// A privacy parameter, or a combination of them, that has no meaning or gives no guarantee.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -31,6 +33,29 @@ pub enum PrivacyError {
         delta: f64,
         /// The smallest delta that the calibrated noise really provides at this epsilon.
         delivered: f64,
+    },
+    /// A budget that does not pay for an access to data. Nothing was spent, and nothing was looked at.
+    #[error(
+        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, found {asked}\n  remedy: \
+         spend less, or start with a larger budget"
+    )]
+    BudgetExhausted {
+        /// The access.
+        what: String,
+        /// What it costs.
+        asked: Rho,
+        /// What is left.
+        left: f64,
+        /// The whole budget.
+        total: Rho,
+    },
+    /// Noise that was drawn before, asked for again: the two would cancel. A mistake of the mechanism, not of its user.
+    #[error(
+        "noise: expected every stream once, found round {round} twice; this is a bug of the mechanism, please report it"
+    )]
+    StreamUsedTwice {
+        /// The round of [`NoiseStream::Own`](super::NoiseStream::Own).
+        round: u64,
     },
     /// A conversion has no answer within the range of finite, non-zero numbers.
     #[error("{quantity}: expected a finite, non-zero solution, found none for {given}; {remedy}")]

@@ -7,7 +7,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 
-use crate::error::{Error, Result};
+use super::error::PrivacyError;
 
 /// Noise from a generator that can be seeded: experiments are repeatable with it, and their output is **not private**. It
 /// is floating-point noise besides, which no release may use.
@@ -52,7 +52,7 @@ impl<'a> SeededNoise<'a> {
     /// Adds N(0, σ²) to every value; `measured` names what is measured for a stream of its own.
     ///
     /// # Errors
-    /// A standard deviation that is not finite and positive; [`Error::Bug`] for a stream that was used before, whose noise
+    /// A standard deviation that is not finite and positive; [`PrivacyError::StreamUsedTwice`] for a stream that was used before, whose noise
     /// would cancel.
     pub fn add_gaussian(
         &mut self,
@@ -60,13 +60,13 @@ impl<'a> SeededNoise<'a> {
         standard_deviation: f64,
         stream: NoiseStream,
         measured: u128,
-    ) -> Result<()> {
+    ) -> Result<(), PrivacyError> {
         let deviation = super::error::noise_scale(standard_deviation)?;
         match stream {
             NoiseStream::Shared => draw(values, deviation, self.shared()),
             NoiseStream::Own { round } => {
                 if !self.used.insert((measured, round)) {
-                    return Err(Error::bug("noise", "every stream once", format!("round {round} twice")));
+                    return Err(PrivacyError::StreamUsedTwice { round });
                 }
                 draw(values, deviation, &mut self.own(measured, round));
             }
@@ -114,11 +114,16 @@ mod tests {
 
     use super::*;
 
-    fn drawn(seed: u64, ask: impl FnOnce(&mut SeededNoise<'_>) -> Result<Vec<f64>>) -> Vec<f64> {
+    fn drawn(seed: u64, ask: impl FnOnce(&mut SeededNoise<'_>) -> Result<Vec<f64>, PrivacyError>) -> Vec<f64> {
         ask(&mut SeededNoise::new(&mut ChaCha20Rng::seed_from_u64(seed))).unwrap()
     }
 
-    fn gaussian(noise: &mut SeededNoise<'_>, count: usize, stream: NoiseStream, measured: u128) -> Result<Vec<f64>> {
+    fn gaussian(
+        noise: &mut SeededNoise<'_>,
+        count: usize,
+        stream: NoiseStream,
+        measured: u128,
+    ) -> Result<Vec<f64>, PrivacyError> {
         let mut values = vec![0.0; count];
         noise.add_gaussian(&mut values, 1.0, stream, measured)?;
         Ok(values)
@@ -184,7 +189,7 @@ mod tests {
         assert_ne!(shared, gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap());
         let own = NoiseStream::Own { round: 0 };
         gaussian(&mut noise, 2, own, 1).unwrap();
-        assert!(matches!(gaussian(&mut noise, 2, own, 1), Err(Error::Bug { .. })));
+        assert!(matches!(gaussian(&mut noise, 2, own, 1), Err(PrivacyError::StreamUsedTwice { round: 0 })));
         assert!(gaussian(&mut noise, 2, own, 2).is_ok());
     }
 

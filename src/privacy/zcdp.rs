@@ -32,7 +32,7 @@ use super::privacy_cost::PrivacyCost;
 /// ```
 /// use matmech::privacy::Rho;
 /// let rho = Rho::of_approximate_rounded_down(1.0, 1e-9)?;
-/// assert!(rho.delta(1.0)? <= 1e-9 && rho.epsilon_rounded_up(1e-9)? <= 1.0 + 1e-9);
+/// assert!((rho.delta(1.0)? / 1e-9 - 1.0).abs() < 1e-9 && (rho.epsilon_rounded_up(1e-9)? - 1.0).abs() < 1e-9);
 /// assert_eq!(rho.privacy_cost().get(), 2.0 * rho.get());
 /// # Ok::<(), matmech::Error>(())
 /// ```
@@ -50,7 +50,8 @@ impl Rho {
         ordinary("zCDP parameter rho", rho, remedy).map(Rho)
     }
 
-    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that keeps the feasible side.
+    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that keeps the feasible side of
+    /// the curve as [`Rho::ln_delta`] computes it, to its accuracy.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ρ would

@@ -27,7 +27,7 @@ pub use from_file::FromFile;
 pub use hierarchical::Hierarchical;
 pub use identity::Identity;
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
-pub use optimal::{Optimal, Options as OptimalOptions, RowSelection};
+pub use optimal::{Optimal, OptimalOptions, RowSelection};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;
@@ -227,13 +227,19 @@ fn aligned(a: &Gram, b: &Gram) -> Result<(Gram, Gram)> {
 }
 
 /// A selection whose error is computed from the strategy; for selectors without a certificate.
-fn evaluated(strategy: Strategy, gram: &Gram) -> Result<Selection> {
+///
+/// # Errors
+/// As [`Strategy::error`].
+pub fn evaluated(strategy: Strategy, gram: &Gram) -> Result<Selection> {
     let error = strategy.error(gram)?;
     Ok(Selection { strategy, error, certificate: None, details: Vec::new() })
 }
 
 /// One factor per attribute, made by `rows` from its size; equal sizes share their matrices.
-fn per_attribute(name: &str, gram: &Gram, rows: impl Fn(usize) -> Array2<f64>) -> Result<Strategy> {
+///
+/// # Errors
+/// An attribute that is too large for a dense matrix, or rows of another length than its size.
+pub fn per_attribute(name: &str, gram: &Gram, rows: impl Fn(usize) -> Array2<f64>) -> Result<Strategy> {
     let mut made: Vec<StrategyFactor> = Vec::new();
     let mut factors = Vec::new();
     for size in gram.shape() {

@@ -127,7 +127,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
         (None, None) => (name, Variant::Plain),
     };
     let family = Family::named(plain).ok_or_else(|| {
-        let names = Family::ALL.map(Family::name).join(", ");
+        let names = Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ");
         let others =
             "permuted-…, …-marginals, random-marginals, range-sample, two-step-range-sample, predicate-sample, matrix";
         refuse(text, format!("a family among {names}, {others}"), name)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{say, steps};
 use crate::config::Profile;
-use crate::engine::Plan;
+use crate::engine::ExperimentPlan;
 use crate::error::Result;
 use crate::registry::Kinds;
 
@@ -49,7 +49,7 @@ pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
     Ok(())
 }
 
-fn line(plan: &Plan<'_>) -> [String; 7] {
+fn line(plan: &ExperimentPlan<'_>) -> [String; 7] {
     let (seconds, mb) = plan.config.expected(plan.profile);
     [
         plan.config.experiment.clone(),
@@ -63,7 +63,7 @@ fn line(plan: &Plan<'_>) -> [String; 7] {
 }
 
 /// The tables that the cells run on, each with `real` or `stand-in`.
-fn data(plan: &Plan<'_>) -> String {
+fn data(plan: &ExperimentPlan<'_>) -> String {
     let tables: Vec<String> = plan.data().iter().map(|data| format!("{} ({})", data.name, data.label())).collect();
     if tables.is_empty() { "none".to_owned() } else { tables.join(", ") }
 }

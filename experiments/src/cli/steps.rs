@@ -8,7 +8,7 @@ use tracing::warn;
 use super::say;
 use crate::config::{self, Config, Profile};
 use crate::datasets::Catalogue;
-use crate::engine::Plan;
+use crate::engine::ExperimentPlan;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
@@ -38,8 +38,8 @@ pub(super) fn plans<'a>(
     configs: &'a [Config],
     experiments: &'a [Box<dyn Experiment>],
     profile: Profile,
-) -> Result<Vec<Plan<'a>>> {
-    configs.iter().map(|config| Plan::new(config, experiments, profile)).collect()
+) -> Result<Vec<ExperimentPlan<'a>>> {
+    configs.iter().map(|config| ExperimentPlan::new(config, experiments, profile)).collect()
 }
 
 /// A plan for each config, after an attempt to download the tables that they need and that are not here. Without network
@@ -49,10 +49,10 @@ pub(super) fn plans_with_data<'a>(
     experiments: &'a [Box<dyn Experiment>],
     catalogue: &Catalogue,
     profile: Profile,
-) -> Result<Vec<Plan<'a>>> {
+) -> Result<Vec<ExperimentPlan<'a>>> {
     let planned = plans(configs, experiments, profile)?;
     let missing: BTreeSet<String> =
-        planned.iter().flat_map(Plan::data).filter(|data| !data.real).map(|data| data.name.clone()).collect();
+        planned.iter().flat_map(ExperimentPlan::data).filter(|data| !data.real).map(|data| data.name.clone()).collect();
     if missing.is_empty() {
         return Ok(planned);
     }

@@ -30,7 +30,7 @@ pub struct Overlay {
 
 /// A loaded config: `configs/<experiment>.toml`.
 ///
-/// The grid is still an untyped table; the experiment's kind has the type, and [`crate::engine::Plan`] applies it.
+/// The grid is still an untyped table; the experiment's kind has the type, and [`crate::engine::ExperimentPlan`] applies it.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The file.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::plan::Plan;
+use super::experiment_plan::ExperimentPlan;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::{DataUse, REAL};
@@ -48,7 +48,7 @@ impl Kept {
     /// The table at the usual place, if it has results on real data that a run of the plan would replace by results on
     /// stand-ins.
     #[must_use]
-    pub fn by(root: &Path, plan: &Plan<'_>) -> Option<Self> {
+    pub fn by(root: &Path, plan: &ExperimentPlan<'_>) -> Option<Self> {
         Self::against(root, plan.config, plan.profile, plan.data().into_iter())
     }
 

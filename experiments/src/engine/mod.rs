@@ -1,15 +1,15 @@
 //! The engine: plans cells, computes them in parallel, stores each at once, and assembles tables from the store.
 //!
 //! ```text
-//! Plan::new ──▶ prepare: select, check folders, read the store ──▶ Prepared::run: compute, store, table, provenance
+//! ExperimentPlan::new ──▶ prepare: select, check folders, read the store ──▶ Prepared::run: compute, store, table, provenance
 //! ```
 //!
-//! Everything that can be refused is refused by [`Plan::new`] and [`prepare`], before any cell is computed.
+//! Everything that can be refused is refused by [`ExperimentPlan::new`] and [`prepare`], before any cell is computed.
 
 mod address;
+mod experiment_plan;
 mod kept;
 mod machine;
-mod plan;
 mod progress;
 mod provenance;
 mod publish;
@@ -20,9 +20,9 @@ mod store;
 mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
+pub use experiment_plan::{ExperimentPlan, PlannedCell};
 pub use kept::Kept;
 pub use machine::{Code, Machine, peak_mb};
-pub use plan::{Plan, PlannedCell};
 pub use progress::Display;
 pub use provenance::Provenance;
 pub use publish::Published;

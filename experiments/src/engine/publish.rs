@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::SecondsFormat;
 
+use super::experiment_plan::ExperimentPlan;
 use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
-use super::plan::Plan;
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
 use super::results::table;
 use super::store::CellRecord;
@@ -57,7 +57,12 @@ pub(super) struct Run<'a> {
 ///
 /// If nothing was computed and the same table of the same config is there already, both files stay as they are: their
 /// provenance tells of the run that did the work.
-pub(super) fn publish(root: &Path, plan: &Plan<'_>, records: &[&CellRecord], run: Run<'_>) -> Result<Published> {
+pub(super) fn publish(
+    root: &Path,
+    plan: &ExperimentPlan<'_>,
+    records: &[&CellRecord],
+    run: Run<'_>,
+) -> Result<Published> {
     let config = plan.config;
     let kept = Kept::by(root, plan);
     let usual = Results::new(root, plan.profile);

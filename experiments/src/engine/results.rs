@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::plan::Plan;
+use super::experiment_plan::ExperimentPlan;
 use super::store::CellRecord;
 use crate::columns::{AFTER_KEYS, BEFORE_KEYS};
 use crate::experiment::{Cell, Row};
@@ -15,7 +15,7 @@ use crate::experiment::{Cell, Row};
 ///
 /// # Errors
 /// A cell with more or fewer values in its key than the kind has key columns.
-pub(super) fn table(plan: &Plan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>, csv::Error> {
+pub(super) fn table(plan: &ExperimentPlan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let keys = plan.experiment.key_columns().iter().copied();
     writer.write_record(BEFORE_KEYS.into_iter().chain(keys).chain(AFTER_KEYS))?;
@@ -47,12 +47,12 @@ type Place<'t> = (&'t [(String, String)], &'t str, &'t str);
 
 /// The certified lower bounds of a table.
 struct Bounds<'t> {
-    plan: &'t Plan<'t>,
+    plan: &'t ExperimentPlan<'t>,
     known: HashMap<Place<'t>, f64>,
 }
 
 impl<'t> Bounds<'t> {
-    fn of(plan: &'t Plan<'_>, records: &[&'t CellRecord]) -> Self {
+    fn of(plan: &'t ExperimentPlan<'_>, records: &[&'t CellRecord]) -> Self {
         let mut known = HashMap::new();
         for (planned, record) in plan.cells.iter().zip(records) {
             let Cell { key, method, .. } = &planned.cell;

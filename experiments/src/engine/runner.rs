@@ -11,9 +11,9 @@ use std::time::Instant;
 use tracing::{error, warn};
 
 use super::address::cell_rng;
+use super::experiment_plan::{ExperimentPlan, PlannedCell};
 use super::kept::Kept;
 use super::machine::{Code, peak_mb};
-use super::plan::{Plan, PlannedCell};
 use super::progress::Display;
 use super::publish::{self, Published, now};
 use super::select::{Shard, select};
@@ -67,7 +67,7 @@ pub struct Summary {
 #[derive(Debug)]
 pub struct Prepared<'a> {
     root: &'a Path,
-    plan: Plan<'a>,
+    plan: ExperimentPlan<'a>,
     store: Store,
     code: Code,
     /// Cells to compute, in grid order.
@@ -81,7 +81,7 @@ pub struct Prepared<'a> {
 /// # Errors
 /// A key of `only` without a cell; folders that cannot be written; stored cells that are damaged (all of them are
 /// reported). A cell that is to be computed afresh is not read, so `fresh` with `only` mends a damaged one.
-pub fn prepare<'a>(root: &'a Path, plans: Vec<Plan<'a>>, options: &RunOptions) -> Result<Vec<Prepared<'a>>> {
+pub fn prepare<'a>(root: &'a Path, plans: Vec<ExperimentPlan<'a>>, options: &RunOptions) -> Result<Vec<Prepared<'a>>> {
     let selection = select(&plans, &options.only, options.shard)?;
     let code = Code::detect(root);
     let mut damaged = Vec::new();

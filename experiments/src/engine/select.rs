@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::plan::Plan;
+use super::experiment_plan::ExperimentPlan;
 use crate::error::{Error, Result};
 use crate::suggest::near;
 
@@ -47,7 +47,7 @@ impl fmt::Display for Shard {
 ///
 /// # Errors
 /// A key of `only` that no address of any plan contains; the message lists near addresses.
-pub(super) fn select(plans: &[Plan<'_>], only: &[String], shard: Option<Shard>) -> Result<Vec<Vec<bool>>> {
+pub(super) fn select(plans: &[ExperimentPlan<'_>], only: &[String], shard: Option<Shard>) -> Result<Vec<Vec<bool>>> {
     let all: Vec<&str> = plans.iter().flat_map(|plan| plan.cells.iter().map(|cell| cell.address.as_str())).collect();
     for key in only {
         if !all.iter().any(|address| address.contains(key)) {

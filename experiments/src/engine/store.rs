@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::experiment_plan::PlannedCell;
 use super::machine::Code;
-use super::plan::PlannedCell;
 use crate::atomic::{check_writable, write_atomically};
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Row;

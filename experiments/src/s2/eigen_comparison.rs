@@ -62,7 +62,8 @@ impl Kind for EigenComparison {
     type Params = Params;
 
     const NAME: &'static str = "eigen-comparison";
-    const SUMMARY: &'static str = "root mean square errors of Eigen-Design and other strategies, beside bound and optimum";
+    const SUMMARY: &'static str =
+        "root mean square errors of Eigen-Design and other strategies, beside bound and optimum";
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["rmse", "ratio_to_bound"];
 
@@ -107,7 +108,12 @@ impl Kind for EigenComparison {
         let seconds = Some(first.seconds);
         let mut rows = vec![
             Row { seconds, ..Row::certified("rmse", rmse, lower, gap) },
-            Row::certified("ratio_to_bound", over_all(&|o| o.over_bound()).mean(), lower / (scale * first.svd_bound.sqrt()), gap),
+            Row::certified(
+                "ratio_to_bound",
+                over_all(&|o| o.over_bound()).mean(),
+                lower / (scale * first.svd_bound.sqrt()),
+                gap,
+            ),
             Row::new("bound_ratio", over_all(&|o| 1.0 / o.over_bound()).mean()),
         ];
         let over = over_all(&|o| o.over(&eigen));
@@ -155,9 +161,9 @@ mod tests {
     /// Identity on n cells: every query has variance P, and everything is optimal.
     #[test]
     fn errors_are_those_of_the_formula() {
-        for (method, rows) in
-            rows("epsilon = 0.5\ndelta = 1e-4\nruns = [{ workloads = ['identity:8'], methods = ['identity', 'eigen-design', 'svd-bound'] }]")
-        {
+        for (method, rows) in rows(
+            "epsilon = 0.5\ndelta = 1e-4\nruns = [{ workloads = ['identity:8'], methods = ['identity', 'eigen-design', 'svd-bound'] }]",
+        ) {
             let scale = (2.0 * (2.0f64 / 1e-4).ln()).sqrt() / 0.5;
             assert_relative_eq!(value(&rows, "rmse"), scale, max_relative = 1e-9);
             assert_relative_eq!(value(&rows, "over_eigen"), 1.0, max_relative = 1e-9);
@@ -185,7 +191,10 @@ mod tests {
         for (text, key) in [
             ("runs = [{ workloads = ['range:x'], methods = ['identity'] }]", "runs[0].workloads[0]"),
             ("runs = [{ workloads = ['range:4', 'rage:4'], permutations = 2, methods = [] }]", "runs[0].workloads[1]"),
-            ("runs = [{ workloads = [], methods = [] }, { workloads = ['range:4'], methods = ['eigen'] }]", "runs[1].methods[0]"),
+            (
+                "runs = [{ workloads = [], methods = [] }, { workloads = ['range:4'], methods = ['eigen'] }]",
+                "runs[1].methods[0]",
+            ),
         ] {
             let error = Experiment::cells(&kind, &format!("{base}{text}").parse().unwrap()).unwrap_err();
             assert_eq!(error.key(), key, "{error}");

@@ -1,12 +1,12 @@
 //! Errors of strategies on workloads, each computed once per process.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use matmech::strategy::{self, Selection};
 use matmech::workload::Workload;
 
+use super::remembered::Remembered;
 use crate::error::Result;
 use crate::strategies::SVD_BOUND;
 
@@ -42,13 +42,18 @@ impl Outcome {
     }
 }
 
-type Known = HashMap<(String, String), Arc<Mutex<Option<Arc<Outcome>>>>>;
+/// More than one run asks for.
+const ROOM: usize = 1000;
 
 /// Cells that compare strategies need the same selections; here each is made once. Values do not depend on who asks first; the
 /// seconds are those of the one selection that was made.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Selections {
-    known: Arc<Mutex<Known>>,
+#[derive(Debug)]
+pub(super) struct Selections(Remembered<(String, String), Outcome>);
+
+impl Default for Selections {
+    fn default() -> Self {
+        Selections(Remembered::new(ROOM))
+    }
 }
 
 impl Selections {
@@ -58,15 +63,7 @@ impl Selections {
     /// # Errors
     /// The workload or the method is refused, or the selection fails.
     pub fn of(&self, workload: &str, method: &str) -> Result<Arc<Outcome>> {
-        let key = (workload.to_owned(), method.to_owned());
-        let place = self.known.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let mut outcome = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = outcome.as_ref() {
-            return Ok(known.clone());
-        }
-        let made = Arc::new(select(&Workload::parse(workload)?, method)?);
-        *outcome = Some(made.clone());
-        Ok(made)
+        self.0.get((workload.to_owned(), method.to_owned()), || select(&Workload::parse(workload)?, method))
     }
 }
 
@@ -95,7 +92,7 @@ mod tests {
     fn a_selection_is_made_once_and_equals_the_strategy_s() {
         let selections = Selections::default();
         let first = selections.of("range:16", "wavelet").unwrap();
-        assert!(Arc::ptr_eq(&first, &selections.clone().of("range:16", "wavelet").unwrap()));
+        assert!(Arc::ptr_eq(&first, &selections.of("range:16", "wavelet").unwrap()));
         let gram = Workload::parse("range:16").unwrap().gram().unwrap();
         assert_eq!(first.error, strategy::by_name("wavelet").unwrap().select(&gram).unwrap().error);
         assert_eq!((first.queries, first.lower), (136.0, first.svd_bound));

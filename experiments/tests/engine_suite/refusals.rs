@@ -1,7 +1,7 @@
 //! Configs that are refused, each with file, key, expected, found and remedy, before anything runs.
 
 use experiments::config::{self, Profile};
-use experiments::engine::Plan;
+use experiments::engine::ExperimentPlan;
 use experiments::error::Error;
 
 use crate::toy::{CONFIG, Project, Toy};
@@ -12,8 +12,9 @@ fn refused(from: &str, to: &str) -> String {
     let project = Project::new();
     let file = project.write("configs/toy/one.toml", &CONFIG.replacen(from, to, 1));
     let kinds = Toy::new().boxed();
-    let error: Error =
-        config::load(&file).and_then(|config| Plan::new(&config, &kinds, Profile::Standard).map(|_| ())).expect_err(to);
+    let error: Error = config::load(&file)
+        .and_then(|config| ExperimentPlan::new(&config, &kinds, Profile::Standard).map(|_| ()))
+        .expect_err(to);
     let message = error.to_string();
     assert!(message.contains("configs/toy/one.toml"), "names the file: {message}");
     assert!(message.lines().count() <= 6, "fits a screen: {message}");

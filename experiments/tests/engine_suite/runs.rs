@@ -34,7 +34,7 @@ fn numbers_survive_the_store_and_the_table_bit_by_bit() {
     // The first cell computed again by hand, from the documented stream.
     let config = project.config();
     let kinds = Toy::new().boxed();
-    let plan = experiments::engine::Plan::new(&config, &kinds, Profile::Standard).unwrap();
+    let plan = experiments::engine::ExperimentPlan::new(&config, &kinds, Profile::Standard).unwrap();
     for (place, planned) in plan.cells.iter().enumerate() {
         let mut rng = experiments::engine::cell_rng(7, "toy/one", &planned.address);
         let rows = kinds[0].run(&planned.cell, &mut rng).unwrap();

@@ -133,7 +133,8 @@ fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed
     let toy = Toy::new();
     let config = project.config();
     let kinds = toy.boxed();
-    let plan = experiments::engine::Plan::new(&config, &kinds, experiments::config::Profile::Standard).unwrap();
+    let plan =
+        experiments::engine::ExperimentPlan::new(&config, &kinds, experiments::config::Profile::Standard).unwrap();
     let options = jobs(2);
     let mut prepared = experiments::engine::prepare(project.root(), vec![plan], &options).unwrap();
     // The folder is lost between the check and the first result.

@@ -7,7 +7,7 @@ use clap::Parser;
 use experiments::cli::{Arguments, execute};
 use experiments::config::{self, Profile};
 use experiments::datasets::{Catalogue, STAND_IN};
-use experiments::engine::{Display, Plan};
+use experiments::engine::{Display, ExperimentPlan};
 use experiments::error::Result;
 use experiments::experiment::{Cell, Experiment, Row};
 use experiments::hash::sha256_hex;
@@ -176,10 +176,10 @@ fn a_cell_that_lies_about_its_table_is_refused() {
     let config = config::load(&project.root().join("configs/count/one.toml")).unwrap();
     let kinds = |label| -> Vec<Box<dyn Experiment>> { vec![Box::new(Count { catalogue: catalogue(&project), label })] };
     let honest = kinds(None);
-    let plan = Plan::new(&config, &honest, Profile::Standard).unwrap();
+    let plan = ExperimentPlan::new(&config, &honest, Profile::Standard).unwrap();
     let names: Vec<&str> = plan.data().iter().map(|data| data.name.as_str()).collect();
     assert_eq!(names, ["loans", "titanic"]);
     let lying = kinds(Some("real"));
-    let message = Plan::new(&config, &lying, Profile::Standard).err().unwrap().to_string();
+    let message = ExperimentPlan::new(&config, &lying, Profile::Standard).err().unwrap().to_string();
     assert!(message.contains("key column `data` is its label"), "{message}");
 }

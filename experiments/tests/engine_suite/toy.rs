@@ -9,7 +9,7 @@ use std::time::Duration;
 use experiments::columns::COSTS;
 use experiments::config::{self, Config, Profile};
 use experiments::datasets::Folders;
-use experiments::engine::{Display, Plan, RunOptions, Summary, prepare};
+use experiments::engine::{Display, ExperimentPlan, RunOptions, Summary, prepare};
 use experiments::error::{Error, Result};
 use experiments::experiment::{Cell, Experiment, Row};
 use experiments::registry::{self, Kinds};
@@ -200,7 +200,7 @@ impl Project {
     pub fn run_profile(&self, toy: &Toy, profile: Profile, options: &RunOptions) -> Result<Summary> {
         let config = self.config();
         let kinds = toy.boxed();
-        let plan = Plan::new(&config, &kinds, profile)?;
+        let plan = ExperimentPlan::new(&config, &kinds, profile)?;
         let mut prepared = prepare(self.root(), vec![plan], options)?;
         prepared.remove(0).run(options, &Display::plain())
     }

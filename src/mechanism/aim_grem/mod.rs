@@ -21,7 +21,7 @@
 use super::aim::{Closure, RoundBudget};
 use super::conditional_residual_planner::allocate;
 use super::{Mechanism, RunReport, marginals_of};
-use crate::access::{PaidAccess, Question, Selection};
+use crate::access::{CandidateSelection, PaidAccess, Question};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
@@ -143,7 +143,7 @@ pub fn run(schema: &Schema, workload: &[AttributeSet], access: &mut dyn PaidAcce
     }
     let mut rounds = Vec::new();
     loop {
-        let selection = Selection { epsilon: budget.epsilon, penalty_per_cell: budget.expected_noise() };
+        let selection = CandidateSelection { epsilon: budget.epsilon, penalty_per_cell: budget.expected_noise() };
         let place = access.select(&selection, closure.candidates(), &estimates)?;
         let chosen = closure.candidates().list()[place];
         let own = chosen.attributes.items(&sizes);

@@ -82,7 +82,7 @@ impl PaidAccess for Exhaustive<'_> {
 
     fn select(
         &mut self,
-        selection: &Selection,
+        selection: &CandidateSelection,
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
@@ -127,7 +127,7 @@ fn selection_follows_the_exponential_mechanism() {
     let candidates = closure.candidates();
     let mut estimates = ResidualEstimates::new(&schema);
     estimates.update(AttributeSet::EMPTY, &[60.0], 1.0).unwrap();
-    let selection = Selection { epsilon: 0.2, penalty_per_cell: 0.9 };
+    let selection = CandidateSelection { epsilon: 0.2, penalty_per_cell: 0.9 };
     let scores = candidates.list().iter().map(|c| {
         let error = true_error(&records, c.attributes, &estimates);
         0.1 / candidates.largest_weight() * c.weight * (error - 0.9 * c.cells as f64)
@@ -178,7 +178,7 @@ fn the_budget_is_never_exceeded_and_is_used_up() {
 /// What crossed the line between the loop and the data, and what selection was told of the estimates.
 #[derive(Debug, PartialEq, Clone)]
 enum Exchange {
-    Selected(Selection, Vec<f64>, usize),
+    Selected(CandidateSelection, Vec<f64>, usize),
     Measured(AttributeSet, f64, Vec<f64>),
 }
 
@@ -219,7 +219,7 @@ impl PaidAccess for Witness<'_, '_> {
 
     fn select(
         &mut self,
-        selection: &Selection,
+        selection: &CandidateSelection,
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use ndarray::{Array1, Array2};
 
 use super::dual::{Dual, Point};
-use super::{Bounds, Options};
+use super::{Bounds, OptimalOptions};
 use crate::error::Result;
 use crate::linalg;
 
@@ -42,7 +42,7 @@ impl FixedPoint {
     ///
     /// # Errors
     /// The eigensolver fails.
-    pub fn advance(&mut self, dual: &Dual, bounds: &mut Bounds, options: &Options, steps: usize) -> Result<()> {
+    pub fn advance(&mut self, dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions, steps: usize) -> Result<()> {
         for _ in 0..steps {
             let point = dual.evaluate(&self.mu)?;
             bounds.record(&point);

@@ -9,7 +9,7 @@ use ndarray::Array1;
 
 use super::dual::{Dual, Point};
 use super::newton::Curvature;
-use super::{Bounds, Options};
+use super::{Bounds, OptimalOptions};
 use crate::error::Result;
 
 /// How far to the boundary a step goes.
@@ -27,7 +27,7 @@ pub(super) fn run(
     dual: &Dual,
     start: &Point,
     bounds: &mut Bounds,
-    options: &Options,
+    options: &OptimalOptions,
     max_steps: usize,
     formed: bool,
 ) -> Result<()> {

@@ -43,24 +43,24 @@ const INTERIOR_STEPS: f64 = 10.0;
 
 /// The precision that is asked for, and the most work for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Options {
+pub struct OptimalOptions {
     /// Stop when `upper/lower − 1` falls to this; the certificate tells what was reached. Default 1e-7.
     pub tolerance: f64,
     /// Evaluations of the dual function per Kronecker factor, each one eigendecomposition. Default 500.
     pub max_iterations: usize,
 }
 
-impl Default for Options {
+impl Default for OptimalOptions {
     fn default() -> Self {
-        Options { tolerance: 1e-7, max_iterations: 500 }
+        OptimalOptions { tolerance: 1e-7, max_iterations: 500 }
     }
 }
 
 /// Selects the optimal strategy and proves it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Optimal {
-    /// Precision and limits. Default [`Options::default`].
-    pub options: Options,
+    /// Precision and limits. Default [`OptimalOptions::default`].
+    pub options: OptimalOptions,
 }
 
 impl Optimal {
@@ -68,7 +68,7 @@ impl Optimal {
     ///
     /// # Errors
     /// A tolerance that is not positive, or no iterations.
-    pub fn new(options: Options) -> Result<Self> {
+    pub fn new(options: OptimalOptions) -> Result<Self> {
         if !(options.tolerance > 0.0 && options.tolerance.is_finite()) || options.max_iterations == 0 {
             return Err(Error::bad_input(
                 "options of the optimal strategy",
@@ -159,7 +159,7 @@ impl StrategySelector for Optimal {
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
         let factors = gram.factors();
-        let options = Options { tolerance: self.options.tolerance / factors.len() as f64, ..self.options };
+        let options = OptimalOptions { tolerance: self.options.tolerance / factors.len() as f64, ..self.options };
         let mut solved: Vec<(&GramFactor, FactorOptimum)> = Vec::new();
         let mut strategy = Vec::with_capacity(factors.len());
         let mut total = Certificate { lower_bound: 1.0, upper_bound: 1.0, iterations: 0, status: Status::Converged };
@@ -192,7 +192,7 @@ impl StrategySelector for Optimal {
 }
 
 /// The smallest cluster of work: one dense factor, O(cells³) per iteration.
-fn solve_factor(factor: &GramFactor, options: &Options) -> Result<FactorOptimum> {
+fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorOptimum> {
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
     let (point, certificate) = certify(&dual, options, factor.matrix.nrows())?;
@@ -201,7 +201,7 @@ fn solve_factor(factor: &GramFactor, options: &Options) -> Result<FactorOptimum>
 }
 
 /// The best point of a dual problem over so many cells, with its certificate.
-fn certify(dual: &Dual, options: &Options, cells: usize) -> Result<(Point, Certificate)> {
+fn certify(dual: &Dual, options: &OptimalOptions, cells: usize) -> Result<(Point, Certificate)> {
     if dual.block_orbits().next().is_none() {
         return Err(Error::bad_input(
             "optimal strategy",
@@ -234,7 +234,7 @@ fn certify(dual: &Dual, options: &Options, cells: usize) -> Result<(Point, Certi
 }
 
 /// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper, then the fixed point again.
-fn minimise_gap(dual: &Dual, bounds: &mut Bounds, options: &Options) -> Result<()> {
+fn minimise_gap(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) -> Result<()> {
     let mut fixed_point = FixedPoint::from(dual.uniform());
     let mut interior = newton::step_cost(dual);
     while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {

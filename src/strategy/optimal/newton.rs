@@ -255,7 +255,7 @@ fn slabs(spectrum: &Spectrum, y: ndarray::ArrayView2<'_, f64>) -> Array2<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bounds, Options, fixed_point::FixedPoint, interior_point};
+    use super::super::{Bounds, OptimalOptions, fixed_point::FixedPoint, interior_point};
     use super::*;
     use crate::strategy::symmetry::Reduction;
     use crate::workload::Workload;
@@ -266,7 +266,7 @@ mod tests {
         let gram = workload.gram().unwrap().to_dense().unwrap();
         let dual = Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap();
         let mut bounds = Bounds { lower: 0.0, upper: None, evaluations: 0 };
-        FixedPoint::from(dual.uniform()).advance(&dual, &mut bounds, &Options::default(), 12).unwrap();
+        FixedPoint::from(dual.uniform()).advance(&dual, &mut bounds, &OptimalOptions::default(), 12).unwrap();
         (dual, bounds)
     }
 
@@ -299,7 +299,7 @@ mod tests {
                 let (dual, mut bounds) = started(text);
                 let start = bounds.upper.clone().unwrap();
                 assert!(bounds.gap() > 1e-5, "{text}: nothing left to do");
-                interior_point::run(&dual, &start, &mut bounds, &Options::default(), 40, formed).unwrap();
+                interior_point::run(&dual, &start, &mut bounds, &OptimalOptions::default(), 40, formed).unwrap();
                 assert!(bounds.gap() <= 1e-7, "{text} {formed}: {}", bounds.gap());
                 values.push(bounds.lower);
             }

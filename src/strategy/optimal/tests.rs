@@ -126,13 +126,13 @@ fn kronecker_products_of_optima_are_optimal() {
 #[test]
 fn limits_and_bad_options_are_reported() {
     let gram = Workload::parse("prefix:64").unwrap().gram().unwrap();
-    let short = Optimal::new(Options { tolerance: 1e-12, max_iterations: 3 }).unwrap();
+    let short = Optimal::new(OptimalOptions { tolerance: 1e-12, max_iterations: 3 }).unwrap();
     let certificate = short.select(&gram).unwrap().certificate.unwrap();
     assert_eq!((certificate.status, certificate.iterations), (Status::IterationLimit, 3));
     assert!(certificate.lower_bound <= certificate.upper_bound);
-    assert!(Optimal::new(Options { tolerance: 0.0, max_iterations: 3 }).is_err());
-    assert!(Optimal::new(Options { tolerance: f64::NAN, max_iterations: 3 }).is_err());
-    assert!(Optimal::new(Options { tolerance: 1e-6, max_iterations: 0 }).is_err());
+    assert!(Optimal::new(OptimalOptions { tolerance: 0.0, max_iterations: 3 }).is_err());
+    assert!(Optimal::new(OptimalOptions { tolerance: f64::NAN, max_iterations: 3 }).is_err());
+    assert!(Optimal::new(OptimalOptions { tolerance: 1e-6, max_iterations: 0 }).is_err());
     let zero = Gram::dense(&[3], Array2::zeros((3, 3))).unwrap();
     assert!(Optimal::default().select(&zero).unwrap_err().to_string().contains("zeros"));
 }

@@ -103,7 +103,7 @@ impl Family {
     pub const PREDICATE: Family = Family(&predicate::Predicate);
 
     /// All families, in the order of the documentation: the one list of them.
-    pub const ALL: [Family; 9] = [
+    pub const ALL: &'static [Family] = &[
         Self::IDENTITY,
         Self::TOTAL,
         Self::PREFIX,
@@ -122,7 +122,7 @@ impl Family {
 
     /// The family of [`Family::ALL`] with a name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|family| family.name() == name)
+        Self::ALL.iter().copied().find(|family| family.name() == name)
     }
 
     /// [`QueryFamily::name`].

@@ -24,7 +24,7 @@ pub struct PlannedCell {
 
 /// A config under one profile with its experiment kind found and its grid expanded.
 #[derive(Debug)]
-pub struct Plan<'a> {
+pub struct ExperimentPlan<'a> {
     /// The config.
     pub config: &'a Config,
     /// Its kind.
@@ -35,7 +35,7 @@ pub struct Plan<'a> {
     pub cells: Vec<PlannedCell>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ExperimentPlan<'a> {
     /// Finds the kind and expands the grid of `profile`. The grids of the other profiles are checked as well, so that a
     /// slip in the largest one does not show only when somebody has an afternoon for it.
     ///

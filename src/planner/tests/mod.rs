@@ -1,5 +1,7 @@
 //! Plans against explicit matrices on small domains, and the relations between the planners that S3 proves.
 
+mod families;
+
 use std::sync::Arc;
 
 use approx::{assert_abs_diff_eq, assert_relative_eq};
