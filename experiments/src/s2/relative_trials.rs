@@ -164,11 +164,16 @@ impl Trials {
         })
     }
 
-    /// The strategy that a method selects for the workload with every query scaled to unit length.
+    /// The strategy that a method selects for the workload with every query scaled to unit length, ready to be measured.
     pub(super) fn strategy(&self, workload: &Workload, text: &str, method: &str) -> Result<Arc<Strategy>> {
         self.strategies.get((text.to_owned(), method.to_owned()), || {
             let gram = workload.clone().normalised()?.gram()?;
-            Ok(strategy::by_name(method)?.select(&gram)?.strategy)
+            let chosen = strategy::by_name(method)?.select(&gram)?.strategy;
+            // What is measured and how it is undone is computed when it is first asked for: here, not in the first trial.
+            for factor in chosen.factors() {
+                factor.inverse()?;
+            }
+            Ok(chosen)
         })
     }
 }
