@@ -1,5 +1,7 @@
 //! Eigen-query separation and principal vectors: what they lose and what they save (S2, Sec. 4.2 and 5).
 
+use std::collections::BTreeMap;
+
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,8 @@ use crate::strategies::{check_method, check_workload};
 
 const SEPARATION: &str = "eigen-separation";
 const PRINCIPAL: &str = "principal-vectors";
+/// The method of the best competitor, whichever strategy it is.
+const COMPETITOR: &str = "competitor";
 
 /// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors`, in per cent), with other strategies at every
 /// point for the lines to compare with: `ratio_to_bound` of the root mean square errors, `over_eigen`, and `speedup`, the
@@ -31,6 +35,9 @@ pub struct Grid {
     shares: Vec<f64>,
     /// Strategies, or `svd-bound`, to compare with.
     references: Vec<String>,
+    /// Workload → the strategy that is the best competitor on it; its cells have the method `competitor`.
+    #[serde(default)]
+    competitors: BTreeMap<String, String>,
 }
 
 /// The params of a cell.
@@ -56,6 +63,18 @@ impl Kind for EigenApproximations {
         for (i, method) in grid.references.iter().enumerate() {
             check_method(&format!("references[{i}]"), method)?;
         }
+        for (workload, method) in &grid.competitors {
+            let key = format!("competitors.{workload}");
+            if !grid.workloads.contains(workload) {
+                return Err(Error::config(
+                    key,
+                    "one of `workloads`",
+                    workload,
+                    "list the workload there, or drop this",
+                ));
+            }
+            check_method(&key, method)?;
+        }
         let mut points = Vec::new();
         for (i, group) in grid.groups.iter().enumerate() {
             let strategy = format!("{SEPARATION}(group={group})");
@@ -74,7 +93,9 @@ impl Kind for EigenApproximations {
         for workload in &grid.workloads {
             for (approximation, at, strategy) in &points {
                 let own = (*approximation, strategy);
-                for (method, strategy) in [own].into_iter().chain(grid.references.iter().map(|r| (r.as_str(), r))) {
+                let competitor = grid.competitors.get(workload).map(|strategy| (COMPETITOR, strategy));
+                let references = grid.references.iter().map(|r| (r.as_str(), r)).chain(competitor);
+                for (method, strategy) in [own].into_iter().chain(references) {
                     let params = Params { workload: workload.clone(), strategy: strategy.clone() };
                     cells.push(CellOf::new([workload, &(*approximation).to_owned(), at], method, params));
                 }
@@ -94,6 +115,9 @@ impl Kind for EigenApproximations {
             Row { seconds, ..Row::certified("ratio_to_bound", ratio, lower, ratio / lower - 1.0) },
             Row::new("over_eigen", own.over(&eigen)),
         ];
+        if own.seconds > 0.0 {
+            rows.push(Row::new("speedup", eigen.seconds / own.seconds));
+        }
         rows.extend(own.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
     }
@@ -130,6 +154,7 @@ mod tests {
             ("groups = [0]\nshares = []", "groups[0]"),
             ("groups = [4]\nshares = [10.0, 120.0]", "shares[1]"),
             ("groups = []\nshares = []", "groups"),
+            ("groups = [2]\nshares = []\ncompetitors = { 'range:9' = 'wavelet' }", "competitors.range:9"),
         ] {
             let grid = format!("{base}{text}").parse().unwrap();
             let error = Experiment::cells(&EigenApproximations::default(), &grid).unwrap_err();
