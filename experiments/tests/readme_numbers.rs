@@ -127,3 +127,29 @@ fn the_table_of_s4_survives_a_run_without_data() {
     let own = std::fs::read_to_string(folder.path().join("results/stand-in/s4/fig4.csv")).unwrap();
     assert!(own.contains(",adult,stand-in,") && !own.contains(",real,"), "{own}");
 }
+
+#[test]
+fn the_table_of_alternative_workloads_is_that_of_the_results() {
+    let table = results(&root(), "results/s2/alternative.csv");
+    let get = |workload: &str, method: &str| {
+        number(&table, &[("workload", workload), (METHOD, method), (METRIC, "over_eigen")], VALUE)
+    };
+    let mut expected = String::new();
+    for (workload, name) in [
+        ("permuted-range:2048", "permuted ranges"),
+        ("range-marginals(ways=1):8x16x16", "1-way range marginals"),
+        ("range-marginals(ways=2):8x16x16", "2-way range marginals"),
+        ("cdf:2048", "CDF"),
+        ("predicate-sample(queries=4096,p=0.5,seed=1):8x16x16", "4,096 random predicates"),
+    ] {
+        let competitors = ["wavelet", "hierarchical", "fourier", "datacube"];
+        let mut found: Vec<(f64, &str)> =
+            competitors.into_iter().filter_map(|method| Some((get(workload, method)?, method))).collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (best, worst) = (found[0], found[found.len() - 1]);
+        let (optimum, bound) = (get(workload, "optimal").unwrap(), get(workload, "svd-bound").unwrap());
+        let pair = |(value, method): (f64, &str)| format!("{value:.3} ({method})");
+        expected += &format!("| {name} | {} | {} | {optimum:.4} | {bound:.4} |\n", pair(best), pair(worst));
+    }
+    assert_in_readme(&root(), "alternative", &expected);
+}
