@@ -153,3 +153,18 @@ fn the_table_of_alternative_workloads_is_that_of_the_results() {
     }
     assert_in_readme(&root(), "alternative", &expected);
 }
+
+#[test]
+fn the_totals_of_the_verdicts_are_those_of_the_comparison() {
+    let comparison = std::fs::read_to_string(root().join("results/COMPARISON.md")).unwrap();
+    let mut expected = String::new();
+    for line in comparison.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let Some(paper) = cells[0].strip_suffix(" published") else { continue };
+        let [reproduced, improved, deviates, not_comparable, _not_run, failed, all] = cells[1..] else { continue };
+        expected +=
+            &format!("| {paper} | {reproduced} | {improved} | {deviates} | {not_comparable} | {failed} | {all} |\n");
+    }
+    assert_eq!(expected.lines().count(), 4, "one line per paper in\n{expected}");
+    assert_in_readme(&root(), "verdicts", &expected);
+}
