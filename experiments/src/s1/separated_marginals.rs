@@ -29,8 +29,6 @@ const SEPARATED_RECURSIVE: &str = "lsa-separated-recursive";
 /// The Haar wavelet of every marginal, all together.
 const WAVELET_PER_MARGINAL: &str = "wavelet-per-marginal";
 
-/// The method that stands for the bound itself.
-
 /// Workloads over marginals × methods: `ratio_to_svdb` and `total_error`, the `seconds` of the selection, and what the LSA
 /// strategies report.
 #[derive(Debug)]

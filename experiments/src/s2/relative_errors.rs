@@ -27,7 +27,7 @@ use crate::experiment::{CellOf, Kind, Row};
 /// Eigen-Design gains on the best of the other methods there, and as `at` where that is.
 ///
 /// A strategy is selected once per workload and method while it is kept, an error once per process (see
-/// [`Trials`]); noise comes from streams of its own, so no result depends on that, nor on the stream of the cell.
+/// `Trials`); noise comes from streams of its own, so no result depends on that, nor on the stream of the cell.
 #[derive(Debug)]
 pub struct RelativeErrors {
     trials: Trials,
