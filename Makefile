@@ -23,7 +23,7 @@ endif
 
 # Expected time and memory on 2 cores, the first build apart: the only place that states them.
 BUILD_COST       := about 5 min
-REPRODUCE_COST   := 25 min, 5 GB
+REPRODUCE_COST   := 35 min, 5 GB
 QUICK_COST       := 30 s, 260 MB
 FIGURES_COST     := 4 s, 50 MB
 DATA_COST        := 11 MB to download
