@@ -2,7 +2,7 @@
 
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
-use crate::figures::{Bars, FigureKind, Lines};
+use crate::figures::{Bars, FigureKind, Lines, Matrices};
 use crate::{s1, s2, s3, s4};
 
 /// All that a config can name.
@@ -25,7 +25,7 @@ impl Kinds {
 /// The kinds of figures, in the order in which messages list them.
 #[must_use]
 pub fn figures() -> Vec<Box<dyn FigureKind>> {
-    vec![Box::new(Lines), Box::new(Bars)]
+    vec![Box::new(Lines), Box::new(Bars), Box::new(Matrices)]
 }
 
 /// The kinds of experiments, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.
@@ -41,6 +41,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s1::SeparatedMarginals),
         Box::new(s1::SkewedRanges),
         Box::new(s2::RelativeErrors::new(catalogue.clone())),
+        Box::new(s2::ExampleMatrices),
         Box::new(s2::WorkedExample),
         Box::new(s2::EigenComparison::default()),
         Box::new(s2::EigenApproximations::default()),

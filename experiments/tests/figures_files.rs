@@ -281,3 +281,40 @@ fn drawings_from_stand_ins_say_so() {
     assert!(drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)"));
     assert!(!drawn_on(&|_| "real").contains("stand-in"));
 }
+
+/// The heights of markers and texts of a drawing at a column of text: here the labels of the two axes.
+#[test]
+fn a_second_axis_stands_at_the_right_with_its_own_scale() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path(), "results/s9/f.csv", &results().replace(",0.1,1,7", ",250,1,7"));
+    let second = "[figure.second]\ny = \"share\"\ny_column = \"seconds\"\ny_label = \"time / s\"\nseries_names = { \"1024\" = \"time, 1024\" }\n\
+                  where = { domain = [\"1024\"] }\n";
+    let svg = fs::read_to_string(&drawn(root.path(), &format!("{LINES}{second}"))[0]).unwrap();
+    let texts = texts(&svg);
+    for part in ["share of the error", "time / s", "time, 1024"] {
+        assert!(texts.contains(&part), "{part} in {texts:?}");
+    }
+    let alone = fs::read_to_string(&drawn(root.path(), LINES)[0]).unwrap();
+    let labels = |svg: &str| self::texts(svg).iter().filter(|text| text.parse::<f64>().is_ok_and(|x| x <= 1.2)).count();
+    assert_eq!(labels(&svg), labels(&alone), "the first axis is as it was");
+    assert!(texts.iter().any(|text| text.parse() == Ok(250.0)), "the second axis has the times: {texts:?}");
+}
+
+#[test]
+fn matrices_have_an_entry_per_cell_and_no_legend() {
+    let root = tempfile::tempdir().unwrap();
+    let mut rows = HEAD.to_owned();
+    for (query, entries) in [(1, [0.25, -1.0]), (2, [0.0, 0.5])] {
+        for (cell, entry) in entries.iter().enumerate() {
+            rows.push_str(&format!("s9/f,c,left,{},{query},m,entry,{entry},,,,0.1,1,7\n", cell + 1));
+        }
+    }
+    write(root.path(), "results/s9/f.csv", &rows);
+    let figure = "[[figure]]\nfile = \"s9/m\"\ntitle = \"M\"\nkind = \"matrices\"\nx = \"domain\"\nx_label = \"cell\"\ny = \"entry\"\n\
+                  y_label = \"query\"\nseries = \"queries\"\n";
+    let svg = fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap();
+    let texts = texts(&svg);
+    let count = |text: &str| texts.iter().filter(|found| **found == text).count();
+    assert_eq!((count("0.25"), count("−1"), count("0.5")), (1, 1, 1), "{texts:?}");
+    assert_eq!((count("1"), count("2")), (2, 2), "one label for each row and column, none in a legend: {texts:?}");
+}

@@ -65,6 +65,7 @@ fn figures_that_make_no_sense_are_refused_by_key() {
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
         ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside one of them"),
         ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
+        ("second = { y = \"t\", y_label = \"t\", colour = 1 }\n", "second.colour", "an unknown key"),
         ("y_min = 2\ny_max = 1\n", "y_max", "found:    2 and 1"),
         ("published = { file = \"p.csv\", scale = 0 }\n", "published.scale", "found:    0"),
         (
@@ -83,6 +84,21 @@ fn figures_that_make_no_sense_are_refused_by_key() {
     let bars = FIGURE.replace("lines", "bars");
     refused("figure", figure(&format!("{bars}x_log = true\n")), "x_log", "only with kind = \"lines\"");
     refused("figure", figure(&FIGURE.replace("lines", "line")), "kind", "did you mean \"lines\"?");
+}
+
+#[test]
+fn kinds_of_figures_refuse_what_they_have_no_axis_for() {
+    let second = "second = { y = \"t\", y_label = \"t\" }\n";
+    assert_eq!(figure(&format!("{FIGURE}{second}")), Ok(()));
+    for (kind, more, key) in [
+        ("bars", second, "second"),
+        ("matrices", second, "second"),
+        ("matrices", "y_log = true\n", "y_log"),
+        ("matrices", "y_max = 2\n", "y_max"),
+        ("matrices", "reference_lines = [{ value = 1.0, label = \"l\" }]\n", "reference_lines"),
+    ] {
+        refused("figure", figure(&format!("{}{more}", FIGURE.replace("lines", kind))), key, "only with");
+    }
 }
 
 #[test]

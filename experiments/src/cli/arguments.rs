@@ -51,6 +51,9 @@ pub enum Command {
         /// Compute the selected cells anew even if they are stored
         #[arg(long)]
         fresh: bool,
+        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking stand-ins
+        #[arg(long)]
+        no_stand_ins: bool,
     },
     /// Run every experiment, draw the figures and compare with the published values
     #[command(after_help = EXIT_CODES)]
@@ -64,6 +67,9 @@ pub enum Command {
         /// Compute every cell anew even if it is stored
         #[arg(long)]
         fresh: bool,
+        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking stand-ins; all others run
+        #[arg(long)]
+        no_stand_ins: bool,
     },
     /// Compare the results with the published values: one verdict for each
     #[command(after_help = EXIT_CODES)]

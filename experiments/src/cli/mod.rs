@@ -23,14 +23,15 @@ pub fn execute(arguments: &Arguments, kinds: &Kinds, catalogue: &Catalogue, disp
     let root = arguments.root.as_path();
     match &arguments.command {
         Command::List { profile } => list::list(root, kinds, *profile),
-        Command::Run { configs, profile, only, shard, jobs, fresh } => {
-            let options = arguments::run_options(*jobs, only, *shard, *fresh);
-            let with = run::Setting { root, kinds, catalogue, profile: *profile, options: &options, display };
-            run::run(configs, with)
+        Command::Run { configs, profile, only, shard, jobs, fresh, no_stand_ins } => {
+            let options = &arguments::run_options(*jobs, only, *shard, *fresh);
+            let stand_ins = !no_stand_ins;
+            run::run(configs, run::Setting { root, kinds, catalogue, profile: *profile, options, display, stand_ins })
         }
-        Command::All { profile, jobs, fresh } => {
-            let options = arguments::run_options(*jobs, &[], None, *fresh);
-            run::all(run::Setting { root, kinds, catalogue, profile: *profile, options: &options, display })
+        Command::All { profile, jobs, fresh, no_stand_ins } => {
+            let options = &arguments::run_options(*jobs, &[], None, *fresh);
+            let stand_ins = !no_stand_ins;
+            run::all(run::Setting { root, kinds, catalogue, profile: *profile, options, display, stand_ins })
         }
         Command::Compare { profile } => steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile),
         Command::Figures { profile } => steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile),

@@ -19,12 +19,17 @@ pub(super) struct Setting<'s> {
     pub(super) profile: Profile,
     pub(super) options: &'s RunOptions,
     pub(super) display: &'s Display,
+    /// Whether stand-ins may take the place of tables that cannot be had.
+    pub(super) stand_ins: bool,
 }
 
 impl<'s> Setting<'s> {
-    fn prepared(self, configs: &'s [Config]) -> Result<Vec<Prepared<'s>>> {
+    /// What can run, and why the rest is refused.
+    fn prepared(self, configs: &'s [Config]) -> Result<(Vec<Prepared<'s>>, Result<()>)> {
         let plans = steps::plans_with_data(configs, &self.kinds.experiments, self.catalogue, self.profile)?;
-        prepare(self.root, plans, self.options)
+        let (plans, refused) =
+            if self.stand_ins { (plans, Ok(())) } else { steps::on_real_tables(plans, self.catalogue) };
+        Ok((prepare(self.root, plans, self.options)?, refused))
     }
 }
 
@@ -37,14 +42,16 @@ pub(super) fn run(names: &[String], with: Setting<'_>) -> Result<()> {
             configs.push(config);
         }
     }
-    run_each(with.prepared(&configs)?, with)
+    let (prepared, refused) = with.prepared(&configs)?;
+    first_error([refused, run_each(prepared, with)])
 }
 
 /// Runs every config, draws the figures, compares. A step that fails does not keep the later ones from running.
 pub(super) fn all(with: Setting<'_>) -> Result<()> {
     let Setting { root, kinds, profile, .. } = with;
     let configs = steps::configs(root, kinds)?;
-    let ran = run_each(with.prepared(&configs)?, with);
+    let (prepared, refused) = with.prepared(&configs)?;
+    let ran = run_each(prepared, with);
     // A figure without table would only repeat that the experiment failed.
     let with_table: Vec<Config> = configs
         .iter()
@@ -53,7 +60,7 @@ pub(super) fn all(with: Setting<'_>) -> Result<()> {
         .collect();
     let drawn = steps::figures(root, &with_table, kinds, profile);
     let compared = steps::compare(root, &configs, kinds, profile);
-    first_error([ran, drawn, compared])
+    first_error([refused, ran, drawn, compared])
 }
 
 /// Returns the first error; reports the others here, since only one can be returned.

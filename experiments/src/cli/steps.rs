@@ -9,7 +9,7 @@ use super::say;
 use crate::config::{self, Config, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::ExperimentPlan;
-use crate::error::{Error, Result};
+use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
 use crate::registry::Kinds;
@@ -61,6 +61,31 @@ pub(super) fn plans_with_data<'a>(
         warn!("a data set is not available; its stand-in is used, and the results are labelled\n{problem}");
     }
     if fetched { plans(configs, experiments, profile) } else { Ok(planned) }
+}
+
+/// The plans that need no stand-in, and an error for each experiment and table of the others.
+pub(super) fn on_real_tables<'a>(
+    plans: Vec<ExperimentPlan<'a>>,
+    catalogue: &Catalogue,
+) -> (Vec<ExperimentPlan<'a>>, Result<()>) {
+    let (ready, missing): (Vec<_>, Vec<_>) =
+        plans.into_iter().partition(|plan| plan.data().iter().all(|data| data.real));
+    let mut errors = Vec::new();
+    for plan in missing {
+        for data in plan.data().iter().filter(|data| !data.real) {
+            let expected = format!("the table {}, on which {} runs", data.name, plan.config.experiment);
+            let remedy = "put the file there or into the folder of MATMECH_DATA (data/README.md says what is in it), or run \
+                          without --no-stand-ins";
+            errors.push(Error::file(
+                FileRole::DataSet,
+                catalogue.place_of(&data.name),
+                expected,
+                "no such file",
+                remedy,
+            ));
+        }
+    }
+    (ready, Error::all(errors))
 }
 
 /// Compares and prints the summary.

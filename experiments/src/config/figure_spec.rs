@@ -45,6 +45,31 @@ pub struct PublishedOverlay {
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// Series on a y axis of their own at the right: `[figure.second]`. What is not said here is as on the first axis.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondAxis {
+    /// Metric on the axis.
+    pub y: String,
+    /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
+    #[serde(default = "default_value_column")]
+    pub y_column: String,
+    /// Label of the axis, with the unit.
+    pub y_label: String,
+    /// Logarithmic axis.
+    #[serde(default)]
+    pub y_log: bool,
+    /// Value of the series column → its label in the legend.
+    #[serde(default)]
+    pub series_names: BTreeMap<String, String>,
+    /// Order of the series.
+    #[serde(default)]
+    pub series_order: Vec<String>,
+    /// Column → allowed values; other result rows are left out.
+    #[serde(default, rename = "where")]
+    pub filter: BTreeMap<String, Vec<String>>,
+}
+
 /// One `[[figure]]` entry of a config. Columns are those of the experiment's result table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +148,9 @@ pub struct FigureSpec {
     /// What to do with several rows on one point; without it they are an error.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
+    /// A second y axis, of kinds that have room for it.
+    #[serde(default)]
+    pub second: Option<SecondAxis>,
 }
 
 fn default_value_column() -> String {
@@ -134,6 +162,27 @@ fn default_scale() -> f64 {
 }
 
 impl FigureSpec {
+    /// The figure that has only the second axis, drawn over the same x axis and panels.
+    #[must_use]
+    pub fn of_second(&self, second: &SecondAxis) -> Self {
+        Self {
+            y: second.y.clone(),
+            y_column: second.y_column.clone(),
+            y_label: second.y_label.clone(),
+            y_log: second.y_log,
+            series_names: second.series_names.clone(),
+            series_order: second.series_order.clone(),
+            filter: second.filter.clone(),
+            y_error: None,
+            y_min: None,
+            y_max: None,
+            reference_lines: Vec::new(),
+            published: None,
+            second: None,
+            ..self.clone()
+        }
+    }
+
     /// Checks what the types alone cannot; what depends on the kind of figure is checked there.
     ///
     /// # Errors

@@ -100,6 +100,13 @@ impl Catalogue {
         tables::TABLES.iter().map(|table| table.name).collect()
     }
 
+    /// Where the (first) file of a table would be downloaded to, or put by hand.
+    #[must_use]
+    pub fn place_of(&self, name: &str) -> PathBuf {
+        let file = tables::origins(name).first().and_then(|origin| origin.files.first());
+        self.inner.folders.downloads.join(file.map_or(name, |file| file.name))
+    }
+
     /// Which table a name stands for on this machine. Hashes the file at the first call.
     ///
     /// # Errors

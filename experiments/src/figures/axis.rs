@@ -75,6 +75,14 @@ impl Axis {
         Self { log: true, low, high, ticks, minor }
     }
 
+    /// An axis with a place for each label, downwards from the upper end: label `i` is at the value `i`.
+    #[must_use]
+    pub fn rows(labels: &[String]) -> Self {
+        let ticks =
+            labels.iter().enumerate().map(|(row, label)| Tick { at: row as f64, label: label.clone() }).collect();
+        Self { log: false, low: labels.len() as f64 - 0.5, high: -0.5, ticks, minor: Vec::new() }
+    }
+
     /// A logarithmic axis whose ticks are the powers of two.
     #[must_use]
     pub fn powers_of_two(low: f64, high: f64) -> Self {

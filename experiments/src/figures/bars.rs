@@ -24,6 +24,10 @@ impl FigureKind for Bars {
     }
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
+        if spec.second.is_some() {
+            let found = "it with kind = \"bars\"";
+            return Err(Error::config("second", "only with kind = \"lines\"", found, "draw a figure of its own"));
+        }
         if !spec.x_log {
             return Ok(());
         }
@@ -32,7 +36,7 @@ impl FigureKind for Bars {
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Categories, stands_on_axis: true, sample_width: 34.0 }
+        Form { x: XAxis::Categories, stands_on_axis: true, series_are_rows: false, sample_width: 34.0 }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What a figure shows: series of points per panel, read from a result table.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use super::form::{Form, XAxis};
@@ -44,15 +45,38 @@ pub struct Chart {
     pub categories: Vec<String>,
     /// The panels, at least one.
     pub panels: Vec<Panel>,
+    /// How many of the series, the first ones, belong to the first y axis; all the others to the second.
+    pub on_first: usize,
 }
 
 impl Chart {
-    /// Every value that the y axis must show.
+    /// Every value that the first y axis must show.
     pub fn values(&self) -> impl Iterator<Item = f64> {
-        self.panels.iter().flat_map(|panel| {
-            let ours = panel.marks.iter().flatten().flat_map(|mark| [mark.low, mark.high]);
-            ours.chain(panel.published.iter().flatten().map(|&(_, y)| y))
+        self.values_of(0..self.on_first)
+    }
+
+    /// Every value that the second y axis must show.
+    pub fn second_values(&self) -> impl Iterator<Item = f64> {
+        self.values_of(self.on_first..self.series.len())
+    }
+
+    fn values_of(&self, series: Range<usize>) -> impl Iterator<Item = f64> {
+        self.panels.iter().flat_map(move |panel| {
+            let ours = panel.marks[series.clone()].iter().flatten().flat_map(|mark| [mark.low, mark.high]);
+            ours.chain(panel.published[series.clone()].iter().flatten().map(|&(_, y)| y))
         })
+    }
+
+    /// Puts the series of another chart behind these, on the second axis. Panels that only the other has are left out.
+    fn with_second(mut self, second: Self) -> Self {
+        let count = second.series.len();
+        for panel in &mut self.panels {
+            let theirs = second.panels.iter().find(|theirs| theirs.heading == panel.heading);
+            panel.marks.extend(theirs.map_or_else(|| vec![Vec::new(); count], |panel| panel.marks.clone()));
+            panel.published.extend(vec![Vec::new(); count]);
+        }
+        self.series.extend(second.series);
+        self
     }
 
     /// Every number that the x axis must show.
@@ -69,6 +93,19 @@ impl Chart {
 /// # Errors
 /// A column or file that is not there, a value that the axes cannot show, several rows on one point.
 pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
+    let first = of_one_axis(root, spec, form, table)?;
+    let second = match &spec.second {
+        Some(second) => of_one_axis(root, &spec.of_second(second), form, table)?,
+        None => None,
+    };
+    Ok(match (first, second) {
+        (Some(first), Some(second)) => Some(first.with_second(second)),
+        (first, None) => first,
+        (None, Some(_)) => None,
+    })
+}
+
+fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
     table.require(&spec.x, "x")?;
     table.require(columns::METRIC, "the layout of result tables")?;
     table.require(&spec.y_column, "y_column")?;
@@ -118,6 +155,7 @@ pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Resul
         add_published(root, spec, overlay, &places, &mut panels)?;
     }
     Ok(Some(Chart {
+        on_first: places.series.len(),
         series: places.series.iter().map(|series| named(&spec.series_names, series)).collect(),
         categories: places.categories.iter().map(|category| named(&spec.x_names, category)).collect(),
         panels,

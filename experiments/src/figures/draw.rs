@@ -2,9 +2,10 @@
 
 use plotters::style::RGBColor;
 
+use super::axis::Axis;
 use super::canvas::{Align, Canvas, Lettering};
 use super::chart::Chart;
-use super::frame::{Area, Entry, Frame, Key, LEADING, em};
+use super::frame::{Area, Entry, Frame, Key, LEADING, em, height};
 use super::kind::{Figure, Sample};
 use super::marks;
 use super::theme::{GREY, INK, PAPER, lettering};
@@ -12,6 +13,8 @@ use crate::error::Result;
 
 const MAJOR: RGBColor = RGBColor(219, 223, 227);
 const MINOR: RGBColor = RGBColor(238, 240, 242);
+/// Length of ticks.
+const TICK: f64 = 8.0;
 /// Dash and gap of the reference lines, in turn.
 const DASHES: [(f64, f64); 3] = [(16.0, 9.0), (4.0, 7.0), (28.0, 8.0)];
 
@@ -52,7 +55,10 @@ pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<
         let upwards = Lettering { upwards: true, ..lettering(em::LABEL, false, Align::Middle) };
         canvas.text(&spec.y_label, at, upwards)?;
     }
-    frame.legend.iter().try_for_each(|entry| legend_entry(canvas, figure, entry))
+    if let (Some(area), Some((axis, _)), Some(second)) = (frame.panels.last(), &frame.second, &spec.second) {
+        second_axis(canvas, &frame, *area, axis, &second.y_label)?;
+    }
+    frame.legend.iter().try_for_each(|entry| legend_entry(canvas, figure, &frame, entry))
 }
 
 fn grid(canvas: &dyn Canvas, frame: &Frame, area: Area) -> Result<()> {
@@ -73,7 +79,6 @@ fn grid(canvas: &dyn Canvas, frame: &Frame, area: Area) -> Result<()> {
 }
 
 fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<()> {
-    const TICK: f64 = 8.0;
     let corner = (area.left, area.bottom);
     canvas.line(&[(area.left, area.top), corner], 2.0, INK, None)?;
     canvas.line(&[corner, (area.right, area.bottom)], 2.0, INK, None)?;
@@ -110,10 +115,24 @@ fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<(
     Ok(())
 }
 
-fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, entry: &Entry) -> Result<()> {
+/// The second y axis, right of the last panel.
+fn second_axis(canvas: &dyn Canvas, frame: &Frame, area: Area, axis: &Axis, label: &str) -> Result<()> {
+    canvas.line(&[(area.right, area.top), (area.right, area.bottom)], 2.0, INK, None)?;
+    for tick in &axis.ticks {
+        let y = height(axis, area, tick.at);
+        canvas.line(&[(area.right, y), (area.right + TICK, y)], 2.0, INK, None)?;
+        let at = (area.right + TICK + 6.0, y + em::TICK * 0.36);
+        canvas.text(&tick.label, at, lettering(em::TICK, false, Align::Start))?;
+    }
+    let upwards = Lettering { upwards: true, ..lettering(em::LABEL, false, Align::Middle) };
+    canvas.text(label, (frame.second_label, (area.top + area.bottom) / 2.0), upwards)
+}
+
+fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, frame: &Frame, entry: &Entry) -> Result<()> {
     let y = entry.base_line - em::LEGEND * 0.36;
     let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
-    let at = Sample { left, right, y };
+    let on_second = matches!(entry.key, Key::Series(series) if frame.is_on_second(series));
+    let at = Sample { left, right, y, on_second };
     let middle = at.middle();
     match entry.key {
         Key::Series(series) => figure.kind.sample(canvas, series, at)?,

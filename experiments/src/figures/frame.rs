@@ -91,12 +91,16 @@ pub struct Frame {
     pub x: Option<Axis>,
     /// The y axis.
     pub y: Axis,
+    /// The second y axis, at the right, with the first series that belongs to it.
+    pub second: Option<(Axis, usize)>,
     /// Labels of categories.
     pub categories: Categories,
     /// Base line of the x axis label.
     pub x_label: f64,
     /// Base line (a vertical one) of the y axis label.
     pub y_label: f64,
+    /// Base line (a vertical one) of the second y axis label.
+    pub second_label: f64,
     /// The legend.
     pub legend: Vec<Entry>,
 }
@@ -122,10 +126,14 @@ impl Frame {
         let y_axis_label = MARGIN + em::LABEL * 0.85;
         // The ticks' widths do not depend on the height, up to their number.
         let y = y_axis(spec, form, chart, 700.0);
-        let ticks_width = widest(y.ticks.iter().map(|tick| text_width(&tick.label, false))) * em::TICK;
-        let left = y_axis_label + em::LABEL * 0.4 + GAP + ticks_width + GAP;
+        let left = y_axis_label + em::LABEL * 0.4 + GAP + ticks_of(&y) + GAP;
+        let second_label = width - MARGIN;
+        let right_margin = match second_axis(spec, form, chart, 700.0) {
+            Some((axis, _)) => MARGIN + em::LABEL + GAP + ticks_of(&axis) + 2.0 * GAP,
+            None => RIGHT_MARGIN,
+        };
         let count = chart.panels.len() as f64;
-        let panel_width = (width - RIGHT_MARGIN - left - PANEL_GAP * (count - 1.0)) / count;
+        let panel_width = (width - right_margin - left - PANEL_GAP * (count - 1.0)) / count;
         let categories = categories(chart, panel_width);
         let labels_height = GAP + categories_height(&categories);
         let bottom = labels_bottom - labels_height;
@@ -140,9 +148,11 @@ impl Frame {
             panels,
             x: (form.x == XAxis::Numbers).then(|| x_axis(spec, chart, panel_width)),
             y: y_axis(spec, form, chart, bottom - top),
+            second: second_axis(spec, form, chart, bottom - top),
             categories,
             x_label,
             y_label: y_axis_label,
+            second_label,
             legend,
         }
     }
@@ -154,11 +164,37 @@ impl Frame {
         area.left + fraction * (area.right - area.left)
     }
 
-    /// The height at which a value lies in a panel.
+    /// The height at which a value of the first y axis lies in a panel.
     #[must_use]
     pub fn to_y(&self, area: Area, value: f64) -> f64 {
-        area.bottom - self.y.fraction(value) * (area.bottom - area.top)
+        height(&self.y, area, value)
     }
+
+    /// Whether a series belongs to the second y axis.
+    #[must_use]
+    pub fn is_on_second(&self, series: usize) -> bool {
+        self.second.as_ref().is_some_and(|(_, first)| series >= *first)
+    }
+
+    /// The height at which a value of a series lies in a panel, on the axis of the series.
+    #[must_use]
+    pub fn to_y_of(&self, series: usize, area: Area, value: f64) -> f64 {
+        match &self.second {
+            Some((axis, _)) if self.is_on_second(series) => height(axis, area, value),
+            _ => self.to_y(area, value),
+        }
+    }
+}
+
+/// The height at which a value of an axis lies in a panel.
+#[must_use]
+pub fn height(axis: &Axis, area: Area, value: f64) -> f64 {
+    area.bottom - axis.fraction(value) * (area.bottom - area.top)
+}
+
+/// Room for the labels of a vertical axis.
+fn ticks_of(axis: &Axis) -> f64 {
+    widest(axis.ticks.iter().map(|tick| text_width(&tick.label, false))) * em::TICK
 }
 
 fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
@@ -189,8 +225,21 @@ fn have_room(axis: &Axis, width: f64) -> bool {
     })
 }
 
+fn second_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Option<(Axis, usize)> {
+    let second = spec.of_second(spec.second.as_ref()?);
+    let values: Vec<f64> = chart.second_values().collect();
+    (!values.is_empty()).then(|| (axis_of(&second, form, values, height), chart.on_first))
+}
+
 fn y_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Axis {
-    let mut values: Vec<f64> = chart.values().collect();
+    if form.series_are_rows {
+        return Axis::rows(&chart.series);
+    }
+    axis_of(spec, form, chart.values().collect(), height)
+}
+
+/// The axis of a form, for values that it must show.
+fn axis_of(spec: &FigureSpec, form: Form, mut values: Vec<f64>, height: f64) -> Axis {
     values.extend(spec.reference_lines.iter().map(|line| line.value));
     let on_axis = form.stands_on_axis;
     let (data_low, data_high) = extent(&values);
@@ -259,7 +308,8 @@ fn categories_height(categories: &Categories) -> f64 {
 /// Entries in centred rows; `base_line` is still the number of the row.
 fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry> {
     let mut keys: Vec<(Key, String)> = Vec::new();
-    if chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty()) {
+    let named = chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty());
+    if named && !form.series_are_rows {
         keys.extend(chart.series.iter().enumerate().map(|(series, label)| (Key::Series(series), label.clone())));
     }
     keys.extend(

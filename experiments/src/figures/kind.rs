@@ -16,6 +16,8 @@ pub struct Sample {
     pub right: f64,
     /// Height.
     pub y: f64,
+    /// Whether the series belongs to the second y axis.
+    pub on_second: bool,
 }
 
 impl Sample {

@@ -9,6 +9,9 @@ use super::marks::{LINE, dot, inside, published_ring, series_style, whisker};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
+/// Dash and gap of the lines of series on the second axis.
+const SECOND: Option<(f64, f64)> = Some((10.0, 8.0));
+
 /// One line with markers per series, clipped to the data area.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines;
@@ -27,32 +30,34 @@ impl FigureKind for Lines {
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Numbers, stands_on_axis: false, sample_width: 62.0 }
+        Form { x: XAxis::Numbers, stands_on_axis: false, series_are_rows: false, sample_width: 62.0 }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
         let style = series_style(series);
-        canvas.line(&[(at.left, at.y), (at.right, at.y)], LINE, style.color, style.dashes)?;
+        let dashes = if at.on_second { SECOND } else { style.dashes };
+        canvas.line(&[(at.left, at.y), (at.right, at.y)], LINE, style.color, dashes)?;
         dot(canvas, series, at.middle())
     }
 
     fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
         let to_x = |x: f64| frame.to_x(area, x);
-        let point = |mark: &Mark| (to_x(mark.x), frame.to_y(area, mark.y));
+        let point = |series: usize, mark: &Mark| (to_x(mark.x), frame.to_y_of(series, area, mark.y));
         for (series, marks) in panel.marks.iter().enumerate() {
             let style = series_style(series);
-            let points: Vec<Point> = marks.iter().map(point).collect();
+            let points: Vec<Point> = marks.iter().map(|mark| point(series, mark)).collect();
             for run in clipped(&points, area) {
-                canvas.line(&run, LINE, style.color, style.dashes)?;
+                let dashes = if frame.is_on_second(series) { SECOND } else { style.dashes };
+                canvas.line(&run, LINE, style.color, dashes)?;
             }
         }
         for (series, marks) in panel.marks.iter().enumerate() {
-            for mark in marks.iter().filter(|mark| inside(area, point(mark))) {
+            for mark in marks.iter().filter(|mark| inside(area, point(series, mark))) {
                 if mark.low < mark.high {
-                    let end = |value| (to_x(mark.x), frame.to_y(area, value).clamp(area.top, area.bottom));
+                    let end = |value| (to_x(mark.x), frame.to_y_of(series, area, value).clamp(area.top, area.bottom));
                     whisker(canvas, end(mark.low), end(mark.high), series_style(series).color)?;
                 }
-                dot(canvas, series, point(mark))?;
+                dot(canvas, series, point(series, mark))?;
             }
         }
         for (series, points) in panel.published.iter().enumerate() {

@@ -15,6 +15,7 @@ mod frame;
 mod kind;
 mod lines;
 mod marks;
+mod matrices;
 mod output;
 mod surface;
 mod theme;
@@ -30,6 +31,7 @@ pub use frame::{Area, Categories, Entry, Frame, Key};
 pub use kind::{Figure, FigureKind, Sample};
 pub use lines::Lines;
 pub use marks::{SeriesStyle, dot, inside, published_ring, series_style, whisker};
+pub use matrices::Matrices;
 
 use crate::atomic::write_atomically;
 use crate::columns;

@@ -42,7 +42,7 @@ pub struct Params {
 const GAUSSIAN: &str = "gaussian-mechanism";
 
 /// Fig. 1(b): students by gender (rows of four) and grade (four ranges).
-fn queries() -> Array2<f64> {
+pub(super) fn queries() -> Array2<f64> {
     array![
         [1., 1., 1., 1., 1., 1., 1., 1.],
         [1., 1., 1., 1., 0., 0., 0., 0.],

@@ -88,6 +88,28 @@ fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
     assert!(downloaded.is_file() && labels().iter().all(|label| label == "real"));
 }
 
+/// Without permission for stand-ins an experiment whose table cannot be had is refused, with the file and the way out; the others run
+/// and nothing that is there is lost.
+#[test]
+fn stand_ins_can_be_refused() {
+    let project = Project::new();
+    project.write("configs/s4/titanic.toml", CONFIG);
+    let refused = || contains("titanic.csv").and(contains("s4/titanic")).and(contains("MATMECH_DATA"));
+    reproduce(project.root(), &["run", "s4/titanic", "--no-stand-ins"]).assert().code(5).stderr(refused());
+    assert!(!project.root().join("results/s4").exists(), "nothing is written");
+    reproduce(project.root(), &["run", "s4/titanic"]).assert().success();
+    let before = project.read("results/s4/titanic.csv");
+    reproduce(project.root(), &["all", "--no-stand-ins", "--fresh"]).assert().code(5).stderr(refused());
+    assert_eq!(project.read("results/s4/titanic.csv"), before);
+    assert!(project.root().join("results/toy/one.csv").is_file(), "what needs no table has run");
+
+    let records: String = (0..40).map(|k| format!("{},{},{}\n", k % 2, k % 3, k % 5)).collect();
+    project.write("data/downloads/loans.csv", &format!("rate,state,grade\n{records}"));
+    project.write("configs/s4/titanic.toml", &CONFIG.replace("titanic", "loans"));
+    fs::rename(project.root().join("configs/s4/titanic.toml"), project.root().join("configs/s4/loans.toml")).unwrap();
+    reproduce(project.root(), &["run", "s4/loans", "--no-stand-ins"]).assert().success();
+}
+
 /// A table of the user's own needs no download; a wrong checksum is an error of the data, not of the config.
 #[test]
 fn a_table_with_another_checksum_is_refused_with_code_5() {

@@ -21,7 +21,7 @@ impl FigureKind for Dots {
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Numbers, stands_on_axis: false, sample_width: 24.0 }
+        Form { x: XAxis::Numbers, stands_on_axis: false, series_are_rows: false, sample_width: 24.0 }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
