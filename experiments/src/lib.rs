@@ -17,6 +17,7 @@ pub mod columns;
 pub mod compare;
 pub mod config;
 pub mod datasets;
+pub mod derive;
 pub mod engine;
 pub mod error;
 pub mod experiment;

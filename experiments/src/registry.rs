@@ -2,7 +2,7 @@
 
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
-use crate::figures::{Bars, FigureKind, Lines, Matrices};
+use crate::figures::{Bars, FigureKind, Lines, Matrices, TradeOff};
 use crate::{s1, s2, s3, s4};
 
 /// All that a config can name.
@@ -25,7 +25,7 @@ impl Kinds {
 /// The kinds of figures, in the order in which messages list them.
 #[must_use]
 pub fn figures() -> Vec<Box<dyn FigureKind>> {
-    vec![Box::new(Lines), Box::new(Bars), Box::new(Matrices)]
+    vec![Box::new(Lines), Box::new(Bars), Box::new(Matrices), Box::new(TradeOff)]
 }
 
 /// The kinds of experiments, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.

@@ -2,7 +2,7 @@
 //!
 //! Every column is read as text: printed digits carry the precision that a verdict is about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use polars::prelude::*;
@@ -180,6 +180,37 @@ impl Table {
             Ok(frame)
         };
         Ok(Self { name: self.name.clone(), frame: renamed().map_err(|error| self.defect(&error))? })
+    }
+
+    /// The table with more rows behind its own, each column → field; a column that it does not have is added. What is not given is
+    /// empty. The new rows have no line in the file.
+    ///
+    /// # Errors
+    /// A column that does not hold text, which is a defect of this program.
+    pub fn extended(&self, rows: &[BTreeMap<String, String>]) -> Result<Self> {
+        let frame = || -> PolarsResult<DataFrame> {
+            let mut frame = self.frame.clone();
+            let names: BTreeSet<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
+            for name in names {
+                if frame.column(name).is_err() {
+                    frame.with_column(Column::new(name.into(), vec![""; self.len()]))?;
+                }
+            }
+            let field = |row: &BTreeMap<String, String>, name: &str| row.get(name).cloned().unwrap_or_default();
+            let more: Vec<Column> = frame
+                .get_column_names()
+                .into_iter()
+                .map(|name| match name.as_str() {
+                    LINE => Column::new(LINE.into(), vec![0 as IdxSize; rows.len()]),
+                    other => Column::new(name.clone(), rows.iter().map(|row| field(row, other)).collect::<Vec<_>>()),
+                })
+                .collect();
+            frame.vstack(&DataFrame::new_infer_height(more)?)
+        };
+        if rows.is_empty() {
+            return Ok(self.clone());
+        }
+        Ok(Self { name: self.name.clone(), frame: frame().map_err(|error| self.defect(&error))? })
     }
 
     /// For each row, the rows of `ours` with equal values in the columns `on`, ascending (a left join).

@@ -10,6 +10,7 @@ use super::verdict::{Claim, Judgement, Ours, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, Profile};
 use crate::datasets::STAND_IN;
+use crate::derive;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
 use crate::layout::{Results, shown};
@@ -106,7 +107,7 @@ impl Judge<'_> {
         for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
-        Ok(table)
+        derive::extended(&table, &self.config.derive)
     }
 
     fn judge_all(
@@ -139,7 +140,7 @@ impl Judge<'_> {
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
-            band: value.band,
+            band: value.band.or_else(|| factor_band(spec, value)),
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
             improvable: self.errors_of_kind.contains(&value.metric.as_str())
@@ -311,6 +312,12 @@ fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) ->
         gap: results.number(columns::GAP, row),
         stand_in,
     }
+}
+
+/// From the printed ratio over the factor that is allowed to the ratio times it.
+fn factor_band(spec: &CompareSpec, value: &KnownValue) -> Option<(f64, f64)> {
+    let (factor, printed) = (spec.within_factor?, value.printed.number()?);
+    Some((printed / factor, printed * factor))
 }
 
 fn published_text(value: &KnownValue) -> String {

@@ -41,6 +41,10 @@ pub struct CompareSpec {
     /// once, to the printed digits.
     #[serde(default)]
     pub rounded: Vec<usize>,
+    /// The factor up to which a ratio of times or of memory counts as reproduced: the paper's, of its own implementation on its own
+    /// machine, and ours, within one run on this one.
+    #[serde(default)]
+    pub within_factor: Option<f64>,
     /// Methods, in our spelling, whose error may be lower than the published one if it is certified. The others are to be
     /// reproduced as they were published. By default all may.
     #[serde(default)]
@@ -114,6 +118,17 @@ impl CompareSpec {
                 "at least two falling numbers of decimals, such as [3, 2], beside `published`",
                 format!("{:?} beside `{key}`", self.rounded),
                 "write the decimals in the order of rounding, the printed ones last",
+            );
+        }
+        if let Some(factor) = self.within_factor
+            && !(factor > 1.0 && factor.is_finite() && key == "published")
+        {
+            let expected = "a factor above 1, such as 2, beside `published`";
+            return refuse(
+                "within_factor",
+                expected,
+                format!("{factor} beside `{key}`"),
+                "write such a factor, or leave it out",
             );
         }
         let by_method = self.join.iter().any(|column| column == columns::METHOD);

@@ -83,8 +83,15 @@ pub struct FigureSpec {
     pub caption: Option<String>,
     /// Name of a kind of figure in [`crate::registry`], which knows the keys that go with it.
     pub kind: String,
-    /// Column of the x axis.
+    /// Column of the x axis. Exactly one of `x` and `x_metric` is given.
+    #[serde(default)]
     pub x: String,
+    /// Metric on the x axis: that of the same cell as the metric on the y axis.
+    #[serde(default)]
+    pub x_metric: Option<String>,
+    /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
+    #[serde(default = "default_value_column")]
+    pub x_column: String,
     /// Label of the x axis, with the unit.
     pub x_label: String,
     /// Metric on the y axis.
@@ -106,6 +113,12 @@ pub struct FigureSpec {
     /// Order of the series; series not named here follow in the order of the table.
     #[serde(default)]
     pub series_order: Vec<String>,
+    /// Column whose values, as numbers, shade the marks, of kinds that have shades.
+    #[serde(default)]
+    pub shade: Option<String>,
+    /// What the shades stand for, with the unit.
+    #[serde(default)]
+    pub shade_label: String,
     /// Logarithmic x axis, of kinds that have numbers there.
     #[serde(default)]
     pub x_log: bool,
@@ -197,6 +210,11 @@ impl FigureSpec {
                 format!("\"{}\"", self.file),
                 "write folder and name only; both .svg and .png are written",
             ));
+        }
+        if self.x.is_empty() == self.x_metric.is_none() {
+            let found = if self.x.is_empty() { "neither" } else { "both" };
+            let expected = "one of the keys `x` (a column) and `x_metric` (a metric of the same cells)";
+            return Err(Error::config("x", expected, found, "write one of them"));
         }
         if self.y_error.is_some() && (self.aggregate.is_some() || self.y_column != columns::VALUE) {
             return Err(Error::config(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{CompareSpec, Config, FigureSpec, Overlay, document};
+use super::{CompareSpec, Config, DeriveSpec, FigureSpec, Overlay, document};
 use crate::error::{Document, Error, Result};
 use crate::hash::sha256_hex;
 use crate::layout;
@@ -25,6 +25,8 @@ struct Written {
     grid: toml::Table,
     #[serde(default)]
     profile: Profiles,
+    #[serde(default)]
+    derive: Vec<DeriveSpec>,
     #[serde(default)]
     compare: Vec<CompareSpec>,
     #[serde(default)]
@@ -97,6 +99,9 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
             ));
         }
     }
+    for (index, spec) in document.derive.iter().enumerate() {
+        spec.validate().map_err(|error| error.under(&format!("derive[{index}]")))?;
+    }
     for (index, spec) in document.compare.iter().enumerate() {
         spec.validate().map_err(|error| error.under(&format!("compare[{index}]")))?;
     }
@@ -117,6 +122,7 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
         grid: document.grid,
         quick: document.profile.quick,
         paper: document.profile.paper,
+        derive: document.derive,
         compare: document.compare,
         figure: document.figure,
     })

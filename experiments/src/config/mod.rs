@@ -1,6 +1,7 @@
 //! Configs: one typed TOML file per table or figure, refused before anything runs if it is not right.
 
 mod compare_spec;
+mod derive_spec;
 mod document;
 mod figure_spec;
 mod load;
@@ -9,8 +10,9 @@ use std::path::PathBuf;
 
 pub use crate::profile::Profile;
 pub use compare_spec::{CompareSpec, OurColumn};
+pub use derive_spec::{DeriveSpec, Take};
 pub use document::{line_of, read, typed};
-pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine};
+pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};
 pub use load::{find, load, load_all, parse};
 
 use crate::error::{Document, Error};
@@ -59,6 +61,8 @@ pub struct Config {
     pub quick: Overlay,
     /// What the profile `paper` changes.
     pub paper: Overlay,
+    /// Ratios that are made of the results.
+    pub derive: Vec<DeriveSpec>,
     /// Published values to compare with.
     pub compare: Vec<CompareSpec>,
     /// Figures to draw.

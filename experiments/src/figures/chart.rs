@@ -23,6 +23,8 @@ pub struct Mark {
     pub low: f64,
     /// Largest of the averaged values, or one standard error more.
     pub high: f64,
+    /// Position of its shade; 0 in figures without shades.
+    pub shade: usize,
 }
 
 /// One of the panels side by side.
@@ -30,7 +32,7 @@ pub struct Mark {
 pub struct Panel {
     /// Heading; empty in figures without panels.
     pub heading: String,
-    /// Series → marks, ascending in x.
+    /// Series → marks, ascending in x; in figures with shades, in their order.
     pub marks: Vec<Vec<Mark>>,
     /// Series → published points.
     pub published: Vec<Vec<(f64, f64)>>,
@@ -41,6 +43,8 @@ pub struct Panel {
 pub struct Chart {
     /// Labels of the series; one empty label if there is one series.
     pub series: Vec<String>,
+    /// The shades, ascending; empty in figures without.
+    pub shades: Vec<String>,
     /// Labels of the categories; empty over a numeric x axis.
     pub categories: Vec<String>,
     /// The panels, at least one.
@@ -106,10 +110,12 @@ pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Resul
 }
 
 fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
-    table.require(&spec.x, "x")?;
+    if spec.x_metric.is_none() {
+        table.require(&spec.x, "x")?;
+    }
     table.require(columns::METRIC, "the layout of result tables")?;
     table.require(&spec.y_column, "y_column")?;
-    let split: Vec<&str> = [(&spec.panel, "panel"), (&spec.series, "series")]
+    let split: Vec<&str> = [(&spec.panel, "panel"), (&spec.series, "series"), (&spec.shade, "shade")]
         .into_iter()
         .filter_map(|(column, key)| column.as_deref().map(|column| table.require(column, key).map(|()| column)))
         .collect::<Result<_>>()?;
@@ -119,9 +125,10 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         return Ok(None);
     }
     let errors = standard_errors(spec, &drawn)?;
+    let across = across(spec, &drawn)?;
     let places = Places::new(spec, form, table);
     let numbers = |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
-    let x = numbers(&|row| places.x(spec, table, row))?;
+    let x = numbers(&|row| places.x(spec, &across, table, row))?;
     let y = numbers(&|row| y_value(spec, table, row, table.field(&spec.y_column, row)))?;
     let mut panels: Vec<Panel> = places
         .panels
@@ -145,17 +152,19 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
             let error = errors.get(table.field(columns::CELL, row)).copied().unwrap_or(0.0);
             // A logarithmic axis has no place for a lower end that is not positive.
             let low = if spec.y_log && smallest - error <= 0.0 { smallest } else { smallest - error };
-            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low, high: largest + error });
+            let shade = place(&places.shades, column(table, &spec.shade, row)).unwrap_or(0);
+            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low, high: largest + error, shade });
         }
     }
     for marks in panels.iter_mut().flat_map(|panel| &mut panel.marks) {
-        marks.sort_by(|one, other| one.x.total_cmp(&other.x));
+        marks.sort_by(|one, other| one.shade.cmp(&other.shade).then(one.x.total_cmp(&other.x)));
     }
     if let Some(overlay) = &spec.published {
         add_published(root, spec, overlay, &places, &mut panels)?;
     }
     Ok(Some(Chart {
         on_first: places.series.len(),
+        shades: places.shades.clone(),
         series: places.series.iter().map(|series| named(&spec.series_names, series)).collect(),
         categories: places.categories.iter().map(|category| named(&spec.x_names, category)).collect(),
         panels,
@@ -172,6 +181,15 @@ fn standard_errors(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, 
     }
     let value = |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
     Ok((0..table.len()).filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?))).collect())
+}
+
+/// Cell → the metric on the x axis; nothing if it shows a column.
+fn across(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, f64>> {
+    let Some(metric) = &spec.x_metric else { return Ok(BTreeMap::new()) };
+    drawn.require(&spec.x_column, "x_column")?;
+    let table = drawn.with(columns::METRIC, metric)?;
+    let number = |row| Some((table.field(columns::CELL, row).to_owned(), table.number(&spec.x_column, row)?));
+    Ok((0..table.len()).filter_map(number).collect())
 }
 
 fn several_rows(spec: &FigureSpec, table: &Table, row: usize) -> Error {
@@ -195,6 +213,7 @@ struct Places {
     panels: Vec<String>,
     series: Vec<String>,
     categories: Vec<String>,
+    shades: Vec<String>,
     x: XAxis,
 }
 
@@ -206,6 +225,7 @@ impl Places {
         Self {
             panels: distinct(&spec.panel, &spec.panel_order),
             series: distinct(&spec.series, &spec.series_order),
+            shades: shades(spec, table),
             x: form.x,
             categories: match form.x {
                 XAxis::Numbers => Vec::new(),
@@ -214,8 +234,9 @@ impl Places {
         }
     }
 
-    fn x(&self, spec: &FigureSpec, table: &Table, row: usize) -> Result<f64> {
-        let field = table.field(&spec.x, row);
+    fn x(&self, spec: &FigureSpec, across: &BTreeMap<String, f64>, table: &Table, row: usize) -> Result<f64> {
+        let number = across.get(table.field(columns::CELL, row)).map(f64::to_string);
+        let field = if spec.x_metric.is_some() { number.as_deref().unwrap_or("") } else { table.field(&spec.x, row) };
         self.x_of(spec, field).ok_or_else(|| {
             let expected = if spec.x_log { "a positive number" } else { "a number" };
             Error::file(
@@ -223,7 +244,7 @@ impl Places {
                 table.name(),
                 format!(
                     "{expected} in column \"{}\" on line {} (x axis of figure \"{}\")",
-                    spec.x,
+                    spec.x_metric.as_ref().unwrap_or(&spec.x),
                     table.line(row),
                     spec.file
                 ),
@@ -239,6 +260,14 @@ impl Places {
             XAxis::Numbers => field.trim().parse::<f64>().ok().filter(|x| x.is_finite() && (!spec.x_log || *x > 0.0)),
         }
     }
+}
+
+/// The values of the column of shades, in the order of their numbers.
+fn shades(spec: &FigureSpec, table: &Table) -> Vec<String> {
+    let Some(column) = &spec.shade else { return Vec::new() };
+    let mut shades = in_order(table.fields(column), &[]);
+    shades.sort_by(|a, b| a.parse().unwrap_or(f64::NAN).total_cmp(&b.parse().unwrap_or(f64::NAN)));
+    shades
 }
 
 fn y_value(spec: &FigureSpec, table: &Table, row: usize, field: &str) -> Result<f64> {
@@ -265,6 +294,9 @@ fn add_published(
     let file = format!("data/published/{}", overlay.file);
     let remedy = "put the file there, or correct `published` in the [[figure]] table";
     let table = Table::read(&root.join(&file), &file, remedy)?;
+    if spec.x_metric.is_some() {
+        return Err(Error::config("published", "to stand beside `x`", "it beside `x_metric`", "leave one of them out"));
+    }
     table.require(&spec.x, "x")?;
     table.require(&overlay.value_column, "published.value_column")?;
     for (name, key) in [(&spec.series, "series"), (&spec.panel, "panel")] {

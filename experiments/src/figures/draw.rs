@@ -58,7 +58,7 @@ pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<
     if let (Some(area), Some((axis, _)), Some(second)) = (frame.panels.last(), &frame.second, &spec.second) {
         second_axis(canvas, &frame, *area, axis, &second.y_label)?;
     }
-    frame.legend.iter().try_for_each(|entry| legend_entry(canvas, figure, &frame, entry))
+    frame.legend.iter().try_for_each(|entry| legend_entry(canvas, figure, chart, &frame, entry))
 }
 
 fn grid(canvas: &dyn Canvas, frame: &Frame, area: Area) -> Result<()> {
@@ -128,7 +128,7 @@ fn second_axis(canvas: &dyn Canvas, frame: &Frame, area: Area, axis: &Axis, labe
     canvas.text(label, (frame.second_label, (area.top + area.bottom) / 2.0), upwards)
 }
 
-fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, frame: &Frame, entry: &Entry) -> Result<()> {
+fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart, frame: &Frame, entry: &Entry) -> Result<()> {
     let y = entry.base_line - em::LEGEND * 0.36;
     let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
     let on_second = matches!(entry.key, Key::Series(series) if frame.is_on_second(series));
@@ -138,6 +138,10 @@ fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, frame: &Frame, entry: &
         Key::Series(series) => figure.kind.sample(canvas, series, at)?,
         Key::Reference(line) => {
             canvas.line(&[(left, y), (right, y)], 2.5, GREY, Some(DASHES[line % DASHES.len()]))?;
+        }
+        Key::Shade(shade) => {
+            let color = marks::shade(shade, chart.shades.len());
+            canvas.rectangle((middle.0 - 17.0, y - 13.0), (middle.0 + 17.0, y + 13.0), color)?;
         }
         Key::Published => marks::published_ring(canvas, GREY, middle)?,
         Key::Whisker => marks::whisker(canvas, (middle.0, y - 13.0), (middle.0, y + 13.0), GREY)?,

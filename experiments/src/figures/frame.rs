@@ -52,6 +52,8 @@ pub enum Key {
     Series(usize),
     /// The reference line with this position.
     Reference(usize),
+    /// The shade with this position.
+    Shade(usize),
     /// Published points.
     Published,
     /// Whiskers of means.
@@ -101,6 +103,8 @@ pub struct Frame {
     pub y_label: f64,
     /// Base line (a vertical one) of the second y axis label.
     pub second_label: f64,
+    /// The number of shades.
+    pub shades: usize,
     /// The legend.
     pub legend: Vec<Entry>,
 }
@@ -153,6 +157,7 @@ impl Frame {
             x_label,
             y_label: y_axis_label,
             second_label,
+            shades: chart.shades.len(),
             legend,
         }
     }
@@ -312,6 +317,8 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     if named && !form.series_are_rows {
         keys.extend(chart.series.iter().enumerate().map(|(series, label)| (Key::Series(series), label.clone())));
     }
+    let shade = |(position, shade): (usize, &String)| (Key::Shade(position), format!("{} {shade}", spec.shade_label));
+    keys.extend(chart.shades.iter().enumerate().map(shade));
     keys.extend(
         spec.reference_lines
             .iter()

@@ -55,6 +55,29 @@ pub fn series_style(series: usize) -> SeriesStyle {
     }
 }
 
+/// The colours between which shades lie: dark blue, teal, yellow-green, as in viridis.
+const SHADES: [RGBColor; 4] =
+    [RGBColor(68, 1, 84), RGBColor(49, 104, 142), RGBColor(53, 183, 121), RGBColor(253, 221, 37)];
+
+/// The colour of a shade among `count`, from dark to light.
+#[must_use]
+pub fn shade(position: usize, count: usize) -> RGBColor {
+    let place = position as f64 / count.saturating_sub(1).max(1) as f64 * (SHADES.len() - 1) as f64;
+    let from = (place.floor() as usize).min(SHADES.len() - 2);
+    let share = place - from as f64;
+    let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (SHADES[from], SHADES[from + 1]);
+    let mix = |a: u8, b: u8| (f64::from(a) + share * (f64::from(b) - f64::from(a))).round() as u8;
+    RGBColor(mix(r0, r1), mix(g0, g1), mix(b0, b1))
+}
+
+/// The marker of a series in another colour than its own.
+///
+/// # Errors
+/// The backend cannot draw.
+pub fn shaded_dot(canvas: &dyn Canvas, series: usize, at: Point, color: RGBColor) -> Result<()> {
+    canvas.marker(series_style(series).shape, at, RADIUS * 1.25, color, (PAPER, 2.0))
+}
+
 /// The marker of a series, with a halo that separates it from lines below it.
 ///
 /// # Errors

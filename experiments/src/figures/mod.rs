@@ -19,6 +19,7 @@ mod matrices;
 mod output;
 mod surface;
 mod theme;
+mod trade_off;
 
 use std::path::{Path, PathBuf};
 
@@ -32,11 +33,13 @@ pub use kind::{Figure, FigureKind, Sample};
 pub use lines::Lines;
 pub use marks::{SeriesStyle, dot, inside, published_ring, series_style, whisker};
 pub use matrices::Matrices;
+pub use trade_off::TradeOff;
 
 use crate::atomic::write_atomically;
 use crate::columns;
 use crate::config::{Config, FigureSpec, Profile};
 use crate::datasets::STAND_IN;
+use crate::derive;
 use crate::engine::Kept;
 use crate::error::{Error, FileRole, Result};
 use crate::layout::{Results, shown};
@@ -115,7 +118,7 @@ impl Drawing<'_> {
     fn table(&self) -> Result<Table> {
         let path = self.place.table(&self.config.experiment);
         let remedy = format!("run `reproduce run configs/{}.toml --profile {}`", self.config.experiment, self.profile);
-        Table::read(&path, &shown(self.root, &path), &remedy)
+        derive::extended(&Table::read(&path, &shown(self.root, &path), &remedy)?, &self.config.derive)
     }
 }
 

@@ -93,7 +93,11 @@ fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
 #[test]
 fn stand_ins_can_be_refused() {
     let project = Project::new();
+    fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
     project.write("configs/s4/titanic.toml", CONFIG);
+    let without_table = "experiment = 's2/example'\nkind = 'worked-example'\ntitle = 'Example'\nreproduces = 'S2'\nseed = 7\n\
+                         expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\ndelta = 1e-9\nmethods = ['identity']\n";
+    project.write("configs/s2/example.toml", without_table);
     let refused = || contains("titanic.csv").and(contains("s4/titanic")).and(contains("MATMECH_DATA"));
     reproduce(project.root(), &["run", "s4/titanic", "--no-stand-ins"]).assert().code(5).stderr(refused());
     assert!(!project.root().join("results/s4").exists(), "nothing is written");
@@ -101,7 +105,7 @@ fn stand_ins_can_be_refused() {
     let before = project.read("results/s4/titanic.csv");
     reproduce(project.root(), &["all", "--no-stand-ins", "--fresh"]).assert().code(5).stderr(refused());
     assert_eq!(project.read("results/s4/titanic.csv"), before);
-    assert!(project.root().join("results/toy/one.csv").is_file(), "what needs no table has run");
+    assert!(project.root().join("results/s2/example.csv").is_file(), "what needs no table has run");
 
     let records: String = (0..40).map(|k| format!("{},{},{}\n", k % 2, k % 3, k % 5)).collect();
     project.write("data/downloads/loans.csv", &format!("rate,state,grade\n{records}"));

@@ -1,0 +1,160 @@
+//! Ratios of values of one run: rows that the comparison and the figures find in the result table as if it held them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::columns;
+use crate::config::{DeriveSpec, Take};
+use crate::datasets::STAND_IN;
+use crate::error::{Error, FileRole, Result};
+use crate::table::Table;
+
+/// The table with the rows of all `[[derive]]` tables of its config. Ratios of earlier ones can be taken up by later ones.
+///
+/// # Errors
+/// A column that is not there, or no row that a ratio could be made of although there are rows of its metric.
+pub fn extended(table: &Table, specs: &[DeriveSpec]) -> Result<Table> {
+    specs.iter().try_fold(table.clone(), |table, spec| table.extended(&rows(&table, spec)?))
+}
+
+/// Column → field of a row that is made.
+type Fields = BTreeMap<String, String>;
+
+fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
+    table.require(&spec.column, "derive.column")?;
+    spec.over.keys().try_for_each(|column| table.require(column, "derive.over"))?;
+    let keys: Vec<&str> =
+        table.columns().into_iter().filter(|column| !columns::is_fixed(column) || *column == columns::METHOD).collect();
+    let from = table.with(columns::METRIC, &spec.from)?;
+    let key = |table: &Table, row: usize| -> Vec<String> {
+        keys.iter().map(|column| table.field(column, row).to_owned()).collect()
+    };
+    let partners: HashMap<Vec<String>, f64> =
+        (0..from.len()).filter_map(|row| Some((key(&from, row), from.number(&spec.column, row)?))).collect();
+    let divided = from.filtered(&spec.filter, "derive.where")?;
+    let mut ratios = Vec::new();
+    for row in 0..divided.len() {
+        let partner: Vec<String> = keys
+            .iter()
+            .map(|column| spec.over.get(*column).map_or(divided.field(column, row), String::as_str).to_owned())
+            .collect();
+        let (Some(value), Some(partner)) = (divided.number(&spec.column, row), partners.get(&partner)) else {
+            continue;
+        };
+        let ratio = if spec.inverse { partner / value } else { value / partner };
+        if ratio.is_finite() {
+            ratios.push((row, ratio));
+        }
+    }
+    if ratios.is_empty() && !divided.is_empty() {
+        let expected =
+            format!("a row with {:?} beside those of metric \"{}\" ([[derive]] {})", spec.over, spec.from, spec.metric);
+        return Err(Error::file(FileRole::Input, table.name(), expected, "none", "correct `over` or `where`"));
+    }
+    let made = |row: usize, ratio: f64, data: Option<&str>| {
+        let mut fields: Fields =
+            keys.iter().map(|column| ((*column).to_owned(), divided.field(column, row).to_owned())).collect();
+        for column in [columns::EXPERIMENT, columns::CELL, columns::SEED] {
+            fields.insert(column.to_owned(), divided.field(column, row).to_owned());
+        }
+        if let Some(data) = data {
+            fields.insert(columns::DATA.to_owned(), data.to_owned());
+        }
+        fields.insert(columns::METRIC.to_owned(), spec.metric.clone());
+        fields.insert(columns::VALUE.to_owned(), ratio.to_string());
+        fields.extend(spec.set.clone());
+        fields
+    };
+    let Some(take) = spec.take else {
+        return Ok(ratios.into_iter().map(|(row, ratio)| made(row, ratio, None)).collect());
+    };
+    // An extreme of several tables is of stand-ins as soon as one of them is.
+    let labels: BTreeSet<&str> = ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
+    let data = labels.contains(STAND_IN).then_some(STAND_IN);
+    let by_ratio = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+    let kept = match take {
+        Take::Smallest => ratios.iter().min_by(by_ratio).copied(),
+        Take::Largest => ratios.iter().max_by(by_ratio).copied(),
+        Take::Mean => {
+            let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+            ratios.first().map(|&(row, _)| (row, mean))
+        }
+    };
+    Ok(kept.map(|(row, ratio)| made(row, ratio, data)).into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "experiment,cell,dataset,data,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n\
+        s9/t,a,small,real,slow,error,6,,,,8,1,7\n\
+        s9/t,b,small,real,fast,error,3,,,,2,1,7\n\
+        s9/t,c,large,stand-in,slow,error,5,,,,30,1,7\n\
+        s9/t,d,large,stand-in,fast,error,4,,,,3,1,7\n\
+        s9/t,e,alone,real,slow,error,4,,,,3,1,7\n";
+
+    fn table() -> Table {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, TABLE).unwrap();
+        Table::read(&path, "t.csv", "none").unwrap()
+    }
+
+    fn derived(spec: &str) -> Vec<(String, String, f64)> {
+        let spec: DeriveSpec = toml::from_str(spec).unwrap();
+        spec.validate().unwrap();
+        let extended = extended(&table(), &[spec]).unwrap();
+        let made = extended.with(columns::METRIC, "ratio").unwrap();
+        assert_eq!(extended.len(), 5 + made.len());
+        let fields = |row| (made.field("dataset", row).to_owned(), made.field(columns::DATA, row).to_owned());
+        (0..made.len())
+            .map(|row| {
+                let (dataset, data) = fields(row);
+                (dataset, data, made.number(columns::VALUE, row).unwrap())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_row_is_divided_by_its_partner() {
+        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nwhere = { method = ['slow'] }\n";
+        let real = |dataset: &str, ratio| (dataset.to_owned(), "real".to_owned(), ratio);
+        let stand_in = |dataset: &str, ratio| (dataset.to_owned(), "stand-in".to_owned(), ratio);
+        assert_eq!(derived(spec), [real("small", 2.0), stand_in("large", 1.25)]);
+        let times = format!("{spec}column = 'seconds'\n");
+        assert_eq!(derived(&times), [real("small", 4.0), stand_in("large", 10.0)]);
+        assert_eq!(derived(&format!("{times}inverse = true\n")), [real("small", 0.25), stand_in("large", 0.1)]);
+    }
+
+    #[test]
+    fn an_extreme_over_a_stand_in_is_one_of_stand_ins() {
+        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nwhere = { method = ['slow'] }\ncolumn = 'seconds'\n";
+        assert_eq!(derived(&format!("{spec}take = 'smallest'\n")), [("small".to_owned(), STAND_IN.to_owned(), 4.0)]);
+        let mean = derived(&format!("{spec}take = 'mean'\n"));
+        approx::assert_relative_eq!(mean[0].2, 40f64.sqrt(), max_relative = 1e-14);
+        let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
+        let spec: DeriveSpec = toml::from_str(&set).unwrap();
+        let extended = extended(&table(), &[spec]).unwrap();
+        assert_eq!(extended.with("id", "claim").unwrap().field(columns::VALUE, 0), "10");
+        assert_eq!(extended.field("id", 0), "");
+    }
+
+    #[test]
+    fn a_partner_that_never_is_there_is_an_error() {
+        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fats' }\n";
+        let error = extended(&table(), &[toml::from_str(spec).unwrap()]).unwrap_err().to_string();
+        assert!(error.contains("fats") && error.contains("t.csv"), "{error}");
+    }
+
+    #[test]
+    fn specs_that_make_no_sense_are_refused_by_key() {
+        for (spec, key) in [
+            ("metric = 'ratio'\nfrom = 'error'\nover = {}\n", "over"),
+            ("metric = 'ratio'\nfrom = 'error'\nover = { metric = 'x' }\n", "over"),
+            ("metric = 'error'\nfrom = 'error'\nover = { method = 'x' }\n", "metric"),
+        ] {
+            let spec: DeriveSpec = toml::from_str(spec).unwrap();
+            assert_eq!(spec.validate().unwrap_err().key(), key);
+        }
+    }
+}
