@@ -16,6 +16,9 @@ pub fn extended(table: &Table, specs: &[DeriveSpec]) -> Result<Table> {
     specs.iter().try_fold(table.clone(), |table, spec| table.extended(&rows(&table, spec)?))
 }
 
+/// In `over`: whatever value of the column has the smallest number.
+const ANY: &str = "*";
+
 /// Column → field of a row that is made.
 type Fields = BTreeMap<String, String>;
 
@@ -28,8 +31,19 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     let key = |table: &Table, row: usize| -> Vec<String> {
         keys.iter().map(|column| table.field(column, row).to_owned()).collect()
     };
-    let partners: HashMap<Vec<String>, f64> =
-        (0..from.len()).filter_map(|row| Some((key(&from, row), from.number(&spec.column, row)?))).collect();
+    let mut partners: HashMap<Vec<String>, f64> = HashMap::new();
+    for row in 0..from.len() {
+        let mut key = key(&from, row);
+        for (place, column) in keys.iter().enumerate() {
+            if spec.over.get(*column).is_some_and(|value| value == ANY) {
+                ANY.clone_into(&mut key[place]);
+            }
+        }
+        if let Some(value) = from.number(&spec.column, row) {
+            let smallest = partners.entry(key).or_insert(value);
+            *smallest = smallest.min(value);
+        }
+    }
     let divided = from.filtered(&spec.filter, "derive.where")?;
     let mut ratios = Vec::new();
     for row in 0..divided.len() {
@@ -137,6 +151,12 @@ mod tests {
         let extended = extended(&table(), &[spec]).unwrap();
         assert_eq!(extended.with("id", "claim").unwrap().field(columns::VALUE, 0), "10");
         assert_eq!(extended.field("id", 0), "");
+    }
+
+    #[test]
+    fn the_best_of_a_column_is_a_partner() {
+        let ratios = derived("metric = 'ratio'\nfrom = 'error'\nover = { method = '*' }\n");
+        assert_eq!(ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(), [2.0, 1.0, 1.25, 1.0, 1.0]);
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod layout;
 pub mod printed;
 pub mod profile;
 pub mod registry;
+pub mod remembered;
 pub mod s1;
 pub mod s2;
 pub mod s3;

@@ -50,8 +50,10 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s3::PlanErrors),
         Box::new(s3::DatasetPlans),
         Box::new(s3::PlanScale),
+        Box::new(s3::ReferenceMeasures::default()),
         Box::new(s4::ResidualTiming),
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
+        Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
     ]
 }

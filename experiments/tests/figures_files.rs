@@ -280,6 +280,10 @@ fn drawings_from_stand_ins_say_so() {
     assert!(drawn_on(&|_| "stand-in").contains("Sampled workloads (stand-in data)"));
     assert!(drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)"));
     assert!(!drawn_on(&|_| "real").contains("stand-in"));
+    // Lines 1 to 6 are one panel, the others another.
+    let by_panel = drawn_on(&|k| if k <= 6 { "stand-in" } else { "real" });
+    assert!(by_panel.contains("uniform (stand-in)") && !by_panel.contains("biased (stand-in)"), "{by_panel}");
+    assert!(!by_panel.contains("partly"), "{by_panel}");
 }
 
 /// The heights of markers and texts of a drawing at a column of text: here the labels of the two axes.

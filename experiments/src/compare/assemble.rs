@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::bands::Bands;
 use super::deviations::{self, Deviations};
 use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section};
@@ -28,6 +29,15 @@ pub struct Assembly {
     pub selected: BTreeMap<String, BTreeSet<usize>>,
 }
 
+/// What is known of published values besides the values.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'k> {
+    /// Which of them do not come out.
+    pub deviations: &'k Deviations,
+    /// Which of them are noisy.
+    pub bands: &'k Bands,
+}
+
 /// Judges every value that the configs select.
 ///
 /// # Errors
@@ -37,7 +47,7 @@ pub fn assemble(
     configs: &[Config],
     experiments: &[Box<dyn Experiment>],
     profile: Profile,
-    deviations: &Deviations,
+    known: Known<'_>,
 ) -> Result<Assembly> {
     let mut assembly = Assembly::default();
     let mut used = BTreeSet::new();
@@ -49,7 +59,7 @@ pub fn assemble(
             continue;
         }
         let errors_of_kind = kind_of(config, experiments)?.errors();
-        let mut work = Judge { config, errors_of_kind, profile, deviations, assembly: &mut assembly, used: &mut used };
+        let mut work = Judge { config, errors_of_kind, profile, known, assembly: &mut assembly, used: &mut used };
         match work.lines(root, &mut errors) {
             Some(lines) => {
                 let figures = work.figures(root);
@@ -65,7 +75,7 @@ pub fn assemble(
         }
     }
     Error::all(errors)?;
-    check_deviations(&mut assembly, deviations, &used, profile);
+    check_deviations(&mut assembly, known.deviations, &used, profile);
     Ok(assembly)
 }
 
@@ -74,7 +84,7 @@ struct Judge<'a> {
     config: &'a Config,
     errors_of_kind: &'static [&'static str],
     profile: Profile,
-    deviations: &'a Deviations,
+    known: Known<'a>,
     assembly: &'a mut Assembly,
     used: &'a mut BTreeSet<String>,
 }
@@ -117,6 +127,7 @@ impl Judge<'_> {
         values: &[KnownValue],
         results: &Table,
     ) -> Result<Vec<Line>> {
+        let results = &results.filtered(&spec.ours, "ours")?;
         let candidates = known.matches(results, &spec.join)?;
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
@@ -140,12 +151,12 @@ impl Judge<'_> {
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
-            band: value.band.or_else(|| factor_band(spec, value)),
+            band: value.band.or_else(|| factor_band(spec, value)).or_else(|| self.band(value)),
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
             improvable: self.errors_of_kind.contains(&value.metric.as_str())
                 && spec.improvable.as_ref().is_none_or(|methods| method.is_some_and(|method| methods.contains(method))),
-            deviation: value.ids.iter().find_map(|id| self.deviations.get(id)),
+            deviation: value.ids.iter().find_map(|id| self.known.deviations.get(id)),
         };
         let mut line = Line {
             place: value.place.clone(),
@@ -284,6 +295,11 @@ impl Judge<'_> {
                 }
             })
             .collect()
+    }
+
+    /// The listed band of a noisy value.
+    fn band(&self, value: &KnownValue) -> Option<(f64, f64)> {
+        self.known.bands.of(&value.ids, value.printed.number()?)
     }
 
     fn config_name(&self) -> String {

@@ -4,10 +4,11 @@
 //! data/published/*.csv ─┐                       ┌─▶ results/COMPARISON.md
 //! data/expected/*.csv  ─┼─▶ join ─▶ [verdict] ──┤
 //! results/…/*.csv      ─┘             ▲         └─▶ results/comparison.html (figures inlined)
-//!            data/expected/deviations.toml
+//!   data/expected/deviations.toml, bands.toml
 //! ```
 
 mod assemble;
+mod bands;
 mod deviations;
 mod html;
 mod known;
@@ -37,7 +38,8 @@ use crate::layout::Results;
 /// Files that are missing or cannot be used (all of them), or a report that cannot be written.
 pub fn run(root: &Path, configs: &[Config], experiments: &[Box<dyn Experiment>], profile: Profile) -> Result<Report> {
     let deviations = deviations::Deviations::read(root)?;
-    let assembly = assemble::assemble(root, configs, experiments, profile, &deviations)?;
+    let known = assemble::Known { deviations: &deviations, bands: &bands::Bands::read(root)? };
+    let assembly = assemble::assemble(root, configs, experiments, profile, known)?;
     let remaining = remaining::remaining(root, &assembly.selected)?;
     let folder = Results::new(root, profile).dir();
     let report = Report {

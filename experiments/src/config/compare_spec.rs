@@ -23,6 +23,9 @@ pub struct CompareSpec {
     /// Column of the known values → the values that select a row. Empty selects every row.
     #[serde(default)]
     pub filter: BTreeMap<String, Vec<String>>,
+    /// Column of our rows → the values that select a row. Empty selects every row.
+    #[serde(default)]
+    pub ours: BTreeMap<String, Vec<String>>,
     /// Columns that both files have and in which they must be equal.
     pub join: Vec<String>,
     /// Column of the known values that names the metric. Exactly one of `metric_column` and `metric` is given.

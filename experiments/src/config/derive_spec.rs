@@ -36,7 +36,7 @@ pub struct DeriveSpec {
     /// Column → allowed values: the rows that are divided.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Key column → its value in the row that a row is divided by.
+    /// Key column → its value in the row that a row is divided by; `*` is whatever value has the smallest number.
     pub over: BTreeMap<String, String>,
     /// Which of the ratios is kept; without it all of them are.
     #[serde(default)]

@@ -14,16 +14,18 @@ pub enum Document {
     Manifest,
     /// The list of documented deviations.
     Deviations,
+    /// The list of bands of noisy values.
+    Bands,
 }
 
 impl Document {
-    /// The exit code of an error in such a document: the deviations are read by the comparison, the others before anything
+    /// The exit code of an error in such a document: deviations and bands are read by the comparison, the others before anything
     /// runs.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Config | Self::Manifest => 2,
-            Self::Deviations => 6,
+            Self::Deviations | Self::Bands => 6,
         }
     }
 }
@@ -34,6 +36,7 @@ impl fmt::Display for Document {
             Self::Config => "config",
             Self::Manifest => "list of data sets",
             Self::Deviations => "list of deviations",
+            Self::Bands => "list of bands",
         })
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::form::{Form, XAxis};
 use crate::columns;
 use crate::config::{Aggregate, FigureSpec, PublishedOverlay};
+use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::printed::Printed;
 use crate::table::{Summary, Table};
@@ -134,7 +135,7 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         .panels
         .iter()
         .map(|panel| Panel {
-            heading: named(&spec.panel_names, panel),
+            heading: heading(spec, table, panel),
             marks: vec![Vec::new(); places.series.len()],
             published: vec![Vec::new(); places.series.len()],
         })
@@ -181,6 +182,24 @@ fn standard_errors(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, 
     }
     let value = |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
     Ok((0..table.len()).filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?))).collect())
+}
+
+/// Whether every panel is either of real tables or of stand-ins, so that their headings say all there is to say.
+pub fn panels_tell(spec: &FigureSpec, drawn: &Table) -> bool {
+    let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
+    spec.panel.is_some()
+        && (0..drawn.len()).all(|row| {
+            let label = drawn.field(columns::DATA, row);
+            *labels.entry(column(drawn, &spec.panel, row)).or_insert(label) == label
+        })
+}
+
+/// The name of a panel, with a word on its data if they are all from stand-ins.
+fn heading(spec: &FigureSpec, table: &Table, panel: &str) -> String {
+    let name = named(&spec.panel_names, panel);
+    let mut rows = (0..table.len()).filter(|&row| column(table, &spec.panel, row) == panel);
+    let stand_in = spec.panel.is_some() && rows.all(|row| table.field(columns::DATA, row) == STAND_IN);
+    if stand_in { format!("{name} (stand-in)") } else { name }
 }
 
 /// Cell → the metric on the x axis; nothing if it shows a column.

@@ -139,6 +139,7 @@ fn labelled(spec: &FigureSpec, table: &Table) -> Result<FigureSpec> {
     let on_stand_ins = drawn.with(columns::DATA, STAND_IN)?;
     let note = match (on_stand_ins.len(), drawn.len()) {
         (0, _) => "",
+        (some, all) if some < all && chart::panels_tell(spec, &drawn) => "",
         (some, all) if some < all => " (partly stand-in data)",
         _ => " (stand-in data)",
     };

@@ -2,7 +2,6 @@
 
 mod relative_errors;
 mod relative_trials;
-mod remembered;
 
 pub use relative_errors::RelativeErrors;
 mod eigen_approximations;

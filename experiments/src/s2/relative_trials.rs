@@ -13,10 +13,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::remembered::Remembered;
 use crate::datasets::{Catalogue, DataUse};
 use crate::error::{Error, Result};
 use crate::hash::first_bytes;
+use crate::remembered::Remembered;
 use crate::statistics::Sample;
 
 /// Strategies that are kept: those of one workload, and some of the next. Over 2048 cells each may hold three dense matrices of

@@ -6,8 +6,8 @@ use std::time::Instant;
 use matmech::strategy::{self, Selection};
 use matmech::workload::Workload;
 
-use super::remembered::Remembered;
 use crate::error::Result;
+use crate::remembered::Remembered;
 use crate::strategies::SVD_BOUND;
 
 /// The strategy that S2 is about.

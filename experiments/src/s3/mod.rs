@@ -6,8 +6,10 @@ mod plan_rows;
 mod plan_scale;
 mod planners;
 pub mod published;
+mod reference_measures;
 mod workloads;
 
 pub use dataset_plans::DatasetPlans;
 pub use plan_errors::PlanErrors;
 pub use plan_scale::PlanScale;
+pub use reference_measures::ReferenceMeasures;

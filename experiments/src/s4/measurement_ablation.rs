@@ -82,7 +82,7 @@ impl Kind for MeasurementAblation {
     const NAME: &'static str = "measurement-ablation";
     const SUMMARY: &'static str =
         "time, error and cells touched of lazy updates and conditional noise on a fixed sequence of marginals";
-    const KEYS: &'static [&'static str] = &["dataset", columns::DATA];
+    const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "share"];
     const ERRORS: &'static [&'static str] = &["workload_error", "expected_error"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
@@ -113,7 +113,7 @@ impl Kind for MeasurementAblation {
                     share: run.share,
                     trials: run.trials,
                 };
-                cells.push(CellOf::new([&run.dataset, &data.label()], method, params));
+                cells.push(CellOf::new([&run.dataset, &data.label(), &run.share], method, params));
             }
         }
         Ok(cells)

@@ -3,7 +3,9 @@
 mod adaptive_errors;
 mod measurement_ablation;
 mod residual_timing;
+mod table_schemas;
 
 pub use adaptive_errors::AdaptiveErrors;
 pub use measurement_ablation::MeasurementAblation;
 pub use residual_timing::ResidualTiming;
+pub use table_schemas::TableSchemas;

@@ -9,7 +9,7 @@ type Slot<V> = Arc<Mutex<Option<Arc<V>>>>;
 /// The results of the last `room` different keys. A result must be a function of its key: then nothing that is computed from it
 /// depends on what is kept, nor on who asks first.
 #[derive(Debug)]
-pub(super) struct Remembered<K, V> {
+pub struct Remembered<K, V> {
     room: usize,
     /// The key asked for last at the end.
     slots: Mutex<Vec<(K, Slot<V>)>>,

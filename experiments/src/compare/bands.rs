@@ -1,0 +1,111 @@
+//! Intervals in which a noisy published value counts as reproduced: `data/expected/bands.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::config;
+use crate::error::{Document, Error, FileRole, Result};
+
+/// The list, relative to the root.
+pub const LIST: &str = "data/expected/bands.toml";
+
+/// One band.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Id of the published row, `file:line` for files without ids, or `file:line:column` for one of several values of a row.
+    pub id: String,
+    /// How far ours may be from the printed value.
+    pub within: f64,
+    /// Where the number comes from, in one sentence.
+    pub reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    band: Vec<Band>,
+}
+
+/// All bands of a root, by id.
+#[derive(Clone, Debug, Default)]
+pub struct Bands(BTreeMap<String, Band>);
+
+impl Bands {
+    /// Reads the list; none if there is no such file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is malformed, an id twice, a width that is not positive.
+    pub fn read(root: &Path) -> Result<Self> {
+        let path = root.join(LIST);
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let text = fs::read_to_string(&path).map_err(|error| {
+            Error::file(FileRole::Input, LIST, "a readable text file", error, "check its permissions")
+        })?;
+        let located = |error: Error| {
+            error.in_document(Document::Bands, Path::new(LIST)).on_line(|key| config::line_of(&text, key))
+        };
+        let document: Written = config::read(&text).map_err(located)?;
+        let mut bands = BTreeMap::new();
+        for (place, band) in document.band.into_iter().enumerate() {
+            if !(band.within > 0.0 && band.within.is_finite()) {
+                let (key, found) = (format!("band[{place}].within"), band.within.to_string());
+                return Err(located(Error::config(key, "a positive number", found, "write the half width")));
+            }
+            let id = band.id.clone();
+            if bands.insert(id.clone(), band).is_some() {
+                let (key, found) = (format!("band[{place}].id"), format!("\"{id}\" twice"));
+                return Err(located(Error::config(key, "every id once", found, "merge the two entries")));
+            }
+        }
+        Ok(Self(bands))
+    }
+
+    /// The band of a value with these ids.
+    #[must_use]
+    pub fn of(&self, ids: &[String], printed: f64) -> Option<(f64, f64)> {
+        let band = ids.iter().find_map(|id| self.0.get(id))?;
+        Some((printed - band.within, printed + band.within))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Bands> {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("data/expected")).unwrap();
+        fs::write(root.path().join(LIST), text).unwrap();
+        Bands::read(root.path())
+    }
+
+    #[test]
+    fn a_band_is_found_by_any_id_of_a_value() {
+        let bands = read("[[band]]\nid = 't.csv:2:error'\nwithin = 0.5\nreason = 'r'\n").unwrap();
+        let ids = |last: &str| ["t.csv:2".to_owned(), format!("t.csv:2:{last}")];
+        assert_eq!(bands.of(&ids("error"), 9.0), Some((8.5, 9.5)));
+        assert_eq!(bands.of(&ids("seconds"), 9.0), None);
+        assert_eq!(Bands::read(Path::new("/nowhere")).unwrap().of(&ids("error"), 9.0), None);
+    }
+
+    #[test]
+    fn lists_that_make_no_sense_are_refused_with_their_line() {
+        let entry = "[[band]]\nid = 'a'\nwithin = 0.5\nreason = 'r'\n";
+        for (text, key) in [
+            (format!("{entry}{entry}"), "band[1].id"),
+            (entry.replace("0.5", "-0.5"), "band[0].within"),
+            (entry.replace("reason", "raison"), "band[0].raison"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
+            assert!(error.to_string().contains(LIST), "{error}");
+        }
+    }
+}
