@@ -6,7 +6,7 @@ use super::subspace::SubspaceStrategy;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
-use crate::residual::{averaged, centre_box};
+use crate::residual::{ReferenceMeasure, centre_for, contracted};
 use crate::schema::Schema;
 use crate::workload::QueryCount;
 
@@ -66,6 +66,8 @@ pub struct Plan {
     pub(super) privacy_cost: PrivacyCost,
     pub(super) measurements: Vec<PlannedMeasurement>,
     pub(super) reconstruction: Reconstruction,
+    pub(super) measure: ReferenceMeasure,
+    pub(super) details: Vec<(&'static str, f64)>,
     pub(super) groups: Vec<GroupError>,
     pub(super) lower_bound: Option<f64>,
     pub(super) solves: usize,
@@ -96,6 +98,17 @@ impl Plan {
     /// How answers come from the measurements.
     pub fn reconstruction(&self) -> Reconstruction {
         self.reconstruction
+    }
+
+    /// The reference measure of the residual subspaces that are measured; uniform for all planners but
+    /// [`Anova`](super::Anova).
+    pub fn measure(&self) -> &ReferenceMeasure {
+        &self.measure
+    }
+
+    /// What only this planner has to tell, by name.
+    pub fn details(&self) -> &[(&'static str, f64)] {
+        &self.details
     }
 
     /// The errors of the groups, in the order of the workload.
@@ -191,10 +204,11 @@ impl Plan {
             Reconstruction::FullDomain => self.full_domain_variance(attributes, query),
             Reconstruction::ResidualSubspaces => {
                 let norm: f64 = query.iter().map(|x| x * x).sum();
+                let measures = self.measure.of(attributes);
                 let mut variance = 0.0;
                 for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
-                    let mut part = averaged(&sizes, kept, query.to_vec());
-                    centre_box(&kept.of_items(&sizes), &mut part);
+                    let mut part = contracted(&sizes, kept, query.to_vec(), &measures);
+                    centre_for(&kept.of_items(&sizes), &mut part, &self.measure.of(set));
                     let spread = query.len() as f64 / part.len() as f64;
                     if part.iter().map(|x| x * x).sum::<f64>() * spread <= 1e-20 * norm {
                         continue;
