@@ -136,7 +136,8 @@ impl Decomposition {
         })
     }
 
-    /// The kernels that a group's coefficients are made from, beside the terms: what is averaged out.
+    /// The kernels whose mean energies a group's coefficients are made from, with these energies: one per attribute of a product,
+    /// one for joint queries.
     ///
     /// # Errors
     /// As [`Decomposition::terms_of`].
@@ -150,7 +151,7 @@ impl Decomposition {
                 .collect::<Result<Vec<_>>>()?,
             GroupQueries::Joint(queries) => vec![self.known(&Wanted::Joint(queries, AxisSet::EMPTY, &axes))?],
         };
-        Ok(found.into_iter().map(|f| (f.id, f.mean_energy)).collect())
+        Ok(found.into_iter().map(|f| (f.own, f.mean_energy)).collect())
     }
 
     /// The number of kernels.
@@ -178,7 +179,10 @@ struct Kernels {
 /// What [`enumerate`] needs to know of a kernel.
 #[derive(Clone, Copy)]
 struct Found {
+    /// The first kernel that looks the same.
     id: KernelId,
+    /// The kernel itself.
+    own: KernelId,
     negligible: bool,
     mean_energy: f64,
 }
@@ -188,7 +192,7 @@ impl Kernels {
         let place = self.list.iter().position(|kernel| wanted.is(kernel))?;
         let kernel = &self.list[place];
         let (negligible, mean_energy) = (kernel.is_negligible(), kernel.mean_energy());
-        Some(Found { id: self.first[place], negligible, mean_energy })
+        Some(Found { id: self.first[place], own: place, negligible, mean_energy })
     }
 
     fn place_or_make(&mut self, wanted: &Wanted<'_>) -> Result<Found> {
@@ -209,7 +213,7 @@ impl Kernels {
         }
         self.first.push(first);
         self.list.push(kernel);
-        Ok(Found { id: first, negligible, mean_energy })
+        Ok(Found { id: first, own: id, negligible, mean_energy })
     }
 }
 

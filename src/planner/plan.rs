@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::{ReferenceMeasure, centre_for, contracted};
 use crate::schema::Schema;
+use crate::strategy::Status;
 use crate::workload::QueryCount;
 
 /// Rounding allowed when the privacy cost of what is measured is compared with what may be spent.
@@ -58,6 +59,34 @@ impl GroupError {
     }
 }
 
+/// How an optimiser found the reference measure of a plan. Whatever the status, the plan's errors and certificate are those of
+/// the measure that it has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasureSearch {
+    /// How the optimiser ended, from the start that led to the measure.
+    pub status: Status,
+    /// The start that led to the measure.
+    pub start: MeasureStart,
+    /// Evaluations of the total error and its gradient, from all starts.
+    pub evaluations: usize,
+    /// Different measures: attributes that play the same role share theirs.
+    pub classes: usize,
+    /// The total variance of the uniform measure, which is QuerySmasher's.
+    pub uniform_variance: f64,
+}
+
+/// Where the search for a reference measure started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasureStart {
+    /// The uniform measure.
+    Uniform,
+    /// The measures of the one-attribute optima, or more weight on the ends where queries are joint.
+    Peaked,
+    /// The search found nothing better than the uniform measure itself.
+    None,
+}
+
 /// A plan: measurements and the exact errors of what is answered from them. Made without looking at any data.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -67,7 +96,7 @@ pub struct Plan {
     pub(super) measurements: Vec<PlannedMeasurement>,
     pub(super) reconstruction: Reconstruction,
     pub(super) measure: ReferenceMeasure,
-    pub(super) details: Vec<(&'static str, f64)>,
+    pub(super) search: Option<MeasureSearch>,
     pub(super) groups: Vec<GroupError>,
     pub(super) lower_bound: Option<f64>,
     pub(super) solves: usize,
@@ -106,9 +135,9 @@ impl Plan {
         &self.measure
     }
 
-    /// What only this planner has to tell, by name.
-    pub fn details(&self) -> &[(&'static str, f64)] {
-        &self.details
+    /// How the measure was searched for, if it was.
+    pub fn measure_search(&self) -> Option<&MeasureSearch> {
+        self.search.as_ref()
     }
 
     /// The errors of the groups, in the order of the workload.

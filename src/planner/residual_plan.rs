@@ -233,7 +233,7 @@ pub(super) fn plan(
         measurements,
         reconstruction: Reconstruction::ResidualSubspaces,
         measure: measure.clone(),
-        details: Vec::new(),
+        search: None,
         groups,
         lower_bound: root_bounds.map(|sum| sum * sum / privacy_cost.get()),
         solves,
