@@ -26,6 +26,7 @@
 
 mod anova;
 mod decomposition;
+mod global_bound;
 mod hdmm;
 mod kernel;
 mod minimise;
@@ -40,6 +41,7 @@ mod weighted_fourier;
 
 pub use anova::{Anova, MeasureChoice, SearchOptions};
 pub use decomposition::{Decomposition, KernelId, ResidualProblem, Term};
+pub use global_bound::{BoundMethod, BoundWeights, GlobalBound, MOST_EXPLICIT_CELLS};
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};

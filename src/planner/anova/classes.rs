@@ -14,7 +14,7 @@ const MANY_JOINT: usize = 4;
 
 /// A partition of the attributes; its classes are numbered in the order of their first attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Classes {
+pub(in crate::planner) struct Classes {
     /// The class of every attribute.
     pub of: Vec<usize>,
     /// The number of values of every class's attributes.

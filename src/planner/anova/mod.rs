@@ -8,7 +8,7 @@ mod starts;
 
 use ndarray::Array1;
 
-use self::classes::Classes;
+pub(super) use self::classes::Classes;
 use self::compressed::compressed;
 use self::objective::Objective;
 use super::Planner;
