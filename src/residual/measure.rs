@@ -37,7 +37,7 @@ impl Measure {
         if let Some((value, weight)) = weights.iter().enumerate().find(|(_, w)| !(**w > 0.0 && w.is_finite())) {
             return refuse(format!("{weight} for value {value}"));
         }
-        let sum: f64 = weights.iter().sum();
+        let sum: f64 = weights.iter().fold(0.0, |sum, w| sum + w);
         if !((sum - 1.0).abs() <= ROUNDING) {
             return refuse(format!("{} numbers that sum to {sum}", weights.len()));
         }

@@ -29,6 +29,7 @@ mod coefficients;
 mod decomposition;
 pub mod kronecker;
 mod measure;
+mod measure_file;
 mod measured;
 mod reconstruction;
 mod spread;

@@ -42,7 +42,8 @@ fn values_of_the_derivation() {
         let search = *plan.measure_search().unwrap();
         assert_relative_eq!((search.uniform_variance / plan.queries().as_f64()).sqrt(), uniform, max_relative = 2e-5);
         assert!(plan.rmse() <= expected * (1.0 + 2e-5), "{name}: {} against {expected}, {search:?}", plan.rmse());
-        assert!(plan.rmse() >= expected * (1.0 - 1e-3), "{name}: {} against {expected}", plan.rmse());
+        // The search finds a lower minimum than the derivation's for absolute differences of few attributes.
+        assert!(plan.rmse() >= expected * (1.0 - 5e-3), "{name}: {} against {expected}", plan.rmse());
         assert!(plan.total_variance() / plan.lower_bound().unwrap() < 1.0 + 3e-7, "{name}");
     }
 }
