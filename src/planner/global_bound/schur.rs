@@ -75,6 +75,8 @@ pub(super) fn root_trace(
         let x = RANGE.0 * unit * (step.0 * node as f64).exp();
         let weight = 2.0 / std::f64::consts::PI * step.0 * x;
         let square = x * x;
+        // Below the range the derivative's integrand is constant: the nodes that are left out are a geometric series.
+        let slope = if node == 0 { weight / (1.0 - (-step.0).exp()) } else { weight };
         let mut schur = a.clone();
         schur.diag_mut().iter_mut().for_each(|s| *s += square);
         for row in &rows {
@@ -96,12 +98,12 @@ pub(super) fn root_trace(
             let scale = 1.0 / (row.d + square);
             outer += form * scale * scale;
             if let Some((by_b, by_d)) = by_rows.get_mut(k) {
-                by_b.iter_mut().zip(image).for_each(|(sum, x)| *sum -= weight * scale * x);
-                *by_d += weight * form * scale * scale / 2.0;
+                by_b.iter_mut().zip(image).for_each(|(sum, x)| *sum -= slope * scale * x);
+                *by_d += slope * form * scale * scale / 2.0;
             }
         }
         if let Some(by_a) = &mut by_a {
-            by_a.scaled_add(weight / 2.0, &inverse);
+            by_a.scaled_add(slope / 2.0, &inverse);
         }
         let value = weight * (n as f64 - square * outer);
         fine += value;
