@@ -122,7 +122,8 @@ impl PlanCommand {
         let planner = self.planner(&schema)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
-        let bound = self.global_bound.then(|| GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())));
+        let bound =
+            self.global_bound.then(|| GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())));
         let report = report(&plan, bound, budget.neighbours, started.elapsed().as_secs_f64());
         output::write(&report, self.json, print)
     }
@@ -212,13 +213,21 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     }
     if let Some(bound) = report.global_lower_bound_rmse {
         let error = report.global_lower_bound_error.unwrap_or_default();
-        writeln!(out, "any mechanism {bound:.6}   or more; {:.3} % below (quadrature {error:.0e})", 100.0 * (1.0 - bound / report.rmse))?;
+        writeln!(
+            out,
+            "any mechanism {bound:.6}   or more; {:.3} % below (quadrature {error:.0e})",
+            100.0 * (1.0 - bound / report.rmse)
+        )?;
     } else if let Some(reason) = &report.global_lower_bound_note {
         writeln!(out, "any mechanism no bound: {reason}")?;
     }
     if let Some(search) = &report.measure_search {
         let SearchReport { evaluations, classes, uniform_rmse, .. } = search;
-        writeln!(out, "measure       {:?} after {evaluations} evaluations, {classes} distinct; uniform {uniform_rmse:.6}", search.status)?;
+        writeln!(
+            out,
+            "measure       {:?} after {evaluations} evaluations, {classes} distinct; uniform {uniform_rmse:.6}",
+            search.status
+        )?;
     }
     writeln!(out, "measurements  {}, from {} distinct solves", report.residuals, report.solves)?;
     writeln!(out, "time          {:.3} s", report.seconds)?;

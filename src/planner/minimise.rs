@@ -217,7 +217,8 @@ mod tests {
         assert!((nu[0].iter().sum::<f64>() - 1.0).abs() < 1e-15);
         let gradient = through_softmax(&nu, &[vec![nu[0][2], 0.0, nu[0][0]], vec![0.0, 6.0 * nu[1][1]]]);
         for k in 0..5 {
-            let moved = |step: f64| value(&std::array::from_fn::<f64, 5, _>(|j| z[j] + if j == k { step } else { 0.0 }));
+            let moved =
+                |step: f64| value(&std::array::from_fn::<f64, 5, _>(|j| z[j] + if j == k { step } else { 0.0 }));
             assert!((gradient[k] - (moved(1e-5) - moved(-1e-5)) / 2e-5).abs() < 1e-9);
         }
     }

@@ -83,6 +83,8 @@ pub enum MeasureStart {
     Uniform,
     /// The measures of the one-attribute optima, or more weight on the ends where queries are joint.
     Peaked,
+    /// The measures of HDMM's single Kronecker strategy.
+    Kronecker,
     /// The search found nothing better than the uniform measure itself.
     None,
 }

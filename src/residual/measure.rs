@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Sums of a measure may miss 1 by this much; they are then scaled to 1.
 const ROUNDING: f64 = 1e-9;
 
-/// A probability measure ν with positive entries on the values of one attribute.
+/// A probability measure ν on the values of one attribute; what users give is positive everywhere.
 ///
 /// Its residual rows are H = {f : f·ν = 0}, the range of `P = I − ν 1ᵀ` acting on rows from the right; with ν = 1/n this is
 /// `I − J/n`, the residual of S3 and S4. *Source*: the project's `docs/reference-measures.md`.
@@ -29,11 +29,15 @@ impl Measure {
     ///
     /// # Errors
     /// No weight, one that is not positive and finite, or a sum that is not 1.
-    pub fn of(mut weights: Vec<f64>) -> Result<Self> {
-        const REMEDY: &str = "give one positive number per value, summing to 1; an attribute left out gets the uniform measure";
-        let refuse = |found: String| {
-            Err(Error::bad_input("reference measure of an attribute", "positive numbers that sum to 1", found, REMEDY))
-        };
+    pub fn of(weights: Vec<f64>) -> Result<Self> {
+        Self::named("reference measure of an attribute", weights)
+    }
+
+    /// The same under a name for messages.
+    pub(super) fn named(what: &str, mut weights: Vec<f64>) -> Result<Self> {
+        const REMEDY: &str =
+            "give one positive number per value, summing to 1; an attribute left out gets the uniform measure";
+        let refuse = |found: String| Err(Error::bad_input(what, "positive numbers that sum to 1", found, REMEDY));
         if let Some((value, weight)) = weights.iter().enumerate().find(|(_, w)| !(**w > 0.0 && w.is_finite())) {
             return refuse(format!("{weight} for value {value}"));
         }
@@ -45,6 +49,13 @@ impl Measure {
         Ok(Measure { n: weights.len(), weights: Some(weights.into()) })
     }
 
+    /// The measure with weights of any sign that sum to 1, which is all that the algebra needs: that of a Kronecker strategy.
+    pub(crate) fn signed(weights: &[f64]) -> Option<Self> {
+        let sum: f64 = weights.iter().sum();
+        let sound = weights.iter().all(|w| w.is_finite()) && (sum - 1.0).abs() <= ROUNDING;
+        sound.then(|| Measure { n: weights.len(), weights: Some(weights.into()) })
+    }
+
     /// The number of values.
     pub fn size(&self) -> usize {
         self.n
@@ -53,6 +64,11 @@ impl Measure {
     /// Whether it was made as the uniform measure, for which the algebra has shorter ways.
     pub fn is_uniform(&self) -> bool {
         self.weights.is_none()
+    }
+
+    /// Whether all weights are positive.
+    pub fn is_positive(&self) -> bool {
+        self.weights.as_ref().is_none_or(|weights| weights.iter().all(|w| *w > 0.0))
     }
 
     /// ν of one value.
@@ -76,7 +92,10 @@ pub struct ReferenceMeasure {
 impl ReferenceMeasure {
     /// The uniform measure on attributes of these sizes.
     pub fn uniform(sizes: &[usize]) -> Self {
-        ReferenceMeasure { measures: sizes.iter().map(|&n| Measure::uniform(n)).collect(), classes: vec![0; sizes.len()] }
+        ReferenceMeasure {
+            measures: sizes.iter().map(|&n| Measure::uniform(n)).collect(),
+            classes: vec![0; sizes.len()],
+        }
     }
 
     /// One measure per attribute; equal ones are shared.
@@ -95,7 +114,12 @@ impl ReferenceMeasure {
         let own = classes.iter().map(|&class| measures.get(class).cloned()).collect::<Option<Vec<_>>>();
         let own = own.ok_or_else(|| {
             let found = format!("{} measures for classes {classes:?}", measures.len());
-            Error::bad_input("reference measure", "a measure for every class of attributes", found, "number classes from 0")
+            Error::bad_input(
+                "reference measure",
+                "a measure for every class of attributes",
+                found,
+                "number classes from 0",
+            )
         })?;
         Ok(ReferenceMeasure { measures: own, classes })
     }

@@ -46,8 +46,12 @@ impl ReferenceMeasure {
         for entry in document.attribute {
             let Some(position) = attributes.iter().position(|a| a.name == entry.name) else {
                 let known: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
-                let remedy = "name attributes of the schema";
-                return Err(Error::unknown_name("attribute", &entry.name, &known, remedy).located(origin));
+                return Err(Error::bad_input(
+                    format!("{origin}: attribute"),
+                    format!("one of {}", known.join(", ")),
+                    format!("`{}`", entry.name),
+                    "name attributes of the schema",
+                ));
             };
             let what = format!("{origin}: measure of `{}`", entry.name);
             let (size, found) = (attributes[position].size, entry.measure.len());
@@ -62,7 +66,7 @@ impl ReferenceMeasure {
                     "list the measure of every value, in their order",
                 ));
             }
-            measures[position] = Measure::of(entry.measure).map_err(|e| e.located(&what))?;
+            measures[position] = Measure::named(&what, entry.measure)?;
         }
         Ok(ReferenceMeasure::new(measures))
     }

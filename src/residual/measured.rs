@@ -90,7 +90,8 @@ pub(crate) fn spread_for(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, p
     if all_uniform(dropped(measures, kept).map(|(_, m)| m)) {
         return spread_onto(marginal, sizes, kept, part);
     }
-    let mut lengths: Vec<usize> = (0..sizes.len()).map(|axis| if kept.contains(axis) { sizes[axis] } else { 1 }).collect();
+    let mut lengths: Vec<usize> =
+        (0..sizes.len()).map(|axis| if kept.contains(axis) { sizes[axis] } else { 1 }).collect();
     let mut whole = part.to_vec();
     for (axis, measure) in dropped(measures, kept) {
         lengths[axis] = sizes[axis];
@@ -150,7 +151,8 @@ mod tests {
         for measures in [measures(), mixed, SIZES.map(Measure::uniform).to_vec()] {
             for kept in AxisSet::subsets(3) {
                 let own = kept.of_items(&SIZES);
-                let own_measures: Vec<Measure> = (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
+                let own_measures: Vec<Measure> =
+                    (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
                 let whole = matrix(kept, &measures);
                 let mut query = contracted(&SIZES, kept, values(), &measures);
                 centre_for(&own, &mut query, &own_measures);
@@ -172,7 +174,8 @@ mod tests {
         let measures = measures();
         let mut sum = vec![0.0; 24];
         for kept in AxisSet::subsets(3) {
-            let own_measures: Vec<Measure> = (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
+            let own_measures: Vec<Measure> =
+                (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
             let mut part = crate::residual::summed(&SIZES, kept, &values());
             project_for(&kept.of_items(&SIZES), &mut part, &own_measures);
             spread_for(&mut sum, &SIZES, kept, &part, &measures);

@@ -141,7 +141,8 @@ mod tests {
             QueryGroup::product(&schema, set, &vec![Family::PREFIX; positions.len()], weight).unwrap()
         };
         let mut groups = vec![group(&[0, 1], 1.0), group(&[1, 2], 1.0), group(&[2, 3], 1.0)];
-        let classes = |groups: &[QueryGroup]| Classes::of(&GroupedWorkload::new(schema.clone(), groups.to_vec()).unwrap());
+        let classes =
+            |groups: &[QueryGroup]| Classes::of(&GroupedWorkload::new(schema.clone(), groups.to_vec()).unwrap());
         assert_eq!(classes(&groups).of, [0, 1, 1, 0]);
         groups.push(group(&[3], 2.0));
         assert_eq!(classes(&groups).of, [0, 1, 2, 3]);

@@ -60,7 +60,8 @@ impl Default for SearchOptions {
 /// A query splits into `f_A`, contracted with ν_i along the attributes outside A and centred by `I − ν_i 1ᵀ` inside; every
 /// residual Gram gets its certified optimum, as in S3. The measure minimises `Σ_A √E_A`: L-BFGS on ν = softmax(z), one
 /// measure per class of attributes that play the same role, exact gradients by the envelope theorem, solves started from the
-/// weights of the last ones, and two starts: uniform, and the measures of the one-attribute optima.
+/// weights of the last ones, and two starts: uniform, and the measures of the one-attribute optima. Where attributes are few the
+/// measure of HDMM's Kronecker strategy is a third, and a candidate itself where some of its weights are negative.
 ///
 /// Never above [`QuerySmasher`](super::QuerySmasher): the uniform measure is kept where nothing better is found. The class of
 /// strategies holds every Kronecker strategy, and with one attribute every strategy; the proofs are in
@@ -88,17 +89,18 @@ impl Anova {
         let uniform = Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)?;
         let uniform_variance = uniform.total_variance();
         let classes = Classes::of(workload);
-        let starts = [
+        let mut starts = vec![
             (MeasureStart::Uniform, classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>()),
             (MeasureStart::Peaked, starts::peaked(workload, &classes)?),
         ];
+        let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
+        if let Some(measures) = &kronecker {
+            starts.push((MeasureStart::Kronecker, starts::logarithms(measures, &classes)));
+        }
         let mut options = self.solver.options;
         options.tolerance = options.tolerance.max(self.search.solve_tolerance);
-        let limits = Limits {
-            tolerance: self.search.tolerance,
-            steps: self.search.steps,
-            evaluations: self.search.evaluations,
-        };
+        let limits =
+            Limits { tolerance: self.search.tolerance, steps: self.search.steps, evaluations: self.search.evaluations };
         let smaller = compressed(workload)?;
         let mut best: Option<(MeasureStart, Minimum)> = None;
         let (mut evaluations, mut iterations) = (0, 0);
@@ -127,12 +129,20 @@ impl Anova {
         if let Some((start, found)) = best {
             search.status = found.status;
             if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - WORTH) {
-                let measures = softmax(&found.x, &classes.sizes).into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
+                let measures =
+                    softmax(&found.x, &classes.sizes).into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
                 let measure = ReferenceMeasure::of_classes(classes.of, &measures)?;
                 let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
                 if other.total_variance() < uniform_variance {
                     (plan, search.start) = (other, start);
                 }
+            }
+        }
+        // What the search cannot reach, because weights are negative there.
+        if let Some(measure) = kronecker.filter(|measure| measure.measures().iter().any(|m| !m.is_positive())) {
+            let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
+            if other.total_variance() < plan.total_variance() {
+                (plan, search.start) = (other, MeasureStart::Kronecker);
             }
         }
         plan.iterations += iterations;
@@ -153,9 +163,7 @@ impl Planner for Anova {
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         match &self.measure {
             MeasureChoice::Optimised => self.optimised(workload, privacy_cost),
-            MeasureChoice::Uniform => {
-                Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)
-            }
+            MeasureChoice::Uniform => Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver),
             MeasureChoice::Given(measure) => {
                 Plan::by_reference_measure(self.name(), workload, privacy_cost, measure, &self.solver)
             }

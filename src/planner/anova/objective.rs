@@ -82,7 +82,8 @@ impl<'a> Objective<'a> {
         for (k, residual) in decomposition.residuals().iter().enumerate() {
             let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
             if let [term] = residual.terms.as_slice() {
-                let sizes = |at: usize| if term.kernels.len() == 1 { residual.sizes.clone() } else { vec![residual.sizes[at]] };
+                let sizes =
+                    |at: usize| if term.kernels.len() == 1 { residual.sizes.clone() } else { vec![residual.sizes[at]] };
                 let mut error = scale;
                 let mut factors = Vec::with_capacity(term.kernels.len());
                 for (at, &kernel) in term.kernels.iter().enumerate() {
@@ -218,7 +219,11 @@ impl Problem {
                     let views = || grams.iter().map(|gram| gram.view());
                     let mut own = 0.0;
                     for (axis, kernel) in kernels.iter().enumerate() {
-                        let by = if kernels.len() == 1 { by_gram.clone() } else { partial_trace(by_gram, &views().collect::<Vec<_>>(), axis) };
+                        let by = if kernels.len() == 1 {
+                            by_gram.clone()
+                        } else {
+                            partial_trace(by_gram, &views().collect::<Vec<_>>(), axis)
+                        };
                         own = (&by * grams[axis].as_ref()).sum();
                         upstream[*kernel].add_gram(self.upstream * coefficient, &by);
                     }

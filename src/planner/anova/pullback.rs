@@ -133,8 +133,7 @@ fn row_gradient(
             }
         }
         let through = product(&by_means, lanes, &measures[axis]);
-        by_values =
-            if centred { by_values.iter().zip(&through).map(|(b, t)| b - t).collect() } else { through };
+        by_values = if centred { by_values.iter().zip(&through).map(|(b, t)| b - t).collect() } else { through };
         out.push((axis, gradient));
     }
     out

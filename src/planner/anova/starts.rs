@@ -5,11 +5,17 @@ use ndarray::Array2;
 use super::classes::Classes;
 use super::measure_of_strategy;
 use crate::error::Result;
-use crate::strategy::{Optimal, OptimalOptions, StrategySelector};
+use crate::planner::{Hdmm, HdmmForm, Planner, SubspaceStrategy};
+use crate::privacy::PrivacyCost;
+use crate::residual::{Measure, ReferenceMeasure};
+use crate::strategy::{Optimal, OptimalOptions, StrategyFactor, StrategySelector};
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload};
 
 /// Weights are at least this share of the uniform ones.
 const LEAST: f64 = 1e-2;
+
+/// HDMM's strategy is found attribute by attribute: schemas of more do without.
+const MOST_ATTRIBUTES: usize = 10;
 
 /// How much more weight the ends get where queries are joint.
 const ENDS: f64 = 3.0;
@@ -38,6 +44,29 @@ pub(super) fn peaked(workload: &GroupedWorkload, classes: &Classes) -> Result<Ve
         out.push(measure.iter().map(|w| w.max(LEAST / n as f64).ln()).collect());
     }
     Ok(out)
+}
+
+/// The measure of HDMM's single Kronecker strategy, where attributes are few and it can be had.
+pub(super) fn of_kronecker_strategy(workload: &GroupedWorkload, cost: PrivacyCost) -> Option<ReferenceMeasure> {
+    if workload.schema().attributes().len() > MOST_ATTRIBUTES {
+        return None;
+    }
+    let single = Hdmm { form: HdmmForm::SingleKronecker }.plan(workload, cost).ok()?;
+    let SubspaceStrategy::Kronecker(factors) = single.measurements().first()?.strategy.as_ref() else { return None };
+    let measure =
+        |factor: &StrategyFactor| Measure::signed(measure_of_strategy(factor.covariance().ok()?.as_ref()).as_slice()?);
+    factors.iter().map(measure).collect::<Option<Vec<_>>>().map(ReferenceMeasure::new)
+}
+
+/// The logarithms of a measure's weights, one stretch per class; those that are small or negative are raised.
+pub(super) fn logarithms(measure: &ReferenceMeasure, classes: &Classes) -> Vec<Vec<f64>> {
+    let first = |class: usize| classes.of.iter().position(|&c| c == class).unwrap_or(0);
+    let one = |class: usize| {
+        let weights = measure.of_attribute(first(class)).to_vec();
+        let least = LEAST / weights.len() as f64;
+        weights.iter().map(|w| w.max(least).ln()).collect()
+    };
+    (0..classes.sizes.len()).map(one).collect()
 }
 
 /// The families that product groups ask of a class's attributes.

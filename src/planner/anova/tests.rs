@@ -52,7 +52,10 @@ fn values_of_the_derivation() {
 #[test]
 fn gradients_are_those_of_central_differences() {
     let schema = Schema::of_sizes(&[3, 4, 3], crate::domain::AttributeKind::Numeric).unwrap();
-    let rows = Arc::new(JointQueries::random(&[3, 3], crate::workload::RandomRows { seed: 5, skip: 0, queries: 30, probability: 0.4 }).unwrap());
+    let rows = Arc::new(
+        JointQueries::random(&[3, 3], crate::workload::RandomRows { seed: 5, skip: 0, queries: 30, probability: 0.4 })
+            .unwrap(),
+    );
     let affine = Arc::new(JointQueries::family(Family::AFFINE, &[3, 4]).unwrap());
     let abs = Arc::new(JointQueries::family(Family::ABS, &[3, 3]).unwrap().with_weights(vec![1.0, 2.0, 0.5]).unwrap());
     let product = |p: &[usize], families: &[Family], w| QueryGroup::product(&schema, set(p), families, w).unwrap();
@@ -65,11 +68,7 @@ fn gradients_are_those_of_central_differences() {
         product(&[1], &[Family::CIRCULAR], 2.0),
         joint(&[0, 2], &rows, 1.0),
     ];
-    let few = vec![
-        product(&[0], &[Family::PREFIX], 1.0),
-        joint(&[0, 1], &affine, 2.0),
-        joint(&[0, 2], &abs, 1.0),
-    ];
+    let few = vec![product(&[0], &[Family::PREFIX], 1.0), joint(&[0, 1], &affine, 2.0), joint(&[0, 2], &abs, 1.0)];
     let both: Vec<QueryGroup> = mixtures.iter().chain(&few).cloned().collect();
     for groups in [mixtures, few, both] {
         let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();

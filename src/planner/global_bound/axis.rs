@@ -58,9 +58,8 @@ impl Axis {
         let mut v = u.clone();
         v[0] += 1.0;
         let norm = v.dot(&v);
-        let complement = Array2::from_shape_fn((n, n - 1), |(i, j)| {
-            f64::from(u8::from(i == j + 1)) - 2.0 * v[i] * v[j + 1] / norm
-        });
+        let complement =
+            Array2::from_shape_fn((n, n - 1), |(i, j)| f64::from(u8::from(i == j + 1)) - 2.0 * v[i] * v[j + 1] / norm);
         let scaled = scaled(gram, &u);
         let inside = linalg::matmul(complement.t(), linalg::matmul(scaled.view(), complement.view()).view());
         let eigen = linalg::eigh(inside.view())?;

@@ -10,6 +10,9 @@ use crate::planner::anova::Classes;
 use crate::residual::ReferenceMeasure;
 use crate::workload::{Family, GroupQueries, GroupedWorkload};
 
+/// Weights are at least this share of the uniform ones.
+const LEAST: f64 = 1e-6;
+
 /// One attribute's Grams.
 #[derive(Debug, Clone)]
 pub(super) struct AxisGrams {
@@ -111,11 +114,15 @@ impl Structure {
         1 + self.axes.iter().map(|axis| axis.gram.nrows() - 1).sum::<usize>()
     }
 
-    /// The logarithms of a measure's weights, one stretch per class.
+    /// The logarithms of a measure's weights, one stretch per class; those that are tiny or negative are raised.
     pub fn logits(&self, measure: &ReferenceMeasure) -> Vec<f64> {
         let first = |class: usize| self.classes.iter().position(|&c| c == class).unwrap_or(0);
-        let own = |class: usize| measure.of_attribute(first(class)).to_vec();
-        (0..self.class_sizes.len()).flat_map(own).map(f64::ln).collect()
+        let one = |class: usize| {
+            let weights = measure.of_attribute(first(class)).to_vec();
+            let least = LEAST / weights.len() as f64;
+            weights.into_iter().map(move |w| w.max(least).ln())
+        };
+        (0..self.class_sizes.len()).flat_map(one).collect()
     }
 }
 
