@@ -138,3 +138,64 @@ fn bad_input_is_explained() {
         .code(1)
         .stderr(contains("60000 cells").and(contains("GiB")).and(contains("weighted-fourier")));
 }
+
+#[test]
+fn a_reference_measure_is_optimised_or_read_and_reported() {
+    let cost = ["--privacy-cost", "1"];
+    let words = |more: &[&'static str]| [&cost[..], more].concat();
+    let smasher = json(&cost);
+    let best = json(&words(&["--planner", "anova"]));
+    assert!(best["rmse"].as_f64().unwrap() < smasher["rmse"].as_f64().unwrap());
+    assert_eq!(best["measure_search"]["uniform_rmse"], smasher["rmse"]);
+    let measure: Vec<f64> = serde_json::from_value(best["measure"][0]["measure"].clone()).unwrap();
+    assert!((measure.len(), best["measure"][0]["attribute"].as_str()) == (10, Some("age")), "{best}");
+    let uniform = json(&words(&["--planner", "anova", "--measure", "uniform"]));
+    assert_eq!(uniform["rmse"], smasher["rmse"]);
+    assert!(uniform["measure_search"].is_null() && smasher["global_lower_bound_rmse"].is_null());
+}
+
+#[test]
+fn a_measure_file_is_used_and_its_mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |measure: &str, planner: &str| {
+        std::fs::write(folder.path().join("M.toml"), format!("[[attribute]]\nname = \"sex\"\nmeasure = {measure}\n"))
+            .unwrap();
+        plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "1", "--planner", planner, "--measure", "M.toml"])
+    };
+    run("[0.4, 0.6]", "anova").success().stdout(contains("RMSE"));
+    for (measure, said) in [
+        ("[0.4, 0.7]", "sum to 1.1"),
+        ("[0.0, 1.0]", "0 for value 0"),
+        ("[1.5, -0.5]", "-0.5 for value 1"),
+        ("[0.2, 0.3, 0.5]", "2 numbers"),
+    ] {
+        run(measure, "anova").failure().stderr(contains(said).and(contains("sex")));
+    }
+    run("[0.4, 0.6]", "query-smasher").failure().stderr(contains("--planner anova"));
+}
+
+#[test]
+fn the_global_bound_is_given_or_says_why_not() {
+    let bounded = json(&["--privacy-cost", "1", "--planner", "anova", "--global-bound"]);
+    let (rmse, bound) = (bounded["rmse"].as_f64().unwrap(), bounded["global_lower_bound_rmse"].as_f64().unwrap());
+    assert!(bound <= rmse && bound > 0.9 * rmse, "{bounded}");
+    assert_eq!(
+        (&bounded["global_lower_bound_note"], &bounded["global_lower_bound_error"]),
+        (&"explicit".into(), &0.0.into())
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let large = SCHEMA.replace("size = 10", "size = 500").replace("count = 10", "count = 500");
+    let output = plan(
+        folder.path(),
+        &large,
+        "[[queries]]\nfamily = \"hybrid\"\nways = [3]\n",
+        &["--privacy-cost", "1", "--global-bound", "--json"],
+    )
+    .success()
+    .get_output()
+    .stdout
+    .clone();
+    let report: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert!(report["global_lower_bound_rmse"].is_null());
+    assert!(report["global_lower_bound_note"].as_str().unwrap().contains("queries on 3 attributes"), "{report}");
+}

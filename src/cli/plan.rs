@@ -1,7 +1,7 @@
 //! `matmech plan`: what to measure for a workload over many attributes, and the error to expect. Never opens data.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -9,9 +9,12 @@ use serde::Serialize;
 
 use super::budget::BudgetArguments;
 use super::output;
-use crate::planner::{self, Plan};
+use crate::error::{Error, Result};
+use crate::planner::{self, Anova, BoundWeights, GlobalBound, MeasureChoice, MeasureStart, Plan, Planner};
 use crate::privacy::{Neighbours, PrivacyCost};
+use crate::residual::ReferenceMeasure;
 use crate::schema::Schema;
+use crate::strategy::Status;
 use crate::workload::{GroupedWorkload, QueryCount};
 
 /// Groups listed in the text report; `--json` lists all.
@@ -29,6 +32,12 @@ pub(super) struct PlanCommand {
     /// The planner
     #[arg(long, default_value = "query-smasher", long_help = planner_help())]
     planner: String,
+    /// The reference measure of `anova`: uniform, optimised, or a TOML file of [[attribute]] tables with name and measure
+    #[arg(long, value_name = "uniform|optimised|FILE")]
+    measure: Option<String>,
+    /// Also compute a lower bound over all matrix mechanisms: for product queries on one and two attributes, and for small domains
+    #[arg(long)]
+    global_bound: bool,
     #[command(flatten)]
     budget: BudgetArguments,
     /// Print one JSON object instead of text
@@ -53,6 +62,16 @@ struct Report {
     rmse: f64,
     /// Certified: no other choice of strategies for what is measured does better. Absent if nothing is proved.
     lower_bound_rmse: Option<f64>,
+    /// Certified: no matrix mechanism at all does better. Absent if it was not asked for or is not to be had.
+    global_lower_bound_rmse: Option<f64>,
+    /// The error of its quadrature, as a share of it; it has been rounded down by as much.
+    global_lower_bound_error: Option<f64>,
+    /// How it was computed, or why it was not.
+    global_lower_bound_note: Option<String>,
+    /// The reference measure: the attributes whose averages are not uniform.
+    measure: Vec<MeasureReport>,
+    /// How the measure was searched for.
+    measure_search: Option<SearchReport>,
     groups: Vec<GroupReport>,
     privacy_cost: PrivacyCost,
     /// Between which tables the cost is accounted for.
@@ -69,6 +88,23 @@ struct Report {
 }
 
 #[derive(Debug, Serialize)]
+struct MeasureReport {
+    attribute: String,
+    measure: Vec<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct SearchReport {
+    status: Status,
+    start: MeasureStart,
+    evaluations: usize,
+    /// Attributes that play the same role share a measure.
+    classes: usize,
+    /// The error for the uniform measure, which is query-smasher's.
+    uniform_rmse: f64,
+}
+
+#[derive(Debug, Serialize)]
 struct GroupReport {
     attributes: Vec<String>,
     family: &'static str,
@@ -79,19 +115,41 @@ struct GroupReport {
 
 impl PlanCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let planner = planner::by_name(&self.planner)?;
         let budget = self.budget.budget()?;
         let cost = budget.privacy_cost()?;
         let schema = Schema::read(&self.schema)?;
         let workload = GroupedWorkload::read(&schema, &self.workload)?;
+        let planner = self.planner(&schema)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
-        let report = report(&plan, budget.neighbours, started.elapsed().as_secs_f64());
+        let bound =
+            self.global_bound.then(|| GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())));
+        let report = report(&plan, bound, budget.neighbours, started.elapsed().as_secs_f64());
         output::write(&report, self.json, print)
     }
 }
 
-fn report(plan: &Plan, neighbours: Neighbours, seconds: f64) -> Report {
+impl PlanCommand {
+    fn planner(&self, schema: &Schema) -> anyhow::Result<Box<dyn Planner>> {
+        let Some(measure) = &self.measure else { return Ok(planner::by_name(&self.planner)?) };
+        if self.planner != Anova::default().name() {
+            anyhow::bail!(Error::bad_input(
+                "option --measure",
+                "the planner anova, which has a reference measure",
+                format!("the planner {}", self.planner),
+                "add --planner anova, or drop --measure",
+            ));
+        }
+        let choice = match measure.as_str() {
+            "uniform" => MeasureChoice::Uniform,
+            "optimised" => MeasureChoice::Optimised,
+            file => MeasureChoice::Given(ReferenceMeasure::read(schema, Path::new(file))?),
+        };
+        Ok(Box::new(Anova::with_measure(choice)))
+    }
+}
+
+fn report(plan: &Plan, bound: Option<Result<GlobalBound>>, neighbours: Neighbours, seconds: f64) -> Report {
     let attributes = plan.schema().attributes();
     let groups = plan
         .groups()
@@ -104,11 +162,35 @@ fn report(plan: &Plan, neighbours: Neighbours, seconds: f64) -> Report {
             rmse: group.rmse(),
         })
         .collect();
+    let measure = (attributes.iter().zip(plan.measure().measures()))
+        .filter(|(_, measure)| !measure.is_uniform())
+        .map(|(attribute, measure)| MeasureReport { attribute: attribute.name.clone(), measure: measure.to_vec() })
+        .collect();
+    let queries = plan.queries().as_f64();
+    let (global, note) = match bound {
+        Some(Ok(bound)) => {
+            let note = serde_json::to_value(bound.method).ok().and_then(|name| name.as_str().map(str::to_owned));
+            (Some((bound.rmse(queries, plan.privacy_cost().get()), bound.quadrature_error / 2.0)), note)
+        }
+        Some(Err(reason)) => (None, Some(reason.to_string())),
+        None => (None, None),
+    };
     Report {
         planner: plan.planner().to_string(),
         queries: plan.queries(),
         rmse: plan.rmse(),
         lower_bound_rmse: plan.lower_bound_rmse(),
+        global_lower_bound_rmse: global.map(|(rmse, _)| rmse),
+        global_lower_bound_error: global.map(|(_, error)| error),
+        global_lower_bound_note: note,
+        measure,
+        measure_search: plan.measure_search().map(|search| SearchReport {
+            status: search.status,
+            start: search.start,
+            evaluations: search.evaluations,
+            classes: search.classes,
+            uniform_rmse: (search.uniform_variance / queries).sqrt(),
+        }),
         groups,
         privacy_cost: plan.privacy_cost(),
         neighbours,
@@ -128,6 +210,24 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "RMSE          {:.6}", report.rmse)?;
     if let Some(bound) = report.lower_bound_rmse {
         writeln!(out, "lower bound   {bound:.6}   certified; gap {:.2e}", report.rmse / bound - 1.0)?;
+    }
+    if let Some(bound) = report.global_lower_bound_rmse {
+        let error = report.global_lower_bound_error.unwrap_or_default();
+        writeln!(
+            out,
+            "any mechanism {bound:.6}   or more; {:.3} % below (quadrature {error:.0e})",
+            100.0 * (1.0 - bound / report.rmse)
+        )?;
+    } else if let Some(reason) = &report.global_lower_bound_note {
+        writeln!(out, "any mechanism no bound: {reason}")?;
+    }
+    if let Some(search) = &report.measure_search {
+        let SearchReport { evaluations, classes, uniform_rmse, .. } = search;
+        writeln!(
+            out,
+            "measure       {:?} after {evaluations} evaluations, {classes} distinct; uniform {uniform_rmse:.6}",
+            search.status
+        )?;
     }
     writeln!(out, "measurements  {}, from {} distinct solves", report.residuals, report.solves)?;
     writeln!(out, "time          {:.3} s", report.seconds)?;

@@ -9,7 +9,7 @@ use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::{Plan, PlannedMeasurement, Planner, QuerySmasher, Reconstruction};
 use crate::privacy::{NoiseStream, Rho};
-use crate::residual::{spread_onto, summed};
+use crate::residual::{ReferenceMeasure, project_for, spread_for, summed};
 use crate::workload::{GroupedWorkload, QueryGroup};
 
 /// A full-domain measurement over more cells than this is refused: 1 GiB of estimates.
@@ -124,6 +124,7 @@ pub fn run_plan(
 
 /// The measurements of a plan while groups are answered.
 struct Run<'a> {
+    measure: &'a ReferenceMeasure,
     measurements: HashMap<AttributeSet, &'a PlannedMeasurement>,
     /// Groups that still need a measurement.
     needed: HashMap<AttributeSet, usize>,
@@ -147,7 +148,7 @@ impl<'a> Run<'a> {
                 Reconstruction::FullDomain => *needed.entry(everything).or_default() += 1,
             }
         }
-        Run { measurements, needed, estimates: HashMap::new() }
+        Run { measure: plan.measure(), measurements, needed, estimates: HashMap::new() }
     }
 
     /// The estimate of a measurement: made now if it is the first time, kept only while others need it. `None` if the plan
@@ -170,12 +171,17 @@ impl<'a> Run<'a> {
         Ok(Some(estimate))
     }
 
-    /// The estimated marginal of a group: residual estimates spread evenly over the attributes they lack.
+    /// The estimated marginal of a group: residual estimates spread by the reference measure over the attributes they lack.
     fn marginal_by_residuals(&mut self, group: &QueryGroup, access: &mut dyn PaidAccess) -> Result<Vec<f64>> {
         let mut marginal = vec![0.0; group.sizes().iter().product()];
+        let measures = self.measure.of(group.attributes());
         for (kept, set) in AxisSet::subsets(group.sizes().len()).zip(group.attributes().subsets()) {
-            if let Some(estimate) = self.take(set, access)? {
-                spread_onto(&mut marginal, group.sizes(), kept, &estimate);
+            if let Some(mut estimate) = self.take(set, access)? {
+                // The strategy's rows see the residual up to what is orthogonal to them; the measure says which part is meant.
+                if !self.measure.is_uniform() {
+                    project_for(&kept.of_items(group.sizes()), &mut estimate, &self.measure.of(set));
+                }
+                spread_for(&mut marginal, group.sizes(), kept, &estimate, &measures);
             }
         }
         Ok(marginal)

@@ -13,6 +13,7 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::privacy::PrivacyCost;
+use crate::residual::ReferenceMeasure;
 use crate::strategy::{Optimal, StrategyFactor, StrategySelector};
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 
@@ -205,6 +206,8 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
             privacy_cost,
         }],
         reconstruction: Reconstruction::FullDomain,
+        measure: ReferenceMeasure::uniform(&workload.schema().sizes()),
+        search: None,
         groups,
         lower_bound: None,
         solves,
@@ -358,6 +361,8 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> R
         privacy_cost,
         measurements,
         reconstruction: Reconstruction::OwnMarginal,
+        measure: ReferenceMeasure::uniform(&workload.schema().sizes()),
+        search: None,
         groups: groups.collect(),
         lower_bound: Some(total_bound * total_bound / privacy_cost.get()),
         solves: union.solves,

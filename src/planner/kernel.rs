@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 
 use crate::domain::AxisSet;
 use crate::error::Result;
 use crate::linalg::BoxTransform;
-use crate::residual::smeared_cells;
+use crate::residual::{Measure, centre_for, smeared_cells};
 use crate::workload::{Family, Gram, GramFactor, JointQueries};
 
 /// Kernels over at most this many cells are compared entry by entry with those known.
@@ -18,47 +18,76 @@ const NEGLIGIBLE: f64 = 1e-12;
 
 /// One distinct residual Gram: a family on one attribute, centred, or joint queries averaged over some of their
 /// attributes and centred along the others. Matrices and spectra are made when first asked for.
+///
+/// Averages are those of the attributes' reference measures.
 #[derive(Debug)]
 pub struct Kernel {
     sizes: Vec<usize>,
     source: Source,
+    axes: Vec<Axis>,
     negligible: bool,
     mean_energy: f64,
     gram: OnceLock<Arc<Array2<f64>>>,
     power: OnceLock<Arc<Vec<f64>>>,
 }
 
+/// What the residual Gram is made from.
 #[derive(Debug, Clone)]
-enum Source {
+pub(super) enum Source {
+    /// A family of one attribute.
     Family(Family),
+    /// Joint queries, and which of their axes are kept.
     Joint(Arc<JointQueries>, AxisSet),
 }
 
+/// An attribute as kernels see it: its measure, and the number that it has in common with attributes that share it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Axis {
+    /// The measure.
+    pub measure: Measure,
+    /// The class of attributes that share the measure.
+    pub class: usize,
+}
+
+/// The measures of some attributes.
+pub(super) fn measures(axes: &[Axis]) -> Vec<Measure> {
+    axes.iter().map(|axis| axis.measure.clone()).collect()
+}
+
 impl Kernel {
-    /// The kernel of a one-attribute family on `n` values: `C Γ C`, `C = I − J/n`.
-    pub(super) fn of_family(family: Family, n: usize) -> Result<Self> {
+    /// The kernel of a one-attribute family: `PᵀΓP`, `P = I − ν 1ᵀ`.
+    pub(super) fn of_family(family: Family, axis: &Axis) -> Result<Self> {
+        let n = axis.measure.size();
         crate::workload::check_dense_size(&format!("Gram matrix of {}:{n}", family.name()), n)?;
         let matrix = family.gram(&[n])?;
-        let (total, sum) = (matrix.diag().sum(), matrix.sum());
-        let gram = Gram::from_factors(vec![GramFactor { shape: vec![n], matrix: Arc::new(matrix) }])?.residual();
-        let centred = gram.factors()[0].matrix.clone();
+        let total = matrix.diag().sum();
+        let (centred, mean_energy) = if axis.measure.is_uniform() {
+            let sum = matrix.sum();
+            let gram = Gram::from_factors(vec![GramFactor { shape: vec![n], matrix: Arc::new(matrix) }])?.residual();
+            // Σ over the queries of (mean of q)² = 1ᵀΓ1/n².
+            (gram.factors()[0].matrix.clone(), sum / (n * n) as f64)
+        } else {
+            let weights = Array1::from_vec(axis.measure.to_vec());
+            let energy = weights.dot(&matrix.dot(&weights));
+            (Arc::new(centred(matrix, &axis.measure)), energy)
+        };
         Ok(Kernel {
             sizes: vec![n],
             negligible: centred.diag().sum() <= NEGLIGIBLE * total,
             source: Source::Family(family),
-            // Σ over the queries of (mean of q)² = 1ᵀΓ1/n².
-            mean_energy: sum / (n * n) as f64,
+            axes: vec![axis.clone()],
+            mean_energy,
             gram: OnceLock::from(centred),
             power: OnceLock::new(),
         })
     }
 
     /// The kernel of joint queries on the attributes that are kept. O(queries · cells).
-    pub(super) fn of_joint(queries: &Arc<JointQueries>, kept: AxisSet) -> Result<Self> {
+    pub(super) fn of_joint(queries: &Arc<JointQueries>, kept: AxisSet, axes: &[Axis]) -> Result<Self> {
         let sizes = kept.of_items(queries.sizes());
         let dropped = smeared_cells(queries.sizes(), kept);
         let mut energy = 0.0;
-        for row in queries.residual_rows(kept)? {
+        for row in queries.residual_rows_for(kept, &measures(axes))? {
             energy += row.iter().map(|x| x * x).sum::<f64>();
         }
         let whole: f64 = queries
@@ -72,20 +101,37 @@ impl Kernel {
             mean_energy: if sizes.is_empty() { energy } else { 0.0 },
             sizes,
             source: Source::Joint(queries.clone(), kept),
+            axes: axes.to_vec(),
             gram: OnceLock::new(),
             power: OnceLock::new(),
         })
     }
 
-    pub(super) fn is_family(&self, family: Family, n: usize) -> bool {
-        matches!(&self.source, Source::Family(f) if *f == family) && self.sizes == [n]
+    pub(super) fn is_family(&self, family: Family, axis: &Axis) -> bool {
+        matches!(&self.source, Source::Family(f) if *f == family)
+            && self.sizes == [axis.measure.size()]
+            && self.axes[0].class == axis.class
     }
 
-    pub(super) fn is_joint(&self, queries: &Arc<JointQueries>, kept: AxisSet) -> bool {
+    pub(super) fn is_joint(&self, queries: &Arc<JointQueries>, kept: AxisSet, axes: &[Axis]) -> bool {
         match &self.source {
-            Source::Joint(own, own_kept) => *own_kept == kept && (Arc::ptr_eq(own, queries) || own == queries),
+            Source::Joint(own, own_kept) => {
+                *own_kept == kept
+                    && self.axes.iter().zip(axes).all(|(a, b)| a.class == b.class)
+                    && (Arc::ptr_eq(own, queries) || own == queries)
+            }
             Source::Family(_) => false,
         }
+    }
+
+    /// What it is made from.
+    pub(super) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The attributes of the queries, also those that are averaged out.
+    pub(super) fn axes(&self) -> &[Axis] {
+        &self.axes
     }
 
     /// Whether both are small and have the same Gram up to rounding: what joint queries look like from either of two
@@ -95,9 +141,39 @@ impl Kernel {
         if self.sizes != other.sizes || self.negligible || other.negligible || !(2..=COMPARED_CELLS).contains(&cells) {
             return Ok(false);
         }
-        let (a, b) = (self.gram()?, other.gram()?);
-        let scale = a.diag().iter().copied().fold(0.0, f64::max);
-        Ok(a.iter().zip(b.iter()).all(|(x, y)| (x - y).abs() <= 1e-14 * scale))
+        if self.axes.iter().chain(&other.axes).all(|axis| axis.measure.is_uniform() && axis.class == 0) {
+            return Ok(equal(&*self.gram()?, &*other.gram()?));
+        }
+        // Equal at one measure is not equal at its neighbours: they are compared at measures without any symmetry.
+        if self.classes() != other.classes() {
+            return Ok(false);
+        }
+        Ok(equal(&*self.at_generic_measures()?.gram()?, &*other.at_generic_measures()?.gram()?))
+    }
+
+    /// The classes of the attributes that are kept, and of the others.
+    fn classes(&self) -> (Vec<usize>, Vec<usize>) {
+        let kept = |axis: usize| !matches!(&self.source, Source::Joint(_, kept) if !kept.contains(axis));
+        let (own, others): (Vec<_>, Vec<_>) = self.axes.iter().enumerate().partition(|(axis, _)| kept(*axis));
+        let classes = |axes: Vec<(usize, &Axis)>| axes.into_iter().map(|(_, axis)| axis.class).collect();
+        (classes(own), classes(others))
+    }
+
+    /// The same kernel for measures that differ from class to class and from value to value.
+    fn at_generic_measures(&self) -> Result<Self> {
+        const GOLDEN: f64 = 0.618_033_988_749_894_9;
+        let generic = |axis: &Axis| {
+            let weight = |value: usize| 0.5 + (GOLDEN * (1 + value + 7 * axis.class) as f64).fract();
+            let weights: Vec<f64> = (0..axis.measure.size()).map(weight).collect();
+            let sum: f64 = weights.iter().sum();
+            let measure = Measure::of(weights.iter().map(|w| w / sum).collect())?;
+            Ok(Axis { measure, class: axis.class })
+        };
+        let axes = self.axes.iter().map(generic).collect::<Result<Vec<_>>>()?;
+        match &self.source {
+            Source::Family(family) => Kernel::of_family(*family, &axes[0]),
+            Source::Joint(queries, kept) => Kernel::of_joint(queries, *kept, &axes),
+        }
     }
 
     /// The sizes of the attributes it spans.
@@ -118,7 +194,7 @@ impl Kernel {
         self.negligible
     }
 
-    /// Σ over the queries of w·(mean of q)², the factor that an averaged-out attribute contributes (for a one-attribute
+    /// Σ over the queries of w·(q·ν)², the factor that an averaged-out attribute contributes (for a one-attribute
     /// family), or the coefficient of the residual subspace ∅ (for joint queries).
     pub fn mean_energy(&self) -> f64 {
         self.mean_energy
@@ -144,12 +220,13 @@ impl Kernel {
     /// A family that cannot be enumerated.
     pub fn rows(&self) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
         match &self.source {
-            Source::Joint(queries, kept) => queries.residual_rows(*kept),
+            Source::Joint(queries, kept) => queries.residual_rows_for(*kept, &measures(&self.axes)),
             Source::Family(family) => {
                 let n = self.sizes[0];
                 let rows = family.rows(&[n])?;
+                let own = measures(&self.axes);
                 Ok(Box::new(rows.map(move |mut row| {
-                    crate::residual::centre_box(&[n], &mut row);
+                    centre_for(&[n], &mut row, &own);
                     row
                 })))
             }
@@ -177,4 +254,23 @@ impl Kernel {
         let power = Arc::new(power);
         Ok(self.power.get_or_init(|| power).clone())
     }
+}
+
+fn equal(a: &Array2<f64>, b: &Array2<f64>) -> bool {
+    let scale = a.diag().iter().copied().fold(0.0, f64::max);
+    a.iter().zip(b.iter()).all(|(x, y)| (x - y).abs() <= 1e-14 * scale)
+}
+
+/// `PᵀΓP`, rows first and then columns.
+fn centred(gram: Array2<f64>, measure: &Measure) -> Array2<f64> {
+    let once = |matrix: Array2<f64>| {
+        let mut turned = matrix.reversed_axes().as_standard_layout().into_owned();
+        for mut row in turned.rows_mut() {
+            let mean: f64 = row.iter().enumerate().map(|(value, x)| measure.weight(value) * x).sum();
+            row -= mean;
+        }
+        turned
+    };
+    let both = once(once(gram));
+    (&both + &both.t()) / 2.0
 }

@@ -24,9 +24,12 @@
 //! # Ok::<(), matmech::Error>(())
 //! ```
 
+mod anova;
 mod decomposition;
+mod global_bound;
 mod hdmm;
 mod kernel;
+mod minimise;
 mod plan;
 mod query_smasher;
 mod residual_plan;
@@ -36,10 +39,12 @@ mod solver;
 mod subspace;
 mod weighted_fourier;
 
+pub use anova::{Anova, MeasureChoice, SearchOptions};
 pub use decomposition::{Decomposition, KernelId, ResidualProblem, Term};
+pub use global_bound::{BoundMethod, BoundWeights, GlobalBound, MOST_EXPLICIT_CELLS};
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
-pub use plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
+pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};
 pub use query_smasher::QuerySmasher;
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
@@ -86,6 +91,7 @@ pub fn planners() -> Vec<Box<dyn Planner>> {
         Box::new(Hdmm { form: HdmmForm::SingleKronecker }),
         Box::new(Hdmm { form: HdmmForm::UnionOfKroneckers }),
         Box::new(QuerySmasher::default()),
+        Box::new(Anova::default()),
     ]
 }
 

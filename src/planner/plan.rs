@@ -6,8 +6,9 @@ use super::subspace::SubspaceStrategy;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
-use crate::residual::{averaged, centre_box};
+use crate::residual::{ReferenceMeasure, centre_for, contracted};
 use crate::schema::Schema;
+use crate::strategy::Status;
 use crate::workload::QueryCount;
 
 /// Rounding allowed when the privacy cost of what is measured is compared with what may be spent.
@@ -58,6 +59,36 @@ impl GroupError {
     }
 }
 
+/// How an optimiser found the reference measure of a plan. Whatever the status, the plan's errors and certificate are those of
+/// the measure that it has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasureSearch {
+    /// How the optimiser ended, from the start that led to the measure.
+    pub status: Status,
+    /// The start that led to the measure.
+    pub start: MeasureStart,
+    /// Evaluations of the total error and its gradient, from all starts.
+    pub evaluations: usize,
+    /// Different measures: attributes that play the same role share theirs.
+    pub classes: usize,
+    /// The total variance of the uniform measure, which is QuerySmasher's.
+    pub uniform_variance: f64,
+}
+
+/// Where the search for a reference measure started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasureStart {
+    /// The uniform measure.
+    Uniform,
+    /// The measures of the one-attribute optima, or more weight on the ends where queries are joint.
+    Peaked,
+    /// The measures of HDMM's single Kronecker strategy.
+    Kronecker,
+    /// The search found nothing better than the uniform measure itself.
+    None,
+}
+
 /// A plan: measurements and the exact errors of what is answered from them. Made without looking at any data.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -66,6 +97,8 @@ pub struct Plan {
     pub(super) privacy_cost: PrivacyCost,
     pub(super) measurements: Vec<PlannedMeasurement>,
     pub(super) reconstruction: Reconstruction,
+    pub(super) measure: ReferenceMeasure,
+    pub(super) search: Option<MeasureSearch>,
     pub(super) groups: Vec<GroupError>,
     pub(super) lower_bound: Option<f64>,
     pub(super) solves: usize,
@@ -96,6 +129,17 @@ impl Plan {
     /// How answers come from the measurements.
     pub fn reconstruction(&self) -> Reconstruction {
         self.reconstruction
+    }
+
+    /// The reference measure of the residual subspaces that are measured; uniform for all planners but
+    /// [`Anova`](super::Anova).
+    pub fn measure(&self) -> &ReferenceMeasure {
+        &self.measure
+    }
+
+    /// How the measure was searched for, if it was.
+    pub fn measure_search(&self) -> Option<&MeasureSearch> {
+        self.search.as_ref()
     }
 
     /// The errors of the groups, in the order of the workload.
@@ -191,10 +235,11 @@ impl Plan {
             Reconstruction::FullDomain => self.full_domain_variance(attributes, query),
             Reconstruction::ResidualSubspaces => {
                 let norm: f64 = query.iter().map(|x| x * x).sum();
+                let measures = self.measure.of(attributes);
                 let mut variance = 0.0;
                 for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
-                    let mut part = averaged(&sizes, kept, query.to_vec());
-                    centre_box(&kept.of_items(&sizes), &mut part);
+                    let mut part = contracted(&sizes, kept, query.to_vec(), &measures);
+                    centre_for(&kept.of_items(&sizes), &mut part, &self.measure.of(set));
                     let spread = query.len() as f64 / part.len() as f64;
                     if part.iter().map(|x| x * x).sum::<f64>() * spread <= 1e-20 * norm {
                         continue;

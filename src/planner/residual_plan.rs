@@ -9,6 +9,7 @@ use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
+use crate::residual::ReferenceMeasure;
 use crate::strategy::StrategyFactor;
 use crate::workload::{GroupQueries, GroupedWorkload};
 
@@ -119,13 +120,17 @@ impl<'a> Solutions<'a> {
 }
 
 /// Decomposes a workload once it is known from sizes alone that every residual problem fits the solver's memory.
-fn decompose_what_fits(workload: &GroupedWorkload, solver: &dyn SubspaceSolver) -> Result<Decomposition> {
+pub(super) fn decompose_what_fits(
+    workload: &GroupedWorkload,
+    measure: &ReferenceMeasure,
+    solver: &dyn SubspaceSolver,
+) -> Result<Decomposition> {
     for group in workload.groups() {
         if let GroupQueries::Joint(queries) = group.queries() {
             solver.check_fits(group.sizes(), Some(queries.count()))?;
         }
     }
-    let decomposition = Decomposition::of(workload)?;
+    let decomposition = Decomposition::for_measure(workload, measure)?;
     for ResidualProblem { sizes, terms, .. } in decomposition.residuals() {
         let terms: Vec<_> = terms.iter().map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms };
@@ -148,7 +153,22 @@ impl Plan {
         privacy_cost: PrivacyCost,
         solver: &dyn SubspaceSolver,
     ) -> Result<Self> {
-        plan(planner, workload, privacy_cost, solver, None)
+        let measure = ReferenceMeasure::uniform(&workload.schema().sizes());
+        Self::by_reference_measure(planner, workload, privacy_cost, &measure, solver)
+    }
+
+    /// The same over the residual subspaces of a reference measure.
+    ///
+    /// # Errors
+    /// As [`Plan::by_residual_subspaces`], or a measure on other attributes than the schema's.
+    pub fn by_reference_measure(
+        planner: &str,
+        workload: &GroupedWorkload,
+        privacy_cost: PrivacyCost,
+        measure: &ReferenceMeasure,
+        solver: &dyn SubspaceSolver,
+    ) -> Result<Self> {
+        plan(planner, workload, privacy_cost, measure, solver, None)
     }
 }
 
@@ -160,10 +180,11 @@ pub(super) fn plan(
     name: &str,
     workload: &GroupedWorkload,
     privacy_cost: PrivacyCost,
+    measure: &ReferenceMeasure,
     solver: &dyn SubspaceSolver,
     allocate_by: Option<&GroupedWorkload>,
 ) -> Result<Plan> {
-    let decomposition = decompose_what_fits(workload, solver)?;
+    let decomposition = decompose_what_fits(workload, measure, solver)?;
     let mut solutions = Solutions::new(&decomposition, solver);
     let mut places = Vec::with_capacity(decomposition.residuals().len());
     let mut roots = Vec::with_capacity(places.capacity());
@@ -211,6 +232,8 @@ pub(super) fn plan(
         privacy_cost,
         measurements,
         reconstruction: Reconstruction::ResidualSubspaces,
+        measure: measure.clone(),
+        search: None,
         groups,
         lower_bound: root_bounds.map(|sum| sum * sum / privacy_cost.get()),
         solves,
@@ -226,7 +249,7 @@ fn roots_for(
     solutions: &Solutions<'_>,
     places: &[usize],
 ) -> Result<Vec<f64>> {
-    let other = Decomposition::of(other)?;
+    let other = Decomposition::for_measure(other, decomposition.measure())?;
     let mut known: HashMap<(usize, Vec<KernelId>), f64> = HashMap::new();
     let mut roots = Vec::with_capacity(places.len());
     for (residual, &place) in decomposition.residuals().iter().zip(places) {

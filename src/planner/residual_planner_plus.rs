@@ -6,6 +6,7 @@ use super::residual_plan;
 use super::solver::{Bases, BasisSolver};
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
+use crate::residual::ReferenceMeasure;
 use crate::workload::{Family, GroupedWorkload};
 
 /// By whose coefficients the noise is divided among the residual subspaces.
@@ -55,7 +56,8 @@ impl ResidualPlannerPlus {
                 Some(GroupedWorkload::new(workload.schema().clone(), groups)?)
             }
         };
-        residual_plan::plan(name, workload, privacy_cost, &solver, prefix.as_ref())
+        let measure = ReferenceMeasure::uniform(&workload.schema().sizes());
+        residual_plan::plan(name, workload, privacy_cost, &measure, &solver, prefix.as_ref())
     }
 }
 

@@ -7,6 +7,9 @@
 //! Recon ∘ Decomp on τ subtracts the mean along every axis ([`centre_in_place`]), so a residual can be kept *centred*, with Π n_i
 //! cells instead of Π (n_i − 1) and the same information; [`add_spread`] then adds its part to a marginal.
 //!
+//! The mean is one way to leave an attribute out: any [`Measure`] on its values will do, and [`ReferenceMeasure`] has one per attribute.
+//! The uniform one is the mean, and the case that the functions here are for.
+//!
 //! ```
 //! use matmech::domain::AxisSet;
 //! use matmech::residual::{decomp, recon};
@@ -25,17 +28,23 @@ mod centring;
 mod coefficients;
 mod decomposition;
 pub mod kronecker;
+mod measure;
+mod measure_file;
+mod measured;
 mod reconstruction;
 mod spread;
 mod three_axes;
 mod wide;
 
+pub(crate) use axis::Lanes;
 pub(crate) use centring::centre_box;
 pub use centring::centre_in_place;
 pub(crate) use coefficients::smeared_cells;
 pub use coefficients::{privacy_coefficient, variance_coefficient};
 pub(crate) use decomposition::{averaged, summed};
 pub use decomposition::{decomp, decomp_into};
+pub use measure::{Measure, ReferenceMeasure};
+pub(crate) use measured::{centre_for, contracted, contraction, product, project_for, spread_for};
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
 pub(crate) use spread::spread_onto;

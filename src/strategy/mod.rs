@@ -28,6 +28,7 @@ pub use hierarchical::Hierarchical;
 pub use identity::Identity;
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use optimal::{Optimal, OptimalOptions, RowSelection};
+pub(crate) use optimal::{by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;

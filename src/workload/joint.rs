@@ -8,7 +8,7 @@ use rand_mt::Mt;
 use super::{Family, by_x};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
-use crate::residual::{averaged, centre_box};
+use crate::residual::{Measure, centre_for, contracted};
 
 /// Queries over the cells of a box, one row each; equal ones compare equal, so that their residual problems are solved
 /// once.
@@ -176,11 +176,36 @@ impl JointQueries {
     /// # Errors
     /// A family that cannot be enumerated.
     pub fn residual_rows(&self, kept: AxisSet) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
+        let uniform: Vec<Measure> = self.sizes.iter().map(|&n| Measure::uniform(n)).collect();
+        self.residual_rows_for(kept, &uniform)
+    }
+
+    /// The same for a reference measure per attribute: `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)`.
+    ///
+    /// # Errors
+    /// As [`JointQueries::residual_rows`], or measures on other numbers of values.
+    pub fn residual_rows_for(
+        &self,
+        kept: AxisSet,
+        measures: &[Measure],
+    ) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
+        let sizes: Vec<usize> = measures.iter().map(Measure::size).collect();
+        if sizes != self.sizes {
+            return Err(Error::bad_input(
+                "reference measure of joint queries",
+                format!("measures on {:?} values", self.sizes),
+                format!("{sizes:?}"),
+                "give every attribute of the queries its measure",
+            ));
+        }
         let kept_sizes = kept.of_items(&self.sizes);
+        let own: Vec<Measure> =
+            measures.iter().enumerate().filter(|(k, _)| kept.contains(*k)).map(|(_, m)| m.clone()).collect();
+        let measures = measures.to_vec();
         let sizes = &self.sizes;
         Ok(Box::new(self.rows()?.enumerate().map(move |(query, row)| {
-            let mut part = averaged(sizes, kept, row);
-            centre_box(&kept_sizes, &mut part);
+            let mut part = contracted(sizes, kept, row, &measures);
+            centre_for(&kept_sizes, &mut part, &own);
             let root = self.weight(query).sqrt();
             part.iter_mut().for_each(|x| *x *= root);
             part
@@ -209,6 +234,7 @@ pub(crate) fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::residual::averaged;
     use approx::assert_abs_diff_eq;
 
     /// `numpy.random.RandomState(52).rand(4)`: the reference generator of Matsumoto and Nishimura, 2002, seeded 5489,

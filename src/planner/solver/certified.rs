@@ -98,7 +98,7 @@ fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
 }
 
 /// Whether joint queries are few enough against the cells to go by their rows.
-fn go_by_rows(sizes: &[usize], rows: usize) -> bool {
+pub(in crate::planner) fn go_by_rows(sizes: &[usize], rows: usize) -> bool {
     let cells = sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
     rows <= cells / FEW
 }

@@ -6,7 +6,7 @@ mod fourier;
 
 pub use bases::{AttributeBasis, Bases, BasisSolver, PrefixBasis, ResidualBasis};
 pub use certified::CertifiedSolver;
-pub(super) use certified::refuse_beyond;
+pub(super) use certified::{go_by_rows, refuse_beyond};
 pub use fourier::FourierSolver;
 
 use ndarray::Array2;
@@ -84,7 +84,7 @@ impl SubspaceProblem<'_> {
     }
 
     /// The rows of G, √coefficient each.
-    fn rows(&self) -> Result<Array2<f64>> {
+    pub(super) fn rows(&self) -> Result<Array2<f64>> {
         let cells: usize = self.sizes.iter().product();
         let mut values = Vec::with_capacity(self.joint_rows().unwrap_or(0) * cells);
         for (coefficient, kernels) in &self.terms {

@@ -1,6 +1,7 @@
 //! Plans against explicit matrices on small domains, and the relations between the planners that S3 proves.
 
 mod families;
+mod measures;
 
 use std::sync::Arc;
 
@@ -72,11 +73,15 @@ fn rows(group: &QueryGroup) -> Vec<(f64, Vec<f64>)> {
 
 /// The 0/1 matrix that sums the full domain to a marginal.
 fn marginalisation(attributes: AttributeSet) -> Array2<f64> {
-    let cells: usize = SIZES.iter().product();
-    let sizes = attributes.items(&SIZES);
+    marginalisation_of(&SIZES, attributes)
+}
+
+fn marginalisation_of(all: &[usize], attributes: AttributeSet) -> Array2<f64> {
+    let cells: usize = all.iter().product();
+    let sizes = attributes.items(all);
     let mut out = Array2::zeros((sizes.iter().product(), cells));
     for cell in 0..cells {
-        let at = coordinates(&SIZES, cell);
+        let at = coordinates(all, cell);
         let own = attributes.items(&at);
         out[[crate::domain::cell_index(&sizes, &own), cell]] = 1.0;
     }
@@ -95,7 +100,9 @@ fn pseudo_inverse(a: &Array2<f64>) -> Array2<f64> {
 /// Measures B with covariance Σ on the full domain, all written out: the privacy cost is max diag BᵀΣ⁻¹B, every workload
 /// query is determined by the measurements, and its least-squares variance is the plan's.
 fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
-    let cells: usize = SIZES.iter().product();
+    let sizes = workload.schema().sizes();
+    let marginalisation = |attributes| marginalisation_of(&sizes, attributes);
+    let cells: usize = sizes.iter().product();
     let information = |of: &dyn Fn(&PlannedMeasurement) -> bool| {
         plan.measurements().iter().filter(|m| of(m)).fold(Array2::<f64>::zeros((cells, cells)), |sum, m| {
             let lift = marginalisation(m.attributes);

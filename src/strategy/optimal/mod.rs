@@ -22,6 +22,7 @@ mod fixed_point;
 mod interior_point;
 mod low_rank;
 mod newton;
+mod weights;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ use crate::workload::{Gram, GramFactor};
 use dual::{Dual, Point};
 use fixed_point::FixedPoint;
 use low_rank::RowReduction;
+pub(crate) use weights::{by_gram, by_rows};
 
 /// Steps of the fixed point between two looks at its progress.
 const STRIDE: usize = 6;
@@ -101,7 +103,7 @@ impl Optimal {
         }
         let reduction = RowReduction::of(shape, rows)?;
         let dual = Dual::of_rows(&reduction);
-        let (point, mut certificate) = certify(&dual, &self.options, cells)?;
+        let (point, mut certificate) = certify(&dual, dual.uniform(), &self.options, cells)?;
         certificate.upper_bound = (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
         Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point)), certificate })
     }
@@ -195,13 +197,13 @@ impl StrategySelector for Optimal {
 fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorOptimum> {
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
-    let (point, certificate) = certify(&dual, options, factor.matrix.nrows())?;
+    let (point, certificate) = certify(&dual, dual.uniform(), options, factor.matrix.nrows())?;
     let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &point));
     Ok(FactorOptimum { gram: Arc::new(gram), certificate })
 }
 
-/// The best point of a dual problem over so many cells, with its certificate.
-fn certify(dual: &Dual, options: &OptimalOptions, cells: usize) -> Result<(Point, Certificate)> {
+/// The best point of a dual problem over so many cells that is found from a start, with its certificate.
+fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize) -> Result<(Point, Certificate)> {
     if dual.block_orbits().next().is_none() {
         return Err(Error::bad_input(
             "optimal strategy",
@@ -211,7 +213,7 @@ fn certify(dual: &Dual, options: &OptimalOptions, cells: usize) -> Result<(Point
         ));
     }
     let mut bounds = Bounds { lower: 0.0, upper: None, evaluations: 0 };
-    minimise_gap(dual, &mut bounds, options)?;
+    minimise_gap(dual, start, &mut bounds, options)?;
     let gap = bounds.gap();
     let Some(point) = bounds.upper else {
         return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
@@ -234,8 +236,8 @@ fn certify(dual: &Dual, options: &OptimalOptions, cells: usize) -> Result<(Point
 }
 
 /// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper, then the fixed point again.
-fn minimise_gap(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) -> Result<()> {
-    let mut fixed_point = FixedPoint::from(dual.uniform());
+fn minimise_gap(dual: &Dual, start: Vec<f64>, bounds: &mut Bounds, options: &OptimalOptions) -> Result<()> {
+    let mut fixed_point = FixedPoint::from(start);
     let mut interior = newton::step_cost(dual);
     while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {
         let before = bounds.gap();

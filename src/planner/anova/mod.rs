@@ -1,0 +1,183 @@
+//! Functional ANOVA for a product reference measure: residual subspaces that average by the best measure instead of uniformly.
+
+mod classes;
+mod compressed;
+mod objective;
+mod pullback;
+mod starts;
+
+use ndarray::Array1;
+
+pub(super) use self::classes::Classes;
+use self::compressed::compressed;
+use self::objective::Objective;
+use super::Planner;
+use super::minimise::{Limits, Minimum, minimise, softmax, through_softmax};
+use super::plan::{MeasureSearch, MeasureStart, Plan};
+use super::solver::{CertifiedSolver, go_by_rows};
+use crate::error::Result;
+use crate::privacy::PrivacyCost;
+use crate::residual::{Measure, ReferenceMeasure};
+use crate::strategy::{Optimal, Status};
+use crate::workload::GroupedWorkload;
+
+/// A measure that lowers the total error by less than this share is not worth leaving the uniform one for.
+const WORTH: f64 = 1e-9;
+
+/// Which reference measure [`Anova`] plans for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum MeasureChoice {
+    /// The measure with the smallest total error that the optimiser finds; the uniform one where that is as good.
+    #[default]
+    Optimised,
+    /// The uniform measure: QuerySmasher.
+    Uniform,
+    /// This one.
+    Given(ReferenceMeasure),
+}
+
+/// When the search for a measure ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchOptions {
+    /// A step that lowers the error by less than this share ends the search. Default 1e-9.
+    pub tolerance: f64,
+    /// The most steps from each of the two starts. Default 60.
+    pub steps: usize,
+    /// The most evaluations of error and gradient from each start. Default 90.
+    pub evaluations: usize,
+    /// Precision of the solves on the way; the final plan has the solver's own. Default 1e-7.
+    pub solve_tolerance: f64,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        SearchOptions { tolerance: 1e-9, steps: 60, evaluations: 90, solve_tolerance: 1e-7 }
+    }
+}
+
+/// QuerySmasher with a reference measure ν_i per attribute in place of uniform averages.
+///
+/// A query splits into `f_A`, contracted with ν_i along the attributes outside A and centred by `I − ν_i 1ᵀ` inside; every
+/// residual Gram gets its certified optimum, as in S3. The measure minimises `Σ_A √E_A`: L-BFGS on ν = softmax(z), one
+/// measure per class of attributes that play the same role, exact gradients by the envelope theorem, solves started from the
+/// weights of the last ones, and two starts: uniform, and the measures of the one-attribute optima. Where attributes are few the
+/// measure of HDMM's Kronecker strategy is a third, and a candidate itself where some of its weights are negative.
+///
+/// Never above [`QuerySmasher`](super::QuerySmasher): the uniform measure is kept where nothing better is found. The class of
+/// strategies holds every Kronecker strategy, and with one attribute every strategy; the proofs are in
+/// `docs/reference-measures.md`. [`Plan::lower_bound`] is the certificate for the plan's measure, not for all measures.
+///
+/// *Requirements*: those of QuerySmasher. *Cost*: 10–30 evaluations per start, each one solve and one eigendecomposition per
+/// distinct residual problem. *Source*: the project's `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
+#[derive(Debug, Clone, Default)]
+pub struct Anova {
+    /// The measure. Default: optimised.
+    pub measure: MeasureChoice,
+    /// When the search ends.
+    pub search: SearchOptions,
+    /// The solver of the residual problems of the final plan.
+    pub solver: CertifiedSolver,
+}
+
+impl Anova {
+    /// The planner for a measure of one's choice.
+    pub fn with_measure(measure: MeasureChoice) -> Self {
+        Anova { measure, ..Self::default() }
+    }
+
+    fn optimised(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
+        let uniform = Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)?;
+        let uniform_variance = uniform.total_variance();
+        let classes = Classes::of(workload);
+        let mut starts = vec![
+            (MeasureStart::Uniform, classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>()),
+            (MeasureStart::Peaked, starts::peaked(workload, &classes)?),
+        ];
+        let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
+        if let Some(measures) = &kronecker {
+            starts.push((MeasureStart::Kronecker, starts::logarithms(measures, &classes)));
+        }
+        let mut options = self.solver.options;
+        options.tolerance = options.tolerance.max(self.search.solve_tolerance);
+        let limits =
+            Limits { tolerance: self.search.tolerance, steps: self.search.steps, evaluations: self.search.evaluations };
+        let smaller = compressed(workload)?;
+        let mut best: Option<(MeasureStart, Minimum)> = None;
+        let (mut evaluations, mut iterations) = (0, 0);
+        for (start, z) in starts {
+            let mut objective = Objective::new(&smaller, &classes, Optimal::new(options)?, &go_by_rows);
+            let mut function = |z: &[f64]| {
+                let measures = softmax(z, &classes.sizes);
+                let (value, gradients) = objective.evaluate(&measures)?;
+                Ok((value, through_softmax(&measures, &gradients)))
+            };
+            let found = minimise(&mut function, z.into_iter().flatten().collect(), &limits)?;
+            evaluations += found.evaluations;
+            iterations += objective.iterations;
+            if best.as_ref().is_none_or(|(_, known)| found.value < known.value) {
+                best = Some((start, found));
+            }
+        }
+        let mut search = MeasureSearch {
+            status: Status::Converged,
+            start: MeasureStart::None,
+            evaluations,
+            classes: classes.sizes.len(),
+            uniform_variance,
+        };
+        let mut plan = uniform;
+        if let Some((start, found)) = best {
+            search.status = found.status;
+            if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - WORTH) {
+                let measures =
+                    softmax(&found.x, &classes.sizes).into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
+                let measure = ReferenceMeasure::of_classes(classes.of, &measures)?;
+                let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
+                if other.total_variance() < uniform_variance {
+                    (plan, search.start) = (other, start);
+                }
+            }
+        }
+        // What the search cannot reach, because weights are negative there.
+        if let Some(measure) = kronecker.filter(|measure| measure.measures().iter().any(|m| !m.is_positive())) {
+            let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
+            if other.total_variance() < plan.total_variance() {
+                (plan, search.start) = (other, MeasureStart::Kronecker);
+            }
+        }
+        plan.iterations += iterations;
+        plan.search = Some(search);
+        Ok(plan)
+    }
+}
+
+impl Planner for Anova {
+    fn name(&self) -> &str {
+        "anova"
+    }
+
+    fn summary(&self) -> &str {
+        "query-smasher's subspaces for the best product reference measure"
+    }
+
+    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
+        match &self.measure {
+            MeasureChoice::Optimised => self.optimised(workload, privacy_cost),
+            MeasureChoice::Uniform => Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver),
+            MeasureChoice::Given(measure) => {
+                Plan::by_reference_measure(self.name(), workload, privacy_cost, measure, &self.solver)
+            }
+        }
+    }
+}
+
+/// The measure of a strategy on one attribute: `ν = X⁻¹1 / (1ᵀX⁻¹1)`, for which the strategy splits into its total and its
+/// residual. Entries may be negative.
+fn measure_of_strategy(covariance: &ndarray::Array2<f64>) -> Array1<f64> {
+    let sums = covariance.sum_axis(ndarray::Axis(1));
+    let total = sums.sum();
+    sums / total
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The total error as a function of the reference measure, with its gradient.
+//!
+//! `F(ν) = Σ_A √E_A`, the total error is F². With the dual weights μ of every residual problem fixed, `E_A = t²` with
+//! `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum that is attained at the optimal μ: so its derivative by
+//! ν is that of the optimum (envelope theorem), `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`.
+
+use std::collections::HashMap;
+
+use ndarray::{Array2, Axis, Slice};
+
+use super::classes::Classes;
+use super::pullback::{Upstream, pull_back};
+use crate::domain::AxisSet;
+use crate::error::Result;
+use crate::linalg;
+use crate::planner::decomposition::{Decomposition, KernelId};
+use crate::planner::solver::SubspaceProblem;
+use crate::residual::{Measure, ReferenceMeasure};
+use crate::strategy::{Optimal, derivative_by_gram, derivative_by_rows};
+use crate::workload::{GroupQueries, GroupedWorkload};
+
+/// Terms with the ratios of their coefficients (as bits).
+type Signature = Vec<(u64, Vec<KernelId>)>;
+
+/// A residual problem that is not a product of others, solved.
+struct Problem {
+    terms: Vec<(f64, Vec<KernelId>)>,
+    /// E.
+    error: f64,
+    derivative: Derivative,
+    /// The derivative of F by E.
+    upstream: f64,
+}
+
+/// The derivative of E.
+enum Derivative {
+    /// By the Gram.
+    Gram(Array2<f64>),
+    /// By the rows of all terms, one below the other; with them themselves, √coefficient included.
+    Rows { by_rows: Array2<f64>, rows: Array2<f64>, first: Vec<usize> },
+}
+
+/// The function that is minimised.
+pub(super) struct Objective<'a> {
+    workload: &'a GroupedWorkload,
+    classes: &'a Classes,
+    optimal: Optimal,
+    few: &'a dyn Fn(&[usize], usize) -> bool,
+    /// Dual weights of the last evaluation, by the first residual problem that they solve and the place of the factor.
+    weights: HashMap<(usize, usize), Vec<f64>>,
+    /// Eigendecompositions used.
+    pub iterations: usize,
+}
+
+impl<'a> Objective<'a> {
+    /// `few` says which joint problems go by their rows.
+    pub fn new(
+        workload: &'a GroupedWorkload,
+        classes: &'a Classes,
+        optimal: Optimal,
+        few: &'a dyn Fn(&[usize], usize) -> bool,
+    ) -> Self {
+        Objective { workload, classes, optimal, few, weights: HashMap::new(), iterations: 0 }
+    }
+
+    /// F and its gradient by the measure of every class.
+    ///
+    /// *Cost*: one solve per distinct residual problem, started from the last evaluation's weights, and one
+    /// eigendecomposition for its derivative; O(groups · 2^k) for the coefficients.
+    ///
+    /// # Errors
+    /// A solve fails.
+    pub fn evaluate(&mut self, measures: &[Vec<f64>]) -> Result<(f64, Vec<Vec<f64>>)> {
+        let own = measures.iter().map(|nu| Measure::of(nu.clone())).collect::<Result<Vec<_>>>()?;
+        let measure = ReferenceMeasure::of_classes(self.classes.of.clone(), &own)?;
+        let decomposition = Decomposition::for_measure(self.workload, &measure)?;
+        let mut problems: Vec<Problem> = Vec::new();
+        let mut known: HashMap<Signature, usize> = HashMap::new();
+        let mut by_coefficients: Vec<Vec<f64>> = Vec::with_capacity(decomposition.residuals().len());
+        let mut pending: Vec<(usize, usize, f64)> = Vec::new();
+        let mut total = 0.0;
+        for (k, residual) in decomposition.residuals().iter().enumerate() {
+            let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
+            if let [term] = residual.terms.as_slice() {
+                let sizes =
+                    |at: usize| if term.kernels.len() == 1 { residual.sizes.clone() } else { vec![residual.sizes[at]] };
+                let mut error = scale;
+                let mut factors = Vec::with_capacity(term.kernels.len());
+                for (at, &kernel) in term.kernels.iter().enumerate() {
+                    let terms = vec![(1.0, vec![kernel])];
+                    let place = self.place(&decomposition, (k, at), &sizes(at), terms, &mut problems, &mut known)?;
+                    error *= problems[place].error;
+                    factors.push(place);
+                }
+                for place in factors {
+                    problems[place].upstream += error.sqrt() / (2.0 * problems[place].error);
+                }
+                by_coefficients.push(vec![error.sqrt() / (2.0 * scale)]);
+                total += error.sqrt();
+            } else {
+                let terms: Vec<_> = residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
+                let place = self.place(&decomposition, (k, 0), &residual.sizes, terms, &mut problems, &mut known)?;
+                let root = (scale * problems[place].error).sqrt();
+                problems[place].upstream += scale / (2.0 * root);
+                pending.push((k, place, 1.0 / (2.0 * root)));
+                by_coefficients.push(Vec::new());
+                total += root;
+            }
+        }
+        let mut upstream = vec![Upstream::default(); decomposition.kernel_count()];
+        let mut by_own = Vec::with_capacity(problems.len());
+        for problem in &problems {
+            by_own.push(problem.distribute(&decomposition, &mut upstream)?);
+        }
+        for (k, place, factor) in pending {
+            by_coefficients[k] = by_own[place].iter().map(|d| d * factor).collect();
+        }
+        self.add_energies(&decomposition, &by_coefficients, &mut upstream)?;
+        let mut gradients: Vec<Vec<f64>> = self.classes.sizes.iter().map(|&n| vec![0.0; n]).collect();
+        for (id, upstream) in upstream.iter().enumerate() {
+            pull_back(decomposition.kernels(&[id])[0], upstream, &mut gradients)?;
+        }
+        Ok((total, gradients))
+    }
+
+    /// The place of a problem among those solved.
+    fn place(
+        &mut self,
+        decomposition: &Decomposition,
+        key: (usize, usize),
+        sizes: &[usize],
+        terms: Vec<(f64, Vec<KernelId>)>,
+        problems: &mut Vec<Problem>,
+        known: &mut HashMap<Signature, usize>,
+    ) -> Result<usize> {
+        let signature: Signature = terms.iter().map(|(c, kernels)| (c.to_bits(), kernels.clone())).collect();
+        if let Some(&place) = known.get(&signature) {
+            return Ok(place);
+        }
+        let listed = terms.iter().map(|(c, kernels)| (*c, decomposition.kernels(kernels))).collect();
+        let problem = SubspaceProblem { sizes, classes: &[], terms: listed };
+        let start = self.weights.get(&key).map(Vec::as_slice);
+        let by_rows = problem.joint_rows().is_some_and(|rows| (self.few)(sizes, rows));
+        let (error, derivative, found) = if by_rows {
+            let rows = problem.rows()?;
+            let found = self.optimal.weights_of_rows(sizes, rows.view(), start)?;
+            let (t, mut by_rows) = derivative_by_rows(rows.view(), &found.mu)?;
+            by_rows *= 2.0 * t;
+            let mut first = vec![0];
+            for (_, kernels) in &problem.terms {
+                let count: usize = kernels.iter().filter_map(|kernel| kernel.joint_rows()).sum();
+                first.push(first.last().copied().unwrap_or(0) + count);
+            }
+            (t * t, Derivative::Rows { by_rows, rows, first }, found)
+        } else {
+            let gram = problem.gram()?;
+            let found = self.optimal.weights(sizes, gram.view(), start)?;
+            let (t, mut by_gram) = derivative_by_gram(gram.view(), &found.mu)?;
+            by_gram *= t;
+            (t * t, Derivative::Gram(by_gram), found)
+        };
+        self.iterations += found.certificate.iterations;
+        self.weights.insert(key, found.mu);
+        known.insert(signature, problems.len());
+        problems.push(Problem { terms, error, derivative, upstream: 0.0 });
+        Ok(problems.len() - 1)
+    }
+
+    /// From derivatives by coefficients to those by mean energies: a coefficient is `Σ w Π g` over the groups.
+    fn add_energies(
+        &self,
+        decomposition: &Decomposition,
+        by_coefficients: &[Vec<f64>],
+        upstream: &mut [Upstream],
+    ) -> Result<()> {
+        for group in self.workload.groups() {
+            let factors = decomposition.factors_of(group)?;
+            let way = group.attributes().len();
+            for (attributes, term) in decomposition.terms_of(group)? {
+                let Some(k) = decomposition.position(attributes) else { continue };
+                let terms = &decomposition.residuals()[k].terms;
+                let Some(at) = terms.iter().position(|t| t.kernels == term.kernels) else { continue };
+                let by = by_coefficients[k][at] * group.weight();
+                match group.queries() {
+                    GroupQueries::Joint(_) if attributes.is_empty() => upstream[factors[0].0].energy += by,
+                    GroupQueries::Joint(_) => {}
+                    GroupQueries::Product(_) => {
+                        let kept = group.attributes().axes_in(attributes);
+                        for dropped in (0..way).filter(|&axis| !kept.contains(axis)) {
+                            let others = AxisSet::of(way, |axis| axis != dropped && !kept.contains(axis));
+                            let rest: f64 = others.of_items(&factors).iter().map(|(_, energy)| energy).product();
+                            upstream[factors[dropped].0].energy += by * rest;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Problem {
+    /// Hands the derivative on to the kernels; returns the derivatives of E by the coefficients.
+    fn distribute(&self, decomposition: &Decomposition, upstream: &mut [Upstream]) -> Result<Vec<f64>> {
+        let mut by_own = Vec::with_capacity(self.terms.len());
+        for (at, (coefficient, kernels)) in self.terms.iter().enumerate() {
+            match &self.derivative {
+                Derivative::Rows { by_rows, rows, first } => {
+                    let range = Slice::from(first[at]..first[at + 1]);
+                    let (by, own) = (by_rows.slice_axis(Axis(0), range), rows.slice_axis(Axis(0), range));
+                    by_own.push((&by * &own).sum() / (2.0 * coefficient));
+                    if let [kernel] = kernels.as_slice() {
+                        upstream[*kernel].add_rows(self.upstream * coefficient.sqrt(), by);
+                    }
+                }
+                Derivative::Gram(by_gram) => {
+                    let list = decomposition.kernels(kernels);
+                    let grams = list.iter().map(|kernel| kernel.gram()).collect::<Result<Vec<_>>>()?;
+                    let views = || grams.iter().map(|gram| gram.view());
+                    let mut own = 0.0;
+                    for (axis, kernel) in kernels.iter().enumerate() {
+                        let by = if kernels.len() == 1 {
+                            by_gram.clone()
+                        } else {
+                            partial_trace(by_gram, &views().collect::<Vec<_>>(), axis)
+                        };
+                        own = (&by * grams[axis].as_ref()).sum();
+                        upstream[*kernel].add_gram(self.upstream * coefficient, &by);
+                    }
+                    by_own.push(own);
+                }
+            }
+        }
+        Ok(by_own)
+    }
+}
+
+/// `∂/∂A_k` of `tr(Γ (A_1 ⊗ … ⊗ A_m))`: Γ contracted with all other factors. O(cells²).
+fn partial_trace(gamma: &Array2<f64>, factors: &[ndarray::ArrayView2<'_, f64>], axis: usize) -> Array2<f64> {
+    let outer = linalg::kron_all(factors[..axis].iter().map(|f| f.view()));
+    let inner = linalg::kron_all(factors[axis + 1..].iter().map(|f| f.view()));
+    let (n, tail) = (factors[axis].nrows(), inner.nrows());
+    let mut out = Array2::zeros((n, n));
+    for ((a, b), &weight) in outer.indexed_iter() {
+        if weight == 0.0 {
+            continue;
+        }
+        for i in 0..n {
+            for j in 0..n {
+                let (top, left) = ((a * n + i) * tail, (b * n + j) * tail);
+                let block = gamma.slice_axis(Axis(0), Slice::from(top..top + tail));
+                let block = block.slice_axis(Axis(1), Slice::from(left..left + tail));
+                out[[i, j]] += weight * (&block * &inner).sum();
+            }
+        }
+    }
+    out
+}

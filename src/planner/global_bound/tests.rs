@@ -1,0 +1,161 @@
+//! Bounds against the full matrix on small domains, and their derivatives against central differences.
+
+use approx::assert_relative_eq;
+use ndarray::Array2;
+
+use super::*;
+use crate::domain::{AttributeKind, AttributeSet, coordinates};
+use crate::linalg;
+use crate::planner::{Anova, Planner};
+use crate::privacy::PrivacyCost;
+use crate::schema::Schema;
+use crate::workload::{Family, GroupFamily, QueryGroup};
+
+fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
+    GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()
+}
+
+fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> QueryGroup {
+    QueryGroup::product(schema, AttributeSet::from_positions(positions).unwrap(), families, weight).unwrap()
+}
+
+/// Mixed sizes and families, four pairs, weights, an attribute with another family alone.
+fn mixed() -> GroupedWorkload {
+    let schema = Schema::of_sizes(&[4, 3, 5, 2], AttributeKind::Numeric).unwrap();
+    use Family as F;
+    let groups = vec![
+        group(&schema, &[0, 1], &[F::PREFIX, F::IDENTITY], 1.0),
+        group(&schema, &[0, 2], &[F::PREFIX, F::RANGE], 0.5),
+        group(&schema, &[1, 2], &[F::IDENTITY, F::RANGE], 2.0),
+        group(&schema, &[2, 3], &[F::RANGE, F::PREFIX], 0.7),
+        group(&schema, &[0], &[F::PREFIX], 3.0),
+        group(&schema, &[2], &[F::PREFIX], 1.2),
+        group(&schema, &[3], &[F::PREFIX], 0.4),
+    ];
+    GroupedWorkload::new(schema, groups).unwrap()
+}
+
+/// tr √(D^½ G D^½) with every cell written out.
+fn brute_force(workload: &GroupedWorkload, weights: &ReferenceMeasure) -> f64 {
+    let sizes = workload.schema().sizes();
+    let gram = explicit::gram(workload).unwrap();
+    let m: Vec<f64> = (0..gram.nrows())
+        .map(|c| coordinates(&sizes, c).iter().enumerate().map(|(k, &v)| weights.of_attribute(k).weight(v)).product())
+        .collect();
+    let scaled = Array2::from_shape_fn(gram.dim(), |(i, j)| (m[i] * m[j]).sqrt() * gram[[i, j]]);
+    linalg::eigvalsh(scaled.view()).unwrap().iter().map(|x| x.max(0.0).sqrt()).sum()
+}
+
+fn some_weights(structure: &Structure) -> Vec<f64> {
+    (0..structure.class_sizes.iter().sum()).map(|k| ((k * 5 + 2) % 7) as f64 * 0.17).collect()
+}
+
+fn measure(structure: &Structure, z: &[f64]) -> ReferenceMeasure {
+    let measures: Vec<Measure> =
+        softmax(z, &structure.class_sizes).into_iter().map(|m| Measure::of(m).unwrap()).collect();
+    ReferenceMeasure::of_classes(structure.classes.clone(), &measures).unwrap()
+}
+
+#[test]
+fn both_forms_are_the_full_matrix() {
+    for (workload, exchangeable) in [
+        (all_ways(4, 4, GroupFamily::Product(Family::PREFIX), &[1, 2]), true),
+        (all_ways(3, 2, GroupFamily::Product(Family::RANGE), &[1, 2]), true),
+        (all_ways(3, 3, GroupFamily::Product(Family::PREFIX), &[2]), true),
+        (mixed(), false),
+    ] {
+        let structure = Structure::of(&workload).unwrap();
+        assert_eq!(matches!(structure.form, Form::Exchangeable(_)), exchangeable);
+        let z = some_weights(&structure);
+        let (trace, error, _) = evaluate(&structure, &z, FINE, false).unwrap();
+        let expected = brute_force(&workload, &measure(&structure, &z));
+        assert_relative_eq!(trace, expected, max_relative = 1e-6);
+        assert!(error < 1e-6 * trace && trace - error <= expected * (1.0 + 1e-10), "{trace} {error} {expected}");
+        let given = GlobalBound::of(&workload, &BoundWeights::Given(measure(&structure, &z)), None).unwrap();
+        assert!(given.total_variance <= expected * expected && given.total_variance > 0.999_99 * expected * expected);
+    }
+}
+
+#[test]
+fn gradients_are_those_of_central_differences() {
+    for workload in [all_ways(4, 5, GroupFamily::Product(Family::PREFIX), &[1, 2]), mixed()] {
+        let structure = Structure::of(&workload).unwrap();
+        let z = some_weights(&structure);
+        let (trace, _, gradient) = evaluate(&structure, &z, FINE, true).unwrap();
+        for k in 0..z.len() {
+            let moved = |step: f64| {
+                let mut z = z.clone();
+                z[k] += step;
+                evaluate(&structure, &z, FINE, false).unwrap().0
+            };
+            let difference = (moved(1e-4) - moved(-1e-4)) / 2e-4;
+            assert!((difference - gradient[k]).abs() < 1e-6 * trace, "{k}: {difference} against {}", gradient[k]);
+        }
+    }
+}
+
+/// Never above the certified optimum of the whole domain, and below what a plan reaches; the two families of forms agree.
+#[test]
+fn bounds_are_below_the_optimum_of_the_whole_domain() {
+    let mut checked = 0;
+    for (k, sizes) in [[3, 2, 4], [2, 5, 3], [4, 4, 2], [3, 3, 3], [6, 2, 2]].iter().enumerate() {
+        for family in [Family::PREFIX, Family::RANGE, Family::IDENTITY] {
+            for ways in [&[1, 2][..], &[2]] {
+                let schema = Schema::of_sizes(sizes, AttributeKind::Numeric).unwrap();
+                let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(family), ways).unwrap();
+                let best = explicit::bound(&workload).unwrap();
+                let structure = Structure::of(&workload).unwrap();
+                let bound = by_structure(&structure, &BoundWeights::Optimised, None).unwrap();
+                let uniform = by_structure(&structure, &BoundWeights::Uniform, None).unwrap();
+                // The certified lower bound itself is within 1e-7 of the optimum.
+                assert!(bound.total_variance <= best.total_variance * (1.0 + 2e-7), "{k} {}", family.name());
+                assert!(uniform.total_variance <= bound.total_variance * (1.0 + 1e-6));
+                assert!(bound.total_variance > 0.9 * best.total_variance);
+                checked += 1;
+            }
+        }
+    }
+    assert_eq!(checked, 30);
+}
+
+/// Uniform weights, and optimised ones (independently computed); the optimum of the whole domain on [4]^3.
+#[test]
+fn values_of_the_derivation() {
+    let rmse = |bound: &GlobalBound, workload: &GroupedWorkload| bound.rmse(workload.count().as_f64(), 1.0);
+    for (family, n, d, uniform, optimised) in [
+        (Family::PREFIX, 10, 5, 4.99564, 5.17573),
+        (Family::PREFIX, 10, 40, 31.70162, 32.64305),
+        (Family::PREFIX, 20, 10, 12.93468, 12.93468),
+        (Family::RANGE, 10, 5, 5.85058, 5.87385),
+        (Family::RANGE, 10, 40, 40.86009, 40.86422),
+        (Family::RANGE, 20, 10, 16.60020, 16.60020),
+    ] {
+        let workload = all_ways(n, d, GroupFamily::Product(family), &[1, 2]);
+        let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
+        let own = GlobalBound::of(&workload, &BoundWeights::Uniform, None).unwrap();
+        assert_relative_eq!(rmse(&own, &workload), uniform, max_relative = 2e-6);
+        let best = GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
+        let reached = rmse(&best, &workload);
+        assert!(reached >= optimised * (1.0 - 2e-5), "{} {n} {d}: {reached}", family.name());
+        assert!(reached <= plan.rmse());
+    }
+    let small = all_ways(4, 3, GroupFamily::Product(Family::PREFIX), &[1, 2]);
+    let best = GlobalBound::of(&small, &BoundWeights::Optimised, None).unwrap();
+    assert_eq!(best.method, BoundMethod::Explicit);
+    assert_relative_eq!(rmse(&best, &small), 2.213482, max_relative = 1e-6);
+}
+
+#[test]
+fn where_there_is_no_bound_it_says_why() {
+    for (family, ways, said) in [
+        (GroupFamily::Pairs(Family::AFFINE), &[1, 2][..], "joint queries of `affine`"),
+        (GroupFamily::Product(Family::PREFIX), &[3], "queries on 3 attributes"),
+    ] {
+        let message =
+            GlobalBound::of(&all_ways(10, 5, family, ways), &BoundWeights::Optimised, None).unwrap_err().to_string();
+        assert!(message.contains(said) && message.contains("4096 cells"), "{message}");
+    }
+    let other = ReferenceMeasure::uniform(&[3, 3]);
+    let weights = BoundWeights::Given(other);
+    assert!(GlobalBound::of(&mixed(), &weights, None).unwrap_err().to_string().contains("[3, 3]"));
+}

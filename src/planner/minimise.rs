@@ -1,0 +1,225 @@
+//! Minimising a smooth function of product measures: limited-memory BFGS with the line search of Moré and Thuente.
+
+use std::cell::RefCell;
+
+use argmin::core::{CostFunction, Executor, Gradient, State, TerminationReason};
+use argmin::solver::linesearch::MoreThuenteLineSearch;
+use argmin::solver::quasinewton::LBFGS;
+
+use crate::error::{Error, Result};
+use crate::strategy::Status;
+
+/// Pairs of steps and gradient changes that approximate the curvature.
+const MEMORY: usize = 10;
+
+/// The largest change of a coordinate in the first step.
+const FIRST_STEP: f64 = 0.5;
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limits {
+    /// Steps that lower the function by less than this share end the search.
+    pub tolerance: f64,
+    /// The most steps.
+    pub steps: usize,
+    /// The most evaluations, those of line searches included.
+    pub evaluations: usize,
+}
+
+/// The best point seen.
+#[derive(Debug, Clone)]
+pub(super) struct Minimum {
+    /// The point.
+    pub x: Vec<f64>,
+    /// The function there.
+    pub value: f64,
+    /// How the search ended.
+    pub status: Status,
+    /// Evaluations used.
+    pub evaluations: usize,
+}
+
+/// A function with its gradient.
+type Function<'f> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + 'f;
+
+/// Minimises a positive function from a start. One evaluation gives value and gradient.
+///
+/// # Errors
+/// What the function returns, and the library's own.
+pub(super) fn minimise(function: &mut Function<'_>, start: Vec<f64>, limits: &Limits) -> Result<Minimum> {
+    let (value, gradient) = function(&start)?;
+    let steepest = gradient.iter().fold(0.0f64, |top, g| top.max(g.abs()));
+    let mut best = Minimum { x: start.clone(), value, status: Status::Converged, evaluations: 1 };
+    if start.is_empty() || !(steepest > limits.tolerance * value) {
+        return Ok(best);
+    }
+    // The first direction is the negative gradient: in these units its largest entry is the first step.
+    let scale = FIRST_STEP / steepest;
+    let seen = Seen { function, scale, last: (start.clone(), value, gradient), best, failed: None, limits: *limits };
+    let problem = Problem(RefCell::new(seen));
+    let failed = |e: argmin::core::Error| Error::bug("search for a reference measure", "an answer of the optimiser", e);
+    let line_search = MoreThuenteLineSearch::new().with_c(1e-4, 0.9).map_err(failed)?;
+    let solver = LBFGS::new(line_search, MEMORY)
+        .with_tolerance_grad(limits.tolerance * value * scale)
+        .and_then(|solver| solver.with_tolerance_cost(limits.tolerance * value * scale))
+        .map_err(failed)?;
+    let run = Executor::new(&problem, solver)
+        .configure(|state| state.param(start).max_iters(limits.steps as u64))
+        .timer(false)
+        .run();
+    let reason = run.as_ref().ok().and_then(|result| result.state().get_termination_reason().cloned());
+    drop(run);
+    let seen = problem.0.into_inner();
+    if let Some(error) = seen.failed {
+        return Err(error);
+    }
+    best = seen.best;
+    best.status = match reason {
+        Some(TerminationReason::SolverConverged) => Status::Converged,
+        Some(TerminationReason::MaxItersReached) => Status::IterationLimit,
+        _ if best.evaluations >= limits.evaluations => Status::IterationLimit,
+        // The line search found no lower point: rounding and the solvers' tolerance are all that is left.
+        _ => Status::Stalled,
+    };
+    Ok(best)
+}
+
+/// What the optimiser asks, and what has been answered.
+struct Seen<'f, 'g> {
+    function: &'f mut Function<'g>,
+    scale: f64,
+    last: (Vec<f64>, f64, Vec<f64>),
+    best: Minimum,
+    failed: Option<Error>,
+    limits: Limits,
+}
+
+struct Problem<'f, 'g>(RefCell<Seen<'f, 'g>>);
+
+impl Seen<'_, '_> {
+    fn at(&mut self, x: &[f64]) -> std::result::Result<(), argmin::core::Error> {
+        if self.last.0 == x {
+            return Ok(());
+        }
+        if self.best.evaluations >= self.limits.evaluations {
+            return Err(argmin::core::Error::msg("no evaluation is left"));
+        }
+        match (self.function)(x) {
+            Ok((value, gradient)) => {
+                self.best.evaluations += 1;
+                if value < self.best.value {
+                    (self.best.value, self.best.x) = (value, x.to_vec());
+                }
+                self.last = (x.to_vec(), value, gradient);
+                Ok(())
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.failed = Some(error);
+                Err(argmin::core::Error::msg(message))
+            }
+        }
+    }
+}
+
+impl CostFunction for &Problem<'_, '_> {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, x: &Vec<f64>) -> std::result::Result<f64, argmin::core::Error> {
+        let mut seen = self.0.borrow_mut();
+        seen.at(x)?;
+        Ok(seen.last.1 * seen.scale)
+    }
+}
+
+impl Gradient for &Problem<'_, '_> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, x: &Vec<f64>) -> std::result::Result<Vec<f64>, argmin::core::Error> {
+        let mut seen = self.0.borrow_mut();
+        seen.at(x)?;
+        let scale = seen.scale;
+        Ok(seen.last.2.iter().map(|g| g * scale).collect())
+    }
+}
+
+/// `ν_c = e^{z_c} / Σ e^z` for consecutive stretches of the given lengths.
+pub(super) fn softmax(z: &[f64], sizes: &[usize]) -> Vec<Vec<f64>> {
+    let mut rest = z;
+    sizes
+        .iter()
+        .map(|&n| {
+            let (own, others) = rest.split_at(n);
+            rest = others;
+            let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            // Far out in the tails a weight would vanish and the decomposition with it.
+            let powers: Vec<f64> = own.iter().map(|z| (z - top).max(-LONGEST_TAIL).exp()).collect();
+            let sum: f64 = powers.iter().sum();
+            powers.iter().map(|p| p / sum).collect()
+        })
+        .collect()
+}
+
+/// The logarithm of the largest ratio of two weights.
+const LONGEST_TAIL: f64 = 25.0;
+
+/// The gradient by z from those by ν: `ν ∘ (g − ν·g)`.
+pub(super) fn through_softmax(measures: &[Vec<f64>], gradients: &[Vec<f64>]) -> Vec<f64> {
+    let one = |(nu, g): (&Vec<f64>, &Vec<f64>)| {
+        let mean: f64 = nu.iter().zip(g).map(|(n, g)| n * g).sum();
+        nu.iter().zip(g).map(|(n, g)| n * (g - mean)).collect::<Vec<f64>>()
+    };
+    measures.iter().zip(gradients).flat_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { tolerance: 1e-12, steps: 200, evaluations: 400 };
+
+    /// Rosenbrock's function plus one: the minimum is 1 at (1, 1).
+    fn rosenbrock(x: &[f64]) -> (f64, Vec<f64>) {
+        let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
+        (1.0 + a * a + 100.0 * b * b, vec![-2.0 * a - 400.0 * x[0] * b, 200.0 * b])
+    }
+
+    #[test]
+    fn a_curved_valley_is_followed_to_its_end() {
+        let found = minimise(&mut |x| Ok(rosenbrock(x)), vec![-1.2, 1.0], &LIMITS).unwrap();
+        assert!((found.x[0] - 1.0).abs() < 1e-4 && (found.value - 1.0).abs() < 1e-8, "{found:?}");
+        let few = Limits { evaluations: 5, ..LIMITS };
+        let stopped = minimise(&mut |x| Ok(rosenbrock(x)), vec![-1.2, 1.0], &few).unwrap();
+        assert_eq!((stopped.status, stopped.evaluations), (Status::IterationLimit, 5));
+        assert!(stopped.value < rosenbrock(&[-1.2, 1.0]).0);
+    }
+
+    #[test]
+    fn errors_of_the_function_are_passed_on() {
+        let mut calls = 0;
+        let mut function = |x: &[f64]| {
+            calls += 1;
+            if calls < 3 { Ok(rosenbrock(x)) } else { Err(Error::DidNotConverge { what: "test".into(), order: 2 }) }
+        };
+        assert!(matches!(minimise(&mut function, vec![0.0, 0.5], &LIMITS), Err(Error::DidNotConverge { .. })));
+    }
+
+    #[test]
+    fn softmax_and_its_gradient() {
+        let z = [0.3, -0.2, 1.0, 0.0, 2.0];
+        let value = |z: &[f64]| {
+            let nu = softmax(z, &[3, 2]);
+            nu[0][0] * nu[0][2] + 3.0 * nu[1][1].powi(2)
+        };
+        let nu = softmax(&z, &[3, 2]);
+        assert!((nu[0].iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        let gradient = through_softmax(&nu, &[vec![nu[0][2], 0.0, nu[0][0]], vec![0.0, 6.0 * nu[1][1]]]);
+        for k in 0..5 {
+            let moved =
+                |step: f64| value(&std::array::from_fn::<f64, 5, _>(|j| z[j] + if j == k { step } else { 0.0 }));
+            assert!((gradient[k] - (moved(1e-5) - moved(-1e-5)) / 2e-5).abs() < 1e-9);
+        }
+    }
+}

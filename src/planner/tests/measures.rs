@@ -1,0 +1,177 @@
+//! Plans for reference measures: against explicit matrices, and what `docs/reference-measures.md` proves of them.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::residual::{Measure, ReferenceMeasure};
+use crate::strategy::StrategySelector;
+use crate::workload::Gram;
+
+fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> QueryGroup {
+    QueryGroup::product(schema, set(positions), families, weight).unwrap()
+}
+
+fn joint(schema: &Schema, positions: &[usize], family: Family, weight: f64) -> QueryGroup {
+    let queries = JointQueries::family(family, &set(positions).items(&schema.sizes())).unwrap();
+    QueryGroup::joint(schema, set(positions), Arc::new(queries), family.name(), weight).unwrap()
+}
+
+/// [4]^3, [3, 4, 2] and [5, 3], with products, mixtures, joint queries and weights.
+fn domains() -> Vec<GroupedWorkload> {
+    use Family as F;
+    let (a, b, c) = (schema(&[4, 4, 4]), schema(&[3, 4, 2]), schema(&[5, 3]));
+    let (cube, mixed, pair) = (
+        vec![joint(&a, &[0, 1], F::AFFINE, 1.0), joint(&a, &[1, 2], F::ABS, 2.0), group(&a, &[0], &[F::PREFIX], 1.0)],
+        vec![
+            group(&b, &[0, 1, 2], &[F::PREFIX, F::RANGE, F::IDENTITY], 0.5),
+            group(&b, &[0, 1], &[F::IDENTITY, F::PREFIX], 2.0),
+            joint(&b, &[0, 1], F::AFFINE, 1.5),
+        ],
+        vec![group(&c, &[0, 1], &[F::RANGE, F::PREFIX], 1.0), group(&c, &[1], &[F::PREFIX], 3.0)],
+    );
+    vec![
+        uniform(4, 3, GroupFamily::Product(F::PREFIX), &[1, 2]),
+        GroupedWorkload::new(a, cube).unwrap(),
+        GroupedWorkload::new(b, mixed).unwrap(),
+        GroupedWorkload::new(c, pair).unwrap(),
+    ]
+}
+
+/// A measure on attributes of these sizes, with weights that differ by up to the factor 4.
+fn some_measure(sizes: &[usize], rng: &mut ChaCha20Rng) -> ReferenceMeasure {
+    let one = |&n: &usize| {
+        let weights: Vec<f64> = (0..n).map(|_| rng.random_range(0.5..2.0)).collect();
+        let sum: f64 = weights.iter().sum();
+        Measure::of(weights.iter().map(|w| w / sum).collect()).unwrap()
+    };
+    ReferenceMeasure::new(sizes.iter().map(one).collect())
+}
+
+#[test]
+fn plans_for_any_measure_keep_their_word() {
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    for workload in domains() {
+        let given = MeasureChoice::Given(some_measure(&workload.schema().sizes(), &mut rng));
+        for planner in [Anova::default(), Anova::with_measure(given)] {
+            let plan = planner.plan(&workload, cost(0.7)).unwrap();
+            assert_relative_eq!(plan.recomputed_privacy_cost(), 0.7, max_relative = 1e-9);
+            check_against_matrices(&plan, &workload);
+            assert!(plan.total_variance() <= plan.lower_bound().unwrap() * (1.0 + 3e-7));
+        }
+    }
+}
+
+/// Proposition 1: the uniform measure is QuerySmasher, to the last bit; and written out as weights, up to rounding.
+#[test]
+fn the_uniform_measure_is_query_smasher() {
+    for workload in domains() {
+        let best = QuerySmasher::default().plan(&workload, cost(1.0)).unwrap();
+        let plan = Anova::with_measure(MeasureChoice::Uniform).plan(&workload, cost(1.0)).unwrap();
+        assert_eq!(plan.total_variance(), best.total_variance());
+        let sizes = workload.schema().sizes();
+        let written = sizes.iter().map(|&n| Measure::of(vec![1.0 / n as f64; n]).unwrap()).collect();
+        let given = MeasureChoice::Given(ReferenceMeasure::new(written));
+        let plan = Anova::with_measure(given).plan(&workload, cost(1.0)).unwrap();
+        assert_relative_eq!(plan.total_variance(), best.total_variance(), max_relative = 3e-7);
+        let optimised = Anova::default().plan(&workload, cost(1.0)).unwrap();
+        assert!(optimised.total_variance() <= best.total_variance());
+    }
+}
+
+/// Proposition 2: with `ν_i = X_i⁻¹1/(1ᵀX_i⁻¹1)` a plan is never above the Kronecker strategy ⊗ X_i, here the best one of HDMM.
+#[test]
+fn every_kronecker_strategy_is_in_the_class_of_its_measure() {
+    let mut checked = 0;
+    let three = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[3]);
+    for workload in domains().into_iter().chain([three, uniform(5, 2, GroupFamily::Product(Family::RANGE), &[1, 2])]) {
+        let Ok(single) = (Hdmm { form: HdmmForm::SingleKronecker }).plan(&workload, cost(1.0)) else { continue };
+        let SubspaceStrategy::Kronecker(factors) = single.measurements()[0].strategy.as_ref() else { continue };
+        let measures: Vec<Vec<f64>> = factors
+            .iter()
+            .map(|factor| {
+                let sums = factor.covariance().unwrap().sum_axis(Axis(1));
+                let total = sums.sum();
+                sums.iter().map(|s| s / total).collect()
+            })
+            .collect();
+        if measures.iter().flatten().any(|w| *w <= 0.0) {
+            continue;
+        }
+        let measure = ReferenceMeasure::new(measures.into_iter().map(|m| Measure::of(m).unwrap()).collect());
+        let plan = Anova::with_measure(MeasureChoice::Given(measure)).plan(&workload, cost(1.0)).unwrap();
+        assert!(plan.total_variance() <= single.total_variance() * (1.0 + 3e-7));
+        checked += 1;
+    }
+    assert!(checked >= 3, "{checked}");
+}
+
+/// Proposition 3: with one attribute the optimum over all measures is the optimum over all strategies.
+#[test]
+fn on_one_attribute_it_is_the_optimum() {
+    let mut rng = ChaCha20Rng::seed_from_u64(8);
+    let random = Array2::from_shape_fn((14, 7), |_| f64::from(u8::from(rng.random_bool(0.4))));
+    for (n, family) in [
+        (10, GroupFamily::Product(Family::PREFIX)),
+        (9, GroupFamily::Product(Family::RANGE)),
+        (7, GroupFamily::Matrix(Arc::new(random.clone()))),
+    ] {
+        let workload = uniform(n, 1, family.clone(), &[1]);
+        let gram = match &family {
+            GroupFamily::Product(family) => family.gram(&[n]).unwrap(),
+            _ => random.t().dot(&random),
+        };
+        let optimum = crate::strategy::Optimal::default().select(&Gram::dense(&[n], gram).unwrap()).unwrap().error;
+        let plan = Anova::default().plan(&workload, cost(1.0)).unwrap();
+        assert_relative_eq!(plan.total_variance(), optimum, max_relative = 2e-6);
+        if n == 10 {
+            assert_relative_eq!(plan.rmse(), 1.5561415, max_relative = 1e-6);
+            let uniform = plan.measure_search().unwrap().uniform_variance;
+            assert_relative_eq!((uniform / 10.0).sqrt(), 1.6187813, max_relative = 2e-5);
+        }
+    }
+}
+
+/// Fifty random schemas and workloads of product families: never above QuerySmasher, nor above HDMM's Kronecker strategy.
+#[test]
+fn it_is_never_above_the_planners_that_it_holds() {
+    let mut rng = ChaCha20Rng::seed_from_u64(21);
+    let families = [Family::IDENTITY, Family::PREFIX, Family::RANGE, Family::CIRCULAR];
+    for trial in 0..50 {
+        let sizes: Vec<usize> = (0..rng.random_range(1..5)).map(|_| rng.random_range(2..7)).collect();
+        let schema = schema(&sizes);
+        let groups: Vec<QueryGroup> = (0..rng.random_range(1..6))
+            .map(|_| {
+                let chosen: Vec<usize> = (0..sizes.len()).filter(|_| rng.random_bool(0.6)).take(3).collect();
+                let chosen = if chosen.is_empty() { vec![0] } else { chosen };
+                let families: Vec<Family> = chosen.iter().map(|_| families[rng.random_range(0..4)]).collect();
+                group(&schema, &chosen, &families, rng.random_range(0.2..5.0))
+            })
+            .collect();
+        let workload = GroupedWorkload::new(schema, groups).unwrap();
+        let own = variance(&Anova::default(), &workload);
+        let smasher = variance(&QuerySmasher::default(), &workload);
+        let single = variance(&Hdmm { form: HdmmForm::SingleKronecker }, &workload);
+        assert!(own <= smasher * (1.0 + 1e-7), "{trial}: {own} {smasher}");
+        assert!(own <= single * (1.0 + 1e-7), "{trial}, {sizes:?}: {own} {single}");
+    }
+}
+
+/// Identity and circular queries are unchanged by all shifts of an attribute: there the uniform measure is the best.
+#[test]
+fn where_an_attribute_can_be_turned_it_is_query_smasher() {
+    for family in [Family::IDENTITY, Family::CIRCULAR] {
+        let workload = uniform(5, 4, GroupFamily::Product(family), &[1, 2]);
+        let plan = Anova::default().plan(&workload, cost(1.0)).unwrap();
+        assert_eq!(plan.total_variance(), variance(&QuerySmasher::default(), &workload));
+        assert!(plan.measure().is_uniform());
+    }
+}
+
+#[test]
+fn measures_of_another_schema_are_refused() {
+    let workload = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[1]);
+    let given = MeasureChoice::Given(ReferenceMeasure::uniform(&[4, 3, 4]));
+    let message = Anova::with_measure(given).plan(&workload, cost(1.0)).err().unwrap().to_string();
+    assert!(message.contains("[4, 4, 4]") && message.contains("[4, 3, 4]"), "{message}");
+}

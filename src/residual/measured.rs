@@ -1,0 +1,185 @@
+//! The in-axis algebra for a reference measure ν_i per axis; 1/n_i in place of ν_i is what S3 and S4 have, and takes the shorter
+//! ways that are there for it.
+//!
+//! | on | operation | along a kept axis | along another |
+//! |---|---|---|---|
+//! | a query (row) f | [`contracted`], [`centre_for`] | f − f·ν | f·ν |
+//! | data (column) x | [`project_for`], [`spread_for`] | x − ν · total | ν · x |
+//!
+//! Both rows are one matrix, `P = I − ν 1ᵀ` or `ν`, acting from the right or from the left.
+
+use super::axis::Lanes;
+use super::measure::Measure;
+use super::{averaged, centre_box, spread_onto};
+use crate::domain::AxisSet;
+
+fn all_uniform<'a>(mut measures: impl Iterator<Item = &'a Measure>) -> bool {
+    measures.all(Measure::is_uniform)
+}
+
+/// The measures of the axes that are not kept, with their axes.
+fn dropped(measures: &[Measure], kept: AxisSet) -> impl DoubleEndedIterator<Item = (usize, &Measure)> + Clone {
+    measures.iter().enumerate().filter(move |(axis, _)| !kept.contains(*axis))
+}
+
+/// A query contracted with its measure along every axis that is not kept. O(cells).
+pub(crate) fn contracted(sizes: &[usize], kept: AxisSet, values: Vec<f64>, measures: &[Measure]) -> Vec<f64> {
+    if all_uniform(dropped(measures, kept).map(|(_, m)| m)) {
+        return averaged(sizes, kept, values);
+    }
+    let (mut sizes, mut values) = (sizes.to_vec(), values);
+    for (axis, measure) in dropped(measures, kept) {
+        values = contraction(&values, Lanes::of(&sizes, axis), measure);
+        sizes[axis] = 1;
+    }
+    values
+}
+
+/// `Σ_c ν(c) slice_c` of every block: outer × n × inner cells to outer × inner.
+pub(crate) fn contraction(values: &[f64], lanes: Lanes, measure: &Measure) -> Vec<f64> {
+    let mut sums = vec![0.0; lanes.outer * lanes.inner];
+    let blocks = values.chunks_exact((lanes.n * lanes.inner).max(1));
+    for (block, sums) in blocks.zip(sums.chunks_exact_mut(lanes.inner.max(1))) {
+        for (value, slice) in block.chunks_exact(lanes.inner.max(1)).enumerate() {
+            let weight = measure.weight(value);
+            sums.iter_mut().zip(slice).for_each(|(sum, x)| *sum += weight * x);
+        }
+    }
+    sums
+}
+
+/// A query less its contraction along every axis in turn: `f (⊗ P_i)`. O(axes · cells).
+pub(crate) fn centre_for(sizes: &[usize], values: &mut [f64], measures: &[Measure]) {
+    if all_uniform(measures.iter()) {
+        return centre_box(sizes, values);
+    }
+    for (axis, measure) in measures.iter().enumerate() {
+        let lanes = Lanes::of(sizes, axis);
+        let means = contraction(values, lanes, measure);
+        subtract(values, lanes, &means, |_| 1.0);
+    }
+}
+
+/// Data less ν times its total along every axis in turn: `(⊗ P_i) x`. O(axes · cells).
+pub(crate) fn project_for(sizes: &[usize], values: &mut [f64], measures: &[Measure]) {
+    if all_uniform(measures.iter()) {
+        return centre_box(sizes, values);
+    }
+    for (axis, measure) in measures.iter().enumerate() {
+        let lanes = Lanes::of(sizes, axis);
+        let mut totals = vec![0.0; lanes.outer * lanes.inner];
+        super::axis::sum(values, lanes, &mut totals);
+        subtract(values, lanes, &totals, |value| measure.weight(value));
+    }
+}
+
+/// `slice_c ← slice_c − share(c) · what` in every block.
+fn subtract(values: &mut [f64], lanes: Lanes, what: &[f64], share: impl Fn(usize) -> f64) {
+    let blocks = values.chunks_exact_mut((lanes.n * lanes.inner).max(1));
+    for (block, what) in blocks.zip(what.chunks_exact(lanes.inner.max(1))) {
+        for (value, slice) in block.chunks_exact_mut(lanes.inner.max(1)).enumerate() {
+            let share = share(value);
+            slice.iter_mut().zip(what).for_each(|(x, w)| *x -= share * w);
+        }
+    }
+}
+
+/// Adds the part of a marginal that a residual on the kept axes carries: `marginal += part ⊗ (⊗_{not kept} ν_i)`, with `part`
+/// already projected. O(axes · cells), for the uniform measure one pass.
+pub(crate) fn spread_for(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, part: &[f64], measures: &[Measure]) {
+    if all_uniform(dropped(measures, kept).map(|(_, m)| m)) {
+        return spread_onto(marginal, sizes, kept, part);
+    }
+    let mut lengths: Vec<usize> =
+        (0..sizes.len()).map(|axis| if kept.contains(axis) { sizes[axis] } else { 1 }).collect();
+    let mut whole = part.to_vec();
+    for (axis, measure) in dropped(measures, kept) {
+        lengths[axis] = sizes[axis];
+        whole = product(&whole, Lanes::of(&lengths, axis), measure);
+    }
+    marginal.iter_mut().zip(&whole).for_each(|(x, part)| *x += part);
+}
+
+/// `slice_c = ν(c) · values`: outer × inner cells to outer × n × inner.
+pub(crate) fn product(values: &[f64], lanes: Lanes, measure: &Measure) -> Vec<f64> {
+    let mut whole = Vec::with_capacity(lanes.outer * lanes.n * lanes.inner);
+    for slice in values.chunks_exact(lanes.inner.max(1)) {
+        for value in 0..lanes.n {
+            let weight = measure.weight(value);
+            whole.extend(slice.iter().map(|x| weight * x));
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_abs_diff_eq;
+    use ndarray::{Array1, Array2};
+
+    use super::*;
+    use crate::linalg::kron_all;
+
+    fn measures() -> Vec<Measure> {
+        [vec![0.2, 0.5, 0.3], vec![0.9, 0.1], vec![0.1, 0.2, 0.3, 0.4]].map(|w| Measure::of(w).unwrap()).to_vec()
+    }
+
+    const SIZES: [usize; 3] = [3, 2, 4];
+
+    /// `⊗ F_i` with F_i = P_i on kept axes and ν_i otherwise, n × n or n × 1.
+    fn matrix(kept: AxisSet, measures: &[Measure]) -> Array2<f64> {
+        let factor = |(axis, m): (usize, &Measure)| {
+            let weights = m.to_vec();
+            if kept.contains(axis) {
+                Array2::from_shape_fn((m.size(), m.size()), |(i, j)| f64::from(u8::from(i == j)) - weights[i])
+            } else {
+                Array2::from_shape_fn((m.size(), 1), |(i, _)| weights[i])
+            }
+        };
+        let factors: Vec<Array2<f64>> = measures.iter().enumerate().map(factor).collect();
+        kron_all(factors.iter().map(|f| f.view()))
+    }
+
+    fn values() -> Vec<f64> {
+        (0..24).map(|k| ((k * k + 3 * k) % 17) as f64 - 5.0).collect()
+    }
+
+    /// Also with some axes uniform, which take the shorter way, and all.
+    #[test]
+    fn both_sides_are_one_matrix() {
+        let mixed = vec![Measure::uniform(3), measures()[1].clone(), Measure::uniform(4)];
+        for measures in [measures(), mixed, SIZES.map(Measure::uniform).to_vec()] {
+            for kept in AxisSet::subsets(3) {
+                let own = kept.of_items(&SIZES);
+                let own_measures: Vec<Measure> =
+                    (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
+                let whole = matrix(kept, &measures);
+                let mut query = contracted(&SIZES, kept, values(), &measures);
+                centre_for(&own, &mut query, &own_measures);
+                let expected = Array1::from_vec(values()).dot(&whole);
+                assert_abs_diff_eq!(Array1::from_vec(query), expected, epsilon = 1e-12);
+                let mut part = values()[..own.iter().product()].to_vec();
+                let expected = whole.dot(&Array1::from_vec(part.clone()));
+                project_for(&own, &mut part, &own_measures);
+                let mut marginal = vec![0.0; 24];
+                spread_for(&mut marginal, &SIZES, kept, &part, &measures);
+                assert_abs_diff_eq!(Array1::from_vec(marginal), expected, epsilon = 1e-12);
+            }
+        }
+    }
+
+    /// x = Σ_A (⊗_{A} P_i ⊗ ⊗_{not A} ν_i) x_A with x_A the sums of x over the other axes.
+    #[test]
+    fn a_marginal_is_the_sum_of_its_parts() {
+        let measures = measures();
+        let mut sum = vec![0.0; 24];
+        for kept in AxisSet::subsets(3) {
+            let own_measures: Vec<Measure> =
+                (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
+            let mut part = crate::residual::summed(&SIZES, kept, &values());
+            project_for(&kept.of_items(&SIZES), &mut part, &own_measures);
+            spread_for(&mut sum, &SIZES, kept, &part, &measures);
+        }
+        assert_abs_diff_eq!(sum.as_slice(), values().as_slice(), epsilon = 1e-12);
+    }
+}
