@@ -18,6 +18,7 @@ pub mod compare;
 pub mod config;
 pub mod datasets;
 pub mod derive;
+pub mod difference;
 pub mod engine;
 pub mod error;
 pub mod experiment;

@@ -84,6 +84,18 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
+    /// Compare two folders of results: what is a function of config and seed bit by bit, times and memory not at all or within a
+    /// factor
+    #[command(after_help = EXIT_CODES)]
+    Diff {
+        /// A folder of results, such as results/ or results/quick/
+        first: PathBuf,
+        /// Another one
+        second: PathBuf,
+        /// Times, memory and ratios of times may differ by this factor [default: by any]
+        #[arg(long, value_name = "FACTOR")]
+        costs_within: Option<f64>,
+    },
     /// Find data sets in the folder $MATMECH_DATA or data/downloads, or fetch them, and check them
     Data {
         /// Data sets of data/manifest.toml [default: all]

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod data;
+mod diff;
 mod list;
 mod run;
 mod steps;
@@ -35,6 +36,7 @@ pub fn execute(arguments: &Arguments, kinds: &Kinds, catalogue: &Catalogue, disp
         }
         Command::Compare { profile } => steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile),
         Command::Figures { profile } => steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile),
+        Command::Diff { first, second, costs_within } => diff::diff(first, second, *costs_within, kinds),
         Command::Data { names } => data::data(root, names),
     }
 }

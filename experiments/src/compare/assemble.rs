@@ -131,9 +131,9 @@ impl Judge<'_> {
         let candidates = known.matches(results, &spec.join)?;
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
-        let lines =
-            values.iter().zip(candidates).map(|(value, rows)| self.judge_one(spec, value, &rows, results)).collect();
-        Ok(lines)
+        // A cell that the paper leaves empty is no value to be judged.
+        let printed = values.iter().zip(candidates).filter(|(value, _)| value.printed != Printed::NotImplemented);
+        Ok(printed.map(|(value, rows)| self.judge_one(spec, value, &rows, results)).collect())
     }
 
     /// `cell_rows` are the result rows of the value's cell, of all metrics.
@@ -154,8 +154,9 @@ impl Judge<'_> {
             band: value.band.or_else(|| factor_band(spec, value)).or_else(|| self.band(value)),
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
+            is_error: self.errors_of_kind.contains(&value.metric.as_str()),
             improvable: self.errors_of_kind.contains(&value.metric.as_str())
-                && spec.improvable.as_ref().is_none_or(|methods| method.is_some_and(|method| methods.contains(method))),
+                && method.is_some_and(|method| spec.improvable.contains(method)),
             deviation: value.ids.iter().find_map(|id| self.known.deviations.get(id)),
         };
         let mut line = Line {
@@ -205,11 +206,8 @@ impl Judge<'_> {
         line
     }
 
-    /// A value without result row: fine if the profile leaves its cell out or the paper has no value either.
+    /// A value without result row: fine if the profile leaves its cell out.
     fn without_result(&self, claim: &Claim<'_>, no_cell: bool) -> Judgement {
-        if !claim.reference && *claim.printed == Printed::NotImplemented {
-            return judge(claim, &Ours::default());
-        }
         if self.profile == Profile::Quick && no_cell {
             return Judgement {
                 verdict: Verdict::NotRun,

@@ -271,6 +271,7 @@ fn badge(verdict: Verdict) -> Markup {
     let class = match verdict {
         Verdict::Reproduced => "reproduced",
         Verdict::Improved => "improved",
+        Verdict::Lower => "lower",
         Verdict::Deviates => "deviates",
         Verdict::NotComparable => "not-comparable",
         Verdict::NotRun => "not-run",

@@ -11,6 +11,8 @@ pub enum Verdict {
     Reproduced,
     /// A lower error than published, with a certificate.
     Improved,
+    /// A lower error than published, of a heuristic that is not certified optimal, for a documented reason.
+    Lower,
     /// Not what was published, for a documented reason, and exactly what that documentation says.
     Deviates,
     /// Published under conditions that cannot be repeated, or not published at all.
@@ -23,8 +25,15 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Reproduced, Self::Improved, Self::Deviates, Self::NotComparable, Self::NotRun, Self::Failed];
+    pub const ALL: [Self; 7] = [
+        Self::Reproduced,
+        Self::Improved,
+        Self::Lower,
+        Self::Deviates,
+        Self::NotComparable,
+        Self::NotRun,
+        Self::Failed,
+    ];
 
     /// The word in reports.
     #[must_use]
@@ -32,6 +41,7 @@ impl Verdict {
         match self {
             Self::Reproduced => "reproduced",
             Self::Improved => "improved",
+            Self::Lower => "lower",
             Self::Deviates => "deviates",
             Self::NotComparable => "not comparable",
             Self::NotRun => "not run",
@@ -44,7 +54,8 @@ impl Verdict {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Reproduced => "equal to all printed digits, or within the stated band",
-            Self::Improved => "lower error than published, certified by a lower bound",
+            Self::Improved => "lower error than published, certified optimal: at most 1e-6 above a lower bound",
+            Self::Lower => "lower error than published, for the documented reason; not certified optimal",
             Self::Deviates => "differs for the documented reason, by exactly the documented amount",
             Self::NotComparable => "timing on other hardware, stand-in data, or not in the paper",
             Self::NotRun => "outside the slice that this profile runs",
@@ -66,6 +77,8 @@ pub struct Claim<'c> {
     pub reference: bool,
     /// Why the metric cannot be compared, if the config says so.
     pub not_comparable: Option<&'c str>,
+    /// Whether the metric is an error, of which less is better.
+    pub is_error: bool,
     /// Whether a lower value with a certificate is as good as the published one: the metric is an error, and the method may
     /// improve.
     pub improvable: bool,
@@ -143,7 +156,8 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if let Some(deviation) = claim.deviation {
         let documented = Printed::parse(&deviation.expected);
         let judgement = if matches(&documented, ours) {
-            Judgement::new(Verdict::Deviates, &deviation.reason)
+            let lower = claim.is_error && ours.value < claim.printed.number();
+            Judgement::new(if lower { Verdict::Lower } else { Verdict::Deviates }, &deviation.reason)
         } else {
             let expected = format!("{}, as {} says", documented.expectation(), super::deviations::LIST);
             Judgement::failed("differs from its documented deviation", expected)
@@ -183,6 +197,9 @@ fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
         || (ours.value.is_none() && !ours.text.is_empty() && printed.accepts_text(ours.text))
 }
 
+/// How far above a lower bound for the same quantity a value may be to count as optimal.
+const CERTIFIED: f64 = 1e-6;
+
 fn improvement(claim: &Claim<'_>, ours: &Ours<'_>) -> Option<String> {
     let (published, value) = (claim.printed.number()?, ours.value?);
     if value >= published {
@@ -190,10 +207,12 @@ fn improvement(claim: &Claim<'_>, ours: &Ours<'_>) -> Option<String> {
     }
     // A certificate that contradicts the value certifies nothing.
     match (ours.lower_bound, ours.gap) {
-        (Some(bound), _) if bound <= value * (1.0 + 1e-9) => {
+        (Some(bound), _) if bound <= value * (1.0 + 1e-9) && value <= bound * (1.0 + CERTIFIED) => {
             Some(format!("certified: at least {}", significant(bound, 6)))
         }
-        (None, Some(gap)) if gap >= 0.0 => Some(format!("certified: within {} of the optimum", significant(gap, 2))),
+        (None, Some(gap)) if (0.0..=CERTIFIED).contains(&gap) => {
+            Some(format!("certified: within {} of the optimum", significant(gap, 2)))
+        }
         _ => None,
     }
 }
@@ -211,6 +230,7 @@ mod tests {
             band: None,
             reference: false,
             not_comparable: None,
+            is_error: true,
             improvable: true,
             deviation: None,
         }
@@ -239,7 +259,8 @@ mod tests {
     fn an_improvement_needs_a_certificate_and_a_claim_that_may_improve() {
         let printed = Printed::parse(PRINTED);
         let base = claim(&printed);
-        assert_eq!(judge(&base, &certified(1.8, 1.0)).verdict, Verdict::Improved);
+        assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 9e-7))).verdict, Verdict::Improved);
+        assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 2e-6))).verdict, Verdict::Failed, "better, not optimal");
         assert_eq!(judge(&base, &ours(1.8)).verdict, Verdict::Failed);
         assert_eq!(judge(&base, &certified(2.5, 1.0)).verdict, Verdict::Failed);
         assert_eq!(judge(&base, &certified(1.8, 1.9)).verdict, Verdict::Failed);
@@ -247,7 +268,7 @@ mod tests {
         assert_eq!(judge(&base, &gap).verdict, Verdict::Improved);
         let baseline = Claim { improvable: false, ..base };
         assert_eq!(judge(&baseline, &gap).verdict, Verdict::Failed);
-        assert_eq!(judge(&baseline, &certified(1.8, 1.0)).verdict, Verdict::Failed);
+        assert_eq!(judge(&baseline, &certified(1.8, 1.8)).verdict, Verdict::Failed);
     }
 
     #[test]
@@ -257,7 +278,9 @@ mod tests {
             Deviation { id: "x".into(), expected: "1.819".into(), reason: "the paper's variant is not known".into() };
         let with = Claim { deviation: Some(&deviation), ..claim(&printed) };
         let judgement = judge(&with, &ours(1.8191));
-        assert_eq!((judgement.verdict, judgement.used_deviation), (Verdict::Deviates, true));
+        assert_eq!((judgement.verdict, judgement.used_deviation), (Verdict::Lower, true));
+        let no_error = Claim { is_error: false, ..with.clone() };
+        assert_eq!(judge(&no_error, &ours(1.8191)).verdict, Verdict::Deviates);
         assert_eq!(judgement.reason, deviation.reason);
         // A certificate does not excuse a value that the documentation does not give.
         assert_eq!(judge(&with, &certified(1.7, 1.0)).verdict, Verdict::Failed);

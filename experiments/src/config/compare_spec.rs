@@ -49,9 +49,9 @@ pub struct CompareSpec {
     #[serde(default)]
     pub within_factor: Option<f64>,
     /// Methods, in our spelling, whose error may be lower than the published one if it is certified. The others are to be
-    /// reproduced as they were published. By default all may.
+    /// reproduced as they were published. By default none may.
     #[serde(default)]
-    pub improvable: Option<Vec<String>>,
+    pub improvable: Vec<String>,
     /// Column → (spelling in the file of known values → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
@@ -135,7 +135,7 @@ impl CompareSpec {
             );
         }
         let by_method = self.join.iter().any(|column| column == columns::METHOD);
-        if self.improvable.is_some() && (key == "reference" || !by_method) {
+        if !self.improvable.is_empty() && (key == "reference" || !by_method) {
             let expected = "to stand beside `published` and a join of the column method";
             return refuse("improvable", expected, "it without".to_owned(), "join the method, or leave it out");
         }

@@ -21,7 +21,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the comparison has an unexplained difference or a missing result
+  1  the comparison has an unexplained difference or a missing result; two folders of results differ
   2  wrong usage, or a config that is refused
   3  a cell could not be computed; the others are stored
   4  stored results cannot be read or written
@@ -80,6 +80,12 @@ pub enum Error {
         failures: usize,
         /// The report that names them.
         report: PathBuf,
+    },
+    /// Two folders of results that are not equal.
+    #[error("{differences} differences between the two folders of results")]
+    Different {
+        /// How many there are.
+        differences: usize,
     },
     /// What the library refuses, in the course of a computation.
     #[error("{}{source}", after(what))]
@@ -239,7 +245,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Comparison { .. } => 1,
+            Self::Comparison { .. } | Self::Different { .. } => 1,
             Self::Config { at, .. } => at.document.exit_code(),
             Self::Usage { .. } => 2,
             Self::Cells(_) => 3,

@@ -35,6 +35,9 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// The metrics that are errors, see [`Experiment::errors`].
     const ERRORS: &'static [&'static str];
 
+    /// The metrics that are made of times, see [`Experiment::timed`].
+    const TIMED: &'static [&'static str] = &[];
+
     /// The cells of a grid.
     ///
     /// # Errors
@@ -90,6 +93,10 @@ impl<K: Kind> Experiment for K {
 
     fn errors(&self) -> &'static [&'static str] {
         K::ERRORS
+    }
+
+    fn timed(&self) -> &'static [&'static str] {
+        K::TIMED
     }
 
     fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>> {

@@ -94,6 +94,11 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// The metrics that are errors: of which less is better, so that a certified lower value improves on a published one.
     fn errors(&self) -> &'static [&'static str];
 
+    /// The metrics that are made of times: their values differ from run to run.
+    fn timed(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Expands a grid.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::check_method;
 
 /// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies the candidate splits they
-/// evaluated. `lsa-generalized` also reports `speedup`: the candidates of `lsa` over its own.
+/// evaluated. `lsa-generalized` also reports `candidate_ratio`: the candidates of `lsa` over its own.
 ///
 /// A skew-sampled workload has `max(least, share · all)` distinct ranges, drawn by the biased sampler; every method sees the
 /// same samples.
@@ -118,7 +118,7 @@ impl Kind for SkewedRanges {
             row.seconds = Some(seconds);
         }
         if method == "lsa-generalized" {
-            rows.push(Row::new("speedup", candidates("lsa", &grams)? / candidates("lsa-generalized", &grams)?));
+            rows.push(Row::new("candidate_ratio", candidates("lsa", &grams)? / candidates("lsa-generalized", &grams)?));
         }
         Ok(rows)
     }

@@ -119,6 +119,17 @@ impl Kind for ResidualTiming {
     const NAME: &'static str = "residual-timing";
     const SUMMARY: &'static str = "time of Decomp and Recon by in-axis operations and by Kronecker products";
     const KEYS: &'static [&'static str] = &["id", "n", "degree"];
+    const TIMED: &'static [&'static str] = &[
+        "mean_speedup",
+        "mean_speedup_over_structured",
+        "mean_speedup_over_dense",
+        "max_slowdown_seconds",
+        "max_slowdown_seconds_over_structured",
+        "max_slowdown_seconds_over_dense",
+        "max_gain_seconds",
+        "max_gain_seconds_over_structured",
+        "max_gain_seconds_over_dense",
+    ];
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
