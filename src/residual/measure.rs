@@ -42,7 +42,7 @@ impl Measure {
             return refuse(format!("{weight} for value {value}"));
         }
         let sum: f64 = weights.iter().fold(0.0, |sum, w| sum + w);
-        if !((sum - 1.0).abs() <= ROUNDING) {
+        if (sum - 1.0).abs() > ROUNDING {
             return refuse(format!("{} numbers that sum to {sum}", weights.len()));
         }
         weights.iter_mut().for_each(|w| *w /= sum);

@@ -45,13 +45,15 @@ pub struct SearchOptions {
     pub steps: usize,
     /// The most evaluations of error and gradient from each start. Default 90.
     pub evaluations: usize,
+    /// Where queries are joint, the evaluations after which only the better start goes on, for three times as many. Default 12.
+    pub heat: usize,
     /// Precision of the solves on the way; the final plan has the solver's own. Default 1e-7.
     pub solve_tolerance: f64,
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        SearchOptions { tolerance: 1e-9, steps: 60, evaluations: 90, solve_tolerance: 1e-7 }
+        SearchOptions { tolerance: 1e-9, steps: 60, evaluations: 90, heat: 12, solve_tolerance: 1e-7 }
     }
 }
 
@@ -102,21 +104,32 @@ impl Anova {
         let limits =
             Limits { tolerance: self.search.tolerance, steps: self.search.steps, evaluations: self.search.evaluations };
         let smaller = compressed(workload)?;
-        let mut best: Option<(MeasureStart, Minimum)> = None;
         let (mut evaluations, mut iterations) = (0, 0);
-        for (start, z) in starts {
+        let mut from = |z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
             let mut objective = Objective::new(&smaller, &classes, Optimal::new(options)?, &go_by_rows);
             let mut function = |z: &[f64]| {
                 let measures = softmax(z, &classes.sizes);
                 let (value, gradients) = objective.evaluate(&measures)?;
                 Ok((value, through_softmax(&measures, &gradients)))
             };
-            let found = minimise(&mut function, z.into_iter().flatten().collect(), &limits)?;
+            let found = minimise(&mut function, z, limits)?;
             evaluations += found.evaluations;
             iterations += objective.iterations;
+            Ok(found)
+        };
+        // Where an evaluation is dear the starts race, and only the first goes on.
+        let race = classes.joint.contains(&true);
+        let heat = if race { Limits { evaluations: self.search.heat, ..limits } } else { limits };
+        let mut best: Option<(MeasureStart, Minimum)> = None;
+        for (start, z) in starts {
+            let found = from(z.into_iter().flatten().collect(), &heat)?;
             if best.as_ref().is_none_or(|(_, known)| found.value < known.value) {
                 best = Some((start, found));
             }
+        }
+        if let Some((_, found)) = best.as_mut().filter(|(_, found)| race && found.status == Status::IterationLimit) {
+            let rest = Limits { evaluations: self.search.evaluations.min(3 * self.search.heat), ..limits };
+            *found = from(found.x.clone(), &rest)?;
         }
         let mut search = MeasureSearch {
             status: Status::Converged,
@@ -138,8 +151,8 @@ impl Anova {
                 }
             }
         }
-        // What the search cannot reach, because weights are negative there.
-        if let Some(measure) = kronecker.filter(|measure| measure.measures().iter().any(|m| !m.is_positive())) {
+        // What the search cannot reach: weights that are not positive, and attributes of one class with measures of their own.
+        if let Some(measure) = kronecker {
             let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
             if other.total_variance() < plan.total_variance() {
                 (plan, search.start) = (other, MeasureStart::Kronecker);

@@ -77,26 +77,28 @@ pub(super) fn root_trace(
         let square = x * x;
         // Below the range the derivative's integrand is constant: the nodes that are left out are a geometric series.
         let slope = if node == 0 { weight / (1.0 - (-step.0).exp()) } else { weight };
-        let mut schur = a.clone();
-        schur.diag_mut().iter_mut().for_each(|s| *s += square);
+        let mut reduced = a.clone();
         for row in &rows {
             let scale = 1.0 / (row.d + square);
             for (p, bp) in row.columns.iter().zip(row.b) {
                 for (q, bq) in row.columns.iter().zip(row.b) {
-                    schur[[*p, *q]] -= scale * bp * bq;
+                    reduced[[*p, *q]] -= scale * bp * bq;
                 }
             }
         }
+        let mut schur = reduced.clone();
+        schur.diag_mut().iter_mut().for_each(|s| *s += square);
         // Where rounding leaves nothing definite, at the low end of singular problems, a node less errs to the low side.
         let Ok(inverse) = linalg::spd_inverse(schur.view()) else { continue };
-        let mut outer = inverse.diag().sum();
+        // n_A − x² tr S⁻¹ = tr S⁻¹(S − x²), without the cancellation at large x.
+        let mut value = (&inverse * &reduced).sum();
         for (k, row) in rows.iter().enumerate() {
             let image: [f64; 3] = std::array::from_fn(|p| {
                 row.columns.iter().zip(row.b).map(|(q, b)| inverse[[row.columns[p], *q]] * b).sum()
             });
             let form: f64 = image.iter().zip(row.b).map(|(x, b)| x * b).sum();
             let scale = 1.0 / (row.d + square);
-            outer += form * scale * scale;
+            value -= square * form * scale * scale;
             if let Some((by_b, by_d)) = by_rows.get_mut(k) {
                 by_b.iter_mut().zip(image).for_each(|(sum, x)| *sum -= slope * scale * x);
                 *by_d += slope * form * scale * scale / 2.0;
@@ -105,7 +107,7 @@ pub(super) fn root_trace(
         if let Some(by_a) = &mut by_a {
             by_a.scaled_add(slope / 2.0, &inverse);
         }
-        let value = weight * (n as f64 - square * outer);
+        value *= weight;
         fine += value;
         if node % 2 == 0 {
             coarse += 2.0 * value;

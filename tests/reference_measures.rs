@@ -1,0 +1,53 @@
+//! Reference measures and global bounds on workloads of S3's Tables 2 and 4, against independently computed values.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use approx::assert_relative_eq;
+use matmech::domain::{Attribute, AttributeKind};
+use matmech::planner::{Anova, BoundWeights, GlobalBound, Planner};
+use matmech::privacy::PrivacyCost;
+use matmech::schema::Schema;
+use matmech::workload::{Family, GroupFamily, GroupedWorkload};
+
+/// Numeric attributes first: prefix on them, identity on the others.
+fn hybrid(numeric: &[usize], categorical: &[usize], ways: &[usize]) -> GroupedWorkload {
+    let kinds = numeric.iter().map(|n| (n, AttributeKind::Numeric));
+    let kinds = kinds.chain(categorical.iter().map(|n| (n, AttributeKind::Categorical))).enumerate();
+    let attributes = kinds.map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind }).collect();
+    GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
+}
+
+/// Table 2: QuerySmasher, and the value with the reference measure, which is to be reached or beaten.
+#[test]
+fn table_2() {
+    let cps = |ways: &[usize]| hybrid(&[50, 100], &[7, 4, 2], ways);
+    let loans = |ways: &[usize]| hybrid(&[101; 4], &[3, 8, 36, 6, 51, 4, 5, 15], ways);
+    for (workload, uniform, expected) in [
+        (cps(&[1]), 3.13501, 3.06291),
+        (cps(&[3]), 7.88598, 7.29957),
+        (cps(&[1, 2, 3]), 8.14001, 7.56215),
+        (loans(&[1]), 4.66976, 4.61455),
+        (loans(&[2]), 14.57513, 14.1884),
+    ] {
+        let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
+        let search = plan.measure_search().unwrap();
+        assert_relative_eq!((search.uniform_variance / plan.queries().as_f64()).sqrt(), uniform, max_relative = 2e-5);
+        assert!(plan.rmse() <= expected * (1.0 + 2e-5), "{} against {expected}", plan.rmse());
+        assert!(plan.rmse() <= plan.lower_bound_rmse().unwrap() * (1.0 + 3e-7));
+    }
+}
+
+/// Table 4, n = 50 and d = 40, with the bound over all mechanisms: at least what uniform weights give.
+#[test]
+fn table_4() {
+    for (family, expected, bound) in [(Family::PREFIX, 72.6370, 71.90013), (Family::RANGE, 100.75102, 100.64286)] {
+        let schema = Schema::uniform(50, 40).unwrap();
+        let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(family), &[1, 2]).unwrap();
+        let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
+        assert_relative_eq!(plan.rmse(), expected, max_relative = 2e-5);
+        let global = GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
+        let own = global.rmse(plan.queries().as_f64(), 1.0);
+        assert!(own >= bound && own <= plan.rmse(), "{own}");
+        assert!(global.quadrature_error < 1e-6);
+    }
+}
