@@ -29,6 +29,7 @@
 
 pub mod aim;
 pub mod aim_grem;
+mod aim_hybrid;
 mod batch_marginals;
 mod conditional_residual_planner;
 mod group_answers;
@@ -38,6 +39,7 @@ mod measured_sequence;
 mod planned_queries;
 
 pub use aim_grem::AimGrem;
+pub use aim_hybrid::AimHybrid;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
 pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, isotropic};
 pub use group_answers::group_answers;
@@ -51,6 +53,7 @@ pub use planned_queries::{PlannedQueries, run_plan};
 use crate::access::PaidAccess;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
+use crate::estimation::graphical_model::CalibratedTree;
 use crate::privacy::Rho;
 use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
@@ -65,6 +68,36 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// Whether what is asked depends on earlier answers, and so the errors on the data. A mechanism that is not adaptive adds
     /// the same noise to every table.
     fn is_adaptive(&self) -> bool;
+
+    /// Whether the answers are the true ones plus noise that no table changes: then a run on a table of zeros has the errors
+    /// of a run on any. By default, that the mechanism is not adaptive.
+    fn is_linear(&self) -> bool {
+        !self.is_adaptive()
+    }
+
+    /// The variant of this mechanism of which every run ends with a model that synthetic records can be drawn from; by default
+    /// there is none.
+    fn with_model(&self) -> Option<Box<dyn Mechanism>> {
+        None
+    }
+
+    /// Whether there is such a variant.
+    fn has_model(&self) -> bool {
+        self.with_model().is_some()
+    }
+
+    /// This mechanism with a model of at most so many MB (2²⁰ bytes).
+    ///
+    /// # Errors
+    /// A mechanism without a model, or a size without meaning.
+    fn with_max_mb(&self, _max_mb: f64) -> Result<Box<dyn Mechanism>> {
+        Err(Error::bad_input(
+            format!("size limit of a model, mechanism `{}`", self.name()),
+            "a mechanism that fits a model",
+            "one that fits none",
+            "leave the limit out, or use aim-hybrid or aim-pgm",
+        ))
+    }
 
     /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
     ///
@@ -101,6 +134,20 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
 pub struct RunReport {
     /// What only this mechanism has to tell, by name.
     pub details: Vec<(&'static str, f64)>,
+    /// The model that the run ended with, if it fitted one: what synthetic records are drawn from.
+    pub model: Option<CalibratedTree>,
+}
+
+/// A size limit in MB, checked.
+///
+/// # Errors
+/// One that is negative or not finite.
+fn checked_mb(max_mb: f64) -> Result<f64> {
+    if max_mb >= 0.0 && max_mb.is_finite() {
+        return Ok(max_mb);
+    }
+    let remedy = "give a size in MB, such as 2";
+    Err(Error::bad_input("size limit of a model", "a finite number of MB, at least 0", max_mb.to_string(), remedy))
 }
 
 /// Errors in closed form, in counts.
@@ -114,7 +161,12 @@ pub struct ExpectedErrors {
 
 /// The mechanisms, in the order of listings.
 pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
-    vec![Box::new(ResidualPlannerMechanism), Box::new(PlannedQueries::default()), Box::new(AimGrem)]
+    vec![
+        Box::new(ResidualPlannerMechanism),
+        Box::new(PlannedQueries::default()),
+        Box::new(AimGrem),
+        Box::new(AimHybrid::default()),
+    ]
 }
 
 /// The mechanism with the given name.

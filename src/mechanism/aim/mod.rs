@@ -7,6 +7,9 @@
 
 mod annealing;
 mod closure;
+mod rounds;
 
 pub use annealing::RoundBudget;
 pub use closure::Closure;
+pub use rounds::MeasuredRound;
+pub(in crate::mechanism) use rounds::{AdaptiveEstimates, measure_attributes, run_rounds};
