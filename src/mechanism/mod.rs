@@ -30,16 +30,19 @@
 pub mod aim;
 pub mod aim_grem;
 mod aim_hybrid;
+mod aim_pgm;
 mod batch_marginals;
 mod conditional_residual_planner;
 mod group_answers;
 mod marginal_errors;
 mod matrix_mechanism;
 mod measured_sequence;
+mod planned;
 mod planned_queries;
 
 pub use aim_grem::AimGrem;
 pub use aim_hybrid::AimHybrid;
+pub use aim_pgm::AimPgm;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
 pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, isotropic};
 pub use group_answers::group_answers;
@@ -48,6 +51,7 @@ pub use matrix_mechanism::{answer, estimate_cells};
 pub use measured_sequence::{
     MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome, measure_sequence,
 };
+pub use planned::Planned;
 pub use planned_queries::{PlannedQueries, run_plan};
 
 use crate::access::PaidAccess;
@@ -164,7 +168,9 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
     vec![
         Box::new(ResidualPlannerMechanism),
         Box::new(PlannedQueries::default()),
+        Box::new(Planned),
         Box::new(AimGrem),
+        Box::new(AimPgm::default()),
         Box::new(AimHybrid::default()),
     ]
 }

@@ -27,7 +27,13 @@ pub struct CalibratedTree {
 /// Messages of variable elimination that several marginals share: μ(T | S) from a clique over the separator S to a neighbour, T
 /// the wanted attributes beyond it. They are good until the tables change.
 #[derive(Debug, Clone, Default)]
-pub struct Messages(HashMap<(usize, usize, AttributeSet), Rc<Table>>);
+pub struct Messages {
+    known: HashMap<(usize, usize, AttributeSet), Rc<Table>>,
+    cells: usize,
+}
+
+/// Messages are kept up to this many cells (32 MiB); others are sent again.
+const CELLS_KEPT: usize = 1 << 22;
 
 impl CalibratedTree {
     pub(crate) fn new(sizes: Vec<usize>, tree: JunctionTree, tables: Vec<Vec<f64>>, separators: Vec<Vec<f64>>) -> Self {
@@ -92,23 +98,85 @@ impl CalibratedTree {
                 "ask for attributes that the workload uses",
             ));
         }
-        let cliques = self.tree.cliques();
-        let root = self.tree.clique_of(&self.sizes, gamma).unwrap_or_else(|| {
-            let rank = |k: usize| (cliques[k].intersection(gamma).len(), -cells(&self.sizes, cliques[k]));
-            let better = |a: &usize, b: &usize| {
-                let (a, b) = (rank(*a), rank(*b));
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-            };
-            (0..cliques.len()).max_by(better).unwrap_or(0)
-        });
-        Ok(self.eliminated(messages, root, None, gamma).values)
+        if let Some(clique) = self.tree.clique_of(&self.sizes, gamma) {
+            return Ok(self.summed(clique, gamma));
+        }
+        Ok(self.across(messages, gamma))
     }
 
-    /// Σ over everything but `kept` of the model on this clique's side of the tree, away from the neighbour `towards`.
-    fn eliminated(&self, messages: &mut Messages, clique: usize, towards: Option<usize>, kept: AttributeSet) -> Table {
+    /// A marginal that no clique has, put together where that is cheapest: at a clique, or across a separator.
+    fn across(&self, messages: &mut Messages, gamma: AttributeSet) -> Vec<f64> {
+        let (mut best, mut cheapest) = ((0, None), f64::INFINITY);
+        for clique in 0..self.tables.len() {
+            let here = self.cost(messages, clique, None, gamma);
+            let edge = self.tree.parent(clique).map(|(parent, separator)| {
+                let (lower, upper) = self.sides(clique, separator, gamma);
+                let ends = self.message_cost(messages, clique, parent, lower)
+                    + self.message_cost(messages, parent, clique, upper);
+                ends + cells(&self.sizes, separator.union(gamma))
+            });
+            for (place, cost) in [((clique, None), here), ((clique, Some(())), edge.unwrap_or(f64::INFINITY))] {
+                if cost < cheapest {
+                    (best, cheapest) = (place, cost);
+                }
+            }
+        }
+        let clique = best.0;
+        let Some((parent, separator)) = self.tree.parent(clique).filter(|_| best.1.is_some()) else {
+            return self.eliminated(messages, clique, None, gamma).values;
+        };
+        let (lower, upper) = self.sides(clique, separator, gamma);
+        let mut current = Table { set: separator, values: self.separators[clique].clone() };
+        for (from, to, wanted, rest) in [(clique, parent, lower, separator), (parent, clique, upper, gamma)] {
+            let message = if wanted.is_empty() { None } else { Some(self.message(messages, from, to, wanted)) };
+            current = match message {
+                Some(message) => contracted(&self.sizes, &current, &message, gamma.union(rest)),
+                None => current.onto(&self.sizes, gamma.union(rest)),
+            };
+        }
+        current.values
+    }
+
+    /// The attributes of γ beyond a separator, on the lower and on the upper side.
+    fn sides(&self, clique: usize, separator: AttributeSet, gamma: AttributeSet) -> (AttributeSet, AttributeSet) {
+        let open = without(gamma, separator);
+        (open.intersection(self.below[clique]), without(open, self.below[clique]))
+    }
+
+    /// About how many multiplications [`CalibratedTree::eliminated`] would take.
+    fn cost(&self, messages: &Messages, clique: usize, towards: Option<usize>, kept: AttributeSet) -> f64 {
         let own = self.tree.cliques()[clique];
-        let missing = without(kept, own);
-        let mut sources: Vec<(AttributeSet, Rc<Table>)> = Vec::new();
+        let sources = self.sources(clique, towards, kept);
+        let mut current = sources.iter().fold(kept, |all, source| all.union(source.2)).intersection(own);
+        let mut cost = cells(&self.sizes, own);
+        for (k, &(neighbour, beyond, separator)) in sources.iter().enumerate() {
+            let all = current.union(separator).union(beyond);
+            cost += self.message_cost(messages, neighbour, clique, beyond) + cells(&self.sizes, all);
+            current = sources[k + 1..].iter().fold(kept, |all, source| all.union(source.2)).intersection(all);
+        }
+        cost
+    }
+
+    fn message_cost(&self, messages: &Messages, from: usize, to: usize, wanted: AttributeSet) -> f64 {
+        if wanted.is_empty() || messages.known.contains_key(&(from, to, wanted)) {
+            return 0.0;
+        }
+        self.cost(messages, from, Some(to), self.separator(from, to).1.union(wanted))
+    }
+
+    /// The neighbours of a clique that have wanted attributes, with these and the separators: the largest separator first, so
+    /// that what is kept for the others is multiplied by little.
+    fn sources(
+        &self,
+        clique: usize,
+        towards: Option<usize>,
+        kept: AttributeSet,
+    ) -> Vec<(usize, AttributeSet, AttributeSet)> {
+        let missing = without(kept, self.tree.cliques()[clique]);
+        let mut sources = Vec::new();
+        if missing.is_empty() {
+            return sources;
+        }
         let up = self.tree.parent(clique).map(|(parent, _)| parent);
         for neighbour in up.into_iter().chain(self.tree.children(clique).iter().copied()) {
             if Some(neighbour) == towards {
@@ -120,25 +188,29 @@ impl CalibratedTree {
                 false => missing.intersection(self.below[neighbour]),
             };
             if !beyond.is_empty() {
-                let message = self.message(messages, neighbour, clique, beyond);
-                sources.push((self.separator(neighbour, clique).1, message));
+                sources.push((neighbour, beyond, self.separator(neighbour, clique).1));
             }
         }
-        // The message over the smallest separator last: what is kept for it is multiplied by all others.
-        sources.sort_by(|a, b| cells(&self.sizes, b.0).total_cmp(&cells(&self.sizes, a.0)));
-        let needed = |rest: &[(AttributeSet, Rc<Table>)]| rest.iter().fold(kept, |all, (s, _)| all.union(*s));
-        let start = kept.union(needed(&sources));
-        let kept_cells = start.intersection(own);
-        let mut current = Table { set: kept_cells, values: self.summed(clique, kept_cells) };
-        for k in 0..sources.len() {
-            current = contracted(&self.sizes, &current, &sources[k].1, needed(&sources[k + 1..]));
+        sources.sort_by(|a, b| cells(&self.sizes, b.2).total_cmp(&cells(&self.sizes, a.2)));
+        sources
+    }
+
+    /// Σ over everything but `kept` of the model on this clique's side of the tree, away from the neighbour `towards`.
+    fn eliminated(&self, messages: &mut Messages, clique: usize, towards: Option<usize>, kept: AttributeSet) -> Table {
+        let sources = self.sources(clique, towards, kept);
+        let needed = |from: usize| sources[from..].iter().fold(kept, |all, source| all.union(source.2));
+        let start = needed(0).intersection(self.tree.cliques()[clique]);
+        let mut current = Table { set: start, values: self.summed(clique, start) };
+        for (k, &(neighbour, beyond, _)) in sources.iter().enumerate() {
+            let message = self.message(messages, neighbour, clique, beyond);
+            current = contracted(&self.sizes, &current, &message, needed(k + 1));
         }
         current
     }
 
     /// μ(T | S) from one clique to its neighbour.
     fn message(&self, messages: &mut Messages, from: usize, to: usize, wanted: AttributeSet) -> Rc<Table> {
-        if let Some(known) = messages.0.get(&(from, to, wanted)) {
+        if let Some(known) = messages.known.get(&(from, to, wanted)) {
             return Rc::clone(known);
         }
         let (edge, separator) = self.separator(from, to);
@@ -146,7 +218,10 @@ impl CalibratedTree {
         let divide = Projection::new(&self.sizes, table.set, separator);
         divide.apply(&mut table.values, &self.separators[edge], |x, s| *x = if s > 0.0 { *x / s } else { 0.0 });
         let table = Rc::new(table);
-        messages.0.insert((from, to, wanted), Rc::clone(&table));
+        if messages.cells + table.values.len() <= CELLS_KEPT {
+            messages.cells += table.values.len();
+            messages.known.insert((from, to, wanted), Rc::clone(&table));
+        }
         table
     }
 

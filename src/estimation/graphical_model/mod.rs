@@ -6,12 +6,15 @@
 //! *Source*: S4, App. F (AIM+PGM); Koller and Friedman, Probabilistic Graphical Models, Ch. 9 and 10.
 
 mod calibrated;
+mod exponential;
+mod fit;
 mod junction_tree;
+mod propagation;
 mod sampling;
 mod table;
 
 pub use calibrated::{CalibratedTree, Messages};
-pub(crate) use junction_tree::cells;
+pub use fit::{Fit, FitSettings, FitStatus, GraphicalModel};
 pub use junction_tree::{JunctionTree, cells_of_mb};
 pub(crate) use table::Projection;
 

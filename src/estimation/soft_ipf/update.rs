@@ -93,20 +93,22 @@ impl Update {
 
 /// u with e^u + b u = a, and e^u; from a start, or from the bound that lies right of the root.
 fn root(a: f64, b: f64, start: f64) -> (f64, f64) {
-    let mut u = start;
-    if !u.is_finite() {
-        u = (a - 1.0) / (1.0 + b);
-        if a > 1.0 {
-            u = u.min(a.ln());
-        }
-    }
-    u = u.max(LOWEST);
+    // e^u ≥ 1 + u, so the root is at most (a − 1)/(1 + b); and at most ln a, if that is positive.
+    let bound = || match (a - 1.0) / (1.0 + b) {
+        tangent if a > 1.0 => tangent.min(a.ln()),
+        tangent => tangent,
+    };
+    let mut u = if start.is_finite() { start } else { bound().max(LOWEST) };
     let mut exponential = u.exp();
     for _ in 0..NEWTON_STEPS {
-        let step = (exponential + b * u - a) / (exponential + b);
-        let moved = u;
-        u = (u - step).max(LOWEST);
-        let change = u - moved;
+        let before = u;
+        u -= (exponential + b * u - a) / (exponential + b);
+        // From the left a step may go far beyond the root.
+        if u > before {
+            u = u.min(bound());
+        }
+        u = u.max(LOWEST);
+        let change = u - before;
         if change.abs() < 1e-7 {
             // e^change to second order.
             exponential *= 1.0 + change + 0.5 * change * change;
