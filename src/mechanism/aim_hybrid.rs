@@ -19,13 +19,11 @@
 //!
 //! *Privacy*: a measurement costs 1/(2σ²), a record being in one cell; the score's L1 distance changes by at most 1 for fixed
 //! estimates, so selection costs ε²/8. Candidates, tree, annealing, N̂ and the switch are made of sizes and answers. A score may
-//! be that of an earlier round's estimates: of the candidates that share fewer than two attributes with the last measured one
-//! only some are looked at again in a round, in turn. Which they are does not depend on the data.
+//! be that of an earlier round's estimates: where the model is large or candidates are many, those that share fewer than two
+//! attributes with the last measured one are looked at again in every few rounds only, which depends on sizes and answers.
 //!
 //! *Cost*: a round is three sweeps, O(cells of the model · factors per clique), and the marginals looked at. *Source*: ours; the
 //! loop is that of S4, App. F.
-
-use std::collections::HashMap;
 
 use super::aim::{AdaptiveEstimates, Closure, RoundBudget, measure_attributes, run_rounds};
 use super::{BatchMarginals, Mechanism, RunReport, checked_mb, marginals_of};
@@ -56,8 +54,11 @@ const LAST_SWEEPS: usize = 40;
 /// unmeasured costs the hybrid about as much where attributes depend on each other.
 const SMALL_ERROR: f64 = 0.03;
 
-/// Candidates far from the last measured one that are looked at again in a round, about.
-const REFRESHED: usize = 150;
+/// With more candidates than this those far from the last measured one are not looked at again in every round.
+const REFRESHED: usize = 1000;
+
+/// Nor with a model of more cells than this (¼ MB): then in every fourth round.
+const SMALL_MODEL: usize = 1 << 15;
 
 /// The mechanism `aim-hybrid`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -129,9 +130,10 @@ impl Mechanism for AimHybrid {
         let cells = cells_of_mb(self.max_mb);
         let mut estimates = HybridEstimates {
             soft: SoftIpf::new(residuals, closure.attributes(), cells, WIDTHS)?,
-            places: closure.candidates().list().iter().enumerate().map(|(k, c)| (c.attributes, k)).collect(),
+            candidates: closure.candidates().list().len(),
             measured: AttributeSet::EMPTY,
-            round: 0,
+            waited: 0,
+            looks_again: true,
         };
         measure_attributes(&closure, &first, access, &mut estimates)?;
         if let Some(rest) = access.remaining().filter(|_| self.switches) {
@@ -164,11 +166,14 @@ fn report(rounds: usize, estimates: &HybridEstimates, switched: bool) -> RunRepo
 /// The estimates, and which of them selection looks at again.
 struct HybridEstimates {
     soft: SoftIpf,
-    /// The candidates' places in the closure.
-    places: HashMap<AttributeSet, usize>,
+    /// The number of candidates.
+    candidates: usize,
     /// γ of the last round.
     measured: AttributeSet,
-    round: usize,
+    /// Rounds since all candidates were looked at.
+    waited: usize,
+    /// Whether it is the turn of all candidates again.
+    looks_again: bool,
 }
 
 impl AdaptiveEstimates for HybridEstimates {
@@ -188,7 +193,13 @@ impl AdaptiveEstimates for HybridEstimates {
         self.soft.measured(gamma, &values, budget.variance)?;
         self.soft.sweep(if budget.last { LAST_SWEEPS } else { SWEEPS });
         self.measured = gamma;
-        self.round += 1;
+        let large = self.soft.tree().cells() > SMALL_MODEL;
+        let period = (self.candidates / REFRESHED + 1) * if large { 4 } else { 1 };
+        self.waited += 1;
+        self.looks_again = self.waited >= period;
+        if self.looks_again {
+            self.waited = 0;
+        }
         Ok(())
     }
 }
@@ -200,9 +211,7 @@ impl MarginalEstimates for HybridEstimates {
 
     /// Nothing is known of those that are looked at again; the others' scores stay those of their last look.
     fn change_bound(&self, gamma: AttributeSet) -> f64 {
-        let period = self.places.len() / REFRESHED + 1;
-        let turn = self.places.get(&gamma).is_none_or(|place| place % period == self.round % period);
         let near = gamma.len() < 3 || gamma.intersection(self.measured).len() >= 2;
-        if turn || near { f64::INFINITY } else { 0.0 }
+        if near || self.looks_again { f64::INFINITY } else { 0.0 }
     }
 }

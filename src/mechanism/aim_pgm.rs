@@ -16,6 +16,8 @@
 //! *Cost*: the fits, O(cells of the model · measured sets per clique) a step; memory is that of two models, and the limit is on
 //! the cells of one. *Source*: S4, App. F; McKenna et al., AIM (2022).
 
+use std::cell::RefCell;
+
 use super::aim::{AdaptiveEstimates, Closure, RoundBudget, measure_attributes, run_rounds};
 use super::{Mechanism, RunReport, checked_mb, marginals_of};
 use crate::access::{Candidate, PaidAccess};
@@ -26,16 +28,15 @@ use crate::estimation::graphical_model::{
     CalibratedTree, Fit, FitSettings, GraphicalModel, JunctionTree, Messages, cells_of_mb,
 };
 use crate::workload::GroupedWorkload;
-use std::cell::RefCell;
 
 /// Rounds per attribute that the first round's noise is meant for.
 const ROUNDS: usize = 16;
 
 /// The fit after a round.
-const ROUND_FIT: FitSettings = FitSettings { iterations: 1000, tolerance: 1e-3, stall: 2e-3 };
+const ROUND_FIT: FitSettings = FitSettings { iterations: 1000, tolerance: 1e-3, stall: 1e-2 };
 
 /// The fit after the last one.
-const LAST_FIT: FitSettings = FitSettings { iterations: 2500, tolerance: 1e-5, stall: 1e-4 };
+const LAST_FIT: FitSettings = FitSettings { iterations: 2500, tolerance: 1e-5, stall: 5e-4 };
 
 /// The mechanism `aim-pgm`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -71,9 +71,14 @@ impl CalibratedTree {
         self.tables.first().map_or(0.0, |table| table.iter().sum())
     }
 
+    /// Σ over the cliques of their cells, as they are allocated.
+    pub fn cells(&self) -> usize {
+        self.tables.iter().map(Vec::len).sum()
+    }
+
     /// The model size in MB: 8 bytes for every cell of every maximal clique, as it is allocated.
     pub fn megabytes(&self) -> f64 {
-        self.tables.iter().map(|table| (table.len() * size_of::<f64>()) as f64).sum::<f64>() / f64::from(1 << 20)
+        (self.cells() * size_of::<f64>()) as f64 / f64::from(1 << 20)
     }
 
     /// The marginal on any set of attributes, row-major: summed from a clique that contains it, else by variable elimination
