@@ -92,7 +92,7 @@ fn json_holds_every_documented_field() {
         }
     }
     let single = json(folder.path(), &["--ways", "1", "--rho", "1"]);
-    assert_eq!((&single["mechanism"], &single["trials"]), (&"aim-grem".into(), &1.into()));
+    assert_eq!((&single["mechanism"], &single["trials"]), (&"aim-hybrid".into(), &1.into()));
     assert!(single["standard_errors"].is_null());
 }
 
@@ -112,7 +112,7 @@ fn expected_errors_are_those_found() {
 #[test]
 fn more_budget_means_less_error() {
     let folder = folder(SCHEMA, &data());
-    for mechanism in ["residual-planner", "aim-grem"] {
+    for mechanism in ["residual-planner", "aim-grem", "aim-hybrid", "aim-pgm", "planned"] {
         let error = |rho| {
             let words = ["--ways", "3", "--mechanism", mechanism, "--trials", "5", "--rho", rho];
             number(&json(folder.path(), &words), "mean_l1")
@@ -124,7 +124,7 @@ fn more_budget_means_less_error() {
 #[test]
 fn a_seed_fixes_everything_but_the_time() {
     let folder = folder(SCHEMA, &data());
-    for mechanism in ["residual-planner", "aim-grem"] {
+    for mechanism in ["residual-planner", "aim-grem", "aim-hybrid", "aim-pgm", "planned"] {
         let run = |words: &[&str]| {
             let all = [&["--ways", "2", "--mu", "0.4", "--mechanism", mechanism], words].concat();
             let mut report = json(folder.path(), &all);
@@ -247,7 +247,7 @@ fn bad_arguments_are_explained() {
         (&["--ways", "1", "--epsilon", "1", "--delta", "0"], &["delta", "found 0"]),
         (
             &["--ways", "1", "--rho", "1", "--mechanism", "aim"],
-            &["`aim`", "residual-planner, query-smasher, aim-grem", "remedy"],
+            &["`aim`", "residual-planner, query-smasher, planned, aim-grem, aim-pgm, aim-hybrid", "remedy"],
         ),
         (&["--ways", "1", "--rho", "1", "--trials", "0"], &["--trials", "remedy"]),
         (&["--ways", "0", "--rho", "1"], &["--ways", "between 1 and 3", "remedy"]),

@@ -33,7 +33,7 @@ use crate::workload::GroupedWorkload;
 const ROUNDS: usize = 16;
 
 /// The fit after a round.
-const ROUND_FIT: FitSettings = FitSettings { iterations: 1000, tolerance: 1e-3, stall: 1e-2 };
+const ROUND_FIT: FitSettings = FitSettings { iterations: 1000, tolerance: 1e-3, stall: 5e-3 };
 
 /// The fit after the last one.
 const LAST_FIT: FitSettings = FitSettings { iterations: 2500, tolerance: 1e-5, stall: 5e-4 };

@@ -221,16 +221,16 @@ impl Setting {
         let mut errors = MarginalErrors::of_records(records.len());
         let counter = MarginalCounter::new(records)?;
         let mut counts = Vec::new();
-        let mut private = match mechanism.is_adaptive() {
-            true => PrivateTable::of_records(records, self.rho, rng)?,
-            false => PrivateTable::of_zeros(&self.table.schema.sizes(), self.rho, rng),
+        let mut private = match mechanism.is_linear() {
+            true => PrivateTable::of_zeros(&self.table.schema.sizes(), self.rho, rng),
+            false => PrivateTable::of_records(records, self.rho, rng)?,
         };
         let report = mechanism.run(&self.workload, &mut private, &mut |place, answers| {
-            if mechanism.is_adaptive() {
+            if mechanism.is_linear() {
+                errors.add(answers.iter().copied());
+            } else {
                 counter.count_into(self.workload.groups()[place].attributes(), &mut counts)?;
                 errors.add(answers.iter().zip(&counts).map(|(answer, count)| answer - count));
-            } else {
-                errors.add(answers.iter().copied());
             }
             Ok(())
         })?;

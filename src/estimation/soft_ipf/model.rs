@@ -164,6 +164,16 @@ impl SoftModel {
         Ok(())
     }
 
+    /// [`SoftModel::follow`] for one factor only.
+    #[cfg(test)]
+    pub(super) fn follow_only(&mut self, estimates: &ResidualEstimates, set: AttributeSet) {
+        self.total = estimates.marginal(AttributeSet::EMPTY).unwrap()[0];
+        for factor in self.factors.iter_mut().filter(|factor| factor.set == set) {
+            factor.target = estimates.marginal(set).unwrap();
+            factor.variance = estimates.cell_variance(set);
+        }
+    }
+
     /// Up to so many sweeps; fewer if the factors have settled. Returns how many were made.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let mut update = Update::default();
