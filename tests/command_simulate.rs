@@ -318,6 +318,52 @@ fn marginals_that_do_not_fit_memory_are_refused() {
     explained(many.path(), &["--ways", "50", "--rho", "1"], &["workload of marginals", "residuals", "remedy"]);
 }
 
+/// What is written is read again with the same schema: values of a list, bins and cell numbers.
+#[test]
+fn synthetic_records_are_a_table_of_the_schema() {
+    let folder = folder(SCHEMA, &data());
+    for mechanism in ["aim-hybrid", "aim-pgm"] {
+        let words = ["--ways", "2", "--rho", "100", "--mechanism", mechanism, "--synthetic", "X2.csv"];
+        let report = json(folder.path(), &words);
+        assert_eq!((&report["nonnegative"], &report["mechanism"]), (&true.into(), &mechanism.into()));
+        let text = std::fs::read_to_string(folder.path().join("X2.csv")).unwrap();
+        assert!(text.starts_with("age,job,level\n") && text.contains("clerk"), "{text}");
+        let lines = text.lines().count() as f64 - 1.0;
+        assert!((lines - 120.0).abs() < 10.0, "{lines}");
+        let read = Command::cargo_bin("matmech")
+            .unwrap()
+            .current_dir(folder.path())
+            .args(["simulate", "--schema", "S.toml", "--data", "X2.csv", "--ways", "1", "--rho", "1", "--json"])
+            .assert()
+            .success();
+        let read: serde_json::Value = serde_json::from_slice(&read.get_output().stdout).unwrap();
+        assert_eq!(number(&read["records"], "kept"), lines);
+    }
+    simulate(folder.path(), &["--ways", "1", "--rho", "1"]).success().stdout(contains("negative"));
+}
+
+#[test]
+fn limits_and_models_that_a_mechanism_has_not_are_explained() {
+    let folder = folder(SCHEMA, &data());
+    let words = ["--ways", "1", "--rho", "1"];
+    for (more, parts) in [
+        (&["--synthetic", "Y.csv", "--mechanism", "planned"][..], &["--synthetic", "aim-pgm, aim-hybrid", "`planned`"][..]),
+        (&["--max-mb", "1", "--mechanism", "aim-grem"], &["size limit", "aim-grem", "remedy"]),
+        (&["--max-mb", "-1"], &["size limit", "found -1", "remedy"]),
+        (&["--max-mb", "0.00001", "--mechanism", "aim-pgm"], &["1-way marginals", "--max-mb"]),
+    ] {
+        explained(folder.path(), &[&words[..], more].concat(), parts);
+    }
+    let local = json(folder.path(), &[&words[..], &["--max-mb", "0"]].concat());
+    assert_eq!(local["mechanism"], "aim-hybrid");
+    let unwritable = ["--synthetic", "missing/Y.csv"];
+    simulate(folder.path(), &[&words[..], &unwritable].concat()).code(1).stderr(contains("writing").and(contains("remedy")));
+    let partial = ["--ways", "1", "--rho", "1", "--synthetic", "Y.csv"];
+    std::fs::write(folder.path().join("W.toml"), "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n").unwrap();
+    let words = [&["--workload", "W.toml"], &partial[2..]].concat();
+    explained(folder.path(), &words, &["every attribute", "job"]);
+}
+
 /// The example of docs/simulating.md gives what is printed there, but for time and memory.
 #[test]
 fn the_documented_example_is_really_produced() {

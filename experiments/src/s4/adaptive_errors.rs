@@ -214,7 +214,7 @@ impl Setting {
         Ok(Self { table, workload, rho: Rho::of_approximate_rounded_down(epsilon, params.delta)? })
     }
 
-    /// The errors of a mechanism that is not adaptive are its noise, whatever the data: nothing is counted.
+    /// The errors of a linear mechanism are its noise, whatever the data: nothing is counted.
     fn run(&self, mechanism: &dyn Mechanism, rng: &mut ChaCha20Rng) -> Result<Outcome> {
         let records = &self.table.records;
         let started = Instant::now();

@@ -15,7 +15,8 @@ pub struct FitSettings {
     pub iterations: usize,
     /// The fit has converged when the certified gap is at most this share of the loss plus one.
     pub tolerance: f64,
-    /// It also ends, without a certificate of that size, when [`CHECKED`] steps improve the loss by less than this share of it.
+    /// It also ends, without a certificate of that size, when ten steps improve the loss by less than this share of it, or of
+    /// what the noise alone would leave, Σ_c n_c/2, if that is less.
     pub stall: f64,
 }
 
@@ -162,6 +163,7 @@ impl GraphicalModel {
         }
         let mut fit = Fit { status: FitStatus::OutOfIterations, iterations: 0, loss: point.loss, gap: f64::INFINITY };
         let mut earlier = point.loss;
+        let noise: f64 = self.measured.iter().map(|m| 0.5 * m.target.len() as f64).sum();
         while fit.iterations < settings.iterations {
             let Some(next) = self.stepped(&frame, &point) else {
                 fit.status = FitStatus::Stalled;
@@ -174,7 +176,7 @@ impl GraphicalModel {
                     fit.status = FitStatus::Converged;
                     break;
                 }
-                if earlier - point.loss <= settings.stall * point.loss {
+                if earlier - point.loss <= settings.stall * point.loss.min(noise) {
                     fit.status = FitStatus::Stalled;
                     break;
                 }

@@ -181,7 +181,7 @@ fn random_noisy_models_do_not_diverge() {
 fn sets_beside_the_tree_follow_their_measurements() {
     let sizes = [4, 4, 4];
     let mut estimates = soft(&sizes, 0.0);
-    let pair: Vec<f64> = (0..16).map(|k| if k % 5 == 0 { 97.0 } else { 1.0 }).collect();
+    let pair: Vec<f64> = (0..16).map(|k| if k % 5 == 0 { 97.6 } else { 0.8 }).collect();
     let triple: Vec<f64> = (0..64).map(|k| if k % 21 == 0 { 97.0 } else { 0.2 }).collect();
     estimates.measured(set(&[0, 1]), &pair, 1e-6).unwrap();
     estimates.sweep(40);
