@@ -347,7 +347,10 @@ fn limits_and_models_that_a_mechanism_has_not_are_explained() {
     let folder = folder(SCHEMA, &data());
     let words = ["--ways", "1", "--rho", "1"];
     for (more, parts) in [
-        (&["--synthetic", "Y.csv", "--mechanism", "planned"][..], &["--synthetic", "aim-pgm, aim-hybrid", "`planned`"][..]),
+        (
+            &["--synthetic", "Y.csv", "--mechanism", "planned"][..],
+            &["--synthetic", "aim-pgm, aim-hybrid", "`planned`"][..],
+        ),
         (&["--max-mb", "1", "--mechanism", "aim-grem"], &["size limit", "aim-grem", "remedy"]),
         (&["--max-mb", "-1"], &["size limit", "found -1", "remedy"]),
         (&["--max-mb", "0.00001", "--mechanism", "aim-pgm"], &["1-way marginals", "--max-mb"]),
@@ -357,9 +360,12 @@ fn limits_and_models_that_a_mechanism_has_not_are_explained() {
     let local = json(folder.path(), &[&words[..], &["--max-mb", "0"]].concat());
     assert_eq!(local["mechanism"], "aim-hybrid");
     let unwritable = ["--synthetic", "missing/Y.csv"];
-    simulate(folder.path(), &[&words[..], &unwritable].concat()).code(1).stderr(contains("writing").and(contains("remedy")));
+    simulate(folder.path(), &[&words[..], &unwritable].concat())
+        .code(1)
+        .stderr(contains("writing").and(contains("remedy")));
     let partial = ["--ways", "1", "--rho", "1", "--synthetic", "Y.csv"];
-    std::fs::write(folder.path().join("W.toml"), "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n").unwrap();
+    std::fs::write(folder.path().join("W.toml"), "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n")
+        .unwrap();
     let words = [&["--workload", "W.toml"], &partial[2..]].concat();
     explained(folder.path(), &words, &["every attribute", "job"]);
 }

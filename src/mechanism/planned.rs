@@ -146,13 +146,16 @@ mod tests {
             let measured = plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2).unwrap();
             let mut spent = vec![0.0; shares.len()];
             for (tau, variance) in &measured {
-                spent[tau.len()] += Question::Residual { attributes: *tau, variance: *variance }.cost(&sizes).unwrap().get();
+                spent[tau.len()] +=
+                    Question::Residual { attributes: *tau, variance: *variance }.cost(&sizes).unwrap().get();
             }
             let all: f64 = shares.iter().sum();
             for (spent, share) in spent.iter().zip(&shares) {
                 approx::assert_relative_eq!(*spent, 0.2 * share / all, max_relative = 1e-12);
             }
-            let weight = |k: usize| measured[k].1 * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().powf(2.0 / 3.0);
+            let weight = |k: usize| {
+                measured[k].1 * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().powf(2.0 / 3.0)
+            };
             approx::assert_relative_eq!(weight(1), weight(3), max_relative = 1e-12);
         }
         let large = Schema::uniform(5000, 3).unwrap();

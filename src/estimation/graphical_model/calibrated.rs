@@ -243,10 +243,10 @@ impl CalibratedTree {
         let (sender, receiver) = if upwards { (lower, parent) } else { (parent, lower) };
         let cliques = self.tree.cliques();
         let (from, to) = (cliques[sender], cliques[receiver]);
-        let new =
-            summed(&from.items(&self.sizes), from.axes_in(separator), &self.tables[sender]);
+        let new = summed(&from.items(&self.sizes), from.axes_in(separator), &self.tables[sender]);
         let old = std::mem::replace(&mut self.separators[lower], new);
-        let ratios: Vec<f64> = self.separators[lower].iter().zip(&old).map(|(n, o)| if *o > 0.0 { n / o } else { 1.0 }).collect();
+        let ratios: Vec<f64> =
+            self.separators[lower].iter().zip(&old).map(|(n, o)| if *o > 0.0 { n / o } else { 1.0 }).collect();
         let projection = Projection::new(&self.sizes, to, separator);
         projection.apply(&mut self.tables[receiver], &ratios, |x, ratio| *x *= ratio);
     }

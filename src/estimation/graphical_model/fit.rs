@@ -224,8 +224,7 @@ impl GraphicalModel {
         for (m, (clique, _)) in self.measured.iter().zip(&frame.places) {
             let own = frame.tree.cliques()[*clique];
             let marginal = summed(&own.items(sizes), own.axes_in(m.set), &tables[*clique]);
-            let gradient: Vec<f64> =
-                marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
+            let gradient: Vec<f64> = marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
             loss += 0.5 * m.variance * gradient.iter().map(|g| g * g).sum::<f64>();
             gradients.push(gradient);
             projected.push(marginal);

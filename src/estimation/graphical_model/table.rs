@@ -145,7 +145,9 @@ fn product(
 
 /// The attributes of a set that another one lacks.
 pub(crate) fn without(set: AttributeSet, other: AttributeSet) -> AttributeSet {
-    set.positions().filter(|&p| !other.contains(p)).fold(AttributeSet::EMPTY, |all, p| all.union(AttributeSet::single(p)))
+    set.positions()
+        .filter(|&p| !other.contains(p))
+        .fold(AttributeSet::EMPTY, |all, p| all.union(AttributeSet::single(p)))
 }
 
 /// A row-major table with its axes in another order.

@@ -201,7 +201,12 @@ fn by_quadratic_program(sizes: &[usize], measured: &[(AttributeSet, Vec<f64>, f6
 }
 
 /// Noisy marginals of random records; with much noise cells of the optimum are zero.
-fn noisy(sizes: &[usize], sets: &[AttributeSet], sigma: f64, rng: &mut ChaCha20Rng) -> Vec<(AttributeSet, Vec<f64>, f64)> {
+fn noisy(
+    sizes: &[usize],
+    sets: &[AttributeSet],
+    sigma: f64,
+    rng: &mut ChaCha20Rng,
+) -> Vec<(AttributeSet, Vec<f64>, f64)> {
     let cells: Vec<f64> = (0..sizes.iter().product()).map(|_| rng.random_range(0.0..10f64).powi(2) / 10.0).collect();
     let noise = |rng: &mut ChaCha20Rng| sigma * (0..12).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>();
     sets.iter()
@@ -283,7 +288,8 @@ fn draws_follow_the_model() {
     let all = AttributeSet::first(4);
     let tree = JunctionTree::new(&sizes, all, &[set(&[0, 1]), set(&[1, 2]), set(&[0, 2])]).unwrap();
     let mut rng = rng(5);
-    let potential = |c: &AttributeSet| (0..c.items(&sizes).iter().product()).map(|_| rng.random_range(-2.0..2.0)).collect();
+    let potential =
+        |c: &AttributeSet| (0..c.items(&sizes).iter().product()).map(|_| rng.random_range(-2.0..2.0)).collect();
     let potentials = tree.cliques().iter().map(potential).collect();
     let model = CalibratedTree::of_potentials(&sizes, &tree, potentials, 1.0);
     let records = model.sample(&schema, DRAWS, &mut rng).unwrap();

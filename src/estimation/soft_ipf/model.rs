@@ -210,8 +210,7 @@ impl SoftModel {
         }
         let own = self.tree.tree.cliques()[factor.clique];
         let table = &mut self.tree.tables[factor.clique];
-        let mut marginal =
-            crate::residual::summed(&own.items(&self.tree.sizes), own.axes_in(factor.set), table);
+        let mut marginal = crate::residual::summed(&own.items(&self.tree.sizes), own.axes_in(factor.set), table);
         let mut cavity: Vec<f64> = marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
         let scale = self.total / cavity.iter().sum::<f64>();
         cavity.iter_mut().for_each(|q| *q *= scale);

@@ -95,7 +95,11 @@ fn exact_measurements_of_a_tree_are_reproduced() {
     let edges = [(0, 1), (1, 2), (2, 3), (1, 4)];
     let conditionals: Vec<Vec<f64>> = edges
         .iter()
-        .map(|&(a, b)| (0..sizes[a]).flat_map(|_| normalised((0..sizes[b]).map(|_| rng.random_range(0.2..1.0)).collect())).collect())
+        .map(|&(a, b)| {
+            (0..sizes[a])
+                .flat_map(|_| normalised((0..sizes[b]).map(|_| rng.random_range(0.2..1.0)).collect()))
+                .collect()
+        })
         .collect();
     let total: usize = sizes.iter().product();
     let digits = |cell: usize| {
@@ -150,7 +154,9 @@ fn random_noisy_models_do_not_diverge() {
             let sigma = scale * 10f64.powf(rng.random_range(-6.0..1.0));
             let n: usize = gamma.items(&sizes).iter().product();
             let values: Vec<f64> = (0..n)
-                .map(|_| if rng.random_bool(0.3) { scale / n as f64 } else { 0.0 } + sigma * rng.random_range(-2.0..2.0))
+                .map(
+                    |_| if rng.random_bool(0.3) { scale / n as f64 } else { 0.0 } + sigma * rng.random_range(-2.0..2.0),
+                )
                 .collect();
             estimates.measured(gamma, &values, sigma * sigma).unwrap();
             estimates.sweep(if round % 4 == 3 { 40 } else { 3 });
