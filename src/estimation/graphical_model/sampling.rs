@@ -65,7 +65,7 @@ impl CalibratedTree {
             }
         }
         let count = columns.first().map_or(0, Vec::len);
-        for record in 0..count {
+        (0..count).try_for_each(|record| {
             let start = given.positions().fold(0, |cell, p| cell * self.sizes[p] + columns[p][record] as usize);
             let cumulative = &sums[start * row..][..row];
             let total = cumulative[row - 1];
@@ -79,7 +79,7 @@ impl CalibratedTree {
                 columns[p][record] = (cell % n) as u32;
                 cell /= n;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -176,8 +176,8 @@ fn by_quadratic_program(sizes: &[usize], measured: &[(AttributeSet, Vec<f64>, f6
         for i in 0..n {
             let row = index(sizes, all, *set, i);
             linear[i] -= y[row] / variance;
-            for j in 0..n {
-                quadratic[i][j] += f64::from(u8::from(row == index(sizes, all, *set, j))) / variance;
+            for (j, entry) in quadratic[i].iter_mut().enumerate() {
+                *entry += f64::from(u8::from(row == index(sizes, all, *set, j))) / variance;
             }
         }
         constant += y.iter().map(|y| y * y).sum::<f64>() / (2.0 * variance);
