@@ -59,7 +59,7 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
             spent = f64::max(spent, table.accountant().spent());
         }
         let observed = (squared / f64::from(TRIALS) / answers).sqrt();
-        // Mechanisms that look at the data to choose what to measure predict nothing.
+        // Mechanisms whose errors depend on the data predict nothing.
         let expected = match mechanism.expected(&workload, rho)?.squared_error {
             Some(squared) => format!("{:.6}", (squared / answers).sqrt()),
             None => "unknown before the run".to_owned(),

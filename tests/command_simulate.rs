@@ -92,7 +92,7 @@ fn json_holds_every_documented_field() {
         }
     }
     let single = json(folder.path(), &["--ways", "1", "--rho", "1"]);
-    assert_eq!((&single["mechanism"], &single["trials"]), (&"aim-grem".into(), &1.into()));
+    assert_eq!((&single["mechanism"], &single["trials"]), (&"aim-hybrid".into(), &1.into()));
     assert!(single["standard_errors"].is_null());
 }
 
@@ -112,7 +112,7 @@ fn expected_errors_are_those_found() {
 #[test]
 fn more_budget_means_less_error() {
     let folder = folder(SCHEMA, &data());
-    for mechanism in ["residual-planner", "aim-grem"] {
+    for mechanism in ["residual-planner", "aim-grem", "aim-hybrid", "aim-pgm", "planned"] {
         let error = |rho| {
             let words = ["--ways", "3", "--mechanism", mechanism, "--trials", "5", "--rho", rho];
             number(&json(folder.path(), &words), "mean_l1")
@@ -124,7 +124,7 @@ fn more_budget_means_less_error() {
 #[test]
 fn a_seed_fixes_everything_but_the_time() {
     let folder = folder(SCHEMA, &data());
-    for mechanism in ["residual-planner", "aim-grem"] {
+    for mechanism in ["residual-planner", "aim-grem", "aim-hybrid", "aim-pgm", "planned"] {
         let run = |words: &[&str]| {
             let all = [&["--ways", "2", "--mu", "0.4", "--mechanism", mechanism], words].concat();
             let mut report = json(folder.path(), &all);
@@ -247,7 +247,7 @@ fn bad_arguments_are_explained() {
         (&["--ways", "1", "--epsilon", "1", "--delta", "0"], &["delta", "found 0"]),
         (
             &["--ways", "1", "--rho", "1", "--mechanism", "aim"],
-            &["`aim`", "residual-planner, query-smasher, aim-grem", "remedy"],
+            &["`aim`", "residual-planner, query-smasher, planned, aim-grem, aim-pgm, aim-hybrid", "remedy"],
         ),
         (&["--ways", "1", "--rho", "1", "--trials", "0"], &["--trials", "remedy"]),
         (&["--ways", "0", "--rho", "1"], &["--ways", "between 1 and 3", "remedy"]),
@@ -316,6 +316,58 @@ fn marginals_that_do_not_fit_memory_are_refused() {
     let attribute = |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 2\nkind = \"numeric\"\n");
     let many = folder(&(0..100).map(attribute).collect::<String>(), "A0\n1\n");
     explained(many.path(), &["--ways", "50", "--rho", "1"], &["workload of marginals", "residuals", "remedy"]);
+}
+
+/// What is written is read again with the same schema: values of a list, bins and cell numbers.
+#[test]
+fn synthetic_records_are_a_table_of_the_schema() {
+    let folder = folder(SCHEMA, &data());
+    for mechanism in ["aim-hybrid", "aim-pgm"] {
+        let words = ["--ways", "2", "--rho", "100", "--mechanism", mechanism, "--synthetic", "X2.csv"];
+        let report = json(folder.path(), &words);
+        assert_eq!((&report["nonnegative"], &report["mechanism"]), (&true.into(), &mechanism.into()));
+        let text = std::fs::read_to_string(folder.path().join("X2.csv")).unwrap();
+        assert!(text.starts_with("age,job,level\n") && text.contains("clerk"), "{text}");
+        let lines = text.lines().count() as f64 - 1.0;
+        assert!((lines - 120.0).abs() < 10.0, "{lines}");
+        let read = Command::cargo_bin("matmech")
+            .unwrap()
+            .current_dir(folder.path())
+            .args(["simulate", "--schema", "S.toml", "--data", "X2.csv", "--ways", "1", "--rho", "1", "--json"])
+            .assert()
+            .success();
+        let read: serde_json::Value = serde_json::from_slice(&read.get_output().stdout).unwrap();
+        assert_eq!(number(&read["records"], "kept"), lines);
+    }
+    simulate(folder.path(), &["--ways", "1", "--rho", "1"]).success().stdout(contains("negative"));
+}
+
+#[test]
+fn limits_and_models_that_a_mechanism_has_not_are_explained() {
+    let folder = folder(SCHEMA, &data());
+    let words = ["--ways", "1", "--rho", "1"];
+    for (more, parts) in [
+        (
+            &["--synthetic", "Y.csv", "--mechanism", "planned"][..],
+            &["--synthetic", "aim-pgm, aim-hybrid", "`planned`"][..],
+        ),
+        (&["--max-mb", "1", "--mechanism", "aim-grem"], &["size limit", "aim-grem", "remedy"]),
+        (&["--max-mb", "-1"], &["size limit", "found -1", "remedy"]),
+        (&["--max-mb", "0.00001", "--mechanism", "aim-pgm"], &["1-way marginals", "--max-mb"]),
+    ] {
+        explained(folder.path(), &[&words[..], more].concat(), parts);
+    }
+    let local = json(folder.path(), &[&words[..], &["--max-mb", "0"]].concat());
+    assert_eq!(local["mechanism"], "aim-hybrid");
+    let unwritable = ["--synthetic", "missing/Y.csv"];
+    simulate(folder.path(), &[&words[..], &unwritable].concat())
+        .code(1)
+        .stderr(contains("writing").and(contains("remedy")));
+    let partial = ["--ways", "1", "--rho", "1", "--synthetic", "Y.csv"];
+    std::fs::write(folder.path().join("W.toml"), "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n")
+        .unwrap();
+    let words = [&["--workload", "W.toml"], &partial[2..]].concat();
+    explained(folder.path(), &words, &["every attribute", "job"]);
 }
 
 /// The example of docs/simulating.md gives what is printed there, but for time and memory.

@@ -251,7 +251,7 @@ fn simulated_mechanisms_err_as_much_as_they_predict() {
     for mechanism in mechanisms() {
         let line = text.lines().find(|line| line.starts_with(mechanism.name())).unwrap();
         assert!(number(line, "spent") <= rho * (1.0 + 1e-9), "{line}");
-        if mechanism.is_adaptive() {
+        if !mechanism.is_linear() {
             assert!(line.contains("expected unknown") && number(line, "rmse") > 0.0, "{line}");
         } else {
             assert_close(number(line, "expected"), expected, 1e-6);

@@ -100,7 +100,15 @@ impl Selector {
             }
         } else {
             let total = counts.total();
-            self.known = sets.map(|set| (set, Interval::at_most(total + estimates.norm_bound(set)))).collect();
+            let before: HashMap<AttributeSet, Interval> = self.known.drain(..).collect();
+            let of = |set: AttributeSet| match before.get(&set) {
+                Some(&(mut interval)) => {
+                    interval.widen(estimates.change_bound(set));
+                    interval
+                }
+                None => Interval::at_most(total + estimates.norm_bound(set)),
+            };
+            self.known = sets.map(|set| (set, of(set))).collect();
         }
     }
 

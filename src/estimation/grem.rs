@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::residual::{spread_onto, variance_coefficient};
+use crate::residual::{centre_box, smeared_cells, spread_onto, summed, variance_coefficient};
 use crate::schema::Schema;
 
 /// What is known about one residual τ: the mean of its measurements, weighted by their precisions.
@@ -112,6 +112,26 @@ impl ResidualEstimates {
             *value += change;
         }
         Ok(change)
+    }
+
+    /// Takes in `μ_γ + N(0, σ²I)` as the residuals that it is equivalent to: for every τ ⊆ γ the sums over γ∖τ, centred, with
+    /// variance σ² n_{γ∖τ}. O(2^k n_γ) for k attributes.
+    ///
+    /// # Errors
+    /// As [`ResidualEstimates::update`].
+    pub fn update_by_marginal(&mut self, gamma: AttributeSet, measured: &[f64], variance: f64) -> Result<()> {
+        let sizes = self.shape_of(gamma)?;
+        let cells: usize = sizes.iter().product();
+        if measured.len() != cells {
+            let (what, found) = (format!("measurement of the marginal on {gamma:?}"), measured.len().to_string());
+            return Err(Error::bad_input(what, format!("{cells} cells"), found, "pass one number per cell"));
+        }
+        for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
+            let mut centred = summed(&sizes, kept, measured);
+            centre_box(&kept.of_items(&sizes), &mut centred);
+            self.update(tau, &centred, variance * smeared_cells(&sizes, kept))?;
+        }
+        Ok(())
     }
 
     /// μ̂_γ, row-major. O(k n_γ) for k attributes.

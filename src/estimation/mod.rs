@@ -3,8 +3,10 @@
 //! Every estimator answers two questions, [`MarginalEstimates`]: what the marginal of a set of attributes is, and how much
 //! it can have changed since it was last asked. That is all that adaptive selection needs.
 
+pub mod graphical_model;
 mod grem;
 mod lazy;
+pub mod soft_ipf;
 
 pub use grem::{ResidualEstimate, ResidualEstimates};
 pub use lazy::LazyMarginals;

@@ -29,15 +29,20 @@
 
 pub mod aim;
 pub mod aim_grem;
+mod aim_hybrid;
+mod aim_pgm;
 mod batch_marginals;
 mod conditional_residual_planner;
 mod group_answers;
 mod marginal_errors;
 mod matrix_mechanism;
 mod measured_sequence;
+mod planned;
 mod planned_queries;
 
 pub use aim_grem::AimGrem;
+pub use aim_hybrid::AimHybrid;
+pub use aim_pgm::AimPgm;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
 pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, isotropic};
 pub use group_answers::group_answers;
@@ -46,11 +51,14 @@ pub use matrix_mechanism::{answer, estimate_cells};
 pub use measured_sequence::{
     MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome, measure_sequence,
 };
+pub use planned::Planned;
 pub use planned_queries::{PlannedQueries, run_plan};
 
 use crate::access::PaidAccess;
+use crate::call::Call;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
+use crate::estimation::graphical_model::CalibratedTree;
 use crate::privacy::Rho;
 use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
@@ -62,9 +70,32 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// One line for listings.
     fn summary(&self) -> &str;
 
-    /// Whether what is asked depends on earlier answers, and so the errors on the data. A mechanism that is not adaptive adds
-    /// the same noise to every table.
+    /// Whether what is asked depends on earlier answers. A mechanism that is not adaptive adds the same noise to every table.
     fn is_adaptive(&self) -> bool;
+
+    /// The variant of this mechanism of which every run ends with a model that synthetic records can be drawn from; by default
+    /// there is none.
+    fn with_model(&self) -> Option<Box<dyn Mechanism>> {
+        None
+    }
+
+    /// Whether there is such a variant.
+    fn has_model(&self) -> bool {
+        self.with_model().is_some()
+    }
+
+    /// This mechanism with a model of at most so many MB (2²⁰ bytes).
+    ///
+    /// # Errors
+    /// A mechanism without a model, or a size without meaning.
+    fn with_max_mb(&self, _max_mb: f64) -> Result<Box<dyn Mechanism>> {
+        Err(Error::bad_input(
+            format!("size limit of a model, mechanism `{}`", self.name()),
+            "a mechanism that fits a model",
+            "one that fits none",
+            "leave the limit out, or use aim-hybrid or aim-pgm",
+        ))
+    }
 
     /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
     ///
@@ -101,6 +132,20 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
 pub struct RunReport {
     /// What only this mechanism has to tell, by name.
     pub details: Vec<(&'static str, f64)>,
+    /// The model that the run ended with, if it fitted one: what synthetic records are drawn from.
+    pub model: Option<CalibratedTree>,
+}
+
+/// A size limit in MB, checked.
+///
+/// # Errors
+/// One that is negative or not finite.
+fn checked_mb(max_mb: f64) -> Result<f64> {
+    if max_mb >= 0.0 && max_mb.is_finite() {
+        return Ok(max_mb);
+    }
+    let remedy = "give a size in MB, such as 2";
+    Err(Error::bad_input("size limit of a model", "a finite number of MB, at least 0", max_mb.to_string(), remedy))
 }
 
 /// Errors in closed form, in counts.
@@ -114,21 +159,34 @@ pub struct ExpectedErrors {
 
 /// The mechanisms, in the order of listings.
 pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
-    vec![Box::new(ResidualPlannerMechanism), Box::new(PlannedQueries::default()), Box::new(AimGrem)]
+    vec![
+        Box::new(ResidualPlannerMechanism),
+        Box::new(PlannedQueries::default()),
+        Box::new(Planned),
+        Box::new(AimGrem),
+        Box::new(AimPgm::default()),
+        Box::new(AimHybrid::default()),
+    ]
 }
 
-/// The mechanism with the given name.
+/// The mechanism with the given name, such as `aim-hybrid`; one with a model also as `aim-pgm(max-mb=5)`, see
+/// [`Mechanism::with_max_mb`].
 ///
 /// # Errors
-/// No mechanism has it; the message lists those that exist.
-pub fn by_name(name: &str) -> Result<Box<dyn Mechanism>> {
+/// No mechanism has the name, and the message lists those that exist; options that it does not have.
+pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
+    let call = Call::parse("mechanism", text, "write it as `aim-grem` or `aim-pgm(max-mb=5)`")?;
+    call.allow(&["max-mb"])?;
+    call.no_operand()?;
     let mut all = mechanisms();
-    match all.iter().position(|m| m.name() == name) {
-        Some(place) => Ok(all.swap_remove(place)),
-        None => {
-            let known: Vec<&str> = all.iter().map(|m| m.name()).collect();
-            Err(Error::unknown_name("mechanism", name, &known, "check the spelling"))
-        }
+    let Some(place) = all.iter().position(|mechanism| mechanism.name() == call.name()) else {
+        let known: Vec<&str> = all.iter().map(|mechanism| mechanism.name()).collect();
+        return Err(Error::unknown_name("mechanism", call.name(), &known, "check the spelling"));
+    };
+    let mechanism = all.swap_remove(place);
+    match call.option("max-mb")? {
+        Some(max_mb) => mechanism.with_max_mb(max_mb),
+        None => Ok(mechanism),
     }
 }
 

@@ -59,7 +59,8 @@ impl Mechanism for PlannedQueries {
     ) -> Result<RunReport> {
         let plan = self.planner.plan(workload, access.total().privacy_cost())?;
         run_plan(&plan, workload, access, answers)?;
-        Ok(RunReport { details: vec![("measurements", plan.measurements().len() as f64)] })
+        let details = vec![("measurements", plan.measurements().len() as f64)];
+        Ok(RunReport { details, ..RunReport::default() })
     }
 
     fn expected(&self, workload: &GroupedWorkload, rho: Rho) -> Result<ExpectedErrors> {

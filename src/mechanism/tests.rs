@@ -225,3 +225,20 @@ fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
     let twice = GroupedWorkload::new(schema, vec![identity.clone(), identity]).unwrap();
     assert!(marginals_of("m", &twice).unwrap_err().to_string().contains("a second time"));
 }
+
+/// A mechanism may be named with the size of its model; who has none says so.
+#[test]
+fn mechanisms_are_named_with_the_size_of_their_model() {
+    assert_eq!(by_name("aim-pgm(max-mb=5)").unwrap().name(), "aim-pgm");
+    for (text, part) in [
+        ("aim-pgm(max-mb=x)", "a number"),
+        ("aim-pgm(max-mb=-1)", "-1"),
+        ("aim-pgm(mb=5)", "max-mb"),
+        ("aim-grem(max-mb=5)", "a mechanism that fits a model"),
+        ("aim-pg", "aim-pgm"),
+        ("aim-grem:x", "nothing after"),
+    ] {
+        let error = by_name(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}

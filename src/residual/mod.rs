@@ -82,7 +82,7 @@ fn check(
 }
 
 /// Neighbouring axes of the same kind as one: kept or not, and the product of their sizes.
-fn runs(sizes: &[usize], kept: AxisSet) -> Vec<(bool, usize)> {
+pub(crate) fn runs(sizes: &[usize], kept: AxisSet) -> Vec<(bool, usize)> {
     let mut runs: Vec<(bool, usize)> = Vec::with_capacity(sizes.len());
     for (axis, &n) in sizes.iter().enumerate() {
         let kept = kept.contains(axis);

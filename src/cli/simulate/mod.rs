@@ -3,6 +3,7 @@
 //! **Not private**: the noise is seeded and the errors are measured against the true data. Every report says so.
 
 mod report;
+mod synthetic;
 mod target;
 mod trial;
 
@@ -18,7 +19,7 @@ use super::budget::BudgetArguments;
 use super::output;
 use crate::Error;
 use crate::data::{OutOfDomain, read_csv};
-use crate::mechanism;
+use crate::mechanism::{self, Mechanism};
 use crate::schema::Schema;
 
 /// Arguments of `matmech simulate`.
@@ -33,8 +34,15 @@ pub(super) struct SimulateCommand {
     #[command(flatten)]
     target: Target,
     /// The mechanism
-    #[arg(long, default_value = "aim-grem", long_help = mechanism_help())]
+    #[arg(long, default_value = "aim-hybrid", long_help = mechanism_help())]
     mechanism: String,
+    /// The most that the mechanism's graphical model may take, in MB of 2^20 bytes [default: 2 for aim-hybrid, 50 for aim-pgm];
+    /// 0 for aim-hybrid without a model
+    #[arg(long, value_name = "MB", allow_negative_numbers = true)]
+    max_mb: Option<f64>,
+    /// Write synthetic records, drawn from the model of the last run, to this CSV file: for mechanisms that fit a model
+    #[arg(long, value_name = "FILE")]
+    synthetic: Option<PathBuf>,
     #[command(flatten)]
     budget: BudgetArguments,
     /// Independent runs, for standard errors
@@ -92,8 +100,26 @@ fn mechanism_help() -> String {
 }
 
 impl SimulateCommand {
+    /// The mechanism as the options want it.
+    fn mechanism(&self) -> crate::Result<Box<dyn Mechanism>> {
+        let mut mechanism = mechanism::by_name(&self.mechanism)?;
+        if let Some(max_mb) = self.max_mb {
+            mechanism = mechanism.with_max_mb(max_mb)?;
+        }
+        if self.synthetic.is_none() {
+            return Ok(mechanism);
+        }
+        mechanism.with_model().ok_or_else(|| {
+            let all = mechanism::mechanisms();
+            let with: Vec<&str> = all.iter().filter(|m| m.has_model()).map(|m| m.name()).collect();
+            let expected = format!("a mechanism that fits a model: {}", with.join(", "));
+            let remedy = "use one of these, or leave --synthetic out";
+            Error::bad_input("--synthetic", expected, format!("`{}`", mechanism.name()), remedy)
+        })
+    }
+
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let mechanism = mechanism::by_name(&self.mechanism)?;
+        let mechanism = self.mechanism()?;
         let budget = self.budget.budget()?;
         let rho = budget.rho()?;
         if self.trials == 0 {
@@ -113,6 +139,10 @@ impl SimulateCommand {
         let trials = (0..self.trials)
             .map(|_| setting.run(mechanism.as_ref(), &mut ChaCha20Rng::from_rng(&mut rng)))
             .collect::<crate::Result<Vec<_>>>()?;
+        if let Some(path) = &self.synthetic {
+            let model = trials.last().and_then(|trial| trial.report.model.as_ref());
+            synthetic::write(path, &schema, model, &mut rng)?;
+        }
         let report = Report::new(mechanism.name(), budget.neighbours, &table, &setting, &expected, &trials, self.seed);
         output::write(&report, self.json, report::print)
     }

@@ -37,6 +37,8 @@ pub(super) struct Report {
     spent: f64,
     seed: u64,
     trials: usize,
+    /// Whether no answer of any trial is negative.
+    nonnegative: bool,
     /// Means over the trials.
     #[serde(flatten)]
     means: Figures,
@@ -68,8 +70,8 @@ struct Figures {
     mean_l2: f64,
     /// Over all cells of all marginals, in counts.
     squared_error: f64,
-    /// What only this mechanism has to tell: for aim-grem `rounds` (adaptive ones, the measurements of 1-way marginals
-    /// before them not counted) and `residuals_per_round`.
+    /// What only this mechanism has to tell, such as `rounds` (adaptive ones, the measurements of 1-way marginals before them
+    /// not counted).
     #[serde(flatten, serialize_with = "as_fields")]
     details: Vec<(&'static str, f64)>,
     /// Of one trial: the mechanism, all marginals, and their comparison with the true ones.
@@ -142,6 +144,7 @@ impl Report {
             spent: trials.iter().map(|trial| trial.spent).fold(0.0, f64::max),
             seed,
             trials: trials.len(),
+            nonnegative: trials.iter().all(|trial| trial.nonnegative),
             means: Figures::new(trials, mean),
             // Of two and more values the standard error exists.
             standard_errors: (trials.len() > 1)
@@ -173,6 +176,8 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "{groups}  {}, {} {answers} together", report.marginals, report.cells)?;
     writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "budget        rho = {:.7e} (zCDP), spent {:.7e}", report.rho, report.spent)?;
+    let sign = if report.nonnegative { "none is negative" } else { "some are negative" };
+    writeln!(out, "estimates     {sign}")?;
     writeln!(out, "errors per record, over them")?;
     writeln!(out, "  mean L1     {}", figure(report.means.mean_l1, errors.map(|e| e.mean_l1)))?;
     if let Some(expected) = report.expected_mean_l1 {

@@ -24,6 +24,8 @@ pub(super) struct Trial {
     pub(super) errors: MarginalErrors,
     /// The L1 distance of the answers per record, by place in the workload.
     pub(super) l1: Vec<f64>,
+    /// Whether no answer is negative.
+    pub(super) nonnegative: bool,
     /// What the accountant says was spent of ρ.
     pub(super) spent: f64,
     pub(super) report: RunReport,
@@ -40,11 +42,13 @@ impl<'a> Setting<'a> {
         let started = Instant::now();
         let mut errors = MarginalErrors::of_records(self.records.len());
         let (mut l1, mut counts) = (Vec::new(), Vec::new());
+        let mut nonnegative = true;
         let mut table = PrivateTable::of_records(self.records, self.rho, rng)?;
         let report = mechanism.run(self.workload, &mut table, &mut |place, answers| {
             let group = &self.workload.groups()[place];
             self.counter.count_into(group.attributes(), &mut counts)?;
             let truth = group_answers(group, &counts)?;
+            nonnegative &= answers.iter().all(|answer| *answer >= 0.0);
             l1.push(errors.add(answers.iter().zip(&truth).map(|(answer, truth)| answer - truth)));
             Ok(())
         })?;
@@ -52,6 +56,6 @@ impl<'a> Setting<'a> {
         if spent > self.rho.get() {
             return Err(Error::bug("simulation", format!("at most {} to be spent", self.rho), spent));
         }
-        Ok(Trial { errors, l1, spent, report, seconds: started.elapsed().as_secs_f64() })
+        Ok(Trial { errors, l1, nonnegative, spent, report, seconds: started.elapsed().as_secs_f64() })
     }
 }

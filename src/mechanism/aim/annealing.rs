@@ -23,6 +23,13 @@ impl RoundBudget {
         RoundBudget { epsilon: (0.4 * rho / k).sqrt(), variance: k / (0.9 * rho), last: false }
     }
 
+    /// The first of T rounds that would spend ρ together, a tenth of it on selection: σ₀² = T/(1.8ρ), ε₀ = √(0.8ρ/T). AIM+PGM
+    /// takes T = 16d.
+    pub fn of_rounds(rho: Rho, rounds: usize) -> Self {
+        let (rho, t) = (rho.get(), rounds as f64);
+        RoundBudget { epsilon: (0.8 * rho / t).sqrt(), variance: t / (1.8 * rho), last: false }
+    }
+
     /// ρ_t = 1/(2σ_t²) + ε_t²/8.
     pub fn cost(&self) -> f64 {
         self.measurement_cost() + self.epsilon * self.epsilon / 8.0
@@ -67,6 +74,13 @@ mod tests {
         let first = RoundBudget::first(Rho::new(rho).unwrap(), k);
         approx::assert_relative_eq!(2.0 * k as f64 * first.cost(), rho, max_relative = 1e-14);
         approx::assert_relative_eq!(first.measurement_cost(), 0.9 * rho / (2.0 * k as f64), max_relative = 1e-14);
+    }
+
+    #[test]
+    fn t_rounds_would_spend_the_budget() {
+        let first = RoundBudget::of_rounds(Rho::new(0.7).unwrap(), 240);
+        approx::assert_relative_eq!(240.0 * first.cost(), 0.7, max_relative = 1e-14);
+        approx::assert_relative_eq!(first.epsilon * first.epsilon / 8.0, 0.1 * 0.7 / 240.0, max_relative = 1e-14);
     }
 
     #[test]

@@ -7,6 +7,12 @@
 
 mod annealing;
 mod closure;
+mod rounds;
 
 pub use annealing::RoundBudget;
 pub use closure::Closure;
+pub use rounds::MeasuredRound;
+pub(in crate::mechanism) use rounds::{AdaptiveEstimates, measure_attributes, run_rounds};
+
+#[cfg(test)]
+mod tests;

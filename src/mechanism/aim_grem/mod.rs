@@ -64,7 +64,7 @@ impl Mechanism for AimGrem {
         }
         let details =
             vec![("rounds", outcome.rounds.len() as f64), ("residuals_per_round", outcome.residuals_per_round())];
-        Ok(RunReport { details })
+        Ok(RunReport { details, ..RunReport::default() })
     }
 }
 

@@ -1,0 +1,276 @@
+//! The fit of a graphical model to noisy marginals: entropic mirror descent with backtracking.
+
+use super::calibrated::CalibratedTree;
+use super::junction_tree::JunctionTree;
+use super::propagation::Propagation;
+use super::table::Projection;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::residual::summed;
+
+/// How long a fit may go on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FitSettings {
+    /// Steps of mirror descent, at most.
+    pub iterations: usize,
+    /// The fit has converged when the certified gap is at most this share of the loss plus one.
+    pub tolerance: f64,
+    /// It also ends, without a certificate of that size, when ten steps improve the loss by less than this share of it, or of
+    /// what the noise alone would leave, Σ_c n_c/2, if that is less.
+    pub stall: f64,
+}
+
+/// Steps between two looks at the gap and at the progress.
+const CHECKED: usize = 10;
+
+/// How a fit ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FitStatus {
+    /// The gap is within the tolerance.
+    Converged,
+    /// The loss hardly falls any more.
+    Stalled,
+    /// As many steps were made as were allowed.
+    OutOfIterations,
+}
+
+/// The outcome of a fit, with its certificate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fit {
+    /// How it ended.
+    pub status: FitStatus,
+    /// Steps of mirror descent.
+    pub iterations: usize,
+    /// L(μ) = Σ_c ‖μ_c − y_c‖²/(2σ_c²).
+    pub loss: f64,
+    /// At least L(μ) − min L: ⟨∇L, μ⟩ − min over all distributions of ⟨∇L, ·⟩, the latter by max-propagation.
+    pub gap: f64,
+}
+
+/// A marginal to fit: y with variance σ² of every cell, what it has contributed to the potentials, and where.
+#[derive(Debug, Clone)]
+struct Measured {
+    set: AttributeSet,
+    target: Vec<f64>,
+    variance: f64,
+    potential: Vec<f64>,
+}
+
+/// The distribution with `min Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions of N̂ records, in the exponential family of the
+/// measured sets.
+///
+/// A step of entropic mirror descent is `θ_c ← θ_c − α (μ_c − y_c)/σ_c²` with the marginals μ of `x ∝ exp Σ θ_c` by belief
+/// propagation (the potentials are those of the whole distribution times N̂); α starts from twice the last one and is halved
+/// until `L − L' ≥ ½ α ⟨∇L, μ − μ'⟩`. Potentials stay when sets are added: the fit starts warm.
+/// *Time* of a step: O(cells of the model · measured sets per clique). *Source*: S4, App. F; McKenna et al., Graphical-model based
+/// estimation and inference for differential privacy (2019), Alg. 2.
+#[derive(Debug, Clone)]
+pub struct GraphicalModel {
+    attributes: AttributeSet,
+    measured: Vec<Measured>,
+    marginals: CalibratedTree,
+    total: f64,
+    step: f64,
+}
+
+/// What one evaluation gives.
+struct Point {
+    marginals: CalibratedTree,
+    loss: f64,
+    /// (μ_c − y_c)/σ_c², and μ_c.
+    gradients: Vec<Vec<f64>>,
+    projected: Vec<Vec<f64>>,
+}
+
+/// The tree with what every step needs of it.
+struct Frame {
+    tree: JunctionTree,
+    propagation: Propagation,
+    /// Of every measured set: its clique, and the projection onto it.
+    places: Vec<(usize, Projection)>,
+    cells: Vec<usize>,
+}
+
+impl GraphicalModel {
+    /// The uniform distribution of one record.
+    ///
+    /// # Errors
+    /// No attribute, or attributes that there are not.
+    pub fn new(sizes: &[usize], attributes: AttributeSet) -> Result<Self> {
+        let tree = JunctionTree::new(sizes, attributes, &[])?;
+        let potentials = tree.cliques().iter().map(|c| vec![0.0; c.items(sizes).iter().product()]).collect();
+        let marginals = CalibratedTree::of_potentials(sizes, &tree, potentials, 1.0);
+        Ok(GraphicalModel { attributes, measured: Vec::new(), marginals, total: 1.0, step: 0.0 })
+    }
+
+    /// Takes in `μ_γ + N(0, σ²I)`; several measurements of one set become their mean weighted by precision. The marginals are
+    /// those of before until the next fit.
+    ///
+    /// # Errors
+    /// Attributes that the model lacks, another number of cells, or a variance that is not a finite number greater than 0.
+    pub fn measure(&mut self, gamma: AttributeSet, values: Vec<f64>, variance: f64) -> Result<()> {
+        let refuse = |expected: String, found: String| {
+            let what = format!("measurement of the marginal on {gamma:?}");
+            Err(Error::bad_input(what, expected, found, "pass one finite number per cell, and the noise variance"))
+        };
+        if !gamma.is_subset(self.attributes) {
+            return refuse(format!("attributes of the model, {:?}", self.attributes), format!("{gamma:?}"));
+        }
+        let cells: usize = gamma.items(&self.marginals.sizes).iter().product();
+        if values.len() != cells || values.iter().any(|x| !x.is_finite()) {
+            return refuse(format!("{cells} finite numbers"), format!("{} numbers", values.len()));
+        }
+        if !(variance > 0.0 && variance.is_finite() && variance.recip().is_finite()) {
+            return refuse("a finite variance greater than 0".into(), variance.to_string());
+        }
+        match self.measured.iter_mut().find(|m| m.set == gamma) {
+            Some(known) => {
+                let precision = known.variance.recip() + variance.recip();
+                let weight = variance.recip() / precision;
+                known.target.iter_mut().zip(values).for_each(|(y, new)| *y += weight * (new - *y));
+                known.variance = precision.recip();
+            }
+            None => self.measured.push(Measured { set: gamma, target: values, variance, potential: vec![0.0; cells] }),
+        }
+        Ok(())
+    }
+
+    /// N̂: the totals of all measurements, weighted by the precision of each (1/(σ² n)); at least 1.
+    fn measured_total(&self) -> f64 {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for m in &self.measured {
+            let weight = 1.0 / (m.variance * m.target.len() as f64);
+            sum += weight * m.target.iter().sum::<f64>();
+            weights += weight;
+        }
+        if weights > 0.0 { (sum / weights).max(1.0) } else { 1.0 }
+    }
+
+    /// Fits the model to what was measured so far.
+    ///
+    /// # Errors
+    /// None that input can cause.
+    pub fn fit(&mut self, settings: FitSettings) -> Result<Fit> {
+        let sizes = self.marginals.sizes.clone();
+        let sets: Vec<AttributeSet> = self.measured.iter().map(|m| m.set).collect();
+        let frame = Frame::new(&sizes, self.attributes, &sets)?;
+        self.total = self.measured_total();
+        let mut point = self.evaluate(&frame);
+        if self.step <= 0.0 {
+            // In units of the softest measurement: one such step moves a cell by about its share of the noise.
+            let softest = self.measured.iter().map(|m| m.variance).fold(f64::INFINITY, f64::min);
+            self.step = if softest.is_finite() { softest / self.total } else { 1.0 };
+        }
+        let mut fit = Fit { status: FitStatus::OutOfIterations, iterations: 0, loss: point.loss, gap: f64::INFINITY };
+        let mut earlier = point.loss;
+        let noise: f64 = self.measured.iter().map(|m| 0.5 * m.target.len() as f64).sum();
+        while fit.iterations < settings.iterations {
+            let Some(next) = self.stepped(&frame, &point) else {
+                fit.status = FitStatus::Stalled;
+                break;
+            };
+            point = next;
+            fit.iterations += 1;
+            if fit.iterations.is_multiple_of(CHECKED) {
+                if self.gap(&frame, &point) <= settings.tolerance * (point.loss + 1.0) {
+                    fit.status = FitStatus::Converged;
+                    break;
+                }
+                if earlier - point.loss <= settings.stall * point.loss.min(noise) {
+                    fit.status = FitStatus::Stalled;
+                    break;
+                }
+                earlier = point.loss;
+            }
+        }
+        fit.loss = point.loss;
+        fit.gap = self.gap(&frame, &point);
+        self.marginals = point.marginals;
+        Ok(fit)
+    }
+
+    /// One step with backtracking; `None` if no step improves the loss any more.
+    fn stepped(&mut self, frame: &Frame, point: &Point) -> Option<Point> {
+        let before: Vec<Vec<f64>> = self.measured.iter().map(|m| m.potential.clone()).collect();
+        self.step *= 2.0;
+        for _ in 0..60 {
+            for ((m, start), gradient) in self.measured.iter_mut().zip(&before).zip(&point.gradients) {
+                m.potential.clear();
+                m.potential.extend(start.iter().zip(gradient).map(|(theta, g)| theta - self.step * g));
+            }
+            let next = self.evaluate(frame);
+            let mut expected = 0.0;
+            for ((gradient, old), new) in point.gradients.iter().zip(&point.projected).zip(&next.projected) {
+                expected += gradient.iter().zip(old).zip(new).map(|((g, old), new)| g * (old - new)).sum::<f64>();
+            }
+            if point.loss - next.loss >= 0.5 * expected && next.loss.is_finite() {
+                return Some(next);
+            }
+            self.step *= 0.5;
+        }
+        self.measured.iter_mut().zip(before).for_each(|(m, start)| m.potential = start);
+        None
+    }
+
+    /// Marginals, loss and gradients for the present potentials.
+    fn evaluate(&self, frame: &Frame) -> Point {
+        let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
+        for (m, (clique, onto)) in self.measured.iter().zip(&frame.places) {
+            onto.apply(&mut tables[*clique], &m.potential, |x, theta| *x += theta);
+        }
+        let separators = frame.propagation.marginals(&mut tables, self.total);
+        let sizes = &self.marginals.sizes;
+        let (mut loss, mut gradients, mut projected) = (0.0, Vec::new(), Vec::new());
+        for (m, (clique, _)) in self.measured.iter().zip(&frame.places) {
+            let own = frame.tree.cliques()[*clique];
+            let marginal = summed(&own.items(sizes), own.axes_in(m.set), &tables[*clique]);
+            let gradient: Vec<f64> = marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
+            loss += 0.5 * m.variance * gradient.iter().map(|g| g * g).sum::<f64>();
+            gradients.push(gradient);
+            projected.push(marginal);
+        }
+        let marginals = CalibratedTree::new(sizes.clone(), frame.tree.clone(), tables, separators);
+        Point { marginals, loss, gradients, projected }
+    }
+
+    /// ⟨∇L, μ⟩ − N̂ min_x Σ_c ∇_c(x_c): L is convex, so no distribution is better by more.
+    fn gap(&self, frame: &Frame, point: &Point) -> f64 {
+        let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
+        let mut along = 0.0;
+        for ((gradient, marginal), (clique, onto)) in point.gradients.iter().zip(&point.projected).zip(&frame.places) {
+            onto.apply(&mut tables[*clique], gradient, |x, g| *x -= g);
+            along += gradient.iter().zip(marginal).map(|(g, mu)| g * mu).sum::<f64>();
+        }
+        (along + self.total * frame.propagation.largest(&mut tables)).max(0.0)
+    }
+
+    /// The fitted marginals, those of the last fit.
+    pub fn marginals(&self) -> &CalibratedTree {
+        &self.marginals
+    }
+
+    /// The sets that were measured.
+    pub fn sets(&self) -> impl Iterator<Item = AttributeSet> + '_ {
+        self.measured.iter().map(|m| m.set)
+    }
+
+    /// N̂ of the last fit.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+}
+
+impl Frame {
+    fn new(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> Result<Self> {
+        let tree = JunctionTree::new(sizes, attributes, sets)?;
+        let mut places = Vec::with_capacity(sets.len());
+        for &set in sets {
+            let clique = tree
+                .clique_of(sizes, set)
+                .ok_or_else(|| Error::bug("fit of a model", "a clique for every measured set", format!("{set:?}")))?;
+            places.push((clique, Projection::new(sizes, tree.cliques()[clique], set)));
+        }
+        let cells = tree.cliques().iter().map(|c| c.items(sizes).iter().product()).collect();
+        Ok(Frame { propagation: Propagation::new(sizes, &tree), tree, places, cells })
+    }
+}

@@ -1,0 +1,85 @@
+//! Synthetic records: draws from a calibrated tree.
+
+use rand::{Rng, RngExt};
+
+use super::calibrated::CalibratedTree;
+use super::table::{Table, permuted, without};
+use crate::data::{Column, Records};
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+
+impl CalibratedTree {
+    /// `count` independent records from the model: clique by clique, parents first, the new attributes given the separator.
+    ///
+    /// *Time*: O(cells of the model + count · cliques · log cells); 8 bytes per cell of the largest clique, and the records.
+    ///
+    /// # Errors
+    /// A schema of other sizes, an attribute that the model lacks, or a model without records.
+    pub fn sample(&self, schema: &Schema, count: usize, rng: &mut dyn Rng) -> Result<Records> {
+        if schema.sizes() != self.sizes {
+            return Err(Error::bad_input(
+                "synthetic records",
+                format!("attributes of the sizes {:?}", self.sizes),
+                format!("{:?}", schema.sizes()),
+                "use the schema that the model was fitted with",
+            ));
+        }
+        let all = AttributeSet::first(self.sizes.len());
+        if self.attributes() != all {
+            return Err(Error::bad_input(
+                "synthetic records",
+                "a workload that uses every attribute: the model is over those of the workload",
+                format!("no marginal with {}", schema.names(without(all, self.attributes()))),
+                "ask for marginals of every attribute, e.g. --ways 1,2",
+            ));
+        }
+        let mut columns = vec![vec![0u32; count]; self.sizes.len()];
+        for (clique, &set) in self.tree.cliques().iter().enumerate() {
+            let given = self.tree.parent(clique).map_or(AttributeSet::EMPTY, |(_, separator)| separator);
+            self.draw(clique, set, given, &mut columns, rng)?;
+        }
+        Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
+    }
+
+    /// Draws the attributes of one clique that its separator lacks, for every record.
+    fn draw(
+        &self,
+        clique: usize,
+        set: AttributeSet,
+        given: AttributeSet,
+        columns: &mut [Vec<u32>],
+        rng: &mut dyn Rng,
+    ) -> Result<()> {
+        let new = without(set, given);
+        let order = |sets: &[AttributeSet]| sets.iter().flat_map(|s| s.positions()).collect::<Vec<usize>>();
+        let table = Table { set, values: self.tables[clique].clone() };
+        let mut sums = permuted(&self.sizes, &order(&[set]), &order(&[given, new]), &table.values);
+        let sizes = new.items(&self.sizes);
+        let row: usize = sizes.iter().product();
+        for cumulative in sums.chunks_exact_mut(row) {
+            let mut sum = 0.0;
+            for value in cumulative {
+                sum += value.max(0.0);
+                *value = sum;
+            }
+        }
+        let count = columns.first().map_or(0, Vec::len);
+        (0..count).try_for_each(|record| {
+            let start = given.positions().fold(0, |cell, p| cell * self.sizes[p] + columns[p][record] as usize);
+            let cumulative = &sums[start * row..][..row];
+            let total = cumulative[row - 1];
+            if !(total > 0.0 && total.is_finite()) {
+                let expected = "records for every value that was drawn";
+                return Err(Error::bug("synthetic records", expected, format!("{total} on {set:?}")));
+            }
+            let at = rng.random::<f64>() * total;
+            let mut cell = cumulative.partition_point(|&sum| sum <= at).min(row - 1);
+            for (p, &n) in order(&[new]).into_iter().zip(&sizes).rev() {
+                columns[p][record] = (cell % n) as u32;
+                cell /= n;
+            }
+            Ok(())
+        })
+    }
+}

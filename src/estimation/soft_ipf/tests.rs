@@ -1,0 +1,224 @@
+//! The update against a numerical minimiser of its objective; fits of exact and of random measurements.
+
+use approx::assert_relative_eq;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::domain::{AttributeKind, AttributeSet, AxisSet};
+use crate::estimation::graphical_model::cells_of_mb;
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::residual::summed;
+use crate::schema::Schema;
+
+const WIDTHS: Widths = Widths { single: 3.0, pair: 2.0, larger: 2.0 };
+
+fn set(positions: &[usize]) -> AttributeSet {
+    AttributeSet::from_positions(positions).unwrap()
+}
+
+fn soft(sizes: &[usize], cells: f64) -> SoftIpf {
+    let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();
+    SoftIpf::new(ResidualEstimates::new(&schema), AttributeSet::first(sizes.len()), cells, WIDTHS).unwrap()
+}
+
+/// The minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by bisection inside bisection: the derivative in
+/// every cell is increasing in v, and the sum of the cells decreasing in the multiplier.
+fn minimiser(q: &[f64], y: &[f64], variance: f64, width: f64, total: f64) -> Vec<f64> {
+    let cell = |q: f64, y: f64, multiplier: f64| {
+        let slope = |u: f64| (q * u.exp() - y) / variance + u / (width * width * q) + multiplier;
+        let (mut low, mut high) = (-60.0, 60.0);
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) > 0.0 { high = middle } else { low = middle }
+        }
+        q * low.exp()
+    };
+    let all = |multiplier: f64| -> Vec<f64> { q.iter().zip(y).map(|(&q, &y)| cell(q, y, multiplier)).collect() };
+    let (mut low, mut high) = (-1e3, 1e3);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if all(middle).iter().sum::<f64>() > total { low = middle } else { high = middle }
+    }
+    all(low)
+}
+
+#[test]
+fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    for round in 0..40 {
+        let n = rng.random_range(2..9);
+        let q: Vec<f64> = (0..n).map(|_| rng.random_range(0.5..30.0)).collect();
+        let total: f64 = q.iter().sum();
+        let y: Vec<f64> = q.iter().map(|q| q + rng.random_range(-20.0..20.0)).collect();
+        let (variance, width) = (10f64.powf(rng.random_range(-1.0..2.0)), [1.0, 2.0, 3.0][round % 3]);
+        let expected = minimiser(&q, &y, variance, width, total);
+        let (mut update, mut shift) = (Update::default(), 0.0);
+        let evidence = Evidence { target: &y, variance, width };
+        for _ in 0..200 {
+            update.solve(&q, evidence, total, 1, &mut shift);
+        }
+        for (v, expected) in update.values.iter().zip(&expected) {
+            assert!((v - expected).abs() < 1e-8 * total, "{v} against {expected}: {q:?} {y:?} {variance}");
+        }
+        assert_relative_eq!(update.values.iter().sum::<f64>(), total, max_relative = 1e-9);
+    }
+}
+
+/// A model of one pair comes to the same fixed point by sweeps.
+#[test]
+fn sweeps_over_one_factor_end_at_its_minimiser() {
+    let widths = Widths { pair: 1.5, ..WIDTHS };
+    let y = [14.0, -3.0, 6.0, 2.0, 9.0, 12.0];
+    let mut residuals = ResidualEstimates::new(&Schema::of_sizes(&[2, 3], AttributeKind::Categorical).unwrap());
+    residuals.update_by_marginal(set(&[0, 1]), &y, 4.0).unwrap();
+    assert_relative_eq!(residuals.cell_variance(set(&[0, 1])), 4.0, max_relative = 1e-12);
+    let mut model = SoftModel::new(&[2, 3], AttributeSet::first(2), widths).unwrap();
+    model.add(&[set(&[0, 1])]).unwrap();
+    // Only the pair knows anything: the attributes' factors stay 1, and the cavity is uniform.
+    model.follow_only(&residuals, set(&[0, 1]));
+    model.sweep(400);
+    let q = [40.0 / 6.0; 6];
+    let expected = minimiser(&q, &y, 4.0, 1.5, 40.0);
+    for (found, expected) in model.tree().marginal(set(&[0, 1])).unwrap().iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-3, "{found} against {expected}");
+    }
+}
+
+/// A distribution over a tree of pairs, its marginals measured exactly: all marginals of the tree come out, to 1e-6 of the
+/// records.
+#[test]
+fn exact_measurements_of_a_tree_are_reproduced() {
+    let sizes = [2, 3, 4, 2, 3];
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    // A chain with a branch: 0 − 1 − 2 − 3, 1 − 4.
+    let edges = [(0, 1), (1, 2), (2, 3), (1, 4)];
+    let conditionals: Vec<Vec<f64>> = edges
+        .iter()
+        .map(|&(a, b)| {
+            (0..sizes[a])
+                .flat_map(|_| normalised((0..sizes[b]).map(|_| rng.random_range(0.2..1.0)).collect()))
+                .collect()
+        })
+        .collect();
+    let total: usize = sizes.iter().product();
+    let digits = |cell: usize| {
+        let mut rest = cell;
+        let mut out = [0; 5];
+        for p in (0..5).rev() {
+            out[p] = rest % sizes[p];
+            rest /= sizes[p];
+        }
+        out
+    };
+    let cells: Vec<f64> = (0..total)
+        .map(|cell| {
+            let x = digits(cell);
+            let chain: f64 = edges.iter().zip(&conditionals).map(|(&(a, b), c)| c[x[a] * sizes[b] + x[b]]).product();
+            1000.0 * 0.5 * chain
+        })
+        .collect();
+    let truth = |gamma: AttributeSet| summed(&sizes, gamma.axes(), &cells);
+    let mut estimates = soft(&sizes, 1e6);
+    for &(a, b) in &edges {
+        estimates.measured(set(&[a, b]), &truth(set(&[a, b])), 1e-9).unwrap();
+    }
+    estimates.sweep(40);
+    assert_eq!(estimates.beside(), 0);
+    for gamma in AttributeSet::first(5).of_size(3) {
+        let l1: f64 = estimates.marginal(gamma).unwrap().iter().zip(truth(gamma)).map(|(a, b)| (a - b).abs()).sum();
+        assert!(l1 < 1e-6 * 1000.0, "{gamma:?}: {l1}");
+    }
+}
+
+fn normalised(values: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = values.iter().sum();
+    values.into_iter().map(|x| x / sum).collect()
+}
+
+/// 1,000 random models of noise, few records to many, tight limits and none: tables stay finite and nonnegative, add up to N̂, and
+/// the tree keeps to its limit; marginals of the tree agree.
+#[test]
+fn random_noisy_models_do_not_diverge() {
+    for seed in 0..1000 {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let sizes: Vec<usize> = (0..rng.random_range(2..=6)).map(|_| rng.random_range(1..=6)).collect();
+        let all = AttributeSet::first(sizes.len());
+        let limit = [0.0, 60.0, 1e6][seed as usize % 3];
+        let singles: f64 = sizes.iter().map(|&n| n as f64).sum();
+        let mut estimates = soft(&sizes, limit);
+        let scale = 10f64.powf(rng.random_range(0.0..6.0));
+        for round in 0..rng.random_range(3..12) {
+            let bits = (0..rng.random_range(1..=3)).fold(0, |bits, _| bits | 1 << rng.random_range(0..sizes.len()));
+            let gamma = all.at(AxisSet::from_number(bits));
+            let sigma = scale * 10f64.powf(rng.random_range(-6.0..1.0));
+            let n: usize = gamma.items(&sizes).iter().product();
+            let values: Vec<f64> = (0..n)
+                .map(
+                    |_| if rng.random_bool(0.3) { scale / n as f64 } else { 0.0 } + sigma * rng.random_range(-2.0..2.0),
+                )
+                .collect();
+            estimates.measured(gamma, &values, sigma * sigma).unwrap();
+            estimates.sweep(if round % 4 == 3 { 40 } else { 3 });
+            let tree = estimates.tree();
+            assert!(tree.cells() as f64 <= limit.max(singles), "{} of {limit}", tree.cells());
+            for clique in 0..tree.tree().cliques().len() {
+                let table = tree.table(clique);
+                assert!(table.iter().all(|x| x.is_finite() && *x >= 0.0), "seed {seed}, round {round}");
+                assert_relative_eq!(table.iter().sum::<f64>(), estimates.total(), max_relative = 1e-6);
+            }
+            for gamma in all.of_size(2.min(sizes.len())) {
+                let estimate = estimates.marginal(gamma).unwrap();
+                assert!(estimate.iter().all(|x| x.is_finite() && *x >= 0.0), "seed {seed}, {gamma:?}");
+                if estimates.beside() == 0 {
+                    let first = set(&[gamma.positions().next().unwrap()]);
+                    let added = summed(&gamma.items(&sizes), gamma.axes_in(first), &estimate);
+                    for (a, b) in added.iter().zip(estimates.marginal(first).unwrap()) {
+                        assert!((a - b).abs() < 1e-6 * estimates.total(), "seed {seed}, {gamma:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What does not fit stands beside the tree and still follows its measurement.
+#[test]
+fn sets_beside_the_tree_follow_their_measurements() {
+    let sizes = [4, 4, 4];
+    let mut estimates = soft(&sizes, 0.0);
+    let pair: Vec<f64> = (0..16).map(|k| if k % 5 == 0 { 97.6 } else { 0.8 }).collect();
+    let triple: Vec<f64> = (0..64).map(|k| if k % 21 == 0 { 97.0 } else { 0.2 }).collect();
+    estimates.measured(set(&[0, 1]), &pair, 1e-6).unwrap();
+    estimates.sweep(40);
+    assert_eq!((estimates.beside(), estimates.tree().cells()), (1, 12));
+    let near = |found: Vec<f64>, y: &[f64], tolerance: f64| {
+        let l1: f64 = found.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
+        assert!(l1 < tolerance, "{l1}");
+    };
+    near(estimates.marginal(set(&[0, 1])).unwrap(), &pair, 0.1);
+    let whole = estimates.marginal(set(&[0, 1, 2])).unwrap();
+    near(summed(&sizes, AxisSet::of(3, |axis| axis < 2), &whole), &pair, 1.0);
+    estimates.measured(set(&[0, 1, 2]), &triple, 1e-6).unwrap();
+    estimates.sweep(40);
+    assert_eq!(estimates.beside(), 4);
+    near(estimates.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
+    // With room it all moves into the tree.
+    let mut roomy = soft(&sizes, cells_of_mb(1.0));
+    roomy.measured(set(&[0, 1, 2]), &triple, 1e-6).unwrap();
+    roomy.sweep(200);
+    assert_eq!((roomy.beside(), roomy.tree().cells()), (0, 64));
+    near(roomy.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
+}
+
+#[test]
+fn misfits_are_refused() {
+    let mut estimates = soft(&[2, 3], 100.0);
+    assert!(estimates.measured(set(&[0]), &[1.0], 1.0).unwrap_err().to_string().contains("2 cells"));
+    assert!(estimates.measured(set(&[4]), &[1.0], 1.0).unwrap_err().to_string().contains("below 2"));
+    assert!(estimates.measured(set(&[0]), &[1.0, 2.0], 0.0).unwrap_err().to_string().contains("variance"));
+    assert!(estimates.marginal(set(&[3])).is_err());
+    let schema = Schema::of_sizes(&[2], AttributeKind::Categorical).unwrap();
+    assert!(SoftModel::new(&[2], AttributeSet::EMPTY, WIDTHS).is_err());
+    assert!(SoftIpf::new(ResidualEstimates::new(&schema), set(&[1]), 1.0, WIDTHS).is_err());
+}

@@ -1,0 +1,260 @@
+//! AIM+PGM and the hybrid: what they ask, what they pay, and what they may know.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable, Question};
+use crate::data::{Column, Records};
+use crate::domain::{AttributeKind, AttributeSet};
+use crate::error::{Error, Result};
+use crate::estimation::MarginalEstimates;
+use crate::mechanism::{AimHybrid, AimPgm, Mechanism};
+use crate::privacy::{NoiseStream, Rho};
+use crate::schema::Schema;
+use crate::workload::{Family, GroupFamily, GroupedWorkload};
+
+fn schema(sizes: &[usize]) -> Schema {
+    Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap()
+}
+
+fn rho(x: f64) -> Rho {
+    Rho::new(x).unwrap()
+}
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
+    GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[ways]).unwrap()
+}
+
+/// Records whose attributes depend on each other: each value is the one before it, or anything.
+fn dependent(schema: &Schema, count: usize, rng: &mut ChaCha20Rng) -> Records {
+    let mut columns = vec![Column::default(); schema.attributes().len()];
+    for _ in 0..count {
+        let mut before = 0;
+        for (column, attribute) in columns.iter_mut().zip(schema.attributes()) {
+            let size = attribute.size as u32;
+            before = if rng.random::<f64>() < 0.6 { before % size } else { rng.random_range(0..size) };
+            column.push(before);
+        }
+    }
+    Records::new(schema, columns).unwrap()
+}
+
+fn tested() -> Vec<Box<dyn Mechanism>> {
+    let hybrid = |mb: f64| AimHybrid::new(mb).unwrap().without_switch();
+    vec![
+        Box::new(hybrid(0.0)),
+        Box::new(hybrid(0.001)),
+        Box::new(hybrid(2.0)),
+        Box::new(AimHybrid::default()),
+        Box::new(AimPgm::new(0.002).unwrap()),
+        Box::new(AimPgm::default()),
+    ]
+}
+
+/// What crossed the line between the loop and the data, and what selection was told of the estimates.
+#[derive(Debug, PartialEq, Clone)]
+enum Exchange {
+    Selected(CandidateSelection, Candidates, Vec<f64>, usize),
+    Measured(AttributeSet, f64, Vec<f64>),
+}
+
+/// Answers from a table, or the answers that another table gave; either way everything is written down.
+struct Witness<'a, 'b> {
+    table: &'a mut PrivateTable<'b>,
+    replay: Option<std::vec::IntoIter<Exchange>>,
+    seen: Vec<Exchange>,
+}
+
+impl PaidAccess for Witness<'_, '_> {
+    fn sizes(&self) -> &[usize] {
+        self.table.sizes()
+    }
+
+    fn total(&self) -> Rho {
+        self.table.total()
+    }
+
+    fn remaining(&self) -> Option<Rho> {
+        self.table.remaining()
+    }
+
+    fn reserved(&mut self, _: &str, _: Rho, _: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>) -> Result<()> {
+        panic!("AIM pays step by step")
+    }
+
+    fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
+        let &Question::Marginal { attributes, variance } = question else { panic!("whole marginals are measured") };
+        let mut answer = self.table.measure(question, stream)?;
+        if let Some(replay) = &mut self.replay {
+            let Some(Exchange::Measured(.., other)) = replay.next() else { return Err(lost()) };
+            answer = other;
+        }
+        self.seen.push(Exchange::Measured(attributes, variance, answer.clone()));
+        Ok(answer)
+    }
+
+    fn select(
+        &mut self,
+        selection: &CandidateSelection,
+        candidates: &Candidates,
+        estimates: &dyn MarginalEstimates,
+    ) -> Result<usize> {
+        let mut place = self.table.select(selection, candidates, estimates)?;
+        if let Some(replay) = &mut self.replay {
+            let Some(Exchange::Selected(.., other)) = replay.next() else { return Err(lost()) };
+            place = other;
+        }
+        let told = candidates.list().iter().flat_map(|c| {
+            let bounds = [estimates.norm_bound(c.attributes), estimates.change_bound(c.attributes)];
+            estimates.marginal(c.attributes).unwrap().into_iter().chain(bounds)
+        });
+        self.seen.push(Exchange::Selected(*selection, candidates.clone(), told.collect(), place));
+        Ok(place)
+    }
+}
+
+fn lost() -> Error {
+    Error::bad_input("replay", "the same questions", "other ones", "the loop looked at data it did not pay for")
+}
+
+/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing else may differ, neither a
+/// question, nor a candidate, nor a budget, nor an estimate. And what is asked costs what is paid: 1/(2σ²) a marginal, ε²/8 a
+/// selection, with nothing left over.
+#[test]
+fn nothing_but_paid_answers_depends_on_the_data() {
+    let schema = schema(&[3, 4, 2, 5]);
+    let workload = all_ways(&schema, 2);
+    for mechanism in tested() {
+        for seed in 0..4 {
+            let mut data = rng(seed);
+            let records = dependent(&schema, 80, &mut data);
+            let columns: Vec<Column> = (0..4).map(|p| records.column(p).unwrap().take(79).collect()).collect();
+            let neighbour = Records::new(&schema, columns).unwrap();
+            let run = |records: &Records, seed: u64, replay: Option<Vec<Exchange>>| {
+                let mut own = rng(seed);
+                let mut table = PrivateTable::of_records(records, rho(0.5), &mut own).unwrap();
+                let replay = replay.map(Vec::into_iter);
+                let mut witness = Witness { table: &mut table, replay, seen: Vec::new() };
+                let mut answers = Vec::new();
+                let report = mechanism.run(&workload, &mut witness, &mut |_, cells| {
+                    answers.extend_from_slice(cells);
+                    Ok(())
+                });
+                let seen = witness.seen;
+                (seen, answers, report.unwrap(), table.accountant().spent())
+            };
+            let (seen, answers, report, spent) = run(&records, seed + 50, None);
+            let (again, same, repeated, _) = run(&neighbour, seed + 90, Some(seen.clone()));
+            assert!(again == seen && same == answers && repeated == report, "{mechanism:?}");
+            assert!(answers.iter().all(|x| *x >= 0.0 && x.is_finite()), "{mechanism:?}");
+            let cost = |exchange: &Exchange| match exchange {
+                Exchange::Measured(_, variance, _) => 0.5 / variance,
+                Exchange::Selected(selection, ..) => selection.epsilon * selection.epsilon / 8.0,
+            };
+            let costs: f64 = seen.iter().map(cost).sum();
+            approx::assert_relative_eq!(costs, 0.5, max_relative = 1e-9);
+            approx::assert_relative_eq!(spent, 0.5, max_relative = 1e-9);
+        }
+    }
+}
+
+/// The exponential mechanism is charged ε²/8, which is what it costs and not what permute-and-flip or report-noisy-max with
+/// other noise would: of two candidates whose scores differ by Δ the better one wins with probability 1/(1 + e^(−εΔ/2w)).
+#[test]
+fn selection_is_the_exponential_mechanism_at_its_price() {
+    const DRAWS: u32 = 40_000;
+    struct Zero;
+    impl MarginalEstimates for Zero {
+        fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
+            Ok(vec![0.0; gamma.positions().map(|p| [2, 3][p]).product()])
+        }
+    }
+    let schema = schema(&[2, 3]);
+    let records = dependent(&schema, 10, &mut rng(1));
+    // Both errors are the number of records; the second has one cell more, and so a score lower by the penalty.
+    let candidates = Candidates::new(
+        [(0, 2), (1, 3)]
+            .map(|(p, cells)| crate::access::Candidate {
+                attributes: AttributeSet::from_positions(&[p]).unwrap(),
+                cells,
+                weight: 4.0,
+            })
+            .to_vec(),
+    );
+    let selection = CandidateSelection { epsilon: 0.5, penalty_per_cell: 3.0 };
+    assert_eq!(selection.cost().unwrap().get(), 0.5 * 0.5 / 8.0);
+    let mut own = rng(2);
+    let mut table = PrivateTable::of_records(&records, rho(1e9), &mut own).unwrap();
+    let wins = (0..DRAWS).filter(|_| table.select(&selection, &candidates, &Zero).unwrap() == 0).count();
+    let expected = 1.0 / (1.0 + f64::exp(-0.5 * 3.0 / 2.0));
+    let deviation = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
+    // Permute-and-flip would give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68.
+    assert!((wins as f64 / f64::from(DRAWS) - expected).abs() < 5.0 * deviation, "{wins}");
+    approx::assert_relative_eq!(table.accountant().spent(), f64::from(DRAWS) / 32.0, max_relative = 1e-9);
+}
+
+/// The model that a run ends with is as large as it says and within the limit, at any budget; only the model of independent
+/// attributes is never refused to the hybrid.
+#[test]
+fn models_keep_to_their_limit() {
+    let schema = schema(&[6, 5, 4, 7, 3, 5]);
+    let records = dependent(&schema, 2000, &mut rng(3));
+    let workload = all_ways(&schema, 3);
+    let singles = 30.0 * 8.0 / 1_048_576.0;
+    for max_mb in [0.0, 0.0005, 0.002, 0.01] {
+        let mut mechanisms: Vec<Box<dyn Mechanism>> = vec![Box::new(AimHybrid::new(max_mb).unwrap().without_switch())];
+        if max_mb > 0.0 {
+            mechanisms.push(Box::new(AimPgm::new(max_mb).unwrap()));
+        }
+        for mechanism in mechanisms {
+            for budget in [0.01, 1.0, 30.0] {
+                let mut own = rng(4);
+                let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+                let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
+                let model = report.model.unwrap();
+                let cells: usize = (0..model.tree().cliques().len()).map(|k| model.table(k).len()).sum();
+                let megabytes = (cells * size_of::<f64>()) as f64 / 1_048_576.0;
+                assert!(megabytes <= f64::max(max_mb, singles), "{mechanism:?} at {budget}: {megabytes}");
+                assert!(report.details.contains(&("model_mb", megabytes)), "{:?}", report.details);
+            }
+        }
+    }
+}
+
+/// With little noise and few cells ResidualPlanner answers, which is exact at any budget; without the switch a model does.
+#[test]
+fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
+    let schema = schema(&[2, 2, 3]);
+    let records = dependent(&schema, 5000, &mut rng(5));
+    let workload = all_ways(&schema, 2);
+    for (mechanism, budget, switched) in [
+        (AimHybrid::default(), 1.0, 1.0),
+        (AimHybrid::default(), 1e-4, 0.0),
+        (AimHybrid::default().without_switch(), 1.0, 0.0),
+    ] {
+        let mut own = rng(6);
+        let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+        let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
+        assert!(report.details.contains(&("residual_planner", switched)), "{mechanism:?}: {:?}", report.details);
+        assert_eq!(report.model.is_some(), switched == 0.0);
+    }
+}
+
+#[test]
+fn impossible_limits_are_refused() {
+    for max_mb in [-1.0, f64::NAN, f64::INFINITY] {
+        for error in [AimHybrid::new(max_mb).err().unwrap(), AimPgm::default().with_max_mb(max_mb).err().unwrap()] {
+            assert!(error.to_string().contains("MB"), "{error}");
+        }
+    }
+    let workload = all_ways(&schema(&[30, 40]), 2);
+    let message = AimPgm::new(0.0005).unwrap().accepts(&workload).unwrap_err().to_string();
+    assert!(message.contains("1-way marginals") && message.contains("--max-mb"), "{message}");
+    AimPgm::new(0.0006).unwrap().accepts(&workload).unwrap();
+    let message = crate::mechanism::AimGrem.with_max_mb(1.0).err().unwrap().to_string();
+    assert!(message.contains("aim-grem") && message.contains("aim-hybrid"), "{message}");
+}

@@ -1,0 +1,217 @@
+//! The hybrid: AIM's loop with a junction tree of bounded size, fitted by soft iterative proportional fitting, and measured
+//! marginals that do not fit the tree beside it.
+//!
+//! ```text
+//! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d
+//! if ResidualPlanner's expected error with what is left is at most 1.5 % of the records: ResidualPlanner answers
+//! repeat
+//!     candidates: γ ∈ W↓ with √(2/π) σ n_γ ≤ 2 N̂
+//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)                              costs ε²/8
+//!     measure γ, kept as residuals                                                                 costs 1/(2σ²)
+//!     a factor for γ and its subsets if the tree has room, else γ beside it, and its pairs one by one
+//!     3 sweeps; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ 0.7 √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
+//! until the budget is spent; 40 sweeps
+//! ```
+//!
+//! What it gives up: the answers are biased (shrunk towards the model), and those of marginals beside the tree need not agree
+//! with the others. They are nonnegative. With no room at all (`max_mb` 0) there is only the model of independent attributes,
+//! and everything measured stands beside it: the local variant.
+//!
+//! *Privacy*: a measurement costs 1/(2σ²), a record being in one cell; the score's L1 distance changes by at most 1 for fixed
+//! estimates, so selection costs ε²/8. Candidates, tree, annealing, N̂ and the switch are made of sizes and answers. A score may
+//! be that of an earlier round's estimates: where the model is large or candidates are many, those that share fewer than two
+//! attributes with the last measured one are looked at again in every few rounds only, which depends on sizes and answers.
+//!
+//! *Cost*: a round is three sweeps, O(cells of the model · factors per clique), and the marginals looked at. *Source*: ours; the
+//! loop is that of S4, App. F.
+
+use super::aim::{AdaptiveEstimates, Closure, RoundBudget, measure_attributes, run_rounds};
+use super::{BatchMarginals, Mechanism, RunReport, checked_mb, marginals_of};
+use crate::access::{Candidate, PaidAccess};
+use crate::domain::AttributeSet;
+use crate::error::Result;
+use crate::estimation::graphical_model::cells_of_mb;
+use crate::estimation::soft_ipf::{SoftIpf, Widths};
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::workload::GroupedWorkload;
+
+/// Rounds per attribute that the first round's noise is meant for.
+const ROUNDS: usize = 16;
+
+/// τ of the priors: chosen on Adult at ε = 1.
+const WIDTHS: Widths = Widths { single: 3.0, pair: 2.0, larger: 2.0 };
+
+/// κ: a round anneals if it changed its marginal by no more than this share of the noise.
+const PATIENCE: f64 = 0.7;
+
+/// Sweeps after a round.
+const SWEEPS: usize = 3;
+
+/// Sweeps after the last one, at most.
+const LAST_SWEEPS: usize = 40;
+
+/// ResidualPlanner answers where its expected mean L1 error is at most this share of the records. Between budgets on NLTCS the
+/// errors of both cross at about 0.024; below that ResidualPlanner also answers without bias. The margin is for other tables.
+const SMALL_ERROR: f64 = 0.015;
+
+/// With more candidates than this those far from the last measured one are not looked at again in every round.
+const REFRESHED: usize = 1000;
+
+/// Nor with a model of more cells than this (¼ MB): then in every fourth round.
+const SMALL_MODEL: usize = 1 << 15;
+
+/// The mechanism `aim-hybrid`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AimHybrid {
+    /// The most that the tree's cliques may take, in MB of 2²⁰ bytes; 0 for the local variant.
+    max_mb: f64,
+    /// Whether ResidualPlanner answers where it is expected to be better.
+    switches: bool,
+}
+
+impl Default for AimHybrid {
+    fn default() -> Self {
+        AimHybrid { max_mb: 2.0, switches: true }
+    }
+}
+
+impl AimHybrid {
+    /// With a tree of at most so many MB.
+    ///
+    /// # Errors
+    /// A size that is negative or not finite.
+    pub fn new(max_mb: f64) -> Result<Self> {
+        Ok(AimHybrid { max_mb: checked_mb(max_mb)?, ..Self::default() })
+    }
+
+    /// Without the switch to ResidualPlanner.
+    #[must_use]
+    pub fn without_switch(self) -> Self {
+        AimHybrid { switches: false, ..self }
+    }
+}
+
+impl Mechanism for AimHybrid {
+    fn name(&self) -> &str {
+        "aim-hybrid"
+    }
+
+    fn summary(&self) -> &str {
+        "adaptive: a small graphical model and marginals beside it; nonnegative, biased"
+    }
+
+    fn is_adaptive(&self) -> bool {
+        true
+    }
+
+    fn with_model(&self) -> Option<Box<dyn Mechanism>> {
+        Some(Box::new(self.without_switch()))
+    }
+
+    fn with_max_mb(&self, max_mb: f64) -> Result<Box<dyn Mechanism>> {
+        Ok(Box::new(AimHybrid { max_mb: checked_mb(max_mb)?, ..*self }))
+    }
+
+    fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
+        marginals_of(self.name(), workload).map(drop)
+    }
+
+    fn run(
+        &self,
+        workload: &GroupedWorkload,
+        access: &mut dyn PaidAccess,
+        answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<RunReport> {
+        let marginals = marginals_of(self.name(), workload)?;
+        let schema = workload.schema();
+        let closure = Closure::of_workload(schema, &marginals)?;
+        let first = RoundBudget::of_rounds(access.total(), ROUNDS * closure.attributes().len());
+        let residuals = ResidualEstimates::new(schema);
+        let cells = cells_of_mb(self.max_mb);
+        let mut estimates = HybridEstimates {
+            soft: SoftIpf::new(residuals, closure.attributes(), cells, WIDTHS)?,
+            candidates: closure.candidates().list().len(),
+            measured: AttributeSet::EMPTY,
+            waited: 0,
+            looks_again: true,
+        };
+        measure_attributes(&closure, &first, access, &mut estimates)?;
+        if let Some(rest) = access.remaining().filter(|_| self.switches) {
+            let plan = BatchMarginals::plan(schema, &marginals, rest)?;
+            if plan.expected_mean_l1() <= SMALL_ERROR * estimates.soft.total() {
+                plan.run(access, answers)?;
+                return Ok(report(0, &estimates, true));
+            }
+        }
+        let rounds = run_rounds(&closure, first, PATIENCE, access, &mut estimates)?;
+        for (place, &gamma) in marginals.iter().enumerate() {
+            answers(place, &estimates.marginal(gamma)?)?;
+        }
+        let mut report = report(rounds.len(), &estimates, false);
+        report.model = Some(estimates.soft.tree().clone());
+        Ok(report)
+    }
+}
+
+fn report(rounds: usize, estimates: &HybridEstimates, switched: bool) -> RunReport {
+    let details = vec![
+        ("rounds", rounds as f64),
+        ("model_mb", estimates.soft.tree().megabytes()),
+        ("beside_model", estimates.soft.beside() as f64),
+        ("residual_planner", f64::from(u8::from(switched))),
+    ];
+    RunReport { details, ..RunReport::default() }
+}
+
+/// The estimates, and which of them selection looks at again.
+struct HybridEstimates {
+    soft: SoftIpf,
+    /// The number of candidates.
+    candidates: usize,
+    /// γ of the last round.
+    measured: AttributeSet,
+    /// Rounds since all candidates were looked at.
+    waited: usize,
+    /// Whether it is the turn of all candidates again.
+    looks_again: bool,
+}
+
+impl AdaptiveEstimates for HybridEstimates {
+    fn keeps(&self, candidate: &Candidate, budget: &RoundBudget, _used: f64) -> bool {
+        budget.expected_noise() * candidate.cells as f64 <= 2.0 * self.soft.total()
+    }
+
+    fn begin(&mut self, measured: Vec<(AttributeSet, Vec<f64>)>, variance: f64) -> Result<()> {
+        for (gamma, values) in measured {
+            self.soft.measured(gamma, &values, variance)?;
+        }
+        self.soft.sweep(SWEEPS);
+        Ok(())
+    }
+
+    fn measured(&mut self, gamma: AttributeSet, values: Vec<f64>, budget: &RoundBudget) -> Result<()> {
+        self.soft.measured(gamma, &values, budget.variance)?;
+        self.soft.sweep(if budget.last { LAST_SWEEPS } else { SWEEPS });
+        self.measured = gamma;
+        let large = self.soft.tree().cells() > SMALL_MODEL;
+        let period = (self.candidates / REFRESHED + 1) * if large { 4 } else { 1 };
+        self.waited += 1;
+        self.looks_again = self.waited >= period;
+        if self.looks_again {
+            self.waited = 0;
+        }
+        Ok(())
+    }
+}
+
+impl MarginalEstimates for HybridEstimates {
+    fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
+        self.soft.marginal(gamma)
+    }
+
+    /// Nothing is known of those that are looked at again; the others' scores stay those of their last look.
+    fn change_bound(&self, gamma: AttributeSet) -> f64 {
+        let near = gamma.len() < 3 || gamma.intersection(self.measured).len() >= 2;
+        if near || self.looks_again { f64::INFINITY } else { 0.0 }
+    }
+}

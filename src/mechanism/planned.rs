@@ -1,0 +1,160 @@
+//! *Planned*: every residual measured once, by a plan that no data enters, then local maximum entropy.
+//!
+//! Of ρ, 0.5 % goes to the total, 10 % to residuals of one attribute, 59.5 % to those of two and 30 % to larger ones (each order
+//! above two an equal part of it; orders that the workload lacks leave theirs to the others). Inside an order the precision is
+//! `λ_τ ∝ n_τ^⅔`, at the price `p_τ λ_τ/2`. The answers are those of [`SoftIpf`] with no tree: 1-way marginals by the update
+//! with τ₁ = 3; pairs with the product of their attributes as q and τ₂ = 1; larger ones fitted to their pairs, then τ₃ = 0.3.
+//!
+//! The measurements are a matrix mechanism whose answers could be released with exact errors; the reconstruction is not linear:
+//! its answers are nonnegative and biased, need not agree with each other, and their errors depend on the data.
+//! *Cost*: a count of the records per residual, then O(k n_γ) a marginal; memory is that of all residuals, 8 bytes for every cell of
+//! W↓. *Source*: ours; the constants were chosen on one run on Adult.
+
+use super::{Mechanism, RunReport, marginals_of};
+use crate::access::{PaidAccess, Question};
+use crate::domain::{AttributeSet, AxisSet};
+use crate::error::{Error, Result};
+use crate::estimation::soft_ipf::{SoftIpf, Widths};
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::privacy::{NoiseStream, Rho};
+use crate::residual::privacy_coefficient;
+use crate::schema::Schema;
+use crate::workload::GroupedWorkload;
+
+/// The shares of ρ for residuals of no, one, two and more attributes.
+const SHARES: [f64; 4] = [0.005, 0.1, 0.595, 0.3];
+
+/// The prior widths of the reconstruction.
+const WIDTHS: Widths = Widths { single: 3.0, pair: 1.0, larger: 0.3 };
+
+/// Sweeps over the 1-way factors.
+const SWEEPS: usize = 40;
+
+/// The most cells of all residuals together: they are kept until all are measured.
+const MOST_CELLS: f64 = (1u64 << 28) as f64;
+
+/// The mechanism `planned`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Planned;
+
+impl Mechanism for Planned {
+    fn name(&self) -> &str {
+        "planned"
+    }
+
+    fn summary(&self) -> &str {
+        "all residuals once, planned without data, and local maximum entropy; nonnegative, biased"
+    }
+
+    fn is_adaptive(&self) -> bool {
+        false
+    }
+
+    fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
+        plan(workload.schema(), &marginals_of(self.name(), workload)?, 1.0).map(drop)
+    }
+
+    fn run(
+        &self,
+        workload: &GroupedWorkload,
+        access: &mut dyn PaidAccess,
+        answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<RunReport> {
+        let marginals = marginals_of(self.name(), workload)?;
+        let schema = workload.schema();
+        let rho: Rho = access.total();
+        let measurements = plan(schema, &marginals, rho.get())?;
+        let mut residuals = ResidualEstimates::new(schema);
+        access.reserved(self.name(), rho, &mut |access| {
+            for &(attributes, variance) in &measurements {
+                let question = Question::Residual { attributes, variance };
+                let measured = access.measure(&question, NoiseStream::Own { round: 0 })?;
+                residuals.update(attributes, &measured, variance)?;
+            }
+            Ok(())
+        })?;
+        let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
+        let sets = measurements.iter().map(|(tau, _)| *tau);
+        let mut estimates = SoftIpf::of_residuals(residuals, used, sets, WIDTHS)?;
+        estimates.sweep(SWEEPS);
+        for (place, &gamma) in marginals.iter().enumerate() {
+            answers(place, &estimates.marginal(gamma)?)?;
+        }
+        let details = vec![("measurements", measurements.len() as f64)];
+        Ok(RunReport { details, ..RunReport::default() })
+    }
+}
+
+/// The residuals of W↓ with their noise variances, ∅ first: Σ p_τ/(2σ_τ²) = ρ.
+fn plan(schema: &Schema, workload: &[AttributeSet], rho: f64) -> Result<Vec<(AttributeSet, f64)>> {
+    let sizes = schema.sizes();
+    let mut sets: Vec<AttributeSet> = workload.iter().flat_map(|gamma| gamma.subsets()).collect();
+    sets.sort_by_key(|set| (set.len(), *set));
+    sets.dedup();
+    let mut priced = Vec::with_capacity(sets.len());
+    let mut all_cells = 0.0;
+    for tau in sets {
+        let own = schema.shape_of(tau)?;
+        let price = privacy_coefficient(&own, AxisSet::all(own.len()));
+        let cells: f64 = tau.positions().map(|p| sizes[p] as f64).product();
+        // An attribute of one value has no residual.
+        if price > 0.0 {
+            all_cells += cells;
+            priced.push((tau, price, cells.powf(2.0 / 3.0)));
+        }
+    }
+    if all_cells > MOST_CELLS {
+        return Err(Error::too_large(
+            "residuals of the workload, all of which the mechanism `planned` keeps",
+            "cells",
+            MOST_CELLS,
+            all_cells,
+            "ask for fewer marginals, or use aim-hybrid",
+        ));
+    }
+    let orders = priced.iter().map(|(tau, ..)| tau.len()).max().unwrap_or(0);
+    let mut of_order = vec![0.0; orders + 1];
+    for (tau, price, weight) in &priced {
+        of_order[tau.len()] += price * weight / 2.0;
+    }
+    let larger = of_order.iter().skip(3).filter(|cost| **cost > 0.0).count().max(1) as f64;
+    let share = |order: usize| if order < 3 { SHARES[order] } else { SHARES[3] / larger };
+    let present: f64 = (0..=orders).filter(|&order| of_order[order] > 0.0).map(share).sum();
+    let variance = |tau: AttributeSet, weight: f64| {
+        let order = tau.len();
+        of_order[order] * present / (weight * share(order) * rho)
+    };
+    Ok(priced.into_iter().map(|(tau, _, weight)| (tau, variance(tau, weight))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AttributeKind;
+    use crate::workload::attribute_sets;
+
+    /// The plan spends ρ, by the shares and with λ ∝ n^⅔ inside an order.
+    #[test]
+    fn the_plan_spends_the_budget_by_its_shares() {
+        let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
+        let sizes = schema.sizes();
+        for (ways, shares) in [(vec![3], vec![0.005, 0.1, 0.595, 0.3]), (vec![2], vec![0.005, 0.1, 0.595])] {
+            let measured = plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2).unwrap();
+            let mut spent = vec![0.0; shares.len()];
+            for (tau, variance) in &measured {
+                spent[tau.len()] +=
+                    Question::Residual { attributes: *tau, variance: *variance }.cost(&sizes).unwrap().get();
+            }
+            let all: f64 = shares.iter().sum();
+            for (spent, share) in spent.iter().zip(&shares) {
+                approx::assert_relative_eq!(*spent, 0.2 * share / all, max_relative = 1e-12);
+            }
+            let weight = |k: usize| {
+                measured[k].1 * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().powf(2.0 / 3.0)
+            };
+            approx::assert_relative_eq!(weight(1), weight(3), max_relative = 1e-12);
+        }
+        let large = Schema::uniform(5000, 3).unwrap();
+        assert!(plan(&large, &attribute_sets(&large, &[3]).unwrap(), 1.0).unwrap_err().to_string().contains("planned"));
+    }
+}
