@@ -73,6 +73,12 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// Whether what is asked depends on earlier answers. A mechanism that is not adaptive adds the same noise to every table.
     fn is_adaptive(&self) -> bool;
 
+    /// Whether the answers are the true ones plus noise that no table changes: then a run on a table of zeros has the errors
+    /// of a run on any. By default, that the mechanism is not adaptive.
+    fn is_linear(&self) -> bool {
+        !self.is_adaptive()
+    }
+
     /// The variant of this mechanism of which every run ends with a model that synthetic records can be drawn from; by default
     /// there is none.
     fn with_model(&self) -> Option<Box<dyn Mechanism>> {

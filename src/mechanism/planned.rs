@@ -50,6 +50,10 @@ impl Mechanism for Planned {
         false
     }
 
+    fn is_linear(&self) -> bool {
+        false
+    }
+
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
         plan(workload.schema(), &marginals_of(self.name(), workload)?, 1.0).map(drop)
     }
