@@ -3,17 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::columns;
-use crate::config::{DeriveSpec, Take};
+use crate::config::{DeriveSpec, Profile, Take};
 use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::table::Table;
 
-/// The table with the rows of all `[[derive]]` tables of its config. Ratios of earlier ones can be taken up by later ones.
+/// The table with the rows of all `[[derive]]` tables of its config. Ratios of earlier ones can be taken up by later ones. The profile
+/// `quick`, which runs a slice of the cells, has no smallest, largest or mean ones.
 ///
 /// # Errors
 /// A column that is not there, or no row that a ratio could be made of although there are rows of its metric.
-pub fn extended(table: &Table, specs: &[DeriveSpec]) -> Result<Table> {
-    specs.iter().try_fold(table.clone(), |table, spec| table.extended(&rows(&table, spec)?))
+pub fn extended(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<Table> {
+    specs.iter().try_fold(table.clone(), |table, spec| {
+        let columns: Vec<&str> = spec.set.keys().map(String::as_str).collect();
+        let table = table.with_columns(&columns)?;
+        // A slice of the rows has other extremes.
+        let is_of_all = spec.take.is_some();
+        if profile == Profile::Quick && is_of_all { Ok(table) } else { table.extended(&rows(&table, spec)?) }
+    })
 }
 
 /// In `over`: whatever value of the column has the smallest number.
@@ -117,7 +124,7 @@ mod tests {
     fn derived(spec: &str) -> Vec<(String, String, f64)> {
         let spec: DeriveSpec = toml::from_str(spec).unwrap();
         spec.validate().unwrap();
-        let extended = extended(&table(), &[spec]).unwrap();
+        let extended = extended(&table(), &[spec], Profile::Standard).unwrap();
         let made = extended.with(columns::METRIC, "ratio").unwrap();
         assert_eq!(extended.len(), 5 + made.len());
         let fields = |row| (made.field("dataset", row).to_owned(), made.field(columns::DATA, row).to_owned());
@@ -148,7 +155,9 @@ mod tests {
         approx::assert_relative_eq!(mean[0].2, 40f64.sqrt(), max_relative = 1e-14);
         let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
         let spec: DeriveSpec = toml::from_str(&set).unwrap();
-        let extended = extended(&table(), &[spec]).unwrap();
+        let quick = extended(&table(), std::slice::from_ref(&spec), Profile::Quick).unwrap();
+        assert_eq!((quick.len(), quick.columns().contains(&"id")), (5, true));
+        let extended = extended(&table(), &[spec], Profile::Standard).unwrap();
         assert_eq!(extended.with("id", "claim").unwrap().field(columns::VALUE, 0), "10");
         assert_eq!(extended.field("id", 0), "");
     }
@@ -162,7 +171,7 @@ mod tests {
     #[test]
     fn a_partner_that_never_is_there_is_an_error() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fats' }\n";
-        let error = extended(&table(), &[toml::from_str(spec).unwrap()]).unwrap_err().to_string();
+        let error = extended(&table(), &[toml::from_str(spec).unwrap()], Profile::Standard).unwrap_err().to_string();
         assert!(error.contains("fats") && error.contains("t.csv"), "{error}");
     }
 

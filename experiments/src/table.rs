@@ -182,6 +182,25 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: renamed().map_err(|error| self.defect(&error))? })
     }
 
+    /// The table with these columns, empty where it does not have them yet.
+    ///
+    /// # Errors
+    /// A defect of this program.
+    pub fn with_columns(&self, names: &[&str]) -> Result<Self> {
+        let frame = self.framed_with(names).map_err(|error| self.defect(&error))?;
+        Ok(Self { name: self.name.clone(), frame })
+    }
+
+    fn framed_with(&self, names: &[&str]) -> PolarsResult<DataFrame> {
+        let mut frame = self.frame.clone();
+        for &name in names {
+            if frame.column(name).is_err() {
+                frame.with_column(Column::new(name.into(), vec![""; self.len()]))?;
+            }
+        }
+        Ok(frame)
+    }
+
     /// The table with more rows behind its own, each column → field; a column that it does not have is added. What is not given is
     /// empty. The new rows have no line in the file.
     ///
@@ -189,13 +208,8 @@ impl Table {
     /// A column that does not hold text, which is a defect of this program.
     pub fn extended(&self, rows: &[BTreeMap<String, String>]) -> Result<Self> {
         let frame = || -> PolarsResult<DataFrame> {
-            let mut frame = self.frame.clone();
-            let names: BTreeSet<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
-            for name in names {
-                if frame.column(name).is_err() {
-                    frame.with_column(Column::new(name.into(), vec![""; self.len()]))?;
-                }
-            }
+            let names: BTreeSet<&str> = rows.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+            let frame = self.framed_with(&Vec::from_iter(names))?;
             let field = |row: &BTreeMap<String, String>, name: &str| row.get(name).cloned().unwrap_or_default();
             let more: Vec<Column> = frame
                 .get_column_names()

@@ -117,7 +117,7 @@ impl Judge<'_> {
         for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
-        derive::extended(&table, &self.config.derive)
+        derive::extended(&table, &self.config.derive, self.profile)
     }
 
     fn judge_all(

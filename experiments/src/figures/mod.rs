@@ -118,7 +118,8 @@ impl Drawing<'_> {
     fn table(&self) -> Result<Table> {
         let path = self.place.table(&self.config.experiment);
         let remedy = format!("run `reproduce run configs/{}.toml --profile {}`", self.config.experiment, self.profile);
-        derive::extended(&Table::read(&path, &shown(self.root, &path), &remedy)?, &self.config.derive)
+        let table = Table::read(&path, &shown(self.root, &path), &remedy)?;
+        derive::extended(&table, &self.config.derive, self.profile)
     }
 }
 
