@@ -161,7 +161,8 @@ impl Setting {
         }
         let seconds = started.elapsed().as_secs_f64();
         let mut details = report.details;
-        if let Some(&(_, rounds)) = details.iter().find(|(name, _)| *name == "rounds") {
+        // A mechanism that left the answers to another one had no round.
+        if let Some(&(_, rounds)) = details.iter().find(|(name, rounds)| *name == "rounds" && *rounds > 0.0) {
             details.push(("looks_per_round", private.looks() as f64 / rounds));
         }
         Ok(Outcome { errors, seconds, details })
