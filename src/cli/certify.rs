@@ -95,9 +95,7 @@ impl CertifyCommand {
 
     /// Refuses to replace a strategy by its dual vector.
     fn check_target(&self, path: &Path) -> crate::Result<()> {
-        let same = |file: &&PathBuf| {
-            matches!((file.canonicalize(), path.canonicalize()), (Ok(strategy), Ok(target)) if strategy == target)
-        };
+        let same = |file: &&PathBuf| matches!((file.canonicalize(), path.canonicalize()), (Ok(strategy), Ok(target)) if strategy == target);
         match self.strategy.iter().find(same) {
             None => Ok(()),
             Some(file) => Err(Error::bad_input(

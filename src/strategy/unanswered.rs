@@ -40,7 +40,7 @@ fn first(strategy: &Strategy, workload: &Workload) -> Result<Option<(usize, Vec<
     for factor in strategy.factors() {
         projectors.push(projector(&*factor.gram()?)?);
     }
-    let views: Vec<_> = projectors.iter().map(Array2::view).collect();
+    let views: Vec<_> = projectors.iter().map(|p| p.view()).collect();
     let rest = |x: &[f64]| -> Result<Vec<f64>> {
         Ok(x.iter().zip(linalg::kron_apply(&views, x)?).map(|(x, inside)| x - inside).collect())
     };

@@ -48,7 +48,8 @@ impl DualVector {
                 "leave it out, or certify the Kronecker factors of workload and strategy one by one: their bounds multiply",
             ));
         }
-        let times = |left: Vec<f64>, right: &[f64]| left.iter().flat_map(|x| right.iter().map(move |y| x * y)).collect();
+        let times =
+            |left: Vec<f64>, right: &[f64]| left.iter().flat_map(|x| right.iter().map(move |y| x * y)).collect();
         Ok(Array1::from_vec(self.factors().fold(vec![1.0], times)))
     }
 
@@ -105,7 +106,8 @@ mod tests {
 
     #[test]
     fn dual_vectors_prove_the_lower_bound_of_their_certificate() {
-        for text in ["range:40", "prefix:33", "range:5x7", "residual(affine:9x9)", "residual(abs:8x8)", "prefix:4x4x6"] {
+        for text in ["range:40", "prefix:33", "range:5x7", "residual(affine:9x9)", "residual(abs:8x8)", "prefix:4x4x6"]
+        {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
             let certificate = selection.certificate.unwrap();
@@ -123,7 +125,8 @@ mod tests {
     fn uniform_weights_give_the_svd_bound() {
         for text in ["range:12", "prefix:3x5", "residual(prefix:9)"] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
-            let uniform = |factor: &GramFactor| Arc::new(vec![1.0 / factor.matrix.nrows() as f64; factor.matrix.nrows()]);
+            let uniform =
+                |factor: &GramFactor| Arc::new(vec![1.0 / factor.matrix.nrows() as f64; factor.matrix.nrows()]);
             let dual = DualVector::of_factors(gram.factors().iter().map(uniform).collect());
             assert_relative_eq!(dual.lower_bound(&gram).unwrap(), svd_bound(&gram).unwrap(), max_relative = 1e-9);
         }
