@@ -163,9 +163,9 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "upper bound  {:.10e}   the best strategy known; gap {:.2e}", report.upper_bound, report.gap)?;
     writeln!(
         out,
-        "distance     {:.4} % to {:.4} %   of the smallest possible error above it",
-        100.0 * report.at_least_above_optimum,
-        100.0 * report.at_most_above_optimum
+        "distance     at most {:.5} %, at least {:.5} % above the smallest possible error",
+        100.0 * report.at_most_above_optimum,
+        100.0 * report.at_least_above_optimum
     )?;
     writeln!(out, "solver       {:?} after {} eigendecompositions", report.status, report.iterations)?;
     writeln!(out, "time         {:.3} s", report.seconds)?;

@@ -35,22 +35,21 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
     let mut factors = Vec::with_capacity(paths.len());
     for (k, path) in paths.iter().enumerate() {
         let queries = crate::matrix_file::read(path)?;
-        let own = if k + 1 == paths.len() { rest.len() } else { attributes_of(rest, queries.ncols()) };
-        let (own, others) = rest.split_at(own);
-        rest = others;
+        let last = k + 1 == paths.len();
+        let (own, others) = rest.split_at(if last { rest.len() } else { attributes_of(rest, queries.ncols()) });
         let cells: usize = own.iter().product();
-        if queries.ncols() != cells {
-            let transposed = queries.nrows() == cells;
+        if queries.ncols() != cells || own.is_empty() {
             return Err(Error::bad_input(
                 format!("strategy `{}`", path.display()),
-                format!("{cells} columns, one per cell of {}", by_x(own)),
-                format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
-                match transposed {
-                    true => "it has one row per cell: save its transpose",
-                    false => "write one query per row over the workload's cells, the last attribute varying fastest",
+                match own {
+                    [] => format!("at most one file per attribute of {}", by_x(shape)),
+                    _ => format!("{cells} columns, one per cell of {}", by_x(own)),
                 },
+                format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
+                remedy(paths.len(), queries.nrows() == cells),
             ));
         }
+        rest = others;
         check_dense_size(&format!("strategy `{}`", path.display()), cells)?;
         let factor = StrategyFactor::from_queries(own, queries)?;
         let squared = factor.sensitivity_squared();
@@ -65,6 +64,14 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
         factors.push(factor);
     }
     Strategy::kronecker(&name, factors)
+}
+
+fn remedy(files: usize, transposed: bool) -> String {
+    match (files, transposed) {
+        (_, true) => "it has one row per cell: save its transpose".to_owned(),
+        (1, _) => "write one query per row over the workload's cells, the last attribute varying fastest".to_owned(),
+        _ => format!("of {files} files, give those of the factors in the order of the attributes"),
+    }
 }
 
 /// How many attributes make up so many columns, or come closest from above.
