@@ -136,7 +136,7 @@ impl CertifyCommand {
             ratio: assessment.error / assessment.svd_bound,
             lower_bound: assessment.lower_bound,
             upper_bound: assessment.upper_bound,
-            gap: (assessment.upper_bound / assessment.lower_bound - 1.0).max(0.0),
+            gap: assessment.upper_bound / assessment.lower_bound - 1.0,
             at_least_above_optimum: assessment.at_least_above(),
             at_most_above_optimum: assessment.at_most_above(),
             iterations: assessment.certificate.iterations,

@@ -33,12 +33,12 @@ pub struct Assessment {
 impl Assessment {
     /// `error / lower_bound − 1`: the strategy's error exceeds the smallest possible one by at most this share.
     pub fn at_most_above(&self) -> f64 {
-        (self.error / self.lower_bound - 1.0).max(0.0)
+        self.error / self.lower_bound - 1.0
     }
 
     /// `error / upper_bound − 1`: it exceeds the smallest possible one by at least this share.
     pub fn at_least_above(&self) -> f64 {
-        (self.error / self.upper_bound - 1.0).max(0.0)
+        self.error / self.upper_bound - 1.0
     }
 }
 
@@ -65,13 +65,15 @@ impl Optimal {
                 "drop queries that are nearly combinations of others, or scale the rows alike",
             ));
         }
+        let upper_bound = certificate.upper_bound.min(error);
         Ok(Assessment {
             error,
             rank,
             condition,
             svd_bound: svd_bound(&gram)?,
-            lower_bound,
-            upper_bound: certificate.upper_bound.min(error),
+            // Where both bounds meet, rounding may put the lower one last digits above the upper one.
+            lower_bound: lower_bound.min(upper_bound),
+            upper_bound,
             certificate,
             dual,
         })
