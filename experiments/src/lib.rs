@@ -37,5 +37,6 @@ pub mod statistics;
 pub mod strategies;
 pub mod suggest;
 pub mod table;
+pub mod verify;
 
 pub use error::{Error, Result};

@@ -92,7 +92,10 @@ fn table_of_s4(root: &Path) {
     for epsilon in ["0.1", "0.31", "1", "3.16", "10", "31.6", "100"] {
         let fields = ["residual-planner", "aim-grem", "aim-pgm", "aim-hybrid", "planned"].map(|method| {
             let value = value(epsilon, method);
-            assert!(value.is_some() || method == "aim-pgm", "no result on the real Adult for {method} at ε = {epsilon}");
+            assert!(
+                value.is_some() || method == "aim-pgm",
+                "no result on the real Adult for {method} at ε = {epsilon}"
+            );
             value.map_or_else(|| "–".to_owned(), |value| format!("{value:.4}"))
         });
         expected += &format!("| {epsilon} | {} |\n", fields.join(" | "));

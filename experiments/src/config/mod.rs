@@ -16,6 +16,7 @@ pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, Se
 pub use load::{find, load, load_all, parse};
 
 use crate::error::{Document, Error};
+use crate::hash::{canonical, hex, sha256_of_fields};
 
 /// What one profile changes: keys that replace those of `[grid]`, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
@@ -88,6 +89,17 @@ impl Config {
             grid.extend(overlay.grid.clone());
         }
         grid
+    }
+
+    /// SHA-256, in hex, of what of the config decides the values under a profile: experiment, kind, seed and grid. Comments, figures,
+    /// comparisons and derived rows can change without making a result stale.
+    #[must_use]
+    pub fn values_hash(&self, profile: Profile) -> String {
+        // A grid has no key that is not a text, so it is JSON.
+        let grid = serde_json::to_value(self.grid(profile)).unwrap_or_default();
+        let seed = self.seed.to_string();
+        let fields = ["matmech config values 1", &self.experiment, &self.kind, &seed, &canonical(&grid)];
+        hex(&sha256_of_fields(&fields))
     }
 
     /// Expected wall time in seconds and peak memory in MB under a profile.
