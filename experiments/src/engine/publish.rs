@@ -130,7 +130,11 @@ fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Res
 /// Whether the provenance on disk is of this table, computed under what of the config decides its values.
 fn told_by(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
     let record = Recorded::read(provenance).ok().flatten();
-    record.is_some_and(|record| record.is_of(plan.config, plan.profile) && record.table_sha256 == table)
+    record.is_some_and(|record| {
+        record.is_of(plan.config, plan.profile)
+            && record.revision == plan.experiment.revision()
+            && record.table_sha256 == table
+    })
 }
 
 /// Now in UTC, as `2012-11-30T23:59:59Z`.
