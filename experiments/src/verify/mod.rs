@@ -42,6 +42,7 @@ pub fn run(
 ) -> Result<Verified> {
     let mut verified = Verified::default();
     let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut uncommitted = Vec::new();
     for config in configs {
         let plan = ExperimentPlan::new(config, experiments, profile)?;
         let place = Results::new(root, profile);
@@ -54,6 +55,9 @@ pub fn run(
         let record = record_of(&beside, &shown(root, &beside), &config.experiment, &mut verified);
         if let Some(record) = &record {
             record::check(record, &plan, &sha256_hex(&content), catalogue, &mut verified)?;
+            if record.code.dirty == Some(true) {
+                uncommitted.push(config.experiment.clone());
+            }
             for source in [&record.code.source].into_iter().chain(&record.other_sources) {
                 sources.entry(source.clone()).or_default().push(config.experiment.clone());
             }
@@ -62,6 +66,10 @@ pub fn run(
             Ok(table) => rows::check(&table, &plan, record.as_ref(), &mut verified),
             Err(error) => verified.add(Check::Columns, &config.experiment, error.to_string()),
         }
+    }
+    if !uncommitted.is_empty() {
+        let tables = in_short(&uncommitted);
+        verified.notes.push(format!("computed with uncommitted changes, which the hash of the sources covers: {tables}"));
     }
     one_source(&sources, &Code::detect(root).source, &mut verified);
     orphans(root, configs, profile, &mut verified)?;

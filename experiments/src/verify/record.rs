@@ -46,11 +46,6 @@ pub(super) fn check(
         let found = format!("{}…; this program has {}…", start(&record.cargo_lock_sha256), start(built_with()));
         verified.add(Check::Lock, experiment, found);
     }
-    if record.code.dirty == Some(true) {
-        verified
-            .notes
-            .push(format!("{experiment} was computed with uncommitted changes; the hash of its sources covers them"));
-    }
     data(record, plan, catalogue, verified)
 }
 
