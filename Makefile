@@ -45,7 +45,7 @@ help:
 	@echo '  make reproduce     every table, figure and the comparison with the published values  $(REPRODUCE_COST)'
 	@echo '  make quick         a slice of every experiment                                       $(QUICK_COST)'
 	@echo '  make figures       the figures again, from stored results                            $(FIGURES_COST)'
-	@echo '  make verify        the results against their provenance, nothing is computed                $(VERIFY_COST)'
+	@echo '  make verify        the results against their provenance, nothing is computed         $(VERIFY_COST)'
 	@echo '  make data          find or download the public data sets and check them              $(DATA_COST)'
 	@echo '  make test          all tests                                                         $(TEST_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'

@@ -23,6 +23,7 @@ pub mod engine;
 pub mod error;
 pub mod experiment;
 pub mod figures;
+pub mod guide;
 pub mod hash;
 pub mod layout;
 pub mod printed;

@@ -96,6 +96,9 @@ pub enum Command {
         #[arg(long, value_name = "FACTOR")]
         costs_within: Option<f64>,
     },
+    /// Write docs/reviewing.md: every item of the papers with config, command, cost, files and verdicts
+    #[command(after_help = EXIT_CODES)]
+    Guide,
     /// Check the results against their provenance: config, data, lock file, sources, columns, cells and certificates
     #[command(after_help = EXIT_CODES)]
     Verify {

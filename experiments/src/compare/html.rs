@@ -155,7 +155,7 @@ fn contents(report: &Report) -> Markup {
                     @for section in &paper.sections {
                         li {
                             a href={ "#" (section.experiment) } { (section.heading()) }
-                            @let counts = section.lines.iter().collect::<Counts>();
+                            @let counts = section.lines.iter().map(|line| line.verdict).collect::<Counts>();
                             @if counts.total() > 0 { " " span.soft { "(" (counts.in_words()) ")" } }
                         }
                         "\n"

@@ -191,11 +191,11 @@ impl Counts {
     }
 }
 
-impl<'l> FromIterator<&'l Line> for Counts {
-    fn from_iter<I: IntoIterator<Item = &'l Line>>(lines: I) -> Self {
+impl FromIterator<Verdict> for Counts {
+    fn from_iter<I: IntoIterator<Item = Verdict>>(verdicts: I) -> Self {
         let mut counts = Self::default();
-        for line in lines {
-            *counts.0.entry(line.verdict).or_default() += 1;
+        for verdict in verdicts {
+            *counts.0.entry(verdict).or_default() += 1;
         }
         counts
     }
@@ -224,7 +224,7 @@ impl Report {
     /// Number of values per verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.sections.iter().flat_map(|section| &section.lines).collect()
+        self.sections.iter().flat_map(|section| &section.lines).map(|line| line.verdict).collect()
     }
 
     /// Prints counts and failures for a terminal.
