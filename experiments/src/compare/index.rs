@@ -50,7 +50,12 @@ pub fn totals(report: &Report) -> Vec<Total> {
         for sections in report.sections.chunk_by(|a, b| a.paper == b.paper) {
             let paper = sections.first().map_or("", |section| &section.paper);
             add(&mut totals, format!("{paper} {source}"), false, counts(sections, reference));
-            let by_subject = |subject| lines(sections, reference).filter(move |line| line.subject == subject).map(|line| line.verdict).collect();
+            let by_subject = |subject| {
+                lines(sections, reference)
+                    .filter(move |line| line.subject == subject)
+                    .map(|line| line.verdict)
+                    .collect()
+            };
             let parts: Vec<(Subject, Counts)> =
                 Subject::ALL.map(|subject| (subject, by_subject(subject))).into_iter().collect();
             if !reference && parts.iter().filter(|(_, part)| part.total() > 0).count() > 1 {

@@ -51,7 +51,10 @@ fn every_paper_has_an_index_of_its_items() {
     let root = Root::new();
     root.compare();
     let text = root.read("results/COMPARISON.md");
-    assert!(text.contains("### S9\n\n- 5 published: 1 deviates, 1 improved, 1 not comparable, 2 reproduced\n"), "{text}");
+    assert!(
+        text.contains("### S9\n\n- 5 published: 1 deviates, 1 improved, 1 not comparable, 2 reproduced\n"),
+        "{text}"
+    );
     let item = "| [S9, Example 9: Example 9](#s9/x) | `s9/x` | 1 deviates, 1 improved, 1 not comparable, 2 reproduced | \
                 2 reproduced |";
     assert!(text.contains(item), "{text}");
