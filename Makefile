@@ -8,7 +8,7 @@
 SHELL := /bin/sh
 .SUFFIXES:
 .DEFAULT_GOAL := help
-.PHONY: help build reproduce quick figures data test test-lapack bench lint doc clean rust lint-tools
+.PHONY: help build reproduce quick figures verify data test test-lapack bench lint doc clean rust lint-tools
 
 PROFILE ?= standard
 JOBS ?=
@@ -26,6 +26,7 @@ BUILD_COST       := about 5 min
 REPRODUCE_COST   := 35 min, 5 GB
 QUICK_COST       := 30 s, 260 MB
 FIGURES_COST     := 4 s, 50 MB
+VERIFY_COST      := 2 s, 100 MB
 DATA_COST        := 11 MB to download
 TEST_COST        := 2 min, 1.7 GB
 TEST_LAPACK_COST := 1 min, after a build of its own of 2 min
@@ -44,6 +45,7 @@ help:
 	@echo '  make reproduce     every table, figure and the comparison with the published values  $(REPRODUCE_COST)'
 	@echo '  make quick         a slice of every experiment                                       $(QUICK_COST)'
 	@echo '  make figures       the figures again, from stored results                            $(FIGURES_COST)'
+	@echo '  make verify        the results against their provenance, nothing is computed         $(VERIFY_COST)'
 	@echo '  make data          find or download the public data sets and check them              $(DATA_COST)'
 	@echo '  make test          all tests                                                         $(TEST_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'
@@ -67,6 +69,9 @@ quick: build
 
 figures: build
 	$(REPRODUCE) figures --profile $(PROFILE) $(ROOT_OPTION)
+
+verify: build
+	$(REPRODUCE) verify --profile $(PROFILE) $(ROOT_OPTION)
 
 data: build
 	$(REPRODUCE) data $(NAMES) $(ROOT_OPTION)

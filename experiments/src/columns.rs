@@ -26,6 +26,9 @@ pub const PEAK_MB: &str = "peak_mb";
 /// The seed of the config.
 pub const SEED: &str = "seed";
 
+/// The metric that is a number of queries.
+pub const QUERIES: &str = "queries";
+
 /// The key column of experiments on tables of records: whether the table is real or a stand-in.
 pub const DATA: &str = "data";
 

@@ -58,8 +58,7 @@ pub fn between(
     costs_within: Option<f64>,
 ) -> Result<Outcome> {
     let names = |folder: &Path| -> Result<BTreeSet<String>> {
-        let mut found = BTreeSet::new();
-        collect(folder, Path::new(""), &mut found)?;
+        let found = tables_below(folder)?;
         if found.is_empty() {
             let remedy = "name a folder of results such as results/ or results/quick/";
             return Err(Error::file(FileRole::Input, folder, "result tables (*.csv) in subfolders", "none", remedy));
@@ -85,6 +84,16 @@ pub fn between(
         tables(name, &read(first)?, &read(second)?, is_timed, costs_within, &mut outcome);
     }
     Ok(outcome)
+}
+
+/// The tables below a folder of results, by their paths with `/`; those of other profiles and of cells are not part of it.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn tables_below(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    collect(folder, Path::new(""), &mut found)?;
+    Ok(found)
 }
 
 /// The tables below a folder, by their paths; folders of other profiles and of cells are not part of it.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of some bytes, in hex.
@@ -28,6 +29,44 @@ pub fn sha256_of_file(file: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(file)?, &mut hash)?;
     Ok(format!("{:x}", hash.finalize()))
+}
+
+/// SHA-256 of a list of texts: each with its length before it, so that no two lists run into the same bytes.
+#[must_use]
+pub fn sha256_of_fields(fields: &[&str]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for field in fields {
+        hash.update((field.len() as u64).to_le_bytes());
+        hash.update(field.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+/// Bytes in hex.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// JSON with sorted keys: the order in which a table was filled does not matter.
+#[must_use]
+pub fn canonical(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            let entries: Vec<String> = entries
+                .into_iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
+                .collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        scalar => scalar.to_string(),
+    }
 }
 
 #[cfg(test)]

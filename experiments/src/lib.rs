@@ -23,6 +23,7 @@ pub mod engine;
 pub mod error;
 pub mod experiment;
 pub mod figures;
+pub mod guide;
 pub mod hash;
 pub mod layout;
 pub mod printed;
@@ -37,5 +38,6 @@ pub mod statistics;
 pub mod strategies;
 pub mod suggest;
 pub mod table;
+pub mod verify;
 
 pub use error::{Error, Result};

@@ -216,6 +216,24 @@ pub fn significant(value: f64, digits: usize) -> String {
     format!("{value:.*}", usize::try_from(decimals).unwrap_or(0))
 }
 
+/// A time as people say it: seconds, minutes or hours.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else if seconds < 5400.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.1} h", seconds / 3600.0)
+    }
+}
+
+/// Memory as people say it, from MB of 10⁶ bytes.
+#[must_use]
+pub fn memory(mb: f64) -> String {
+    if mb < 1000.0 { format!("{mb:.0} MB") } else { format!("{:.1} GB", mb / 1000.0) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,5 +352,14 @@ mod tests {
                 prop_assert_eq!(kept, text.trim());
             }
         }
+    }
+
+    #[test]
+    fn costs_read_as_people_say_them() {
+        assert_eq!(duration(12.4), "12 s");
+        assert_eq!(duration(600.0), "10 min");
+        assert_eq!(duration(9000.0), "2.5 h");
+        assert_eq!(memory(400.0), "400 MB");
+        assert_eq!(memory(2500.0), "2.5 GB");
     }
 }

@@ -96,6 +96,16 @@ pub enum Command {
         #[arg(long, value_name = "FACTOR")]
         costs_within: Option<f64>,
     },
+    /// Write docs/reviewing.md: every item of the papers with config, command, cost, files and verdicts
+    #[command(after_help = EXIT_CODES)]
+    Guide,
+    /// Check the results against their provenance: config, data, lock file, sources, columns, cells and certificates
+    #[command(after_help = EXIT_CODES)]
+    Verify {
+        /// Profile whose results are checked
+        #[arg(long, value_enum, default_value_t)]
+        profile: Profile,
+    },
     /// Find data sets in the folder $MATMECH_DATA or data/downloads, or fetch them, and check them
     Data {
         /// Data sets of data/manifest.toml [default: all]

@@ -6,6 +6,7 @@ use super::{say, steps};
 use crate::config::Profile;
 use crate::engine::ExperimentPlan;
 use crate::error::Result;
+use crate::printed::{duration, memory};
 use crate::registry::Kinds;
 
 /// Prints one line per experiment.
@@ -66,32 +67,4 @@ fn line(plan: &ExperimentPlan<'_>) -> [String; 7] {
 fn data(plan: &ExperimentPlan<'_>) -> String {
     let tables: Vec<String> = plan.data().iter().map(|data| format!("{} ({})", data.name, data.label())).collect();
     if tables.is_empty() { "none".to_owned() } else { tables.join(", ") }
-}
-
-fn duration(seconds: f64) -> String {
-    if seconds < 90.0 {
-        format!("{seconds:.0} s")
-    } else if seconds < 5400.0 {
-        format!("{:.0} min", seconds / 60.0)
-    } else {
-        format!("{:.1} h", seconds / 3600.0)
-    }
-}
-
-fn memory(mb: f64) -> String {
-    if mb < 1000.0 { format!("{mb:.0} MB") } else { format!("{:.1} GB", mb / 1000.0) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_read_as_people_say_them() {
-        assert_eq!(duration(12.4), "12 s");
-        assert_eq!(duration(600.0), "10 min");
-        assert_eq!(duration(9000.0), "2.5 h");
-        assert_eq!(memory(400.0), "400 MB");
-        assert_eq!(memory(2500.0), "2.5 GB");
-    }
 }

@@ -3,9 +3,11 @@
 mod arguments;
 mod data;
 mod diff;
+mod guide;
 mod list;
 mod run;
 mod steps;
+mod verify;
 
 use std::io::{self, Write};
 
@@ -37,6 +39,8 @@ pub fn execute(arguments: &Arguments, kinds: &Kinds, catalogue: &Catalogue, disp
         Command::Compare { profile } => steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile),
         Command::Figures { profile } => steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile),
         Command::Diff { first, second, costs_within } => diff::diff(first, second, *costs_within, kinds),
+        Command::Guide => guide::guide(root, kinds),
+        Command::Verify { profile } => verify::verify(root, kinds, catalogue, *profile),
         Command::Data { names } => data::data(root, names),
     }
 }

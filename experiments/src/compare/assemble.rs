@@ -6,7 +6,7 @@ use std::path::Path;
 use super::bands::Bands;
 use super::deviations::{self, Deviations};
 use super::known::{self, KnownValue};
-use super::report::{Figure, Finding, Line, Section};
+use super::report::{Figure, Finding, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Ours, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, Profile};
@@ -21,7 +21,7 @@ use crate::table::Table;
 /// Everything that the writers need besides the list of what remains.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// Experiments, by id.
+    /// Experiments, in the order of the papers.
     pub sections: Vec<Section>,
     /// What fails.
     pub findings: Vec<Finding>,
@@ -53,7 +53,7 @@ pub fn assemble(
     let mut used = BTreeSet::new();
     let mut errors = Vec::new();
     let mut ordered: Vec<&Config> = configs.iter().collect();
-    ordered.sort_by(|a, b| a.experiment.cmp(&b.experiment));
+    ordered.sort_by(|a, b| a.in_order_of_papers(b));
     for config in ordered {
         if config.compare.is_empty() && config.figure.is_empty() {
             continue;
@@ -65,6 +65,8 @@ pub fn assemble(
                 let figures = work.figures(root);
                 assembly.sections.push(Section {
                     experiment: config.experiment.clone(),
+                    paper: config.paper().to_owned(),
+                    item: config.item().to_owned(),
                     title: config.title.clone(),
                     reproduces: config.reproduces.clone(),
                     lines,
@@ -173,6 +175,7 @@ impl Judge<'_> {
             verdict: Verdict::Failed,
             reason: String::new(),
             reference: claim.reference,
+            subject: Subject::of(&value.metric, spec.our_column.is_some()),
         };
         let judgement = match rows.as_slice() {
             [row] => {

@@ -3,7 +3,8 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::deviations;
-use super::markdown::{KEPT, kept_data, kept_run, source_name, up};
+use super::index::{self, Total};
+use super::markdown::{KEPT, kept_data, kept_run, up};
 use super::report::{Counts, Figure, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 
@@ -121,20 +122,17 @@ fn summary(report: &Report) -> Markup {
                 }
             }
             tbody {
-                @for ((paper, reference), counts) in report.counts_by_paper() {
-                    (row_of_counts(&format!("{paper} {}", source_name(reference)), &counts))
-                }
-                (row_of_counts("all", &report.counts()))
+                @for total in index::totals(report) { (row_of_counts(&total)) }
             }
         }
         p.soft { @for verdict in Verdict::ALL { (badge(verdict)) ": " (verdict.meaning()) ". " } }
     }
 }
 
-fn row_of_counts(name: &str, counts: &Counts) -> Markup {
+fn row_of_counts(Total { name, is_sum, counts }: &Total) -> Markup {
     html! {
         tr {
-            th scope="row" { (name) }
+            th scope="row" { @if *is_sum { strong { (name) } } @else { (name) } }
             @for verdict in Verdict::ALL { td.number { (counts.of(verdict)) } }
             td.number { (counts.total()) }
         }
@@ -142,49 +140,74 @@ fn row_of_counts(name: &str, counts: &Counts) -> Markup {
     }
 }
 
+/// One index per paper: its totals, and its items in their order.
 fn contents(report: &Report) -> Markup {
     html! {
-        nav aria-label="Experiments" {
-            ul {
-                @for section in &report.sections {
-                    li { a href={ "#" (section.experiment) } { (section.title) } }
-                    "\n"
+        nav aria-label="Papers and their items" {
+            @for paper in index::papers(report) {
+                h2 { (paper.paper) }
+                @for (counts, reference) in [(&paper.published, false), (&paper.reference, true)] {
+                    @if counts.total() > 0 {
+                        p { (counts.total()) " " (index::source_name(reference)) ": " (counts.in_words()) "." }
+                    }
                 }
-                li { a href="#remaining" { "Published values not yet reproduced" } }
+                ul {
+                    @for section in &paper.sections {
+                        li {
+                            a href={ "#" (section.experiment) } { (section.heading()) }
+                            @let counts = section.lines.iter().map(|line| line.verdict).collect::<Counts>();
+                            @if counts.total() > 0 { " " span.soft { "(" (counts.in_words()) ")" } }
+                        }
+                        "\n"
+                    }
+                }
             }
+            p { a href="#remaining" { "Published values not yet reproduced" } }
         }
     }
 }
 
+/// What differs from the paper is shown; what is reproduced is folded away.
 fn section(report: &Report, section: &Section) -> Markup {
-    let shown: Vec<&Line> = section.lines.iter().filter(|line| line.verdict != Verdict::NotRun).collect();
-    let not_run = section.lines.len() - shown.len();
+    let (reproduced, others): (Vec<&Line>, Vec<&Line>) =
+        section.by_interest().into_iter().partition(|line| line.verdict == Verdict::Reproduced);
+    let not_run = section.not_run();
     html! {
         "\n"
         section aria-labelledby=(section.experiment) {
-            h2 id=(section.experiment) { (section.title) }
+            h2 id=(section.experiment) { (section.heading()) }
             p.soft { code { (section.experiment) } " · reproduces " (section.reproduces) }
-            @if !shown.is_empty() {
-                table {
-                    thead {
-                        tr {
-                            th scope="col" { "where" }
-                            th scope="col" { "cell" }
-                            th scope="col" { "method" }
-                            th scope="col" { "metric" }
-                            th.number scope="col" { "published or reference" }
-                            th.number scope="col" { "ours" }
-                            th scope="col" { "lower bound, gap" }
-                            th scope="col" { "verdict" }
-                        }
-                    }
-                    tbody { @for line in &shown { (self::line(report, line)) } }
+            @if !others.is_empty() { (lines(report, &others)) }
+            @if !reproduced.is_empty() {
+                details {
+                    summary { (badge(Verdict::Reproduced)) ": " (reproduced.len()) }
+                    (lines(report, &reproduced))
                 }
             }
             @if not_run > 0 {
                 p.soft { "Not run: " (not_run) " more values outside the slice of the profile " (report.profile) "." }
             }
             @for figure in &section.figures { (self::figure(figure)) }
+        }
+    }
+}
+
+fn lines(report: &Report, lines: &[&Line]) -> Markup {
+    html! {
+        table {
+            thead {
+                tr {
+                    th scope="col" { "where" }
+                    th scope="col" { "cell" }
+                    th scope="col" { "method" }
+                    th scope="col" { "metric" }
+                    th.number scope="col" { "published or reference" }
+                    th.number scope="col" { "ours" }
+                    th scope="col" { "lower bound, gap" }
+                    th scope="col" { "verdict" }
+                }
+            }
+            tbody { @for line in lines { (self::line(report, line)) } }
         }
     }
 }

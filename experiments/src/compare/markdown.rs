@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::deviations;
+use super::index::{self, Total};
 use super::report::{Figure, Finding, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 use crate::config::Profile;
@@ -41,6 +42,7 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     write_kept(out, report)?;
     write_summary(out, report)?;
+    write_index(out, report)?;
     for section in &report.sections {
         write_section(out, report, section)?;
     }
@@ -105,11 +107,8 @@ fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     writeln!(out, " all |")?;
     writeln!(out, "|---|{}---:|", "---:|".repeat(Verdict::ALL.len()))?;
-    let papers = report.counts_by_paper();
-    let rows =
-        papers.iter().map(|((paper, reference), counts)| (format!("{paper} {}", source_name(*reference)), counts));
-    let all = report.counts();
-    for (name, counts) in rows.chain([("**all**".to_owned(), &all)]) {
+    for Total { name, is_sum, counts } in index::totals(report) {
+        let name = if is_sum { format!("**{name}**") } else { name };
         write!(out, "| {name} |")?;
         for verdict in Verdict::ALL {
             write!(out, " {} |", counts.of(verdict))?;
@@ -123,16 +122,31 @@ fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out)
 }
 
-/// How the summary calls a group of values.
-#[must_use]
-pub fn source_name(reference: bool) -> &'static str {
-    if reference { "independent reference" } else { "published" }
+/// One table per paper: its items in their order, with their verdicts.
+fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(out, "## Index\n")?;
+    for paper in index::papers(report) {
+        writeln!(out, "### {}\n", cell(paper.paper))?;
+        for (counts, reference) in [(&paper.published, false), (&paper.reference, true)] {
+            if counts.total() > 0 {
+                writeln!(out, "- {} {}: {}", counts.total(), index::source_name(reference), counts.in_words())?;
+            }
+        }
+        writeln!(out, "\n| item | experiment | published | independent reference |\n|---|---|---|---|")?;
+        for section in &paper.sections {
+            let of = |reference| index::counts(std::slice::from_ref(section), reference).in_words();
+            let (item, id) = (cell(&section.heading()), &section.experiment);
+            writeln!(out, "| [{item}](#{id}) | `{id}` | {} | {} |", of(false), of(true))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 fn write_section(out: &mut String, report: &Report, section: &Section) -> std::fmt::Result {
-    writeln!(out, "## {}\n", cell(&section.title))?;
+    writeln!(out, "<a id=\"{}\"></a>\n\n## {}\n", section.experiment, cell(&section.heading()))?;
     writeln!(out, "`{}` · reproduces {}\n", section.experiment, cell(&section.reproduces))?;
-    let shown: Vec<&Line> = section.lines.iter().filter(|line| line.verdict != Verdict::NotRun).collect();
+    let shown = section.by_interest();
     if !shown.is_empty() {
         writeln!(
             out,
@@ -158,7 +172,7 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     if !shown.is_empty() {
         writeln!(out)?;
     }
-    let not_run = section.lines.len() - shown.len();
+    let not_run = section.not_run();
     if not_run > 0 {
         writeln!(out, "Not run: {not_run} more values outside the slice of the profile `{}`.\n", report.profile)?;
     }

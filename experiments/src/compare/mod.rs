@@ -11,6 +11,7 @@ mod assemble;
 mod bands;
 mod deviations;
 mod html;
+mod index;
 mod known;
 mod markdown;
 mod remaining;

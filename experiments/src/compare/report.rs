@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::verdict::Verdict;
+use crate::columns;
 use crate::config::Profile;
 use crate::engine::Kept;
 
@@ -33,6 +34,46 @@ pub struct Line {
     pub reason: String,
     /// Whether the known value is an independently computed one.
     pub reference: bool,
+    /// What it is about.
+    pub subject: Subject,
+}
+
+/// What a value is about. Totals are given for each, so that hundreds of counts that anybody reproduces do not hide an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// Errors, their ratios, and everything else.
+    Value,
+    /// Numbers of queries.
+    QueryCount,
+    /// Times and memory.
+    Cost,
+}
+
+impl Subject {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 3] = [Self::Value, Self::QueryCount, Self::Cost];
+
+    /// The subject of a metric; `of_cost` says that the column of a cost is compared.
+    #[must_use]
+    pub fn of(metric: &str, of_cost: bool) -> Self {
+        if of_cost || columns::COSTS.contains(&metric) {
+            Self::Cost
+        } else if metric == columns::QUERIES {
+            Self::QueryCount
+        } else {
+            Self::Value
+        }
+    }
+
+    /// What the totals call them.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Value => "errors and other values",
+            Self::QueryCount => "query counts",
+            Self::Cost => "times and memory",
+        }
+    }
 }
 
 /// A figure of an experiment.
@@ -53,6 +94,10 @@ pub struct Figure {
 pub struct Section {
     /// Experiment id.
     pub experiment: String,
+    /// The paper, such as `S1`.
+    pub paper: String,
+    /// The item of the paper, such as `App. B.3`; empty if the config names none.
+    pub item: String,
     /// Title of the config.
     pub title: String,
     /// What of which paper it reproduces.
@@ -61,6 +106,34 @@ pub struct Section {
     pub lines: Vec<Line>,
     /// The figures.
     pub figures: Vec<Figure>,
+}
+
+impl Section {
+    /// Paper and item.
+    #[must_use]
+    pub fn place(&self) -> String {
+        if self.item.is_empty() { self.paper.clone() } else { format!("{}, {}", self.paper, self.item) }
+    }
+
+    /// The title, which starts with the paper's item.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        format!("{}: {}", self.place(), self.title)
+    }
+
+    /// The values that were run, what differs from the paper first.
+    #[must_use]
+    pub fn by_interest(&self) -> Vec<&Line> {
+        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| line.verdict != Verdict::NotRun).collect();
+        lines.sort_by_key(|line| line.verdict.interest());
+        lines
+    }
+
+    /// The number of values that were not run.
+    #[must_use]
+    pub fn not_run(&self) -> usize {
+        self.lines.iter().filter(|line| line.verdict == Verdict::NotRun).count()
+    }
 }
 
 /// Something that must be put right before the artifact can be trusted.
@@ -108,9 +181,23 @@ impl Counts {
         self.0.values().sum()
     }
 
-    /// Counts one value.
-    pub fn add(&mut self, verdict: Verdict) {
-        *self.0.entry(verdict).or_default() += 1;
+    /// The verdicts that were given, such as `14 reproduced, 2 improved`; what differs from the paper first.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let mut given: Vec<(&Verdict, &usize)> = self.0.iter().collect();
+        given.sort_by_key(|(verdict, _)| verdict.interest());
+        let words: Vec<String> = given.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+        words.join(", ")
+    }
+}
+
+impl FromIterator<Verdict> for Counts {
+    fn from_iter<I: IntoIterator<Item = Verdict>>(verdicts: I) -> Self {
+        let mut counts = Self::default();
+        for verdict in verdicts {
+            *counts.0.entry(verdict).or_default() += 1;
+        }
+        counts
     }
 }
 
@@ -121,7 +208,7 @@ pub struct Report {
     pub profile: Profile,
     /// Tables on real data that this machine has stand-ins of only; the comparison is with them.
     pub kept: Vec<Kept>,
-    /// Experiments, by id.
+    /// Experiments, in the order of the papers.
     pub sections: Vec<Section>,
     /// Everything to put right, mismatches included; none means success.
     pub findings: Vec<Finding>,
@@ -137,26 +224,7 @@ impl Report {
     /// Number of values per verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for line in self.sections.iter().flat_map(|section| &section.lines) {
-            counts.add(line.verdict);
-        }
-        counts
-    }
-
-    /// Number of values per verdict, per paper (the first part of the experiment id, in capitals).
-    ///
-    /// Published and reference values are counted apart: the key's second part says whether they are references.
-    #[must_use]
-    pub fn counts_by_paper(&self) -> BTreeMap<(String, bool), Counts> {
-        let mut papers: BTreeMap<(String, bool), Counts> = BTreeMap::new();
-        for section in &self.sections {
-            let paper = section.experiment.split('/').next().unwrap_or_default();
-            for line in &section.lines {
-                papers.entry((paper.to_uppercase(), line.reference)).or_default().add(line.verdict);
-            }
-        }
-        papers
+        self.sections.iter().flat_map(|section| &section.lines).map(|line| line.verdict).collect()
     }
 
     /// Prints counts and failures for a terminal.

@@ -49,6 +49,20 @@ impl Verdict {
         }
     }
 
+    /// Where a report shows it: what differs from the paper first, what is as it was published last.
+    #[must_use]
+    pub fn interest(self) -> u8 {
+        match self {
+            Self::Failed => 0,
+            Self::Deviates => 1,
+            Self::Lower => 2,
+            Self::Improved => 3,
+            Self::NotComparable => 4,
+            Self::Reproduced => 5,
+            Self::NotRun => 6,
+        }
+    }
+
     /// What the word means.
     #[must_use]
     pub fn meaning(self) -> &'static str {

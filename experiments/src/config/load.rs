@@ -19,6 +19,8 @@ struct Written {
     kind: String,
     title: String,
     reproduces: String,
+    #[serde(default)]
+    order: Option<f64>,
     seed: u64,
     expected_seconds: f64,
     expected_mb: f64,
@@ -77,6 +79,12 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
             return Err(Error::config(key, "a few words", "an empty string", "say it in one line"));
         }
     }
+    if let Some(order) = document.order
+        && !order.is_finite()
+    {
+        let remedy = "write where the item stands in its paper, such as 3.1";
+        return Err(Error::config("order", "a finite number", order.to_string(), remedy));
+    }
     let quick = &document.profile.quick;
     let paper = &document.profile.paper;
     let costs = [
@@ -116,6 +124,7 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
         kind: document.kind,
         title: document.title,
         reproduces: document.reproduces,
+        order: document.order,
         seed: document.seed,
         expected_seconds: document.expected_seconds,
         expected_mb: document.expected_mb,

@@ -107,6 +107,24 @@ impl Catalogue {
         self.inner.folders.downloads.join(file.map_or(name, |file| file.name))
     }
 
+    /// What [`DataUse::sha256`] of the real table of a name can be by the manifest; nothing if a file of it is the user's own, or
+    /// there is no manifest.
+    ///
+    /// # Errors
+    /// A manifest that cannot be used.
+    pub fn listed(&self, name: &str) -> Result<Vec<String>> {
+        if !layout::data_manifest(&self.inner.root).is_file() {
+            return Ok(Vec::new());
+        }
+        let manifest = Manifest::load(&self.inner.root)?;
+        let hash_of = |file: &File| {
+            let entry = file.in_manifest?;
+            Some(manifest.dataset.iter().find(|dataset| dataset.name == entry)?.sha256.clone())
+        };
+        let hashes = |files: &[File]| Some(files.iter().map(hash_of).collect::<Option<Vec<_>>>()?.join("+"));
+        Ok(tables::origins(name).iter().filter_map(|origin| hashes(origin.files)).collect())
+    }
+
     /// Which table a name stands for on this machine. Hashes the file at the first call.
     ///
     /// # Errors

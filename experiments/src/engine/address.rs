@@ -3,9 +3,9 @@
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::experiment::Cell;
+use crate::hash::{canonical, hex, sha256_of_fields};
 
 /// `<experiment>/<column>=<value>/…/method=<method>`.
 #[must_use]
@@ -24,14 +24,14 @@ pub fn cell_address(experiment: &str, cell: &Cell) -> String {
 /// It depends on nothing else, so neither jobs nor order nor other cells can change a result.
 #[must_use]
 pub fn cell_rng(seed: u64, experiment: &str, address: &str) -> ChaCha20Rng {
-    let digest = hash_fields(&["matmech cell stream 1", &seed.to_string(), experiment, address]);
+    let digest = sha256_of_fields(&["matmech cell stream 1", &seed.to_string(), experiment, address]);
     ChaCha20Rng::from_seed(digest)
 }
 
 /// SHA-256, in hex, of all that determines the result of a cell. A stored cell is reused only under the same hash.
 #[must_use]
 pub fn inputs_hash(experiment: &str, kind: &str, revision: u32, address: &str, params: &Value, seed: u64) -> String {
-    hex(&hash_fields(&[
+    hex(&sha256_of_fields(&[
         "matmech cell inputs 1",
         experiment,
         kind,
@@ -40,40 +40,6 @@ pub fn inputs_hash(experiment: &str, kind: &str, revision: u32, address: &str, p
         &canonical(params),
         &seed.to_string(),
     ]))
-}
-
-/// Each field with its length before it, so that no two lists of fields run into the same bytes.
-fn hash_fields(fields: &[&str]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for field in fields {
-        hash.update((field.len() as u64).to_le_bytes());
-        hash.update(field.as_bytes());
-    }
-    hash.finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// JSON with sorted keys: the order in which an experiment fills its params does not matter.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(canonical).collect();
-            format!("[{}]", items.join(","))
-        }
-        Value::Object(map) => {
-            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            let entries: Vec<String> = entries
-                .into_iter()
-                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
-                .collect();
-            format!("{{{}}}", entries.join(","))
-        }
-        scalar => scalar.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
-
 use super::experiment_plan::ExperimentPlan;
+use super::recorded::Recorded;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::{DataUse, REAL};
@@ -33,15 +32,6 @@ pub struct Kept {
     pub other_config: bool,
     /// The table of this machine's own results, below the root.
     pub own: String,
-}
-
-/// What a provenance record says of a table.
-#[derive(Debug, Deserialize)]
-struct Record {
-    config_sha256: String,
-    table_sha256: String,
-    data: Vec<DataUse>,
-    finished: String,
 }
 
 impl Kept {
@@ -85,24 +75,18 @@ impl Kept {
         Some(Self {
             experiment: config.experiment.clone(),
             table: shown(root, &table),
-            data: record.iter().flat_map(Record::real).cloned().collect(),
+            data: record.iter().flat_map(Recorded::real).cloned().collect(),
             missing: missing.into_iter().map(str::to_owned).collect(),
-            other_config: record.as_ref().is_some_and(|record| record.config_sha256 != config.hash),
+            other_config: record.as_ref().is_some_and(|record| !record.is_of(config, profile)),
             finished: record.map(|record| record.finished),
             own: shown(root, &usual.on_stand_ins().table(&config.experiment)),
         })
     }
 }
 
-impl Record {
-    fn real(&self) -> impl Iterator<Item = &DataUse> {
-        self.data.iter().filter(|data| data.real)
-    }
-}
-
 /// The record, if there is a readable one.
-fn read(provenance: &Path) -> Option<Record> {
-    serde_json::from_slice(&fs::read(provenance).ok()?).ok()
+fn read(provenance: &Path) -> Option<Recorded> {
+    Recorded::read(provenance).ok().flatten()
 }
 
 /// Whether some row of a result table is on real data. What is no table has none.

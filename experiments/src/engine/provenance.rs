@@ -20,6 +20,8 @@ pub struct Provenance {
     pub seed: u64,
     /// SHA-256 of the config file.
     pub config_sha256: String,
+    /// SHA-256 of what of the config decides the values: see [`Config::values_hash`](crate::config::Config::values_hash).
+    pub values_sha256: String,
     /// SHA-256 of the table beside this record.
     pub table_sha256: String,
     /// SHA-256 of the Cargo.lock that the binary was built with.
@@ -50,6 +52,12 @@ pub struct Provenance {
     pub cells_computed: usize,
     /// Cells taken from the store.
     pub cells_reused: usize,
+}
+
+/// SHA-256 of the lock file that this program was built with.
+#[must_use]
+pub fn built_with() -> &'static str {
+    CARGO_LOCK
 }
 
 /// Compiler that built this binary.

@@ -11,6 +11,7 @@ use super::experiment_plan::ExperimentPlan;
 use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
+use super::recorded::Recorded;
 use super::results::table;
 use super::store::CellRecord;
 use crate::atomic::write_atomically;
@@ -71,10 +72,7 @@ pub(super) fn publish(
     let beside = place.provenance(&config.experiment);
     let content = table(plan, records).map_err(|error| Error::bug("result table", "text in memory", error))?;
     let table_sha256 = sha256_hex(&content);
-    if run.computed == 0
-        && fs::read(&file).is_ok_and(|old| old == content)
-        && told_by(&beside, &config.hash, &table_sha256)
-    {
+    if run.computed == 0 && fs::read(&file).is_ok_and(|old| old == content) && told_by(&beside, plan, &table_sha256) {
         clear_aside(usual, &config.experiment, kept.as_ref())?;
         return Ok(Published::Unchanged { file, kept });
     }
@@ -86,6 +84,7 @@ pub(super) fn publish(
         profile: plan.profile.to_string(),
         seed: config.seed,
         config_sha256: config.hash.clone(),
+        values_sha256: config.values_hash(plan.profile),
         table_sha256,
         cargo_lock_sha256: CARGO_LOCK,
         code: run.code.clone(),
@@ -128,10 +127,14 @@ fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Res
     Ok(())
 }
 
-/// Whether the provenance on disk is of this config and this table.
-fn told_by(provenance: &Path, config: &str, table: &str) -> bool {
-    let json = fs::read(provenance).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
-    json.is_some_and(|json| json["config_sha256"] == config && json["table_sha256"] == table)
+/// Whether the provenance on disk is of this table, computed under what of the config decides its values.
+fn told_by(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
+    let record = Recorded::read(provenance).ok().flatten();
+    record.is_some_and(|record| {
+        record.is_of(plan.config, plan.profile)
+            && record.revision == plan.experiment.revision()
+            && record.table_sha256 == table
+    })
 }
 
 /// Now in UTC, as `2012-11-30T23:59:59Z`.

@@ -21,7 +21,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the comparison has an unexplained difference or a missing result; two folders of results differ
+  1  the comparison has an unexplained difference or a missing result; two folders of results differ;
+     results are not what their provenance says
   2  wrong usage, or a config that is refused
   3  a cell could not be computed; the others are stored
   4  stored results cannot be read or written
@@ -86,6 +87,12 @@ pub enum Error {
     Different {
         /// How many there are.
         differences: usize,
+    },
+    /// Results that are not what their provenance says.
+    #[error("{findings} things to put right in the results")]
+    Unverified {
+        /// How many there are.
+        findings: usize,
     },
     /// What the library refuses, in the course of a computation.
     #[error("{}{source}", after(what))]
@@ -245,7 +252,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Comparison { .. } | Self::Different { .. } => 1,
+            Self::Comparison { .. } | Self::Different { .. } | Self::Unverified { .. } => 1,
             Self::Config { at, .. } => at.document.exit_code(),
             Self::Usage { .. } => 2,
             Self::Cells(_) => 3,

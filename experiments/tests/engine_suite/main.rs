@@ -15,3 +15,4 @@ mod stand_ins;
 mod storage;
 mod tables;
 mod toy;
+mod verify;

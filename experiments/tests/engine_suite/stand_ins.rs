@@ -198,3 +198,22 @@ fn an_experiment_cannot_take_the_folder_of_results_on_stand_ins() {
     let message = experiments::config::load(&reserved).unwrap_err().to_string();
     assert!(message.contains("stand-in") && message.contains("move the file"), "{message}");
 }
+
+#[test]
+fn kept_results_verify_where_their_data_are_not() {
+    let project = computed_on_real_data();
+    assert!(reproduce(&project, true, &["verify"]).contains("all as their provenance says"));
+    let said = reproduce(&project, false, &["verify"]);
+    assert!(said.contains("note: s4/loans: the real table loans is neither here nor in data/manifest.toml"), "{said}");
+    // With another file in its place they are stale.
+    project.write("own/loans.csv", "rate,state\n0,1\n1,0\n");
+    let output = Command::new(env!("CARGO_BIN_EXE_reproduce"))
+        .args(["verify", "--root"])
+        .arg(project.root())
+        .env("MATMECH_DATA", project.root().join("own"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("computed on other data: 1") && said.contains("loans with SHA-256"), "{said}");
+}

@@ -135,7 +135,7 @@ impl Experiment for Toy {
             _ => numbers.iter().product(),
         };
         let value = if self.undefined.contains(&name) { f64::NAN } else { value };
-        let certified = Row::certified("value", value, value / 1.7, 0.7 / 1.7);
+        let certified = Row::certified("value", value, value / 1.7, 0.7);
         Ok(vec![
             if self.bounded && cell.method == "product" { Row::new("value", value) } else { certified },
             Row::text("formula", format!("{} of {draws}, \"quoted\"", cell.method)),

@@ -1,0 +1,20 @@
+//! `reproduce verify`.
+
+use std::path::Path;
+
+use super::{say, steps};
+use crate::config::Profile;
+use crate::datasets::Catalogue;
+use crate::error::{Error, Result};
+use crate::registry::Kinds;
+use crate::verify;
+
+/// Checks results against their provenance and prints what does not hold.
+pub(super) fn verify(root: &Path, kinds: &Kinds, catalogue: &Catalogue, profile: Profile) -> Result<()> {
+    let verified = verify::run(root, &steps::configs(root, kinds)?, &kinds.experiments, catalogue, profile)?;
+    say(&verified.to_string());
+    match verified.findings.len() {
+        0 => Ok(()),
+        findings => Err(Error::Unverified { findings }),
+    }
+}

@@ -1,0 +1,69 @@
+//! What the record beside a result table says, read back.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::machine::Code;
+use crate::config::{Config, Profile};
+use crate::datasets::DataUse;
+
+/// The part of a [`Provenance`](super::Provenance) that says what a table was computed from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Recorded {
+    /// Experiment id.
+    pub experiment: String,
+    /// Kind.
+    pub kind: String,
+    /// Revision of the kind.
+    pub revision: u32,
+    /// Profile of the run.
+    pub profile: String,
+    /// SHA-256 of the config file.
+    pub config_sha256: String,
+    /// SHA-256 of what of the config decides the values; absent in records from before there was one.
+    #[serde(default)]
+    pub values_sha256: Option<String>,
+    /// SHA-256 of the table.
+    pub table_sha256: String,
+    /// SHA-256 of the lock file.
+    pub cargo_lock_sha256: String,
+    /// Code of the run that wrote the table.
+    pub code: Code,
+    /// Hashes of the sources that computed reused cells, if they are others.
+    pub other_sources: Vec<String>,
+    /// Data sets used.
+    pub data: Vec<DataUse>,
+    /// End of the run (UTC).
+    pub finished: String,
+}
+
+impl Recorded {
+    /// Reads a record; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is not a record.
+    pub fn read(file: &Path) -> io::Result<Option<Self>> {
+        match fs::read(file) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the table was computed under what of the config decides its values; for older records, under the same file.
+    #[must_use]
+    pub fn is_of(&self, config: &Config, profile: Profile) -> bool {
+        match &self.values_sha256 {
+            Some(values) => *values == config.values_hash(profile),
+            None => self.config_sha256 == config.hash,
+        }
+    }
+
+    /// The real data sets among those used.
+    pub fn real(&self) -> impl Iterator<Item = &DataUse> {
+        self.data.iter().filter(|data| data.real)
+    }
+}

@@ -1,0 +1,124 @@
+//! Committed results against their provenance: were they computed from these configs, data, lock file and sources, are they complete,
+//! and do their certificates hold?
+//!
+//! ```text
+//! configs/*.toml ──▶ cells, columns ─┐
+//! results/…/*.provenance.json ───────┼─▶ findings, one list per check
+//! results/…/*.csv ───────────────────┘
+//! ```
+//!
+//! Nothing is computed anew; that is what `reproduce all --fresh` and `reproduce diff` are for.
+
+mod check;
+mod record;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+pub use check::{Check, Finding, Verified};
+
+use crate::config::{Config, Profile};
+use crate::datasets::Catalogue;
+use crate::difference;
+use crate::engine::{Code, ExperimentPlan, Recorded};
+use crate::error::Result;
+use crate::experiment::Experiment;
+use crate::hash::sha256_hex;
+use crate::layout::{Results, shown};
+use crate::table::Table;
+
+/// Checks the result table of every config, and the folder of results as a whole.
+///
+/// # Errors
+/// A config whose grid is refused, data sets or a folder that cannot be read. What is wrong with results is in [`Verified::findings`].
+pub fn run(
+    root: &Path,
+    configs: &[Config],
+    experiments: &[Box<dyn Experiment>],
+    catalogue: &Catalogue,
+    profile: Profile,
+) -> Result<Verified> {
+    let mut verified = Verified::default();
+    let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut uncommitted = Vec::new();
+    for config in configs {
+        let plan = ExperimentPlan::new(config, experiments, profile)?;
+        let place = Results::new(root, profile);
+        let (file, beside) = (place.table(&config.experiment), place.provenance(&config.experiment));
+        let Ok(content) = fs::read(&file) else {
+            verified.add(Check::Missing, &config.experiment, format!("no {}", shown(root, &file)));
+            continue;
+        };
+        verified.tables += 1;
+        let record = record_of(&beside, &shown(root, &beside), &config.experiment, &mut verified);
+        if let Some(record) = &record {
+            record::check(record, &plan, &sha256_hex(&content), catalogue, &mut verified)?;
+            if record.code.dirty == Some(true) {
+                uncommitted.push(config.experiment.clone());
+            }
+            for source in [&record.code.source].into_iter().chain(&record.other_sources) {
+                sources.entry(source.clone()).or_default().push(config.experiment.clone());
+            }
+        }
+        match Table::read(&file, &shown(root, &file), "run the experiment again") {
+            Ok(table) => rows::check(&table, &plan, record.as_ref(), &mut verified),
+            Err(error) => verified.add(Check::Columns, &config.experiment, error.to_string()),
+        }
+    }
+    if !uncommitted.is_empty() {
+        let tables = in_short(&uncommitted);
+        verified.notes.push(format!("computed with uncommitted changes, which the hash of the sources covers: {tables}"));
+    }
+    one_source(&sources, &Code::detect(root).source, &mut verified);
+    orphans(root, configs, profile, &mut verified)?;
+    Ok(verified)
+}
+
+/// The record beside a table, or a finding.
+fn record_of(file: &Path, name: &str, experiment: &str, verified: &mut Verified) -> Option<Recorded> {
+    let found = match Recorded::read(file) {
+        Ok(Some(record)) => return Some(record),
+        Ok(None) => format!("no {name}"),
+        Err(error) => format!("{name}: {error}"),
+    };
+    verified.add(Check::Record, experiment, found);
+    None
+}
+
+/// All tables come from the sources of this program, or at least from the same ones.
+fn one_source(sources: &BTreeMap<String, Vec<String>>, own: &str, verified: &mut Verified) {
+    if sources.len() == 1 && sources.contains_key(own) {
+        return;
+    }
+    for (source, experiments) in sources {
+        let whose = if source == own { " (this program)" } else { "" };
+        verified.add(Check::Source, &format!("{}…{whose}", start(source)), in_short(experiments));
+    }
+}
+
+/// The first digits of a hash.
+fn start(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+/// The first few of some names, and the number of the others.
+fn in_short(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let first = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{first} and {} more", names.len() - SHOWN) } else { first }
+}
+
+/// Tables that no config makes.
+fn orphans(root: &Path, configs: &[Config], profile: Profile, verified: &mut Verified) -> Result<()> {
+    let folder = Results::new(root, profile).dir();
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let known: BTreeSet<String> = configs.iter().map(|config| format!("{}.csv", config.experiment)).collect();
+    for name in difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/')) {
+        verified.add(Check::Orphan, name, "no config of this name".to_owned());
+    }
+    Ok(())
+}

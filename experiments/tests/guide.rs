@@ -1,0 +1,68 @@
+//! `docs/reviewing.md` is what its template, the configs and the committed results give, and its commands are commands.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use experiments::cli::Arguments;
+use experiments::config;
+use experiments::guide::{self, PAGE, TEMPLATE};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn page() -> String {
+    fs::read_to_string(root().join(PAGE)).unwrap()
+}
+
+#[test]
+fn the_page_is_up_to_date() {
+    let expected = guide::render(&root(), &config::load_all(&root()).unwrap()).unwrap();
+    let page = page();
+    let stale = expected.lines().zip(page.lines()).find(|(expected, found)| expected != found);
+    assert!(expected == page, "{PAGE} is stale, run `reproduce guide`; the first line that differs: {stale:?}");
+}
+
+#[test]
+fn every_config_has_its_line_and_every_command_is_one() {
+    let page = page();
+    for config in config::load_all(&root()).unwrap() {
+        let command = format!("`reproduce run {}`", config.experiment);
+        assert_eq!(page.matches(&command).count(), 1, "{command}");
+    }
+    for command in page.split('`').skip(1).step_by(2).filter(|code| code.starts_with("reproduce ")) {
+        let words = command.replace("…", "s1/fig2");
+        let parsed = Arguments::try_parse_from(words.split_whitespace());
+        assert!(parsed.is_ok(), "`{command}`: {}", parsed.unwrap_err());
+    }
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    for target in page.split('`').skip(1).step_by(2).filter_map(|code| code.strip_prefix("make ")) {
+        assert!(makefile.contains(&format!("\n{target}:")), "make {target}");
+    }
+}
+
+#[test]
+fn every_file_that_the_page_names_by_hand_is_there() {
+    let template = fs::read_to_string(root().join(TEMPLATE)).unwrap();
+    let links = template.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    for link in links.filter(|link| !link.starts_with("http")) {
+        assert!(root().join("docs").join(link).exists(), "{link}");
+    }
+}
+
+#[test]
+fn a_mark_that_nothing_fills_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in [(TEMPLATE, "a {{thing}}\n"), ("results/COMPARISON.md", "")] {
+        fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    let error = guide::render(folder.path(), &[]).unwrap_err().to_string();
+    assert!(error.contains("{{thing}}") && error.contains(TEMPLATE), "{error}");
+    fs::remove_file(folder.path().join("results/COMPARISON.md")).unwrap();
+    let error = guide::render(folder.path(), &[]).unwrap_err().to_string();
+    assert!(error.contains("results/COMPARISON.md") && error.contains("reproduce compare"), "{error}");
+}
