@@ -102,7 +102,8 @@ fn the_distance_of_the_identity_is_known_in_closed_form() {
     assert!(most - least < 1e-6, "{report}");
     assert_eq!((report["rank"].as_u64(), report["strategy_queries"].as_u64()), (Some(2), Some(2)));
     assert_eq!((report["status"].as_str(), report["dual"].as_str()), (Some("converged"), Some(dual.as_str())));
-    for field in ["workload", "cells", "queries", "strategy", "condition", "gap", "iterations", "neighbours", "seconds"] {
+    for field in ["workload", "cells", "queries", "strategy", "condition", "gap", "iterations", "neighbours", "seconds"]
+    {
         assert!(report.get(field).is_some(), "{field} is missing: {report}");
     }
     // The certificate by hand: tr √(D^½ G D^½) of a 2 × 2 matrix is √(tr + 2 √det).
@@ -135,8 +136,7 @@ fn factors_and_their_product_are_the_same_strategy() {
     let (a, b) = (cells_and_blocks(4, 2), cells_and_blocks(6, 3));
     let product = folder.matrix("product.npy", &matmech::linalg::kron(a.view(), b.view()));
     let (a, b) = (folder.matrix("a.npy", &a), folder.matrix("b.npy", &b));
-    let (whole, factored) =
-        (json(&[&product, "--workload", "range:4x6"]), json(&[&a, &b, "--workload", "range:4x6"]));
+    let (whole, factored) = (json(&[&product, "--workload", "range:4x6"]), json(&[&a, &b, "--workload", "range:4x6"]));
     for field in ["error", "sensitivity", "lower_bound", "condition", "at_most_above_optimum"] {
         assert_close(number(&factored, field), number(&whole, field), 1e-9);
     }
@@ -252,7 +252,9 @@ fn check(python: &Path, words: &[&str]) -> Output {
 #[test]
 fn numpy_agrees_with_every_certificate() {
     let Some(python) = python() else {
-        eprintln!("skipped: no Python with NumPy; install it, or name one in MATMECH_PYTHON, to check certificates with it");
+        eprintln!(
+            "skipped: no Python with NumPy; install it, or name one in MATMECH_PYTHON, to check certificates with it"
+        );
         return;
     };
     let folder = Folder::new();
@@ -268,7 +270,8 @@ fn numpy_agrees_with_every_certificate() {
         // Rank 2 over 4 cells: strategy and workload leave directions out.
         ("deficient", array![[1.0, 0.0, 2.0, -1.0], [0.0, 2.0, 2.0, 1.0]], own.as_str()),
     ] {
-        let (strategy, dual) = (folder.matrix(&format!("{name}.npy"), &strategy), folder.path(&format!("{name}-mu.npy")));
+        let (strategy, dual) =
+            (folder.matrix(&format!("{name}.npy"), &strategy), folder.path(&format!("{name}-mu.npy")));
         let ours = if workload.ends_with(".npy") { format!("matrix:{workload}") } else { workload.to_owned() };
         let mut report = json(&[&strategy, "--workload", &ours, "--save-dual", &dual]);
         let certificate = folder.path(&format!("{name}.json"));

@@ -38,11 +38,13 @@ impl FigureKind for Matrices {
             ("reference_lines", !spec.reference_lines.is_empty()),
             ("published", spec.published.is_some()),
         ];
-        for (key, _) in meaningless.into_iter().filter(|(_, present)| *present) {
-            let found = "it with kind = \"matrices\"";
-            return Err(Error::config(key, "only with axes of numbers", found, "leave it out"));
+        match meaningless.into_iter().find(|(_, present)| *present) {
+            Some((key, _)) => {
+                let found = "it with kind = \"matrices\"";
+                Err(Error::config(key, "only with axes of numbers", found, "leave it out"))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn form(&self) -> Form {

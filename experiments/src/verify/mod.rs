@@ -69,7 +69,9 @@ pub fn run(
     }
     if !uncommitted.is_empty() {
         let tables = in_short(&uncommitted);
-        verified.notes.push(format!("computed with uncommitted changes, which the hash of the sources covers: {tables}"));
+        verified
+            .notes
+            .push(format!("computed with uncommitted changes, which the hash of the sources covers: {tables}"));
     }
     one_source(&sources, &Code::detect(root).source, &mut verified);
     orphans(root, configs, profile, &mut verified)?;
