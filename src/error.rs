@@ -107,6 +107,27 @@ pub enum Error {
         /// tr(G (I − P)) / tr(G), P the projector on the strategy's row space.
         share: f64,
     },
+    /// The same, with a query that the strategy cannot answer.
+    #[error(
+        "strategy `{strategy}`: expected every query of `{workload}` to be a combination of the strategy's rows, found \
+         query {query}, counted from 1 ({weights}), a share {outside:.3e} of whose squared length is outside their \
+         span\n  remedy: add this query to the strategy as a row, or rows that span it; of the whole workload a share \
+         {share:.3e} is outside"
+    )]
+    UnansweredQuery {
+        /// The strategy's name.
+        strategy: String,
+        /// The workload's name.
+        workload: String,
+        /// The first query that is not answered, in the workload's order from 1.
+        query: usize,
+        /// What it asks.
+        weights: String,
+        /// `‖q (I − P)‖²/‖q‖²`, P the projector on the strategy's row space.
+        outside: f64,
+        /// tr(G (I − P)) / tr(G).
+        share: f64,
+    },
     /// A matrix that had to be symmetric positive definite and is not.
     #[error(
         "{what}: expected a symmetric positive definite matrix of order {order}, found a non-positive pivot\n  \

@@ -90,7 +90,7 @@ pub use schema::Schema;
 pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
-    Certificate, Optimal, OptimalOptions, Selection, Status, Strategy, StrategyFactor, StrategySelector, evaluated,
-    per_attribute, selectors as strategies, svd_bound,
+    Assessment, Certificate, DualVector, Optimal, OptimalOptions, Selection, Status, Strategy, StrategyFactor,
+    StrategySelector, evaluated, per_attribute, selectors as strategies, svd_bound,
 };
 pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, QueryFamily, QueryGroup, Workload};

@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+#[cfg(feature = "cli")]
+use ndarray::Array1;
 use ndarray::Array2;
 use ndarray_npy::{ReadNpyError, WriteNpyError};
 
@@ -24,17 +26,53 @@ fn not_a_matrix(path: &Path, place: Option<Place>, found: impl Into<String>) -> 
 /// Reads a matrix; the extension decides the format.
 ///
 /// # Errors
-/// The file is missing, of another format, ragged, empty, or holds something that is not a number.
+/// The file is missing, of another format, type or number of dimensions, ragged, empty, or holds something that is not a
+/// finite number.
 pub fn read(path: &Path) -> Result<Array2<f64>> {
     match path.extension().and_then(|e| e.to_str()) {
-        Some("npy") => ndarray_npy::read_npy(path).map_err(|e| match e {
-            ReadNpyError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
-                Error::io(path, "reading", source, REMEDY)
-            }
-            other => not_a_matrix(path, None, other.to_string()),
-        }),
+        Some("npy") => read_npy(path),
         Some("csv") => read_csv(path),
         other => Err(not_a_matrix(path, None, format!("the unknown extension {other:?}"))),
+    }
+}
+
+/// Row-major and column-major ("Fortran") files alike; the matrix is row-major.
+fn read_npy(path: &Path) -> Result<Array2<f64>> {
+    let matrix: Array2<f64> = ndarray_npy::read_npy(path).map_err(|e| match e {
+        ReadNpyError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
+            Error::io(path, "reading", source, REMEDY)
+        }
+        ReadNpyError::WrongDescriptor(dtype) => wrong_array(path, format!("an array of dtype {dtype}"), AS_FLOAT),
+        ReadNpyError::WrongNdim(_, dimensions) => {
+            wrong_array(path, format!("an array with {dimensions} dimension(s)"), AS_MATRIX)
+        }
+        ReadNpyError::MissingData => wrong_array(path, "fewer numbers than its header announces", CUT_OFF),
+        ReadNpyError::ExtraBytes(bytes) => {
+            wrong_array(path, format!("{bytes} bytes after the numbers that its header announces"), CUT_OFF)
+        }
+        other => not_a_matrix(path, None, other.to_string()),
+    })?;
+    if matrix.is_empty() {
+        return Err(wrong_array(path, format!("an empty array of shape {:?}", matrix.dim()), AS_MATRIX));
+    }
+    if let Some(((row, column), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
+        let found = format!("{x} at [{row}, {column}], row and column counted from 0");
+        return Err(not_a_matrix(path, None, found));
+    }
+    Ok(if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() })
+}
+
+const AS_FLOAT: &str = "save it with numpy.save(file, A.astype(numpy.float64))";
+const AS_MATRIX: &str = "save it with one query per row and one column per cell; a single query as A.reshape(1, -1)";
+const CUT_OFF: &str = "write the file again; it was changed or cut off after it was saved";
+
+fn wrong_array(path: &Path, found: impl Into<String>, remedy: &str) -> Error {
+    Error::Parse {
+        origin: path.display().to_string(),
+        place: None,
+        expected: "a two-dimensional float64 array".into(),
+        found: found.into(),
+        remedy: remedy.into(),
     }
 }
 
@@ -48,10 +86,10 @@ fn read_csv(path: &Path) -> Result<Array2<f64>> {
         rows += 1;
         cols = record.len();
         for (column, field) in record.iter().enumerate() {
-            let value: f64 = field.parse().map_err(|_| {
+            let value = field.parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(|| {
                 let line = record.position().map_or(rows, |p| p.line() as usize);
                 let place = Place { line, column: column + 1 };
-                not_a_matrix(path, Some(place), format!("`{field}`, which is not a number"))
+                not_a_matrix(path, Some(place), format!("`{field}`, which is not a finite number"))
             })?;
             values.push(value);
         }
@@ -67,13 +105,24 @@ fn read_csv(path: &Path) -> Result<Array2<f64>> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_npy(path: &Path, matrix: &Array2<f64>) -> Result<()> {
-    ndarray_npy::write_npy(path, &matrix.as_standard_layout()).map_err(|e| {
-        let source = match e {
-            WriteNpyError::Io(source) => source,
-            other => std::io::Error::other(other),
-        };
-        Error::io(path, "writing", source, "name a file in a folder that exists and can be written")
-    })
+    ndarray_npy::write_npy(path, &matrix.as_standard_layout()).map_err(|e| not_written(path, e))
+}
+
+/// Writes a vector as `.npy` (one-dimensional float64).
+///
+/// # Errors
+/// The file cannot be written.
+#[cfg(feature = "cli")]
+pub(crate) fn write_npy_vector(path: &Path, vector: &Array1<f64>) -> Result<()> {
+    ndarray_npy::write_npy(path, vector).map_err(|e| not_written(path, e))
+}
+
+fn not_written(path: &Path, error: WriteNpyError) -> Error {
+    let source = match error {
+        WriteNpyError::Io(source) => source,
+        other => std::io::Error::other(other),
+    };
+    Error::io(path, "writing", source, "name a file in a folder that exists and can be written")
 }
 
 #[cfg(test)]

@@ -353,6 +353,7 @@ fn limits_and_models_that_a_mechanism_has_not_are_explained() {
         ),
         (&["--max-mb", "1", "--mechanism", "aim-grem"], &["size limit", "aim-grem", "remedy"]),
         (&["--max-mb", "-1"], &["size limit", "found -1", "remedy"]),
+        (&["--reconstruction", "independence"], &["reconstruction", "aim-hybrid", "aim-grem"]),
         (&["--max-mb", "0.00001", "--mechanism", "aim-pgm"], &["1-way marginals", "--max-mb"]),
     ] {
         explained(folder.path(), &[&words[..], more].concat(), parts);

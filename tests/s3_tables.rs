@@ -298,6 +298,24 @@ fn hdmm_of_table_4() {
     assert_eq!(checked, 10);
 }
 
+/// Proposition 2 of `docs/reference-measures.md` on configs of S3. The rest of Table 2 and of Table 8's products was compared once:
+/// docs/reference-measures.md says so.
+#[test]
+fn reference_measures_are_never_above_one_kronecker_strategy() {
+    let mut workloads = Vec::new();
+    for (n, family) in [10, 20, 30].into_iter().flat_map(|n| ["prefix", "range"].map(|family| (n, family))) {
+        workloads.push((format!("Table 4, {family}, n = {n}"), one_and_two_way(n, family)));
+    }
+    for ways in ["1-way", "2-way", "3-way", "<=3-way"] {
+        workloads.push((format!("Table 2, CPS, {ways}"), hybrid("CPS", ways)));
+    }
+    workloads.extend(["prefix", "range"].map(|family| (format!("Table 8, {family}"), weighted(10, family))));
+    for (name, workload) in &workloads {
+        let (anova, kronecker) = (plan("anova", workload).rmse(), plan("hdmm-kronecker", workload).rmse());
+        assert!(anova <= kronecker * (1.0 + 1e-7), "{name}: {anova} above {kronecker}");
+    }
+}
+
 /// The column "optimum" of the specification, to its digits.
 #[test]
 fn certified_optima_of_table_4() {

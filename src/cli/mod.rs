@@ -1,6 +1,7 @@
 //! The command `matmech`: arguments, dispatch, exit codes.
 
 mod budget;
+mod certify;
 mod completions;
 mod output;
 mod plan;
@@ -21,6 +22,8 @@ struct Arguments {
 enum Command {
     /// Select a strategy for one workload and print its error beside the bounds.
     Solve(solve::SolveCommand),
+    /// Certify a strategy of your own: its error on a workload, and how far the best possible one is.
+    Certify(certify::CertifyCommand),
     /// Plan the measurements for a workload over many attributes and print the error to expect; never opens data.
     Plan(plan::PlanCommand),
     /// NOT PRIVATE: run a mechanism for marginals on data that you may see and print its true errors.
@@ -42,6 +45,7 @@ pub fn run() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Solve(solve) => solve.run(),
+        Command::Certify(certify) => certify.run(),
         Command::Plan(plan) => plan.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(),

@@ -71,6 +71,11 @@ impl ResidualEstimates {
         gamma.subsets().map(|tau| self.precision(tau)).collect()
     }
 
+    /// The residuals that have been measured, in no order.
+    pub(crate) fn measured_sets(&self) -> impl Iterator<Item = AttributeSet> + '_ {
+        self.known.keys().copied()
+    }
+
     /// The number of residuals that have been measured.
     pub fn measured(&self) -> usize {
         self.known.len()
@@ -190,13 +195,18 @@ impl ResidualEstimates {
     /// The sizes of some attributes.
     pub(crate) fn shape_of(&self, gamma: AttributeSet) -> Result<Vec<usize>> {
         if gamma.end() > self.sizes.len() {
-            return Err(Error::bad_input(
-                format!("marginal on attributes {gamma:?}"),
-                format!("positions below {}", self.sizes.len()),
-                format!("{gamma:?}"),
-                "use positions of the schema",
-            ));
+            return Err(outside(gamma, self.sizes.len()));
         }
         Ok(gamma.items(&self.sizes))
     }
+}
+
+/// That some attributes are not among the first `count`.
+pub(super) fn outside(gamma: AttributeSet, count: usize) -> Error {
+    Error::bad_input(
+        format!("marginal on attributes {gamma:?}"),
+        format!("positions below {count}"),
+        format!("{gamma:?}"),
+        "use positions of the schema",
+    )
 }

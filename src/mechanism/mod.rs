@@ -40,7 +40,7 @@ mod measured_sequence;
 mod planned;
 mod planned_queries;
 
-pub use aim_grem::AimGrem;
+pub use aim_grem::{AimGrem, Reconstruction};
 pub use aim_hybrid::AimHybrid;
 pub use aim_pgm::AimPgm;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
@@ -100,6 +100,19 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
             "a mechanism that fits a model",
             "one that fits none",
             "leave the limit out, or use aim-hybrid or aim-pgm",
+        ))
+    }
+
+    /// This mechanism with another way to put marginals together.
+    ///
+    /// # Errors
+    /// A mechanism that has no choice.
+    fn with_reconstruction(&self, _reconstruction: Reconstruction) -> Result<Box<dyn Mechanism>> {
+        Err(Error::bad_input(
+            format!("reconstruction, mechanism `{}`", self.name()),
+            "a mechanism that keeps residuals and has a choice",
+            "one that has none",
+            "leave the option out, or use aim-grem",
         ))
     }
 
@@ -169,31 +182,34 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
         Box::new(ResidualPlannerMechanism),
         Box::new(PlannedQueries::default()),
         Box::new(Planned),
-        Box::new(AimGrem),
+        Box::new(AimGrem::default()),
         Box::new(AimPgm::default()),
         Box::new(AimHybrid::default()),
     ]
 }
 
 /// The mechanism with the given name, such as `aim-hybrid`; one with a model also as `aim-pgm(max-mb=5)`, see
-/// [`Mechanism::with_max_mb`].
+/// [`Mechanism::with_max_mb`], and `aim-grem(reconstruction=independence)`, see [`Reconstruction`].
 ///
 /// # Errors
 /// No mechanism has the name, and the message lists those that exist; options that it does not have.
 pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
     let call = Call::parse("mechanism", text, "write it as `aim-grem` or `aim-pgm(max-mb=5)`")?;
-    call.allow(&["max-mb"])?;
+    call.allow(&["max-mb", "reconstruction"])?;
     call.no_operand()?;
     let mut all = mechanisms();
     let Some(place) = all.iter().position(|mechanism| mechanism.name() == call.name()) else {
         let known: Vec<&str> = all.iter().map(|mechanism| mechanism.name()).collect();
         return Err(Error::unknown_name("mechanism", call.name(), &known, "check the spelling"));
     };
-    let mechanism = all.swap_remove(place);
-    match call.option("max-mb")? {
-        Some(max_mb) => mechanism.with_max_mb(max_mb),
-        None => Ok(mechanism),
+    let mut mechanism = all.swap_remove(place);
+    if let Some(max_mb) = call.option("max-mb")? {
+        mechanism = mechanism.with_max_mb(max_mb)?;
     }
+    if let Some(name) = call.written("reconstruction") {
+        mechanism = mechanism.with_reconstruction(name.parse()?)?;
+    }
+    Ok(mechanism)
 }
 
 /// The marginals that a workload consists of, for mechanisms that answer nothing else.

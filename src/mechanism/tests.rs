@@ -230,11 +230,14 @@ fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
 #[test]
 fn mechanisms_are_named_with_the_size_of_their_model() {
     assert_eq!(by_name("aim-pgm(max-mb=5)").unwrap().name(), "aim-pgm");
+    assert_eq!(by_name("aim-grem(reconstruction=independence)").unwrap().name(), "aim-grem");
     for (text, part) in [
         ("aim-pgm(max-mb=x)", "a number"),
         ("aim-pgm(max-mb=-1)", "-1"),
         ("aim-pgm(mb=5)", "max-mb"),
         ("aim-grem(max-mb=5)", "a mechanism that fits a model"),
+        ("aim-grem(reconstruction=none)", "independence"),
+        ("aim-pgm(reconstruction=independence)", "aim-grem"),
         ("aim-pg", "aim-pgm"),
         ("aim-grem:x", "nothing after"),
     ] {

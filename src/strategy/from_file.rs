@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::error::{Error, Result};
-use crate::workload::Gram;
+use crate::workload::{Gram, by_x, check_dense_size};
 
 /// The strategy whose queries stand in a `.npy` or `.csv` file, one per row: `matrix:FILE.npy`.
 #[derive(Debug, Clone)]
@@ -22,6 +22,68 @@ impl FromFile {
         let queries = crate::matrix_file::read(path)?;
         Ok(FromFile { name: format!("matrix:{}", path.display()), queries })
     }
+}
+
+/// The strategy over a box whose Kronecker factors stand in files, in the order of the attributes; one file holds all of it.
+/// A file takes as many attributes as make up its columns.
+///
+/// # Errors
+/// No file, a file without a matrix, columns that are not the cells of the next attributes, or only zeros.
+pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
+    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ⊗ ");
+    let mut rest = shape;
+    let mut factors = Vec::with_capacity(paths.len());
+    for (k, path) in paths.iter().enumerate() {
+        let queries = crate::matrix_file::read(path)?;
+        let last = k + 1 == paths.len();
+        let (own, others) = rest.split_at(if last { rest.len() } else { attributes_of(rest, queries.ncols()) });
+        let cells: usize = own.iter().product();
+        if queries.ncols() != cells || own.is_empty() {
+            return Err(Error::bad_input(
+                format!("strategy `{}`", path.display()),
+                match own {
+                    [] => format!("at most one file per attribute of {}", by_x(shape)),
+                    _ => format!("{cells} columns, one per cell of {}", by_x(own)),
+                },
+                format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
+                remedy(paths.len(), queries.nrows() == cells),
+            ));
+        }
+        rest = others;
+        check_dense_size(&format!("strategy `{}`", path.display()), cells)?;
+        let factor = StrategyFactor::from_queries(own, queries)?;
+        let squared = factor.sensitivity_squared();
+        if !(squared > 0.0 && squared.is_finite()) {
+            return Err(Error::bad_input(
+                format!("strategy `{}`", path.display()),
+                "a positive and finite sensitivity",
+                format!("{squared}, as the largest squared column norm"),
+                "give a matrix with at least one non-zero entry, and scale it to entries around 1",
+            ));
+        }
+        factors.push(factor);
+    }
+    Strategy::kronecker(&name, factors)
+}
+
+fn remedy(files: usize, transposed: bool) -> String {
+    match (files, transposed) {
+        (_, true) => "it has one row per cell: save its transpose".to_owned(),
+        (1, _) => "write one query per row over the workload's cells, the last attribute varying fastest".to_owned(),
+        _ => format!("of {files} files, give those of the factors in the order of the attributes"),
+    }
+}
+
+/// How many attributes make up so many columns, or come closest from above.
+fn attributes_of(shape: &[usize], columns: usize) -> usize {
+    let mut cells = 1;
+    for (k, size) in shape.iter().enumerate() {
+        if cells >= columns && k > 0 {
+            return k;
+        }
+        cells *= size;
+    }
+    shape.len()
 }
 
 impl StrategySelector for FromFile {

@@ -3,6 +3,7 @@
 //! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To add one, implement
 //! [`StrategySelector`] and add a line to [`selectors`].
 
+mod assessment;
 mod datacube;
 pub mod eigen_design;
 mod factor;
@@ -14,20 +15,22 @@ pub mod lsa;
 mod optimal;
 mod svd_bound;
 mod symmetry;
+mod unanswered;
 mod variable_agnostic;
 mod wavelet;
 mod workload_itself;
 
 pub use crate::call::Call;
+pub use assessment::Assessment;
 pub use datacube::DataCube;
 pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
 pub use factor::{QuerySource, StrategyFactor};
 pub use fourier::Fourier;
-pub use from_file::FromFile;
+pub use from_file::{FromFile, read_kronecker};
 pub use hierarchical::Hierarchical;
 pub use identity::Identity;
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
-pub use optimal::{Optimal, OptimalOptions, RowSelection};
+pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
 pub(crate) use optimal::{by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;

@@ -21,7 +21,7 @@ use crate::statistics::Sample;
 /// Data sets × ε × mechanisms. Rows, each the mean over the trials with its standard error beside it (`…_se`):
 ///
 /// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the workload's marginals, the metrics of S4; the seconds of
-///   `mean_l1` are those of one trial, the records counted and every marginal of the workload reconstructed;
+///   `mean_l1` are those of one trial, the records counted and every marginal of the workload reconstructed; `trials`, how many;
 /// - what a mechanism reports of its runs: of AIM+GReM `rounds` and `residuals_per_round`, the 1-way marginals not counted; of
 ///   mechanisms with a model `model_mb`; and for mechanisms that select in rounds `looks_per_round`: how many marginals of
 ///   candidates were compared with the data;
@@ -161,7 +161,8 @@ impl Setting {
         }
         let seconds = started.elapsed().as_secs_f64();
         let mut details = report.details;
-        if let Some(&(_, rounds)) = details.iter().find(|(name, _)| *name == "rounds") {
+        // A mechanism that left the answers to another one had no round.
+        if let Some(&(_, rounds)) = details.iter().find(|(name, rounds)| *name == "rounds" && *rounds > 0.0) {
             details.push(("looks_per_round", private.looks() as f64 / rounds));
         }
         Ok(Outcome { errors, seconds, details })
@@ -214,6 +215,7 @@ impl Outcomes {
             .collect::<Vec<_>>();
         // First, because the comparison takes a cell's time from its first row.
         rows[0].seconds = Some(self.seconds.mean());
+        rows.push(Row::new("trials", self.mean_l1.len() as f64));
         rows.extend(self.details.iter().flat_map(|(metric, sample)| sample.rows(metric)));
         rows
     }

@@ -19,7 +19,7 @@ use super::budget::BudgetArguments;
 use super::output;
 use crate::Error;
 use crate::data::{OutOfDomain, read_csv};
-use crate::mechanism::{self, Mechanism};
+use crate::mechanism::{self, Mechanism, Reconstruction};
 use crate::schema::Schema;
 
 /// Arguments of `matmech simulate`.
@@ -40,6 +40,10 @@ pub(super) struct SimulateCommand {
     /// 0 for aim-hybrid without a model
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     max_mb: Option<f64>,
+    /// What residuals that aim-grem did not measure mean: additive (0, unbiased, often negative) or independence (products of the
+    /// estimated 1-way marginals) [default: additive]
+    #[arg(long, value_name = "MODEL")]
+    reconstruction: Option<Reconstruction>,
     /// Write synthetic records, drawn from the model of the last run, to this CSV file: for mechanisms that fit a model
     #[arg(long, value_name = "FILE")]
     synthetic: Option<PathBuf>,
@@ -105,6 +109,9 @@ impl SimulateCommand {
         let mut mechanism = mechanism::by_name(&self.mechanism)?;
         if let Some(max_mb) = self.max_mb {
             mechanism = mechanism.with_max_mb(max_mb)?;
+        }
+        if let Some(reconstruction) = self.reconstruction {
+            mechanism = mechanism.with_reconstruction(reconstruction)?;
         }
         if self.synthetic.is_none() {
             return Ok(mechanism);

@@ -255,6 +255,6 @@ fn impossible_limits_are_refused() {
     let message = AimPgm::new(0.0005).unwrap().accepts(&workload).unwrap_err().to_string();
     assert!(message.contains("1-way marginals") && message.contains("--max-mb"), "{message}");
     AimPgm::new(0.0006).unwrap().accepts(&workload).unwrap();
-    let message = crate::mechanism::AimGrem.with_max_mb(1.0).err().unwrap().to_string();
+    let message = crate::mechanism::AimGrem::default().with_max_mb(1.0).err().unwrap().to_string();
     assert!(message.contains("aim-grem") && message.contains("aim-hybrid"), "{message}");
 }

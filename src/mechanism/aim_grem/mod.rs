@@ -15,24 +15,55 @@
 //!
 //! *Cost*: a round is O(K) plus the marginals that selection must look at, O(records + n_γ) each; memory is that of the
 //! records, of the measured residuals, of one marginal, and of the counts that selection keeps.
+//! *Reconstruction*: where a residual was not measured, GReM's estimate is an additive model, with negative cells for skewed
+//! attributes; [`Reconstruction::Independence`] takes the product of the estimated 1-way marginals instead
+//! ([`IndependentMarginals`]). The loop and what it measures are the same, and so is the privacy.
+//!
 //! *Where the paper is read differently*: annealing compares old and new estimates (its Alg. 7 compares with the true
 //! marginal), and the last round ends the loop by a flag. *Reference*: S4, Sec. 5, App. F.
+
+use std::str::FromStr;
 
 use super::aim::{Closure, RoundBudget};
 use super::conditional_residual_planner::allocate;
 use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{CandidateSelection, PaidAccess, Question};
 use crate::domain::{AttributeSet, AxisSet};
-use crate::error::Result;
-use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::error::{Error, Result};
+use crate::estimation::{IndependentMarginals, MarginalEstimates, ResidualEstimates};
 use crate::privacy::{NoiseStream, Rho};
 use crate::residual::spread_onto;
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
+/// What an unmeasured residual means when the marginals are put together at the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reconstruction {
+    /// Zero, every attribute left out spread evenly: GReM-MLE, linear in the measurements (S4).
+    #[default]
+    Additive,
+    /// That the attributes are independent: [`IndependentMarginals`]. Better where most residuals stay unmeasured; a little worse
+    /// where nearly all are measured (NLTCS at ε ≥ 1).
+    Independence,
+}
+
+impl FromStr for Reconstruction {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "additive" => Ok(Reconstruction::Additive),
+            "independence" => Ok(Reconstruction::Independence),
+            _ => Err(Error::unknown_name("reconstruction", name, &["additive", "independence"], "check the spelling")),
+        }
+    }
+}
+
 /// The mechanism AIM+GReM.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AimGrem;
+pub struct AimGrem {
+    reconstruction: Reconstruction,
+}
 
 impl Mechanism for AimGrem {
     fn name(&self) -> &str {
@@ -47,6 +78,10 @@ impl Mechanism for AimGrem {
         true
     }
 
+    fn with_reconstruction(&self, reconstruction: Reconstruction) -> Result<Box<dyn Mechanism>> {
+        Ok(Box::new(AimGrem { reconstruction }))
+    }
+
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
         marginals_of(self.name(), workload).map(drop)
     }
@@ -59,8 +94,16 @@ impl Mechanism for AimGrem {
     ) -> Result<RunReport> {
         let marginals = marginals_of(self.name(), workload)?;
         let outcome = run(workload.schema(), &marginals, access)?;
+        let independent = match self.reconstruction {
+            Reconstruction::Additive => None,
+            Reconstruction::Independence => Some(IndependentMarginals::of_estimates(&outcome.estimates)?),
+        };
+        let estimates: &dyn MarginalEstimates = match &independent {
+            Some(independent) => independent,
+            None => &outcome.estimates,
+        };
         for (place, &gamma) in marginals.iter().enumerate() {
-            answers(place, &outcome.estimates.marginal(gamma)?)?;
+            answers(place, &estimates.marginal(gamma)?)?;
         }
         let details =
             vec![("rounds", outcome.rounds.len() as f64), ("residuals_per_round", outcome.residuals_per_round())];

@@ -18,6 +18,7 @@
 //! matrix mechanism (2020) for the problem.
 
 mod dual;
+mod dual_vector;
 mod fixed_point;
 mod interior_point;
 mod low_rank;
@@ -33,6 +34,7 @@ use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySe
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 use dual::{Dual, Point};
+pub use dual_vector::DualVector;
 use fixed_point::FixedPoint;
 use low_rank::RowReduction;
 pub(crate) use weights::{by_gram, by_rows};
@@ -103,7 +105,7 @@ impl Optimal {
         }
         let reduction = RowReduction::of(shape, rows)?;
         let dual = Dual::of_rows(&reduction);
-        let (point, mut certificate) = certify(&dual, dual.uniform(), &self.options, cells)?;
+        let Proved { point, mut certificate, .. } = certify(&dual, dual.uniform(), &self.options, cells)?;
         certificate.upper_bound = (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
         Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point)), certificate })
     }
@@ -121,14 +123,23 @@ pub struct RowSelection {
 /// The best bounds seen, and the points that gave them.
 struct Bounds {
     lower: f64,
+    /// The weights that gave the lower bound, one per orbit.
+    dual: Vec<f64>,
     upper: Option<Point>,
     evaluations: usize,
 }
 
 impl Bounds {
+    fn new() -> Self {
+        Bounds { lower: 0.0, dual: Vec::new(), upper: None, evaluations: 0 }
+    }
+
     fn record(&mut self, point: &Point) {
         self.evaluations += 1;
-        self.lower = self.lower.max(point.lower_bound());
+        if point.lower_bound() > self.lower {
+            self.lower = point.lower_bound();
+            self.dual.clone_from(&point.mu);
+        }
         let better = self.upper.as_ref().is_none_or(|best| point.upper_bound() < best.upper_bound());
         if better && point.upper_bound().is_finite() {
             self.upper = Some(point.clone());
@@ -147,23 +158,27 @@ impl Bounds {
 /// The optimum of one Kronecker factor.
 struct FactorOptimum {
     gram: Arc<Array2<f64>>,
+    dual: Arc<Vec<f64>>,
     certificate: Certificate,
 }
 
-impl StrategySelector for Optimal {
-    fn name(&self) -> &str {
-        "optimal"
-    }
+/// The best point of a dual problem, the weights of the best lower bound (one per orbit), and both bounds.
+struct Proved {
+    point: Point,
+    dual: Vec<f64>,
+    certificate: Certificate,
+}
 
-    fn summary(&self) -> &str {
-        "certified optimum: smallest total error of any strategy, with a lower bound"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
+impl Optimal {
+    /// The optimal strategy, and the dual vector from which anybody can compute its lower bound again.
+    ///
+    /// # Errors
+    /// As [`Optimal::select`](StrategySelector::select).
+    pub fn select_with_dual(&self, gram: &Gram) -> Result<(Selection, DualVector)> {
         let factors = gram.factors();
         let options = OptimalOptions { tolerance: self.options.tolerance / factors.len() as f64, ..self.options };
         let mut solved: Vec<(&GramFactor, FactorOptimum)> = Vec::new();
-        let mut strategy = Vec::with_capacity(factors.len());
+        let (mut strategy, mut dual) = (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
         let mut total = Certificate { lower_bound: 1.0, upper_bound: 1.0, iterations: 0, status: Status::Converged };
         for factor in factors {
             let known = solved.iter().position(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
@@ -183,13 +198,29 @@ impl StrategySelector for Optimal {
                 total.status = optimum.certificate.status;
             }
             strategy.push(StrategyFactor::from_gram(&factor.shape, optimum.gram.clone()));
+            dual.push(optimum.dual.clone());
         }
-        Ok(Selection {
+        let selection = Selection {
             strategy: Strategy::kronecker(self.name(), strategy)?,
             error: total.upper_bound,
             certificate: Some(total),
             details: Vec::new(),
-        })
+        };
+        Ok((selection, DualVector::of_factors(dual)))
+    }
+}
+
+impl StrategySelector for Optimal {
+    fn name(&self) -> &str {
+        "optimal"
+    }
+
+    fn summary(&self) -> &str {
+        "certified optimum: smallest total error of any strategy, with a lower bound"
+    }
+
+    fn select(&self, gram: &Gram) -> Result<Selection> {
+        Ok(self.select_with_dual(gram)?.0)
     }
 }
 
@@ -197,13 +228,14 @@ impl StrategySelector for Optimal {
 fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorOptimum> {
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
-    let (point, certificate) = certify(&dual, dual.uniform(), options, factor.matrix.nrows())?;
-    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &point));
-    Ok(FactorOptimum { gram: Arc::new(gram), certificate })
+    let proved = certify(&dual, dual.uniform(), options, factor.matrix.nrows())?;
+    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point));
+    let weights = reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
+    Ok(FactorOptimum { gram: Arc::new(gram), dual: Arc::new(weights), certificate: proved.certificate })
 }
 
 /// The best point of a dual problem over so many cells that is found from a start, with its certificate.
-fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize) -> Result<(Point, Certificate)> {
+fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize) -> Result<Proved> {
     if dual.block_orbits().next().is_none() {
         return Err(Error::bad_input(
             "optimal strategy",
@@ -212,7 +244,7 @@ fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize)
             "drop this workload: it needs no measurement",
         ));
     }
-    let mut bounds = Bounds { lower: 0.0, upper: None, evaluations: 0 };
+    let mut bounds = Bounds::new();
     minimise_gap(dual, start, &mut bounds, options)?;
     let gap = bounds.gap();
     let Some(point) = bounds.upper else {
@@ -232,7 +264,7 @@ fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize)
         iterations: bounds.evaluations,
         status,
     };
-    Ok((point, certificate))
+    Ok(Proved { point, dual: bounds.dual, certificate })
 }
 
 /// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper, then the fixed point again.

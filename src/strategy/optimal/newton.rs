@@ -265,7 +265,7 @@ mod tests {
         let workload = Workload::parse(text).unwrap();
         let gram = workload.gram().unwrap().to_dense().unwrap();
         let dual = Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap();
-        let mut bounds = Bounds { lower: 0.0, upper: None, evaluations: 0 };
+        let mut bounds = Bounds::new();
         FixedPoint::from(dual.uniform()).advance(&dual, &mut bounds, &OptimalOptions::default(), 12).unwrap();
         (dual, bounds)
     }

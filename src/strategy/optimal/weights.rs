@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::dual::Dual;
 use super::low_rank::RowReduction;
-use super::{Optimal, certify};
+use super::{Optimal, Proved, certify};
 use crate::error::Result;
 use crate::strategy::Certificate;
 use crate::strategy::symmetry::{Orbits, Reduction};
@@ -64,7 +64,7 @@ impl Optimal {
             }
             None => dual.uniform(),
         };
-        let (point, certificate) = certify(dual, start, &self.options, cells)?;
+        let Proved { point, certificate, .. } = certify(dual, start, &self.options, cells)?;
         Ok(DualWeights { mu: orbits.orbit_of.iter().map(|&orbit| point.mu[orbit]).collect(), certificate })
     }
 }

@@ -1,0 +1,143 @@
+//! The dual vector of a certificate: what others need to check a lower bound without this solver.
+
+use std::sync::Arc;
+
+use ndarray::{Array1, Array2};
+
+use crate::error::{Error, Result};
+use crate::linalg::{self, Semidefinite};
+use crate::workload::{Gram, GramFactor};
+
+/// The most cells whose weights are written out one by one: 128 MiB.
+const MOST_CELLS: usize = 1 << 24;
+
+/// Weights μ ≥ 0 on the cells with sum 1. With `D = diag(μ)` no strategy has an error below `(tr (D^½ G D^½)^½)²`, whatever
+/// μ is; the uniform weights give the SVD bound. For a Kronecker product μ is one, too: a vector per factor of the Gram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DualVector {
+    factors: Vec<Arc<Vec<f64>>>,
+}
+
+impl DualVector {
+    /// The Kronecker product of weights, one vector per factor of a Gram, each with sum 1.
+    pub(super) fn of_factors(factors: Vec<Arc<Vec<f64>>>) -> Self {
+        DualVector { factors }
+    }
+
+    /// The weights on the cells of each Kronecker factor.
+    pub fn factors(&self) -> impl Iterator<Item = &[f64]> {
+        self.factors.iter().map(|weights| weights.as_slice())
+    }
+
+    /// The number of cells.
+    pub fn cells(&self) -> usize {
+        self.factors().map(<[f64]>::len).product()
+    }
+
+    /// The weights of all cells, the last attribute varying fastest. O(cells).
+    ///
+    /// # Errors
+    /// More than 2²⁴ cells.
+    pub fn over_cells(&self) -> Result<Array1<f64>> {
+        if self.cells() > MOST_CELLS {
+            return Err(Error::too_large(
+                "dual vector",
+                "cells",
+                MOST_CELLS as f64,
+                self.cells() as f64,
+                "leave it out, or certify the Kronecker factors of workload and strategy one by one: their bounds multiply",
+            ));
+        }
+        let times =
+            |left: Vec<f64>, right: &[f64]| left.iter().flat_map(|x| right.iter().map(move |y| x * y)).collect();
+        Ok(Array1::from_vec(self.factors().fold(vec![1.0], times)))
+    }
+
+    /// `(tr (D^½ G D^½)^½)²`, computed from the Gram and nothing else: with `RᵀR = G` it is the squared sum of the singular
+    /// values of `R D^½`. O(cells³) for the largest factor.
+    ///
+    /// # Errors
+    /// A Gram of other factors, or a decomposition fails.
+    pub fn lower_bound(&self, gram: &Gram) -> Result<f64> {
+        let cells: Vec<usize> = gram.factors().iter().map(|factor| factor.matrix.nrows()).collect();
+        let own: Vec<usize> = self.factors().map(<[f64]>::len).collect();
+        if cells != own {
+            return Err(Error::bad_input(
+                "dual vector",
+                format!("weights on {cells:?} cells, those of the Gram's factors"),
+                format!("weights on {own:?}"),
+                "take the dual vector of this workload",
+            ));
+        }
+        let mut known: Vec<(&GramFactor, &Arc<Vec<f64>>, f64)> = Vec::new();
+        let mut root = 1.0;
+        for (factor, weights) in gram.factors().iter().zip(&self.factors) {
+            let same = |(f, w, _): &&(&GramFactor, &Arc<Vec<f64>>, f64)| f.matrix == factor.matrix && *w == weights;
+            let sum = match known.iter().find(same) {
+                Some(&(_, _, sum)) => sum,
+                None => nuclear_norm(&factor.matrix, weights)?,
+            };
+            known.push((factor, weights, sum));
+            root *= sum;
+        }
+        Ok(root * root)
+    }
+}
+
+/// `tr (D^½ G D^½)^½`, the sum of the singular values of `R D^½`: small ones keep their digits, which the roots of small
+/// eigenvalues do not.
+fn nuclear_norm(gram: &Array2<f64>, weights: &[f64]) -> Result<f64> {
+    let mut root = match linalg::full_rank_cholesky(gram.view())? {
+        Some(factor) => factor.t().as_standard_layout().into_owned(),
+        None => Semidefinite::of(gram.view())?.root(),
+    };
+    for (mut column, &weight) in root.columns_mut().into_iter().zip(weights) {
+        column *= weight.sqrt();
+    }
+    Ok(linalg::row_space(root.view())?.singular_values.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::{Optimal, svd_bound};
+    use crate::workload::Workload;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn dual_vectors_prove_the_lower_bound_of_their_certificate() {
+        for text in ["range:40", "prefix:33", "range:5x7", "residual(affine:9x9)", "residual(abs:8x8)", "prefix:4x4x6"]
+        {
+            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
+            let certificate = selection.certificate.unwrap();
+            assert_relative_eq!(dual.lower_bound(&gram).unwrap(), certificate.lower_bound, max_relative = 1e-9);
+            // The same from the dense Gram: the product of the weights is a dual vector of the product.
+            let mu = dual.over_cells().unwrap();
+            assert_relative_eq!(mu.sum(), 1.0, max_relative = 1e-12);
+            assert!(mu.iter().all(|&weight| weight >= 0.0), "{text}");
+            let dense = nuclear_norm(&gram.to_dense().unwrap(), mu.as_slice().unwrap()).unwrap().powi(2);
+            assert_relative_eq!(dense, certificate.lower_bound, max_relative = 1e-8);
+        }
+    }
+
+    #[test]
+    fn uniform_weights_give_the_svd_bound() {
+        for text in ["range:12", "prefix:3x5", "residual(prefix:9)"] {
+            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let uniform =
+                |factor: &GramFactor| Arc::new(vec![1.0 / factor.matrix.nrows() as f64; factor.matrix.nrows()]);
+            let dual = DualVector::of_factors(gram.factors().iter().map(uniform).collect());
+            assert_relative_eq!(dual.lower_bound(&gram).unwrap(), svd_bound(&gram).unwrap(), max_relative = 1e-9);
+        }
+    }
+
+    #[test]
+    fn vectors_of_other_workloads_and_of_huge_domains_are_refused() {
+        let gram = |text: &str| Workload::parse(text).unwrap().gram().unwrap();
+        let (_, dual) = Optimal::default().select_with_dual(&gram("range:3x4")).unwrap();
+        assert!(dual.lower_bound(&gram("range:12")).unwrap_err().to_string().contains("[3, 4]"));
+        let (_, dual) = Optimal::default().select_with_dual(&gram("range:2^25")).unwrap();
+        assert!(dual.over_cells().unwrap_err().to_string().contains("one by one"));
+    }
+}
