@@ -5,6 +5,7 @@
 //! docs/templates/reviewing.md ─┐
 //! configs/*.toml ──────────────┼─▶ docs/reviewing.md
 //! results/COMPARISON.md ───────┤
+//! Makefile (costs) ────────────┤
 //! results/*.provenance.json ───┘
 //! ```
 
@@ -53,10 +54,11 @@ pub fn render(root: &Path, configs: &[Config]) -> Result<String> {
     let comparison = read(root, "results/COMPARISON.md", "run `reproduce compare`")?;
     let mut ordered: Vec<&Config> = configs.iter().collect();
     ordered.sort_by(|a, b| a.in_order_of_papers(b));
+    let costs = if template.contains("{{costs}}") { costs(root)? } else { String::new() };
     let mut page = template;
     for (mark, text) in [
         ("{{items}}", items(&ordered, &verdicts(&comparison))),
-        ("{{costs}}", costs(&ordered)),
+        ("{{costs}}", costs),
         ("{{data}}", data(root, &ordered)),
     ] {
         page = page.replace(mark, text.trim_end());
@@ -126,6 +128,8 @@ fn row(config: &Config, verdicts: Option<&Counts>) -> String {
         let (seconds, mb) = config.expected(profile);
         format!("{}, {}", duration(seconds), memory(mb))
     };
+    // A slice takes seconds unless its config says otherwise.
+    let quick = config.quick.expected_seconds.map_or_else(|| "–".to_owned(), |_| cost(Profile::Quick));
     let figures: String =
         config.figure.iter().map(|figure| format!(", [{0}](../figures/{0}.svg)", figure.file)).collect();
     let verdicts = match verdicts {
@@ -137,22 +141,28 @@ fn row(config: &Config, verdicts: Option<&Counts>) -> String {
         "| {} | [`{id}`](../configs/{id}.toml) | `reproduce run {id}` | {} | {} | [table](../results/{id}.csv){figures} | {verdicts} |\n",
         item.replace('|', "\\|"),
         cost(Profile::Standard),
-        cost(Profile::Quick),
+        quick,
     )
 }
 
-/// What everything takes under each profile.
-fn costs(configs: &[&Config]) -> String {
-    let mut text =
-        "| profile | experiments | time of all cells, one after the other | memory |\n|---|---:|---:|---:|\n"
-            .to_owned();
-    for profile in Profile::ALL {
-        let costs: Vec<(f64, f64)> = configs.iter().map(|config| config.expected(profile)).collect();
-        let seconds = costs.iter().map(|(seconds, _)| seconds).sum();
-        let mb = costs.iter().map(|(_, mb)| *mb).fold(0.0, f64::max);
-        text.push_str(&format!("| `{profile}` | {} | {} | {} |\n", costs.len(), duration(seconds), memory(mb)));
+/// What the commands take, as the Makefile says: the one place that states it.
+fn costs(root: &Path) -> Result<String> {
+    let makefile = read(root, "Makefile", "restore it")?;
+    let cost = |name: &str| {
+        let line = makefile.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(":="));
+        line.map_or("not measured", str::trim).to_owned()
+    };
+    let mut text = "| command | time and memory on 2 cores |\n|---|---|\n".to_owned();
+    for (command, name) in [
+        ("make build", "BUILD_COST"),
+        ("make quick", "QUICK_COST"),
+        ("make reproduce", "REPRODUCE_COST"),
+        ("make verify", "VERIFY_COST"),
+        ("make test", "TEST_COST"),
+    ] {
+        text.push_str(&format!("| `{command}` | {} |\n", cost(name)));
     }
-    text
+    Ok(text)
 }
 
 /// The data sets of the committed results: on which of them they are real, and on which not.

@@ -17,6 +17,7 @@ use crate::toy::{Project, Toy, jobs};
 const TABLE: &str = "results/toy/one.csv";
 const RECORD: &str = "results/toy/one.provenance.json";
 const CONFIG: &str = "configs/toy/one.toml";
+const NONE: [Check; 0] = [];
 
 fn computed() -> Project {
     let project = Project::new();
@@ -63,7 +64,7 @@ fn rewrite(project: &Project, change: impl Fn(&str) -> String) {
 #[test]
 fn what_was_just_computed_is_as_its_provenance_says() {
     let verified = verified(&computed());
-    assert_eq!(checks(&verified), []);
+    assert_eq!(checks(&verified), NONE);
     assert_eq!((verified.tables, verified.rows, verified.certificates), (1, 28, 14));
     assert!(verified.to_string().ends_with("1 tables, 28 rows, 14 certificates: all as their provenance says"));
 }
@@ -74,7 +75,7 @@ fn only_what_decides_values_makes_a_result_stale() {
     let before = (project.read(TABLE), project.read(RECORD));
     edit(&project, CONFIG, "title = \"Numbers\"", "title = \"Other words\" # and a comment");
     edit(&project, CONFIG, "names = [\"bob\", \"eve\"]", "names = [\"eve\"]");
-    assert_eq!(checks(&verified(&project)), [], "neither words nor another profile");
+    assert_eq!(checks(&verified(&project)), NONE, "neither words nor another profile");
     // Nor does a run that computes nothing claim the table for itself.
     let again = project.run(&Toy::new(), &jobs(2)).unwrap();
     assert!(matches!(again.table, Published::Unchanged { .. }));
@@ -92,7 +93,7 @@ fn records_without_the_hash_of_what_decides_values_are_of_their_file() {
     record(&project, |record| {
         record.remove("values_sha256").unwrap();
     });
-    assert_eq!(checks(&verified(&project)), []);
+    assert_eq!(checks(&verified(&project)), NONE);
     edit(&project, CONFIG, "title = \"Numbers\"", "title = \"Other words\"");
     assert_eq!(checks(&verified(&project)), [Check::Config]);
 }
@@ -144,7 +145,7 @@ fn one_source_computed_all_tables() {
     record["values_sha256"] =
         config::load(&project.root().join("configs/toy/two.toml")).unwrap().values_hash(Profile::Standard).into();
     project.write("results/toy/two.provenance.json", &record.to_string());
-    assert_eq!(checks(&verified(&project)), []);
+    assert_eq!(checks(&verified(&project)), NONE);
 
     record["code"]["source"] = "f".repeat(64).into();
     project.write("results/toy/two.provenance.json", &record.to_string());
