@@ -25,6 +25,9 @@ pub struct Deviation {
     pub expected: String,
     /// Why, in one sentence.
     pub reason: String,
+    /// Whether it is a lower error of a heuristic, and no more a deviation than that: the verdict is then *lower*.
+    #[serde(default)]
+    pub lower: bool,
 }
 
 #[derive(Deserialize)]

@@ -170,7 +170,7 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if let Some(deviation) = claim.deviation {
         let documented = Printed::parse(&deviation.expected);
         let judgement = if matches(&documented, ours) {
-            let lower = claim.is_error && ours.value < claim.printed.number();
+            let lower = deviation.lower && claim.is_error && ours.value < claim.printed.number();
             Judgement::new(if lower { Verdict::Lower } else { Verdict::Deviates }, &deviation.reason)
         } else {
             let expected = format!("{}, as {} says", documented.expectation(), super::deviations::LIST);
@@ -288,13 +288,18 @@ mod tests {
     #[test]
     fn a_documented_deviation_must_be_exactly_what_we_get() {
         let printed = Printed::parse(PRINTED);
-        let deviation =
-            Deviation { id: "x".into(), expected: "1.819".into(), reason: "the paper's variant is not known".into() };
+        let deviation = Deviation {
+            id: "x".into(),
+            expected: "1.819".into(),
+            reason: "the paper's variant is not known".into(),
+            lower: true,
+        };
         let with = Claim { deviation: Some(&deviation), ..claim(&printed) };
         let judgement = judge(&with, &ours(1.8191));
         assert_eq!((judgement.verdict, judgement.used_deviation), (Verdict::Lower, true));
-        let no_error = Claim { is_error: false, ..with.clone() };
-        assert_eq!(judge(&no_error, &ours(1.8191)).verdict, Verdict::Deviates);
+        let misprint = Deviation { lower: false, ..deviation.clone() };
+        let with_misprint = Claim { deviation: Some(&misprint), ..with.clone() };
+        assert_eq!(judge(&with_misprint, &ours(1.8191)).verdict, Verdict::Deviates);
         assert_eq!(judgement.reason, deviation.reason);
         // A certificate does not excuse a value that the documentation does not give.
         assert_eq!(judge(&with, &certified(1.7, 1.0)).verdict, Verdict::Failed);
@@ -345,7 +350,7 @@ mod tests {
     #[test]
     fn stand_ins_are_never_compared() {
         let printed = Printed::parse(PRINTED);
-        let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new() };
+        let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
         for (reference, deviation) in [(false, None), (false, Some(&deviation)), (true, None)] {
             let claim = Claim { reference, deviation, ..claim(&printed) };
             for value in [2.23, 1.7, 9.0] {
@@ -359,7 +364,7 @@ mod tests {
     #[test]
     fn references_must_be_reproduced() {
         let printed = Printed::parse("1.8195");
-        let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new() };
+        let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
         let reference = Claim {
             reference: true,
             not_comparable: Some("no excuse"),
