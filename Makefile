@@ -23,8 +23,8 @@ endif
 
 # Expected time and memory on 2 cores, the first build apart: the only place that states them.
 BUILD_COST       := about 5 min
-REPRODUCE_COST   := 35 min, 5 GB
-QUICK_COST       := 30 s, 260 MB
+REPRODUCE_COST   := about 55 min, 5 GB
+QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
 DATA_COST        := 11 MB to download

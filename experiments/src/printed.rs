@@ -23,8 +23,6 @@ pub enum Printed {
     Below(Digits),
     /// `>10`.
     Above(Digits),
-    /// `2 to 16`: an interval, for ratios of times that differ from machine to machine.
-    Between(Digits, Digits),
     /// `NI`: the paper has no implementation of this method for this case.
     NotImplemented,
     /// Anything else, such as the formula `sqrt(log n)`.
@@ -40,10 +38,6 @@ impl Printed {
             return Self::NotImplemented;
         }
         let bound = |rest: &str| Digits::parse(rest.trim_start_matches('=').trim());
-        let between = text.split_once(" to ").and_then(|(low, high)| Some((Digits::parse(low)?, Digits::parse(high)?)));
-        if let Some((low, high)) = between.filter(|(low, high)| low.value < high.value) {
-            return Self::Between(low, high);
-        }
         let parsed = if let Some(rest) = text.strip_prefix('<') {
             bound(rest).map(Self::Below)
         } else if let Some(rest) = text.strip_prefix('>') {
@@ -61,7 +55,6 @@ impl Printed {
             Self::Number(digits) => digits.accepts(ours),
             Self::Below(digits) => ours < digits.value,
             Self::Above(digits) => ours > digits.value,
-            Self::Between(low, high) => low.value <= ours && ours <= high.value,
             Self::NotImplemented | Self::Text(_) => false,
         }
     }
@@ -96,7 +89,6 @@ impl Printed {
     pub fn format_like(&self, ours: f64) -> String {
         match self {
             Self::Number(digits) | Self::Below(digits) | Self::Above(digits) => digits.format_like(ours),
-            Self::Between(low, _) => low.format_like(ours),
             Self::NotImplemented | Self::Text(_) => significant(ours, 6),
         }
     }
@@ -107,7 +99,6 @@ impl Printed {
         match self {
             Self::Number(digits) => format!("{self} ± {}", significant(digits.half_unit, 2)),
             Self::Below(_) | Self::Above(_) => format!("a value {self}"),
-            Self::Between(low, high) => format!("a value from {low} to {high}"),
             Self::NotImplemented => "nothing (not implemented in the paper)".to_owned(),
             Self::Text(text) => format!("the text \"{text}\""),
         }
@@ -120,7 +111,6 @@ impl fmt::Display for Printed {
             Self::Number(digits) => write!(f, "{digits}"),
             Self::Below(digits) => write!(f, "< {digits}"),
             Self::Above(digits) => write!(f, "> {digits}"),
-            Self::Between(low, high) => write!(f, "{low} to {high}"),
             Self::NotImplemented => write!(f, "NI"),
             Self::Text(text) => write!(f, "{text}"),
         }
@@ -274,10 +264,6 @@ mod tests {
     fn bounds_marks_and_text() {
         assert!(Printed::parse("<0.1").accepts(0.05) && !Printed::parse("<0.1").accepts(0.1));
         assert!(Printed::parse("> 10").accepts(11.0) && !Printed::parse("> 10").accepts(9.0));
-        let between = Printed::parse("2 to 16.5");
-        assert!(between.accepts(2.0) && between.accepts(16.5) && !between.accepts(1.99) && !between.accepts(16.51));
-        assert_eq!(between.to_string(), "2 to 16.5");
-        assert_eq!(Printed::parse("16 to 2"), Printed::Text("16 to 2".to_owned()));
         assert_eq!(Printed::parse(" NI "), Printed::NotImplemented);
         assert!(Printed::parse("sqrt(log n)").accepts_text("sqrt(log  n)"));
         assert!(!Printed::parse("sqrt(log n)").accepts_text("2 ln n"));

@@ -153,7 +153,8 @@ impl Judge<'_> {
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
-            band: value.band.or_else(|| factor_band(spec, value)).or_else(|| self.band(value)),
+            band: value.band.or_else(|| self.band(value)),
+            within_factor: spec.within_factor,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
             is_error: self.errors_of_kind.contains(&value.metric.as_str()),
@@ -329,12 +330,6 @@ fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) ->
         gap: results.number(columns::GAP, row),
         stand_in,
     }
-}
-
-/// From the printed ratio over the factor that is allowed to the ratio times it.
-fn factor_band(spec: &CompareSpec, value: &KnownValue) -> Option<(f64, f64)> {
-    let (factor, printed) = (spec.within_factor?, value.printed.number()?);
-    Some((printed / factor, printed * factor))
 }
 
 fn published_text(value: &KnownValue) -> String {

@@ -89,6 +89,8 @@ pub struct Claim<'c> {
     pub band: Option<(f64, f64)>,
     /// Whether this is an independently computed value, which must be reproduced.
     pub reference: bool,
+    /// The factor up to which a ratio of times or of memory counts as reproduced.
+    pub within_factor: Option<f64>,
     /// Why the metric cannot be compared, if the config says so.
     pub not_comparable: Option<&'c str>,
     /// Whether the metric is an error, of which less is better.
@@ -162,6 +164,9 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         };
         return Judgement::new(Verdict::Reproduced, reason);
     }
+    if let Some(factor) = claim.within_factor {
+        return of_times(claim, ours, factor);
+    }
     let expected = expectation(claim);
     if claim.reference {
         return Judgement::failed("differs from the reference value", expected);
@@ -182,6 +187,24 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         return Judgement::new(Verdict::Improved, reason);
     }
     Judgement::failed("unexplained mismatch", expected)
+}
+
+/// A ratio of times or of memory that is not the printed one. It depends on machine and implementation, so that it can be near the
+/// paper's, and is no failure where it is not.
+fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, factor: f64) -> Judgement {
+    let (Some(value), true) = (ours.value, ours.value.is_some_and(|value| value > 0.0)) else {
+        return Judgement::failed("no positive ratio", expectation(claim));
+    };
+    let near = claim.printed.number().is_some_and(|printed| value <= printed * factor && printed <= value * factor);
+    if near {
+        return Judgement::new(
+            Verdict::Reproduced,
+            format!("within a factor of {factor}, as ratios of times are compared"),
+        );
+    }
+    let reason =
+        format!("a ratio of times, more than a factor of {factor} from the paper's on its machine and with its code");
+    Judgement::new(Verdict::NotComparable, reason)
 }
 
 /// What a value must be to count as reproduced, in words.
@@ -243,6 +266,7 @@ mod tests {
             rounded: &[],
             band: None,
             reference: false,
+            within_factor: None,
             not_comparable: None,
             is_error: true,
             improvable: true,
@@ -315,6 +339,28 @@ mod tests {
         assert_eq!(judge(&band, &ours(1.0729)).verdict, Verdict::Failed);
         assert_eq!(judge(&band, &ours(1.1091)).verdict, Verdict::Failed);
         assert_eq!(judge(&band, &Ours::default()).verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn ratios_of_times_are_near_or_cannot_be_compared() {
+        let printed = Printed::parse("18.5");
+        let times = Claim { within_factor: Some(2.0), is_error: false, improvable: false, ..claim(&printed) };
+        for (value, verdict) in [
+            (18.5, Verdict::Reproduced),
+            (9.26, Verdict::Reproduced),
+            (36.9, Verdict::Reproduced),
+            (9.24, Verdict::NotComparable),
+            (37.1, Verdict::NotComparable),
+            (-18.5, Verdict::Failed),
+            (f64::NAN, Verdict::Failed),
+        ] {
+            assert_eq!(judge(&times, &ours(value)).verdict, verdict, "{value}");
+        }
+        assert_eq!(judge(&times, &Ours::default()).verdict, Verdict::Failed);
+        let bound = Printed::parse("> 1000");
+        let more = Claim { printed: &bound, ..times };
+        assert_eq!(judge(&more, &ours(1200.0)).verdict, Verdict::Reproduced);
+        assert_eq!(judge(&more, &ours(220.0)).verdict, Verdict::NotComparable);
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub struct CompareSpec {
     /// once, to the printed digits.
     #[serde(default)]
     pub rounded: Vec<usize>,
-    /// The factor up to which a ratio of times or of memory counts as reproduced: the paper's, of its own implementation on its own
-    /// machine, and ours, within one run on this one.
+    /// The factor up to which a ratio of times or of memory counts as reproduced; beyond it, it cannot be compared: the paper's is of
+    /// its own implementation on its own machine.
     #[serde(default)]
     pub within_factor: Option<f64>,
     /// Methods, in our spelling, whose error may be lower than the published one if it is certified. The others are to be

@@ -40,7 +40,7 @@ pub(super) struct SimulateCommand {
     /// 0 for aim-hybrid without a model
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     max_mb: Option<f64>,
-    /// What residuals that aim-grem did not measure mean: additive (0, unbiased, often negative) or independence (products of the
+    /// What residuals that aim-grem did not measure mean: additive (0, an additive model, often negative) or independence (products of the
     /// estimated 1-way marginals) [default: additive]
     #[arg(long, value_name = "MODEL")]
     reconstruction: Option<Reconstruction>,

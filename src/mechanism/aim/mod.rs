@@ -16,3 +16,5 @@ pub(in crate::mechanism) use rounds::{AdaptiveEstimates, measure_attributes, run
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(in crate::mechanism) mod witness;

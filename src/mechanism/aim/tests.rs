@@ -1,46 +1,17 @@
 //! AIM+PGM and the hybrid: what they ask, what they pay, and what they may know.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha20Rng;
-
-use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable, Question};
+use super::witness::{Exchange, Witness, dependent, rho, rng, schema};
+use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable};
 use crate::data::{Column, Records};
-use crate::domain::{AttributeKind, AttributeSet};
-use crate::error::{Error, Result};
+use crate::domain::AttributeSet;
+use crate::error::Result;
 use crate::estimation::MarginalEstimates;
 use crate::mechanism::{AimHybrid, AimPgm, Mechanism};
-use crate::privacy::{NoiseStream, Rho};
 use crate::schema::Schema;
 use crate::workload::{Family, GroupFamily, GroupedWorkload};
 
-fn schema(sizes: &[usize]) -> Schema {
-    Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap()
-}
-
-fn rho(x: f64) -> Rho {
-    Rho::new(x).unwrap()
-}
-
-fn rng(seed: u64) -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(seed)
-}
-
 fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
     GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[ways]).unwrap()
-}
-
-/// Records whose attributes depend on each other: each value is the one before it, or anything.
-fn dependent(schema: &Schema, count: usize, rng: &mut ChaCha20Rng) -> Records {
-    let mut columns = vec![Column::default(); schema.attributes().len()];
-    for _ in 0..count {
-        let mut before = 0;
-        for (column, attribute) in columns.iter_mut().zip(schema.attributes()) {
-            let size = attribute.size as u32;
-            before = if rng.random::<f64>() < 0.6 { before % size } else { rng.random_range(0..size) };
-            column.push(before);
-        }
-    }
-    Records::new(schema, columns).unwrap()
 }
 
 fn tested() -> Vec<Box<dyn Mechanism>> {
@@ -53,72 +24,6 @@ fn tested() -> Vec<Box<dyn Mechanism>> {
         Box::new(AimPgm::new(0.002).unwrap()),
         Box::new(AimPgm::default()),
     ]
-}
-
-/// What crossed the line between the loop and the data, and what selection was told of the estimates.
-#[derive(Debug, PartialEq, Clone)]
-enum Exchange {
-    Selected(CandidateSelection, Candidates, Vec<f64>, usize),
-    Measured(AttributeSet, f64, Vec<f64>),
-}
-
-/// Answers from a table, or the answers that another table gave; either way everything is written down.
-struct Witness<'a, 'b> {
-    table: &'a mut PrivateTable<'b>,
-    replay: Option<std::vec::IntoIter<Exchange>>,
-    seen: Vec<Exchange>,
-}
-
-impl PaidAccess for Witness<'_, '_> {
-    fn sizes(&self) -> &[usize] {
-        self.table.sizes()
-    }
-
-    fn total(&self) -> Rho {
-        self.table.total()
-    }
-
-    fn remaining(&self) -> Option<Rho> {
-        self.table.remaining()
-    }
-
-    fn reserved(&mut self, _: &str, _: Rho, _: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>) -> Result<()> {
-        panic!("AIM pays step by step")
-    }
-
-    fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
-        let &Question::Marginal { attributes, variance } = question else { panic!("whole marginals are measured") };
-        let mut answer = self.table.measure(question, stream)?;
-        if let Some(replay) = &mut self.replay {
-            let Some(Exchange::Measured(.., other)) = replay.next() else { return Err(lost()) };
-            answer = other;
-        }
-        self.seen.push(Exchange::Measured(attributes, variance, answer.clone()));
-        Ok(answer)
-    }
-
-    fn select(
-        &mut self,
-        selection: &CandidateSelection,
-        candidates: &Candidates,
-        estimates: &dyn MarginalEstimates,
-    ) -> Result<usize> {
-        let mut place = self.table.select(selection, candidates, estimates)?;
-        if let Some(replay) = &mut self.replay {
-            let Some(Exchange::Selected(.., other)) = replay.next() else { return Err(lost()) };
-            place = other;
-        }
-        let told = candidates.list().iter().flat_map(|c| {
-            let bounds = [estimates.norm_bound(c.attributes), estimates.change_bound(c.attributes)];
-            estimates.marginal(c.attributes).unwrap().into_iter().chain(bounds)
-        });
-        self.seen.push(Exchange::Selected(*selection, candidates.clone(), told.collect(), place));
-        Ok(place)
-    }
-}
-
-fn lost() -> Error {
-    Error::bad_input("replay", "the same questions", "other ones", "the loop looked at data it did not pay for")
 }
 
 /// Two neighbouring tables, the second one forced to give the first one's answers: then nothing else may differ, neither a
