@@ -17,6 +17,7 @@ use crate::atomic::write_atomically;
 use crate::compare::report::Counts;
 use crate::compare::verdict::Verdict;
 use crate::config::{Config, Profile};
+use crate::datasets::SYNTHETIC;
 use crate::engine::Recorded;
 use crate::error::{Error, FileRole, Result};
 use crate::layout::Results;
@@ -171,6 +172,9 @@ fn data(root: &Path, configs: &[&Config]) -> String {
     for config in configs {
         let file = Results::new(root, Profile::Standard).provenance(&config.experiment);
         for data in Recorded::read(&file).ok().flatten().into_iter().flat_map(|record| record.data) {
+            if data.label() == SYNTHETIC {
+                continue;
+            }
             used.entry(data.name).or_default()[usize::from(!data.real)].insert(&config.experiment);
         }
     }

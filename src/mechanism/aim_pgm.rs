@@ -18,7 +18,7 @@
 
 use std::cell::RefCell;
 
-use super::aim::{AdaptiveEstimates, Closure, RoundBudget, measure_attributes, run_rounds};
+use super::aim::{AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds};
 use super::{Mechanism, RunReport, checked_mb, marginals_of};
 use crate::access::{Candidate, PaidAccess};
 use crate::domain::AttributeSet;
@@ -111,7 +111,7 @@ impl Mechanism for AimPgm {
     ) -> Result<RunReport> {
         let (marginals, closure) = self.closure(workload)?;
         let sizes = workload.schema().sizes();
-        let first = RoundBudget::of_rounds(access.total(), ROUNDS * closure.attributes().len());
+        let first = RoundBudget::of_rounds(access.total(), (ROUNDS * closure.attributes().len()) as f64);
         let mut estimates = ModelEstimates {
             model: GraphicalModel::new(&sizes, closure.attributes())?,
             attributes: closure.attributes(),
@@ -121,7 +121,7 @@ impl Mechanism for AimPgm {
             messages: RefCell::default(),
         };
         measure_attributes(&closure, &first, access, &mut estimates)?;
-        let rounds = run_rounds(&closure, first, 1.0, access, &mut estimates)?;
+        let rounds = run_rounds(&closure, first, Schedule::AIM, access, &mut estimates)?;
         for (place, &gamma) in marginals.iter().enumerate() {
             answers(place, &estimates.marginal(gamma)?)?;
         }

@@ -116,6 +116,19 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         ))
     }
 
+    /// Names of numbers that may stand in parentheses after the name, for whoever compares choices; by default there are none.
+    fn settings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// This mechanism with another value of one of its [`settings`](Mechanism::settings).
+    ///
+    /// # Errors
+    /// A setting that it does not have, or a value without meaning.
+    fn with_setting(&self, name: &str, _value: f64) -> Result<Box<dyn Mechanism>> {
+        Err(no_setting(self, name))
+    }
+
     /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
     ///
     /// # Errors
@@ -155,6 +168,15 @@ pub struct RunReport {
     pub model: Option<CalibratedTree>,
 }
 
+/// The refusal of a setting that a mechanism lacks.
+fn no_setting(mechanism: &(impl Mechanism + ?Sized), name: &str) -> Error {
+    let all = mechanism.settings();
+    let expected =
+        if all.is_empty() { "none: it has no settings".into() } else { format!("one of {}", all.join(", ")) };
+    let what = format!("setting of the mechanism `{}`", mechanism.name());
+    Error::bad_input(what, expected, format!("`{name}`"), "leave it out, or check the spelling")
+}
+
 /// A size limit in MB, checked.
 ///
 /// # Errors
@@ -189,13 +211,13 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
 }
 
 /// The mechanism with the given name, such as `aim-hybrid`; one with a model also as `aim-pgm(max-mb=5)`, see
-/// [`Mechanism::with_max_mb`], and `aim-grem(reconstruction=independence)`, see [`Reconstruction`].
+/// [`Mechanism::with_max_mb`], `aim-grem(reconstruction=independence)`, see [`Reconstruction`], and with
+/// [settings](Mechanism::settings).
 ///
 /// # Errors
 /// No mechanism has the name, and the message lists those that exist; options that it does not have.
 pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
     let call = Call::parse("mechanism", text, "write it as `aim-grem` or `aim-pgm(max-mb=5)`")?;
-    call.allow(&["max-mb", "reconstruction"])?;
     call.no_operand()?;
     let mut all = mechanisms();
     let Some(place) = all.iter().position(|mechanism| mechanism.name() == call.name()) else {
@@ -203,6 +225,13 @@ pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
         return Err(Error::unknown_name("mechanism", call.name(), &known, "check the spelling"));
     };
     let mut mechanism = all.swap_remove(place);
+    let settings = mechanism.settings();
+    call.allow(&[&["max-mb", "reconstruction"], settings].concat())?;
+    for name in settings {
+        if let Some(value) = call.option(name)? {
+            mechanism = mechanism.with_setting(name, value)?;
+        }
+    }
     if let Some(max_mb) = call.option("max-mb")? {
         mechanism = mechanism.with_max_mb(max_mb)?;
     }

@@ -58,8 +58,10 @@ pub fn assemble(
         if config.compare.is_empty() && config.figure.is_empty() {
             continue;
         }
-        let errors_of_kind = kind_of(config, experiments)?.errors();
-        let mut work = Judge { config, errors_of_kind, profile, known, assembly: &mut assembly, used: &mut used };
+        let kind = kind_of(config, experiments)?;
+        let (errors_of_kind, bound_on_all) = (kind.errors(), kind.bound_on_all());
+        let mut work =
+            Judge { config, errors_of_kind, bound_on_all, profile, known, assembly: &mut assembly, used: &mut used };
         match work.lines(root, &mut errors) {
             Some(lines) => {
                 let figures = work.figures(root);
@@ -81,10 +83,15 @@ pub fn assemble(
     Ok(assembly)
 }
 
+/// By how much less than a bound on it a value may be through rounding: that of an optimum and its certificate.
+const ROUNDING: f64 = 1e-9;
+
 /// The work on one experiment.
 struct Judge<'a> {
     config: &'a Config,
     errors_of_kind: &'static [&'static str],
+    /// The method whose values are lower bounds on those of all others.
+    bound_on_all: Option<&'static str>,
     profile: Profile,
     known: Known<'a>,
     assembly: &'a mut Assembly,
@@ -173,6 +180,7 @@ impl Judge<'_> {
             published: published_text(value),
             ours: String::new(),
             certificate: String::new(),
+            bound_on_all: String::new(),
             verdict: Verdict::Failed,
             reason: String::new(),
             reference: claim.reference,
@@ -187,7 +195,21 @@ impl Judge<'_> {
                 line.method = results.field(columns::METHOD, *row).to_owned();
                 line.ours = ours.value.map_or_else(|| ours.text.to_owned(), |number| value.printed.format_like(number));
                 line.certificate = certificate(value, &ours);
-                judge(&claim, &ours)
+                let bound = self.bound_on_all(value, results, *row);
+                let over = bound.zip(ours.value).map(|(bound, value)| value / bound - 1.0);
+                if let (Some(bound), Some(over)) = (bound, over) {
+                    let bound = value.printed.format_like(bound);
+                    line.bound_on_all = format!("≥ {bound}, {} % above", significant(100.0 * over.max(0.0), 2));
+                }
+                match over {
+                    Some(over) if over < -ROUNDING => Judgement {
+                        verdict: Verdict::Failed,
+                        reason: "below a bound on every mechanism".to_owned(),
+                        expected: format!("a value of at least the bound, {}", line.bound_on_all),
+                        used_deviation: false,
+                    },
+                    _ => judge(&claim, &ours),
+                }
             }
             [] => self.without_result(&claim, cell_rows.is_empty()),
             several => Judgement {
@@ -208,6 +230,21 @@ impl Judge<'_> {
             self.fail(spec, &line, &rows, results, &judgement);
         }
         line
+    }
+
+    /// The bound on all methods in the cell of a result row.
+    fn bound_on_all(&self, value: &KnownValue, results: &Table, row: usize) -> Option<f64> {
+        let cell = results.field(columns::CELL, row);
+        let own = format!("method={}", results.field(columns::METHOD, row));
+        let bounding = format!("{}method={}", cell.strip_suffix(&own)?, self.bound_on_all?);
+        let is_bound = |&place: &usize| {
+            place != row
+                && results.field(columns::METRIC, place) == value.metric
+                && results.field(columns::CELL, place) == bounding
+        };
+        let place =
+            (0..results.len()).find(is_bound).filter(|_| self.errors_of_kind.contains(&value.metric.as_str()))?;
+        results.number(columns::VALUE, place)
     }
 
     /// A value without result row: fine if the profile leaves its cell out.

@@ -177,11 +177,11 @@ fn section(report: &Report, section: &Section) -> Markup {
         section aria-labelledby=(section.experiment) {
             h2 id=(section.experiment) { (section.heading()) }
             p.soft { code { (section.experiment) } " · reproduces " (section.reproduces) }
-            @if !others.is_empty() { (lines(report, &others)) }
+            @if !others.is_empty() { (lines(report, &others, section.is_bounded())) }
             @if !reproduced.is_empty() {
                 details {
                     summary { (badge(Verdict::Reproduced)) ": " (reproduced.len()) }
-                    (lines(report, &reproduced))
+                    (lines(report, &reproduced, section.is_bounded()))
                 }
             }
             @if not_run > 0 {
@@ -192,7 +192,7 @@ fn section(report: &Report, section: &Section) -> Markup {
     }
 }
 
-fn lines(report: &Report, lines: &[&Line]) -> Markup {
+fn lines(report: &Report, lines: &[&Line], bounded: bool) -> Markup {
     html! {
         table {
             thead {
@@ -204,15 +204,16 @@ fn lines(report: &Report, lines: &[&Line]) -> Markup {
                     th.number scope="col" { "published or reference" }
                     th.number scope="col" { "ours" }
                     th scope="col" { "lower bound, gap" }
+                    @if bounded { th scope="col" { "any mechanism" } }
                     th scope="col" { "verdict" }
                 }
             }
-            tbody { @for line in lines { (self::line(report, line)) } }
+            tbody { @for line in lines { (self::line(report, line, bounded)) } }
         }
     }
 }
 
-fn line(report: &Report, line: &Line) -> Markup {
+fn line(report: &Report, line: &Line, bounded: bool) -> Markup {
     let explanation = format!("{}{}#{}", up(report.profile), deviations::EXPLANATIONS, line.id);
     html! {
         tr {
@@ -223,6 +224,7 @@ fn line(report: &Report, line: &Line) -> Markup {
             td.number { (line.published) }
             td.number { (line.ours) }
             td { (line.certificate) }
+            @if bounded { td { (line.bound_on_all) } }
             td {
                 @if line.verdict == Verdict::Deviates { a href=(explanation) { (badge(line.verdict)) } }
                 @else { (badge(line.verdict)) }

@@ -147,17 +147,20 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     writeln!(out, "<a id=\"{}\"></a>\n\n## {}\n", section.experiment, cell(&section.heading()))?;
     writeln!(out, "`{}` · reproduces {}\n", section.experiment, cell(&section.reproduces))?;
     let shown = section.by_interest();
+    let bounded = section.is_bounded();
     if !shown.is_empty() {
+        let (heading, rule) = if bounded { (" any mechanism |", "---|") } else { ("", "") };
         writeln!(
             out,
-            "| where | cell | method | metric | published or reference | ours | lower bound, gap | verdict |"
+            "| where | cell | method | metric | published or reference | ours | lower bound, gap |{heading} verdict |"
         )?;
-        writeln!(out, "|---|---|---|---|---:|---:|---|---|")?;
+        writeln!(out, "|---|---|---|---|---:|---:|---|{rule}---|")?;
     }
     for line in &shown {
+        let bound = if bounded { format!(" {} |", cell(&line.bound_on_all)) } else { String::new() };
         writeln!(
             out,
-            "| {} `{}` | `{}` | {} | {} | {} | {} | {} | {} |",
+            "| {} `{}` | `{}` | {} | {} | {} | {} | {} |{bound} {} |",
             cell(&line.place),
             line.id,
             cell(&line.cell),

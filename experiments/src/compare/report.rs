@@ -28,6 +28,8 @@ pub struct Line {
     pub ours: String,
     /// Our lower bound and gap, if there are any.
     pub certificate: String,
+    /// What no method at all can go below, and how far above it our value is; empty if nothing is known.
+    pub bound_on_all: String,
     /// The verdict.
     pub verdict: Verdict,
     /// Why.
@@ -127,6 +129,12 @@ impl Section {
         let mut lines: Vec<&Line> = self.lines.iter().filter(|line| line.verdict != Verdict::NotRun).collect();
         lines.sort_by_key(|line| line.verdict.interest());
         lines
+    }
+
+    /// Whether a bound on all methods is known for any of its values.
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        self.lines.iter().any(|line| !line.bound_on_all.is_empty())
     }
 
     /// The number of values that were not run.

@@ -23,6 +23,9 @@ pub const REAL: &str = "real";
 /// The value of the key column `data` for results on the stand-in.
 pub const STAND_IN: &str = "stand-in";
 
+/// The value of the key column `data` for results on a table that was made up and stands in for none.
+pub const SYNTHETIC: &str = "synthetic";
+
 /// Which table a name stands for on this machine. Part of a cell's params, so that a result on the stand-in is not taken
 /// for one on the real table, nor a result on one file for one on another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,10 +41,20 @@ pub struct DataUse {
 }
 
 impl DataUse {
-    /// The value of the key column `data`: [`REAL`] or [`STAND_IN`].
+    /// The value of the key column `data`: [`REAL`], [`STAND_IN`] or [`SYNTHETIC`].
     #[must_use]
     pub fn label(&self) -> &'static str {
-        if self.real { REAL } else { STAND_IN }
+        match (self.real, tables::is_synthetic(&self.name)) {
+            (true, _) => REAL,
+            (false, true) => SYNTHETIC,
+            (false, false) => STAND_IN,
+        }
+    }
+
+    /// Whether it takes the place of a real table.
+    #[must_use]
+    pub fn is_stand_in(&self) -> bool {
+        self.label() == STAND_IN
     }
 }
 

@@ -14,7 +14,7 @@ mod manifest;
 mod stand_in;
 mod tables;
 
-pub use catalogue::{Catalogue, DataUse, LoadedTable, REAL, STAND_IN};
+pub use catalogue::{Catalogue, DataUse, LoadedTable, REAL, STAND_IN, SYNTHETIC};
 pub use fetch::obtain;
 pub use folders::{DATA_VARIABLE, Folders, Found, locate};
 pub use manifest::{Dataset, Manifest};

@@ -39,7 +39,7 @@ pub(super) struct File {
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
 /// All tables, in the order in which messages list them.
-pub(super) const TABLES: [NamedTable; 8] = [
+pub(super) const TABLES: [NamedTable; 14] = [
     NamedTable {
         name: "adult",
         origins: &[
@@ -100,11 +100,23 @@ pub(super) const TABLES: [NamedTable; 8] = [
         records: 15_000_000,
         sizes: &[8, 16, 16],
     },
+    // Tables of no origin, made to choose between designs on data that no result is about.
+    synthetic("synthetic-binary", 20_000, &[2; 14]),
+    synthetic("synthetic-small", 5_000, &[2, 2, 3, 3, 4, 4, 5, 6, 7, 8]),
+    synthetic("synthetic-mixed", 50_000, &[2, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40]),
+    synthetic("synthetic-wide", 100_000, &[10, 15, 20, 30, 50, 80, 120, 200]),
+    synthetic("synthetic-few", 1_000, &[2, 2, 3, 3, 5, 8, 12, 20]),
+    synthetic("synthetic-many", 30_000, &[2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 8]),
 ];
 
 /// The ways to a table; none to one that is not listed.
 pub(super) fn origins(name: &str) -> &'static [Origin] {
     TABLES.iter().find(|table| table.name == name).map_or(&[], |table| table.origins)
+}
+
+/// Whether a table stands in for no real one.
+pub(super) fn is_synthetic(name: &str) -> bool {
+    TABLES.iter().any(|table| table.name == name && table.origins.is_empty())
 }
 
 /// The stand-in of a table that is listed.
@@ -121,6 +133,10 @@ impl NamedTable {
 
 const fn public(name: &'static str, entry: &'static str) -> File {
     File { name, in_manifest: Some(entry) }
+}
+
+const fn synthetic(name: &'static str, records: usize, sizes: &'static [usize]) -> NamedTable {
+    NamedTable { name, origins: &[], records, sizes }
 }
 
 const fn own(name: &'static str) -> File {

@@ -44,6 +44,9 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// An impossible value, with the key relative to the grid.
     fn cells(&self, grid: Self::Grid) -> Result<Vec<CellOf<Self::Params>>>;
 
+    /// See [`Experiment::bound_on_all`]; by default there is no such method.
+    const BOUND_ON_ALL: Option<&'static str> = None;
+
     /// See [`Experiment::bounded_by`]; by default there is no such method.
     fn bounded_by(&self, _method: &str) -> Option<&'static str> {
         None
@@ -120,6 +123,10 @@ impl<K: Kind> Experiment for K {
 
     fn bounded_by(&self, method: &str) -> Option<&'static str> {
         Kind::bounded_by(self, method)
+    }
+
+    fn bound_on_all(&self) -> Option<&'static str> {
+        K::BOUND_ON_ALL
     }
 
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {

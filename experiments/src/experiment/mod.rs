@@ -109,6 +109,10 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// method only: result tables then show it beside errors that have no bound of their own.
     fn bounded_by(&self, method: &str) -> Option<&'static str>;
 
+    /// The method whose values are lower bounds on those of every other method, in the cell that differs by the method only: the
+    /// comparison shows them in a column of their own. `None` if there is no such method.
+    fn bound_on_all(&self) -> Option<&'static str>;
+
     /// Computes one cell. `rng` is seeded from the config's seed, the experiment and the cell's address.
     ///
     /// # Errors

@@ -23,6 +23,10 @@ pub struct Grid {
     workloads: Vec<String>,
     /// Names of planners.
     methods: Vec<String>,
+    /// Workloads of which the bound on all mechanisms is computed as well, as the method `global-bound`; none by default, since it
+    /// is to be had for queries on one and two attributes only.
+    #[serde(default)]
+    bounded: Vec<String>,
     /// Joint queries only on pairs with at most so many residual cells.
     product_above: usize,
 }
@@ -42,11 +46,16 @@ impl Kind for DatasetPlans {
     const NAME: &'static str = "dataset-plan-errors";
     const SUMMARY: &'static str = "error of planners on workloads over the schemas of data sets, with certificates";
     const KEYS: &'static [&'static str] = &["dataset", "workload"];
+    const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         for (i, workload) in grid.workloads.iter().enumerate() {
             plan_rows::check_workload(&format!("workloads[{i}]"), workload, &OVER_DATASETS)?;
+        }
+        for (i, workload) in grid.bounded.iter().enumerate() {
+            let known: Vec<&str> = grid.workloads.iter().map(String::as_str).collect();
+            plan_rows::check_workload(&format!("bounded[{i}]"), workload, &known)?;
         }
         for (i, method) in grid.methods.iter().enumerate() {
             plan_rows::check_method(&format!("methods[{i}]"), method)?;
@@ -59,10 +68,16 @@ impl Kind for DatasetPlans {
                 let found = schema.attributes().len().to_string();
                 return Err(Error::config(key, "at least 3 attributes", found, "add sizes to numeric or categorical"));
             }
-            for (workload, method) in grid.workloads.iter().flat_map(|w| grid.methods.iter().map(move |m| (w, m))) {
-                let params =
-                    Params { dataset: dataset.clone(), workload: workload.clone(), product_above: grid.product_above };
-                cells.push(CellOf::new([&dataset.name, workload], method, params));
+            for workload in &grid.workloads {
+                let bound = grid.bounded.contains(workload).then_some(plan_rows::GLOBAL_BOUND);
+                for method in grid.methods.iter().map(String::as_str).chain(bound) {
+                    let params = Params {
+                        dataset: dataset.clone(),
+                        workload: workload.clone(),
+                        product_above: grid.product_above,
+                    };
+                    cells.push(CellOf::new([&dataset.name, workload], method, params));
+                }
             }
         }
         Ok(cells)
@@ -93,6 +108,7 @@ mod tests {
             (format!("{CPS}workloads = ['4-way']\nmethods = ['query-smasher']"), "workloads[0]"),
             (format!("{CPS}workloads = ['1-way']\nmethods = ['wff']"), "methods[0]"),
             (format!("{CPS}workloads = ['1-way']\nmethods = []\ntrials = 3"), "trials"),
+            (format!("{CPS}workloads = ['1-way']\nmethods = []\nbounded = ['2-way']"), "bounded[0]"),
             (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[50, 100]", "[0, 100]")), "datasets[0]"),
             (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[7, 4, 2]", "[]")), "datasets[0]"),
         ] {

@@ -1,8 +1,9 @@
 //! What the reports contain.
 
+use experiments::compare::verdict::Verdict;
 use experiments::config::Profile;
 
-use crate::root::{RESULTS, Root, titles};
+use crate::root::{RESULTS, Root, line, titles};
 
 #[test]
 fn markdown_shows_rows_links_and_what_remains() {
@@ -44,6 +45,31 @@ fn what_differs_stands_first_and_what_is_reproduced_folds_away() {
     let order = [">svdb<", ">better<", ">time<", "<details>", ">ratio<", ">formula<", ">ref-band<", "</details>"];
     assert!(places(&page, &order).is_sorted(), "{page}");
     assert!(page.contains("<summary><span class=\"verdict reproduced\">reproduced</span>: 4</summary>"), "{page}");
+}
+
+/// The values of the method that bounds all others stand in a column of their own, and nothing may be below them.
+#[test]
+fn bounds_on_every_mechanism_have_a_column() {
+    let root = Root::new();
+    root.compare();
+    assert!(!root.read("results/COMPARISON.md").contains("any mechanism"));
+    let bound = |value: &str| {
+        let row = format!("s9/x,s9/x/workload=range:8/method=any,range:8,any,ratio_to_svdb,{value},,,,0.1,1,7\n");
+        root.write("results/s9/x.csv", &format!("{RESULTS}{row}"));
+        root.compare()
+    };
+    let report = bound("1.5");
+    assert_eq!(line(&report, "ref-digits").bound_on_all, "≥ 1.5000, 1.9 % above");
+    // What is no error has no bound.
+    assert_eq!(line(&report, "svdb").bound_on_all, "");
+    let text = root.read("results/COMPARISON.md");
+    assert!(
+        text.contains("| lower bound, gap | any mechanism | verdict |") && text.contains("| ≥ 1.5000, 1.9 % above |")
+    );
+    assert!(root.read("results/comparison.html").contains("≥ 1.5000, 1.9 % above"));
+    let report = bound("1.6");
+    let below = line(&report, "ref-digits");
+    assert_eq!((below.verdict, below.reason.as_str()), (Verdict::Failed, "below a bound on every mechanism"));
 }
 
 #[test]

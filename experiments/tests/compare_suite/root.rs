@@ -72,6 +72,7 @@ impl Kind for Demo {
     const SUMMARY: &'static str = "results that are written by hand";
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
+    const BOUND_ON_ALL: Option<&'static str> = Some("any");
 
     fn cells(&self, _: toml::Table) -> Result<Vec<CellOf<()>>> {
         Err(Error::bug("the comparison", "not to plan cells", "that it does"))

@@ -25,9 +25,15 @@ impl RoundBudget {
 
     /// The first of T rounds that would spend ρ together, a tenth of it on selection: σ₀² = T/(1.8ρ), ε₀ = √(0.8ρ/T). AIM+PGM
     /// takes T = 16d.
-    pub fn of_rounds(rho: Rho, rounds: usize) -> Self {
-        let (rho, t) = (rho.get(), rounds as f64);
+    pub fn of_rounds(rho: Rho, rounds: f64) -> Self {
+        let (rho, t) = (rho.get(), rounds);
         RoundBudget { epsilon: (0.8 * rho / t).sqrt(), variance: t / (1.8 * rho), last: false }
+    }
+
+    /// A share 1/`rounds` of what remains, a tenth of it on selection; the last of the run if it is all of it.
+    pub fn share_of(remaining: Rho, rounds: usize) -> Self {
+        let cost = remaining.get() * (1.0 - ROUNDING) / rounds as f64;
+        RoundBudget { epsilon: (0.8 * cost).sqrt(), variance: 1.0 / (1.8 * cost), last: rounds == 1 }
     }
 
     /// ρ_t = 1/(2σ_t²) + ε_t²/8.
@@ -50,17 +56,16 @@ impl RoundBudget {
     ///
     /// The paper's Alg. 7 compares with the true marginal, which nothing pays for; the change of the estimate is public.
     pub fn next(self, changed: f64, cells: usize, remaining: Rho) -> Self {
-        let remaining = remaining.get();
-        let mut next = self;
-        if changed <= self.expected_noise() * cells as f64 {
-            next.epsilon *= 2.0;
-            next.variance /= 4.0;
+        let next = self.annealed(changed, cells);
+        if remaining.get() <= 2.0 * next.cost() { Self::share_of(remaining, 1) } else { next }
+    }
+
+    /// ε doubled and σ halved if the round changed its marginal by no more than noise would.
+    pub fn annealed(self, changed: f64, cells: usize) -> Self {
+        if changed > self.expected_noise() * cells as f64 {
+            return self;
         }
-        if remaining <= 2.0 * next.cost() {
-            let rest = remaining * (1.0 - ROUNDING);
-            next = RoundBudget { epsilon: (0.8 * rest).sqrt(), variance: 1.0 / (1.8 * rest), last: true };
-        }
-        next
+        RoundBudget { epsilon: self.epsilon * 2.0, variance: self.variance / 4.0, ..self }
     }
 }
 
@@ -78,7 +83,7 @@ mod tests {
 
     #[test]
     fn t_rounds_would_spend_the_budget() {
-        let first = RoundBudget::of_rounds(Rho::new(0.7).unwrap(), 240);
+        let first = RoundBudget::of_rounds(Rho::new(0.7).unwrap(), 240.0);
         approx::assert_relative_eq!(240.0 * first.cost(), 0.7, max_relative = 1e-14);
         approx::assert_relative_eq!(first.epsilon * first.epsilon / 8.0, 0.1 * 0.7 / 240.0, max_relative = 1e-14);
     }

@@ -12,7 +12,7 @@ mod rounds;
 pub use annealing::RoundBudget;
 pub use closure::Closure;
 pub use rounds::MeasuredRound;
-pub(in crate::mechanism) use rounds::{AdaptiveEstimates, measure_attributes, run_rounds};
+pub(in crate::mechanism) use rounds::{AdaptiveEstimates, Schedule, measure_attributes, run_rounds};
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,20 @@ pub struct MeasuredRound {
     pub budget: RoundBudget,
 }
 
+/// How rounds anneal, and how the run ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::mechanism) struct Schedule {
+    /// Scales the change below which a round anneals.
+    pub patience: f64,
+    /// How many rounds share what remains once it does not pay for one more than these.
+    pub last_rounds: usize,
+}
+
+impl Schedule {
+    /// AIM's: the last round takes all that remains.
+    pub(in crate::mechanism) const AIM: Schedule = Schedule { patience: 1.0, last_rounds: 1 };
+}
+
 /// Measures every attribute of the workload with the noise of the first round.
 ///
 /// # Errors
@@ -48,14 +62,14 @@ pub(in crate::mechanism) fn measure_attributes(
     estimates.begin(measured, budget.variance)
 }
 
-/// Selects, measures and anneals until the budget is spent. `patience` scales the change below which a round anneals.
+/// Selects, measures and anneals until the budget is spent.
 ///
 /// ```text
 /// repeat
 ///     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ) over the candidates kept      costs ε²/8
 ///     y ← μ_γ + N(0, σ²I)                                                                          costs 1/(2σ²)
 ///     new estimates; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ patience · √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
-/// until a round with all that remained
+///     if what remains does not pay for K + 1 such rounds: K rounds with equal shares of it, and the end
 /// ```
 ///
 /// # Errors
@@ -63,11 +77,12 @@ pub(in crate::mechanism) fn measure_attributes(
 pub(in crate::mechanism) fn run_rounds(
     closure: &Closure,
     mut budget: RoundBudget,
-    patience: f64,
+    schedule: Schedule,
     access: &mut dyn PaidAccess,
     estimates: &mut dyn AdaptiveEstimates,
 ) -> Result<Vec<MeasuredRound>> {
     let mut rounds = Vec::new();
+    let mut left_over: Option<usize> = None;
     let total = access.total().get();
     let mut kept = Candidates::new(Vec::new());
     loop {
@@ -91,8 +106,17 @@ pub(in crate::mechanism) fn run_rounds(
         estimates.measured(chosen.attributes, measured, &budget)?;
         rounds.push(MeasuredRound { attributes: chosen.attributes, budget });
         let Some(remaining) = access.remaining().filter(|_| !budget.last) else { return Ok(rounds) };
-        let new = estimates.marginal(chosen.attributes)?;
-        let changed: f64 = new.iter().zip(&old).map(|(new, old)| (new - old).abs()).sum();
-        budget = budget.next(changed / patience, chosen.cells, remaining);
+        if left_over.is_none() {
+            let new = estimates.marginal(chosen.attributes)?;
+            let changed: f64 = new.iter().zip(&old).map(|(new, old)| (new - old).abs()).sum();
+            budget = budget.annealed(changed / schedule.patience, chosen.cells);
+            if remaining.get() <= (schedule.last_rounds + 1) as f64 * budget.cost() {
+                left_over = Some(schedule.last_rounds);
+            }
+        }
+        if let Some(rounds) = left_over.as_mut() {
+            budget = RoundBudget::share_of(remaining, *rounds);
+            *rounds -= 1;
+        }
     }
 }

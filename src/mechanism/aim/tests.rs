@@ -6,7 +6,9 @@ use crate::data::{Column, Records};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::MarginalEstimates;
-use crate::mechanism::{AimHybrid, AimPgm, Mechanism};
+use crate::mechanism::aim::RoundBudget;
+use crate::mechanism::{AimHybrid, AimPgm, Mechanism, by_name};
+use crate::privacy::Rho;
 use crate::schema::Schema;
 use crate::workload::{Family, GroupFamily, GroupedWorkload};
 
@@ -21,6 +23,7 @@ fn tested() -> Vec<Box<dyn Mechanism>> {
         Box::new(hybrid(0.001)),
         Box::new(hybrid(2.0)),
         Box::new(AimHybrid::default()),
+        by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(),
         Box::new(AimPgm::new(0.002).unwrap()),
         Box::new(AimPgm::default()),
     ]
@@ -146,6 +149,60 @@ fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
         let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
         assert!(report.details.contains(&("residual_planner", switched)), "{mechanism:?}: {:?}", report.details);
         assert_eq!(report.model.is_some(), switched == 0.0);
+    }
+}
+
+/// The last rounds share what annealing leaves: equal budgets, the last of which leaves nothing.
+#[test]
+fn the_last_rounds_have_equal_shares() {
+    let rho = rho(0.5);
+    for rounds in [1, 2, 7] {
+        let (mut left, mut costs) = (rho.get(), Vec::new());
+        for k in (1..=rounds).rev() {
+            let budget = RoundBudget::share_of(Rho::new(left).unwrap(), k);
+            assert_eq!(budget.last, k == 1);
+            costs.push(budget.cost());
+            left -= budget.cost();
+        }
+        assert!(left >= 0.0 && left < 1e-11, "{left}");
+        assert!(costs.iter().all(|cost| (cost / costs[0] - 1.0).abs() < 1e-10), "{costs:?}");
+    }
+}
+
+#[test]
+fn settings_are_checked_and_change_the_run() {
+    for (text, part) in [
+        ("aim-hybrid(rounds=0)", "at least 1"),
+        ("aim-hybrid(patience=0)", "positive"),
+        ("aim-hybrid(last-rounds=1.5)", "integer"),
+        ("aim-hybrid(width=nan)", "positive"),
+        ("aim-hybrid(switch=inf)", "at least 0"),
+        ("aim-hybrid(breadth=1)", "width"),
+        ("aim-pgm(width=1)", "max-mb"),
+    ] {
+        let message = by_name(text).unwrap_err().to_string();
+        assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");
+    }
+    let message = AimPgm::default().with_setting("width", 1.0).err().unwrap().to_string();
+    assert!(message.contains("no settings"), "{message}");
+    let schema = schema(&[3, 4, 2]);
+    let records = dependent(&schema, 500, &mut rng(1));
+    let workload = all_ways(&schema, 2);
+    let answers = |text: &str| {
+        let mut own = rng(7);
+        let mut table = PrivateTable::of_records(&records, rho(0.1), &mut own).unwrap();
+        let mut all = Vec::new();
+        let each = &mut |_: usize, cells: &[f64]| {
+            all.extend_from_slice(cells);
+            Ok(())
+        };
+        by_name(text).unwrap().run(&workload, &mut table, each).unwrap();
+        all
+    };
+    let default = answers("aim-hybrid(switch=0)");
+    assert_eq!(default, answers("aim-hybrid(switch=0,rounds=16,patience=0.7,last-rounds=1,width=2)"));
+    for other in ["rounds=3", "last-rounds=5", "width=0.5"] {
+        assert_ne!(default, answers(&format!("aim-hybrid(switch=0,{other})")), "{other}");
     }
 }
 

@@ -29,7 +29,7 @@ pub const MOST_EXPLICIT_CELLS: usize = 4_096;
 const FEW_CELLS: usize = 1_024;
 
 /// The weights of problems whose dense block has more rows than this are not optimised, only chosen.
-const MOST_OPTIMISED_ROWS: usize = 900;
+const MOST_OPTIMISED_ROWS: usize = 700;
 
 /// Steps of the quadrature: that of the result, and that of the search.
 const FINE: Step = Step(0.3);
