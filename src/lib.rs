@@ -70,6 +70,7 @@ pub mod mechanism;
 pub mod planner;
 pub mod privacy;
 pub mod process;
+pub mod release;
 pub mod residual;
 pub mod schema;
 pub mod statistics;

@@ -11,9 +11,11 @@ mod column;
 mod contingency;
 mod csv_file;
 mod popcount;
+mod private_csv;
 mod records;
 
 pub use column::Column;
 pub use contingency::MarginalCounter;
 pub use csv_file::{CsvTable, OutOfDomain, read_csv, read_csv_from};
+pub use private_csv::{OutOfDomainRule, read_private_csv, read_private_csv_from};
 pub use records::Records;
