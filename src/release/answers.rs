@@ -36,7 +36,7 @@ pub struct Reach {
     /// cannot be told.
     pub single: f64,
     /// All queries together: √(2 ln(2Q/0.05)) for Q queries. Sums of discrete Gaussians are sub-Gaussian with the variance parameters
-    /// σ² (Canonne, Kamath & Steinke 2020, Cor. 17), so this holds without approximation, by a union bound.
+    /// σ² (Canonne, Kamath & Steinke 2020), so this holds without approximation, by a union bound.
     pub simultaneous: f64,
 }
 

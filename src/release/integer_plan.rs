@@ -191,30 +191,31 @@ impl Rounded {
         let planned = plan.total_variance();
         let mut rows = RowsByFactor::new();
         let (mut refused, mut nearest) = (None, f64::INFINITY);
-        for strategy_bits in BITS.step_by(2) {
+        for strategy_bits in BITS {
             // Where the measure was optimised its rounding counts to second order only.
-            for measure_bits in [strategy_bits / 2 + 2, strategy_bits] {
+            for measure_bits in [strategy_bits / 2 + 2, strategy_bits * 3 / 4 + 2, strategy_bits - 2] {
                 let precision = Precision { strategy_bits, measure_bits };
-                let attempt = match Self::with(plan, workload, precision, &mut rows) {
-                    Ok(Some(attempt)) => attempt,
-                    Ok(None) => continue,
+                match Self::with(plan, workload, precision, &mut rows) {
+                    Ok(Some((found, is_rounded))) => {
+                        let excess = found.variance / planned - 1.0;
+                        if excess <= TOLERANCE {
+                            return Ok((found, is_rounded.then_some(precision)));
+                        }
+                        nearest = nearest.min(excess);
+                    }
+                    Ok(None) => {}
+                    // Too many bits of the measure for these of the strategy; fewer may do for more of those.
                     Err(error @ Error::TooLarge { .. }) => {
                         refused = Some(error);
                         break;
                     }
                     Err(error) => return Err(error),
-                };
-                let (found, is_rounded) = attempt;
-                let excess = found.variance / planned - 1.0;
-                if excess <= TOLERANCE {
-                    return Ok((found, is_rounded.then_some(precision)));
                 }
-                nearest = nearest.min(excess);
                 if plan.measure().is_uniform() {
                     break;
                 }
             }
-            if refused.is_some() {
+            if refused.is_some() && plan.measure().is_uniform() {
                 break;
             }
         }

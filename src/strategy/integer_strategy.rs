@@ -13,7 +13,7 @@ use crate::privacy::Neighbours;
 const MOST_RECORDS: u64 = u32::MAX as u64;
 
 /// Answers and noise stay below 2 to this power, so that no sum of them leaves 128 bits.
-const ANSWER_BITS: u64 = 120;
+const ANSWER_BITS: u64 = 124;
 
 /// The Kronecker product of integer factors over neighbouring axes; none for ∅, where the number of records is measured.
 #[derive(Debug, Clone)]
