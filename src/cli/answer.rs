@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use super::release::{check_size, steps::Steps};
+use super::release::{check_size, steps};
 use crate::Error;
 use crate::release::{Estimates, Measurements, answers};
 use crate::workload::GroupedWorkload;
@@ -48,7 +48,7 @@ impl AnswerCommand {
         check_size(&workload)?;
         let estimates = Estimates::of(&measured)?;
         estimates.check_answers(&workload)?;
-        let bar = Steps::new().begin("answers", workload.groups().len());
+        let bar = steps::begin("answers", workload.groups().len());
         answers::write(&self.out, &estimates, &workload, &mut |done| bar.at(done))?;
         bar.end();
         let report = Report {

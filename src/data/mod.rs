@@ -6,6 +6,7 @@
 //! | `records` | a table, and one marginal of it |
 //! | `contingency`, `popcount` | many marginals of a table, by bit sets |
 //! | `csv_file` | CSV files with a public schema, and the rules for values outside it |
+//! | `private_csv` | the same for releases, where no message and no failure may depend on the records |
 
 mod column;
 mod contingency;

@@ -19,7 +19,7 @@ use crate::workload::GroupedWorkload;
 const TOLERANCE: f64 = 1e-6;
 
 /// Bits of the first and the last attempt.
-const BITS: std::ops::RangeInclusive<u32> = 8..=40;
+const BITS: std::ops::RangeInclusive<u32> = 16..=40;
 
 /// One measurement: `B x_A` with discrete Gaussian noise.
 #[derive(Debug, Clone)]

@@ -10,14 +10,13 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use self::report::Report;
-use self::steps::Steps;
 use super::budget::BudgetArguments;
 use super::output;
 use crate::Error;
 use crate::data::OutOfDomainRule;
 use crate::planner;
 use crate::privacy::{Neighbours, PrivacyUnit};
-use crate::release::{Budget, Estimates, IntegerPlan, Ledger, Statement, adjust, answers, run};
+use crate::release::{Budget, Estimates, IntegerPlan, Ledger, Reservation, Statement, adjust, answers, run};
 use crate::schema::{Schema, read_text};
 use crate::workload::{Family, GroupFamily, GroupedWorkload};
 
@@ -149,7 +148,6 @@ impl ReleaseCommand {
         check_paths(data, out)?;
         let ledger = Ledger::open(ledger)?;
         let folder = Folder::create(out)?;
-        let steps = Steps::new();
         let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display())) {
             Ok(reservation) => reservation,
             Err(error) => {
@@ -157,26 +155,45 @@ impl ReleaseCommand {
                 return Err(error.into());
             }
         };
-        let bar = steps.begin("measuring", plan.measurements().len());
-        let measured = run(&plan, &schema_text, data, rule, &reservation, &mut |done| bar.at(done))?;
+        let outcome = self.measure_and_write(&plan, &workload, (&schema_text, &statement), data, &reservation, &folder);
+        if outcome.is_err() {
+            // What was measured stays; an empty folder does not.
+            folder.discard();
+        }
+        outcome.with_context(|| format!("after {rho} was reserved, which stays spent in the ledger"))?;
+        ledger.settle(reservation)?;
+        report.finished(out, started.elapsed().as_secs_f64());
+        output::write(&report, self.json, report::print)
+    }
+
+    /// Everything between the reservation and its settlement.
+    fn measure_and_write(
+        &self,
+        plan: &IntegerPlan,
+        workload: &GroupedWorkload,
+        (schema_text, statement): (&str, &Statement),
+        data: &Path,
+        reservation: &Reservation,
+        folder: &Folder,
+    ) -> anyhow::Result<()> {
+        let bar = steps::begin("measuring", plan.measurements().len());
+        let rule = self.out_of_domain.into();
+        let measured = run(plan, schema_text, data, rule, reservation, &mut |done| bar.at(done))?;
         bar.end();
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
         drop(measured);
-        let bar = steps.begin("answers", workload.groups().len());
-        answers::write(&folder.file("answers.csv"), &estimates, &workload, &mut |done| bar.at(done))?;
+        let bar = steps::begin("answers", workload.groups().len());
+        answers::write(&folder.file("answers.csv"), &estimates, workload, &mut |done| bar.at(done))?;
         bar.end();
         if self.adjust {
-            let bar = steps.begin("adjusting", workload.groups().len());
-            adjust::write(&folder.file("adjusted.csv"), &estimates, &workload, &mut |done| bar.at(done))?;
+            let bar = steps::begin("adjusting", workload.groups().len());
+            adjust::write(&folder.file("adjusted.csv"), &estimates, workload, &mut |done| bar.at(done))?;
             bar.end();
         }
         folder.write("statement.json", &statement.to_json()?)?;
         folder.write("statement.md", &statement.to_markdown())?;
-        folder.finish()?;
-        ledger.settle(reservation)?;
-        report.finished(out, started.elapsed().as_secs_f64());
-        output::write(&report, self.json, report::print)
+        folder.finish()
     }
 
     /// The workload and its text.
@@ -259,7 +276,7 @@ impl Folder {
         Ok(Folder { partial, out: out.to_path_buf() })
     }
 
-    fn discard(self) {
+    fn discard(&self) {
         // Empty, or somebody else's: then it stays.
         let _ = std::fs::remove_dir(&self.partial);
     }

@@ -2,25 +2,16 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The steps of a long run.
-pub(in crate::cli) struct Steps;
-
-/// One step.
+/// One step of a long run.
 pub(in crate::cli) struct Step(ProgressBar);
 
-impl Steps {
-    pub(in crate::cli) fn new() -> Self {
-        Steps
-    }
-
-    /// A bar of so many parts. Bars hide themselves where standard error is no terminal.
-    pub(in crate::cli) fn begin(&self, what: &'static str, parts: usize) -> Step {
-        let bar = ProgressBar::new(parts as u64);
-        let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_message(what);
-        Step(bar)
-    }
+/// A bar of so many parts. Bars hide themselves where standard error is no terminal.
+pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
+    let bar = ProgressBar::new(parts as u64);
+    let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message(what);
+    Step(bar)
 }
 
 impl Step {
