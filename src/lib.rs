@@ -46,10 +46,11 @@
 //! | choose a strategy for one table | [`strategy`] | [`StrategySelector`] | [`strategies`] |
 //! | plan over many attributes | [`planner`] | [`Planner`], [`SubspaceSolver`] | [`planners`] |
 //! | run on data | [`mechanism`], [`access`] | [`Mechanism`] | [`mechanisms`] |
+//! | publish answers | [`release`] | | |
 //! | convert and account for budgets | [`privacy`] | | |
 //!
-//! What most programs need is here at the root; everything else is in its module. The noise is seeded and so for
-//! experiments, not for releases: [`access`] says more.
+//! What most programs need is here at the root; everything else is in its module. The noise of mechanisms is
+//! seeded and so for experiments; only [`release`] has noise that may be published, from the operating system: [`access`] says more.
 //!
 //! `Debug` of types that hold private data, such as [`Records`] and [`PrivateTable`], shows sizes and what was paid, never data.
 
@@ -70,6 +71,7 @@ pub mod mechanism;
 pub mod planner;
 pub mod privacy;
 pub mod process;
+pub mod release;
 pub mod residual;
 pub mod schema;
 pub mod statistics;

@@ -7,7 +7,11 @@
 //! of adaptive mechanisms work on the schema, the budget and answers that were paid for; two runs on neighbouring tables that
 //! got the same answers cannot differ in anything.
 //!
-//! The noise is seeded ([`SeededNoise`](crate::privacy::SeededNoise)): for experiments, **not for releases**.
+//! There are two leaves to the door. [`PrivateTable`] is for experiments: its noise is seeded
+//! ([`SeededNoise`](crate::privacy::SeededNoise)) and **not for releases**. [`ReleaseTable`] is for releases: it answers an
+//! [`IntegerQuestion`] only, whose cost it computes itself from the integers that it multiplies with, pays first as the other does, and adds
+//! noise of [`OperatingSystemNoise`](crate::privacy::OperatingSystemNoise), a type that no generator can be put into. It does not select,
+//! and makes no question up on the way, so everything that it will be asked can be paid for and written down before it is opened.
 
 mod candidates;
 mod counts;
@@ -16,11 +20,13 @@ pub(crate) mod impulse;
 mod interval;
 mod private_table;
 mod question;
+mod release_table;
 mod selection;
 
 pub use candidates::{Candidate, Candidates};
 pub use private_table::PrivateTable;
 pub use question::Question;
+pub use release_table::{IntegerQuestion, ReleaseTable};
 pub use selection::CandidateSelection;
 
 use crate::error::Result;

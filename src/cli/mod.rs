@@ -1,10 +1,13 @@
 //! The command `matmech`: arguments, dispatch, exit codes.
 
+mod answer;
 mod budget;
 mod certify;
 mod completions;
+mod ledger;
 mod output;
 mod plan;
+mod release;
 mod simulate;
 mod solve;
 
@@ -26,6 +29,16 @@ enum Command {
     Certify(certify::CertifyCommand),
     /// Plan the measurements for a workload over many attributes and print the error to expect; never opens data.
     Plan(plan::PlanCommand),
+    /// PRIVATE: answer a workload from a CSV file, with exact integer noise and exact standard errors, and charge a ledger.
+    ///
+    /// The budget is one of zero-concentrated differential privacy for the unit that --unit-rows and --neighbours name; --epsilon and
+    /// --delta are converted to the largest rho for which every rho-zCDP mechanism is (epsilon, delta)-differentially private. The ledger
+    /// is charged before the data is opened, and a run that is killed counts as spent. Nothing that is printed depends on the records.
+    Release(release::ReleaseCommand),
+    /// More queries from the measurements of a release, with their exact errors, at no cost.
+    Answer(answer::AnswerCommand),
+    /// Create the ledger of a table, or show what is left in it.
+    Ledger(ledger::LedgerCommand),
     /// NOT PRIVATE: run a mechanism for marginals on data that you may see and print its true errors.
     ///
     /// The noise is seeded and the errors are measured against the true data, so nothing that this command prints is
@@ -40,13 +53,16 @@ enum Command {
     Completions(completions::CompletionsCommand),
 }
 
-/// Runs the command line and returns the exit code. Only `simulate` opens data.
+/// Runs the command line and returns the exit code. Only `release` and `simulate` open data.
 pub fn run() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Solve(solve) => solve.run(),
         Command::Certify(certify) => certify.run(),
         Command::Plan(plan) => plan.run(),
+        Command::Release(release) => release.run(),
+        Command::Answer(answer) => answer.run(),
+        Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(),
     };

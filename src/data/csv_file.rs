@@ -126,7 +126,7 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
 }
 
 /// The column with an attribute's name.
-fn place(header: &csv::StringRecord, name: &str, origin: &str) -> Result<usize> {
+pub(super) fn place(header: &csv::StringRecord, name: &str, origin: &str) -> Result<usize> {
     let mut places = header.iter().enumerate().filter(|(_, column)| *column == name).map(|(place, _)| place);
     let columns = || header.iter().collect::<Vec<_>>().join(", ");
     match (places.next(), places.next()) {
@@ -148,7 +148,7 @@ fn place(header: &csv::StringRecord, name: &str, origin: &str) -> Result<usize> 
 
 /// What the schema makes of a value.
 #[derive(Debug, PartialEq, Eq)]
-enum Coded {
+pub(super) enum Coded {
     Cell(u32),
     /// The value is a number outside the range of a numeric attribute, next to this cell.
     Nearest(u32),
@@ -156,7 +156,7 @@ enum Coded {
 }
 
 /// The coding of one attribute, prepared for look-ups.
-struct Coder<'a> {
+pub(super) struct Coder<'a> {
     coding: &'a Coding,
     size: usize,
     ordered: bool,
@@ -165,7 +165,7 @@ struct Coder<'a> {
 }
 
 impl<'a> Coder<'a> {
-    fn new(schema: &'a Schema, position: usize) -> Self {
+    pub(super) fn new(schema: &'a Schema, position: usize) -> Self {
         let attribute = &schema.attributes()[position];
         let coding = schema.coding(position).unwrap_or(&Coding::Index);
         let mut sorted = match coding {
@@ -176,7 +176,7 @@ impl<'a> Coder<'a> {
         Coder { coding, size: attribute.size, ordered: attribute.kind == AttributeKind::Numeric, sorted }
     }
 
-    fn code(&self, value: &str) -> Coded {
+    pub(super) fn code(&self, value: &str) -> Coded {
         let last = (self.size - 1) as u32;
         match self.coding {
             Coding::Values(_) => match self.sorted.binary_search_by_key(&value, |&(known, _)| known) {

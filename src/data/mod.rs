@@ -6,14 +6,17 @@
 //! | `records` | a table, and one marginal of it |
 //! | `contingency`, `popcount` | many marginals of a table, by bit sets |
 //! | `csv_file` | CSV files with a public schema, and the rules for values outside it |
+//! | `private_csv` | the same for releases, where no message and no failure may depend on the records |
 
 mod column;
 mod contingency;
 mod csv_file;
 mod popcount;
+mod private_csv;
 mod records;
 
 pub use column::Column;
 pub use contingency::MarginalCounter;
 pub use csv_file::{CsvTable, OutOfDomain, read_csv, read_csv_from};
+pub use private_csv::{OutOfDomainRule, read_private_csv, read_private_csv_from};
 pub use records::Records;

@@ -52,6 +52,7 @@ pub use measured_sequence::{
     MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome, measure_sequence,
 };
 pub use planned::Planned;
+pub(crate) use planned::fitted_to_planned_residuals;
 pub use planned_queries::{PlannedQueries, run_plan};
 
 use crate::access::PaidAccess;

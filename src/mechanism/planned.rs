@@ -79,14 +79,27 @@ impl Mechanism for Planned {
         })?;
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
         let sets = measurements.iter().map(|(tau, _)| *tau);
-        let mut estimates = SoftIpf::of_residuals(residuals, used, sets, WIDTHS)?;
-        estimates.sweep(SWEEPS);
+        let estimates = fitted_to_planned_residuals(residuals, used, sets)?;
         for (place, &gamma) in marginals.iter().enumerate() {
             answers(place, &estimates.marginal(gamma)?)?;
         }
         let details = vec![("measurements", measurements.len() as f64)];
         Ok(RunReport { details, ..RunReport::default() })
     }
+}
+
+/// Local maximum entropy on residuals that were measured as planned: the answers of this mechanism, and the adjusted ones of a release.
+///
+/// # Errors
+/// Attributes outside the schema.
+pub(crate) fn fitted_to_planned_residuals(
+    residuals: ResidualEstimates,
+    attributes: AttributeSet,
+    sets: impl IntoIterator<Item = AttributeSet>,
+) -> Result<SoftIpf> {
+    let mut estimates = SoftIpf::of_residuals(residuals, attributes, sets, WIDTHS)?;
+    estimates.sweep(SWEEPS);
+    Ok(estimates)
 }
 
 /// The residuals of W↓ with their noise variances, ∅ first: Σ p_τ/(2σ_τ²) = ρ.

@@ -32,6 +32,7 @@ mod kernel;
 mod minimise;
 mod plan;
 mod query_smasher;
+mod remeasured;
 mod residual_plan;
 mod residual_planner;
 mod residual_planner_plus;

@@ -57,6 +57,21 @@ pub enum PrivacyError {
         /// The round of [`NoiseStream::Own`](super::NoiseStream::Own).
         round: u64,
     },
+    /// The operating system gave no random bytes. Nothing was released.
+    #[error("noise: expected random bytes from the operating system, found none ({reason}); nothing was released")]
+    NoRandomness {
+        /// What the system said.
+        reason: String,
+    },
+    /// A standard deviation that no discrete Gaussian has, or noise that does not fit the answers.
+    #[error(
+        "standard deviation of discrete Gaussian noise: expected a quotient of whole numbers from 1 to 2^112 and to 2^64, \
+         found {found}; use a planner or a budget with more ordinary numbers"
+    )]
+    InvalidDeviation {
+        /// The deviation.
+        found: String,
+    },
     /// A conversion has no answer within the range of finite, non-zero numbers.
     #[error("{quantity}: expected a finite, non-zero solution, found none for {given}; {remedy}")]
     NoSolution {

@@ -17,7 +17,9 @@
 //! | [`gaussian`] | (ε, δ) and σ: the classical formula of S1 and S2, and the exact (analytic) calibration |
 //! | [`laplace`] | Laplace against Gaussian noise for one strategy |
 //! | [`ZcdpAccountant`] | the budget that every access to private data is paid from |
-//! | [`SeededNoise`] | noise: the only place where it is drawn |
+//! | [`SeededNoise`] | repeatable noise, for experiments |
+//! | [`OperatingSystemNoise`], [`RationalDeviation`] | exact discrete Gaussian noise, for releases |
+//! | [`ExactRho`] | the cost of integer answers with that noise, in integers |
 //!
 //! ```
 //! use matmech::privacy::{Guarantee, PrivacyBudget, gaussian};
@@ -35,7 +37,9 @@
 mod accountant;
 mod bisection;
 mod budget;
+mod discrete_gaussian;
 mod error;
+mod exact_rho;
 pub mod gaussian;
 pub mod gaussian_dp;
 pub mod laplace;
@@ -48,8 +52,10 @@ mod zcdp;
 
 pub use accountant::{LedgerEntry, ZcdpAccountant};
 pub use budget::{Guarantee, PrivacyBudget};
+pub use discrete_gaussian::{OperatingSystemNoise, RationalDeviation};
 pub use error::PrivacyError;
-pub use neighbours::Neighbours;
+pub use exact_rho::ExactRho;
+pub use neighbours::{Neighbours, PrivacyUnit};
 pub use noise::{NoiseStream, SeededNoise};
 pub use privacy_cost::PrivacyCost;
 pub use zcdp::Rho;

@@ -1,4 +1,5 @@
-//! Noise: the only place of this library where it is drawn.
+//! Noise of experiments: repeatable, in floating point, not private. That of releases is in `discrete_gaussian.rs`; noise is drawn
+//! nowhere else.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -100,7 +101,7 @@ impl<'a> SeededNoise<'a> {
     }
 }
 
-/// The one function that draws Gaussian noise.
+/// The one function that draws Gaussian noise for experiments.
 fn draw(values: &mut [f64], deviation: f64, generator: &mut impl Rng) {
     for value in values {
         let noise: f64 = StandardNormal.sample(generator);

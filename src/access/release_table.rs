@@ -1,0 +1,139 @@
+//! The leaf of the door that releases go through: integer questions, paid by their integers, with the operating system's noise.
+
+use std::fmt;
+
+use crate::data::{MarginalCounter, Records};
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::privacy::{ExactRho, OperatingSystemNoise, PrivacyUnit, RationalDeviation, Rho};
+use crate::strategy::IntegerStrategy;
+
+/// `B x_A` in whole numbers, with discrete Gaussian noise of a rational deviation.
+#[derive(Debug, Clone, Copy)]
+pub struct IntegerQuestion<'a> {
+    /// A.
+    pub attributes: AttributeSet,
+    /// B.
+    pub strategy: &'a IntegerStrategy,
+    /// σ.
+    pub deviation: RationalDeviation,
+}
+
+impl IntegerQuestion<'_> {
+    /// ρ = k²Δ²/(2σ²), from the integers, rounded up.
+    pub fn cost(&self, unit: PrivacyUnit) -> ExactRho {
+        let sensitivity = self.strategy.squared_sensitivity(unit.neighbours);
+        ExactRho::of_discrete_gaussian(&sensitivity.value, self.deviation, unit.rows)
+    }
+}
+
+/// Private records for a release. Opened for a ρ that somebody has written down as spent; a question is paid from it before a record is
+/// counted, and what is not paid for is not answered.
+pub struct ReleaseTable<'a> {
+    records: &'a Records,
+    counter: MarginalCounter<'a>,
+    unit: PrivacyUnit,
+    total: ExactRho,
+    spent: ExactRho,
+    noise: OperatingSystemNoise,
+    counts: Vec<f64>,
+}
+
+/// What is public: the sizes of the attributes and whom the guarantee protects.
+impl fmt::Debug for ReleaseTable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReleaseTable")
+            .field("sizes", &self.records.sizes())
+            .field("unit", &self.unit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> ReleaseTable<'a> {
+    /// Opens records for a total of ρ-zCDP for the given unit.
+    ///
+    /// # Errors
+    /// A marginal on two attributes of 2³² cells or more.
+    pub fn open(records: &'a Records, total: Rho, unit: PrivacyUnit, noise: OperatingSystemNoise) -> Result<Self> {
+        let counter = MarginalCounter::new(records)?;
+        let (total, spent) = (ExactRho::of_rounded_down(total), ExactRho::zero());
+        Ok(ReleaseTable { records, counter, unit, total, spent, noise, counts: Vec::new() })
+    }
+
+    /// What has been paid.
+    pub fn spent(&self) -> &ExactRho {
+        &self.spent
+    }
+
+    /// The noisy answers to a question.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExhausted`]: more than is left, nothing was looked at. Attributes that the table lacks; no randomness.
+    pub fn measure(&mut self, question: &IntegerQuestion<'_>) -> Result<Vec<i128>> {
+        let sizes = self.records.sizes();
+        let attributes = question.attributes;
+        if attributes.end() > sizes.len() || attributes.items(sizes) != question.strategy.shape() {
+            let found = format!("one over {:?}", question.strategy.shape());
+            return Err(Error::bug("integer question", format!("a strategy over attributes {attributes:?}"), found));
+        }
+        let cost = question.cost(self.unit);
+        let spent = self.spent.plus(&cost);
+        if self.total.minus(&spent).is_none() {
+            let left = self.total.minus(&self.spent).map_or(0.0, |left| left.to_f64_rounded_up());
+            let what = format!("integer answers on {attributes:?}");
+            let total = self.total.rounded_up()?;
+            return Err(Error::BudgetExhausted { what, asked: cost.rounded_up()?, left, total });
+        }
+        self.spent = spent;
+        self.counter.count_into(attributes, &mut self.counts)?;
+        // Counts of at most 2³² − 1 records: whole, and exact as doubles.
+        let counts: Vec<u32> = self.counts.iter().map(|count| *count as u32).collect();
+        let mut answers = question.strategy.answers(&counts)?;
+        self.noise.add(&mut answers, question.deviation)?;
+        Ok(answers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::Column;
+    use crate::domain::AttributeKind;
+    use crate::schema::Schema;
+    use crate::strategy::IntegerFactor;
+
+    #[test]
+    fn questions_are_paid_before_they_are_answered() {
+        let schema = Schema::of_sizes(&[3, 2], AttributeKind::Categorical).unwrap();
+        let columns = vec![Column::from_iter([0, 1, 1]), Column::from_iter([0, 0, 1])];
+        let records = Records::new(&schema, columns).unwrap();
+        let strategy = IntegerStrategy::new(vec![Arc::new(IntegerFactor::centred_identity(3).unwrap())]).unwrap();
+        let attributes = AttributeSet::single(0);
+        let deviation = RationalDeviation::new(2, 1).unwrap();
+        let question = IntegerQuestion { attributes, strategy: &strategy, deviation };
+        // Δ² = 6, σ² = 4.
+        let unit = PrivacyUnit::default();
+        assert_eq!(question.cost(unit).rounded_up().unwrap().get(), 0.75);
+        let open = |rho| {
+            ReleaseTable::open(&records, Rho::new(rho).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap()
+        };
+        let mut table = open(1.0);
+        assert_eq!(table.measure(&question).unwrap().len(), 3);
+        let refused = table.measure(&question).unwrap_err();
+        assert!(matches!(refused, Error::BudgetExhausted { left: 0.25, .. }), "{refused}");
+        assert_eq!(table.spent().rounded_up().unwrap().get(), 0.75);
+        assert!(open(0.75).measure(&question).is_ok() && open(0.75f64.next_down()).measure(&question).is_err());
+        let wrong = IntegerQuestion { attributes: AttributeSet::single(1), ..question };
+        assert!(open(1.0).measure(&wrong).is_err());
+        // Answers less their noise are B x.
+        let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
+        let mut empty =
+            ReleaseTable::open(&zeros, Rho::new(1.0).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap();
+        let (with, without) = (open(1.0).measure(&question).unwrap(), empty.measure(&question).unwrap());
+        let exact: Vec<i128> = with.iter().zip(&without).map(|(a, b)| a - b).collect();
+        assert_eq!(exact, [0, 3, -3]);
+        assert_eq!(format!("{empty:?}"), format!("{:?}", open(1.0)));
+    }
+}

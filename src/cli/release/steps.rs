@@ -1,0 +1,25 @@
+//! Progress on a terminal: bars, and nothing where there is none.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// One step of a long run.
+pub(in crate::cli) struct Step(ProgressBar);
+
+/// A bar of so many parts. Bars hide themselves where standard error is no terminal.
+pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
+    let bar = ProgressBar::new(parts as u64);
+    let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message(what);
+    Step(bar)
+}
+
+impl Step {
+    pub(in crate::cli) fn at(&self, done: usize) {
+        self.0.set_position(done as u64);
+    }
+
+    pub(in crate::cli) fn end(self) {
+        self.0.finish_and_clear();
+    }
+}

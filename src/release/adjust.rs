@@ -1,0 +1,129 @@
+//! Nonnegative answers from the same measurements, by local maximum entropy: the reconstruction of the mechanism `planned`.
+//!
+//! It costs no privacy. Its answers are biased, their errors depend on the data, and the standard errors of the release do not apply
+//! to them; where the noise is larger than the counts they are much nearer to the truth.
+
+use std::path::Path;
+
+use super::answers;
+use super::estimates::Estimates;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::mechanism::{fitted_to_planned_residuals, group_answers};
+use crate::planner::SubspaceStrategy;
+use crate::workload::{GroupedWorkload, QueryGroup};
+
+/// How far the adjusted answers agree with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consistency {
+    /// All are sums of the whole numbers of one marginal.
+    OneMarginal,
+    /// Those of one set of attributes are; marginals of different sets need not agree on what they share.
+    EachMarginal,
+}
+
+/// Whether measurements can be adjusted: the reconstruction is for uniform reference measures.
+///
+/// # Errors
+/// Another measure.
+pub fn check(uniform: bool) -> Result<()> {
+    if uniform {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        "option --adjust",
+        "measurements for the uniform reference measure",
+        "another measure",
+        "use --planner query-smasher, or leave --adjust out",
+    ))
+}
+
+/// Writes nonnegative whole answers to all queries of a workload.
+///
+/// Every estimated marginal is rounded to whole numbers with the sum of the estimated number of records, largest remainders first, and
+/// queries are answered from it. Where one set of attributes of the workload holds all others, all are answered from its marginal.
+/// *Cost*: O(k cells) a marginal.
+///
+/// # Errors
+/// As [`check`]; a file that cannot be written.
+pub fn write(
+    path: &Path,
+    estimates: &Estimates,
+    workload: &GroupedWorkload,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Consistency> {
+    check(estimates.measure().is_uniform())?;
+    let mut residuals = ResidualEstimates::new(estimates.schema());
+    let mut sets = estimates.sets();
+    // Without the total nothing says how many records there are; it is estimated from nothing else.
+    if estimates.part(AttributeSet::EMPTY).is_none() {
+        let remedy = "add queries whose sum counts all records, such as family = \"total\"";
+        return Err(Error::bad_input("option --adjust", "a measured number of records", "none", remedy));
+    }
+    for &set in &sets {
+        let Some((estimate, noise, strategy)) = estimates.part(set) else { continue };
+        let variance = noise * mean_eigenvalue(strategy, estimate.len())?;
+        residuals.update(set, estimate, variance)?;
+    }
+    let used = workload.groups().iter().fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
+    sets.retain(|set| set.is_subset(used));
+    let fitted = fitted_to_planned_residuals(residuals, used, sets)?;
+    let total = fitted.total().round().max(0.0);
+    let whole = workload.groups().iter().map(QueryGroup::attributes).find(|set| *set == used);
+    let consistency = if whole.is_some() { Consistency::OneMarginal } else { Consistency::EachMarginal };
+    let mut known: Option<(AttributeSet, Vec<f64>)> = None;
+    let schema = estimates.schema();
+    answers::write_adjusted(path, workload, progress, &mut |group| {
+        let source = whole.unwrap_or(group.attributes());
+        let marginal = match known.take().filter(|(set, _)| *set == source) {
+            Some((_, marginal)) => marginal,
+            None => rounded_to(total, fitted.marginal(source)?),
+        };
+        let axes = source.axes_in(group.attributes());
+        let own = crate::residual::summed(&schema.shape_of(source)?, axes, &marginal);
+        known = Some((source, marginal));
+        group_answers(group, &own)
+    })?;
+    Ok(consistency)
+}
+
+/// tr(V⁺)/rank: the variance of a centred cell, as if noise were the same in all directions. With `V = (I − J/n)·n/(n − 1)` it is.
+fn mean_eigenvalue(strategy: &SubspaceStrategy, cells: usize) -> Result<f64> {
+    let SubspaceStrategy::Kronecker(factors) = strategy else {
+        return Err(Error::bug("adjusted answers", "Kronecker strategies", format!("one over {cells} cells")));
+    };
+    factors.iter().try_fold(1.0, |product, factor| {
+        let rank: usize = factor.shape().iter().map(|n| n - 1).product();
+        Ok(product * factor.covariance()?.diag().sum() / rank.max(1) as f64)
+    })
+}
+
+/// Nonnegative whole numbers near the values, with the given sum.
+fn rounded_to(total: f64, values: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = values.iter().map(|x| x.max(0.0)).sum();
+    let scale = if sum > 0.0 { total / sum } else { 0.0 };
+    let scaled: Vec<f64> = values.iter().map(|x| x.max(0.0) * scale).collect();
+    let mut rounded: Vec<f64> = scaled.iter().map(|x| x.floor()).collect();
+    let missing = (total - rounded.iter().sum::<f64>()).max(0.0) as usize;
+    let mut order: Vec<usize> = (0..scaled.len()).collect();
+    order.sort_by(|&a, &b| (scaled[b] - rounded[b]).total_cmp(&(scaled[a] - rounded[a])).then(a.cmp(&b)));
+    for place in order.into_iter().cycle().take(if scaled.is_empty() { 0 } else { missing }) {
+        rounded[place] += 1.0;
+    }
+    rounded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_keeps_the_sum_and_the_order_of_remainders() {
+        assert_eq!(rounded_to(10.0, vec![2.5, 2.4, -1.0, 5.1]), [3.0, 2.0, 0.0, 5.0]);
+        assert_eq!(rounded_to(3.0, vec![0.0, 0.0]), [2.0, 1.0]);
+        assert_eq!(rounded_to(0.0, vec![1.0, 2.0]), [0.0, 0.0]);
+        assert!(rounded_to(5.0, Vec::new()).is_empty());
+    }
+}

@@ -1,0 +1,161 @@
+//! The table of answers: one row per query, with its exact standard error and its intervals.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::estimates::{Estimates, KnownVariances};
+use super::query_words::QueryWords;
+use crate::error::{Error, Result};
+use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
+
+/// The 97.5 % point of the normal distribution.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
+/// What an interval may miss.
+const MISSED: f64 = 0.05;
+
+/// The columns of `answers.csv`.
+const COLUMNS: [&str; 11] = [
+    "attributes",
+    "family",
+    "query",
+    "cells",
+    "estimate",
+    "standard_error",
+    "low_95",
+    "high_95",
+    "low_95_all",
+    "high_95_all",
+    "weight",
+];
+
+/// How far intervals reach, in standard errors.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Reach {
+    /// One query: 95 % by the normal distribution, from which sums of discrete Gaussians with deviations of more than a few units
+    /// cannot be told.
+    pub single: f64,
+    /// All queries together: √(2 ln(2Q/0.05)) for Q queries. Sums of discrete Gaussians are sub-Gaussian with the variance parameters
+    /// σ² (Canonne, Kamath & Steinke 2020), so this holds without approximation, by a union bound.
+    pub simultaneous: f64,
+}
+
+impl Reach {
+    /// For so many queries.
+    pub fn of(queries: f64) -> Self {
+        Reach { single: NORMAL, simultaneous: (2.0 * (2.0 * queries.max(1.0) / MISSED).ln()).sqrt() }
+    }
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answer {
+    /// The unbiased estimate.
+    pub estimate: f64,
+    /// Its exact standard error.
+    pub standard_error: f64,
+}
+
+/// All answers of a group, in the order of the family's rows.
+///
+/// # Errors
+/// As [`Estimates::answers`].
+pub fn of_group(estimates: &Estimates, group: &QueryGroup, known: &mut KnownVariances) -> Result<Vec<Answer>> {
+    let (answers, variances) = (estimates.answers(group)?, estimates.variances(group, known)?);
+    if answers.len() != variances.len() {
+        return Err(Error::bug("answers", format!("{} variances", answers.len()), variances.len()));
+    }
+    let pairs = answers.into_iter().zip(variances);
+    Ok(pairs.map(|(estimate, variance)| Answer { estimate, standard_error: variance.max(0.0).sqrt() }).collect())
+}
+
+/// Writes the table of a workload, group by group; `progress` hears of every group. Memory: one group.
+///
+/// # Errors
+/// Queries outside the span of what was measured; a file that cannot be written.
+pub fn write(
+    path: &Path,
+    estimates: &Estimates,
+    workload: &GroupedWorkload,
+    progress: &mut dyn FnMut(usize),
+) -> Result<()> {
+    estimates.check_answers(workload)?;
+    let reach = Reach::of(workload.count().as_f64());
+    let schema = workload.schema();
+    let mut known = KnownVariances::default();
+    table(path, &COLUMNS, workload, progress, &mut |out, group| {
+        let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
+        for (query, answer) in of_group(estimates, group, &mut known)?.into_iter().enumerate() {
+            let Answer { estimate, standard_error } = answer;
+            let (text, cells) = words.of_query(query);
+            let single = reach.single * standard_error;
+            let all = reach.simultaneous * standard_error;
+            let numbers =
+                [estimate, standard_error, estimate - single, estimate + single, estimate - all, estimate + all];
+            let numbers = numbers.map(|x| format!("{x:.6}"));
+            let weight = (group.weight() * weight_of(group, query)).to_string();
+            let fixed = [attributes.as_str(), group.family(), &text, &cells];
+            let fields = fixed.into_iter().chain(numbers.iter().map(String::as_str)).chain([weight.as_str()]);
+            out.write_record(fields).map_err(|e| failed(path, e))?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes the table of nonnegative answers that [`super::adjust`] makes.
+///
+/// # Errors
+/// A file that cannot be written, and what `answers` returns.
+pub(super) fn write_adjusted(
+    path: &Path,
+    workload: &GroupedWorkload,
+    progress: &mut dyn FnMut(usize),
+    answers: &mut dyn FnMut(&QueryGroup) -> Result<Vec<f64>>,
+) -> Result<()> {
+    let schema = workload.schema();
+    let columns = ["attributes", "family", "query", "cells", "adjusted_standard_errors_do_not_apply"];
+    table(path, &columns, workload, progress, &mut |out, group| {
+        let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
+        for (query, answer) in answers(group)?.into_iter().enumerate() {
+            let (text, cells) = words.of_query(query);
+            let fields = [attributes.as_str(), group.family(), &text, &cells, &answer.to_string()];
+            out.write_record(fields).map_err(|e| failed(path, e))?;
+        }
+        Ok(())
+    })
+}
+
+type Table = csv::Writer<File>;
+
+/// A CSV file, a group of queries at a time, forced to the disk.
+fn table(
+    path: &Path,
+    columns: &[&str],
+    workload: &GroupedWorkload,
+    progress: &mut dyn FnMut(usize),
+    rows: &mut dyn FnMut(&mut Table, &QueryGroup) -> Result<()>,
+) -> Result<()> {
+    let io = |e| Error::io(path, "writing", e, REMEDY);
+    let mut out = csv::WriterBuilder::new().buffer_capacity(1 << 20).from_writer(File::create(path).map_err(io)?);
+    out.write_record(columns).map_err(|e| failed(path, e))?;
+    for (place, group) in workload.groups().iter().enumerate() {
+        rows(&mut out, group)?;
+        progress(place + 1);
+    }
+    out.flush().map_err(io)?;
+    out.into_inner().map_err(|e| io(e.into_error()))?.sync_all().map_err(io)
+}
+
+const REMEDY: &str =
+    "make space on the disk; the measurements are kept: `matmech answer` writes the answers again, at no cost";
+
+fn failed(path: &Path, error: csv::Error) -> Error {
+    Error::csv(path, error, REMEDY)
+}
+
+fn weight_of(group: &QueryGroup, query: usize) -> f64 {
+    match group.queries() {
+        GroupQueries::Joint(joint) => joint.weight(query),
+        GroupQueries::Product(_) => 1.0,
+    }
+}

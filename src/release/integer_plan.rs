@@ -1,0 +1,328 @@
+//! A plan in whole numbers: what is measured, with which noise, at which exact cost, and with which error.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ndarray::Array2;
+
+use super::rounding::{self, Precision};
+use crate::access::IntegerQuestion;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::planner::{Plan, Reconstruction, SubspaceStrategy};
+use crate::privacy::{ExactRho, PrivacyCost, PrivacyUnit, RationalDeviation, Rho};
+use crate::residual::ReferenceMeasure;
+use crate::strategy::{IntegerFactor, IntegerStrategy, StrategyFactor};
+use crate::workload::GroupedWorkload;
+
+/// The total variance of the rounded plan exceeds that of the planned one by at most this share.
+const TOLERANCE: f64 = 1e-6;
+
+/// Bits of the first and the last attempt.
+const BITS: std::ops::RangeInclusive<u32> = 16..=40;
+
+/// One measurement: `B x_A` with discrete Gaussian noise.
+#[derive(Debug, Clone)]
+pub struct IntegerMeasurement {
+    /// A.
+    pub attributes: AttributeSet,
+    /// B.
+    pub strategy: IntegerStrategy,
+    /// σ.
+    pub deviation: RationalDeviation,
+}
+
+impl IntegerMeasurement {
+    /// The question to the data.
+    pub fn question(&self) -> IntegerQuestion<'_> {
+        IntegerQuestion { attributes: self.attributes, strategy: &self.strategy, deviation: self.deviation }
+    }
+
+    /// The share c_A = Δ²/Var of a privacy cost that the measurement's noise is worth, for one record more or less.
+    fn worth(&self) -> f64 {
+        self.strategy.squared_sensitivity_f64() / self.deviation.variance()
+    }
+}
+
+/// A plan in whole numbers. Made from the schema, the workload and the budget alone.
+#[derive(Debug, Clone)]
+pub struct IntegerPlan {
+    plan: Plan,
+    weights: Vec<Vec<i64>>,
+    measurements: Vec<IntegerMeasurement>,
+    unit: PrivacyUnit,
+    cost: ExactRho,
+    exact: bool,
+    precision: Option<Precision>,
+    rounding: (f64, f64),
+}
+
+impl IntegerPlan {
+    /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it, and chooses the deviations that
+    /// spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the plan's shares c_A, rounded up, and one s for all.
+    ///
+    /// # Errors
+    /// A plan that does not measure residual subspaces; joint strategies over too many cells, answers that could overflow; a plan that no
+    /// number of bits brings near enough.
+    pub fn of(plan: &Plan, workload: &GroupedWorkload, rho: Rho, unit: PrivacyUnit) -> Result<Self> {
+        if plan.reconstruction() != Reconstruction::ResidualSubspaces {
+            return Err(Error::bad_input(
+                format!("release of a plan of `{}`", plan.planner()),
+                "a planner that measures residual subspaces",
+                "one that measures whole marginals or the full domain",
+                "use --planner query-smasher, anova, residual-planner or residual-planner-plus",
+            ));
+        }
+        let (rounded, precision) = Rounded::precise_enough(plan, workload)?;
+        let planned = plan.total_variance();
+        let of_rounded = rounded.variance;
+        let Rounded { weights, strategies, measure, .. } = rounded;
+        let sensitivities: Vec<f64> = strategies.iter().map(|(own, _)| own.squared_sensitivity_f64()).collect();
+        let shares: Vec<f64> = plan.measurements().iter().map(|m| m.privacy_cost.get()).collect();
+        let exact = strategies.iter().all(|(own, _)| own.squared_sensitivity(unit.neighbours).exact);
+        let deviations = |s: f64| -> Result<Vec<RationalDeviation>> {
+            let pairs = sensitivities.iter().zip(&shares);
+            pairs.map(|(square, share)| Ok(RationalDeviation::rounded_up((s * square / share).sqrt())?)).collect()
+        };
+        let cost = |deviations: &[RationalDeviation]| {
+            plan.measurements().iter().zip(&strategies).zip(deviations).fold(ExactRho::zero(), |sum, ((m, s), d)| {
+                let question = IntegerQuestion { attributes: m.attributes, strategy: &s.0, deviation: *d };
+                sum.plus(&question.cost(unit))
+            })
+        };
+        // The cost is inversely proportional to s but for rounding, which is on the safe side.
+        let budget = ExactRho::of_rounded_down(rho);
+        let mut s = cost(&deviations(1.0)?).to_f64_rounded_up() / rho.get();
+        if s <= 0.0 {
+            let (expected, remedy) = ("queries that depend on the records", "add queries to the workload");
+            return Err(Error::bad_input("release", expected, "none: the number of records is public here", remedy));
+        }
+        let mut chosen = deviations(s)?;
+        let mut spent = cost(&chosen);
+        for _ in 0..60 {
+            if budget.minus(&spent).is_some() {
+                break;
+            }
+            s *= 1.0 + 1e-10;
+            chosen = deviations(s)?;
+            spent = cost(&chosen);
+        }
+        if budget.minus(&spent).is_none() {
+            return Err(Error::bug("integer plan", "a cost of at most the budget", spent.to_f64_rounded_up()));
+        }
+        let measurements: Vec<IntegerMeasurement> = (plan.measurements().iter().zip(&strategies).zip(chosen))
+            .map(|((planned, (strategy, _)), deviation)| IntegerMeasurement {
+                attributes: planned.attributes,
+                strategy: strategy.clone(),
+                deviation,
+            })
+            .collect();
+        let real = strategies.iter().zip(&measurements);
+        let real: Vec<_> =
+            real.map(|((_, real), own)| Ok((real.clone(), PrivacyCost::new(own.worth())?))).collect::<Result<_>>()?;
+        let plan = plan.remeasured(workload, &measure, &real)?;
+        let rounding = (planned, of_rounded);
+        Ok(IntegerPlan { plan, weights, measurements, unit, cost: spent, exact, precision, rounding })
+    }
+
+    /// The errors of what is really measured, with the strategies as doubles at unit privacy cost.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The reference measure of every attribute in whole numbers p, ν = p/Σp.
+    pub fn weights(&self) -> &[Vec<i64>] {
+        &self.weights
+    }
+
+    /// The measurements.
+    pub fn measurements(&self) -> &[IntegerMeasurement] {
+        &self.measurements
+    }
+
+    /// Whom the guarantee protects.
+    pub fn unit(&self) -> PrivacyUnit {
+        self.unit
+    }
+
+    /// Σ_A k²Δ_A²/(2σ_A²), recomputed from the integers.
+    pub fn cost(&self) -> &ExactRho {
+        &self.cost
+    }
+
+    /// Whether every Δ_A is attained; otherwise the cost is an upper bound.
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// How finely strategies were rounded; `None` if none had to be.
+    pub fn precision(&self) -> Option<Precision> {
+        self.precision
+    }
+
+    /// The total variance at the plan's own shares, as planned and after rounding.
+    pub fn rounding(&self) -> (f64, f64) {
+        self.rounding
+    }
+
+    /// Integers that are measured.
+    pub fn answers(&self) -> usize {
+        self.measurements.iter().map(|m| m.strategy.rows()).sum()
+    }
+}
+
+/// The strategies of a plan in whole numbers, and as doubles.
+struct Rounded {
+    weights: Vec<Vec<i64>>,
+    measure: ReferenceMeasure,
+    strategies: Vec<(IntegerStrategy, Arc<SubspaceStrategy>)>,
+    variance: f64,
+}
+
+/// What two factors have in common if they become the same integers: V, by its place in memory, and the measures.
+type FactorKey = (usize, Vec<Vec<i64>>);
+
+/// What does not depend on the number of bits: the rows to be rounded, by V and measures, with the factor whose V keeps its place.
+type RowsByFactor = HashMap<FactorKey, (StrategyFactor, Array2<f64>)>;
+
+impl Rounded {
+    /// The coarsest rounding that is precise enough; `None` for its precision where nothing is rounded.
+    fn precise_enough(plan: &Plan, workload: &GroupedWorkload) -> Result<(Self, Option<Precision>)> {
+        let planned = plan.total_variance();
+        let mut rows = RowsByFactor::new();
+        let (mut refused, mut nearest) = (None, f64::INFINITY);
+        for strategy_bits in BITS {
+            // Where the measure was optimised its rounding counts to second order only.
+            for measure_bits in [strategy_bits / 2 + 2, strategy_bits * 3 / 4 + 2, strategy_bits - 2] {
+                let precision = Precision { strategy_bits, measure_bits };
+                match Self::with(plan, workload, precision, &mut rows) {
+                    Ok(Some((found, is_rounded))) => {
+                        let excess = found.variance / planned - 1.0;
+                        if excess <= TOLERANCE {
+                            return Ok((found, is_rounded.then_some(precision)));
+                        }
+                        nearest = nearest.min(excess);
+                    }
+                    Ok(None) => {}
+                    // Too many bits of the measure for these of the strategy; fewer may do for more of those.
+                    Err(error @ Error::TooLarge { .. }) => {
+                        refused = Some(error);
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+                if plan.measure().is_uniform() {
+                    break;
+                }
+            }
+            if refused.is_some() && plan.measure().is_uniform() {
+                break;
+            }
+        }
+        Err(refused.unwrap_or_else(|| {
+            Error::bad_input(
+                format!("plan of `{}` in whole numbers", plan.planner()),
+                format!("a total variance within {TOLERANCE} of the planned one"),
+                format!("a share of {nearest:.1e} more at {} bits", BITS.end()),
+                "use --planner query-smasher, or leave out queries that hardly count",
+            )
+        }))
+    }
+
+    /// One attempt, and whether anything was rounded; `None` if it loses a query.
+    fn with(
+        plan: &Plan,
+        workload: &GroupedWorkload,
+        precision: Precision,
+        rows: &mut RowsByFactor,
+    ) -> Result<Option<(Self, bool)>> {
+        let measures = plan.measure().measures();
+        let weights: Vec<Vec<i64>> =
+            measures.iter().map(|m| rounding::weights(m, precision.measure_bits)).collect::<Result<_>>()?;
+        let own = weights.iter().map(|p| rounding::measure(p)).collect::<Result<Vec<_>>>()?;
+        let measure = ReferenceMeasure::new(own);
+        let mut made = Made { precision, rows, factors: HashMap::new(), is_rounded: false };
+        made.is_rounded = !measure.is_uniform();
+        let mut known: HashMap<FactorKey, (IntegerStrategy, Arc<SubspaceStrategy>)> = HashMap::new();
+        let mut strategies = Vec::with_capacity(plan.measurements().len());
+        for planned in plan.measurements() {
+            let own: Vec<Vec<i64>> = planned.attributes.positions().map(|p| weights[p].clone()).collect();
+            let key = (Arc::as_ptr(&planned.strategy) as usize, own);
+            if !known.contains_key(&key) {
+                let Some(found) = made.strategy(&planned.strategy, &key.1)? else { return Ok(None) };
+                known.insert(key.clone(), found);
+            }
+            strategies.extend(known.get(&key).cloned());
+        }
+        let shares = strategies.iter().zip(plan.measurements()).map(|((_, real), m)| (real.clone(), m.privacy_cost));
+        let rounded = plan.remeasured(workload, &measure, &shares.collect::<Vec<_>>())?;
+        let variance = rounded.total_variance();
+        Ok(Some((Rounded { weights, measure, strategies, variance }, made.is_rounded)))
+    }
+}
+
+/// A factor in whole numbers, as doubles, and as it was planned: while that lives, no other has its place in memory.
+type MadeFactor = (Arc<IntegerFactor>, StrategyFactor, StrategyFactor);
+
+/// Factors that were made already.
+struct Made<'a> {
+    precision: Precision,
+    rows: &'a mut RowsByFactor,
+    factors: HashMap<FactorKey, MadeFactor>,
+    is_rounded: bool,
+}
+
+impl Made<'_> {
+    fn strategy(
+        &mut self,
+        planned: &SubspaceStrategy,
+        weights: &[Vec<i64>],
+    ) -> Result<Option<(IntegerStrategy, Arc<SubspaceStrategy>)>> {
+        let factors = match planned {
+            SubspaceStrategy::Kronecker(factors) => factors.clone(),
+            SubspaceStrategy::Fourier { shape, .. } => {
+                vec![StrategyFactor::from_gram(shape, Arc::new(planned.gram()?))]
+            }
+        };
+        let (mut whole, mut real) = (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
+        let mut start = 0;
+        for factor in &factors {
+            let end = start + factor.shape().len();
+            let Some((own, own_real)) = self.factor(factor, weights[start..end].to_vec())? else { return Ok(None) };
+            whole.push(own);
+            real.push(own_real);
+            start = end;
+        }
+        Ok(Some((IntegerStrategy::new(whole)?, Arc::new(SubspaceStrategy::Kronecker(real)))))
+    }
+
+    fn factor(
+        &mut self,
+        factor: &StrategyFactor,
+        weights: Vec<Vec<i64>>,
+    ) -> Result<Option<(Arc<IntegerFactor>, StrategyFactor)>> {
+        let key = (Arc::as_ptr(&factor.gram()?) as usize, weights);
+        if let Some(known) = self.factors.get(&key) {
+            return Ok(Some((known.0.clone(), known.1.clone())));
+        }
+        let uniform = key.1.iter().all(|p| p.iter().all(|w| *w == 1));
+        let made = if rounding::is_centred_identity(factor, uniform)? {
+            IntegerFactor::centred_identity(factor.cells())?
+        } else {
+            self.is_rounded = true;
+            if !self.rows.contains_key(&key) {
+                let rows = rounding::spanning_rows(factor, &key.1)?;
+                self.rows.insert(key.clone(), (factor.clone(), rows));
+            }
+            let (_, rows) = &self.rows[&key];
+            match rounding::rounded(factor.shape(), rows, key.1.clone(), self.precision.strategy_bits)? {
+                Some(made) => made,
+                None => return Ok(None),
+            }
+        };
+        let made = Arc::new(made);
+        let real = made.real()?;
+        self.factors.insert(key, (made.clone(), real.clone(), factor.clone()));
+        Ok(Some((made, real)))
+    }
+}

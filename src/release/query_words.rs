@@ -1,0 +1,145 @@
+//! Queries in words and in bounds.
+
+use crate::error::Result;
+use crate::schema::{Coding, Schema};
+use crate::workload::{Family, GroupQueries, QueryGroup};
+
+/// Values of a list that are named before the rest is counted.
+const NAMED: usize = 6;
+
+/// A query on one attribute: in words, and as the cells that it sums, from–to, counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    words: String,
+    bounds: String,
+}
+
+/// The queries of a group, one by one in the order of the family's rows.
+#[derive(Debug)]
+pub(super) struct QueryWords {
+    axes: Vec<Vec<Part>>,
+    joint: Option<(String, usize)>,
+}
+
+impl QueryWords {
+    /// Of a group of this schema.
+    ///
+    /// # Errors
+    /// A family that cannot be enumerated.
+    pub(super) fn of(schema: &Schema, group: &QueryGroup) -> Result<Self> {
+        let positions: Vec<usize> = group.attributes().positions().collect();
+        match group.queries() {
+            GroupQueries::Joint(joint) => {
+                let name = |k: usize| schema.attributes()[positions[k]].name.as_str();
+                let words = match group.family() {
+                    family if family == Family::AFFINE.name() => {
+                        format!("cell of {} + cell of {} at most", name(0), name(1))
+                    }
+                    family if family == Family::ABS.name() => {
+                        format!("cells of {} and {} apart by at most", name(0), name(1))
+                    }
+                    family => format!("row of the {family} queries, from 0:"),
+                };
+                Ok(QueryWords { axes: Vec::new(), joint: Some((words, joint.count())) })
+            }
+            GroupQueries::Product(families) => {
+                let axis = |(family, &position): (&Family, &usize)| {
+                    let size = schema.attributes()[position].size;
+                    Ok(family.rows(&[size])?.map(|row| part(schema, position, &row)).collect())
+                };
+                Ok(QueryWords { axes: families.iter().zip(&positions).map(axis).collect::<Result<_>>()?, joint: None })
+            }
+        }
+    }
+
+    /// Words and bounds of query k.
+    pub(super) fn of_query(&self, query: usize) -> (String, String) {
+        if let Some((words, _)) = &self.joint {
+            return (format!("{words} {query}"), format!("row {query}"));
+        }
+        let mut left = query;
+        let mut parts: Vec<&Part> = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            parts.push(&axis[left % axis.len()]);
+            left /= axis.len();
+        }
+        parts.reverse();
+        let join = |of: fn(&Part) -> &str, by: &str| parts.iter().map(|part| of(part)).collect::<Vec<_>>().join(by);
+        (join(|part| &part.words, " and "), join(|part| &part.bounds, "; "))
+    }
+}
+
+fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
+    let name = &schema.attributes()[position].name;
+    let chosen: Vec<usize> = row.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(cell, _)| cell).collect();
+    let is_set = chosen.iter().all(|&cell| row[cell] == 1.0);
+    let (Some(&first), Some(&last), true) = (chosen.first(), chosen.last(), is_set) else {
+        let weights = row.iter().map(|x| x.to_string()).collect::<Vec<_>>().join(" ");
+        return Part { words: format!("{name} weighted"), bounds: format!("weights {weights}") };
+    };
+    if chosen.len() == row.len() {
+        return Part { words: format!("any {name}"), bounds: format!("{first}-{last}") };
+    }
+    if last - first + 1 == chosen.len() {
+        return Part { words: between(schema, position, name, first, last), bounds: format!("{first}-{last}") };
+    }
+    // Ranges that wrap around leave out a run of cells.
+    let cells = chosen.iter().map(|cell| cell.to_string()).collect::<Vec<_>>().join(" ");
+    let named: Vec<String> = chosen.iter().take(NAMED).map(|&cell| value(schema, position, cell)).collect();
+    let more = chosen.len().saturating_sub(NAMED);
+    let rest = if more > 0 { format!(" or {more} more") } else { String::new() };
+    Part { words: format!("{name} one of {}{rest}", named.join(", ")), bounds: format!("cells {cells}") }
+}
+
+fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usize) -> String {
+    if let Some(Coding::Bins { low, high, count }) = schema.coding(position) {
+        let edge = |bin: usize| low + (high - low) * bin as f64 / *count as f64;
+        return format!("{name} from {} to below {}", edge(first), edge(last + 1));
+    }
+    let value = |cell| value(schema, position, cell);
+    if first == last {
+        format!("{name} = {}", value(first))
+    } else {
+        format!("{name} from {} to {}", value(first), value(last))
+    }
+}
+
+fn value(schema: &Schema, position: usize, cell: usize) -> String {
+    match schema.coding(position) {
+        Some(Coding::Values(values)) => values.get(cell).cloned().unwrap_or_default(),
+        Some(Coding::Bins { .. }) => between(schema, position, "", cell, cell).trim().to_owned(),
+        _ => cell.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AttributeSet;
+
+    #[test]
+    fn queries_are_said_in_the_schemas_words() {
+        let schema = Schema::from_toml(
+            "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 10, high = 50, count = 4 }\n\
+             [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\n\
+             [[attribute]]\nname = \"code\"\nsize = 4\nkind = \"numeric\"\n",
+            "S.toml",
+        )
+        .unwrap();
+        let set = |p: &[usize]| AttributeSet::from_positions(p).unwrap();
+        let words = |p: &[usize], families: &[Family], k| {
+            QueryWords::of(&schema, &QueryGroup::product(&schema, set(p), families, 1.0).unwrap()).unwrap().of_query(k)
+        };
+        let both = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let pair = [Family::PREFIX, Family::IDENTITY];
+        assert_eq!(words(&[0, 1], &pair, 3), both("age from 10 to below 30 and sex = m", "0-1; 1-1"));
+        assert_eq!(words(&[0, 1], &pair, 6), both("any age and sex = f", "0-3; 0-0"));
+        assert_eq!(words(&[2], &[Family::RANGE], 5), both("code from 1 to 2", "1-2"));
+        let circular: Vec<_> = (0..16).map(|k| words(&[2], &[Family::CIRCULAR], k)).collect();
+        assert!(circular.contains(&both("code one of 0, 3", "cells 0 3")), "{circular:?}");
+        let joint = std::sync::Arc::new(crate::workload::JointQueries::family(Family::AFFINE, &[4, 4]).unwrap());
+        let group = QueryGroup::joint(&schema, set(&[0, 2]), joint, "affine", 1.0).unwrap();
+        let affine = QueryWords::of(&schema, &group).unwrap().of_query(2);
+        assert_eq!(affine, both("cell of age + cell of code at most 2", "row 2"));
+    }
+}

@@ -1,0 +1,61 @@
+//! What must hold of a release, checked from outside its code: cost, distribution, attack, planted bugs, damaged inputs.
+
+mod audit;
+mod cost;
+mod damaged;
+mod planted;
+mod statistics;
+
+use super::*;
+use crate::data::{Column, Records};
+use crate::domain::AttributeKind;
+use crate::privacy::{OperatingSystemNoise, PrivacyUnit, Rho};
+use crate::schema::Schema;
+use crate::workload::GroupedWorkload;
+
+/// A plan on a schema of these sizes (numeric), for a workload in TOML.
+fn plan_of(
+    planner: &str,
+    sizes: &[usize],
+    workload: &str,
+    rho: f64,
+    unit: PrivacyUnit,
+) -> (GroupedWorkload, IntegerPlan) {
+    let schema = Schema::of_sizes(sizes, AttributeKind::Numeric).unwrap();
+    let workload = GroupedWorkload::from_toml(&schema, workload, "W.toml", std::path::Path::new("")).unwrap();
+    let rho = Rho::new(rho).unwrap();
+    let plan = crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost()).unwrap();
+    let plan = IntegerPlan::of(&plan, &workload, rho, unit).unwrap();
+    (workload, plan)
+}
+
+/// The text of a schema of these sizes.
+fn schema_text(sizes: &[usize]) -> String {
+    let entry =
+        |(k, n): (usize, &usize)| format!("[[attribute]]\nname = \"A{}\"\nsize = {n}\nkind = \"numeric\"\n", k + 1);
+    sizes.iter().enumerate().map(entry).collect()
+}
+
+/// Records with these values.
+fn records_of(schema: &Schema, rows: &[Vec<u32>]) -> Records {
+    let column = |p: usize| rows.iter().map(|row| row[p]).collect::<Column>();
+    Records::new(schema, (0..schema.attributes().len()).map(column).collect()).unwrap()
+}
+
+/// Ten records of a table that no attribute is independent in.
+fn rows(sizes: &[usize]) -> Vec<Vec<u32>> {
+    (0..10usize).map(|k| sizes.iter().enumerate().map(|(p, n)| ((k * k + p * k) % n) as u32).collect()).collect()
+}
+
+/// A release without file and ledger, with the noise of a test's stream.
+fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
+    let sizes = plan.plan().schema().sizes();
+    // What tests reserve is what the plan costs, or the next double.
+    let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
+    let noise = OperatingSystemNoise::of_counter(seed);
+    run::measure(plan, &schema_text(&sizes), records, &reservation, noise, &mut |_| ()).unwrap()
+}
+
+/// The plan of the tests of distributions: total, a rounded strategy, one without rounding, and a product of both.
+const SMALL: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n[[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n\
+                     [[queries]]\nfamily = \"range\"\nattributes = [\"A1\", \"A2\"]\n";

@@ -1,0 +1,160 @@
+//! The privacy cost from the written integers alone, by dense matrices of rational numbers.
+
+use num_bigint::BigInt;
+use num_rational::Ratio;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::privacy::{ExactRho, Neighbours};
+
+type Rational = Ratio<BigInt>;
+
+/// ρ and, for every pair of neighbouring tables, the most that it really is: from `strategies.json` and nothing else.
+pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
+    let document: serde_json::Value = serde_json::from_str(strategies).unwrap();
+    let integers = |rows: &serde_json::Value| -> Vec<Vec<BigInt>> {
+        let row = |row: &serde_json::Value| {
+            row.as_array().unwrap().iter().map(|x| BigInt::from(x.as_i64().unwrap())).collect::<Vec<_>>()
+        };
+        rows.as_array().unwrap().iter().map(row).collect()
+    };
+    let mut total = Rational::from(BigInt::ZERO);
+    for subspace in document["subspaces"].as_array().unwrap() {
+        let mut matrix = vec![vec![BigInt::from(1)]];
+        for place in subspace["factors"].as_array().unwrap() {
+            let factor = integers(&document["factors"][place.as_u64().unwrap() as usize]["rows"]);
+            let product =
+                |a: &Vec<BigInt>, b: &Vec<BigInt>| a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect();
+            matrix = matrix.iter().flat_map(|a| factor.iter().map(move |b| product(a, b))).collect();
+        }
+        let columns = matrix[0].len();
+        let distance = |a: usize, b: Option<usize>| -> BigInt {
+            matrix.iter().map(|row| &row[a] - b.map_or(BigInt::ZERO, |b| row[b].clone())).map(|x| &x * &x).sum()
+        };
+        let largest = match unit.neighbours {
+            Neighbours::AddOrRemoveOneRecord => (0..columns).map(|a| distance(a, None)).max(),
+            _ => (0..columns).flat_map(|a| (0..columns).map(move |b| (a, b))).map(|(a, b)| distance(a, Some(b))).max(),
+        };
+        let (numerator, denominator) = subspace["deviation"].as_str().unwrap().split_once('/').unwrap();
+        let deviation = Rational::new(numerator.parse().unwrap(), denominator.parse().unwrap());
+        let rows = Rational::from(BigInt::from(unit.rows));
+        total += Rational::from(largest.unwrap()) * &rows * &rows / (&deviation * &deviation * BigInt::from(2));
+    }
+    total
+}
+
+fn exact(x: f64) -> Rational {
+    // A double is a whole number of units 2^-1074.
+    let (bits, exponent) = (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
+    let power = Rational::from(BigInt::from(2).pow(exponent.unsigned_abs()));
+    let mantissa = Rational::from(BigInt::from(bits));
+    if exponent >= 0 { mantissa * power } else { mantissa / power }
+}
+
+/// Whether a stated ρ is at least the recomputed one and, where it claims to be attained, no more than a rounding above it.
+pub(super) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -> bool {
+    let stated = exact(stated.to_f64_rounded_up());
+    let above = Rational::from(BigInt::from(1)) + Rational::new(BigInt::from(1), BigInt::from(10).pow(12));
+    stated >= *recomputed && (!attained || stated <= recomputed * above)
+}
+
+/// What is written, as text.
+pub(super) fn strategies_of(measured: &Measurements) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    measured.write(folder.path()).unwrap();
+    std::fs::read_to_string(folder.path().join("strategies.json")).unwrap()
+}
+
+/// A random plan: one to three attributes of two to five values, some families, a planner, a unit.
+fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, IntegerPlan, f64) {
+    loop {
+        let sizes: Vec<usize> = (0..random.random_range(1..=3)).map(|_| random.random_range(2..=5)).collect();
+        let families = ["identity", "prefix", "range", "circular", "total", "hybrid"];
+        let groups = (0..random.random_range(1..=2)).map(|_| {
+            let family = families[random.random_range(0..families.len())];
+            let ways = random.random_range(1..=sizes.len());
+            let weight = random.random_range(0.5..3.0);
+            format!("[[queries]]\nfamily = \"{family}\"\nways = [{ways}]\nweight = {weight}\n")
+        });
+        let mut text: String = groups.collect();
+        if sizes.len() > 1 && random.random_bool(0.2) {
+            text.push_str("[[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n");
+        }
+        let planners = [
+            "query-smasher",
+            "query-smasher",
+            "anova",
+            "residual-planner",
+            "residual-planner-plus",
+            "weighted-fourier",
+        ];
+        let planner = planners[random.random_range(0..planners.len())];
+        let neighbours =
+            [Neighbours::AddOrRemoveOneRecord, Neighbours::ReplaceOneRecord][random.random_range(0..2usize)];
+        let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
+        let budget = 2f64.powf(random.random_range(-12.0..4.0));
+        let schema = Schema::of_sizes(&sizes, AttributeKind::Numeric).unwrap();
+        let Ok(workload) = GroupedWorkload::from_toml(&schema, &text, "W.toml", std::path::Path::new("")) else {
+            continue;
+        };
+        let rho = Rho::new(budget).unwrap();
+        // Planners that are not for all families say so.
+        let planned = crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost());
+        let Ok(planned) = planned else { continue };
+        match IntegerPlan::of(&planned, &workload, rho, unit) {
+            Ok(plan) => return (sizes, workload, plan, budget),
+            // Only the total is measured, and that is public here.
+            Err(error) if error.to_string().contains("the number of records is public") => {}
+            Err(error) => panic!("{planner} on {sizes:?}: {error}\n{text}"),
+        }
+    }
+}
+
+/// 200 random plans: the cost is that of the written integers and within the budget; rounding costs at most 1e-6; what is written is
+/// read again; the standard errors of single queries add up to the plan's errors.
+#[test]
+fn the_cost_is_that_of_the_written_integers() {
+    let mut random = ChaCha20Rng::seed_from_u64(15);
+    let (mut attained, mut rounded) = (0, 0);
+    for _ in 0..200 {
+        let (sizes, workload, plan, budget) = random_plan(&mut random);
+        let records = records_of(workload.schema(), &rows(&sizes));
+        let measured = released(&plan, &records, 1);
+        let cost = recomputed(&strategies_of(&measured), plan.unit());
+        assert!(agrees(plan.cost(), &cost, plan.is_exact()), "{cost} against {:?}", plan.cost());
+        assert!(cost <= exact(budget), "{cost} of {budget}");
+        assert!(!plan.is_exact() || plan.cost().to_f64_rounded_up() > budget * (1.0 - 1e-8));
+        let (before, after) = plan.rounding();
+        assert!(after <= before * (1.0 + 1e-6), "{before} {after}");
+        attained += usize::from(plan.is_exact());
+        rounded += usize::from(plan.precision().is_some());
+        let folder = tempfile::tempdir().unwrap();
+        measured.write(folder.path()).unwrap();
+        let again = Measurements::read(folder.path()).unwrap();
+        let estimates = Estimates::of(&again).unwrap();
+        estimates.check_answers(&workload).unwrap();
+        let mut known = KnownVariances::default();
+        for (group, planned) in workload.groups().iter().zip(plan.plan().groups()) {
+            let of_queries: f64 = estimates.variances(group, &mut known).unwrap().iter().sum();
+            approx::assert_relative_eq!(of_queries, planned.variance, max_relative = 1e-6);
+            let own = Estimates::of(&measured).unwrap().answers(group).unwrap();
+            assert_eq!(own, estimates.answers(group).unwrap());
+        }
+    }
+    assert!(attained > 100 && attained < 200 && rounded > 50 && rounded < 200, "{attained} {rounded}");
+}
+
+/// Without rounding where cells are all alike, and named where a planner measures something else than residual subspaces.
+#[test]
+fn what_needs_no_rounding_has_none_and_what_cannot_be_released_is_refused() {
+    let marginals = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
+    let (_, plan) = plan_of("query-smasher", &[5, 4, 2], marginals, 0.5, PrivacyUnit::default());
+    assert_eq!(plan.precision(), None);
+    let schema = Schema::of_sizes(&[4, 3], AttributeKind::Numeric).unwrap();
+    let workload = GroupedWorkload::from_toml(&schema, marginals, "W.toml", std::path::Path::new("")).unwrap();
+    let rho = Rho::new(0.5).unwrap();
+    let whole = crate::planner::by_name("hdmm-kronecker").unwrap().plan(&workload, rho.privacy_cost()).unwrap();
+    let message = IntegerPlan::of(&whole, &workload, rho, PrivacyUnit::default()).unwrap_err().to_string();
+    assert!(message.contains("query-smasher") && message.contains("hdmm"), "{message}");
+}

@@ -1,0 +1,254 @@
+//! A strategy of one Kronecker factor in whole numbers: what a release measures.
+
+use ndarray::{Array2, Axis};
+use num_bigint::BigUint;
+
+use super::StrategyFactor;
+use crate::error::{Error, Result};
+
+/// Pairs of columns are compared one by one for factors of at most so many cells.
+const MOST_COMPARED: usize = 512;
+
+/// Queries with integer weights that annihilate a reference measure exactly: `B (… ⊗ p_i ⊗ …) = 0` along every axis i, where the measure
+/// of axis i is ν_i = p_i/Σp_i with whole numbers p_i. So residual subspaces that are measured by such rows are separated
+/// without any error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntegerFactor {
+    shape: Vec<usize>,
+    weights: Vec<Vec<i64>>,
+    rows: Array2<i64>,
+    centred: bool,
+}
+
+/// What can happen to the squared answers of a factor between two columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ColumnPairs {
+    /// The least product of two columns: exact, or a lower bound.
+    pub least: num_bigint::BigInt,
+    /// The largest squared distance of two columns, where it is known.
+    pub farthest: Option<BigUint>,
+    /// Whether all columns have the same length and `least` is exact.
+    pub even: bool,
+}
+
+impl IntegerFactor {
+    /// A factor from its rows.
+    ///
+    /// # Errors
+    /// Rows of another length than the cells of the shape or that do not annihilate the measure along every axis; weights that are no
+    /// measure on the shape; numbers that do not fit 64 bits.
+    pub fn new(shape: &[usize], weights: Vec<Vec<i64>>, rows: Array2<i64>) -> Result<Self> {
+        let cells = shape.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(0);
+        let refuse = |expected: &str, found: String| {
+            let remedy = "write the file again by a release; it must not be edited";
+            Err(Error::bad_input(format!("integer strategy over {shape:?}"), expected, found, remedy))
+        };
+        let fit = weights.len() == shape.len() && weights.iter().zip(shape).all(|(p, n)| p.len() == *n);
+        if shape.is_empty() || cells == 0 || !fit {
+            return refuse("one whole number per value of every attribute", format!("{} of them", weights.len()));
+        }
+        if weights.iter().any(|p| p.iter().map(|w| i128::from(*w)).sum::<i128>() <= 0) {
+            return refuse("measures with a positive sum", "another".into());
+        }
+        if rows.ncols() != cells || rows.nrows() == 0 {
+            return refuse(&format!("rows of {cells} numbers"), format!("{} x {}", rows.nrows(), rows.ncols()));
+        }
+        for (k, row) in rows.rows().into_iter().enumerate() {
+            let row: Vec<i128> = row.iter().map(|x| i128::from(*x)).collect();
+            if !annihilates(shape, &weights, &row) {
+                return refuse("rows that annihilate the reference measure", format!("row {} that does not", k + 1));
+            }
+        }
+        let centred = shape.len() == 1
+            && weights[0].iter().all(|p| *p == 1)
+            && rows.indexed_iter().all(|((i, j), x)| *x == if i == j { cells as i64 - 1 } else { -1 })
+            && rows.nrows() == cells;
+        Ok(IntegerFactor { shape: shape.to_vec(), weights, rows: rows.as_standard_layout().into_owned(), centred })
+    }
+
+    /// Whole numbers made to annihilate the measure: every row f becomes `P f − (f·p) 1ᵀ` along each axis in turn, with P = Σp,
+    /// which is P times its centred part.
+    ///
+    /// # Errors
+    /// As [`IntegerFactor::new`].
+    pub fn centring(shape: &[usize], weights: Vec<Vec<i64>>, rows: &Array2<i64>) -> Result<Self> {
+        let overflow = || {
+            Error::too_large(
+                format!("integer strategy over {shape:?}"),
+                "bits",
+                63.0,
+                64.0,
+                "use a uniform reference measure (--planner query-smasher)",
+            )
+        };
+        let mut out = Vec::with_capacity(rows.len());
+        for row in rows.rows() {
+            let mut row: Vec<i128> = row.iter().map(|x| i128::from(*x)).collect();
+            for (axis, p) in weights.iter().enumerate() {
+                let sum: i128 = p.iter().map(|w| i128::from(*w)).sum();
+                let inner: usize = shape[axis + 1..].iter().product();
+                for block in row.chunks_exact_mut(p.len() * inner) {
+                    for place in 0..inner {
+                        let means = p.iter().enumerate().try_fold(0i128, |mean, (value, w)| {
+                            mean.checked_add(block[value * inner + place].checked_mul(i128::from(*w))?)
+                        });
+                        let mean = means.ok_or_else(overflow)?;
+                        for value in 0..p.len() {
+                            let cell = &mut block[value * inner + place];
+                            let scaled = cell.checked_mul(sum).and_then(|x| x.checked_sub(mean));
+                            *cell = scaled.ok_or_else(overflow)?;
+                        }
+                    }
+                }
+            }
+            for x in row {
+                out.push(i64::try_from(x).map_err(|_| overflow())?);
+            }
+        }
+        let common = out.iter().fold(0u64, |g, x| gcd(g, x.unsigned_abs())).max(1) as i64;
+        out.iter_mut().for_each(|x| *x /= common);
+        let rows =
+            Array2::from_shape_vec(rows.dim(), out).map_err(|e| Error::bug("integer strategy", "its shape", e))?;
+        Self::new(shape, weights, rows)
+    }
+
+    /// `nI − J`, for the uniform measure: the strategy of cells that are all alike, without any rounding.
+    ///
+    /// # Errors
+    /// No value.
+    pub fn centred_identity(n: usize) -> Result<Self> {
+        // Of two values each row says what the other does.
+        let count = if n == 2 { 1 } else { n };
+        let entry = |(i, j): (usize, usize)| if i == j { n as i64 - 1 } else { -1 };
+        Self::new(&[n], vec![vec![1; n]], Array2::from_shape_fn((count, n), entry))
+    }
+
+    /// The sizes of the attributes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// p_i per axis.
+    pub fn weights(&self) -> &[Vec<i64>] {
+        &self.weights
+    }
+
+    /// B.
+    pub fn rows(&self) -> &Array2<i64> {
+        &self.rows
+    }
+
+    /// A number that no answer and no partial sum of one exceeds per record.
+    pub(super) fn bound(&self) -> u64 {
+        let largest = self.rows.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
+        if self.centred { 2 * self.rows.nrows() as u64 } else { largest }
+    }
+
+    /// `max_c Σ_r B_rc²`.
+    pub fn squared_sensitivity(&self) -> BigUint {
+        self.rows
+            .columns()
+            .into_iter()
+            .map(|column| product(column, column).magnitude().clone())
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// What replacing a value can do.
+    pub(super) fn column_pairs(&self) -> ColumnPairs {
+        let cells = self.rows.ncols();
+        let top = self.squared_sensitivity();
+        if cells > MOST_COMPARED {
+            return ColumnPairs { least: -num_bigint::BigInt::from(top), farthest: None, even: false };
+        }
+        let square = |c: usize| product(self.rows.column(c), self.rows.column(c));
+        let squares: Vec<_> = (0..cells).map(square).collect();
+        let (mut least, mut farthest) = (num_bigint::BigInt::from(top), num_bigint::BigInt::ZERO);
+        for a in 0..cells {
+            for b in 0..a {
+                let both = product(self.rows.column(a), self.rows.column(b));
+                farthest = farthest.max(&squares[a] + &squares[b] - &both - &both);
+                least = least.min(both);
+            }
+        }
+        let even = squares.iter().all(|square| *square == squares[0]);
+        ColumnPairs { least, farthest: Some(farthest.magnitude().clone()), even }
+    }
+
+    /// `B x` along the factor's axes of an array: `outer` blocks of cells, each of `inner` numbers.
+    pub(super) fn apply(&self, values: &[i128], inner: usize) -> Vec<i128> {
+        let (count, cells) = self.rows.dim();
+        let mut out = Vec::with_capacity(values.len() / cells * count);
+        for block in values.chunks_exact(cells * inner) {
+            if self.centred {
+                let mut sums = vec![0; inner];
+                for slice in block.chunks_exact(inner) {
+                    sums.iter_mut().zip(slice).for_each(|(sum, x)| *sum += x);
+                }
+                let centred = |slice: &[i128]| -> Vec<i128> {
+                    slice.iter().zip(&sums).map(|(x, sum)| cells as i128 * x - sum).collect()
+                };
+                block.chunks_exact(inner).for_each(|slice| out.extend(centred(slice)));
+                continue;
+            }
+            for row in self.rows.rows() {
+                let start = out.len();
+                out.resize(start + inner, 0);
+                for (weight, slice) in row.iter().zip(block.chunks_exact(inner)).filter(|(weight, _)| **weight != 0) {
+                    let to = &mut out[start..];
+                    to.iter_mut().zip(slice).for_each(|(sum, x)| *sum += i128::from(*weight) * x);
+                }
+            }
+        }
+        out
+    }
+
+    /// The same queries in floating point, scaled to unit privacy cost.
+    ///
+    /// # Errors
+    /// Rows that are all zero.
+    pub fn real(&self) -> Result<StrategyFactor> {
+        let scale = self.scale();
+        StrategyFactor::from_queries(&self.shape, self.rows.mapv(|x| x as f64 / scale))
+    }
+
+    /// The L2 sensitivity to nearest, but never below it: what [`IntegerFactor::real`] divides by.
+    pub(super) fn scale(&self) -> f64 {
+        let column = |c: ndarray::ArrayView1<'_, i64>| c.iter().map(|x| (*x as f64).powi(2)).sum::<f64>();
+        let top = self.rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max);
+        top.sqrt() * (1.0 + 4.0 * f64::EPSILON)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn product(a: ndarray::ArrayView1<'_, i64>, b: ndarray::ArrayView1<'_, i64>) -> num_bigint::BigInt {
+    // Sums of few products fit 128 bits; what does not goes on in big integers.
+    let mut sum = num_bigint::BigInt::ZERO;
+    let mut part = 0i128;
+    for (x, y) in a.iter().zip(b) {
+        let next = i128::from(*x) * i128::from(*y);
+        part = part.checked_add(next).unwrap_or_else(|| {
+            sum += part;
+            next
+        });
+    }
+    sum + part
+}
+
+/// Whether a row is zero against the measure along every axis.
+fn annihilates(shape: &[usize], weights: &[Vec<i64>], row: &[i128]) -> bool {
+    weights.iter().enumerate().all(|(axis, p)| {
+        let inner: usize = shape[axis + 1..].iter().product();
+        row.chunks_exact(p.len() * inner).all(|block| {
+            (0..inner).all(|place| {
+                let terms =
+                    p.iter().enumerate().map(|(value, w)| block[value * inner + place].checked_mul(i128::from(*w)));
+                let sum = terms.into_iter().try_fold(0i128, |sum, term| sum.checked_add(term?));
+                sum == Some(0)
+            })
+        })
+    })
+}

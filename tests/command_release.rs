@@ -1,0 +1,381 @@
+//! The commands `matmech release`, `answer` and `ledger` from the outside.
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+const SCHEMA: &str = r#"
+[[attribute]]
+name = "age"
+size = 4
+kind = "numeric"
+bins = { low = 0, high = 80, count = 4 }
+
+[[attribute]]
+name = "job"
+size = 3
+kind = "categorical"
+values = ["clerk", "baker", "cook"]
+"#;
+
+const WORKLOAD: &str = "[[queries]]\nfamily = \"hybrid\"\nways = [1, 2]\n";
+
+/// 60 records of the schema, and five that nobody should hear of.
+fn data() -> String {
+    let jobs = ["clerk", "baker", "cook"];
+    let inside: String = (0..60).map(|k| format!("{},{}\n", k * 7 % 80, jobs[k * k % 3])).collect();
+    format!("age,job\n{inside}99,clerk\n7,sorcerer\nxyzzy,clerk\n12\n12,cook,plugh\n")
+}
+
+/// S.toml, W.toml, X.csv and a ledger of ρ = 1.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("S.toml", SCHEMA), ("W.toml", WORKLOAD), ("X.csv", &data())] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    matmech(folder.path(), &["ledger", "create", "L.jsonl", "--rho", "1"]).success();
+    folder
+}
+
+fn matmech(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("matmech").unwrap().current_dir(folder).args(words).assert()
+}
+
+/// The words of a release of ρ = 0.25 into a folder.
+fn words<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let fixed = [
+        "release",
+        "--schema",
+        "S.toml",
+        "--workload",
+        "W.toml",
+        "--data",
+        "X.csv",
+        "--ledger",
+        "L.jsonl",
+        "--out",
+        out,
+    ];
+    let budget: &[&str] = if more.contains(&"--epsilon") { &[] } else { &["--rho", "0.25"] };
+    fixed.iter().chain(budget).chain(more).copied().collect()
+}
+
+fn release(folder: &Path, out: &str, more: &[&str]) -> assert_cmd::assert::Assert {
+    matmech(folder, &words(out, more))
+}
+
+fn ledger(folder: &Path) -> serde_json::Value {
+    let output = matmech(folder, &["ledger", "show", "L.jsonl", "--json"]).success().get_output().stdout.clone();
+    serde_json::from_slice(&output).unwrap()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "R", &["--adjust"]).success().stdout(contains("unbiased").and(contains("written       R")));
+    let mut table = csv::Reader::from_path(here.join("R/answers.csv")).unwrap();
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 4 + 3 + 12);
+    let number = |row: &csv::StringRecord, column: usize| row[column].parse::<f64>().unwrap();
+    for row in &rows {
+        let (estimate, error) = (number(row, 4), number(row, 5));
+        assert!(error > 0.0 && number(row, 6) < estimate && estimate < number(row, 7));
+        assert!(number(row, 8) < number(row, 6) && number(row, 9) > number(row, 7));
+    }
+    assert_eq!((&rows[1][2], &rows[1][3]), ("age from 0 to below 40", "0-1"));
+    assert_eq!((&rows[18][0], &rows[18][2]), ("age, job", "any age and job = cook"));
+    // 61 records are kept: the one with a value too many is one of the schema. 6 standard errors.
+    let (all, error) = (number(&rows[3], 4), number(&rows[3], 5));
+    assert!((all - 61.0).abs() < 6.0 * error, "{all} ± {error}");
+    let statement: serde_json::Value = serde_json::from_str(&read(here, "R/statement.json")).unwrap();
+    assert!(statement["rho"].as_f64().unwrap() <= 0.25 && statement["rho"].as_f64().unwrap() > 0.2499999);
+    assert!(statement["rounding_excess"].as_f64().unwrap() < 1e-6);
+    assert_eq!(statement["out_of_domain"], "drop");
+    assert!(read(here, "R/statement.md").contains("Not protected"));
+    let adjusted = read(here, "R/adjusted.csv");
+    assert!(adjusted.starts_with("attributes,family,query,cells,adjusted_standard_errors_do_not_apply"));
+    assert_eq!(adjusted.lines().count(), 20);
+    let balance = ledger(here);
+    assert_eq!((balance["spent_rho"].as_f64(), balance["unsettled"].as_u64()), (Some(0.25), Some(0)));
+    assert!(!here.join("R.partial").exists());
+    // No two releases are alike.
+    release(here, "Q", &[]).success();
+    assert_ne!(read(here, "R/measurements/noisy.csv"), read(here, "Q/measurements/noisy.csv"));
+}
+
+/// Nothing that is printed or written depends on the records, except through the noisy integers.
+#[test]
+fn nothing_quotes_or_counts_the_records() {
+    let folder = folder();
+    let here = folder.path();
+    let first = release(here, "R", &["--json"]).success().get_output().clone();
+    let report = |bytes: &[u8]| {
+        let mut report: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+        for field in ["seconds", "peak_mb", "expected_seconds", "out"] {
+            report[field] = serde_json::Value::Null;
+        }
+        report
+    };
+    std::fs::write(here.join("X.csv"), "job,age\n").unwrap();
+    let second = release(here, "Q", &["--json"]).success().get_output().clone();
+    assert_eq!(report(&first.stdout), report(&second.stdout));
+    assert_eq!((first.stderr.len(), second.stderr.len()), (0, 0));
+    for name in ["statement.json", "statement.md", "measurements/strategies.json", "measurements/schema.toml"] {
+        assert_eq!(read(here, &format!("R/{name}")), read(here, &format!("Q/{name}")), "{name}");
+    }
+    std::fs::write(here.join("X.csv"), "age,sorcerer\n5,secret\n").unwrap();
+    release(here, "P", &[]).failure().stderr(contains("`job`").and(contains("secret").not()));
+}
+
+#[test]
+fn a_dry_run_opens_spends_and_writes_nothing() {
+    let folder = folder();
+    let here = folder.path();
+    let dry =
+        ["release", "--schema", "S.toml", "--workload", "W.toml", "--epsilon", "1", "--delta", "1e-9", "--dry-run"];
+    matmech(here, &dry).success().stdout(contains("expected").and(contains("epsilon 1.0")).and(contains("dry run")));
+    release(here, "R", &["--dry-run"]).success();
+    assert!(!here.join("R").exists() && !here.join("R.partial").exists());
+    assert_eq!(ledger(here)["reservations"], 0);
+}
+
+#[test]
+fn what_cannot_be_paid_is_refused_before_anything_is_read() {
+    let folder = folder();
+    let here = folder.path();
+    for (out, more, said) in [
+        ("R", vec!["--unit-rows", "2"], "--unit-rows"),
+        ("R", vec!["--neighbours", "replace"], "--neighbours"),
+        ("R", vec!["--planner", "hdmm-kronecker"], "query-smasher"),
+        ("R", vec!["--planner", "nobody"], "anova"),
+        ("W.toml", vec![], "does not exist"),
+        ("nowhere/R", vec![], "creating the folder"),
+    ] {
+        release(here, out, &more).failure().code(1).stderr(contains(said).and(contains("remedy")));
+    }
+    let mut without_data = words("R", &[]);
+    without_data[6] = "nowhere.csv";
+    matmech(here, &without_data).failure().stderr(contains("nowhere.csv"));
+    matmech(here, &["release", "--schema", "S.toml", "--ways", "1", "--mu", "1", "--dry-run"])
+        .failure()
+        .stderr(contains("--mu"));
+    assert_eq!(ledger(here)["reservations"], 0);
+    for out in ["A", "B", "C", "D"] {
+        release(here, out, &[]).success();
+    }
+    // A file that must not be opened would be a folder.
+    std::fs::remove_file(here.join("X.csv")).unwrap();
+    std::fs::write(here.join("X.csv"), "no header that fits").unwrap();
+    release(here, "E", &[]).failure().stderr(contains("budget").and(contains("header").not()));
+    assert!(!here.join("E").exists() && !here.join("E.partial").exists());
+    assert_eq!(ledger(here)["left_rho"], 0.0);
+}
+
+#[test]
+fn other_units_cost_what_they_must() {
+    let folder = folder();
+    let here = folder.path();
+    matmech(here, &["ledger", "create", "K.jsonl", "--rho", "1", "--unit-rows", "3", "--neighbours", "replace"])
+        .success();
+    let mut more =
+        words("R", &["--unit-rows", "3", "--neighbours", "replace", "--out-of-domain", "clamp", "--planner", "anova"]);
+    more[8] = "K.jsonl";
+    matmech(here, &more).success().stdout(contains("replace one record, up to 3 times"));
+    let statement: serde_json::Value = serde_json::from_str(&read(here, "R/statement.json")).unwrap();
+    assert!(statement["rho"].as_f64().unwrap() <= 0.25);
+    assert_eq!(statement["subspaces"][0]["squared_sensitivity"], "0");
+    matmech(here, &["ledger", "show", "K.jsonl"]).success().stdout(contains("replace one record, up to 3 times"));
+}
+
+#[test]
+fn more_queries_are_answered_from_the_measurements_or_refused_by_name() {
+    let folder = folder();
+    let here = folder.path();
+    let one_way = "[[queries]]\nfamily = \"hybrid\"\nways = [1]\n";
+    std::fs::write(here.join("W.toml"), one_way).unwrap();
+    release(here, "R", &[]).success();
+    std::fs::write(here.join("M.toml"), "[[queries]]\nfamily = \"range\"\nattributes = [\"age\"]\n").unwrap();
+    let answer = |workload: &str, out: &str| {
+        matmech(here, &["answer", "--measurements", "R/measurements", "--workload", workload, "--out", out])
+    };
+    answer("M.toml", "more.csv").success().stdout(contains("10 in 1 groups"));
+    assert_eq!(read(here, "more.csv").lines().count(), 11);
+    answer("M.toml", "more.csv").failure().stderr(contains("no such file yet"));
+    // The same queries again are the same answers.
+    answer("W.toml", "same.csv").success();
+    assert_eq!(read(here, "same.csv"), read(here, "R/answers.csv"));
+    std::fs::write(here.join("M.toml"), WORKLOAD).unwrap();
+    answer("M.toml", "pairs.csv").failure().stderr(contains("age, job").and(contains("not measured")));
+    assert!(!here.join("pairs.csv").exists());
+    assert_eq!(ledger(here)["reservations"], 1);
+    let strategies = here.join("R/measurements/strategies.json");
+    let text = std::fs::read_to_string(&strategies).unwrap();
+    std::fs::write(&strategies, text.replacen("-1", "-2", 1)).unwrap();
+    answer("M.toml", "pairs.csv").failure().stderr(contains("remedy"));
+}
+
+/// A child that runs a release in the background.
+fn start(folder: &Path, out: &str) -> std::process::Child {
+    let mut process = Process::new(env!("CARGO_BIN_EXE_matmech"));
+    process.current_dir(folder).args(words(out, &[])).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Eight processes at once and a budget for four: four folders, and a ledger that says so.
+#[test]
+fn processes_at_the_same_time_never_overspend() {
+    let folder = folder();
+    let here = folder.path();
+    let names: Vec<String> = (0..8).map(|k| format!("R{k}")).collect();
+    let children: Vec<_> = names.iter().map(|name| start(here, name)).collect();
+    let won = children.into_iter().map(|mut child| child.wait().unwrap().success()).filter(|won| *won).count();
+    assert_eq!(won, 4);
+    assert_eq!(names.iter().filter(|name| here.join(name).exists()).count(), 4);
+    assert_eq!(ledger(here)["left_rho"], 0.0);
+}
+
+/// Killed at 50 random moments: whatever was measured had been written down as spent; the ledger is sound, or refused with a reason.
+#[test]
+fn a_run_that_is_killed_counts_as_spent() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::remove_file(here.join("L.jsonl")).unwrap();
+    matmech(here, &["ledger", "create", "L.jsonl", "--rho", "1000"]).success();
+    let mut child = start(here, "whole");
+    let started = std::time::Instant::now();
+    assert!(child.wait().unwrap().success());
+    let whole = started.elapsed();
+    let (mut spread, mut interrupted) = (0.618_033_988_749_895_f64, 0);
+    for k in 0..50 {
+        spread = (spread + 0.618_033_988_749_895).fract();
+        let name = format!("R{k}");
+        let mut child = start(here, &name);
+        std::thread::sleep(Duration::from_secs_f64(1.2 * spread * whole.as_secs_f64()));
+        child.kill().unwrap();
+        interrupted += usize::from(!child.wait().unwrap().success());
+        let balance = ledger(here);
+        let released = (0..=k).filter(|j| {
+            let noisy = |end: &str| here.join(format!("R{j}{end}/measurements/noisy.csv")).exists();
+            noisy("") || noisy(".partial")
+        });
+        let reservations = balance["reservations"].as_u64().unwrap();
+        assert!(released.count() as u64 + 1 <= reservations && reservations <= k + 2);
+        assert_eq!(balance["spent_rho"].as_f64(), Some(0.25 * reservations as f64));
+    }
+    assert!(interrupted > 10, "{interrupted}");
+}
+
+/// A cut last line, and bytes that are none: refused, with the line, and nothing is changed.
+#[test]
+fn a_damaged_ledger_is_refused() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "R", &[]).success();
+    let good = read(here, "L.jsonl");
+    for bad in
+        [good[..good.len() - 9].to_owned(), format!("{good}{{\"reserve\":2"), format!("{good}\0\0\n"), String::new()]
+    {
+        std::fs::write(here.join("L.jsonl"), &bad).unwrap();
+        release(here, "Q", &[]).failure().code(1).stderr(contains("L.jsonl").and(contains("remedy")));
+        assert_eq!(read(here, "L.jsonl"), bad);
+        assert!(!here.join("Q").exists() && !here.join("Q.partial").exists());
+    }
+}
+
+/// The system's limit on the size of files stands for a full disk. At zero the reservation fails and the data is not opened; with room for
+/// the ledger only, the run fails after it, and what it reserved stays spent.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_never_a_free_release() {
+    let folder = folder();
+    let here = folder.path();
+    let before = read(here, "L.jsonl");
+    let limited = |blocks: u32, out: &str| {
+        let program = env!("CARGO_BIN_EXE_matmech");
+        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec {program} {}", words(out, &[]).join(" "));
+        Process::new("sh").current_dir(here).args(["-c", &line]).output().unwrap()
+    };
+    let full = limited(0, "R");
+    assert!(!full.status.success());
+    assert!(String::from_utf8_lossy(&full.stderr).contains("writing the ledger"), "{full:?}");
+    assert_eq!(read(here, "L.jsonl"), before);
+    assert!(!here.join("R").exists() && !here.join("R.partial").exists());
+    let nearly = limited(1, "Q");
+    assert!(!nearly.status.success() && !nearly.stderr.is_empty());
+    assert!(!here.join("Q").exists());
+    let balance = ledger(here);
+    assert_eq!((balance["reservations"].as_u64(), balance["unsettled"].as_u64()), (Some(1), Some(1)));
+}
+
+/// A ledger that this user may not write. The superuser may write everything, so the test runs as somebody else where it can.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_ledger_that_cannot_be_written_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let folder = folder();
+    let here = folder.path();
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_matmech"), here.join("matmech")).unwrap();
+    std::fs::create_dir(here.join("outs")).unwrap();
+    for (name, bits) in [("", 0o755), ("matmech", 0o755), ("outs", 0o777), ("L.jsonl", 0o444)] {
+        mode(&here.join(name), bits);
+    }
+    let before = read(here, "L.jsonl");
+    let superuser = std::fs::OpenOptions::new().append(true).open(here.join("L.jsonl")).is_ok();
+    let mut process = Process::new(here.join("matmech"));
+    process.current_dir(here).args(words("outs/R", &[]));
+    if superuser {
+        process.uid(65_534).gid(65_534);
+    }
+    let output = process.output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("L.jsonl") && said.contains("remedy"), "{said}");
+    assert_eq!(read(here, "L.jsonl"), before);
+    assert!(!here.join("outs/R").exists());
+}
+
+/// The commands of a page's first block marked `steward`, run as they stand in a folder that has the page's files.
+fn run_block(page: &str) -> tempfile::TempDir {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join(page)).unwrap();
+    let block = text.split("<!-- steward: begin -->").nth(1).unwrap().split("<!-- steward: end -->").next().unwrap();
+    let script = block.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("docs/example")).unwrap();
+    for name in ["survey.csv", "survey.toml"] {
+        std::fs::copy(root.join("docs/example").join(name), folder.path().join("docs/example").join(name)).unwrap();
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_matmech"));
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output =
+        Process::new("sh").current_dir(folder.path()).env("PATH", path).args(["-ec", script]).output().unwrap();
+    assert!(output.status.success(), "{output:?}\n{script}");
+    folder
+}
+
+/// The README's first screen says what a data steward can do, and it is true.
+#[cfg(unix)]
+#[test]
+fn the_readmes_example_runs() {
+    let folder = run_block("README.md");
+    let here = folder.path();
+    for name in ["answers.csv", "statement.md", "statement.json", "measurements/noisy.csv"] {
+        assert!(here.join("released").join(name).exists(), "{name}");
+    }
+    assert!(read(here, "more.csv").contains("age from 20 to below 40"));
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let line = readme.lines().position(|line| line.contains("steward: begin")).unwrap();
+    assert!(line < 40, "the example is on the first screen, not at line {line}");
+}
