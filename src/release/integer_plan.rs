@@ -183,7 +183,7 @@ struct Rounded {
 type FactorKey = (usize, Vec<Vec<i64>>);
 
 /// What does not depend on the number of bits: the rows to be rounded, by V and measures, with the factor whose V keeps its place.
-type RowsByFactor = HashMap<FactorKey, (StrategyFactor, Array2<f64>)>;
+type RowsByFactor = HashMap<FactorKey, (StrategyFactor, Arc<Array2<f64>>)>;
 
 impl Rounded {
     /// The coarsest rounding that is precise enough; `None` for its precision where nothing is rounded.
@@ -248,11 +248,13 @@ impl Rounded {
         for planned in plan.measurements() {
             let own: Vec<Vec<i64>> = planned.attributes.positions().map(|p| weights[p].clone()).collect();
             let key = (Arc::as_ptr(&planned.strategy) as usize, own);
-            if !known.contains_key(&key) {
-                let Some(found) = made.strategy(&planned.strategy, &key.1)? else { return Ok(None) };
-                known.insert(key.clone(), found);
+            if let Some(found) = known.get(&key) {
+                strategies.push(found.clone());
+                continue;
             }
-            strategies.extend(known.get(&key).cloned());
+            let Some(found) = made.strategy(&planned.strategy, &key.1)? else { return Ok(None) };
+            strategies.push(found.clone());
+            known.insert(key, found);
         }
         let shares = strategies.iter().zip(plan.measurements()).map(|((_, real), m)| (real.clone(), m.privacy_cost));
         let rounded = plan.remeasured(workload, &measure, &shares.collect::<Vec<_>>())?;
@@ -310,12 +312,15 @@ impl Made<'_> {
             IntegerFactor::centred_identity(factor.cells())?
         } else {
             self.is_rounded = true;
-            if !self.rows.contains_key(&key) {
-                let rows = rounding::spanning_rows(factor, &key.1)?;
-                self.rows.insert(key.clone(), (factor.clone(), rows));
-            }
-            let (_, rows) = &self.rows[&key];
-            match rounding::rounded(factor.shape(), rows, key.1.clone(), self.precision.strategy_bits)? {
+            let rows = match self.rows.get(&key) {
+                Some((_, rows)) => rows.clone(),
+                None => {
+                    let rows = Arc::new(rounding::spanning_rows(factor, &key.1)?);
+                    self.rows.insert(key.clone(), (factor.clone(), rows.clone()));
+                    rows
+                }
+            };
+            match rounding::rounded(factor.shape(), &rows, key.1.clone(), self.precision.strategy_bits)? {
                 Some(made) => made,
                 None => return Ok(None),
             }

@@ -18,7 +18,7 @@ struct Part {
 #[derive(Debug)]
 pub(super) struct QueryWords {
     axes: Vec<Vec<Part>>,
-    joint: Option<(String, usize)>,
+    joint: Option<String>,
 }
 
 impl QueryWords {
@@ -29,7 +29,7 @@ impl QueryWords {
     pub(super) fn of(schema: &Schema, group: &QueryGroup) -> Result<Self> {
         let positions: Vec<usize> = group.attributes().positions().collect();
         match group.queries() {
-            GroupQueries::Joint(joint) => {
+            GroupQueries::Joint(_) => {
                 let name = |k: usize| schema.attributes()[positions[k]].name.as_str();
                 let words = match group.family() {
                     family if family == Family::AFFINE.name() => {
@@ -40,7 +40,7 @@ impl QueryWords {
                     }
                     family => format!("row of the {family} queries, from 0:"),
                 };
-                Ok(QueryWords { axes: Vec::new(), joint: Some((words, joint.count())) })
+                Ok(QueryWords { axes: Vec::new(), joint: Some(words) })
             }
             GroupQueries::Product(families) => {
                 let axis = |(family, &position): (&Family, &usize)| {
@@ -54,7 +54,7 @@ impl QueryWords {
 
     /// Words and bounds of query k.
     pub(super) fn of_query(&self, query: usize) -> (String, String) {
-        if let Some((words, _)) = &self.joint {
+        if let Some(words) = &self.joint {
             return (format!("{words} {query}"), format!("row {query}"));
         }
         let mut left = query;

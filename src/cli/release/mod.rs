@@ -155,7 +155,8 @@ impl ReleaseCommand {
                 return Err(error.into());
             }
         };
-        let outcome = self.measure_and_write(&plan, &workload, (&schema_text, &statement), data, &reservation, &folder);
+        let outcome =
+            self.measure_and_write(&plan, &workload, (schema_text.as_str(), &statement), data, &reservation, &folder);
         if outcome.is_err() {
             // What was measured stays; an empty folder does not.
             folder.discard();

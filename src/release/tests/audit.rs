@@ -51,11 +51,10 @@ pub(super) fn attack(
         };
         seeds.map(statistic).collect()
     };
-    let (zero, one) = std::thread::scope(|scope| {
-        let first = scope.spawn(|| statistics(&without, 0..count / 2));
-        (statistics(&with, count / 2..count), first.join().unwrap())
+    let (one, zero) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| statistics(&without, 0..count / 2));
+        (statistics(&with, count / 2..count), other.join().unwrap())
     });
-    let (one, zero) = (zero, one);
     let moments = |sample: &[f64]| {
         let n = sample.len() as f64;
         let mean = sample.iter().sum::<f64>() / n;
@@ -73,7 +72,7 @@ pub(super) fn worst_record(plan: &IntegerPlan) -> Vec<u32> {
     let schema = plan.plan().schema();
     let sizes = schema.sizes();
     let cost = |row: &Vec<u32>| {
-        let one = records_of(schema, &[row.clone()]);
+        let one = records_of(schema, std::slice::from_ref(row));
         let own = plan.measurements().iter().map(|own| {
             let counts: Vec<u32> = one.marginal(own.attributes).unwrap().iter().map(|x| *x as u32).collect();
             let change = own.strategy.answers(&counts).unwrap();

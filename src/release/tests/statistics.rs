@@ -103,9 +103,8 @@ fn adjusted_answers_are_nonnegative_whole_and_consistent() {
         assert!(values.iter().all(|x| *x >= 0.0 && x.fract() == 0.0), "{values:?}");
         // A1, A2, then the six cells of both.
         let pairs = &values[5..];
-        for a in 0..3 {
-            assert_eq!(values[a], pairs[2 * a] + pairs[2 * a + 1]);
-        }
+        let sums: Vec<f64> = pairs.chunks(2).map(|pair| pair.iter().sum()).collect();
+        assert_eq!(values[..3], sums);
         assert_eq!(values[3], pairs[0] + pairs[2] + pairs[4]);
     }
 }
