@@ -7,6 +7,7 @@ mod plan_scale;
 mod planners;
 pub mod published;
 mod reference_measures;
+mod residual_bases;
 mod workloads;
 
 pub use dataset_plans::DatasetPlans;
