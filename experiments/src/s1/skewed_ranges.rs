@@ -74,7 +74,6 @@ impl Kind for SkewedRanges {
     const SUMMARY: &'static str = "workload generalization on all and on skew-sampled ranges over growing domains";
     const KEYS: &'static [&'static str] = &["workload", "family", "cells"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
-    const REVISION: u32 = 2;
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         if grid.samples == 0 {
