@@ -8,7 +8,7 @@
 SHELL := /bin/sh
 .SUFFIXES:
 .DEFAULT_GOAL := help
-.PHONY: help build reproduce quick figures verify data test test-lapack bench lint doc clean rust lint-tools
+.PHONY: help build reproduce quick figures verify data test test-lapack bench archive lint doc clean rust lint-tools
 
 PROFILE ?= standard
 JOBS ?=
@@ -32,6 +32,7 @@ TEST_COST        := 2 min, 1.7 GB
 TEST_LAPACK_COST := 1 min, after a build of its own of 2 min
 BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
+ARCHIVE_COST     := 2 s, 10 MB
 DOC_COST         := 20 s, after checking the dependencies once
 
 REPRODUCE := "$${CARGO_TARGET_DIR:-target}/release/reproduce"
@@ -50,6 +51,7 @@ help:
 	@echo '  make test          all tests                                                         $(TEST_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'
 	@echo '  make bench         benchmarks of the kernels, one thread                             $(BENCH_COST)'
+	@echo '  make archive       sources, results and figures of the commit, with metadata, in target/     $(ARCHIVE_COST)'
 	@echo '  make lint          formatting, clippy, documentation, workspace lints                $(LINT_COST)'
 	@echo '  make doc           documentation of the library in target/doc                        $(DOC_COST)'
 	@echo '  make clean         remove target/, results/cells/ and results/stand-in/              1 s'
@@ -94,6 +96,10 @@ lint: rust lint-tools
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --workspace --no-deps
 	sh scripts/check-workspace-lints.sh
 	CARGO='$(CARGO)' sh scripts/check-features.sh
+
+# The same commit gives the same bytes.
+archive:
+	@sh scripts/archive.sh
 
 doc: rust
 	$(CARGO) doc --release --locked --workspace --no-deps

@@ -26,6 +26,25 @@ pub fn extended(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result
 /// In `over`: whatever value of the column has the smallest number.
 const ANY: &str = "*";
 
+/// In `over`: whichever of two values has the smallest number.
+const OR: char = '|';
+
+fn is_choice(value: &str) -> bool {
+    value == ANY || value.contains(OR)
+}
+
+/// What is made of a row's number and its partner's; `x` is the row's place in the column that `exponent_of` names.
+fn made_of(spec: &DeriveSpec, (value, x): (f64, Option<f64>), partner: f64) -> Option<f64> {
+    let ratio = value / partner;
+    let made = match &spec.exponent_of {
+        Some(column) => ratio.ln() / (x? / spec.over.get(column)?.parse::<f64>().ok()?).ln(),
+        None if spec.saving => 100.0 * (1.0 - ratio),
+        None if spec.inverse => ratio.recip(),
+        None => ratio,
+    };
+    made.is_finite().then_some(made)
+}
+
 /// Column → field of a row that is made.
 type Fields = BTreeMap<String, String>;
 
@@ -42,8 +61,10 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     for row in 0..from.len() {
         let mut key = key(&from, row);
         for (place, column) in keys.iter().enumerate() {
-            if spec.over.get(*column).is_some_and(|value| value == ANY) {
-                ANY.clone_into(&mut key[place]);
+            if let Some(value) = spec.over.get(*column).filter(|value| is_choice(value)) {
+                if value == ANY || value.split(OR).any(|one| one == key[place]) {
+                    value.clone_into(&mut key[place]);
+                }
             }
         }
         if let Some(value) = from.number(&spec.column, row) {
@@ -61,8 +82,8 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
         let (Some(value), Some(partner)) = (divided.number(&spec.column, row), partners.get(&partner)) else {
             continue;
         };
-        let ratio = if spec.inverse { partner / value } else { value / partner };
-        if ratio.is_finite() {
+        let x = spec.exponent_of.as_ref().and_then(|column| divided.number(column, row));
+        if let Some(ratio) = made_of(spec, (value, x), *partner) {
             ratios.push((row, ratio));
         }
     }
@@ -166,6 +187,33 @@ mod tests {
     fn the_best_of_a_column_is_a_partner() {
         let ratios = derived("metric = 'ratio'\nfrom = 'error'\nover = { method = '*' }\n");
         assert_eq!(ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(), [2.0, 1.0, 1.25, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn savings_and_exponents_of_growth() {
+        let saving =
+            "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\nwhere = { method = ['fast'] }\n";
+        let spec: DeriveSpec = toml::from_str(&format!("{saving}saving = true\n")).unwrap();
+        let of = |spec: &DeriveSpec, table: &Table| -> Vec<f64> {
+            let extended = extended(table, std::slice::from_ref(spec), Profile::Standard).unwrap();
+            let made = extended.with(columns::METRIC, &spec.metric).unwrap();
+            (0..made.len()).map(|row| made.number(columns::VALUE, row).unwrap()).collect()
+        };
+        let found = of(&spec, &table());
+        approx::assert_relative_eq!(found[..], [50.0, 20.0][..], max_relative = 1e-12);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g.csv");
+        let rows: String =
+            [(10, 2.0), (20, 8.0), (40, 32.0)].map(|(d, t)| format!("s9/g,c{d},{d},m,t,{t},,,,1,1,7\n")).concat();
+        let head = "experiment,cell,d,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
+        std::fs::write(&path, format!("{head}{rows}")).unwrap();
+        let growth = "metric = 'growth'\nfrom = 't'\nover = { d = '10' }\nexponent_of = 'd'\n";
+        let spec: DeriveSpec = toml::from_str(growth).unwrap();
+        spec.validate().unwrap();
+        let found = of(&spec, &Table::read(&path, "g.csv", "none").unwrap());
+        approx::assert_relative_eq!(found[..], [2.0, 2.0][..], max_relative = 1e-12);
+        let spec: DeriveSpec = toml::from_str(&growth.replace("exponent_of = 'd'", "exponent_of = 'n'")).unwrap();
+        assert_eq!(spec.validate().unwrap_err().key(), "exponent_of");
     }
 
     #[test]

@@ -110,7 +110,8 @@ fn collect(folder: &Path, below: &Path, found: &mut BTreeSet<String>) -> Result<
             if !(below.as_os_str().is_empty() && (RESERVED.contains(&name.as_str()) || name == "figures")) {
                 collect(folder, &place, found)?;
             }
-        } else if name.ends_with(".csv") {
+        } else if name.ends_with(".csv") && !below.as_os_str().is_empty() {
+            // Tables of experiments are in folders; bench.csv, which is none, is not.
             found.insert(place.to_string_lossy().replace('\\', "/"));
         }
     }

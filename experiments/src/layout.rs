@@ -90,6 +90,12 @@ pub fn cells_dir(root: &Path, experiment: &str) -> PathBuf {
     root.join("results").join("cells").join(experiment)
 }
 
+/// Locks of the runs that compute cells of an experiment now.
+#[must_use]
+pub fn parts_dir(root: &Path, experiment: &str) -> PathBuf {
+    root.join("results").join("cells").join("parts").join(experiment)
+}
+
 /// The list of data sets: address, checksum, licence.
 #[must_use]
 pub fn data_manifest(root: &Path) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
-use crate::figures::{Bars, FigureKind, Lines, Matrices, TradeOff};
+use crate::figures::{Bars, Dots, FigureKind, Lines, Matrices, TradeOff};
 use crate::{s1, s2, s3, s4};
 
 /// All that a config can name.
@@ -25,7 +25,7 @@ impl Kinds {
 /// The kinds of figures, in the order in which messages list them.
 #[must_use]
 pub fn figures() -> Vec<Box<dyn FigureKind>> {
-    vec![Box::new(Lines), Box::new(Bars), Box::new(Matrices), Box::new(TradeOff)]
+    vec![Box::new(Lines), Box::new(Bars), Box::new(Dots), Box::new(Matrices), Box::new(TradeOff)]
 }
 
 /// The kinds of experiments, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.
@@ -47,11 +47,13 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s2::EigenApproximations::default()),
         Box::new(s2::LaplaceDesigns),
         Box::new(s2::EigenClaims::default()),
+        Box::new(s3::PlanClaims),
         Box::new(s3::PlanErrors),
         Box::new(s3::DatasetPlans),
         Box::new(s3::PlanScale),
         Box::new(s3::ReferenceMeasures::default()),
         Box::new(s4::ResidualTiming),
+        Box::new(s4::WorkedExample),
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),

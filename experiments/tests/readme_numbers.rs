@@ -161,6 +161,43 @@ fn the_table_of_alternative_workloads_is_that_of_the_results() {
 }
 
 #[test]
+fn the_times_of_the_optimum_are_those_of_the_bench() {
+    let table = results(&root(), "results/bench.csv");
+    let mut expected = String::new();
+    for row in 0..table.len() {
+        let seconds = table.number("seconds", row).unwrap();
+        let time = if seconds < 0.1 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") };
+        let [workload, cells, solves] =
+            ["workload", "cells", "eigendecompositions"].map(|column| table.field(column, row).to_owned());
+        assert!(table.number(GAP, row).unwrap() <= 1e-6, "{workload}");
+        assert!(!table.field("cpu", row).is_empty(), "{workload}");
+        expected += &format!("| `{workload}` | {cells} | {solves} | {time} |\n");
+    }
+    assert_eq!(expected.lines().count(), 7);
+    assert_in_readme(&root(), "bench", &expected);
+}
+
+/// Time and memory of the paper's largest case, as the README has them in a sentence.
+#[test]
+fn the_largest_case_of_table_7_is_that_of_the_results() {
+    let table = results(&root(), "results/s3/table7.csv");
+    let case = [("n", "40"), ("d", "40"), (METRIC, "phases")];
+    let (seconds, mb) = (number(&table, &case, "seconds").unwrap(), number(&table, &case, "peak_mb").unwrap());
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let expected = format!("takes {seconds:.0} s and {:.1} GB in all phases", mb / 1e3);
+    let one_line = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains(&expected), "the README should say: {expected}");
+}
+
+/// What a newcomer reads before the links is short.
+#[test]
+fn the_readme_has_two_screens_before_its_links() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let before = readme.split("\n## More\n").next().unwrap();
+    assert!(before.lines().count() <= 100, "{} lines before More", before.lines().count());
+}
+
+#[test]
 fn the_totals_of_the_verdicts_are_those_of_the_comparison() {
     let comparison = std::fs::read_to_string(root().join("results/COMPARISON.md")).unwrap();
     let mut expected = String::new();

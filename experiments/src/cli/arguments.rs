@@ -42,7 +42,7 @@ pub enum Command {
         /// Only cells whose address contains KEY; may be repeated
         #[arg(long, value_name = "KEY")]
         only: Vec<String>,
-        /// Only part I of N of each grid, such as 1/4; parts share results/cells
+        /// Only part I of N of each grid, such as 1/4; parts share results/cells, and none that overlaps another may run beside it
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,
         /// Cells computed at the same time [default: number of cores]
@@ -51,6 +51,9 @@ pub enum Command {
         /// Compute the selected cells anew even if they are stored
         #[arg(long)]
         fresh: bool,
+        /// Refuse stored cells that other sources than this program's computed, instead of warning of them
+        #[arg(long)]
+        same_code: bool,
         /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking stand-ins
         #[arg(long)]
         no_stand_ins: bool,
@@ -67,6 +70,9 @@ pub enum Command {
         /// Compute every cell anew even if it is stored
         #[arg(long)]
         fresh: bool,
+        /// Refuse stored cells that other sources than this program's computed, instead of warning of them
+        #[arg(long)]
+        same_code: bool,
         /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking stand-ins; all others run
         #[arg(long)]
         no_stand_ins: bool,
@@ -119,7 +125,8 @@ pub(super) fn run_options(
     only: &[String],
     shard: Option<Shard>,
     fresh: bool,
+    same_code: bool,
 ) -> RunOptions {
     let default = RunOptions::default();
-    RunOptions { jobs: jobs.unwrap_or(default.jobs), only: only.to_vec(), shard, fresh }
+    RunOptions { jobs: jobs.unwrap_or(default.jobs), only: only.to_vec(), shard, fresh, same_code }
 }

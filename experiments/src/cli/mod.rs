@@ -26,13 +26,13 @@ pub fn execute(arguments: &Arguments, kinds: &Kinds, catalogue: &Catalogue, disp
     let root = arguments.root.as_path();
     match &arguments.command {
         Command::List { profile } => list::list(root, kinds, *profile),
-        Command::Run { configs, profile, only, shard, jobs, fresh, no_stand_ins } => {
-            let options = &arguments::run_options(*jobs, only, *shard, *fresh);
+        Command::Run { configs, profile, only, shard, jobs, fresh, same_code, no_stand_ins } => {
+            let options = &arguments::run_options(*jobs, only, *shard, *fresh, *same_code);
             let stand_ins = !no_stand_ins;
             run::run(configs, run::Setting { root, kinds, catalogue, profile: *profile, options, display, stand_ins })
         }
-        Command::All { profile, jobs, fresh, no_stand_ins } => {
-            let options = &arguments::run_options(*jobs, &[], None, *fresh);
+        Command::All { profile, jobs, fresh, same_code, no_stand_ins } => {
+            let options = &arguments::run_options(*jobs, &[], None, *fresh, *same_code);
             let stand_ins = !no_stand_ins;
             run::all(run::Setting { root, kinds, catalogue, profile: *profile, options, display, stand_ins })
         }

@@ -162,6 +162,7 @@ impl Judge<'_> {
             rounded: &spec.rounded,
             band: value.band.or_else(|| self.band(value)),
             within_factor: spec.within_factor,
+            upper_bound: spec.upper_bound,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
             is_error: self.errors_of_kind.contains(&value.metric.as_str()),
@@ -174,9 +175,11 @@ impl Judge<'_> {
             id: value.ids.first().cloned().unwrap_or_default(),
             cell: looked_for.join("/"),
             method: method.cloned().unwrap_or_default(),
-            metric: spec
-                .our_column
-                .map_or_else(|| value.metric.clone(), |column| format!("{} ({})", value.metric, column.name())),
+            metric: match (&spec.label, spec.our_column) {
+                (Some(label), _) => label.clone(),
+                (None, Some(column)) => format!("{} ({})", value.metric, column.name()),
+                (None, None) => value.metric.clone(),
+            },
             published: published_text(value),
             ours: String::new(),
             certificate: String::new(),
@@ -189,6 +192,7 @@ impl Judge<'_> {
         let judgement = match rows.as_slice() {
             [row] => {
                 let ours = ours(spec, results, *row, &value.metric);
+                let ours = Ours { value: ours.value.map(|value| value * spec.our_scale.unwrap_or(1.0)), ..ours };
                 let prefix = format!("{}/", self.config.experiment);
                 let cell = results.field(columns::CELL, *row);
                 line.cell = cell.strip_prefix(&prefix).unwrap_or(cell).to_owned();

@@ -11,7 +11,7 @@ pub enum Verdict {
     Reproduced,
     /// A lower error than published, with a certificate.
     Improved,
-    /// A lower error than published, of a heuristic that is not certified optimal, for a documented reason.
+    /// A lower error than published, of a heuristic that is not certified optimal, for a documented reason; or less memory.
     Lower,
     /// Not what was published, for a documented reason, and exactly what that documentation says.
     Deviates,
@@ -69,7 +69,9 @@ impl Verdict {
         match self {
             Self::Reproduced => "equal to all printed digits, or within the stated band",
             Self::Improved => "lower error than published, certified optimal: at most 1e-6 above a lower bound",
-            Self::Lower => "lower error than published, for the documented reason; not certified optimal",
+            Self::Lower => {
+                "lower error than published, for the documented reason, not certified optimal; or less memory"
+            }
             Self::Deviates => "differs for the documented reason, by exactly the documented amount",
             Self::NotComparable => "timing on other hardware, stand-in data, or not in the paper",
             Self::NotRun => "outside the slice that this profile runs",
@@ -91,6 +93,8 @@ pub struct Claim<'c> {
     pub reference: bool,
     /// The factor up to which a ratio of times or of memory counts as reproduced.
     pub within_factor: Option<f64>,
+    /// Whether ours is an upper bound only.
+    pub upper_bound: bool,
     /// Why the metric cannot be compared, if the config says so.
     pub not_comparable: Option<&'c str>,
     /// Whether the metric is an error, of which less is better.
@@ -164,6 +168,9 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         };
         return Judgement::new(Verdict::Reproduced, reason);
     }
+    if claim.upper_bound {
+        return of_bound(claim, ours);
+    }
     if let Some(factor) = claim.within_factor {
         return of_times(claim, ours, factor);
     }
@@ -187,6 +194,23 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         return Judgement::new(Verdict::Improved, reason);
     }
     Judgement::failed("unexplained mismatch", expected)
+}
+
+/// The largest memory of our process, of which only a lower one than printed says something.
+fn of_bound(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
+    let Some(value) = ours.value else {
+        return Judgement::failed("no value", expectation(claim));
+    };
+    if claim.printed.number().is_some_and(|printed| value < printed) {
+        return Judgement::new(
+            Verdict::Lower,
+            "ours is an upper bound: the largest memory of the process during the cell",
+        );
+    }
+    Judgement::new(
+        Verdict::NotComparable,
+        "ours is an upper bound, the largest memory of the whole process, and above the printed value",
+    )
 }
 
 /// A ratio of times or of memory that is not the printed one. It depends on machine and implementation, so that it can be near the
@@ -267,6 +291,7 @@ mod tests {
             band: None,
             reference: false,
             within_factor: None,
+            upper_bound: false,
             not_comparable: None,
             is_error: true,
             improvable: true,
@@ -307,6 +332,18 @@ mod tests {
         let baseline = Claim { improvable: false, ..base };
         assert_eq!(judge(&baseline, &gap).verdict, Verdict::Failed);
         assert_eq!(judge(&baseline, &certified(1.8, 1.8)).verdict, Verdict::Failed);
+    }
+
+    #[test]
+    fn an_upper_bound_says_something_only_below_the_printed_value() {
+        let printed = Printed::parse("3.4");
+        let base = Claim { upper_bound: true, is_error: false, ..claim(&printed) };
+        assert_eq!(judge(&base, &ours(0.2)).verdict, Verdict::Lower);
+        assert_eq!(judge(&base, &ours(3.42)).verdict, Verdict::Reproduced);
+        assert_eq!(judge(&base, &ours(5.0)).verdict, Verdict::NotComparable);
+        let below = Printed::parse("<1");
+        assert_eq!(judge(&Claim { printed: &below, ..base }, &ours(0.2)).verdict, Verdict::Reproduced);
+        assert_eq!(judge(&base, &Ours::default()).verdict, Verdict::Failed);
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub struct CompareSpec {
     /// Column of our rows that is compared (default `value`): `seconds` for the time of a phase that is a metric.
     #[serde(default)]
     pub our_column: Option<OurColumn>,
+    /// Factor from our unit to the printed one (default 1): 0.001 holds MB against GB.
+    #[serde(default)]
+    pub our_scale: Option<f64>,
+    /// What the report calls the metric, where its name in the result table would not say what is compared, or its unit.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// Whether ours is an upper bound only, such as the largest memory of the process: a lower one than printed is *lower*, a higher
+    /// one says nothing.
+    #[serde(default)]
+    pub upper_bound: bool,
     /// The decimals to which the paper rounded in turn, the printed ones last, e.g. `[3, 2]`. Empty (the default) if it rounded
     /// once, to the printed digits.
     #[serde(default)]
@@ -146,13 +156,22 @@ impl CompareSpec {
             (None, None) => return refuse("", one_metric, "neither".to_owned(), "write one of them"),
             _ => {}
         }
-        if self.our_column.is_some() && (key == "reference" || self.not_comparable.is_empty()) {
+        let explained = !self.not_comparable.is_empty() || self.upper_bound;
+        if self.our_column.is_some() && (key == "reference" || !explained) {
             return refuse(
                 "our_column",
-                "to stand beside `published` and `not_comparable`, because times and memory differ from machine to machine",
+                "to stand beside `published` and `not_comparable` or `upper_bound`, because times and memory differ from machine to machine",
                 "it without".to_owned(),
-                "say in `not_comparable` why the values cannot be compared",
+                "say in `not_comparable` why the values cannot be compared, or write upper_bound = true",
             );
+        }
+        if self.our_scale.is_some_and(|scale| !(scale > 0.0 && scale.is_finite())) {
+            let found = format!("{:?}", self.our_scale);
+            return refuse("our_scale", "a positive number", found, "write e.g. 0.001 for MB against GB");
+        }
+        if self.upper_bound && (key == "reference" || !self.not_comparable.is_empty()) {
+            let expected = "to stand beside `published`, without `not_comparable`";
+            return refuse("upper_bound", expected, "it otherwise".to_owned(), "leave one of the two out");
         }
         if key == "reference" && !self.not_comparable.is_empty() {
             let expected = "to stand beside `published` only; reference values must be reproduced";

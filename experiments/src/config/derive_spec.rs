@@ -36,7 +36,7 @@ pub struct DeriveSpec {
     /// Column → allowed values: the rows that are divided.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Key column → its value in the row that a row is divided by; `*` is whatever value has the smallest number.
+    /// Key column → its value in the row that a row is divided by; `*` is whatever value has the smallest number, `a|b` that of the two.
     pub over: BTreeMap<String, String>,
     /// Which of the ratios is kept; without it all of them are.
     #[serde(default)]
@@ -44,6 +44,12 @@ pub struct DeriveSpec {
     /// Whether the ratio is turned over: partner over row, as a speed-up is stated.
     #[serde(default)]
     pub inverse: bool,
+    /// Whether the saving is made instead of the ratio, in percent: 100·(1 − row/partner).
+    #[serde(default)]
+    pub saving: bool,
+    /// A column of numbers x among those of `over`: made is the exponent of growth in it, ln(row/partner)/ln(x/x of the partner).
+    #[serde(default)]
+    pub exponent_of: Option<String>,
     /// Column → value that the rows that are made have there. A column that the table does not have is added, empty elsewhere.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -71,6 +77,17 @@ impl DeriveSpec {
         if let Some(column) = fixed {
             let expected = "key columns of the experiment, or `method`";
             return Err(Error::config("over", expected, format!("\"{column}\""), "name a key column"));
+        }
+        if let Some(column) = &self.exponent_of
+            && self.over.get(column).is_none_or(|value| !value.parse::<f64>().is_ok_and(|x| x > 0.0))
+        {
+            let expected = "a column that `over` gives a positive number";
+            return Err(Error::config("exponent_of", expected, format!("\"{column}\""), "name it in `over` too"));
+        }
+        let ways = [self.inverse, self.saving, self.exponent_of.is_some()];
+        if ways.iter().filter(|way| **way).count() > 1 {
+            let found = "several of them";
+            return Err(Error::config("inverse", "one of inverse, saving, exponent_of", found, "write two [[derive]]"));
         }
         if self.metric == self.from {
             let found = format!("\"{}\" twice", self.metric);

@@ -102,6 +102,9 @@ pub struct FigureSpec {
     /// Metric of the same cells that is drawn as a whisker of so much up and down: the standard error of `y`.
     #[serde(default)]
     pub y_error: Option<String>,
+    /// Two metrics of the same cells, the smallest and the largest value that `y` is the mean of: drawn as a whisker.
+    #[serde(default)]
+    pub y_range: Option<[String; 2]>,
     /// Label of the y axis, with the unit.
     pub y_label: String,
     /// Column that tells series apart; without it there is one series.
@@ -187,6 +190,7 @@ impl FigureSpec {
             series_order: second.series_order.clone(),
             filter: second.filter.clone(),
             y_error: None,
+            y_range: None,
             y_min: None,
             y_max: None,
             reference_lines: Vec::new(),
@@ -223,6 +227,10 @@ impl FigureSpec {
                 "it beside one of them",
                 "leave one of them out: a whisker has one meaning",
             ));
+        }
+        if self.y_range.is_some() && (self.aggregate.is_some() || self.y_error.is_some()) {
+            let (expected, found) = ("to stand without `aggregate` and `y_error`", "it beside one of them");
+            return Err(Error::config("y_range", expected, found, "leave one of them out: a whisker has one meaning"));
         }
         for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {
             if let Some(value) = end {

@@ -24,6 +24,8 @@ struct Written {
     seed: u64,
     expected_seconds: f64,
     expected_mb: f64,
+    #[serde(default)]
+    one_at_a_time: bool,
     grid: toml::Table,
     #[serde(default)]
     profile: Profiles,
@@ -128,6 +130,7 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
         seed: document.seed,
         expected_seconds: document.expected_seconds,
         expected_mb: document.expected_mb,
+        one_at_a_time: document.one_at_a_time,
         grid: document.grid,
         quick: document.profile.quick,
         paper: document.profile.paper,

@@ -59,6 +59,8 @@ pub struct Config {
     pub expected_seconds: f64,
     /// Expected peak memory in MB (profile `standard`).
     pub expected_mb: f64,
+    /// Whether its cells are computed one after the other, because their memory is a result.
+    pub one_at_a_time: bool,
     /// The grid of the profile `standard`.
     pub grid: toml::Table,
     /// What the profile `quick` changes.

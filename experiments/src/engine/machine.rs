@@ -48,12 +48,18 @@ impl Machine {
 
 /// Largest memory the process has held so far, in MB (10⁶ bytes): `VmHWM` of `/proc/self/status`.
 ///
-/// It belongs to the process, not to one cell, and never falls. `None` where there is no `/proc` (macOS).
+/// It belongs to the process, not to one cell, and falls only with [`reset_peak`]. `None` where there is no `/proc` (macOS).
 #[must_use]
 pub fn peak_mb() -> Option<f64> {
     let value = proc_field("/proc/self/status", "VmHWM")?;
     let bytes = kilobytes(&value)?;
     Some(bytes as f64 / 1e6)
+}
+
+/// Lets the largest memory start from what the process holds now (Linux: 5 into `/proc/self/clear_refs`). Where that is not possible it
+/// stays what it was, an upper bound.
+pub fn reset_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// The code that computes cells.

@@ -7,6 +7,7 @@
 //! Everything that can be refused is refused by [`ExperimentPlan::new`] and [`prepare`], before any cell is computed.
 
 mod address;
+mod claim;
 mod experiment_plan;
 mod kept;
 mod machine;

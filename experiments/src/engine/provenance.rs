@@ -46,7 +46,7 @@ pub struct Provenance {
     pub wall_seconds: f64,
     /// Sum of the wall times of all cells, also of those reused.
     pub cell_seconds: f64,
-    /// Peak memory of the process in MB (10⁶ bytes), where the system tells.
+    /// Largest memory of the process during any of the cells, in MB (10⁶ bytes), where the system tells.
     pub peak_mb: Option<f64>,
     /// Cells computed by this run.
     pub cells_computed: usize,

@@ -97,7 +97,7 @@ pub(super) fn publish(
         finished: now(),
         wall_seconds: run.wall_seconds,
         cell_seconds: records.iter().map(|record| record.seconds).sum(),
-        peak_mb: peak_mb(),
+        peak_mb: records.iter().map(|record| record.peak_mb).chain([peak_mb()]).flatten().reduce(f64::max),
         cells_computed: run.computed,
         cells_reused: run.reused,
     };

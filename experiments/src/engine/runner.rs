@@ -11,9 +11,10 @@ use std::time::Instant;
 use tracing::{error, warn};
 
 use super::address::cell_rng;
+use super::claim::{Claim, claim};
 use super::experiment_plan::{ExperimentPlan, PlannedCell};
 use super::kept::Kept;
-use super::machine::{Code, peak_mb};
+use super::machine::{Code, peak_mb, reset_peak};
 use super::progress::Display;
 use super::publish::{self, Published, now};
 use super::select::{Shard, select};
@@ -21,7 +22,7 @@ use super::store::{CellRecord, Store};
 use super::validate;
 use crate::atomic::check_writable;
 use crate::error::{CellFailure, Error, FileRole, Result};
-use crate::layout::Results;
+use crate::layout::{self, Results};
 
 /// What a run computes and with how many workers.
 #[derive(Clone, Debug)]
@@ -34,13 +35,15 @@ pub struct RunOptions {
     pub shard: Option<Shard>,
     /// Compute selected cells even if they are stored.
     pub fresh: bool,
+    /// Refuse stored cells that were computed by other sources than this program's, instead of warning of them.
+    pub same_code: bool,
 }
 
 impl Default for RunOptions {
     /// All cells, on all cores, reusing what is stored.
     fn default() -> Self {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { jobs, only: Vec::new(), shard: None, fresh: false }
+        Self { jobs, only: Vec::new(), shard: None, fresh: false, same_code: false }
     }
 }
 
@@ -74,6 +77,10 @@ pub struct Prepared<'a> {
     pending: Vec<usize>,
     /// Stored results by place in the grid.
     records: Vec<Option<CellRecord>>,
+    /// What nobody else computes until this has run; none for single cells.
+    _claim: Option<Claim>,
+    /// Whether one cell is computed at a time.
+    alone: bool,
 }
 
 /// Selects cells, checks that results can be written, and reads the store, for all plans before any of them runs.
@@ -105,15 +112,51 @@ pub fn prepare<'a>(root: &'a Path, plans: Vec<ExperimentPlan<'a>>, options: &Run
                 None
             }));
         }
+        if options.same_code {
+            damaged.extend(of_other_code(root, &plan.config.experiment, &records, &code));
+        }
         let pending = (0..records.len()).filter(|&place| selected[place] && records[place].is_none()).collect();
         let code = code.clone();
-        prepared.push(Prepared { root, plan, store, code, pending, records });
+        let named = !options.only.is_empty() && options.shard.is_none();
+        let _claim = if named { None } else { claim(root, &plan.config.experiment, plan.profile, options.shard)? };
+        prepared.push(Prepared { root, plan, store, code, pending, records, alone: false, _claim });
     }
     Error::all(damaged)?;
     Ok(prepared)
 }
 
+/// Why stored cells cannot be put together with what this program computes: other sources computed them.
+fn of_other_code(root: &Path, experiment: &str, records: &[Option<CellRecord>], code: &Code) -> Option<Error> {
+    let other: Vec<&CellRecord> = records.iter().flatten().filter(|record| record.code.source != code.source).collect();
+    let first = other.first()?;
+    let of = |code: &Code| {
+        let commit = code
+            .commit
+            .as_deref()
+            .map_or_else(String::new, |commit| format!(" (commit {})", &commit[..commit.len().min(12)]));
+        format!("{}{commit}", &code.source[..code.source.len().min(12)])
+    };
+    Some(Error::file(
+        FileRole::StoredCells,
+        layout::cells_dir(root, experiment),
+        format!("cells computed by the sources of this program, {}", of(code)),
+        format!(
+            "{} of {} by others, {} by {}",
+            other.len(),
+            records.iter().flatten().count(),
+            first.address,
+            of(&first.code)
+        ),
+        "compute them anew with --fresh, or take the program that computed them",
+    ))
+}
+
 impl Prepared<'_> {
+    /// Cells computed at the same time.
+    fn workers(&self, options: &RunOptions) -> usize {
+        if self.plan.config.one_at_a_time { 1 } else { options.jobs.get() }
+    }
+
     /// Experiment id.
     #[must_use]
     pub fn experiment(&self) -> &str {
@@ -136,6 +179,7 @@ impl Prepared<'_> {
         let clock = Instant::now();
         let reused = self.records.iter().flatten().count();
         self.warn_of_other_code();
+        self.alone = self.workers(options) == 1;
         let mut failed = self.compute(options, display)?;
         failed.sort_by_key(|(place, _)| *place);
         let computed = self.pending.len() - failed.len();
@@ -165,7 +209,7 @@ impl Prepared<'_> {
         if self.pending.is_empty() {
             return Ok(Vec::new());
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.get()).build().map_err(|error| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.workers(options)).build().map_err(|error| {
             Error::Computation {
                 what: format!("{} workers", options.jobs),
                 expected: "to be able to start them".to_owned(),
@@ -208,6 +252,10 @@ impl Prepared<'_> {
     fn compute_one(&self, cell: &PlannedCell) -> Result<CellRecord> {
         let config = self.plan.config;
         let mut rng = cell_rng(config.seed, &config.experiment, &cell.address);
+        if self.alone {
+            // The largest memory is then that of this cell, and of what earlier ones have not given back.
+            reset_peak();
+        }
         let clock = Instant::now();
         // A panic in a dependency costs this cell, not the run.
         let rows = catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng))).map_err(

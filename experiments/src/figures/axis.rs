@@ -34,7 +34,7 @@ impl Axis {
         Self { log: false, low, high, ticks, minor: Vec::new() }
     }
 
-    /// A logarithmic axis from `low` to `high`, both positive: decades are labelled, over less than two decades also
+    /// A logarithmic axis from `low` to `high`, both positive: decades are labelled, over less than three decades also
     /// 2 and 5 times a decade, and the minor grid is at all whole multiples.
     #[must_use]
     pub fn log(low: f64, high: f64) -> Self {
@@ -48,7 +48,7 @@ impl Axis {
                 .collect()
         };
         let stride = ((last - first) / 8 + 1).max(1);
-        let mut labelled = if span < 2.0 {
+        let mut labelled = if span < FINE {
             multiples_of_decades(&[1.0, 2.0, 5.0])
         } else {
             (first..=last)
@@ -63,7 +63,7 @@ impl Axis {
             labelled = multiples(narrow, low, high).collect();
             step = Some(narrow);
         }
-        let plain = labelled.iter().all(|at| (1e-3..=1e5).contains(at));
+        let plain = labelled.iter().all(|at| (1e-3..1e5).contains(at));
         let label = |at| match step {
             _ if !plain => power_of_ten(at),
             Some(step) => rounded_to(step, at),
@@ -73,6 +73,17 @@ impl Axis {
         let minor =
             if span > 8.0 { Vec::new() } else { multiples_of_decades(&[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
         Self { log: true, low, high, ticks, minor }
+    }
+
+    /// The ticks of a logarithmic axis at or around `low` and `high`, both positive.
+    #[must_use]
+    pub fn around(low: f64, high: f64) -> (f64, f64) {
+        let multiples: &[f64] = if (high / low).log10() < FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let ticks = |decade: i32| multiples.iter().map(move |multiple| decimal(*multiple, decade));
+        let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);
+        let below = (first..=last).flat_map(ticks).filter(|at| *at <= low * (1.0 + 1e-9)).last();
+        let above = (first..=last).flat_map(ticks).find(|at| *at >= high * (1.0 - 1e-9));
+        (below.unwrap_or(low), above.unwrap_or(high))
     }
 
     /// An axis with a place for each label, downwards from the upper end: label `i` is at the value `i`.
@@ -109,6 +120,9 @@ impl Axis {
         if self.log { self.low } else { 0f64.clamp(self.low, self.high) }
     }
 }
+
+/// Decades below which 2 and 5 times a decade are labelled too.
+const FINE: f64 = 3.0;
 
 /// `multiple · 10^decade`, correctly rounded.
 fn decimal(multiple: f64, decade: i32) -> f64 {

@@ -8,7 +8,7 @@ use super::font::text_width;
 use super::form::{Form, XAxis};
 use super::frame::{Area, Frame, em};
 use super::kind::{FigureKind, Sample};
-use super::marks::{COLORS, RING, inside, published_ring, whisker};
+use super::marks::{COLORS, RING, inside, ring_of, whisker};
 use super::theme::{INK, lettering};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
@@ -79,7 +79,8 @@ impl FigureKind for Bars {
             for &(category, y) in points {
                 let at = (left(series, category) + width / 2.0, frame.to_y(area, y));
                 if inside(area, at) {
-                    published_ring(canvas, INK, at)?;
+                    // Rings of neighbours do not touch.
+                    ring_of(canvas, INK, at, RING.min(width * 0.4))?;
                 }
             }
         }

@@ -125,7 +125,14 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
     if table.is_empty() {
         return Ok(None);
     }
-    let errors = standard_errors(spec, &drawn)?;
+    let errors = match &spec.y_error {
+        Some(metric) => of_cells(spec, &drawn, "y_error", metric)?,
+        None => BTreeMap::new(),
+    };
+    let range = match &spec.y_range {
+        Some([low, high]) => Some((of_cells(spec, &drawn, "y_range", low)?, of_cells(spec, &drawn, "y_range", high)?)),
+        None => None,
+    };
     let across = across(spec, &drawn)?;
     let places = Places::new(spec, form, table);
     let numbers = |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
@@ -153,8 +160,13 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
             let error = errors.get(table.field(columns::CELL, row)).copied().unwrap_or(0.0);
             // A logarithmic axis has no place for a lower end that is not positive.
             let low = if spec.y_log && smallest - error <= 0.0 { smallest } else { smallest - error };
+            let of_range = |ends: &BTreeMap<String, f64>| ends.get(table.field(columns::CELL, row)).copied();
+            let (low, high) = match &range {
+                Some((lows, highs)) => (of_range(lows).unwrap_or(low), of_range(highs).unwrap_or(largest)),
+                None => (low, largest + error),
+            };
             let shade = place(&places.shades, column(table, &spec.shade, row)).unwrap_or(0);
-            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low, high: largest + error, shade });
+            panels[panel].marks[series].push(Mark { x: x[row], y: mean, low, high, shade });
         }
     }
     for marks in panels.iter_mut().flat_map(|panel| &mut panel.marks) {
@@ -172,13 +184,13 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
     }))
 }
 
-/// Cell → the metric that `y_error` names.
-fn standard_errors(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, f64>> {
-    let Some(metric) = &spec.y_error else { return Ok(BTreeMap::new()) };
+/// Cell → a metric beside `y`, which `key` of the figure names.
+fn of_cells(spec: &FigureSpec, drawn: &Table, key: &str, metric: &str) -> Result<BTreeMap<String, f64>> {
     let table = drawn.with(columns::METRIC, metric)?;
     if table.is_empty() {
-        let expected = format!("rows of metric \"{metric}\" (`y_error` of figure \"{}\")", spec.file);
-        return Err(Error::file(FileRole::Input, drawn.name(), expected, "none", "correct `y_error`, or leave it out"));
+        let expected = format!("rows of metric \"{metric}\" (`{key}` of figure \"{}\")", spec.file);
+        let remedy = format!("correct `{key}`, or leave it out");
+        return Err(Error::file(FileRole::Input, drawn.name(), expected, "none", remedy));
     }
     let value = |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
     Ok((0..table.len()).filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?))).collect())
@@ -370,9 +382,9 @@ fn in_order<'v>(found: impl Iterator<Item = &'v str>, order: &[String]) -> Vec<S
 /// What whiskers show, if there are any.
 #[must_use]
 pub fn whiskers(spec: &FigureSpec) -> Option<&'static str> {
-    match (spec.aggregate, &spec.y_error) {
-        (Some(Aggregate::Mean), _) => Some("smallest to largest"),
-        (None, Some(_)) => Some("± standard error"),
-        (None, None) => None,
+    match (spec.aggregate, &spec.y_error, &spec.y_range) {
+        (Some(Aggregate::Mean), ..) | (None, None, Some(_)) => Some("smallest to largest"),
+        (None, Some(_), _) => Some("± standard error"),
+        (None, None, None) => None,
     }
 }

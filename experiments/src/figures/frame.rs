@@ -29,6 +29,8 @@ const MARGIN: f64 = 32.0;
 /// Room for the half of a tick label that stands out at the right end.
 const RIGHT_MARGIN: f64 = 48.0;
 const PANEL_GAP: f64 = 44.0;
+/// Space beside the first and the last mark of an x axis of numbers.
+const ROOM_FOR_A_RING: f64 = 26.0;
 /// Space between texts that belong to each other.
 const GAP: f64 = 12.0;
 
@@ -204,7 +206,7 @@ fn ticks_of(axis: &Axis) -> f64 {
 
 fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
     let positions: Vec<f64> = chart.positions().collect();
-    let (low, high) = padded(extent(&positions), spec.x_log, 0.035);
+    let (low, high) = padded(extent(&positions), spec.x_log, (ROOM_FOR_A_RING / width).max(0.035));
     let mut axis = if !spec.x_log {
         Axis::linear(low, high, 6)
     } else if positions.iter().all(|x| x.log2().fract() == 0.0) && high / low > 4.0 {
@@ -269,7 +271,12 @@ fn axis_of(spec: &FigureSpec, form: Form, mut values: Vec<f64>, height: f64) -> 
     if low >= high {
         low = if spec.y_log { high / 10.0 } else { high - 1.0 };
     }
-    if spec.y_log { Axis::log(low, high) } else { Axis::linear(low, high, 6) }
+    if !spec.y_log {
+        return Axis::linear(low, high, 6);
+    }
+    // From tick to tick, so that no mark lies beyond the last one.
+    let (first, last) = Axis::around(low, high);
+    Axis::log(spec.y_min.unwrap_or(first), spec.y_max.unwrap_or(last))
 }
 
 fn decade_below(value: f64) -> f64 {
@@ -317,6 +324,10 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     if named && !form.series_are_rows {
         keys.extend(chart.series.iter().enumerate().map(|(series, label)| (Key::Series(series), label.clone())));
     }
+    let with_published = chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty()));
+    if !named && !form.series_are_rows && with_published {
+        keys.push((Key::Series(0), "ours".to_owned()));
+    }
     let shade = |(position, shade): (usize, &String)| (Key::Shade(position), format!("{} {shade}", spec.shade_label));
     keys.extend(chart.shades.iter().enumerate().map(shade));
     keys.extend(
@@ -325,7 +336,7 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
             .enumerate()
             .map(|(line, reference)| (Key::Reference(line), reference.label.clone())),
     );
-    if chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty())) {
+    if with_published {
         keys.push((Key::Published, "published".to_owned()));
     }
     if let Some(meaning) = whiskers(spec) {

@@ -51,7 +51,15 @@ impl FigureKind for Lines {
                 canvas.line(&run, LINE, style.color, dashes)?;
             }
         }
-        for (series, marks) in panel.marks.iter().enumerate() {
+        // Rings first: those of one series must not hide the dots of another.
+        for (series, points) in panel.published.iter().enumerate() {
+            for at in points.iter().map(|&(x, y)| (to_x(x), frame.to_y(area, y))) {
+                if inside(area, at) {
+                    published_ring(canvas, series_style(series).color, at)?;
+                }
+            }
+        }
+        for (series, marks) in panel.marks.iter().enumerate().filter(|(_, marks)| !is_level(marks)) {
             for mark in marks.iter().filter(|mark| inside(area, point(series, mark))) {
                 if mark.low < mark.high {
                     let end = |value| (to_x(mark.x), frame.to_y_of(series, area, value).clamp(area.top, area.bottom));
@@ -60,15 +68,14 @@ impl FigureKind for Lines {
                 dot(canvas, series, point(series, mark))?;
             }
         }
-        for (series, points) in panel.published.iter().enumerate() {
-            for at in points.iter().map(|&(x, y)| (to_x(x), frame.to_y(area, y))) {
-                if inside(area, at) {
-                    published_ring(canvas, series_style(series).color, at)?;
-                }
-            }
-        }
         Ok(())
     }
+}
+
+/// A line that is level over many points says all by itself.
+fn is_level(marks: &[Mark]) -> bool {
+    const MANY: usize = 12;
+    marks.len() > MANY && marks.iter().all(|mark| mark.y == marks[0].y && mark.low == mark.high)
 }
 
 /// The parts of a polyline between the upper and lower edge of the area.

@@ -92,8 +92,13 @@ pub fn dot(canvas: &dyn Canvas, series: usize, at: Point) -> Result<()> {
 /// # Errors
 /// The backend cannot draw.
 pub fn published_ring(canvas: &dyn Canvas, color: RGBColor, at: Point) -> Result<()> {
-    canvas.ring(at, RING, 6.0, PAPER)?;
-    canvas.ring(at, RING, 3.0, color)
+    ring_of(canvas, color, at, RING)
+}
+
+/// A ring of another radius, for marks that are narrower than the usual one.
+pub(super) fn ring_of(canvas: &dyn Canvas, color: RGBColor, at: Point, radius: f64) -> Result<()> {
+    canvas.ring(at, radius, 6.0, PAPER)?;
+    canvas.ring(at, radius, 3.0, color)
 }
 
 /// A vertical line with caps.

@@ -1,6 +1,7 @@
 //! The experiments of S1 (Li & Miklau, Efficient Batch Query Answering).
 
 mod checked_claims;
+mod checked_examples;
 mod covered_ranges;
 mod laplace_comparison;
 mod level_cap;

@@ -8,7 +8,7 @@ use crate::experiment::Row;
 use crate::statistics::Sample;
 use crate::strategies::SVD_BOUND;
 
-/// `ratio_to_svdb` as the mean over Grams with its certificate (mean of the lower bounds), its extremes, and the mean of
+/// `ratio_to_svdb` as the mean over Grams with its certificate (mean of the lower bounds), its extremes, its standard deviation, and the mean of
 /// every detail that the method reports.
 pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
     if grams.is_empty() {
@@ -42,6 +42,9 @@ pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
         Row::new("ratio_to_svdb_min", ratios.smallest()),
         Row::new("ratio_to_svdb_max", ratios.largest()),
     ];
+    rows.extend(
+        ratios.standard_error().map(|error| Row::new("ratio_to_svdb_deviation", error * (ratios.len() as f64).sqrt())),
+    );
     rows.extend(details.into_iter().map(|(name, values)| Row::new(name, values.mean())));
     Ok(rows)
 }

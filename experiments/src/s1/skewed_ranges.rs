@@ -12,7 +12,7 @@ use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::check_method;
 
 /// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies the candidate splits they
-/// evaluated. `lsa-generalized` also reports `candidate_ratio`: the candidates of `lsa` over its own.
+/// evaluated. `lsa-generalized` also reports `candidate_ratio`: the candidates of `lsa` over its own, on the first three samples.
 ///
 /// A skew-sampled workload has `max(least, share · all)` distinct ranges, drawn by the biased sampler; every method sees the
 /// same samples.
@@ -39,7 +39,21 @@ pub struct Grid {
     samples: u64,
     /// Seed of the first sample; sample k has seed `sample_seed + k`.
     sample_seed: u64,
+    /// Where fewer of them are taken, the first ones.
+    fewer: Option<Fewer>,
 }
+
+/// From how many cells on which methods see how many samples.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fewer {
+    cells: usize,
+    methods: Vec<String>,
+    samples: u64,
+}
+
+/// Samples over which `candidate_ratio` is taken, at most: it runs `lsa` once more on each.
+const RATIO_SAMPLES: usize = 3;
 
 /// The params of a cell.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,6 +79,15 @@ impl Kind for SkewedRanges {
         if grid.samples == 0 {
             return Err(Error::config("samples", "at least 1", "0", "write `samples = 3`"));
         }
+        if let Some(fewer) = &grid.fewer {
+            if !(1..=grid.samples).contains(&fewer.samples) {
+                let expected = format!("1 to {}, as `samples` says", grid.samples);
+                return Err(Error::config("fewer.samples", expected, fewer.samples.to_string(), "take fewer, or none"));
+            }
+            for (i, method) in fewer.methods.iter().enumerate() {
+                check_method(&format!("fewer.methods[{i}]"), method)?;
+            }
+        }
         if !(grid.share > 0.0 && grid.share <= 1.0) {
             return Err(Error::config("share", "above 0 and up to 1", grid.share.to_string(), "write `share = 0.02`"));
         }
@@ -87,11 +110,13 @@ impl Kind for SkewedRanges {
                 let sampled = ((grid.share * all as f64).round() as usize).max(grid.least).min(all);
                 let queries = (family == "skew-range").then_some(sampled);
                 for method in &grid.methods {
+                    let of_fewer = |fewer: &&Fewer| n >= fewer.cells && fewer.methods.contains(method);
+                    let samples = grid.fewer.as_ref().filter(of_fewer).map_or(grid.samples, |fewer| fewer.samples);
                     let params = Params {
                         cells: n,
                         queries,
                         lambda: grid.lambda,
-                        samples: if queries.is_some() { grid.samples } else { 1 },
+                        samples: if queries.is_some() { samples } else { 1 },
                         sample_seed: grid.sample_seed,
                     };
                     cells.push(CellOf::new([&format!("{family}:{n}"), family, &n], method, params));
@@ -118,7 +143,8 @@ impl Kind for SkewedRanges {
             row.seconds = Some(seconds);
         }
         if method == "lsa-generalized" {
-            rows.push(Row::new("candidate_ratio", candidates("lsa", &grams)? / candidates("lsa-generalized", &grams)?));
+            let grams = &grams[..grams.len().min(RATIO_SAMPLES)];
+            rows.push(Row::new("candidate_ratio", candidates("lsa", grams)? / candidates("lsa-generalized", grams)?));
         }
         Ok(rows)
     }

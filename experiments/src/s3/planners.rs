@@ -1,13 +1,15 @@
-//! The planners that S3's tables compare: the library's, and those that only the printed digits need.
+//! The planners that S3's tables compare: the library's, and those that only the tables need.
 
 use matmech::planner::{self, NoiseDivision, Planner};
 
 use super::published::PublishedResidualPlannerPlus;
+use super::residual_bases::ResidualBasesEverywhere;
 use crate::error::{Error, Result};
 
 /// All of them, in the order of listings.
 pub(super) fn planners() -> Vec<Box<dyn Planner>> {
     let mut all = planner::planners();
+    all.push(Box::new(ResidualBasesEverywhere));
     for division in [NoiseDivision::Own, NoiseDivision::Prefix] {
         all.push(Box::new(PublishedResidualPlannerPlus::dividing(division)));
     }

@@ -4,8 +4,10 @@ mod adaptive_errors;
 mod measurement_ablation;
 mod residual_timing;
 mod table_schemas;
+mod worked_example;
 
 pub use adaptive_errors::AdaptiveErrors;
 pub use measurement_ablation::MeasurementAblation;
 pub use residual_timing::ResidualTiming;
 pub use table_schemas::TableSchemas;
+pub use worked_example::WorkedExample;

@@ -1,0 +1,101 @@
+//! Who computes which part of an experiment: parts that overlap are refused while they run.
+//!
+//! Each run holds the lock of a file named after its part, such as `quick-1-of-4.lock`, beside the stored cells. The system gives a lock up when its process ends, however it ends, so that a killed run claims nothing.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+
+use super::select::Shard;
+use crate::error::{Error, FileRole, Result};
+use crate::layout;
+use crate::profile::Profile;
+
+/// A part of an experiment that this process computes, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Claim {
+    _lock: File,
+}
+
+/// Claims a part; a run without `--shard` is the one part of one.
+///
+/// File systems without locks claim nothing.
+///
+/// # Errors
+/// A part with cells in common is being computed, or the folder cannot be written.
+pub(super) fn claim(root: &Path, experiment: &str, profile: Profile, shard: Option<Shard>) -> Result<Option<Claim>> {
+    let own = shard.unwrap_or(Shard { index: 1, count: 1 });
+    let dir = layout::parts_dir(root, experiment);
+    let unwritable = |error: &io::Error| Error::unwritable(FileRole::StoredCells, &dir, error);
+    fs::create_dir_all(&dir).map_err(|error| unwritable(&error))?;
+    let file = dir.join(name(profile, own));
+    let lock = File::create(&file).map_err(|error| unwritable(&error))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(overlap(experiment, shard, own)),
+        Err(TryLockError::Error(_)) => return Ok(None),
+    }
+    for entry in fs::read_dir(&dir).map_err(|error| unwritable(&error))? {
+        let path = entry.map_err(|error| unwritable(&error))?.path();
+        let other = path.file_name().and_then(|name| part(profile, &name.to_string_lossy()));
+        // Parts of the same number have no cell in common, and a part of one cell has all of them.
+        let Some(other) = other.filter(|other| other.count != own.count) else { continue };
+        // Shared: several runs may look at the same time, only the owner's lock stands in the way.
+        let taken = File::open(&path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        if taken {
+            return Err(overlap(experiment, shard, other));
+        }
+    }
+    Ok(Some(Claim { _lock: lock }))
+}
+
+fn name(profile: Profile, shard: Shard) -> String {
+    format!("{}-{}-of-{}.lock", profile.name(), shard.index, shard.count)
+}
+
+/// The part that a file name stands for; none of another profile.
+fn part(profile: Profile, name: &str) -> Option<Shard> {
+    let (index, count) =
+        name.strip_prefix(profile.name())?.strip_prefix('-')?.strip_suffix(".lock")?.split_once("-of-")?;
+    format!("{index}/{count}").parse().ok()
+}
+
+fn overlap(experiment: &str, shard: Option<Shard>, other: Shard) -> Error {
+    let of = |shard: Shard| if shard.count == 1 { "all cells".to_owned() } else { format!("the part {shard}") };
+    Error::Usage {
+        option: if shard.is_some() { "--shard" } else { "run" },
+        expected: format!("parts that do not overlap: nobody else computes these cells of {experiment}"),
+        found: format!("another process that computes {} of it now", of(other)),
+        remedy: "wait for it; or take the other parts of the same number, such as 2/4 beside 1/4".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shard(text: &str) -> Option<Shard> {
+        (!text.is_empty()).then(|| text.parse().unwrap())
+    }
+
+    #[test]
+    fn parts_that_overlap_are_refused_while_they_run() {
+        let root = tempfile::tempdir().unwrap();
+        let claim = |text: &str, profile| claim(root.path(), "s9/t", profile, shard(text));
+        let first = claim("1/2", Profile::Quick).unwrap();
+        let second = claim("2/2", Profile::Quick).unwrap();
+        for other in ["1/2", "2/3", ""] {
+            let error = claim(other, Profile::Quick).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("the part ") && text.contains("s9/t"), "{other}: {text}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        assert!(claim("", Profile::Standard).unwrap().is_some(), "another profile has other cells");
+        drop((first, second));
+        let all = claim("", Profile::Quick).unwrap();
+        let refused = claim("1/2", Profile::Quick).unwrap_err().to_string();
+        assert!(refused.contains("all cells"), "{refused}");
+        drop(all);
+        assert!(claim("1/2", Profile::Quick).unwrap().is_some());
+    }
+}

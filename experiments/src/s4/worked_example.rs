@@ -1,0 +1,88 @@
+//! The worked example of S4's App. A: a marginal taken apart and put together again.
+
+use matmech::domain::AxisSet;
+use matmech::residual::{decomp, recon};
+use rand_chacha::ChaCha20Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::experiment::{CellOf, Kind, Row};
+
+/// Every part of the marginal of Fig. 1(a) on age and education, cell by cell in twelfths; and how far their sum is from it.
+#[derive(Debug)]
+pub struct WorkedExample;
+
+/// The grid: nothing to choose.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {}
+
+/// The params of a cell: the number of the set of axes.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Params {
+    kept: usize,
+}
+
+/// Fig. 1(a).
+const MARGINAL: [f64; 12] = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
+const SIZES: [usize; 2] = [4, 3];
+const PARTS: [&str; 4] = ["{}", "{Age}", "{Educ}", "{Age,Educ}"];
+
+impl Kind for WorkedExample {
+    type Grid = Grid;
+    type Params = Params;
+
+    const NAME: &'static str = "worked-decomposition";
+    const SUMMARY: &'static str = "the worked example of S4's appendix A, entry by entry";
+    const KEYS: &'static [&'static str] = &["component"];
+    const ERRORS: &'static [&'static str] = &[];
+
+    fn cells(&self, _: Grid) -> Result<Vec<CellOf<Params>>> {
+        Ok(PARTS.iter().enumerate().map(|(kept, name)| CellOf::new([name], "recon", Params { kept })).collect())
+    }
+
+    fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let part = |kept: usize| -> Result<Vec<f64>> {
+            let kept = AxisSet::from_number(kept);
+            Ok(recon(&decomp(&MARGINAL, &SIZES, kept)?, &SIZES, kept)?)
+        };
+        let mut rows = Vec::new();
+        for (cell, value) in part(params.kept)?.iter().enumerate() {
+            let twelfths = (value * 12.0).round();
+            if (value * 12.0 - twelfths).abs() > 1e-12 {
+                return Err(Error::bug("the worked example", "twelfths", value));
+            }
+            let place = format!("row_{}_column_{}", cell / SIZES[1] + 1, cell % SIZES[1] + 1);
+            rows.push(Row::text(place, format!("{twelfths}/12")));
+        }
+        let mut rest = MARGINAL.to_vec();
+        for kept in 0..PARTS.len() {
+            rest.iter_mut().zip(part(kept)?).for_each(|(rest, x)| *rest -= x);
+        }
+        rows.push(Row::new("largest_difference_of_the_sum", rest.iter().fold(0.0, |m: f64, x| m.max(x.abs()))));
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use rand::SeedableRng;
+
+    /// The rows of a centred component sum to 0, so that the entry printed as 32/12 is 33/12.
+    #[test]
+    fn rows_of_the_last_component_sum_to_zero() {
+        let kind: &dyn Experiment = &WorkedExample;
+        let cells = kind.cells(&toml::Table::new()).unwrap();
+        let rows = kind.run(&cells[3], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
+        let twelfths = |column: usize| -> i64 {
+            let metric = format!("row_2_column_{column}");
+            let text = rows.iter().find(|row| row.metric == metric).unwrap().text.clone().unwrap();
+            text.strip_suffix("/12").unwrap().parse().unwrap()
+        };
+        assert_eq!(twelfths(3), 33);
+        assert_eq!(twelfths(1) + twelfths(2) + twelfths(3), 0);
+        assert!(rows.last().unwrap().value.unwrap() < 1e-13);
+    }
+}

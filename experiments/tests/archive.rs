@@ -1,0 +1,52 @@
+//! The archive is a function of the commit, and its metadata is what Zenodo and RO-Crate read.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn json(file: &str) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(root().join(file)).unwrap()).unwrap()
+}
+
+#[test]
+fn the_same_commit_gives_the_same_bytes() {
+    if !root().join(".git").exists() {
+        // In an unpacked archive there is no commit to make one of.
+        return;
+    }
+    let pack = || {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Command::new("sh").arg(root().join("scripts/archive.sh")).arg(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let files: Vec<PathBuf> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        std::fs::read(&files[0]).unwrap()
+    };
+    let first = pack();
+    assert!(first.len() > 1_000_000, "{} bytes", first.len());
+    assert!(first == pack(), "two archives of one commit differ");
+}
+
+#[test]
+fn the_metadata_names_what_is_there() {
+    let crate_of = json("ro-crate-metadata.json");
+    let graph = crate_of["@graph"].as_array().unwrap();
+    let of = |id: &str| graph.iter().find(|entity| entity["@id"] == id).unwrap_or_else(|| panic!("no entity {id}"));
+    assert_eq!(of("ro-crate-metadata.json")["about"]["@id"], "./");
+    let parts = of("./")["hasPart"].as_array().unwrap();
+    for part in parts.iter().map(|part| part["@id"].as_str().unwrap()) {
+        assert!(root().join(part).exists(), "{part}");
+        assert!(of(part)["name"].is_string(), "{part}");
+    }
+    let zenodo = json(".zenodo.json");
+    assert_eq!(zenodo["upload_type"], "software");
+    let citation = std::fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = citation.lines().find_map(|line| line.strip_prefix("version: ")).unwrap();
+    assert_eq!(zenodo["version"], version);
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+}
