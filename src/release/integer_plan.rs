@@ -190,10 +190,11 @@ impl Rounded {
     fn precise_enough(plan: &Plan, workload: &GroupedWorkload) -> Result<(Self, Option<Precision>)> {
         let planned = plan.total_variance();
         let mut rows = RowsByFactor::new();
-        let (mut refused, mut nearest) = (None, f64::INFINITY);
+        let (mut refused, mut ended, mut nearest) = (None, false, f64::INFINITY);
         for strategy_bits in BITS {
             // Where the measure was optimised its rounding counts to second order only.
-            for measure_bits in [strategy_bits / 2 + 2, strategy_bits * 3 / 4 + 2, strategy_bits - 2] {
+            let fewest = strategy_bits / 2 + 2;
+            for measure_bits in [fewest, strategy_bits * 3 / 4 + 2, strategy_bits - 2] {
                 let precision = Precision { strategy_bits, measure_bits };
                 match Self::with(plan, workload, precision, &mut rows) {
                     Ok(Some((found, is_rounded))) => {
@@ -206,6 +207,7 @@ impl Rounded {
                     Ok(None) => {}
                     // Too many bits of the measure for these of the strategy; fewer may do for more of those.
                     Err(error @ Error::TooLarge { .. }) => {
+                        ended = measure_bits == fewest;
                         refused = Some(error);
                         break;
                     }
@@ -215,7 +217,7 @@ impl Rounded {
                     break;
                 }
             }
-            if refused.is_some() && plan.measure().is_uniform() {
+            if ended {
                 break;
             }
         }

@@ -106,6 +106,10 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
             Ok(plan) => return (sizes, workload, plan, budget),
             // Only the total is measured, and that is public here.
             Err(error) if error.to_string().contains("the number of records is public") => {}
+            // Three factors of a measure that is not uniform may need more than 128 bits, and are refused with a way out.
+            Err(error @ crate::Error::TooLarge { .. }) if planner == "anova" && sizes.len() == 3 => {
+                assert!(error.to_string().contains("query-smasher"), "{error}");
+            }
             Err(error) => panic!("{planner} on {sizes:?}: {error}\n{text}"),
         }
     }
