@@ -223,11 +223,13 @@ fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, factor: f64) -> Judgement {
     if near {
         return Judgement::new(
             Verdict::Reproduced,
-            format!("within a factor of {factor}, as ratios of times are compared"),
+            format!("within a factor of {factor}, as ratios of times and of memory are compared"),
         );
     }
-    let reason =
-        format!("a ratio of times, more than a factor of {factor} from the paper's on its machine and with its code");
+    let reason = format!(
+        "what times or memory of one run are to each other, more than a factor of {factor} from the paper's on its machine and \
+         with its code"
+    );
     Judgement::new(Verdict::NotComparable, reason)
 }
 
