@@ -85,6 +85,14 @@ done
 }
 echo "cluster: $(sinfo --version), one node with $cores cores, in $dir"
 
+# Programs that clear Slurm's variables before they call its commands, as Snakemake's executor does, find this cluster all the same.
+mkdir "$dir/bin"
+for tool in srun sbatch squeue scancel sinfo scontrol; do
+    printf '#!/bin/sh\nSLURM_CONF=%s exec %s "$@"\n' "$SLURM_CONF" "$(command -v "$tool")" > "$dir/bin/$tool"
+    chmod +x "$dir/bin/$tool"
+done
+export PATH=$dir/bin:$PATH
+
 if [ $# -gt 0 ]; then
     "$@"
     exit

@@ -78,6 +78,10 @@ impl Axis {
     /// The ticks of a logarithmic axis at or around `low` and `high`, both positive.
     #[must_use]
     pub fn around(low: f64, high: f64) -> (f64, f64) {
+        // Ticks of a narrow range are far away.
+        if (high / low).log10() < NARROW {
+            return (low, high);
+        }
         let multiples: &[f64] = if (high / low).log10() < FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let ticks = |decade: i32| multiples.iter().map(move |multiple| decimal(*multiple, decade));
         let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);
@@ -123,6 +127,9 @@ impl Axis {
 
 /// Decades below which 2 and 5 times a decade are labelled too.
 const FINE: f64 = 3.0;
+
+/// Decades below which an axis ends where its values do.
+const NARROW: f64 = 0.4;
 
 /// `multiple · 10^decade`, correctly rounded.
 fn decimal(multiple: f64, decade: i32) -> f64 {
@@ -222,7 +229,13 @@ mod tests {
 
     #[test]
     fn log_ticks_are_decades_over_wide_ranges_and_multiples_over_narrow_ones() {
-        assert_eq!(labels(&Axis::log(200.0, 150_000.0)), ["1000", "10,000", "100,000"]);
+        assert_eq!(labels(&Axis::log(20.0, 50_000.0)), ["100", "1000", "10,000"]);
+        assert_eq!(labels(&Axis::log(200.0, 1_500_000.0)), ["10³", "10⁴", "10⁵", "10⁶"]);
+        assert_eq!(labels(&Axis::log(200.0, 2_000.0)), ["200", "500", "1000", "2000"]);
+        // Ends are ticks, at or beyond the values.
+        assert_eq!(Axis::around(0.9, 14.0), (0.5, 20.0));
+        assert_eq!(Axis::around(0.99, 1.25), (0.99, 1.25));
+        assert_eq!(Axis::around(200.0, 1_500_000.0), (100.0, 10_000_000.0));
         assert_eq!(labels(&Axis::log(1e5, 3e8)), ["10⁵", "10⁶", "10⁷", "10⁸"]);
         assert_eq!(labels(&Axis::log(0.9, 25.0)), ["1", "2", "5", "10", "20"]);
         assert_eq!(labels(&Axis::log(3e5, 3e6)), ["5×10⁵", "10⁶", "2×10⁶"]);

@@ -1,0 +1,183 @@
+//! Tests of the rules.
+
+use super::*;
+
+const PRINTED: &str = "2.23";
+
+fn claim(printed: &Printed) -> Claim<'_> {
+    Claim {
+        printed,
+        rounded: &[],
+        band: None,
+        reference: false,
+        within_factor: None,
+        upper_bound: false,
+        not_comparable: None,
+        is_error: true,
+        improvable: true,
+        deviation: None,
+    }
+}
+
+fn ours(value: f64) -> Ours<'static> {
+    Ours { value: Some(value), ..Ours::default() }
+}
+
+fn certified(value: f64, bound: f64) -> Ours<'static> {
+    Ours { lower_bound: Some(bound), ..ours(value) }
+}
+
+#[test]
+fn digits_decide_between_reproduced_and_failed() {
+    let printed = Printed::parse(PRINTED);
+    assert_eq!(judge(&claim(&printed), &ours(2.2349)).verdict, Verdict::Reproduced);
+    let failure = judge(&claim(&printed), &ours(2.2351));
+    assert_eq!(failure.verdict, Verdict::Failed);
+    assert_eq!(failure.expected, "2.23 ± 0.0050");
+    assert_eq!(judge(&claim(&printed), &ours(f64::NAN)).verdict, Verdict::Failed);
+    assert_eq!(judge(&claim(&printed), &Ours::default()).verdict, Verdict::Failed);
+}
+
+#[test]
+fn an_improvement_needs_a_certificate_and_a_claim_that_may_improve() {
+    let printed = Printed::parse(PRINTED);
+    let base = claim(&printed);
+    assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 9e-7))).verdict, Verdict::Improved);
+    assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 2e-6))).verdict, Verdict::Failed, "better, not optimal");
+    assert_eq!(judge(&base, &ours(1.8)).verdict, Verdict::Failed);
+    assert_eq!(judge(&base, &certified(2.5, 1.0)).verdict, Verdict::Failed);
+    assert_eq!(judge(&base, &certified(1.8, 1.9)).verdict, Verdict::Failed);
+    let gap = Ours { gap: Some(1e-7), ..ours(1.8) };
+    assert_eq!(judge(&base, &gap).verdict, Verdict::Improved);
+    let baseline = Claim { improvable: false, ..base };
+    assert_eq!(judge(&baseline, &gap).verdict, Verdict::Failed);
+    assert_eq!(judge(&baseline, &certified(1.8, 1.8)).verdict, Verdict::Failed);
+}
+
+#[test]
+fn an_upper_bound_says_something_only_below_the_printed_value() {
+    let printed = Printed::parse("3.4");
+    let base = Claim { upper_bound: true, is_error: false, ..claim(&printed) };
+    assert_eq!(judge(&base, &ours(0.2)).verdict, Verdict::Lower);
+    assert_eq!(judge(&base, &ours(3.42)).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&base, &ours(5.0)).verdict, Verdict::NotComparable);
+    let below = Printed::parse("<1");
+    assert_eq!(judge(&Claim { printed: &below, ..base }, &ours(0.2)).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&base, &Ours::default()).verdict, Verdict::Failed);
+}
+
+#[test]
+fn a_documented_deviation_must_be_exactly_what_we_get() {
+    let printed = Printed::parse(PRINTED);
+    let deviation = Deviation {
+        id: "x".into(),
+        expected: "1.819".into(),
+        reason: "the paper's variant is not known".into(),
+        lower: true,
+    };
+    let with = Claim { deviation: Some(&deviation), ..claim(&printed) };
+    let judgement = judge(&with, &ours(1.8191));
+    assert_eq!((judgement.verdict, judgement.used_deviation), (Verdict::Lower, true));
+    let misprint = Deviation { lower: false, ..deviation.clone() };
+    let with_misprint = Claim { deviation: Some(&misprint), ..with.clone() };
+    assert_eq!(judge(&with_misprint, &ours(1.8191)).verdict, Verdict::Deviates);
+    assert_eq!(judgement.reason, deviation.reason);
+    // A certificate does not excuse a value that the documentation does not give.
+    assert_eq!(judge(&with, &certified(1.7, 1.0)).verdict, Verdict::Failed);
+    let stale = judge(&with, &ours(2.23));
+    assert_eq!((stale.verdict, stale.used_deviation), (Verdict::Reproduced, false));
+}
+
+#[test]
+fn bands_replace_digits() {
+    let printed = Printed::parse("1.08");
+    let band = Claim { band: Some((1.073, 1.109)), ..claim(&printed) };
+    assert_eq!(judge(&band, &ours(1.1)).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&band, &ours(1.0729)).verdict, Verdict::Failed);
+    assert_eq!(judge(&band, &ours(1.1091)).verdict, Verdict::Failed);
+    assert_eq!(judge(&band, &Ours::default()).verdict, Verdict::Failed);
+}
+
+#[test]
+fn ratios_of_times_are_near_or_cannot_be_compared() {
+    let printed = Printed::parse("18.5");
+    let times = Claim { within_factor: Some(2.0), is_error: false, improvable: false, ..claim(&printed) };
+    for (value, verdict) in [
+        (18.5, Verdict::Reproduced),
+        (9.26, Verdict::Reproduced),
+        (36.9, Verdict::Reproduced),
+        (9.24, Verdict::NotComparable),
+        (37.1, Verdict::NotComparable),
+        (-18.5, Verdict::Failed),
+        (f64::NAN, Verdict::Failed),
+    ] {
+        assert_eq!(judge(&times, &ours(value)).verdict, verdict, "{value}");
+    }
+    assert_eq!(judge(&times, &Ours::default()).verdict, Verdict::Failed);
+    let bound = Printed::parse("> 1000");
+    let more = Claim { printed: &bound, ..times };
+    assert_eq!(judge(&more, &ours(1200.0)).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&more, &ours(220.0)).verdict, Verdict::NotComparable);
+}
+
+#[test]
+fn a_value_rounded_twice_in_print_is_rounded_twice() {
+    let printed = Printed::parse("171.30");
+    let twice = Claim { rounded: &[3, 2], ..claim(&printed) };
+    let judgement = judge(&twice, &ours(171.2948));
+    assert_eq!(
+        (judgement.verdict, judgement.reason.as_str()),
+        (Verdict::Reproduced, "rounded to 3, then to 2 decimals")
+    );
+    assert_eq!(judge(&twice, &ours(171.2952)), Judgement::new(Verdict::Reproduced, ""));
+    let failure = judge(&twice, &ours(171.2944));
+    assert_eq!(failure.verdict, Verdict::Failed);
+    assert_eq!(failure.expected, "171.30, rounded to 3, then to 2 decimals");
+    // Once is not enough: 171.2948 is printed as 171.29 then, and that only.
+    assert_eq!(judge(&Claim { rounded: &[], ..twice.clone() }, &ours(171.2948)).verdict, Verdict::Failed);
+    let below = Printed::parse("171.29");
+    assert_eq!(judge(&Claim { printed: &below, ..twice }, &ours(171.2948)).verdict, Verdict::Failed);
+}
+
+#[test]
+fn what_cannot_be_compared_is_never_reproduced() {
+    let printed = Printed::parse("5079");
+    let timing = Claim { not_comparable: Some("timing on other hardware"), ..claim(&printed) };
+    let judgement = judge(&timing, &ours(5079.0));
+    assert_eq!(judgement.verdict, Verdict::NotComparable);
+    assert_eq!(judgement.reason, "timing on other hardware");
+    let absent = Printed::NotImplemented;
+    assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "not implemented in the paper");
+}
+
+#[test]
+fn stand_ins_are_never_compared() {
+    let printed = Printed::parse(PRINTED);
+    let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
+    for (reference, deviation) in [(false, None), (false, Some(&deviation)), (true, None)] {
+        let claim = Claim { reference, deviation, ..claim(&printed) };
+        for value in [2.23, 1.7, 9.0] {
+            let judgement = judge(&claim, &Ours { stand_in: true, ..certified(value, 1.0) });
+            assert_eq!((judgement.verdict, judgement.reason.as_str()), (Verdict::NotComparable, "stand-in data"));
+            assert_eq!(judgement.used_deviation, deviation.is_some());
+        }
+    }
+}
+
+#[test]
+fn references_must_be_reproduced() {
+    let printed = Printed::parse("1.8195");
+    let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
+    let reference =
+        Claim { reference: true, not_comparable: Some("no excuse"), deviation: Some(&deviation), ..claim(&printed) };
+    assert_eq!(judge(&reference, &ours(1.81951)).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&reference, &certified(1.7, 1.0)).verdict, Verdict::Failed);
+}
+
+#[test]
+fn formulas_are_compared_as_text() {
+    let printed = Printed::parse("sqrt(log n)");
+    let formula = |text| Ours { text, ..Ours::default() };
+    assert_eq!(judge(&claim(&printed), &formula("sqrt(log n)")).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&claim(&printed), &formula("2 ln n")).verdict, Verdict::Failed);
+}
