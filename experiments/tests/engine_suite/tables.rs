@@ -55,6 +55,10 @@ impl Experiment for Count {
         None
     }
 
+    fn bound_on_all(&self) -> Option<&'static str> {
+        None
+    }
+
     fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>> {
         let tables = grid["tables"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
         let cell = |name: &str| {

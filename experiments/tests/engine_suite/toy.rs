@@ -119,6 +119,10 @@ impl Experiment for Toy {
         (self.bounded && method == "product").then_some("sum")
     }
 
+    fn bound_on_all(&self) -> Option<&'static str> {
+        None
+    }
+
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let name = cell.key[0].1.as_str();
         self.computed.lock().unwrap().push(format!("{name}/{}", cell.method));
