@@ -59,14 +59,14 @@ fn bounds_on_every_mechanism_have_a_column() {
         root.compare()
     };
     let report = bound("1.5");
-    assert_eq!(line(&report, "ref-digits").bound_on_all, "≥ 1.5000, 1.9 % above");
+    assert_eq!(line(&report, "ref-digits").bound_on_all, "≥ 1.500000, 1.9 % above");
     // What is no error has no bound.
     assert_eq!(line(&report, "svdb").bound_on_all, "");
     let text = root.read("results/COMPARISON.md");
     assert!(
-        text.contains("| lower bound, gap | any mechanism | verdict |") && text.contains("| ≥ 1.5000, 1.9 % above |")
+        text.contains("| lower bound, gap | any mechanism | verdict |") && text.contains("| ≥ 1.500000, 1.9 % above |")
     );
-    assert!(root.read("results/comparison.html").contains("≥ 1.5000, 1.9 % above"));
+    assert!(root.read("results/comparison.html").contains("≥ 1.500000, 1.9 % above"));
     let report = bound("1.6");
     let below = line(&report, "ref-digits");
     assert_eq!((below.verdict, below.reason.as_str()), (Verdict::Failed, "below a bound on every mechanism"));
