@@ -61,10 +61,10 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     for row in 0..from.len() {
         let mut key = key(&from, row);
         for (place, column) in keys.iter().enumerate() {
-            if let Some(value) = spec.over.get(*column).filter(|value| is_choice(value)) {
-                if value == ANY || value.split(OR).any(|one| one == key[place]) {
-                    value.clone_into(&mut key[place]);
-                }
+            if let Some(value) = spec.over.get(*column).filter(|value| is_choice(value))
+                && (value == ANY || value.split(OR).any(|one| one == key[place]))
+            {
+                value.clone_into(&mut key[place]);
             }
         }
         if let Some(value) = from.number(&spec.column, row) {

@@ -48,7 +48,7 @@ impl Machine {
 
 /// Largest memory the process has held so far, in MB (10⁶ bytes): `VmHWM` of `/proc/self/status`.
 ///
-/// It belongs to the process, not to one cell, and falls only with [`reset_peak`]. `None` where there is no `/proc` (macOS).
+/// It belongs to the process, not to one cell, and falls only with `reset_peak`. `None` where there is no `/proc` (macOS).
 #[must_use]
 pub fn peak_mb() -> Option<f64> {
     let value = proc_field("/proc/self/status", "VmHWM")?;

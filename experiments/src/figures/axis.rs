@@ -85,7 +85,7 @@ impl Axis {
         let multiples: &[f64] = if (high / low).log10() < FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let ticks = |decade: i32| multiples.iter().map(move |multiple| decimal(*multiple, decade));
         let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);
-        let below = (first..=last).flat_map(ticks).filter(|at| *at <= low * (1.0 + 1e-9)).last();
+        let below = (first..=last).flat_map(ticks).rfind(|at| *at <= low * (1.0 + 1e-9));
         let above = (first..=last).flat_map(ticks).find(|at| *at >= high * (1.0 - 1e-9));
         (below.unwrap_or(low), above.unwrap_or(high))
     }

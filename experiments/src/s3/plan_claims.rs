@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Domains and views of [n]^d for the workloads of 1-, 2- and 3-way queries of Sec. 8.3, and the subqueries of Fig. 2.
+/// Domains and views of `[n]^d` for the workloads of 1-, 2- and 3-way queries of Sec. 8.3, and the subqueries of Fig. 2.
 #[derive(Debug)]
 pub struct PlanClaims;
 

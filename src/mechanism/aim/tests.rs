@@ -164,7 +164,7 @@ fn the_last_rounds_have_equal_shares() {
             costs.push(budget.cost());
             left -= budget.cost();
         }
-        assert!(left >= 0.0 && left < 1e-11, "{left}");
+        assert!((0.0..1e-11).contains(&left), "{left}");
         assert!(costs.iter().all(|cost| (cost / costs[0] - 1.0).abs() < 1e-10), "{costs:?}");
     }
 }
