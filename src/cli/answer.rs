@@ -7,10 +7,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use super::release::{check_size, steps};
+use super::release::{check_count, steps};
+use super::target;
 use crate::Error;
 use crate::release::{Estimates, Measurements, answers};
-use crate::workload::GroupedWorkload;
 
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]
@@ -44,8 +44,8 @@ impl AnswerCommand {
             return Err(Error::bad_input(self.out.display().to_string(), "no such file yet", "one", remedy).into());
         }
         let measured = Measurements::read(&self.measurements)?;
-        let workload = GroupedWorkload::read(&measured.schema, &self.workload)?;
-        check_size(&workload)?;
+        let (workload, _) = target::of_file(&measured.schema, &self.workload)?;
+        check_count(&workload)?;
         let estimates = Estimates::of(&measured)?;
         estimates.check_answers(&workload)?;
         let bar = steps::begin("answers", workload.groups().len());

@@ -10,6 +10,7 @@ mod plan;
 mod release;
 mod simulate;
 mod solve;
+mod target;
 
 use clap::{Parser, Subcommand};
 

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use super::bands::Bands;
 use super::deviations::{self, Deviations};
+use super::found::{bound_on_all, certificate, ours, published_text};
 use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section, Subject};
-use super::verdict::{Claim, Judgement, Ours, Verdict, expectation, judge};
+use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, Profile};
-use crate::datasets::STAND_IN;
 use crate::derive;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
@@ -192,14 +192,14 @@ impl Judge<'_> {
         let judgement = match rows.as_slice() {
             [row] => {
                 let ours = ours(spec, results, *row, &value.metric);
-                let ours = Ours { value: ours.value.map(|value| value * spec.our_scale.unwrap_or(1.0)), ..ours };
                 let prefix = format!("{}/", self.config.experiment);
                 let cell = results.field(columns::CELL, *row);
                 line.cell = cell.strip_prefix(&prefix).unwrap_or(cell).to_owned();
                 line.method = results.field(columns::METHOD, *row).to_owned();
                 line.ours = ours.value.map_or_else(|| ours.text.to_owned(), |number| value.printed.format_like(number));
                 line.certificate = certificate(value, &ours);
-                let bound = self.bound_on_all(value, results, *row);
+                let bounding = self.bound_on_all.filter(|_| claim.is_error);
+                let bound = bounding.and_then(|method| bound_on_all(method, results, *row, &value.metric));
                 let over = bound.zip(ours.value).map(|(bound, value)| value / bound - 1.0);
                 if let (Some(bound), Some(over)) = (bound, over) {
                     let bound = value.printed.format_like(bound);
@@ -234,21 +234,6 @@ impl Judge<'_> {
             self.fail(spec, &line, &rows, results, &judgement);
         }
         line
-    }
-
-    /// The bound on all methods in the cell of a result row.
-    fn bound_on_all(&self, value: &KnownValue, results: &Table, row: usize) -> Option<f64> {
-        let cell = results.field(columns::CELL, row);
-        let own = format!("method={}", results.field(columns::METHOD, row));
-        let bounding = format!("{}method={}", cell.strip_suffix(&own)?, self.bound_on_all?);
-        let is_bound = |&place: &usize| {
-            place != row
-                && results.field(columns::METRIC, place) == value.metric
-                && results.field(columns::CELL, place) == bounding
-        };
-        let place =
-            (0..results.len()).find(is_bound).filter(|_| self.errors_of_kind.contains(&value.metric.as_str()))?;
-        results.number(columns::VALUE, place)
     }
 
     /// A value without result row: fine if the profile leaves its cell out.
@@ -352,40 +337,6 @@ impl Judge<'_> {
     fn run_command(&self) -> String {
         format!("reproduce run {} --profile {}", self.config_name(), self.profile)
     }
-}
-
-fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) -> Ours<'r> {
-    // A file of known values with a column `data` may be about the stand-in.
-    let stand_in =
-        results.field(columns::DATA, row) == STAND_IN && !spec.join.iter().any(|column| column == columns::DATA);
-    if let Some(column) = spec.our_column {
-        return Ours { value: results.number(column.name(), row), stand_in, ..Ours::default() };
-    }
-    if results.field(columns::METRIC, row) != metric {
-        return Ours { value: results.number(metric, row), stand_in, ..Ours::default() };
-    }
-    Ours {
-        value: results.number(columns::VALUE, row),
-        text: results.field(columns::TEXT, row),
-        lower_bound: results.number(columns::LOWER_BOUND, row),
-        gap: results.number(columns::GAP, row),
-        stand_in,
-    }
-}
-
-fn published_text(value: &KnownValue) -> String {
-    let printed = value.printed.to_string();
-    match value.band {
-        None => printed,
-        Some((low, high)) if printed.is_empty() => format!("{low} to {high}"),
-        Some((low, high)) => format!("{printed} ({low} to {high})"),
-    }
-}
-
-fn certificate(value: &KnownValue, ours: &Ours<'_>) -> String {
-    let bound = ours.lower_bound.map(|bound| format!("≥ {}", value.printed.format_like(bound)));
-    let gap = ours.gap.map(|gap| format!("gap {}", significant(gap, 2)));
-    [bound, gap].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Every entry must be explained, and under the full profiles be the reason of some verdict.

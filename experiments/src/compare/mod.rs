@@ -10,6 +10,7 @@
 mod assemble;
 mod bands;
 mod deviations;
+mod found;
 mod html;
 mod index;
 mod known;

@@ -7,10 +7,10 @@
 //! Everything that can be refused is refused by [`ExperimentPlan::new`] and [`prepare`], before any cell is computed.
 
 mod address;
-mod claim;
 mod experiment_plan;
 mod kept;
 mod machine;
+mod part_lock;
 mod progress;
 mod provenance;
 mod publish;

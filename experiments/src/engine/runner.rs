@@ -11,10 +11,10 @@ use std::time::Instant;
 use tracing::{error, warn};
 
 use super::address::cell_rng;
-use super::claim::{Claim, claim};
 use super::experiment_plan::{ExperimentPlan, PlannedCell};
 use super::kept::Kept;
 use super::machine::{Code, peak_mb, reset_peak};
+use super::part_lock::{PartLock, lock_part};
 use super::progress::Display;
 use super::publish::{self, Published, now};
 use super::select::{Shard, select};
@@ -78,7 +78,7 @@ pub struct Prepared<'a> {
     /// Stored results by place in the grid.
     records: Vec<Option<CellRecord>>,
     /// What nobody else computes until this has run; none for single cells.
-    _claim: Option<Claim>,
+    _lock: Option<PartLock>,
     /// Whether one cell is computed at a time.
     alone: bool,
 }
@@ -118,8 +118,8 @@ pub fn prepare<'a>(root: &'a Path, plans: Vec<ExperimentPlan<'a>>, options: &Run
         let pending = (0..records.len()).filter(|&place| selected[place] && records[place].is_none()).collect();
         let code = code.clone();
         let named = !options.only.is_empty() && options.shard.is_none();
-        let _claim = if named { None } else { claim(root, &plan.config.experiment, plan.profile, options.shard)? };
-        prepared.push(Prepared { root, plan, store, code, pending, records, alone: false, _claim });
+        let _lock = if named { None } else { lock_part(root, &plan.config.experiment, plan.profile, options.shard)? };
+        prepared.push(Prepared { root, plan, store, code, pending, records, alone: false, _lock });
     }
     Error::all(damaged)?;
     Ok(prepared)

@@ -48,7 +48,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
 
     fn line(&self, points: &[Point], width: f64, color: RGBColor, dashes: Option<(f64, f64)>) -> Result<()> {
         match dashes {
-            None => self.path(points, width, color),
+            None => blunt(points).iter().try_for_each(|run| self.path(run, width, color)),
             Some((dash, gap)) => {
                 dashed(points, dash, gap).iter().try_for_each(|segment| self.path(segment, width, color))
             }
@@ -196,6 +196,30 @@ fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
     }
 }
 
+/// A polyline without repeated points, cut where it turns back: the bitmap backend mitres corners without a limit, so that a sharp one would
+/// be a spike across the figure.
+fn blunt(points: &[Point]) -> Vec<Vec<Point>> {
+    const SAME: f64 = 0.5;
+    let mut runs: Vec<Vec<Point>> = Vec::new();
+    let mut run: Vec<Point> = Vec::new();
+    for &(x, y) in points {
+        if let [.., last] = run.as_slice()
+            && (x - last.0).hypot(y - last.1) < SAME
+        {
+            continue;
+        }
+        if let [.., before, last] = *run.as_slice()
+            && (last.0 - before.0) * (x - last.0) + (last.1 - before.1) * (y - last.1) < 0.0
+        {
+            runs.push(std::mem::replace(&mut run, vec![last]));
+        }
+        run.push((x, y));
+    }
+    runs.push(run);
+    runs.retain(|run| run.len() > 1);
+    runs
+}
+
 /// Cuts a polyline into dashes.
 fn dashed(points: &[Point], dash: f64, gap: f64) -> Vec<Vec<Point>> {
     let mut dashes: Vec<Vec<Point>> = Vec::new();
@@ -235,6 +259,16 @@ fn dashed(points: &[Point], dash: f64, gap: f64) -> Vec<Vec<Point>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_cut_where_they_turn_back() {
+        let (a, b, c) = ((0.0, 0.0), (30.0, 0.0), (2.0, 1.0));
+        assert_eq!(blunt(&[a, b, c]), [vec![a, b], vec![b, c]]);
+        assert_eq!(blunt(&[a, b, (60.0, 5.0)]).len(), 1);
+        // Marks on one spot have no line between them.
+        assert!(blunt(&[a, a, (0.1, 0.0)]).is_empty() && blunt(&[a]).is_empty());
+        assert_eq!(blunt(&[a, b, b, c]), blunt(&[a, b, c]));
+    }
 
     #[test]
     fn dashes_cover_their_share_of_the_line_and_turn_corners() {

@@ -3,15 +3,17 @@
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::plan_rows;
+use super::plan_rows::{self, KnownBounds};
 use super::workloads::{DatasetSizes, OVER_DATASETS, over_dataset};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
 /// Data sets × workloads × planners: `rmse` at unit privacy cost with its certificate, `queries`, `solves`. Only the sizes
 /// of the attributes matter; no record is read.
-#[derive(Debug)]
-pub struct DatasetPlans;
+#[derive(Debug, Default)]
+pub struct DatasetPlans {
+    bounds: KnownBounds<Params>,
+}
 
 /// The grid.
 #[derive(Debug, Deserialize)]
@@ -32,7 +34,7 @@ pub struct Grid {
 }
 
 /// The params of a cell.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Params {
     dataset: DatasetSizes,
     workload: String,
@@ -89,7 +91,7 @@ impl Kind for DatasetPlans {
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = over_dataset(&params.dataset, &params.workload, params.product_above)?;
-        plan_rows::all("rmse", method, &workload)
+        plan_rows::all("rmse", method, &workload, &params, &self.bounds)
     }
 }
 
@@ -112,7 +114,7 @@ mod tests {
             (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[50, 100]", "[0, 100]")), "datasets[0]"),
             (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[7, 4, 2]", "[]")), "datasets[0]"),
         ] {
-            let error = Experiment::cells(&DatasetPlans, &text.parse().unwrap()).unwrap_err();
+            let error = Experiment::cells(&DatasetPlans::default(), &text.parse().unwrap()).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
         }
     }
@@ -122,7 +124,7 @@ mod tests {
     fn bounds_go_to_planners_over_residual_subspaces() {
         for planner in matmech::planner::planners() {
             let name = planner.name();
-            let bound = Kind::bounded_by(&DatasetPlans, name);
+            let bound = Kind::bounded_by(&DatasetPlans::default(), name);
             let own_form = name.starts_with("hdmm") || ["query-smasher", "anova"].contains(&name);
             assert_eq!(bound, (!own_form).then_some("query-smasher"), "{name}");
         }
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn fourier_on_cps() {
         let text = format!("{CPS}workloads = ['1-way', 'affine']\nmethods = ['weighted-fourier']");
-        let kind: &dyn Experiment = &DatasetPlans;
+        let kind: &dyn Experiment = &DatasetPlans::default();
         let cells = kind.cells(&text.parse().unwrap()).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         for (cell, printed) in cells.iter().zip([3.589, 7.147]) {

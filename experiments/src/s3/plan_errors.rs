@@ -5,14 +5,17 @@ use matmech::workload::attribute_sets;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{plan_rows, workloads};
+use super::plan_rows::{self, KnownBounds};
+use super::workloads;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
 /// Parts of a grid n × d × workloads × planners: `rmse` (or `wrmse` with weights) at unit privacy cost with its certificate,
 /// the number of `queries`, and the strategy problems solved (`solves`).
-#[derive(Debug)]
-pub struct PlanErrors;
+#[derive(Debug, Default)]
+pub struct PlanErrors {
+    bounds: KnownBounds<Params>,
+}
 
 /// The grid.
 #[derive(Debug, Deserialize)]
@@ -38,7 +41,7 @@ struct Part {
 }
 
 /// The params of a cell.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Params {
     n: usize,
     d: usize,
@@ -115,7 +118,7 @@ impl Kind for PlanErrors {
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
         let metric = if params.weight_seed.is_some() { "wrmse" } else { "rmse" };
-        plan_rows::all(metric, method, &workload)
+        plan_rows::all(metric, method, &workload, &params, &self.bounds)
     }
 }
 
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn bad_grids_name_the_key() {
-        let kind: &dyn Experiment = &PlanErrors;
+        let kind: &dyn Experiment = &PlanErrors::default();
         for (part, key) in [
             ("n = [10], d = [40], workloads = ['prefx'], methods = ['query-smasher']", "parts[0].workloads[0]"),
             ("n = [10], d = [40], workloads = ['prefix'], methods = ['QS']", "parts[0].methods[0]"),
@@ -152,7 +155,7 @@ mod tests {
     #[test]
     fn rows_hold_error_queries_and_certificate() {
         let part = "n = [10], d = [40], workloads = ['prefix'], methods = ['weighted-fourier', 'query-smasher']";
-        let kind: &dyn Experiment = &PlanErrors;
+        let kind: &dyn Experiment = &PlanErrors::default();
         let cells = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         let rows: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();

@@ -71,7 +71,7 @@ fn weights(seed: u32, count: usize) -> Vec<f64> {
 }
 
 /// The schema of a data set: sizes of the numeric attributes, then of the categorical ones. The tables need no records.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DatasetSizes {
     /// The name in the tables.

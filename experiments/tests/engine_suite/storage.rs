@@ -163,3 +163,28 @@ fn finished_files_are_ordinary_and_no_temporary_ones_are_left() {
         assert_eq!(mode(&project.root().join("results/toy/one.csv")), mode(&plain));
     }
 }
+
+/// A cell of other sources is taken with a warning; `same_code` refuses it and says whose it is, before anything runs.
+#[test]
+fn cells_of_other_sources_are_refused_on_request() {
+    let project = Project::new();
+    let toy = Toy::new();
+    project.run(&toy, &jobs(2)).unwrap();
+    toy.take_computed();
+    let same_code = RunOptions { same_code: true, ..jobs(2) };
+    assert_eq!(project.run(&toy, &same_code).unwrap().reused, 14);
+    let file = project.cell_files()[3].clone();
+    let mut document: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let address = document["record"]["address"].as_str().unwrap().to_string();
+    document["record"]["code"]["source"] = "f".repeat(64).into();
+    // Sorted keys, as the store hashes them.
+    document["checksum"] = experiments::hash::sha256_hex(document["record"].to_string().as_bytes()).into();
+    fs::write(&file, document.to_string()).unwrap();
+    assert_eq!(project.run(&toy, &jobs(2)).unwrap().reused, 14);
+    let failure = project.run(&toy, &same_code).unwrap_err();
+    let message = failure.to_string();
+    for part in ["1 of 14", &address, "ffffffffffff", "--fresh"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    assert!(toy.take_computed().is_empty(), "nothing runs");
+}

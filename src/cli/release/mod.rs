@@ -12,13 +12,14 @@ use clap::{Args, ValueEnum};
 use self::report::Report;
 use super::budget::BudgetArguments;
 use super::output;
+use super::target::Target;
 use crate::Error;
 use crate::data::OutOfDomainRule;
 use crate::planner;
 use crate::privacy::{Neighbours, PrivacyUnit};
 use crate::release::{Budget, Estimates, IntegerPlan, Ledger, Reservation, Statement, adjust, answers, run};
 use crate::schema::{Schema, read_text};
-use crate::workload::{Family, GroupFamily, GroupedWorkload};
+use crate::workload::GroupedWorkload;
 
 /// δ of the statement where the budget names none.
 const DELTA: f64 = 1e-9;
@@ -59,18 +60,6 @@ pub(super) struct ReleaseCommand {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// The queries to answer.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct Target {
-    /// Workload in TOML, public: [[queries]] tables with family and attributes or ways
-    #[arg(long, value_name = "FILE")]
-    workload: Option<PathBuf>,
-    /// All marginals on so many attributes, e.g. 1,2,3
-    #[arg(long, value_delimiter = ',')]
-    ways: Option<Vec<usize>>,
 }
 
 /// Whom the release protects.
@@ -125,7 +114,8 @@ impl ReleaseCommand {
         let rho = self.budget.rho()?;
         let schema_text = read_text(&self.schema, "schema file")?;
         let schema = Schema::from_toml(&schema_text, &self.schema.display().to_string())?;
-        let (workload, workload_text) = self.workload(&schema)?;
+        let (workload, workload_text) = self.target.read(&schema)?;
+        check_count(&workload)?;
         let unit = self.unit.unit();
         let planner = planner::by_name(&self.planner)?;
         // ρ for the unit; the plan is for one record, and its deviations are scaled to the unit.
@@ -196,26 +186,6 @@ impl ReleaseCommand {
         folder.write("statement.md", &statement.to_markdown())?;
         folder.finish()
     }
-
-    /// The workload and its text.
-    fn workload(&self, schema: &Schema) -> anyhow::Result<(GroupedWorkload, String)> {
-        let workload = match (&self.target.workload, &self.target.ways) {
-            (Some(path), _) => {
-                let text = read_text(path, "workload file")?;
-                let folder = path.parent().unwrap_or(Path::new(""));
-                let workload = GroupedWorkload::from_toml(schema, &text, &path.display().to_string(), folder)?;
-                (workload, text)
-            }
-            (None, ways) => {
-                let ways = ways.as_deref().unwrap_or_default();
-                let family = GroupFamily::Product(Family::IDENTITY);
-                let text = format!("[[queries]]\nfamily = \"identity\"\nways = {ways:?}");
-                (GroupedWorkload::all_ways(schema.clone(), &family, ways)?, text)
-            }
-        };
-        check_size(&workload.0)?;
-        Ok(workload)
-    }
 }
 
 /// What is said of the second file.
@@ -226,23 +196,13 @@ const ADJUSTED: &str = "adjusted.csv has nonnegative whole answers by local maxi
 /// The most queries that one run writes.
 const MOST_QUERIES: f64 = (1u64 << 31) as f64;
 
-/// The most cells of a marginal, and the most queries of a group: both are held.
-const MOST_CELLS: f64 = (1u64 << 27) as f64;
-
-pub(super) fn check_size(workload: &GroupedWorkload) -> crate::Result<()> {
-    let remedy = "ask for queries on fewer attributes, or give the attributes fewer values (wider bins)";
+pub(super) fn check_count(workload: &GroupedWorkload) -> crate::Result<()> {
     let queries = workload.count().as_f64();
-    if queries > MOST_QUERIES {
-        return Err(Error::too_large("workload of a release", "queries", MOST_QUERIES, queries, remedy));
+    if queries <= MOST_QUERIES {
+        return Ok(());
     }
-    for group in workload.groups() {
-        let cells = group.sizes().iter().map(|&n| n as f64).product::<f64>().max(group.count().as_f64());
-        if cells > MOST_CELLS {
-            let what = format!("queries on {}", workload.schema().names(group.attributes()));
-            return Err(Error::too_large(what, "cells or queries", MOST_CELLS, cells, remedy));
-        }
-    }
-    Ok(())
+    let remedy = "ask for queries on fewer attributes, or give the attributes fewer values (wider bins)";
+    Err(Error::too_large("workload of a release", "queries", MOST_QUERIES, queries, remedy))
 }
 
 /// What can be known to fail before anything is spent.

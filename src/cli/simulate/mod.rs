@@ -4,7 +4,6 @@
 
 mod report;
 mod synthetic;
-mod target;
 mod trial;
 
 use std::path::PathBuf;
@@ -17,6 +16,7 @@ use self::report::Report;
 use self::trial::Setting;
 use super::budget::BudgetArguments;
 use super::output;
+use super::target::Target;
 use crate::Error;
 use crate::data::{OutOfDomain, read_csv};
 use crate::mechanism::{self, Mechanism, Reconstruction};
@@ -61,18 +61,6 @@ pub(super) struct SimulateCommand {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// The queries to answer.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct Target {
-    /// Workload in TOML: [[queries]] tables with family and attributes or ways
-    #[arg(long, value_name = "FILE")]
-    workload: Option<PathBuf>,
-    /// All marginals on so many attributes, e.g. 1,2,3
-    #[arg(long, value_delimiter = ',')]
-    ways: Option<Vec<usize>>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -133,11 +121,8 @@ impl SimulateCommand {
             return Err(Error::bad_input("--trials", "at least 1", "0", "leave it out for one run").into());
         }
         let schema = Schema::read(&self.schema)?;
-        let workload = match (&self.target.workload, &self.target.ways) {
-            (Some(path), _) => target::of_file(&schema, path)?,
-            (None, ways) => target::of_ways(&schema, ways.as_deref().unwrap_or_default())?,
-        };
-        let origin = self.target.workload.as_ref().map_or_else(|| "--ways".into(), |path| path.display().to_string());
+        let (workload, _) = self.target.read(&schema)?;
+        let origin = self.target.origin();
         mechanism.accepts(&workload).map_err(|error| error.located(&origin))?;
         let expected = mechanism.expected(&workload, rho)?;
         let table = read_csv(&self.data, &schema, self.out_of_domain.into())?;

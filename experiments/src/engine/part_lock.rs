@@ -1,6 +1,6 @@
 //! Who computes which part of an experiment: parts that overlap are refused while they run.
 //!
-//! Each run holds the lock of a file named after its part, such as `quick-1-of-4.lock`, beside the stored cells. The system gives a lock up when its process ends, however it ends, so that a killed run claims nothing.
+//! Each run holds the lock of a file named after its part, such as `quick-1-of-4.lock`, beside the stored cells. The system gives a lock up when its process ends, however it ends, so that a killed run locks nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -13,17 +13,22 @@ use crate::profile::Profile;
 
 /// A part of an experiment that this process computes, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct PartLock {
     _lock: File,
 }
 
-/// Claims a part; a run without `--shard` is the one part of one.
+/// Locks a part; a run without `--shard` is the one part of one.
 ///
-/// File systems without locks claim nothing.
+/// File systems without locks lock nothing.
 ///
 /// # Errors
 /// A part with cells in common is being computed, or the folder cannot be written.
-pub(super) fn claim(root: &Path, experiment: &str, profile: Profile, shard: Option<Shard>) -> Result<Option<Claim>> {
+pub(super) fn lock_part(
+    root: &Path,
+    experiment: &str,
+    profile: Profile,
+    shard: Option<Shard>,
+) -> Result<Option<PartLock>> {
     let own = shard.unwrap_or(Shard { index: 1, count: 1 });
     let dir = layout::parts_dir(root, experiment);
     let unwritable = |error: &io::Error| Error::unwritable(FileRole::StoredCells, &dir, error);
@@ -46,7 +51,7 @@ pub(super) fn claim(root: &Path, experiment: &str, profile: Profile, shard: Opti
             return Err(overlap(experiment, shard, other));
         }
     }
-    Ok(Some(Claim { _lock: lock }))
+    Ok(Some(PartLock { _lock: lock }))
 }
 
 fn name(profile: Profile, shard: Shard) -> String {
@@ -81,21 +86,21 @@ mod tests {
     #[test]
     fn parts_that_overlap_are_refused_while_they_run() {
         let root = tempfile::tempdir().unwrap();
-        let claim = |text: &str, profile| claim(root.path(), "s9/t", profile, shard(text));
-        let first = claim("1/2", Profile::Quick).unwrap();
-        let second = claim("2/2", Profile::Quick).unwrap();
+        let lock_part = |text: &str, profile| lock_part(root.path(), "s9/t", profile, shard(text));
+        let first = lock_part("1/2", Profile::Quick).unwrap();
+        let second = lock_part("2/2", Profile::Quick).unwrap();
         for other in ["1/2", "2/3", ""] {
-            let error = claim(other, Profile::Quick).unwrap_err();
+            let error = lock_part(other, Profile::Quick).unwrap_err();
             let text = error.to_string();
             assert!(text.contains("the part ") && text.contains("s9/t"), "{other}: {text}");
             assert_eq!(error.exit_code(), 2);
         }
-        assert!(claim("", Profile::Standard).unwrap().is_some(), "another profile has other cells");
+        assert!(lock_part("", Profile::Standard).unwrap().is_some(), "another profile has other cells");
         drop((first, second));
-        let all = claim("", Profile::Quick).unwrap();
-        let refused = claim("1/2", Profile::Quick).unwrap_err().to_string();
+        let all = lock_part("", Profile::Quick).unwrap();
+        let refused = lock_part("1/2", Profile::Quick).unwrap_err().to_string();
         assert!(refused.contains("all cells"), "{refused}");
         drop(all);
-        assert!(claim("1/2", Profile::Quick).unwrap().is_some());
+        assert!(lock_part("1/2", Profile::Quick).unwrap().is_some());
     }
 }

@@ -1,10 +1,46 @@
-//! What a simulation answers, and whether it fits.
+//! The queries that a command answers on records, and whether they fit.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::error::{Error, Result};
-use crate::schema::Schema;
+use crate::schema::{Schema, read_text};
 use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
+
+/// The queries to answer.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Target {
+    /// Workload in TOML: [[queries]] tables with family and attributes or ways
+    #[arg(long, value_name = "FILE")]
+    workload: Option<PathBuf>,
+    /// All marginals on so many attributes, e.g. 1,2,3
+    #[arg(long, value_delimiter = ',')]
+    ways: Option<Vec<usize>>,
+}
+
+impl Target {
+    /// The queries, and what a workload file with them says.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no workload of the schema; `--ways` that the schema does not have; queries that do not fit.
+    pub(super) fn read(&self, schema: &Schema) -> Result<(GroupedWorkload, String)> {
+        match (&self.workload, &self.ways) {
+            (Some(path), _) => of_file(schema, path),
+            (None, ways) => {
+                let ways = ways.as_deref().unwrap_or_default();
+                let text = format!("[[queries]]\nfamily = \"identity\"\nways = {ways:?}");
+                Ok((of_ways(schema, ways)?, text))
+            }
+        }
+    }
+
+    /// Where the queries come from, in errors about them.
+    pub(super) fn origin(&self) -> String {
+        self.workload.as_ref().map_or_else(|| "--ways".into(), |path| path.display().to_string())
+    }
+}
 
 /// The largest marginal, and the most answers of a group: truth, estimate, measurement and what they are made from took up
 /// to 37 bytes per cell when measured, which is 5 GiB here.
@@ -17,7 +53,7 @@ const MOST_RESIDUALS: f64 = (1u64 << 26) as f64;
 ///
 /// # Errors
 /// Numbers that are not distinct and between 1 and the number of attributes, and marginals that do not fit.
-pub(super) fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
+fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
     let attributes = schema.attributes().len();
     // Before the sets are listed: they may be too many for that. There are none of more attributes than the schema has.
     let possible = ways.iter().filter(|&&way| way <= attributes);
@@ -34,15 +70,17 @@ pub(super) fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload
     Ok(workload)
 }
 
-/// The groups of a workload file.
+/// The groups of a workload file, and its text.
 ///
 /// # Errors
 /// A file that is no workload of the schema, and groups that do not fit.
-pub(super) fn of_file(schema: &Schema, path: &Path) -> Result<GroupedWorkload> {
-    let workload = GroupedWorkload::read(schema, path)?;
+pub(super) fn of_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, String)> {
+    let text = read_text(path, "workload file")?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let workload = GroupedWorkload::from_toml(schema, &text, &path.display().to_string(), folder)?;
     check_residuals(workload.groups().iter().map(|group| (group.attributes().len() as f64).exp2()).sum())?;
     check_cells(&workload)?;
-    Ok(workload)
+    Ok((workload, text))
 }
 
 /// The number of sets with `size` elements of `of`.
