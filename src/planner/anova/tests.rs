@@ -45,6 +45,53 @@ fn values_of_the_derivation() {
         // The search finds a lower minimum than the derivation's for absolute differences of few attributes.
         assert!(plan.rmse() >= expected * (1.0 - 5e-3), "{name}: {} against {expected}", plan.rmse());
         assert!(plan.total_variance() / plan.lower_bound().unwrap() < 1.0 + 3e-7, "{name}");
+        if n == 4 {
+            for (weight, expected) in
+                plan.measure().of_attribute(0).to_vec().iter().zip([0.28899, 0.18175, 0.19268, 0.33658])
+            {
+                assert!((weight - expected).abs() < 2e-5, "{weight} against {expected}");
+            }
+        }
+    }
+}
+
+/// What the search minimises, at some logarithms of weights.
+fn objective(workload: &GroupedWorkload, tolerance: f64) -> impl FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + '_ {
+    let options = crate::strategy::OptimalOptions { tolerance, max_iterations: 2000 };
+    move |z: &[f64]| {
+        let classes = Classes::of(workload);
+        let mut objective = Objective::new(workload, &classes, Optimal::new(options)?, &go_by_rows);
+        let measures = softmax(z, &classes.sizes);
+        let (value, gradients) = objective.evaluate(&measures)?;
+        Ok((value, through_softmax(&measures, &gradients)))
+    }
+}
+
+/// Absolute differences of few attributes, where the derivation's search did not leave the uniform start: below both its values.
+#[test]
+fn absolute_differences_of_few_attributes_leave_the_uniform_measure() {
+    let workload = all_ways(10, 5, GroupFamily::Pairs(Family::ABS));
+    let (value, _) = objective(&workload, 1e-9)(&[0.0; 10]).unwrap();
+    let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
+    assert_relative_eq!((value * value / plan.queries().as_f64()).sqrt(), 4.69513, max_relative = 2e-6);
+    assert!(plan.rmse() < 4.59091, "{}", plan.rmse());
+}
+
+/// CPS of Table 2, queries on three attributes: the uniform start and that of the one-attribute optima end at one minimum.
+#[test]
+fn both_starts_find_the_same_minimum() {
+    let attribute = |(k, (size, kind))| crate::domain::Attribute { name: format!("A{k}"), size, kind };
+    let (numeric, categorical) = (crate::domain::AttributeKind::Numeric, crate::domain::AttributeKind::Categorical);
+    let sizes = [(50, numeric), (100, numeric), (7, categorical), (4, categorical), (2, categorical)];
+    let schema = Schema::new(sizes.into_iter().enumerate().map(attribute).collect()).unwrap();
+    let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Hybrid, &[3]).unwrap();
+    let classes = Classes::of(&workload);
+    let uniform = classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>();
+    for start in [uniform, starts::peaked(&workload, &classes).unwrap()] {
+        let limits = Limits { tolerance: 1e-10, steps: 100, evaluations: 200 };
+        let found = minimise(&mut objective(&workload, 1e-8), start.into_iter().flatten().collect(), &limits).unwrap();
+        let rmse = found.value / workload.count().as_f64().sqrt();
+        assert_relative_eq!(rmse, 7.2995688, max_relative = 1e-6);
     }
 }
 
@@ -73,14 +120,8 @@ fn gradients_are_those_of_central_differences() {
     for groups in [mixtures, few, both] {
         let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
         let classes = Classes::of(&workload);
-        let options = crate::strategy::OptimalOptions { tolerance: 1e-11, max_iterations: 2000 };
         let z: Vec<f64> = (0..classes.sizes.iter().sum()).map(|k| ((k * 7 + 3) % 5) as f64 * 0.2).collect();
-        let value = |z: &[f64]| {
-            let mut objective = Objective::new(&workload, &classes, Optimal::new(options).unwrap(), &go_by_rows);
-            let measures = softmax(z, &classes.sizes);
-            let (value, gradients) = objective.evaluate(&measures).unwrap();
-            (value, through_softmax(&measures, &gradients))
-        };
+        let value = |z: &[f64]| objective(&workload, 1e-11)(z).unwrap();
         let (total, gradient) = value(&z);
         let plan = Anova::with_measure(MeasureChoice::Given(
             ReferenceMeasure::of_classes(
