@@ -1,0 +1,104 @@
+#!/bin/bash
+# Tries every engine for real on the profile `quick`: one run, two shards by hand, the Slurm array, Snakemake, Snakemake on Slurm. In
+# each, one process is killed with -9 while it works; the results must be those of an undisturbed run (`reproduce diff`).
+#
+#   workflow/try-engines.sh [one] [hand] [slurm] [snakemake] [snakemake-slurm]     # default: all of them
+#
+# Needs the built command (or $MATMECH_REPRODUCE); `slurm` also what local-slurm.sh needs, `snakemake` snakemake in PATH, and
+# `snakemake-slurm` both and snakemake-executor-plugin-slurm. About 3 minutes an engine on two cores. Ends with 1 if any result differs.
+set -euo pipefail
+
+project=$(cd "$(dirname "$0")/.." && pwd)
+reproduce=${MATMECH_REPRODUCE:-$project/target/release/reproduce}
+[ -x "$reproduce" ] || { echo "error: expected the command $reproduce, found none; build it with \`make build\`, or set MATMECH_REPRODUCE" >&2; exit 2; }
+export MATMECH_REPRODUCE=$reproduce
+dir=$(mktemp -d "${TMPDIR:-/tmp}/matmech-engines.XXXXXX")
+trap '[ -n "${MATMECH_KEEP:-}" ] && echo "kept: $dir" || rm -rf "$dir"' EXIT
+
+new_root() {
+    mkdir "$dir/$1"
+    ln -s "$project/configs" "$project/data" "$project/docs" "$dir/$1"
+}
+# kill_one ROOT: kills one process of the command that works in ROOT, once it has finished some cells.
+kill_one() {
+    local root=$1 pid exe
+    exe=$(readlink -f "$reproduce")
+    for _ in $(seq 6000); do
+        if [ "$(find "$root/results/cells" -name '*.json' 2> /dev/null | wc -l)" -ge 40 ]; then
+            for pid in $(pgrep -f -- "$(basename "$reproduce")"); do
+                if [ "$(readlink -f "/proc/$pid/exe" 2> /dev/null)" = "$exe" ] && [ "$(readlink "/proc/$pid/cwd" 2> /dev/null)" = "$root" ] &&
+                    kill -9 "$pid"; then
+                    echo "killed process $pid after $(find "$root/results/cells" -name '*.json' | wc -l) cells"
+                    return
+                fi
+            done
+        fi
+        sleep 0.05
+    done
+    echo "error: expected a process that works in $root, found none to kill" >&2
+    return 1
+}
+run() { (cd "$1" && shift && "$reproduce" "$@"); }
+# until_done ROOT ARGUMENTS: as somebody would who sees the run end and starts it again.
+until_done() {
+    local attempt
+    for attempt in 1 2 3; do
+        run "$@" > "$1/attempt-$attempt.log" 2>&1 && { echo "done at attempt $attempt"; return; }
+        echo "attempt $attempt ended with exit code $?; started again"
+    done
+    return 1
+}
+
+try_one() { # ROOT
+    kill_one "$1" & killer=$!
+    until_done "$1" all --profile quick
+    wait "$killer"
+}
+try_hand() {
+    kill_one "$1" & killer=$!
+    (cd "$1" && until_done "$1" run configs/*/*.toml --profile quick --shard 1/2 --jobs 1) &
+    first=$!
+    (cd "$1" && "$reproduce" run configs/*/*.toml --profile quick --shard 2/2 --jobs 1 > "$1/second.log" 2>&1) || (cd "$1" && "$reproduce" run configs/*/*.toml --profile quick --shard 2/2 --jobs 1 > "$1/second.log" 2>&1)
+    wait "$first" "$killer"
+    run "$1" all --profile quick --same-code > "$1/collect.log" 2>&1
+}
+try_slurm() {
+    kill_one "$1" & killer=$!
+    "$project/workflow/local-slurm.sh" "$project/workflow/submit.sh" --profile quick --shards 2 --root "$1" --wait
+    wait "$killer"
+}
+snakemake_with() { # ROOT PROFILE
+    (cd "$1" && snakemake --snakefile "$project/workflow/Snakefile" --workflow-profile "$project/workflow/profiles/$2" --directory "$1" \
+        --config shards=2 profile=quick root="$1" reproduce="$reproduce") > "$1/snakemake.log" 2>&1 || { tail -n 20 "$1/snakemake.log"; return 1; }
+    grep -i 'trying to restart\|^Finished jobid: 0' "$1/snakemake.log" | head -n 3
+}
+try_snakemake() {
+    kill_one "$1" & killer=$!
+    snakemake_with "$1" local
+    wait "$killer"
+}
+try_snakemake-slurm() {
+    kill_one "$1" & killer=$!
+    export -f snakemake_with
+    export project
+    "$project/workflow/local-slurm.sh" bash -c "snakemake_with '$1' slurm"
+    wait "$killer"
+}
+
+[ $# -gt 0 ] || set -- one hand slurm snakemake snakemake-slurm
+echo "== undisturbed"
+new_root undisturbed
+run "$dir/undisturbed" all --profile quick > "$dir/undisturbed/log" 2>&1 || { tail -n 20 "$dir/undisturbed/log"; exit 1; }
+failed=0
+for engine; do
+    declare -F "try_$engine" > /dev/null || { echo "error: expected one, hand, slurm, snakemake or snakemake-slurm, found \"$engine\"" >&2; exit 2; }
+    echo "== $engine"
+    new_root "$engine"
+    if "try_$engine" "$dir/$engine" && "$reproduce" diff "$dir/undisturbed/results/quick" "$dir/$engine/results/quick"; then
+        echo "$engine: nothing differs"
+    else
+        echo "$engine: FAILED"
+        failed=1
+    fi
+done
+exit "$failed"
