@@ -121,6 +121,12 @@ fn comparisons_that_make_no_sense_are_refused_by_key() {
         (format!("{reference}rounded = [3, 2]\n"), "rounded", "beside `reference`"),
         (format!("{published}improvable = [\"x\"]\n"), "improvable", "a join of the column method"),
         (format!("{}improvable = [\"x\"]\n", reference.replace("\"a\"", "\"method\"")), "improvable", "it without"),
+        (format!("{published}within_factor = 1\n"), "within_factor", "a factor above 1"),
+        (format!("{published}within = 0\n"), "within", "a positive number"),
+        (format!("{reference}within = 0.1\n"), "within", "beside `reference`"),
+        (format!("{published}within = 0.1\nwithin_factor = 2\n"), "within", "both"),
+        (format!("{published}deviations = {{ a = \"It is so.\" }}\n"), "deviations", "neither"),
+        (format!("{published}within = 0.1\ndeviations = {{ a = \"so\" }}\n"), "deviations.a", "full stop"),
         (format!("{published}fliter = {{}}\n"), "fliter", "did you mean `filter`?"),
     ] {
         refused("compare", compare(&text), key, part);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::bands::Bands;
 use super::deviations::{self, Deviations};
+use super::explained;
 use super::found::{bound_on_all, certificate, ours, published_text};
 use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section, Subject};
@@ -79,7 +80,7 @@ pub fn assemble(
         }
     }
     Error::all(errors)?;
-    check_deviations(&mut assembly, known.deviations, &used, profile);
+    explained::check_deviations(&mut assembly.findings, known.deviations, &used, profile);
     Ok(assembly)
 }
 
@@ -138,6 +139,8 @@ impl Judge<'_> {
     ) -> Result<Vec<Line>> {
         let results = &results.filtered(&spec.ours, "ours")?;
         let candidates = known.matches(results, &spec.join)?;
+        let config = self.config_name();
+        explained::check_reasons(&mut self.assembly.findings, self.known.deviations, spec, values, &config);
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
         // A cell that the paper leaves empty is no value to be judged.
@@ -161,7 +164,8 @@ impl Judge<'_> {
             printed: &value.printed,
             rounded: &spec.rounded,
             band: value.band.or_else(|| self.band(value)),
-            within_factor: spec.within_factor,
+            tolerance: spec.tolerance(),
+            beyond_tolerance: value.ids.iter().find_map(|id| spec.deviations.get(id)).map(String::as_str),
             upper_bound: spec.upper_bound,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
@@ -336,30 +340,5 @@ impl Judge<'_> {
 
     fn run_command(&self) -> String {
         format!("reproduce run {} --profile {}", self.config_name(), self.profile)
-    }
-}
-
-/// Every entry must be explained, and under the full profiles be the reason of some verdict.
-fn check_deviations(assembly: &mut Assembly, deviations: &Deviations, used: &BTreeSet<String>, profile: Profile) {
-    for entry in deviations.entries() {
-        if !deviations.is_explained(&entry.id) {
-            assembly.findings.push(Finding {
-                title: format!("deviation without explanation: {}", entry.id),
-                place: deviations::LIST.to_owned(),
-                expected: format!("the anchor <a id=\"{}\"></a> in {}", entry.id, deviations::EXPLANATIONS),
-                found: "no such anchor".to_owned(),
-                remedy: "explain the deviation there, under this anchor".to_owned(),
-            });
-        }
-        if profile != Profile::Quick && !used.contains(&entry.id) {
-            assembly.findings.push(Finding {
-                title: format!("unused deviation: {}", entry.id),
-                place: deviations::LIST.to_owned(),
-                expected: "a published value with this id that is selected by a config and does not come out"
-                    .to_owned(),
-                found: "none: the value is reproduced, not comparable, or not selected".to_owned(),
-                remedy: "remove the entry, or correct its id".to_owned(),
-            });
-        }
     }
 }
