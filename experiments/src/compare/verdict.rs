@@ -156,7 +156,7 @@ impl Judgement {
 pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if !claim.reference {
         if *claim.printed == Printed::NotImplemented {
-            return Judgement::new(Verdict::NotComparable, "not implemented in the paper");
+            return Judgement::new(Verdict::NotComparable, "The paper does not implement it.");
         }
         if let Some(reason) = claim.not_comparable {
             return Judgement::new(Verdict::NotComparable, reason);
@@ -211,12 +211,12 @@ fn of_bound(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if claim.printed.number().is_some_and(|printed| value < printed) {
         return Judgement::new(
             Verdict::Lower,
-            "ours is an upper bound: the largest memory of the process during the cell",
+            "Ours is an upper bound, the largest memory of the process during the cell.",
         );
     }
     Judgement::new(
         Verdict::NotComparable,
-        "ours is an upper bound, the largest memory of the whole process, and above the printed value",
+        "Ours is an upper bound, the largest memory of the whole process, and above the printed value.",
     )
 }
 

@@ -182,7 +182,7 @@ fn what_cannot_be_compared_is_never_reproduced() {
     assert_eq!(judgement.verdict, Verdict::NotComparable);
     assert_eq!(judgement.reason, "timing on other hardware");
     let absent = Printed::NotImplemented;
-    assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "not implemented in the paper");
+    assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "The paper does not implement it.");
 }
 
 #[test]
