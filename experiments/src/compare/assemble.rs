@@ -11,7 +11,7 @@ use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
-use crate::config::{CompareSpec, Config, Profile};
+use crate::config::{CompareSpec, Config, DeriveSpec, Profile};
 use crate::derive;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
@@ -60,9 +60,9 @@ pub fn assemble(
             continue;
         }
         let kind = kind_of(config, experiments)?;
-        let (errors_of_kind, bound_on_all) = (kind.errors(), kind.bound_on_all());
+        let (errors_of_kind, timed, bound_on_all) = (kind.errors(), kind.timed(), kind.bound_on_all());
         let mut work =
-            Judge { config, errors_of_kind, bound_on_all, profile, known, assembly: &mut assembly, used: &mut used };
+            Judge { config, errors_of_kind, timed, bound_on_all, profile, known, assembly: &mut assembly, used: &mut used };
         match work.lines(root, &mut errors) {
             Some(lines) => {
                 let figures = work.figures(root);
@@ -91,6 +91,8 @@ const ROUNDING: f64 = 1e-9;
 struct Judge<'a> {
     config: &'a Config,
     errors_of_kind: &'static [&'static str],
+    /// The metrics that are made of times.
+    timed: &'static [&'static str],
     /// The method whose values are lower bounds on those of all others.
     bound_on_all: Option<&'static str>,
     profile: Profile,
@@ -191,7 +193,7 @@ impl Judge<'_> {
             verdict: Verdict::Failed,
             reason: String::new(),
             reference: claim.reference,
-            subject: Subject::of(&value.metric, spec.our_column.is_some()),
+            subject: Subject::of(&value.metric, self.is_cost(spec, &value.metric)),
         };
         let judgement = match rows.as_slice() {
             [row] => {
@@ -327,6 +329,13 @@ impl Judge<'_> {
                 }
             })
             .collect()
+    }
+
+    /// Whether a value is made of times or of memory.
+    fn is_cost(&self, spec: &CompareSpec, metric: &str) -> bool {
+        let made = |derived: &DeriveSpec| derived.metric == metric && columns::COSTS.contains(&derived.column.as_str());
+        let compared = spec.our_column.is_some() || spec.tolerance().is_some();
+        compared || self.timed.contains(&metric) || self.config.derive.iter().any(made)
     }
 
     /// The listed band of a noisy value.
