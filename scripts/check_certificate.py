@@ -16,7 +16,8 @@ def root(w):  # R with R^T R = W^T W
 
 def workload(text):
     if text.endswith(".npy"):
-        return root(np.load(text))
+        w = np.load(text)
+        return root(w) if np.isfinite(w).all() else w
     family, sizes = text.split(":")
     r = np.ones((1, 1))
     for n in map(int, sizes.split("x")):
@@ -27,6 +28,8 @@ def workload(text):
     return r
 
 a, mu, r = np.load(sys.argv[1]), np.load(sys.argv[2]), workload(sys.argv[3])
+for array, name in zip((a, mu, r), sys.argv[1:]):
+    check(np.isfinite(array).all(), f"NaN or infinity in {name}")
 check(a.shape[1:] == mu.shape == r.shape[1:], f"cells of strategy, dual vector, workload: {a.shape}, {mu.shape}, {r.shape}")
 check((mu >= 0).all() and abs(mu.sum() - 1) < 1e-9, "the dual vector is no probability vector")
 x = r @ np.linalg.pinv(a, rcond=1e-9)

@@ -12,6 +12,10 @@ matmech=${MATMECH:-target/release/matmech}
 [ -x "$matmech" ] || { echo "error: expected the command $matmech, found none; run make build" >&2; exit 1; }
 cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2> /dev/null | head -n 1)
 [ -n "$cpu" ] || cpu=$(sysctl -n machdep.cpu.brand_string 2> /dev/null || uname -m)
+cores=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo unknown)
+memory=$(awk '/^MemTotal/ { printf "%.0f GB", $2 * 1024 / 1e9 }' /proc/meminfo 2> /dev/null || true)
+[ -n "$memory" ] || memory=$(sysctl -n hw.memsize 2> /dev/null | awk '{ printf "%.0f GB", $1 / 1e9 }')
+cpu="$cpu, $cores cores, ${memory:-unknown} memory"
 commit=$(git rev-parse --short=12 HEAD 2> /dev/null || echo unknown)
 export RAYON_NUM_THREADS=1
 

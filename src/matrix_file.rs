@@ -1,6 +1,6 @@
 //! Matrices in files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header).
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 #[cfg(feature = "cli")]
@@ -50,6 +50,10 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
         ReadNpyError::ExtraBytes(bytes) => {
             wrong_array(path, format!("{bytes} bytes after the numbers that its header announces"), CUT_OFF)
         }
+        // What is no .npy file at all, as a text renamed to one.
+        ReadNpyError::ParseHeader(_) if !starts_as_npy(path) => {
+            wrong_array(path, "no .npy header at the start of the file", AS_FLOAT)
+        }
         other => not_a_matrix(path, None, other.to_string()),
     })?;
     if matrix.is_empty() {
@@ -60,6 +64,12 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
         return Err(not_a_matrix(path, None, found));
     }
     Ok(if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() })
+}
+
+/// Whether a file starts with the bytes that every .npy file starts with.
+fn starts_as_npy(path: &Path) -> bool {
+    let mut start = [0; 6];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x93NUMPY"
 }
 
 const AS_FLOAT: &str = "save it with numpy.save(file, A.astype(numpy.float64))";
@@ -145,6 +155,9 @@ mod tests {
         assert!(matches!(read(&folder.path().join("missing.npy")), Err(Error::Io { .. })));
         assert!(matches!(read(&folder.path().join("a.txt")), Err(Error::Parse { place: None, .. })));
         std::fs::write(&npy, "not a matrix").unwrap();
+        let message = read(&npy).unwrap_err().to_string();
+        assert!(message.contains("found no .npy header"), "{message}");
+        std::fs::write(&npy, "").unwrap();
         assert!(matches!(read(&npy), Err(Error::Parse { .. })));
     }
 }

@@ -279,6 +279,11 @@ fn numpy_agrees_with_every_certificate() {
         let output = check(&python, &[&strategy, &dual, workload, &certificate]);
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.contains("certificate holds"), "{name}: {said}{output:?}");
+        // What is no number is not compared.
+        let broken = folder.npy("broken.npy", "<f8", false, "(1, 2)", &[f64::NAN, 1.0].map(f64::to_le_bytes).concat());
+        let output = check(&python, &[&broken, &dual, workload, &certificate]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("certificate refused: NaN or infinity in"), "{name}: {said}");
         // A claim that is too good is refused.
         report["lower_bound"] = serde_json::json!(number(&report, "lower_bound") * (1.0 + 1e-5));
         std::fs::write(&certificate, report.to_string()).unwrap();

@@ -91,13 +91,21 @@ pub fn between(
 /// # Errors
 /// A folder that cannot be read.
 pub fn tables_below(folder: &Path) -> Result<BTreeSet<String>> {
+    files_below(folder, &["csv"])
+}
+
+/// The files with these extensions in subfolders of a folder, by their paths with `/`; folders of other profiles and of cells are not
+/// part of it.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn files_below(folder: &Path, extensions: &[&str]) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
-    collect(folder, Path::new(""), &mut found)?;
+    collect(folder, Path::new(""), extensions, &mut found)?;
     Ok(found)
 }
 
-/// The tables below a folder, by their paths; folders of other profiles and of cells are not part of it.
-fn collect(folder: &Path, below: &Path, found: &mut BTreeSet<String>) -> Result<()> {
+fn collect(folder: &Path, below: &Path, extensions: &[&str], found: &mut BTreeSet<String>) -> Result<()> {
     let path = folder.join(below);
     let unreadable = |error: std::io::Error| {
         Error::file(FileRole::Input, &path, "a folder of results", error, "name a folder of results such as results/")
@@ -108,9 +116,11 @@ fn collect(folder: &Path, below: &Path, found: &mut BTreeSet<String>) -> Result<
         let place: PathBuf = below.join(&name);
         if entry.path().is_dir() {
             if !(below.as_os_str().is_empty() && (RESERVED.contains(&name.as_str()) || name == "figures")) {
-                collect(folder, &place, found)?;
+                collect(folder, &place, extensions, found)?;
             }
-        } else if name.ends_with(".csv") && !below.as_os_str().is_empty() {
+        } else if Path::new(&name).extension().is_some_and(|found| extensions.iter().any(|one| found == *one))
+            && !below.as_os_str().is_empty()
+        {
             // Tables of experiments are in folders; bench.csv, which is none, is not.
             found.insert(place.to_string_lossy().replace('\\', "/"));
         }
@@ -126,12 +136,29 @@ fn tables(
     costs_within: Option<f64>,
     outcome: &mut Outcome,
 ) {
+    if first.columns() != second.columns() {
+        let only = |one: &Table, other: &Table| {
+            let theirs = other.columns();
+            let mine: Vec<&str> = one.columns().into_iter().filter(|column| !theirs.contains(column)).collect();
+            if mine.is_empty() { "no others".to_owned() } else { mine.join(", ") }
+        };
+        let order = if only(first, second) == only(second, first) { ", in another order" } else { "" };
+        outcome.rows += first.len().max(second.len());
+        outcome.differences.push(Difference {
+            table: name.to_owned(),
+            row: "other columns, so no row is compared".to_owned(),
+            column: String::new(),
+            first: format!("only here: {}{order}", only(first, second)),
+            second: format!("only here: {}", only(second, first)),
+        });
+        return;
+    }
     let by_row = |table: &Table| -> BTreeMap<(String, String), usize> {
         let key = |row| (table.field(columns::CELL, row).to_owned(), table.field(columns::METRIC, row).to_owned());
         (0..table.len()).map(|row| (key(row), row)).collect()
     };
     let (ours, theirs) = (by_row(first), by_row(second));
-    let columns: BTreeSet<&str> = first.columns().into_iter().chain(second.columns()).collect();
+    let columns: BTreeSet<&str> = first.columns().into_iter().collect();
     let keys: BTreeSet<&(String, String)> = ours.keys().chain(theirs.keys()).collect();
     for key in keys {
         outcome.rows += 1;
@@ -202,6 +229,17 @@ mod tests {
         assert_eq!(differences(ours, &theirs, Some(1.35)).len(), 2 * 2, "seconds and memory of two rows");
         let other = ours.replace("error,0.1", "error,0.10000000000000002");
         assert_eq!(differences(ours, &other, None), ["s9/t.csv · a error · value: 0.1 | 0.10000000000000002"]);
+    }
+
+    #[test]
+    fn tables_with_other_columns_differ_once() {
+        let rows = "s9/t,a,m,error,0.1,5,1\ns9/t,b,m,error,0.1,5,1\n";
+        let (first, second) = (folder(rows), folder(rows));
+        let renamed = format!("{}{rows}", HEAD.replace("method", "data"));
+        fs::write(second.path().join("s9/t.csv"), renamed).unwrap();
+        let outcome = between(first.path(), second.path(), &|_| false, None).unwrap();
+        let found: Vec<String> = outcome.differences.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["s9/t.csv · other columns, so no row is compared: only here: method | only here: data"]);
     }
 
     #[test]

@@ -173,6 +173,22 @@ fn means_have_whiskers_and_published_values_rings() {
     assert_eq!(arcs.count(), 8);
 }
 
+/// A series that is a line without marks has none in the legend either; the others keep theirs.
+#[test]
+fn an_unmarked_series_is_a_line_only() {
+    let root = tempfile::tempdir().unwrap();
+    let figure = "[[figure]]\nfile = \"s9/bound\"\ntitle = \"B\"\nkind = \"lines\"\nx = \"queries\"\nx_label = \"q\"\n\
+        y = \"share\"\ny_label = \"share\"\nseries = \"sampling\"\nwhere = { domain = [\"1024\"] }\n";
+    write(root.path(), "results/s9/f.csv", &results());
+    // Whether there are other shapes than lines, of both colours.
+    let marked = |more: &str| {
+        let svg = fs::read_to_string(&drawn(root.path(), &format!("{figure}{more}"))[0]).unwrap();
+        ["#0072B2", "#D55E00"].map(|color| svg.lines().any(|line| line.contains(color) && !line.starts_with("<polyline")))
+    };
+    assert_eq!(marked(""), [true, true]);
+    assert_eq!(marked("unmarked = [\"uniform\"]\n"), [false, true]);
+}
+
 /// The whisker of a value goes from one standard error below it to one above; without standard errors the figure is refused.
 #[test]
 fn standard_errors_are_whiskers() {

@@ -64,6 +64,7 @@ fn figures_that_make_no_sense_are_refused_by_key() {
         ("colour = \"red\"\n", "colour", "an unknown key"),
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
         ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside one of them"),
+        ("unmarked = [\"a\"]\n", "unmarked", "to stand beside `series`"),
         ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
         ("second = { y = \"t\", y_label = \"t\", colour = 1 }\n", "second.colour", "an unknown key"),
         ("y_min = 2\ny_max = 1\n", "y_max", "found:    2 and 1"),
@@ -93,6 +94,8 @@ fn kinds_of_figures_refuse_what_they_have_no_axis_for() {
     for (kind, more, key) in [
         ("bars", second, "second"),
         ("matrices", second, "second"),
+        ("bars", "series = \"s\"\nunmarked = [\"a\"]\n", "unmarked"),
+        ("matrices", "series = \"s\"\nunmarked = [\"a\"]\n", "unmarked"),
         ("matrices", "y_log = true\n", "y_log"),
         ("matrices", "y_max = 2\n", "y_max"),
         ("matrices", "reference_lines = [{ value = 1.0, label = \"l\" }]\n", "reference_lines"),
@@ -121,6 +124,12 @@ fn comparisons_that_make_no_sense_are_refused_by_key() {
         (format!("{reference}rounded = [3, 2]\n"), "rounded", "beside `reference`"),
         (format!("{published}improvable = [\"x\"]\n"), "improvable", "a join of the column method"),
         (format!("{}improvable = [\"x\"]\n", reference.replace("\"a\"", "\"method\"")), "improvable", "it without"),
+        (format!("{published}within_factor = 1\n"), "within_factor", "a factor above 1"),
+        (format!("{published}within = 0\n"), "within", "a positive number"),
+        (format!("{reference}within = 0.1\n"), "within", "beside `reference`"),
+        (format!("{published}within = 0.1\nwithin_factor = 2\n"), "within", "both"),
+        (format!("{published}deviations = {{ a = \"It is so.\" }}\n"), "deviations", "neither"),
+        (format!("{published}within = 0.1\ndeviations = {{ a = \"so\" }}\n"), "deviations.a", "full stop"),
         (format!("{published}fliter = {{}}\n"), "fliter", "did you mean `filter`?"),
     ] {
         refused("compare", compare(&text), key, part);

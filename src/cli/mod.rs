@@ -54,6 +54,15 @@ enum Command {
     Completions(completions::CompletionsCommand),
 }
 
+/// An error with its causes, but for what it says itself: what the system said of a file stands before the remedy, once.
+fn in_full(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
+        "" => cause,
+        text if text.contains(&cause) => text.to_owned(),
+        text => format!("{text}: {cause}"),
+    })
+}
+
 /// Runs the command line and returns the exit code. Only `release` and `simulate` open data.
 pub fn run() -> std::process::ExitCode {
     let arguments = Arguments::parse();
@@ -70,7 +79,7 @@ pub fn run() -> std::process::ExitCode {
     match outcome {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", in_full(&error));
             std::process::ExitCode::from(1)
         }
     }

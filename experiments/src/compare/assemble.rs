@@ -5,12 +5,13 @@ use std::path::Path;
 
 use super::bands::Bands;
 use super::deviations::{self, Deviations};
+use super::explained;
 use super::found::{bound_on_all, certificate, ours, published_text};
 use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
-use crate::config::{CompareSpec, Config, Profile};
+use crate::config::{CompareSpec, Config, DeriveSpec, Profile};
 use crate::derive;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
@@ -59,9 +60,9 @@ pub fn assemble(
             continue;
         }
         let kind = kind_of(config, experiments)?;
-        let (errors_of_kind, bound_on_all) = (kind.errors(), kind.bound_on_all());
+        let (errors_of_kind, timed, bound_on_all) = (kind.errors(), kind.timed(), kind.bound_on_all());
         let mut work =
-            Judge { config, errors_of_kind, bound_on_all, profile, known, assembly: &mut assembly, used: &mut used };
+            Judge { config, errors_of_kind, timed, bound_on_all, profile, known, assembly: &mut assembly, used: &mut used };
         match work.lines(root, &mut errors) {
             Some(lines) => {
                 let figures = work.figures(root);
@@ -79,7 +80,7 @@ pub fn assemble(
         }
     }
     Error::all(errors)?;
-    check_deviations(&mut assembly, known.deviations, &used, profile);
+    explained::check_deviations(&mut assembly.findings, known.deviations, &used, profile);
     Ok(assembly)
 }
 
@@ -90,6 +91,8 @@ const ROUNDING: f64 = 1e-9;
 struct Judge<'a> {
     config: &'a Config,
     errors_of_kind: &'static [&'static str],
+    /// The metrics that are made of times.
+    timed: &'static [&'static str],
     /// The method whose values are lower bounds on those of all others.
     bound_on_all: Option<&'static str>,
     profile: Profile,
@@ -138,6 +141,8 @@ impl Judge<'_> {
     ) -> Result<Vec<Line>> {
         let results = &results.filtered(&spec.ours, "ours")?;
         let candidates = known.matches(results, &spec.join)?;
+        let config = self.config_name();
+        explained::check_reasons(&mut self.assembly.findings, self.known.deviations, spec, values, &config);
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
         // A cell that the paper leaves empty is no value to be judged.
@@ -161,7 +166,8 @@ impl Judge<'_> {
             printed: &value.printed,
             rounded: &spec.rounded,
             band: value.band.or_else(|| self.band(value)),
-            within_factor: spec.within_factor,
+            tolerance: spec.tolerance(),
+            beyond_tolerance: value.ids.iter().find_map(|id| spec.deviations.get(id)).map(String::as_str),
             upper_bound: spec.upper_bound,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
@@ -187,7 +193,7 @@ impl Judge<'_> {
             verdict: Verdict::Failed,
             reason: String::new(),
             reference: claim.reference,
-            subject: Subject::of(&value.metric, spec.our_column.is_some()),
+            subject: Subject::of(&value.metric, self.is_cost(spec, &value.metric)),
         };
         let judgement = match rows.as_slice() {
             [row] => {
@@ -325,6 +331,13 @@ impl Judge<'_> {
             .collect()
     }
 
+    /// Whether a value is made of times or of memory.
+    fn is_cost(&self, spec: &CompareSpec, metric: &str) -> bool {
+        let made = |derived: &DeriveSpec| derived.metric == metric && columns::COSTS.contains(&derived.column.as_str());
+        let compared = spec.our_column.is_some() || spec.tolerance().is_some();
+        compared || self.timed.contains(&metric) || self.config.derive.iter().any(made)
+    }
+
     /// The listed band of a noisy value.
     fn band(&self, value: &KnownValue) -> Option<(f64, f64)> {
         self.known.bands.of(&value.ids, value.printed.number()?)
@@ -336,30 +349,5 @@ impl Judge<'_> {
 
     fn run_command(&self) -> String {
         format!("reproduce run {} --profile {}", self.config_name(), self.profile)
-    }
-}
-
-/// Every entry must be explained, and under the full profiles be the reason of some verdict.
-fn check_deviations(assembly: &mut Assembly, deviations: &Deviations, used: &BTreeSet<String>, profile: Profile) {
-    for entry in deviations.entries() {
-        if !deviations.is_explained(&entry.id) {
-            assembly.findings.push(Finding {
-                title: format!("deviation without explanation: {}", entry.id),
-                place: deviations::LIST.to_owned(),
-                expected: format!("the anchor <a id=\"{}\"></a> in {}", entry.id, deviations::EXPLANATIONS),
-                found: "no such anchor".to_owned(),
-                remedy: "explain the deviation there, under this anchor".to_owned(),
-            });
-        }
-        if profile != Profile::Quick && !used.contains(&entry.id) {
-            assembly.findings.push(Finding {
-                title: format!("unused deviation: {}", entry.id),
-                place: deviations::LIST.to_owned(),
-                expected: "a published value with this id that is selected by a config and does not come out"
-                    .to_owned(),
-                found: "none: the value is reproduced, not comparable, or not selected".to_owned(),
-                remedy: "remove the entry, or correct its id".to_owned(),
-            });
-        }
     }
 }

@@ -41,11 +41,11 @@ struct Written {
 #[derive(Clone, Debug, Default)]
 pub struct Deviations {
     entries: BTreeMap<String, Deviation>,
-    explained: BTreeMap<String, bool>,
+    explanations: String,
 }
 
 impl Deviations {
-    /// Reads the list (none if there is no such file) and looks up each id in the explanations.
+    /// Reads the list (none if there is no such file) and their explanations.
     ///
     /// # Errors
     /// A file that cannot be read, is malformed, or has an id twice.
@@ -53,11 +53,9 @@ impl Deviations {
         let text = read_if_present(root, LIST)?;
         let document: Written =
             config::read(&text).map_err(|error| error.in_document(Document::Deviations, Path::new(LIST)))?;
-        let explanations = read_if_present(root, EXPLANATIONS)?;
-        let mut deviations = Self::default();
+        let mut deviations = Self { explanations: read_if_present(root, EXPLANATIONS)?, ..Self::default() };
         for (place, entry) in document.deviation.into_iter().enumerate() {
             let id = entry.id.clone();
-            deviations.explained.insert(id.clone(), has_anchor(&explanations, &id));
             if deviations.entries.insert(id.clone(), entry).is_some() {
                 let (key, found) = (format!("deviation[{place}].id"), format!("\"{id}\" twice"));
                 return Err(Error::config(key, "every id once", found, "merge the two entries")
@@ -82,7 +80,7 @@ impl Deviations {
     /// Whether `docs/deviations.md` has an anchor for the id.
     #[must_use]
     pub fn is_explained(&self, id: &str) -> bool {
-        self.explained.get(id).copied().unwrap_or(false)
+        has_anchor(&self.explanations, id)
     }
 }
 

@@ -10,9 +10,9 @@ use crate::table::Table;
 
 /// Our value with its certificate, in the unit of the known one.
 pub(super) fn ours<'r>(spec: &CompareSpec, results: &'r Table, row: usize, metric: &str) -> Ours<'r> {
-    // A file of known values with a column `data` may be about the stand-in.
-    let stand_in =
-        results.field(columns::DATA, row) == STAND_IN && !spec.join.iter().any(|column| column == columns::DATA);
+    // Our own reference values may be about the stand-in, and say so in a column `data`. What a paper prints never is.
+    let about_data = spec.reference.is_some() && spec.join.iter().any(|column| column == columns::DATA);
+    let stand_in = results.field(columns::DATA, row) == STAND_IN && !about_data;
     let value = |column: &str| results.number(column, row).map(|value| value * spec.our_scale.unwrap_or(1.0));
     if let Some(column) = spec.our_column {
         return Ours { value: value(column.name()), stand_in, ..Ours::default() };

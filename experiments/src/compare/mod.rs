@@ -10,6 +10,7 @@
 mod assemble;
 mod bands;
 mod deviations;
+mod explained;
 mod found;
 mod html;
 mod index;

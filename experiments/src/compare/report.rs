@@ -55,7 +55,7 @@ impl Subject {
     /// All of them, in the order of reports.
     pub const ALL: [Self; 3] = [Self::Value, Self::QueryCount, Self::Cost];
 
-    /// The subject of a metric; `of_cost` says that the column of a cost is compared.
+    /// The subject of a metric; `of_cost` says that it is made of times or of memory.
     #[must_use]
     pub fn of(metric: &str, of_cost: bool) -> Self {
         if of_cost || columns::COSTS.contains(&metric) {

@@ -2,6 +2,7 @@
 
 use super::deviations::Deviation;
 use super::rounding;
+use crate::config::Tolerance;
 use crate::printed::{Printed, significant};
 
 /// What a known value and ours have to do with each other.
@@ -13,7 +14,8 @@ pub enum Verdict {
     Improved,
     /// A lower error than published, of a heuristic that is not certified optimal, for a documented reason; or less memory.
     Lower,
-    /// Not what was published, for a documented reason, and exactly what that documentation says.
+    /// Not what was published, for a documented reason, and exactly what that documentation says; of times and memory, which differ
+    /// from machine to machine, the reason alone is documented.
     Deviates,
     /// Published under conditions that cannot be repeated, or not published at all.
     NotComparable,
@@ -72,8 +74,11 @@ impl Verdict {
             Self::Lower => {
                 "lower error than published, for the documented reason, not certified optimal; or less memory"
             }
-            Self::Deviates => "differs for the documented reason, by exactly the documented amount",
-            Self::NotComparable => "timing on other hardware, stand-in data, or not in the paper",
+            Self::Deviates => {
+                "differs for the documented reason, by exactly the documented amount (ratios of times or memory: by more than the \
+                 stated tolerance)"
+            }
+            Self::NotComparable => "seconds on other hardware, a stand-in of the table, or not in the paper",
             Self::NotRun => "outside the slice that this profile runs",
             Self::Failed => "unexplained mismatch or missing result",
         }
@@ -91,8 +96,10 @@ pub struct Claim<'c> {
     pub band: Option<(f64, f64)>,
     /// Whether this is an independently computed value, which must be reproduced.
     pub reference: bool,
-    /// The factor up to which a ratio of times or of memory counts as reproduced.
-    pub within_factor: Option<f64>,
+    /// How far from the printed value what is made of times or memory counts as reproduced.
+    pub tolerance: Option<Tolerance>,
+    /// Why it deviates where it is farther.
+    pub beyond_tolerance: Option<&'c str>,
     /// Whether ours is an upper bound only.
     pub upper_bound: bool,
     /// Why the metric cannot be compared, if the config says so.
@@ -149,7 +156,7 @@ impl Judgement {
 pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if !claim.reference {
         if *claim.printed == Printed::NotImplemented {
-            return Judgement::new(Verdict::NotComparable, "not implemented in the paper");
+            return Judgement::new(Verdict::NotComparable, "The paper does not implement it.");
         }
         if let Some(reason) = claim.not_comparable {
             return Judgement::new(Verdict::NotComparable, reason);
@@ -158,7 +165,7 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if ours.stand_in {
         // A deviation documented for the real data can neither hold nor fail here.
         let used_deviation = claim.deviation.is_some();
-        return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, "stand-in data") };
+        return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, STAND_IN) };
     }
     if is_reproduced(claim, ours) {
         let reason = match claim.band {
@@ -171,8 +178,8 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if claim.upper_bound {
         return of_bound(claim, ours);
     }
-    if let Some(factor) = claim.within_factor {
-        return of_times(claim, ours, factor);
+    if let Some(tolerance) = claim.tolerance {
+        return of_times(claim, ours, tolerance);
     }
     let expected = expectation(claim);
     if claim.reference {
@@ -204,33 +211,44 @@ fn of_bound(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if claim.printed.number().is_some_and(|printed| value < printed) {
         return Judgement::new(
             Verdict::Lower,
-            "ours is an upper bound: the largest memory of the process during the cell",
+            "Ours is an upper bound, the largest memory of the process during the cell.",
         );
     }
     Judgement::new(
         Verdict::NotComparable,
-        "ours is an upper bound, the largest memory of the whole process, and above the printed value",
+        "Ours is an upper bound, the largest memory of the whole process, and above the printed value.",
     )
 }
 
-/// A ratio of times or of memory that is not the printed one. It depends on machine and implementation, so that it can be near the
-/// paper's, and is no failure where it is not.
-fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, factor: f64) -> Judgement {
-    let (Some(value), true) = (ours.value, ours.value.is_some_and(|value| value > 0.0)) else {
-        return Judgement::failed("no positive ratio", expectation(claim));
+/// A ratio of times or of memory, or an exponent of their growth, that is not the printed one: near it, or not for a documented reason.
+fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgement {
+    let positive = matches!(tolerance, Tolerance::Factor(_));
+    let usable = |value: &f64| value.is_finite() && (*value > 0.0 || !positive);
+    let Some(value) = ours.value.filter(usable) else {
+        let what = if positive { "no positive ratio" } else { "no exponent" };
+        return Judgement::failed(what, expectation(claim));
     };
-    let near = claim.printed.number().is_some_and(|printed| value <= printed * factor && printed <= value * factor);
-    if near {
-        return Judgement::new(
-            Verdict::Reproduced,
-            format!("within a factor of {factor}, as ratios of times and of memory are compared"),
-        );
+    // A printed bound such as "> 1000" is met or not: it was looked at before.
+    let printed = claim.printed.number();
+    let (near, words) = match tolerance {
+        Tolerance::Factor(factor) => {
+            let near = printed.is_some_and(|printed| value <= printed * factor && printed <= value * factor);
+            (near, format!("within a factor of {factor}, as ratios of times and of memory are compared"))
+        }
+        // The last bit of a difference of two decimals is no difference.
+        Tolerance::Absolute(distance) => {
+            let near = printed.is_some_and(|printed| (value - printed).abs() <= distance * (1.0 + 1e-9));
+            (near, format!("within {distance}, as exponents of growth are compared"))
+        }
+    };
+    match claim.beyond_tolerance {
+        _ if near => Judgement::new(Verdict::Reproduced, words),
+        Some(reason) => Judgement::new(Verdict::Deviates, reason),
+        None => Judgement::failed(
+            "outside the tolerance, without a reason in `deviations` of its [[compare]]",
+            format!("{}, {words}", claim.printed),
+        ),
     }
-    let reason = format!(
-        "what times or memory of one run are to each other, more than a factor of {factor} from the paper's on its machine and \
-         with its code"
-    );
-    Judgement::new(Verdict::NotComparable, reason)
 }
 
 /// What a value must be to count as reproduced, in words.
@@ -259,6 +277,10 @@ fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
     ours.value.is_some_and(|value| printed.accepts(value))
         || (ours.value.is_none() && !ours.text.is_empty() && printed.accepts_text(ours.text))
 }
+
+/// Why nothing is said of a table that is not on this machine.
+const STAND_IN: &str =
+    "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
 
 /// How far above a lower bound for the same quantity a value may be to count as optimal.
 const CERTIFIED: f64 = 1e-6;

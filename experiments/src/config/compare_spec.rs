@@ -54,10 +54,17 @@ pub struct CompareSpec {
     /// once, to the printed digits.
     #[serde(default)]
     pub rounded: Vec<usize>,
-    /// The factor up to which a ratio of times or of memory counts as reproduced; beyond it, it cannot be compared: the paper's is of
-    /// its own implementation on its own machine.
+    /// The factor up to which a ratio of times or of memory counts as reproduced. Beyond it, it deviates for the reason that
+    /// `deviations` gives, and fails without one.
     #[serde(default)]
     pub within_factor: Option<f64>,
+    /// How far from the printed value an exponent of growth counts as reproduced; beyond it as with `within_factor`.
+    #[serde(default)]
+    pub within: Option<f64>,
+    /// Id → why a ratio of times or of memory, or an exponent of growth, is not the printed one, in one sentence. Its explanation is
+    /// in `docs/deviations.md`. Unlike a listed deviation, it does not say what comes out: that differs from machine to machine.
+    #[serde(default)]
+    pub deviations: BTreeMap<String, String>,
     /// Methods, in our spelling, whose error may be lower than the published one if it is certified. The others are to be
     /// reproduced as they were published. By default none may.
     #[serde(default)]
@@ -68,6 +75,15 @@ pub struct CompareSpec {
     /// Metric → why it cannot be compared (timing on other hardware, stand-in data).
     #[serde(default)]
     pub not_comparable: BTreeMap<String, String>,
+}
+
+/// How far from the printed value what is made of times or memory counts as reproduced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// A ratio: by no more than this factor.
+    Factor(f64),
+    /// An exponent: by no more than this.
+    Absolute(f64),
 }
 
 /// A column of result tables, other than `value`, that known values can be held against.
@@ -133,17 +149,7 @@ impl CompareSpec {
                 "write the decimals in the order of rounding, the printed ones last",
             );
         }
-        if let Some(factor) = self.within_factor
-            && !(factor > 1.0 && factor.is_finite() && key == "published")
-        {
-            let expected = "a factor above 1, such as 2, beside `published`";
-            return refuse(
-                "within_factor",
-                expected,
-                format!("{factor} beside `{key}`"),
-                "write such a factor, or leave it out",
-            );
-        }
+        self.validate_tolerance(key)?;
         let by_method = self.join.iter().any(|column| column == columns::METHOD);
         if !self.improvable.is_empty() && (key == "reference" || !by_method) {
             let expected = "to stand beside `published` and a join of the column method";
@@ -178,6 +184,49 @@ impl CompareSpec {
             return refuse("not_comparable", expected, "it beside `reference`".to_owned(), "leave it out");
         }
         Ok(())
+    }
+
+    fn validate_tolerance(&self, key: &str) -> Result<()> {
+        let refuse = |name: &str, expected: &str, found: String, remedy: &str| {
+            Err(Error::config(name, expected, format!("{found} beside `{key}`"), remedy))
+        };
+        if let Some(factor) =
+            self.within_factor.filter(|factor| !(*factor > 1.0 && factor.is_finite() && key == "published"))
+        {
+            let expected = "a factor above 1, such as 2, beside `published`";
+            return refuse("within_factor", expected, factor.to_string(), "write such a factor, or leave it out");
+        }
+        if let Some(distance) =
+            self.within.filter(|distance| !(*distance > 0.0 && distance.is_finite() && key == "published"))
+        {
+            let expected = "a positive number, such as 0.1, beside `published`";
+            return refuse("within", expected, distance.to_string(), "write such a number, or leave it out");
+        }
+        if self.within.is_some() && self.within_factor.is_some() {
+            let remedy = "keep `within_factor` for ratios, `within` for exponents";
+            return refuse("within", "one of the keys `within_factor` and `within`", "both".to_owned(), remedy);
+        }
+        if !self.deviations.is_empty() && self.tolerance().is_none() {
+            let expected = "to stand beside `within_factor` or `within`";
+            let remedy = "list a value that comes out the same everywhere in data/expected/deviations.toml instead";
+            return refuse("deviations", expected, "neither".to_owned(), remedy);
+        }
+        if let Some((id, reason)) = self.deviations.iter().find(|(_, reason)| !reason.ends_with('.')) {
+            let remedy = "say why the value deviates, in a full sentence";
+            return refuse(
+                &format!("deviations.{id}"),
+                "a sentence that ends with a full stop",
+                format!("\"{reason}\""),
+                remedy,
+            );
+        }
+        Ok(())
+    }
+
+    /// How far from the printed value the value of a row may be, if it is made of times or memory.
+    #[must_use]
+    pub fn tolerance(&self) -> Option<Tolerance> {
+        self.within_factor.map(Tolerance::Factor).or(self.within.map(Tolerance::Absolute))
     }
 
     /// The file's path below the root, with `/`.

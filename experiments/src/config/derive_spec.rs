@@ -84,6 +84,10 @@ impl DeriveSpec {
             let expected = "a column that `over` gives a positive number";
             return Err(Error::config("exponent_of", expected, format!("\"{column}\""), "name it in `over` too"));
         }
+        if self.set.contains_key(columns::DATA) {
+            let expected = "other columns than data: whether a table is real or a stand-in is what the rows say";
+            return Err(Error::config("set.data", expected, "it", "leave it out"));
+        }
         let ways = [self.inverse, self.saving, self.exponent_of.is_some()];
         if ways.iter().filter(|way| **way).count() > 1 {
             let found = "several of them";

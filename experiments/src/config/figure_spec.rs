@@ -116,6 +116,10 @@ pub struct FigureSpec {
     /// Order of the series; series not named here follow in the order of the table.
     #[serde(default)]
     pub series_order: Vec<String>,
+    /// Values of the series column whose lines have no marks, such as a bound that is no strategy or an optimum that does not depend on
+    /// x, of kinds that draw lines.
+    #[serde(default)]
+    pub unmarked: Vec<String>,
     /// Column whose values, as numbers, shade the marks, of kinds that have shades.
     #[serde(default)]
     pub shade: Option<String>,
@@ -219,6 +223,10 @@ impl FigureSpec {
             let found = if self.x.is_empty() { "neither" } else { "both" };
             let expected = "one of the keys `x` (a column) and `x_metric` (a metric of the same cells)";
             return Err(Error::config("x", expected, found, "write one of them"));
+        }
+        if !self.unmarked.is_empty() && self.series.is_none() {
+            let expected = "to stand beside `series`, of whose values it names some";
+            return Err(Error::config("unmarked", expected, "it without", "name the column, or leave it out"));
         }
         if self.y_error.is_some() && (self.aggregate.is_some() || self.y_column != columns::VALUE) {
             return Err(Error::config(

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::path::PathBuf;
 
 pub use crate::profile::Profile;
-pub use compare_spec::{CompareSpec, OurColumn};
+pub use compare_spec::{CompareSpec, OurColumn, Tolerance};
 pub use derive_spec::{DeriveSpec, Take};
 pub use document::{line_of, read, typed};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};

@@ -28,11 +28,12 @@ impl FigureKind for Bars {
             let found = "it with kind = \"bars\"";
             return Err(Error::config("second", "only with kind = \"lines\"", found, "draw a figure of its own"));
         }
-        if !spec.x_log {
-            return Ok(());
+        let lines_only = [("x_log", spec.x_log), ("unmarked", !spec.unmarked.is_empty())];
+        if let Some((key, _)) = lines_only.into_iter().find(|(_, given)| *given) {
+            let remedy = "leave it out: categories have no distances";
+            return Err(Error::config(key, "only with kind = \"lines\"", "it with kind = \"bars\"", remedy));
         }
-        let found = "it with kind = \"bars\"";
-        Err(Error::config("x_log", "only with kind = \"lines\"", found, "leave it out: categories have no distances"))
+        Ok(())
     }
 
     fn form(&self) -> Form {

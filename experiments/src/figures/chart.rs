@@ -52,6 +52,8 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// How many of the series, the first ones, belong to the first y axis; all the others to the second.
     pub on_first: usize,
+    /// Of each series, whether it is a line without marks.
+    pub unmarked: Vec<bool>,
 }
 
 impl Chart {
@@ -81,6 +83,7 @@ impl Chart {
             panel.published.extend(vec![Vec::new(); count]);
         }
         self.series.extend(second.series);
+        self.unmarked.extend(second.unmarked);
         self
     }
 
@@ -177,6 +180,7 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
     }
     Ok(Some(Chart {
         on_first: places.series.len(),
+        unmarked: places.series.iter().map(|series| spec.unmarked.contains(series)).collect(),
         shades: places.shades.clone(),
         series: places.series.iter().map(|series| named(&spec.series_names, series)).collect(),
         categories: places.categories.iter().map(|category| named(&spec.x_names, category)).collect(),

@@ -20,9 +20,12 @@ impl FigureKind for Dots {
     }
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
-        for (key, given) in
-            [("second", spec.second.is_some()), ("value_labels", spec.value_labels), ("x_log", spec.x_log)]
-        {
+        for (key, given) in [
+            ("second", spec.second.is_some()),
+            ("value_labels", spec.value_labels),
+            ("x_log", spec.x_log),
+            ("unmarked", !spec.unmarked.is_empty()),
+        ] {
             if given {
                 let found = "it with kind = \"dots\"";
                 return Err(Error::config(key, "to be left out with kind = \"dots\"", found, "leave it out"));

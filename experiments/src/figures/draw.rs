@@ -132,7 +132,8 @@ fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart, frame: &
     let y = entry.base_line - em::LEGEND * 0.36;
     let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
     let on_second = matches!(entry.key, Key::Series(series) if frame.is_on_second(series));
-    let at = Sample { left, right, y, on_second };
+    let unmarked = matches!(entry.key, Key::Series(series) if chart.unmarked.get(series) == Some(&true));
+    let at = Sample { left, right, y, on_second, unmarked };
     let middle = at.middle();
     match entry.key {
         Key::Series(series) => figure.kind.sample(canvas, series, at)?,

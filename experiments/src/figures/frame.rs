@@ -107,6 +107,8 @@ pub struct Frame {
     pub second_label: f64,
     /// The number of shades.
     pub shades: usize,
+    /// Of each series, whether it is a line without marks.
+    pub unmarked: Vec<bool>,
     /// The legend.
     pub legend: Vec<Entry>,
 }
@@ -160,6 +162,7 @@ impl Frame {
             y_label: y_axis_label,
             second_label,
             shades: chart.shades.len(),
+            unmarked: chart.unmarked.clone(),
             legend,
         }
     }

@@ -18,6 +18,8 @@ pub struct Sample {
     pub y: f64,
     /// Whether the series belongs to the second y axis.
     pub on_second: bool,
+    /// Whether the series is a line without marks.
+    pub unmarked: bool,
 }
 
 impl Sample {

@@ -37,7 +37,7 @@ impl FigureKind for Lines {
         let style = series_style(series);
         let dashes = if at.on_second { SECOND } else { style.dashes };
         canvas.line(&[(at.left, at.y), (at.right, at.y)], LINE, style.color, dashes)?;
-        dot(canvas, series, at.middle())
+        if at.unmarked { Ok(()) } else { dot(canvas, series, at.middle()) }
     }
 
     fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
@@ -59,7 +59,8 @@ impl FigureKind for Lines {
                 }
             }
         }
-        for (series, marks) in panel.marks.iter().enumerate().filter(|(_, marks)| !is_level(marks)) {
+        let marked = |series: usize| frame.unmarked.get(series) != Some(&true);
+        for (series, marks) in panel.marks.iter().enumerate().filter(|(series, _)| marked(*series)) {
             for mark in marks.iter().filter(|mark| inside(area, point(series, mark))) {
                 if mark.low < mark.high {
                     let end = |value| (to_x(mark.x), frame.to_y_of(series, area, value).clamp(area.top, area.bottom));
@@ -70,12 +71,6 @@ impl FigureKind for Lines {
         }
         Ok(())
     }
-}
-
-/// A line that is level over many points says all by itself.
-fn is_level(marks: &[Mark]) -> bool {
-    const MANY: usize = 12;
-    marks.len() > MANY && marks.iter().all(|mark| mark.y == marks[0].y && mark.low == mark.high)
 }
 
 /// The parts of a polyline between the upper and lower edge of the area.

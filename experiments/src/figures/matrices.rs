@@ -31,6 +31,7 @@ impl FigureKind for Matrices {
         let meaningless = [
             ("second", spec.second.is_some()),
             ("x_log", spec.x_log),
+            ("unmarked", !spec.unmarked.is_empty()),
             ("y_log", spec.y_log),
             ("y_error", spec.y_error.is_some()),
             ("y_min", spec.y_min.is_some()),

@@ -29,6 +29,9 @@ impl FigureKind for TradeOff {
         if spec.second.is_some() {
             return with("second", "only with kind = \"lines\"");
         }
+        if !spec.unmarked.is_empty() {
+            return with("unmarked", "only with kind = \"lines\"");
+        }
         if spec.shade.is_none() {
             let found = "none with kind = \"trade-off\"";
             return Err(Error::config("shade", "a column of numbers", found, "name one, or draw lines"));

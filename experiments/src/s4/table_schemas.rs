@@ -3,7 +3,8 @@
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::datasets::Catalogue;
+use crate::columns;
+use crate::datasets::{Catalogue, DataUse};
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 
@@ -23,12 +24,13 @@ pub struct Grid {
     datasets: Vec<String>,
 }
 
+/// The only method: the schema is read, not computed.
+const METHOD: &str = "schema";
+
 /// The params of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
-    dataset: String,
-    /// What was found under the name: a hash of the real file, or that it is a stand-in.
-    file: String,
+    data: DataUse,
 }
 
 impl Kind for TableSchemas {
@@ -37,20 +39,20 @@ impl Kind for TableSchemas {
 
     const NAME: &'static str = "table-schemas";
     const SUMMARY: &'static str = "records, attributes and domains of the tables of S4";
-    const KEYS: &'static [&'static str] = &["dataset"];
+    const KEYS: &'static [&'static str] = &["dataset", columns::DATA];
+    const REVISION: u32 = 2;
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let cell = |(i, dataset): (usize, &String)| {
             let data = self.catalogue.identify(dataset).map_err(|error| error.under(&format!("datasets[{i}]")))?;
-            let file = data.sha256.clone().unwrap_or_else(|| data.label().to_owned());
-            Ok(CellOf::new([dataset], data.label(), Params { dataset: dataset.clone(), file }))
+            Ok(CellOf::new([dataset, &data.label()], METHOD, Params { data }))
         };
         grid.datasets.iter().enumerate().map(cell).collect()
     }
 
     fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let table = self.catalogue.load(&params.dataset)?;
+        let table = self.catalogue.load(&params.data.name)?;
         let sizes = table.schema.sizes();
         let mean = sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64;
         let domain: f64 = sizes.iter().map(|&size| size as f64).product();
@@ -76,6 +78,8 @@ mod tests {
         let kind = TableSchemas { catalogue: Catalogue::new(root.path(), folders) };
         let kind: &dyn Experiment = &kind;
         let cells = kind.cells(&"datasets = ['adult']".parse().unwrap()).unwrap();
+        assert_eq!(cells[0].key[1], (columns::DATA.to_owned(), "stand-in".to_owned()));
+        assert_eq!(cells[0].data().unwrap().unwrap().name, "adult");
         let rows = kind.run(&cells[0], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
         assert_eq!(rows[0].text.as_deref(), Some("48842|15|16.4|9.44e15"));
     }

@@ -31,6 +31,10 @@ pub enum Check {
     Certificates,
     /// A config makes the table.
     Orphan,
+    /// A config makes the figure.
+    OrphanFigure,
+    /// The README says what the results say.
+    Readme,
 }
 
 impl Check {
@@ -51,6 +55,8 @@ impl Check {
             Self::Values => "rows that are no result of this config",
             Self::Certificates => "certificates that do not hold",
             Self::Orphan => "tables that no config makes",
+            Self::OrphanFigure => "figures that no config makes",
+            Self::Readme => "numbers in the README that are not those of the results",
         }
     }
 
@@ -73,6 +79,8 @@ impl Check {
             Self::Values => "the experiment's id, the config's seed, and a finite value or a text in every row",
             Self::Certificates => "lower_bound <= value (1 + 1e-9), gap >= 0, and gap = value / lower_bound − 1",
             Self::Orphan => "a config for every table",
+            Self::OrphanFigure => "a [[figure]] table of a config for every file",
+            Self::Readme => "what is listed above",
         }
     }
 
@@ -88,6 +96,8 @@ impl Check {
             Self::Columns | Self::Cells | Self::Values => "run the experiment again",
             Self::Certificates => "a defect of the program: an error below its bound cannot be; report it",
             Self::Orphan => "remove the table with its provenance, or restore its config",
+            Self::OrphanFigure => "remove the file, or restore its [[figure]] table",
+            Self::Readme => "copy the lines into README.md; if the results are wrong, run the experiment again",
         }
     }
 }

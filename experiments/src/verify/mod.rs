@@ -4,12 +4,13 @@
 //! ```text
 //! configs/*.toml ──▶ cells, columns ─┐
 //! results/…/*.provenance.json ───────┼─▶ findings, one list per check
-//! results/…/*.csv ───────────────────┘
+//! results/…/*.csv, figures/, README ─┘
 //! ```
 //!
 //! Nothing is computed anew; that is what `reproduce all --fresh` and `reproduce diff` are for.
 
 mod check;
+pub mod readme;
 mod record;
 mod rows;
 
@@ -75,6 +76,10 @@ pub fn run(
     }
     one_source(&sources, &Code::detect(root).source, &mut verified);
     orphans(root, configs, profile, &mut verified)?;
+    orphan_figures(root, configs, profile, &mut verified)?;
+    if profile == Profile::Standard && root.join(readme::README).exists() {
+        quoted(root, &mut verified);
+    }
     Ok(verified)
 }
 
@@ -123,4 +128,30 @@ fn orphans(root: &Path, configs: &[Config], profile: Profile, verified: &mut Ver
         verified.add(Check::Orphan, name, "no config of this name".to_owned());
     }
     Ok(())
+}
+
+/// Drawings that no config makes. Those of the quick profile and of stand-ins are checked where they are.
+fn orphan_figures(root: &Path, configs: &[Config], profile: Profile, verified: &mut Verified) -> Result<()> {
+    let folder = Results::new(root, profile).figures();
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let figures = configs.iter().flat_map(|config| &config.figure);
+    let known: BTreeSet<String> =
+        figures.flat_map(|figure| ["svg", "png"].map(|extension| format!("{}.{extension}", figure.file))).collect();
+    for name in difference::files_below(&folder, &["svg", "png"])?.difference(&known) {
+        verified.add(Check::OrphanFigure, &format!("{}/{name}", shown(root, &folder)), "no config draws it".to_owned());
+    }
+    Ok(())
+}
+
+/// The parts of the README that quote results.
+fn quoted(root: &Path, verified: &mut Verified) {
+    for part in &readme::PARTS {
+        match readme::should_say(root, part) {
+            Ok(None) => {}
+            Ok(Some(expected)) => verified.add(Check::Readme, part.name, format!("should be {}", expected.trim_end())),
+            Err(error) => verified.add(Check::Readme, part.name, error.to_string()),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use experiments::compare::verdict::Verdict;
 use experiments::config::Profile;
 
-use crate::root::{COMPARE, DEVIATIONS, EXPLANATIONS, REFERENCE, RESULTS, Root, line, titles};
+use crate::root::{CLAIMS, COMPARE, DEVIATIONS, EXPLANATIONS, REFERENCE, RESULTS, Root, line, titles};
 
 /// A phase of a cell is a metric; its published time stands beside the `seconds` of that metric's row.
 #[test]
@@ -134,7 +134,9 @@ fn results_on_stand_ins_are_not_comparable() {
     // No mismatch fails, and neither does the documented deviation that no value can confirm.
     assert_eq!(titles(&report), [""; 0]);
     assert_eq!(report.counts().of(Verdict::NotComparable), 7);
-    assert_eq!(line(&report, "ratio").reason, "stand-in data");
+    let reason =
+        "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
+    assert_eq!(line(&report, "ratio").reason, reason);
     assert_eq!(line(&report, "time").reason, "timing on other hardware");
     root.write("results/s9/x.csv", &labelled("real"));
     assert_eq!(titles(&root.compare()).len(), 2, "the wrong value of the real data fails twice");
@@ -155,6 +157,44 @@ fn results_on_stand_ins_are_not_comparable() {
     let report = root.compare();
     assert_eq!(titles(&report), ["differs from the reference value: ref-digits (ratio_to_svdb in spec)"]);
     assert_eq!(line(&report, "ref-band").verdict, Verdict::Reproduced);
+}
+
+/// Neither a tolerance for times, nor a documented reason, nor a column `data` of the paper's values makes a stand-in comparable.
+#[test]
+fn a_stand_in_is_never_held_against_a_published_value() {
+    let mut root = Root::new();
+    let labelled = |text: &str| -> String {
+        let (header, rows) = text.split_once('\n').unwrap();
+        format!("{header},data\n{}", rows.lines().map(|row| format!("{row},stand-in\n")).collect::<String>())
+    };
+    root.write("results/s9/x.csv", &labelled(RESULTS));
+    root.write("data/published/claims.csv", &labelled(CLAIMS));
+    let tables = COMPARE.replacen("join = [", "join = [\"data\", ", 1);
+    for more in ["", "within_factor = 2\ndeviations = { svdb = \"It differs.\" }\n", "within = 0.1\n"] {
+        root.tables = tables.replacen("improvable", &format!("{more}improvable"), 1);
+        let report = root.compare();
+        for id in ["svdb", "ratio", "better", "time", "formula"] {
+            assert_eq!(line(&report, id).verdict, Verdict::NotComparable, "{id} {more}");
+        }
+    }
+}
+
+#[test]
+fn a_reason_for_a_ratio_of_times_is_explained_and_of_a_value() {
+    let mut root = Root::new();
+    let with = |more: &str| COMPARE.replacen("improvable", &format!("within_factor = 1.1\n{more}improvable"), 1);
+    root.tables = with("deviations = { better = \"It is faster here.\", svdb = \"It is slower here.\" }\n");
+    let titles_of = |root: &Root| titles(&root.compare()).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>();
+    assert_eq!(titles_of(&root)[0], "deviation without explanation: better");
+    root.write("docs/deviations.md", "<a id=\"svdb\"></a>\n<a id=\"better\"></a>\n");
+    let report = root.compare();
+    assert_eq!(line(&report, "better").verdict, Verdict::Deviates);
+    assert_eq!(line(&report, "better").reason, "It is faster here.");
+    root.tables = with("deviations = { nothing = \"It is slower here.\" }\n");
+    assert!(titles_of(&root).contains(&"reason for no value: nothing".to_owned()));
+    root.tables = with("");
+    let unexplained = "outside the tolerance, without a reason in `deviations` of its [[compare]]";
+    assert!(titles_of(&root).iter().any(|title| title.starts_with(unexplained)), "{:?}", titles_of(&root));
 }
 
 #[test]

@@ -217,3 +217,24 @@ fn kept_results_verify_where_their_data_are_not() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("computed on other data: 1") && said.contains("loans with SHA-256"), "{said}");
 }
+
+/// Which file a table came from stands in its record and in the column `data`, so that a machine with other files can check it.
+#[test]
+fn results_can_be_checked_with_the_data_and_without() {
+    for kind in [None, Some("kind = \"table-schemas\"")] {
+        let project = project();
+        let config = match kind {
+            None => CONFIG.split("[[compare]]").next().unwrap().to_owned(),
+            Some(kind) => {
+                let before = CONFIG.split("[grid]").next().unwrap().replace("kind = \"measurement-ablation\"", kind);
+                format!("{before}[grid]\ndatasets = [\"loans\"]\n")
+            }
+        };
+        project.write("configs/s4/loans.toml", &config);
+        reproduce(&project, true, &["run", "s4/loans"]);
+        assert!(project.read(TABLE).contains("data=real/"));
+        for with_data in [true, false] {
+            reproduce(&project, with_data, &["verify"]);
+        }
+    }
+}

@@ -10,7 +10,8 @@ fn claim(printed: &Printed) -> Claim<'_> {
         rounded: &[],
         band: None,
         reference: false,
-        within_factor: None,
+        tolerance: None,
+        beyond_tolerance: None,
         upper_bound: false,
         not_comparable: None,
         is_error: true,
@@ -99,25 +100,59 @@ fn bands_replace_digits() {
 }
 
 #[test]
-fn ratios_of_times_are_near_or_cannot_be_compared() {
+fn ratios_of_times_are_near_or_deviate_for_a_reason() {
     let printed = Printed::parse("18.5");
-    let times = Claim { within_factor: Some(2.0), is_error: false, improvable: false, ..claim(&printed) };
+    let times = Claim {
+        tolerance: Some(Tolerance::Factor(2.0)),
+        beyond_tolerance: Some("The baseline is slower here."),
+        is_error: false,
+        improvable: false,
+        ..claim(&printed)
+    };
     for (value, verdict) in [
         (18.5, Verdict::Reproduced),
         (9.26, Verdict::Reproduced),
         (36.9, Verdict::Reproduced),
-        (9.24, Verdict::NotComparable),
-        (37.1, Verdict::NotComparable),
+        (9.24, Verdict::Deviates),
+        (37.1, Verdict::Deviates),
         (-18.5, Verdict::Failed),
         (f64::NAN, Verdict::Failed),
     ] {
         assert_eq!(judge(&times, &ours(value)).verdict, verdict, "{value}");
     }
+    assert_eq!(judge(&times, &ours(9.24)).reason, "The baseline is slower here.");
+    let unexplained = Claim { beyond_tolerance: None, ..times.clone() };
+    let failure = judge(&unexplained, &ours(9.24));
+    assert_eq!(failure.verdict, Verdict::Failed);
+    assert!(failure.expected.starts_with("18.5, within a factor of 2"), "{}", failure.expected);
     assert_eq!(judge(&times, &Ours::default()).verdict, Verdict::Failed);
     let bound = Printed::parse("> 1000");
     let more = Claim { printed: &bound, ..times };
     assert_eq!(judge(&more, &ours(1200.0)).verdict, Verdict::Reproduced);
-    assert_eq!(judge(&more, &ours(220.0)).verdict, Verdict::NotComparable);
+    assert_eq!(judge(&more, &ours(220.0)).verdict, Verdict::Deviates);
+}
+
+#[test]
+fn exponents_of_growth_are_compared_by_their_difference() {
+    let printed = Printed::parse("0.40");
+    let growth = Claim {
+        tolerance: Some(Tolerance::Absolute(0.1)),
+        beyond_tolerance: Some("The solves are shared."),
+        is_error: false,
+        improvable: false,
+        ..claim(&printed)
+    };
+    for (value, verdict) in [
+        (0.40, Verdict::Reproduced),
+        (0.30, Verdict::Reproduced),
+        (0.50, Verdict::Reproduced),
+        (0.51, Verdict::Deviates),
+        (0.79, Verdict::Deviates),
+        (-0.1, Verdict::Deviates),
+        (f64::NAN, Verdict::Failed),
+    ] {
+        assert_eq!(judge(&growth, &ours(value)).verdict, verdict, "{value}");
+    }
 }
 
 #[test]
@@ -147,18 +182,22 @@ fn what_cannot_be_compared_is_never_reproduced() {
     assert_eq!(judgement.verdict, Verdict::NotComparable);
     assert_eq!(judgement.reason, "timing on other hardware");
     let absent = Printed::NotImplemented;
-    assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "not implemented in the paper");
+    assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "The paper does not implement it.");
 }
 
 #[test]
 fn stand_ins_are_never_compared() {
     let printed = Printed::parse(PRINTED);
     let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
-    for (reference, deviation) in [(false, None), (false, Some(&deviation)), (true, None)] {
-        let claim = Claim { reference, deviation, ..claim(&printed) };
+    let near = Some(Tolerance::Factor(2.0));
+    for (reference, deviation, tolerance) in
+        [(false, None, None), (false, Some(&deviation), None), (true, None, None), (false, None, near)]
+    {
+        let beyond_tolerance = Some("A reason.");
+        let claim = Claim { reference, deviation, tolerance, beyond_tolerance, ..claim(&printed) };
         for value in [2.23, 1.7, 9.0] {
             let judgement = judge(&claim, &Ours { stand_in: true, ..certified(value, 1.0) });
-            assert_eq!((judgement.verdict, judgement.reason.as_str()), (Verdict::NotComparable, "stand-in data"));
+            assert_eq!((judgement.verdict, judgement.reason.as_str()), (Verdict::NotComparable, STAND_IN));
             assert_eq!(judgement.used_deviation, deviation.is_some());
         }
     }
