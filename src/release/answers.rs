@@ -8,12 +8,6 @@ use super::query_words::QueryWords;
 use crate::error::{Error, Result};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
-/// The 97.5 % point of the normal distribution.
-const NORMAL: f64 = 1.959_963_984_540_054;
-
-/// What an interval may miss.
-const MISSED: f64 = 0.05;
-
 /// The columns of `answers.csv`.
 const COLUMNS: [&str; 11] = [
     "attributes",
@@ -29,24 +23,6 @@ const COLUMNS: [&str; 11] = [
     "weight",
 ];
 
-/// How far intervals reach, in standard errors.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Reach {
-    /// One query: 95 % by the normal distribution, from which sums of discrete Gaussians with deviations of more than a few units
-    /// cannot be told.
-    pub single: f64,
-    /// All queries together: √(2 ln(2Q/0.05)) for Q queries. Sums of discrete Gaussians are sub-Gaussian with the variance parameters
-    /// σ² (Canonne, Kamath & Steinke 2020), so this holds without approximation, by a union bound.
-    pub simultaneous: f64,
-}
-
-impl Reach {
-    /// For so many queries.
-    pub fn of(queries: f64) -> Self {
-        Reach { single: NORMAL, simultaneous: (2.0 * (2.0 * queries.max(1.0) / MISSED).ln()).sqrt() }
-    }
-}
-
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answer {
@@ -54,6 +30,8 @@ pub struct Answer {
     pub estimate: f64,
     /// Its exact standard error.
     pub standard_error: f64,
+    /// √(Σ a²σ²), a the coefficients of the noisy integers: the unit of intervals. The standard error, unless a σ is below 2.
+    pub unit: f64,
 }
 
 /// All answers of a group, in the order of the family's rows.
@@ -62,11 +40,14 @@ pub struct Answer {
 /// As [`Estimates::answers`].
 pub fn of_group(estimates: &Estimates, group: &QueryGroup, known: &mut KnownVariances) -> Result<Vec<Answer>> {
     let (answers, variances) = (estimates.answers(group)?, estimates.variances(group, known)?);
-    if answers.len() != variances.len() {
+    let fine = estimates.has_fine_noise();
+    let proxies = if fine { variances.clone() } else { estimates.variance_proxies(group, known)? };
+    if answers.len() != variances.len() || answers.len() != proxies.len() {
         return Err(Error::bug("answers", format!("{} variances", answers.len()), variances.len()));
     }
-    let pairs = answers.into_iter().zip(variances);
-    Ok(pairs.map(|(estimate, variance)| Answer { estimate, standard_error: variance.max(0.0).sqrt() }).collect())
+    let root = |square: f64| square.max(0.0).sqrt();
+    let rows = answers.into_iter().zip(variances).zip(proxies);
+    Ok(rows.map(|((estimate, v), p)| Answer { estimate, standard_error: root(v), unit: root(p) }).collect())
 }
 
 /// Writes the table of a workload, group by group; `progress` hears of every group. Memory: one group.
@@ -80,19 +61,21 @@ pub fn write(
     progress: &mut dyn FnMut(usize),
 ) -> Result<()> {
     estimates.check_answers(workload)?;
-    let reach = Reach::of(workload.count().as_f64());
+    let reach = estimates.reach(workload.count().as_f64());
     let schema = workload.schema();
     let mut known = KnownVariances::default();
     table(path, &COLUMNS, workload, progress, &mut |out, group| {
         let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
         for (query, answer) in of_group(estimates, group, &mut known)?.into_iter().enumerate() {
-            let Answer { estimate, standard_error } = answer;
+            let Answer { estimate, standard_error, unit } = answer;
             let (text, cells) = words.of_query(query);
-            let single = reach.single * standard_error;
-            let all = reach.simultaneous * standard_error;
-            let numbers =
-                [estimate, standard_error, estimate - single, estimate + single, estimate - all, estimate + all];
-            let numbers = numbers.map(|x| format!("{x:.6}"));
+            let (single, all) = (reach.single * unit, reach.simultaneous * unit);
+            // Intervals are rounded to the outside.
+            let (low, high) = (|x: f64| (x * 1e6).floor() / 1e6, |x: f64| (x * 1e6).ceil() / 1e6);
+            let intervals =
+                [low(estimate - single), high(estimate + single), low(estimate - all), high(estimate + all)];
+            let numbers = [estimate, standard_error].into_iter().chain(intervals);
+            let numbers: Vec<String> = numbers.map(|x| format!("{x:.6}")).collect();
             let weight = (group.weight() * weight_of(group, query)).to_string();
             let fixed = [attributes.as_str(), group.family(), &text, &cells];
             let fields = fixed.into_iter().chain(numbers.iter().map(String::as_str)).chain([weight.as_str()]);

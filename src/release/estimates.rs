@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::measurements::Measurements;
+use super::reach::Reach;
 use super::rounding;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ struct Part {
     strategy: Arc<SubspaceStrategy>,
     /// Var · V⁺ is its covariance: Δ² over the variance of the noise, inverted.
     noise: f64,
+    /// The same with σ², the sub-Gaussian variance proxy of the noise, for its variance: larger below σ = 2.
+    proxy: f64,
 }
 
 /// Estimates of all residual subspaces that were measured. Everything here is computed from outputs: it costs no privacy.
@@ -33,6 +36,8 @@ pub struct Estimates {
     schema: Schema,
     measure: ReferenceMeasure,
     parts: HashMap<AttributeSet, Part>,
+    smallest: f64,
+    integers: usize,
 }
 
 impl Estimates {
@@ -66,9 +71,12 @@ impl Estimates {
                 project_for(&strategy.shape(), &mut estimate, &measure.of(own.attributes));
             }
             let noise = own.deviation.variance() / (scale * scale);
-            parts.insert(own.attributes, Part { estimate, strategy, noise });
+            let proxy = own.deviation.to_f64().powi(2) / (scale * scale);
+            parts.insert(own.attributes, Part { estimate, strategy, noise, proxy });
         }
-        Ok(Estimates { schema, measure, parts })
+        let smallest = measurements.list.iter().map(|(own, _)| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
+        let integers = measurements.list.iter().map(|(_, noisy)| noisy.len()).sum();
+        Ok(Estimates { schema, measure, parts, smallest, integers })
     }
 
     /// The schema.
@@ -86,6 +94,16 @@ impl Estimates {
         let mut sets: Vec<AttributeSet> = self.parts.keys().copied().collect();
         sets.sort_unstable_by_key(|set| (set.len(), *set));
         sets
+    }
+
+    /// Whether variances are their proxies: no σ is below 2.
+    pub(super) fn has_fine_noise(&self) -> bool {
+        self.smallest >= 2.0
+    }
+
+    /// How far the intervals of so many queries reach.
+    pub fn reach(&self, queries: f64) -> Reach {
+        Reach::of(queries, self.smallest, self.integers)
     }
 
     /// The projected estimate of a subspace with the variance of its noise per unit of V⁺, and the strategy.
@@ -153,13 +171,28 @@ impl Estimates {
     /// # Errors
     /// As [`Estimates::answers`].
     pub fn variances(&self, group: &QueryGroup, known: &mut KnownVariances) -> Result<Vec<f64>> {
+        self.squares(group, known, |part| part.noise)
+    }
+
+    /// The sub-Gaussian variance proxies of [`Estimates::answers`]: σ² for the variance of every noisy integer. Intervals are multiples of
+    /// their roots.
+    ///
+    /// # Errors
+    /// As [`Estimates::answers`].
+    pub fn variance_proxies(&self, group: &QueryGroup, known: &mut KnownVariances) -> Result<Vec<f64>> {
+        self.squares(group, known, |part| part.proxy)
+    }
+
+    fn squares(&self, group: &QueryGroup, known: &mut KnownVariances, of: fn(&Part) -> f64) -> Result<Vec<f64>> {
         match group.queries() {
-            GroupQueries::Joint(joint) => joint.rows()?.map(|row| self.variance(group.attributes(), &row)).collect(),
-            GroupQueries::Product(families) => self.product_variances(group, families, known),
+            GroupQueries::Joint(joint) => {
+                joint.rows()?.map(|row| self.variance(group.attributes(), &row, of)).collect()
+            }
+            GroupQueries::Product(families) => self.product_variances(group, families, known, of),
         }
     }
 
-    fn variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {
+    fn variance(&self, attributes: AttributeSet, query: &[f64], of: fn(&Part) -> f64) -> Result<f64> {
         let sizes = self.schema.shape_of(attributes)?;
         let measures = self.measure.of(attributes);
         let mut variance = 0.0;
@@ -167,7 +200,7 @@ impl Estimates {
             let Some(part) = self.parts.get(&set) else { continue };
             let mut own = contracted(&sizes, kept, query.to_vec(), &measures);
             centre_for(&kept.of_items(&sizes), &mut own, &self.measure.of(set));
-            variance += part.noise * part.strategy.variance(&own)?;
+            variance += of(part) * part.strategy.variance(&own)?;
         }
         Ok(variance)
     }
@@ -177,6 +210,7 @@ impl Estimates {
         group: &QueryGroup,
         families: &[Family],
         known: &mut KnownVariances,
+        of: fn(&Part) -> f64,
     ) -> Result<Vec<f64>> {
         let sizes = group.sizes();
         let rows = families.iter().zip(sizes).map(|(family, &n)| {
@@ -215,7 +249,7 @@ impl Estimates {
                 };
                 tables.push((own, table));
             }
-            add_products(&mut out, &counts, part.noise, &tables);
+            add_products(&mut out, &counts, of(part), &tables);
         }
         Ok(out)
     }

@@ -103,7 +103,7 @@ impl IntegerPlan {
             if budget.minus(&spent).is_some() {
                 break;
             }
-            s *= 1.0 + 1e-10;
+            s *= (spent.to_f64_rounded_up() / rho.get()).max(1.0 + 1e-8);
             chosen = deviations(s)?;
             spent = cost(&chosen);
         }

@@ -90,6 +90,29 @@ struct Contents {
     length: u64,
 }
 
+/// When a ledger is used: what a failure leaves behind, and so the way out, differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before the data is opened.
+    Before,
+    /// After a run wrote what it had to write.
+    AfterTheRun,
+}
+
+impl When {
+    fn remedy(self) -> &'static str {
+        match self {
+            When::Before => {
+                "make the ledger a file that this user can read and write on a disk with space; nothing was read or spent"
+            }
+            When::AfterTheRun => {
+                "nothing has to be done: the release is complete, its cost is spent, and only the line that says that it came to its \
+                 end is missing; before the next release make the ledger a file that this user can write on a disk with space"
+            }
+        }
+    }
+}
+
 impl Ledger {
     /// A new ledger with a total, in a file that does not exist yet.
     ///
@@ -121,9 +144,10 @@ impl Ledger {
     /// # Errors
     /// A file that cannot be read or is no ledger.
     pub fn balance(&self) -> Result<Balance> {
-        let file = self.file(false)?;
-        file.lock_shared().map_err(|e| self.io("locking the ledger", e))?;
-        let read = self.read(&file)?;
+        let when = When::Before;
+        let file = self.file(false, when)?;
+        file.lock_shared().map_err(|e| self.io("locking the ledger", e, when))?;
+        let read = self.read(&file, when)?;
         let left = left_rounded_down(&read).map_or(0.0, Rho::get);
         Ok(Balance {
             total: read.total,
@@ -141,9 +165,10 @@ impl Ledger {
     /// [`Error::BudgetExhausted`]: more than is left. A ledger for others than the unit; a file that is no ledger, cannot be locked,
     /// or cannot be written to the end: then nothing is reserved.
     pub fn reserve(&self, rho: Rho, unit: PrivacyUnit, what: &str) -> Result<Reservation> {
-        let mut file = self.file(true)?;
-        file.lock().map_err(|e| self.io("locking the ledger", e))?;
-        let read = self.read(&file)?;
+        let when = When::Before;
+        let mut file = self.file(true, when)?;
+        file.lock().map_err(|e| self.io("locking the ledger", e, when))?;
+        let read = self.read(&file, when)?;
         if read.unit != unit {
             return Err(Error::bad_input(
                 format!("ledger {}", self.path.display()),
@@ -158,7 +183,8 @@ impl Ledger {
             return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: read.total });
         }
         let number = read.reservations.len() as u64 + 1;
-        self.append(&mut file, read.length, &Line::Reserve { reserve: number, rho: rho.get(), what: what.to_owned() })?;
+        let line = Line::Reserve { reserve: number, rho: rho.get(), what: what.to_owned() };
+        self.append(&mut file, read.length, &line, when)?;
         Ok(Reservation { number, rho, unit })
     }
 
@@ -167,14 +193,20 @@ impl Ledger {
     /// # Errors
     /// The ledger cannot be written any more. The reservation stays spent.
     pub fn settle(&self, reservation: Reservation) -> Result<()> {
-        let mut file = self.file(true)?;
-        file.lock().map_err(|e| self.io("locking the ledger", e))?;
-        let read = self.read(&file)?;
-        self.append(&mut file, read.length, &Line::Settle { settle: reservation.number })
+        let when = When::AfterTheRun;
+        let mut file = self.file(true, when)?;
+        file.lock().map_err(|e| self.io("locking the ledger", e, when))?;
+        let read = self.read(&file, when)?;
+        self.append(&mut file, read.length, &Line::Settle { settle: reservation.number }, when)
     }
 
-    fn file(&self, write: bool) -> Result<File> {
-        let remedy = "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D";
+    fn file(&self, write: bool, when: When) -> Result<File> {
+        let remedy = match when {
+            When::Before => "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D",
+            When::AfterTheRun => {
+                "restore the ledger from a copy with all its lines; the release is complete and its cost is spent"
+            }
+        };
         let kind = std::fs::metadata(&self.path).map_err(|e| Error::io(&self.path, "opening the ledger", e, remedy))?;
         if !kind.is_file() {
             return Err(Error::bad_input(
@@ -184,27 +216,25 @@ impl Ledger {
                 remedy,
             ));
         }
-        OpenOptions::new().read(true).append(write).open(&self.path).map_err(|e| self.io("opening the ledger", e))
+        OpenOptions::new().read(true).append(write).open(&self.path).map_err(|e| self.io("opening the ledger", e, when))
     }
 
-    fn io(&self, action: &'static str, error: std::io::Error) -> Error {
-        let remedy =
-            "make the ledger a file that this user can read and write on a disk with space; nothing was read or spent";
-        Error::io(&self.path, action, error, remedy)
+    fn io(&self, action: &'static str, error: std::io::Error, when: When) -> Error {
+        Error::io(&self.path, action, error, when.remedy())
     }
 
     /// Appends a line; what a failure leaves of it is taken off again, as far as the system lets us.
-    fn append(&self, file: &mut File, length: u64, line: &Line) -> Result<()> {
+    fn append(&self, file: &mut File, length: u64, line: &Line, when: When) -> Result<()> {
         append(file, line).map_err(|error| {
             // If this fails too the ledger ends in half a line, which every later run refuses.
             file.set_len(length).ok();
-            self.io("writing the ledger", error)
+            self.io("writing the ledger", error, when)
         })
     }
 
     /// All lines, checked.
-    fn read(&self, mut file: &File) -> Result<Contents> {
-        let length = file.metadata().map_err(|e| self.io("reading the ledger", e))?.len();
+    fn read(&self, mut file: &File, when: When) -> Result<Contents> {
+        let length = file.metadata().map_err(|e| self.io("reading the ledger", e, when))?.len();
         if length > MOST_BYTES {
             let remedy = "give the path of a ledger";
             return Err(Error::too_large("ledger", "bytes", MOST_BYTES as f64, length as f64, remedy));
@@ -212,7 +242,7 @@ impl Ledger {
         let mut text = String::new();
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.read_to_string(&mut text))
-            .map_err(|e| self.io("reading the ledger", e))?;
+            .map_err(|e| self.io("reading the ledger", e, when))?;
         read_text(&text, &self.path.display().to_string(), length)
     }
 }
@@ -241,8 +271,8 @@ fn read_text(text: &str, origin: &str, length: u64) -> Result<Contents> {
         place: Some(Place { line, column: 0 }),
         expected: expected.to_owned(),
         found,
-        remedy: "restore the ledger from a copy; if its last line is cut short, the run that wrote it has read no data, and the \
-                 line can be removed by hand"
+        remedy: "restore the ledger from a copy; a last line that is cut short can be removed by hand: a run whose reservation is cut \
+                 short has read no data, and a reservation without settlement is spent"
             .into(),
     }
     };

@@ -15,6 +15,7 @@
 //! | `run` | records to noisy integers, through [`ReleaseTable`](crate::access::ReleaseTable) |
 //! | `measurements` | the noisy integers in files |
 //! | `estimates`, `answers`, `query_words` | unbiased answers, exact standard errors, the table of them |
+//! | `reach` | how far intervals reach |
 //! | `adjust` | nonnegative answers from the same measurements |
 //! | `statement` | what was released, for whom it is private, and what is not protected |
 
@@ -25,6 +26,7 @@ mod integer_plan;
 mod ledger;
 mod measurements;
 mod query_words;
+mod reach;
 mod rounding;
 mod run;
 mod statement;
@@ -33,6 +35,7 @@ pub use estimates::{Estimates, KnownVariances};
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
 pub use ledger::{Balance, Ledger, Reservation};
 pub use measurements::Measurements;
+pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;
 pub use statement::{Budget, Statement};

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::answers::Reach;
 use super::integer_plan::IntegerPlan;
+use super::reach::Reach;
 use super::rounding::Precision;
 use crate::data::OutOfDomainRule;
 use crate::error::Result;
@@ -21,6 +21,13 @@ const NOT_PROTECTED: [&str; 5] = [
     "the schema and the workload, which must not be made from the records",
 ];
 
+/// The library that draws the noise, and its version; a test holds it against the lock file.
+const NOISE_LIBRARY: [&str; 2] = ["prio", "0.18.1"];
+
+/// What the lengths of intervals are multiples of.
+const INTERVAL_UNIT: &str = "sqrt(sum of a^2 sigma^2) over the noisy integers, a their coefficients in the answer: the standard error, unless a \
+                             sigma is below 2";
+
 /// The budget as it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Budget {
@@ -35,6 +42,8 @@ pub struct Budget {
 pub struct Statement {
     program: &'static str,
     version: &'static str,
+    /// Name and version.
+    noise_library: [&'static str; 2],
     mechanism: &'static str,
     planner: String,
     unit: PrivacyUnit,
@@ -56,6 +65,7 @@ pub struct Statement {
     rounding_excess: f64,
     precision: Option<Precision>,
     intervals: Reach,
+    interval_unit: &'static str,
     subspaces: Vec<Subspace>,
     adjusted: Option<String>,
     not_protected: [&'static str; 5],
@@ -105,9 +115,11 @@ impl Statement {
         });
         let (planned, rounded) = plan.rounding();
         let queries = plan.plan().queries();
+        let smallest = plan.measurements().iter().map(|own| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
         Ok(Statement {
             program: env!("CARGO_PKG_NAME"),
             version: env!("CARGO_PKG_VERSION"),
+            noise_library: NOISE_LIBRARY,
             mechanism: "integer queries on residual subspaces with discrete Gaussian noise from the operating system",
             planner: plan.plan().planner().to_owned(),
             unit,
@@ -124,7 +136,8 @@ impl Statement {
             rounded_variance: rounded,
             rounding_excess: rounded / planned - 1.0,
             precision: plan.precision(),
-            intervals: Reach::of(queries.as_f64()),
+            intervals: Reach::of(queries.as_f64(), smallest, plan.answers()),
+            interval_unit: INTERVAL_UNIT,
             subspaces: subspaces.collect(),
             adjusted,
             not_protected: NOT_PROTECTED,
@@ -162,7 +175,10 @@ impl Statement {
             ),
         };
         let lines = [
-            format!("# Statement of a private release\n\nMade by {} {}.", self.program, self.version),
+            format!(
+                "# Statement of a private release\n\nMade by {} {}; noise drawn by {} {}.",
+                self.program, self.version, self.noise_library[0], self.noise_library[1]
+            ),
             format!(
                 "**Guarantee.** ({:.6}, {:e})-differential privacy for everybody with at most {} record(s), {neighbours}: ρ = {:e} of \
                  zero-concentrated differential privacy, {sure}; {:e} was reserved in the ledger.",
@@ -170,8 +186,9 @@ impl Statement {
             ),
             format!("**Mechanism.** {}, planned by `{}`; {rounding}.", self.mechanism, self.planner),
             format!(
-                "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are unbiased, standard errors exact. Intervals: \
-                 {:.4} standard errors for one query (95 %, normal), {:.4} for all together (95 %, without approximation).",
+                "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are unbiased, standard errors exact. Intervals reach \
+                 {:.4} s for one query and {:.4} s for all together, s = {INTERVAL_UNIT}. Either kind misses with a probability of at most \
+                 5 %: a bound for the discrete noise itself, not the normal distribution's.",
                 self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
             ),
             format!(
@@ -203,5 +220,18 @@ impl Statement {
             self.schema, self.workload
         );
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// The statement names the version that is compiled in.
+    #[test]
+    fn the_noise_library_is_that_of_the_lock_file() {
+        let [name, version] = super::NOISE_LIBRARY;
+        let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")).unwrap();
+        let entry = format!("name = \"{name}\"\nversion = \"");
+        let versions: Vec<&str> = lock.split(&entry).skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(versions, [version]);
     }
 }

@@ -13,7 +13,7 @@ use crate::privacy::{OperatingSystemNoise, PrivacyUnit, Rho};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// A plan on a schema of these sizes (numeric), for a workload in TOML.
+/// A plan on a schema of these sizes (numeric), for a workload in TOML. Its cost is checked against the written integers.
 fn plan_of(
     planner: &str,
     sizes: &[usize],
@@ -26,6 +26,8 @@ fn plan_of(
     let rho = Rho::new(rho).unwrap();
     let plan = crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost()).unwrap();
     let plan = IntegerPlan::of(&plan, &workload, rho, unit).unwrap();
+    let written = cost::strategies_of(&released(&plan, &records_of(workload.schema(), &rows(sizes)), 1));
+    assert!(cost::agrees(plan.cost(), &cost::recomputed(&written, unit), plan.is_exact()), "{planner} on {sizes:?}");
     (workload, plan)
 }
 

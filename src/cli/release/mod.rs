@@ -38,7 +38,8 @@ pub(super) struct ReleaseCommand {
     /// The ledger that is charged, from `matmech ledger create`
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     ledger: Option<PathBuf>,
-    /// The folder to write, which must not exist: answers.csv, measurements/, statement.json, statement.md
+    /// The folder to write, which must not exist: answers.csv, measurements/, statement.json, statement.md. The intervals in answers.csv
+    /// hold with a probability of at least 95 % for the discrete noise itself, one query or all together
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -51,7 +52,9 @@ pub(super) struct ReleaseCommand {
     /// What becomes of a record with a value outside the schema
     #[arg(long, value_enum, default_value_t = Rule::Drop)]
     out_of_domain: Rule,
-    /// Also write adjusted.csv: nonnegative whole answers from the same measurements, biased, without standard errors
+    /// Also write adjusted.csv: nonnegative whole answers from the same measurements, biased, without standard errors.
+    /// Answers on different sets of attributes agree only if one set of the workload holds all others. Refused where the reference
+    /// measure is not uniform, as with the planner anova
     #[arg(long)]
     adjust: bool,
     /// Show expected errors, time and memory; open neither data nor ledger, and write nothing
@@ -118,9 +121,11 @@ impl ReleaseCommand {
         check_count(&workload)?;
         let unit = self.unit.unit();
         let planner = planner::by_name(&self.planner)?;
+        let step = steps::wait("planning");
         // ρ for the unit; the plan is for one record, and its deviations are scaled to the unit.
         let planned = planner.plan(&workload, rho.privacy_cost())?;
         let plan = IntegerPlan::of(&planned, &workload, rho, unit)?;
+        step.end();
         if self.adjust {
             adjust::check(plan.plan().measure().is_uniform())?;
         }
@@ -138,6 +143,7 @@ impl ReleaseCommand {
         check_paths(data, out)?;
         let ledger = Ledger::open(ledger)?;
         let folder = Folder::create(out)?;
+        eprintln!("{}", report.expectation());
         let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display())) {
             Ok(reservation) => reservation,
             Err(error) => {

@@ -79,6 +79,15 @@ impl Report {
         })
     }
 
+    /// What to expect, in a line.
+    pub(super) fn expectation(&self) -> String {
+        let Report { rmse, expected_seconds, expected_mb, .. } = self;
+        format!(
+            "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB; {} of rho is spent from here on",
+            self.rho
+        )
+    }
+
     pub(super) fn finished(&mut self, out: &Path, seconds: f64) {
         self.out = Some(out.display().to_string());
         self.seconds = seconds;

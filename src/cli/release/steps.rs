@@ -14,6 +14,16 @@ pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
     Step(bar)
 }
 
+/// A step whose parts are not known: what it is and how long it has taken.
+pub(in crate::cli) fn wait(what: &'static str) -> Step {
+    let bar = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.set_message(what);
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    Step(bar)
+}
+
 impl Step {
     pub(in crate::cli) fn at(&self, done: usize) {
         self.0.set_position(done as u64);

@@ -111,6 +111,22 @@ fn a_full_disk_reserves_nothing() {
     assert!(append(&mut full, &Line::Settle { settle: 1 }).is_err());
 }
 
+/// After the data was read nobody is told that it was not.
+#[test]
+fn a_settlement_that_fails_says_what_is_spent() {
+    let (folder, ledger) = new(1.0);
+    let reservation = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let moved = folder.path().join("M.jsonl");
+    std::fs::rename(&ledger.path, &moved).unwrap();
+    let gone = ledger.settle(reservation).unwrap_err().to_string();
+    assert!(gone.contains("its cost is spent") && !gone.contains("create it first"), "{gone}");
+    let said = |when| ledger.io("writing the ledger", std::io::ErrorKind::StorageFull.into(), when).to_string();
+    assert!(
+        said(When::AfterTheRun).contains("its cost is spent") && !said(When::AfterTheRun).contains("nothing was read")
+    );
+    assert!(said(When::Before).contains("nothing was read or spent"));
+}
+
 /// Threads with a handle of their own each: as many reservations as the total allows, no more.
 #[test]
 fn reservations_at_the_same_time_wait_for_each_other() {

@@ -1,16 +1,20 @@
 //! The likelihood-ratio attack on two neighbouring tables: what Gaussian-DP parameter does the mechanism really have?
+//!
+//! The estimate is one of moments, μ̂ = (difference of the means of T)/(pooled deviation of T), and its interval takes T for normal with one
+//! variance on both tables. T is a weighted sum of discrete Gaussians, so that holds nearly, not exactly; and the interval is no
+//! bound over all attacks, which the proof gives.
 
 use super::*;
 use crate::domain::AttributeSet;
 
-/// μ̂ of the attack, and its standard error.
+/// μ̂ of the attack, and its standard error if the statistic is normal.
 pub(super) struct Attack {
     pub mu: f64,
     pub error: f64,
 }
 
 impl Attack {
-    /// Whether μ is in the interval of 4.4 standard errors, which misses the truth with probability 1e-5.
+    /// Whether μ is in the interval of 4.4 standard errors, which misses the truth with probability 1e-5 if the statistic is normal.
     pub fn covers(&self, mu: f64) -> bool {
         (self.mu - mu).abs() <= 4.4 * self.error
     }

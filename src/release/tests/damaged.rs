@@ -1,4 +1,6 @@
 //! Damaged inputs: schema, workload, CSV and measurements that are no such thing. Errors, no panics.
+//!
+//! A mutation fuzz in the test binary: sound texts, changed at random; no coverage guides it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -87,7 +89,10 @@ impl Texts {
         let plan = IntegerPlan::of(&plan, &workload, rho, PrivacyUnit::default()).unwrap();
         let records = read_private_csv_from(DATA.as_bytes(), "X", &schema, OutOfDomainRule::Drop).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        released(&plan, &records, 1).write(folder.path()).unwrap();
+        let measured = released(&plan, &records, 1);
+        let cost = super::cost::recomputed(&super::cost::strategies_of(&measured), plan.unit());
+        assert!(super::cost::agrees(plan.cost(), &cost, plan.is_exact()));
+        measured.write(folder.path()).unwrap();
         let read = |name| std::fs::read(folder.path().join(name)).unwrap();
         Texts { schema, strategies: read("strategies.json"), noisy: read("noisy.csv") }
     }

@@ -1,4 +1,5 @@
-//! Twelve mistakes that a release could have, each of which a test of this folder catches.
+//! Seventeen mistakes that a release could have, each of which a check of this folder or of the code catches: eight in measuring, five in
+//! accounting, four in what is measured and for how much.
 
 use super::audit::{attack, tight_plan, worst_record};
 use super::cost::{agrees, recomputed, strategies_of};
@@ -138,7 +139,8 @@ fn mistakes_in_accounting_are_caught() {
     assert!(!agrees(&sum(&|_, own| of(own, 0, unit)), &recomputed(&text, replaced), false));
 }
 
-/// Rows that do not annihilate the reference measure, a statement about another plan, and a plan that nobody paid for.
+/// Rows that do not annihilate the reference measure, a plan that costs more than was paid, one for people with more records, and a
+/// strategy larger than it is said to be.
 #[test]
 fn mistakes_in_what_is_measured_are_caught() {
     let plan = tight_plan();

@@ -25,12 +25,13 @@ pub(super) fn over_releases(
     let truth: Vec<f64> = (workload.groups().iter())
         .flat_map(|group| group_answers(group, &records.marginal(group.attributes()).unwrap()).unwrap())
         .collect();
-    let reach = answers::Reach::of(truth.len() as f64);
+    let queries = truth.len() as f64;
     let part = |seeds: std::ops::Range<u64>| {
         let (mut sums, mut squares) = (vec![0.0; truth.len()], vec![0.0; truth.len()]);
         let (mut covered, mut single) = (0.0, 0.0);
         for seed in seeds {
             let estimates = Estimates::of(&release(seed)).unwrap();
+            let reach = estimates.reach(queries);
             let mut known = KnownVariances::default();
             let found = workload.groups().iter().flat_map(|g| answers::of_group(&estimates, g, &mut known).unwrap());
             let mut all = true;
@@ -38,8 +39,9 @@ pub(super) fn over_releases(
                 let z = (answer.estimate - truth) / answer.standard_error;
                 sums[query] += z;
                 squares[query] += z * z;
-                all &= z.abs() <= reach.simultaneous;
-                single += f64::from(u8::from(z.abs() <= reach.single));
+                let away = (answer.estimate - truth).abs() / answer.unit;
+                all &= away <= reach.simultaneous;
+                single += f64::from(u8::from(away <= reach.single));
             }
             covered += f64::from(u8::from(all));
         }
@@ -56,8 +58,8 @@ pub(super) fn over_releases(
     Outcome { bias, spread, covered: (one.2 + other.2) / n, single: (one.3 + other.3) / (n * truth.len() as f64) }
 }
 
-/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below 19 · 2 · 6e-7 < 3e-5. The simultaneous
-/// intervals miss less often than one release in twenty.
+/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below 19 · 2 · 6e-7 < 3e-5. The intervals
+/// miss less often than one time in twenty: the simultaneous ones per release, the single ones per answer.
 #[test]
 fn estimates_are_unbiased_and_standard_errors_right() {
     let (workload, plan) = plan_of("query-smasher", &[3, 2], SMALL, 0.5, PrivacyUnit::default());
@@ -65,7 +67,7 @@ fn estimates_are_unbiased_and_standard_errors_right() {
     let found = over_releases(&workload, &records, 20_000, &|seed| released(&plan, &records, seed));
     assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
     assert!(found.covered > 0.95, "{}", found.covered);
-    assert!((found.single - 0.95).abs() < 0.003, "{}", found.single);
+    assert!(found.single > 0.95 && found.single < 0.999, "{}", found.single);
 }
 
 /// The same for a reference measure that is not uniform, joint queries, strategies that had to be completed, and replaced records.
