@@ -8,6 +8,10 @@
 //! Makefile (costs) ────────────┤
 //! results/*.provenance.json ───┘
 //! ```
+//!
+//! And the block of [`aims`] in a page that is otherwise written by hand.
+
+pub mod aims;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,15 +39,19 @@ pub fn is_wanted(root: &Path) -> bool {
     root.join(TEMPLATE).is_file()
 }
 
-/// Writes the page and returns its path.
+/// Writes the page, and that of [`aims`] where a root has one, and returns their paths.
 ///
 /// # Errors
-/// As [`render`], and a page that cannot be written.
-pub fn write(root: &Path, configs: &[Config]) -> Result<PathBuf> {
+/// As [`render`] and [`aims::render`], and a page that cannot be written.
+pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
     let page = root.join(PAGE);
     let text = render(root, configs)?;
     write_atomically(&page, text.as_bytes()).map_err(|error| Error::unwritable(FileRole::Report, &page, &error))?;
-    Ok(page)
+    let mut pages = vec![page];
+    if aims::is_wanted(root) {
+        pages.push(aims::write(root, configs)?);
+    }
+    Ok(pages)
 }
 
 /// The page as it should be: a function of the template, the configs, and the committed comparison and provenance.
