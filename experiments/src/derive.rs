@@ -107,7 +107,12 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
         fields
     };
     let Some(take) = spec.take else {
-        return Ok(ratios.into_iter().map(|(row, ratio)| made(row, ratio, None)).collect());
+        let mut rows: Vec<Fields> = ratios.iter().map(|&(row, ratio)| made(row, ratio, None)).collect();
+        for (row, error) in errors(table, spec, &keys, &divided, &ratios)? {
+            let metric = (columns::METRIC.to_owned(), format!("{}{STANDARD_ERROR}", spec.metric));
+            rows.push(made(row, error, None).into_iter().chain([metric]).collect());
+        }
+        return Ok(rows);
     };
     // An extreme of several tables is of stand-ins as soon as one of them is.
     let labels: BTreeSet<&str> = ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
@@ -122,6 +127,35 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
         }
     };
     Ok(kept.map(|(row, ratio)| made(row, ratio, data)).into_iter().collect())
+}
+
+/// What the metric of a standard error has behind the name of that of the mean.
+const STANDARD_ERROR: &str = "_se";
+
+/// The standard errors of ratios, of those whose two means have one; none if the spec asks for none. A row over itself is exact.
+fn errors(
+    table: &Table,
+    spec: &DeriveSpec,
+    keys: &[&str],
+    divided: &Table,
+    ratios: &[(usize, f64)],
+) -> Result<Vec<(usize, f64)>> {
+    let Some(metric) = &spec.error else { return Ok(Vec::new()) };
+    let of = |table: &Table| -> HashMap<Vec<String>, f64> {
+        let key = |row| keys.iter().map(|column| table.field(column, row).to_owned()).collect();
+        (0..table.len()).filter_map(|row| Some((key(row), table.number(columns::VALUE, row)?))).collect()
+    };
+    let relative = of(&table.with(columns::METRIC, metric)?);
+    let means = of(&table.with(columns::METRIC, &spec.from)?);
+    let share = |key: &Vec<String>| Some(relative.get(key)? / means.get(key)?);
+    let error = |&(row, ratio): &(usize, f64)| {
+        let own: Vec<String> = keys.iter().map(|column| divided.field(column, row).to_owned()).collect();
+        let partner: Vec<String> =
+            keys.iter().zip(&own).map(|(column, own)| spec.over.get(*column).unwrap_or(own).clone()).collect();
+        let error = if own == partner { 0.0 } else { ratio * share(&own)?.hypot(share(&partner)?) };
+        Some((row, error))
+    };
+    Ok(ratios.iter().filter_map(error).collect())
 }
 
 #[cfg(test)]
@@ -187,6 +221,29 @@ mod tests {
     fn the_best_of_a_column_is_a_partner() {
         let ratios = derived("metric = 'ratio'\nfrom = 'error'\nover = { method = '*' }\n");
         assert_eq!(ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(), [2.0, 1.0, 1.25, 1.0, 1.0]);
+    }
+
+    /// 6 ± 0.6 over 3 ± 0.6 is 2 ± 2·√(0.1² + 0.2²); what has no error of its own makes none.
+    #[test]
+    fn ratios_of_means_have_standard_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let errors = "s9/t,a,small,real,slow,error_se,0.6,,,,8,1,7\ns9/t,b,small,real,fast,error_se,0.6,,,,2,1,7\n\
+            s9/t,c,large,stand-in,slow,error_se,1,,,,30,1,7\n";
+        std::fs::write(&path, format!("{TABLE}{errors}")).unwrap();
+        let table = Table::read(&path, "t.csv", "none").unwrap();
+        let text = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nerror = 'error_se'\n";
+        let spec: DeriveSpec = toml::from_str(text).unwrap();
+        spec.validate().unwrap();
+        let made = extended(&table, &[spec], Profile::Standard).unwrap().with(columns::METRIC, "ratio_se").unwrap();
+        let found: Vec<(&str, f64)> = (0..made.len())
+            .map(|row| (made.field(columns::CELL, row), made.number(columns::VALUE, row).unwrap()))
+            .collect();
+        assert_eq!(found.iter().map(|(cell, _)| *cell).collect::<Vec<_>>(), ["a", "b", "d"]);
+        approx::assert_relative_eq!(found[0].1, 2.0 * 0.05f64.sqrt(), max_relative = 1e-14);
+        assert_eq!((found[1].1, found[2].1), (0.0, 0.0));
+        let spec: DeriveSpec = toml::from_str(&format!("{text}take = 'largest'\n")).unwrap();
+        assert_eq!(spec.validate().unwrap_err().key(), "error");
     }
 
     #[test]

@@ -8,6 +8,11 @@
 //! Makefile (costs) ────────────┤
 //! results/*.provenance.json ───┘
 //! ```
+//!
+//! And the page of [`past_s3`], and the block of [`aims`] in a page that is otherwise written by hand.
+
+pub mod aims;
+pub mod past_s3;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,15 +40,22 @@ pub fn is_wanted(root: &Path) -> bool {
     root.join(TEMPLATE).is_file()
 }
 
-/// Writes the page and returns its path.
+/// Writes the page, and those of [`aims`] and [`past_s3`] where a root has them, and returns their paths.
 ///
 /// # Errors
-/// As [`render`], and a page that cannot be written.
-pub fn write(root: &Path, configs: &[Config]) -> Result<PathBuf> {
+/// As [`render`], [`aims::render`] and [`past_s3::render`], and a page that cannot be written.
+pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
     let page = root.join(PAGE);
     let text = render(root, configs)?;
     write_atomically(&page, text.as_bytes()).map_err(|error| Error::unwritable(FileRole::Report, &page, &error))?;
-    Ok(page)
+    let mut pages = vec![page];
+    if aims::is_wanted(root) {
+        pages.push(aims::write(root, configs)?);
+    }
+    if past_s3::is_wanted(root) {
+        pages.push(past_s3::write(root)?);
+    }
+    Ok(pages)
 }
 
 /// The page as it should be: a function of the template, the configs, and the committed comparison and provenance.

@@ -26,7 +26,6 @@ pub mod figures;
 pub mod guide;
 pub mod hash;
 pub mod layout;
-pub mod past_s3;
 pub mod printed;
 pub mod profile;
 pub mod registry;

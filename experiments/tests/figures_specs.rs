@@ -63,7 +63,7 @@ fn figures_that_make_no_sense_are_refused_by_key() {
     for (more, key, part) in [
         ("colour = \"red\"\n", "colour", "an unknown key"),
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
-        ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside one of them"),
+        ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside that"),
         ("unmarked = [\"a\"]\n", "unmarked", "to stand beside `series`"),
         ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
         ("second = { y = \"t\", y_label = \"t\", colour = 1 }\n", "second.colour", "an unknown key"),

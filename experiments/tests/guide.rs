@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use experiments::cli::Arguments;
 use experiments::config;
-use experiments::guide::{self, PAGE, TEMPLATE};
-use experiments::past_s3;
+use experiments::guide::{self, PAGE, TEMPLATE, aims, past_s3};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -25,6 +24,27 @@ fn the_page_is_up_to_date() {
     let page = page();
     let stale = expected.lines().zip(page.lines()).find(|(expected, found)| expected != found);
     assert!(expected == page, "{PAGE} is stale, run `reproduce guide`; the first line that differs: {stale:?}");
+}
+
+/// The table of the hybrid over the best mechanism, and the aims: of the committed results.
+#[test]
+fn the_aims_are_up_to_date() {
+    let configs = config::load_all(&root()).unwrap();
+    let expected = aims::render(&root(), &configs).unwrap();
+    let page = fs::read_to_string(root().join(aims::PAGE)).unwrap();
+    let stale = expected.lines().zip(page.lines()).find(|(expected, found)| expected != found);
+    assert!(expected == page, "{} is stale, run `reproduce guide`; the first line that differs: {stale:?}", aims::PAGE);
+    let lines: Vec<&str> = expected.lines().collect();
+    for name in ["Adult", "NLTCS", "Salary", "Titanic"] {
+        let of_table = lines.iter().filter(|line| line.starts_with(&format!("| {name} | ")) && line.contains("**1**"));
+        assert_eq!(of_table.count(), 3, "one best mechanism of {name} for each budget");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("docs")).unwrap();
+    fs::write(folder.path().join(aims::PAGE), "no marks\n").unwrap();
+    assert!(!aims::is_wanted(folder.path()));
+    let error = aims::render(folder.path(), &configs).unwrap_err().to_string();
+    assert!(error.contains("over-best") && error.contains(aims::PAGE), "{error}");
 }
 
 #[test]

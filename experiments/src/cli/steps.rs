@@ -13,7 +13,7 @@ use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
 use crate::registry::Kinds;
-use crate::{compare as comparison, figures as drawing, guide, past_s3};
+use crate::{compare as comparison, figures as drawing, guide};
 
 /// Every config below the root, with figures that their kinds accept.
 pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
@@ -103,10 +103,6 @@ pub(super) fn compare(root: &Path, configs: &[Config], kinds: &Kinds, profile: P
     // The page for reviewers states the verdicts of the committed results.
     if profile == Profile::Standard && guide::is_wanted(root) {
         guide::write(root, configs)?;
-        match past_s3::missing(root) {
-            None => drop(past_s3::write(root)?),
-            Some(table) => say(&format!("{} stays as it is: no {}", past_s3::PAGE, table.display())),
-        }
     }
     match report.findings.len() {
         0 => Ok(()),

@@ -50,6 +50,10 @@ pub struct DeriveSpec {
     /// A column of numbers x among those of `over`: made is the exponent of growth in it, ln(row/partner)/ln(x/x of the partner).
     #[serde(default)]
     pub exponent_of: Option<String>,
+    /// Metric of the standard errors of `from`: each ratio r = a/b then has its own beside it, in the metric `<metric>_se`: to first
+    /// order r·√((s_a/a)² + (s_b/b)²), the two means being of independent runs.
+    #[serde(default)]
+    pub error: Option<String>,
     /// Column → value that the rows that are made have there. A column that the table does not have is added, empty elsewhere.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -92,6 +96,11 @@ impl DeriveSpec {
         if ways.iter().filter(|way| **way).count() > 1 {
             let found = "several of them";
             return Err(Error::config("inverse", "one of inverse, saving, exponent_of", found, "write two [[derive]]"));
+        }
+        let plain = ways.iter().all(|way| !way) && self.take.is_none() && self.column == columns::VALUE;
+        if self.error.is_some() && !plain {
+            let expected = "to stand without take, column, inverse, saving and exponent_of";
+            return Err(Error::config("error", expected, "it beside one of them", "leave one of them out"));
         }
         if self.metric == self.from {
             let found = format!("\"{}\" twice", self.metric);

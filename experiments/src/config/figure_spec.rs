@@ -99,7 +99,8 @@ pub struct FigureSpec {
     /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
     #[serde(default = "default_value_column")]
     pub y_column: String,
-    /// Metric of the same cells that is drawn as a whisker of so much up and down: the standard error of `y`.
+    /// Metric of the same cells whose value is drawn as a whisker of so much up and down: the standard error of what `y` and
+    /// `y_column` name.
     #[serde(default)]
     pub y_error: Option<String>,
     /// Two metrics of the same cells, the smallest and the largest value that `y` is the mean of: drawn as a whisker.
@@ -126,6 +127,10 @@ pub struct FigureSpec {
     /// What the shades stand for, with the unit.
     #[serde(default)]
     pub shade_label: String,
+    /// All values that the colours of `shade` stand for, those of other figures too, so that a value has one colour in all of them.
+    /// Empty (the default): those that the figure shows.
+    #[serde(default)]
+    pub shade_scale: Vec<String>,
     /// Logarithmic x axis, of kinds that have numbers there.
     #[serde(default)]
     pub x_log: bool,
@@ -228,11 +233,11 @@ impl FigureSpec {
             let expected = "to stand beside `series`, of whose values it names some";
             return Err(Error::config("unmarked", expected, "it without", "name the column, or leave it out"));
         }
-        if self.y_error.is_some() && (self.aggregate.is_some() || self.y_column != columns::VALUE) {
+        if self.y_error.is_some() && self.aggregate.is_some() {
             return Err(Error::config(
                 "y_error",
-                "to stand without `aggregate` and `y_column`",
-                "it beside one of them",
+                "to stand without `aggregate`",
+                "it beside that",
                 "leave one of them out: a whisker has one meaning",
             ));
         }

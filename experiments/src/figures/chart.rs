@@ -44,7 +44,7 @@ pub struct Panel {
 pub struct Chart {
     /// Labels of the series; one empty label if there is one series.
     pub series: Vec<String>,
-    /// The shades, ascending; empty in figures without.
+    /// The shades that colours stand for, ascending; empty in figures without.
     pub shades: Vec<String>,
     /// Labels of the categories; empty over a numeric x axis.
     pub categories: Vec<String>,
@@ -301,6 +301,7 @@ impl Places {
 fn shades(spec: &FigureSpec, table: &Table) -> Vec<String> {
     let Some(column) = &spec.shade else { return Vec::new() };
     let mut shades = in_order(table.fields(column), &[]);
+    shades.extend(spec.shade_scale.iter().filter(|value| !shades.contains(value)).cloned().collect::<Vec<_>>());
     shades.sort_by(|a, b| a.parse().unwrap_or(f64::NAN).total_cmp(&b.parse().unwrap_or(f64::NAN)));
     shades
 }

@@ -332,7 +332,9 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
         keys.push((Key::Series(0), "ours".to_owned()));
     }
     let shade = |(position, shade): (usize, &String)| (Key::Shade(position), format!("{} {shade}", spec.shade_label));
-    keys.extend(chart.shades.iter().enumerate().map(shade));
+    let marks = || chart.panels.iter().flat_map(|panel| panel.marks.iter().flatten());
+    let is_drawn = |position: usize| marks().any(|mark| mark.shade == position);
+    keys.extend(chart.shades.iter().enumerate().filter(|(position, _)| is_drawn(*position)).map(shade));
     keys.extend(
         spec.reference_lines
             .iter()

@@ -21,7 +21,8 @@ use crate::statistics::Sample;
 /// Data sets × ε × mechanisms. Rows, each the mean over the trials with its standard error beside it (`…_se`):
 ///
 /// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the workload's marginals, the metrics of S4; the seconds of
-///   `mean_l1` are those of one trial, the records counted and every marginal of the workload reconstructed; `trials`, how many;
+///   `mean_l1` are those of one trial, the records counted, every marginal of the workload reconstructed and the true one counted
+///   beside it; `seconds_se` is their standard error; `trials`, how many;
 /// - what a mechanism reports of its runs: of AIM+GReM `rounds` and `residuals_per_round`, the 1-way marginals not counted; of
 ///   mechanisms with a model `model_mb`; and for mechanisms that select in rounds `looks_per_round`: how many marginals of
 ///   candidates were compared with the data;
@@ -75,7 +76,9 @@ impl Kind for AdaptiveErrors {
     const NAME: &'static str = "adaptive-errors";
     const SUMMARY: &'static str = "mechanisms on all k-way marginals of tables, over privacy budgets: errors and times";
     const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "epsilon"];
+    const REVISION: u32 = 2;
     const ERRORS: &'static [&'static str] = &["mean_l1", "max_l1", "mean_l2", "expected_mean_l1"];
+    const TIMED: &'static [&'static str] = &["seconds_se"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let Grid { delta, ways, runs } = grid;
@@ -216,6 +219,7 @@ impl Outcomes {
         // First, because the comparison takes a cell's time from its first row.
         rows[0].seconds = Some(self.seconds.mean());
         rows.push(Row::new("trials", self.mean_l1.len() as f64));
+        rows.extend(self.seconds.standard_error().map(|error| Row::new("seconds_se", error)));
         rows.extend(self.details.iter().flat_map(|(metric, sample)| sample.rows(metric)));
         rows
     }

@@ -52,7 +52,7 @@ fn every_cell_reports_its_metrics() {
         let off = planner["mean_l1"] / planner["expected_mean_l1"] - 1.0;
         assert!(off.abs() < 5.0 * (planner["mean_l1_se"] / planner["mean_l1"]).max(0.02), "{planner:?}");
         assert!(adaptive["mean_l2"] < adaptive["mean_l1"] && adaptive["mean_l1"] < adaptive["max_l1"], "{adaptive:?}");
-        assert!(adaptive["rounds"] >= 1.0);
+        assert!(adaptive["rounds"] >= 1.0 && adaptive["seconds_se"] >= 0.0);
         // A marginal of two attributes has four residuals; there are 36 such marginals, 9 of one attribute and the total.
         assert!((1.0..=4.0).contains(&adaptive["residuals_per_round"]), "{adaptive:?}");
         assert!((1.0..=46.0).contains(&adaptive["looks_per_round"]), "{adaptive:?}");

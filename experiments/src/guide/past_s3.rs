@@ -6,11 +6,12 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::atomic::write_atomically;
+use crate::columns::{METHOD, METRIC, VALUE};
 use crate::error::{Error, FileRole, Result};
+use crate::table::Table;
 
 /// The page, below the root.
 pub const PAGE: &str = "docs/past-s3.md";
@@ -44,12 +45,10 @@ struct Row {
     published: Option<(f64, String)>,
 }
 
-/// A table of results that the page needs and a root does not have.
+/// Whether a root has such a page.
 #[must_use]
-pub fn missing(root: &Path) -> Option<PathBuf> {
-    let tables =
-        TABLES.iter().flat_map(|(_, experiments, _)| *experiments).map(|name| format!("results/beyond/{name}.csv"));
-    tables.map(|table| root.join(table)).find(|table| !table.is_file())
+pub fn is_wanted(root: &Path) -> bool {
+    root.join(PAGE).is_file()
 }
 
 /// Writes the page and returns its path.
@@ -72,9 +71,17 @@ pub fn render(root: &Path) -> Result<String> {
     for (number, experiments, names) in TABLES {
         let mut rows: Vec<(Vec<String>, Row)> = Vec::new();
         for experiment in experiments {
-            read_results(&root.join(format!("results/beyond/{experiment}.csv")), names, &mut rows)?;
+            let name = format!("results/beyond/{experiment}.csv");
+            let table = Table::read(&root.join(&name), &name, &format!("run `reproduce run beyond/{experiment}`"))?;
+            for column in names.iter().chain(&[METHOD, METRIC, VALUE, "lower_bound"]) {
+                table.require(column, &name)?;
+            }
+            read_results(&table, names, &mut rows);
         }
-        read_published(&root.join(format!("data/published/s3_table{number}.csv")), names, &mut rows)?;
+        let name = format!("data/published/s3_table{number}.csv");
+        let table = Table::read(&root.join(&name), &name, "restore it")?;
+        names.iter().chain(&[METHOD]).try_for_each(|column| table.require(column, &name))?;
+        read_published(&table, names, &mut rows);
         page.push_str(&format!("\n## Table {number}\n\n{}", section(names, &rows)));
     }
     Ok(page)
@@ -110,45 +117,37 @@ fn section(names: &[&str], rows: &[(Vec<String>, Row)]) -> String {
 }
 
 /// Adds what a table of results says, one row for every key.
-fn read_results(path: &Path, names: &[&str], rows: &mut Vec<(Vec<String>, Row)>) -> Result<()> {
-    let table = Table::read(path)?;
-    let keys = names.iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
-    let (method, metric, value, bound) =
-        (table.column("method")?, table.column("metric")?, table.column("value")?, table.column("lower_bound")?);
-    for record in &table.records {
-        let row = row_of(rows, keys.iter().map(|&column| record[column].to_owned()).collect());
-        match &record[metric] {
+fn read_results(table: &Table, names: &[&str], rows: &mut Vec<(Vec<String>, Row)>) {
+    for line in 0..table.len() {
+        let row = row_of(rows, names.iter().map(|name| table.field(name, line).to_owned()).collect());
+        let method = table.field(METHOD, line);
+        match table.field(METRIC, line) {
             "rmse" | "wrmse" => {
-                row.errors.extend(record[value].parse().ok().map(|error| (record[method].to_owned(), error)));
-                if &record[method] == "anova" {
-                    row.of_class = record[bound].parse().ok();
+                row.errors.extend(table.number(VALUE, line).map(|error| (method.to_owned(), error)));
+                if method == "anova" {
+                    row.of_class = table.number("lower_bound", line);
                 }
             }
-            "queries" => row.queries = Some(record[value].to_owned()),
+            "queries" => row.queries = Some(table.field(VALUE, line).to_owned()),
             _ => {}
         }
     }
-    Ok(())
 }
 
 /// Adds the lowest printed value to rows of as many queries; where the paper prints no count, to rows of the same key.
-fn read_published(path: &Path, names: &[&str], rows: &mut [(Vec<String>, Row)]) -> Result<()> {
-    let table = Table::read(path)?;
-    let keys = names.iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
-    let (method, value) = (table.column("method")?, table.column("rmse").or_else(|_| table.column("wrmse"))?);
-    let queries = table.column("queries").ok();
-    for record in &table.records {
-        let key: Vec<&str> = keys.iter().map(|&column| &record[column]).collect();
-        let (Some((_, row)), Ok(error)) = (rows.iter_mut().find(|(own, _)| *own == key), record[value].parse::<f64>())
-        else {
-            continue;
-        };
-        let same = queries.is_none_or(|column| row.queries.as_deref() == Some(&record[column]));
+fn read_published(table: &Table, names: &[&str], rows: &mut [(Vec<String>, Row)]) {
+    let columns = table.columns();
+    let error = if columns.contains(&"rmse") { "rmse" } else { "wrmse" };
+    let counted = columns.contains(&"queries");
+    for line in 0..table.len() {
+        let key: Vec<&str> = names.iter().map(|name| table.field(name, line)).collect();
+        let row = rows.iter_mut().find(|(own, _)| *own == key);
+        let (Some((_, row)), Some(error)) = (row, table.number(error, line)) else { continue };
+        let same = !counted || row.queries.as_deref() == Some(table.field("queries", line));
         if same && row.published.as_ref().is_none_or(|(known, _)| error < *known) {
-            row.published = Some((error, record[method].to_owned()));
+            row.published = Some((error, table.field(METHOD, line).to_owned()));
         }
     }
-    Ok(())
 }
 
 fn row_of(rows: &mut Vec<(Vec<String>, Row)>, key: Vec<String>) -> &mut Row {
@@ -157,44 +156,4 @@ fn row_of(rows: &mut Vec<(Vec<String>, Row)>, key: Vec<String>) -> &mut Row {
         rows.len() - 1
     });
     &mut rows[place].1
-}
-
-/// A CSV file in memory.
-struct Table {
-    path: PathBuf,
-    headers: csv::StringRecord,
-    records: Vec<csv::StringRecord>,
-}
-
-impl Table {
-    fn read(path: &Path) -> Result<Self> {
-        let wrong = |found: String| {
-            Error::file(
-                FileRole::Results,
-                path,
-                "a table that can be read",
-                found,
-                "run `reproduce all`, or restore it",
-            )
-        };
-        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let headers = reader.headers().map_err(|error| wrong(error.to_string()))?.clone();
-        let records =
-            reader.records().collect::<std::result::Result<Vec<_>, _>>().map_err(|error| wrong(error.to_string()))?;
-        Ok(Self { path: path.to_owned(), headers, records })
-    }
-
-    fn column(&self, name: &str) -> Result<usize> {
-        self.headers.iter().position(|header| header == name).ok_or_else(|| {
-            let found = self.headers.iter().collect::<Vec<_>>().join(", ");
-            Error::file(
-                FileRole::Results,
-                &self.path,
-                format!("a column `{name}`"),
-                found,
-                "run `reproduce all`, or restore it",
-            )
-        })
-    }
 }
