@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// Errors of the plans of one table by the columns that say what was planned, then by method.
