@@ -395,6 +395,20 @@ fn a_ledger_that_cannot_be_written_is_refused() {
     assert!(!here.join("outs/R").exists());
 }
 
+/// The files of the release of Adult that docs/releasing.md measures, without the data.
+#[test]
+fn the_example_of_adult_is_what_the_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let command = "release --schema docs/example/adult.toml --workload docs/example/adult-workload.toml --epsilon 1 --delta 1e-9 --dry-run";
+    let words: Vec<&str> = command.split(' ').collect();
+    matmech(root, &words)
+        .success()
+        .stdout(contains("1816446 in 581 groups").and(contains("576 subspaces, 1762640 noisy integers")));
+    let page = read(root, "docs/releasing.md");
+    assert!(page.contains("1,816,446 queries") && page.contains("1,762,640 noisy integers"));
+    assert!(page.contains("--schema docs/example/adult.toml --workload docs/example/adult-workload.toml"));
+}
+
 /// The commands of a page's first block marked `steward`, run as they stand in a folder that has the page's files.
 fn run_block(page: &str) -> tempfile::TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

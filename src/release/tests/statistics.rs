@@ -25,13 +25,13 @@ pub(super) fn over_releases(
     let truth: Vec<f64> = (workload.groups().iter())
         .flat_map(|group| group_answers(group, &records.marginal(group.attributes()).unwrap()).unwrap())
         .collect();
-    let queries = truth.len() as f64;
+    // The same for all of them: it depends on the plan.
+    let reach = Estimates::of(&release(0)).unwrap().reach(truth.len() as f64);
     let part = |seeds: std::ops::Range<u64>| {
         let (mut sums, mut squares) = (vec![0.0; truth.len()], vec![0.0; truth.len()]);
         let (mut covered, mut single) = (0.0, 0.0);
         for seed in seeds {
             let estimates = Estimates::of(&release(seed)).unwrap();
-            let reach = estimates.reach(queries);
             let mut known = KnownVariances::default();
             let found = workload.groups().iter().flat_map(|g| answers::of_group(&estimates, g, &mut known).unwrap());
             let mut all = true;
