@@ -112,14 +112,7 @@ impl Mechanism for AimPgm {
         let (marginals, closure) = self.closure(workload)?;
         let sizes = workload.schema().sizes();
         let first = RoundBudget::of_rounds(access.total(), (ROUNDS * closure.attributes().len()) as f64);
-        let mut estimates = ModelEstimates {
-            model: GraphicalModel::new(&sizes, closure.attributes())?,
-            attributes: closure.attributes(),
-            cells: cells_of_mb(self.max_mb),
-            sizes,
-            fits: Vec::new(),
-            messages: RefCell::default(),
-        };
+        let mut estimates = ModelEstimates::new(sizes, closure.attributes(), self.max_mb)?;
         measure_attributes(&closure, &first, access, &mut estimates)?;
         let rounds = run_rounds(&closure, first, Schedule::AIM, access, &mut estimates)?;
         for (place, &gamma) in marginals.iter().enumerate() {
@@ -148,6 +141,17 @@ struct ModelEstimates {
 }
 
 impl ModelEstimates {
+    fn new(sizes: Vec<usize>, attributes: AttributeSet, max_mb: f64) -> Result<Self> {
+        Ok(ModelEstimates {
+            model: GraphicalModel::new(&sizes, attributes)?,
+            attributes,
+            cells: cells_of_mb(max_mb),
+            sizes,
+            fits: Vec::new(),
+            messages: RefCell::default(),
+        })
+    }
+
     fn tree(&self) -> &CalibratedTree {
         self.model.marginals()
     }
@@ -186,3 +190,6 @@ impl MarginalEstimates for ModelEstimates {
         self.tree().marginal_with(&mut self.messages.borrow_mut(), gamma)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,6 +65,8 @@ pub struct SoftModel {
     widths: Widths,
     /// N̂, at least 1.
     total: f64,
+    /// [`SETTLED`], but in tests that follow the sweeps to their fixed point.
+    settled: f64,
 }
 
 impl SoftModel {
@@ -78,7 +80,7 @@ impl SoftModel {
         let tables = tree.cliques().iter().map(|set| ones(sizes, *set)).collect();
         let separators = vec![vec![1.0]; tree.cliques().len()];
         let tree = CalibratedTree::new(sizes.to_vec(), tree, tables, separators);
-        let mut model = SoftModel { tree, attributes, factors: Vec::new(), widths, total: 1.0 };
+        let mut model = SoftModel { tree, attributes, factors: Vec::new(), widths, total: 1.0, settled: SETTLED };
         model.add(&sets)?;
         Ok(model)
     }
@@ -174,6 +176,12 @@ impl SoftModel {
         }
     }
 
+    /// Sweeps end at another change than [`SETTLED`].
+    #[cfg(test)]
+    pub(super) fn settle_at(&mut self, change: f64) {
+        self.settled = change;
+    }
+
     /// Up to so many sweeps; fewer if the factors have settled. Returns how many were made.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let mut update = Update::default();
@@ -181,7 +189,7 @@ impl SoftModel {
             let mut change = 0.0;
             self.tour(0, &mut update, &mut change);
             self.distribute();
-            if change / (self.factors.len().max(1) as f64) < SETTLED {
+            if change / (self.factors.len().max(1) as f64) < self.settled {
                 return sweep + 1;
             }
         }

@@ -3,40 +3,47 @@
 use super::witness::{Exchange, Witness, dependent, rho, rng, schema};
 use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable};
 use crate::data::{Column, Records};
-use crate::domain::AttributeSet;
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::estimation::MarginalEstimates;
 use crate::mechanism::aim::RoundBudget;
-use crate::mechanism::{AimHybrid, AimPgm, Mechanism, by_name};
+use crate::mechanism::{AimHybrid, AimPgm, Mechanism, Planned, by_name};
 use crate::privacy::Rho;
+use crate::residual::privacy_coefficient;
 use crate::schema::Schema;
-use crate::workload::{Family, GroupFamily, GroupedWorkload};
+use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
 
 fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
     GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[ways]).unwrap()
 }
 
-fn tested() -> Vec<Box<dyn Mechanism>> {
+/// Mechanisms, with the ρ they are run with: at the largest one the hybrid switches to ResidualPlanner.
+fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
     let hybrid = |mb: f64| AimHybrid::new(mb).unwrap().without_switch();
     vec![
-        Box::new(hybrid(0.0)),
-        Box::new(hybrid(0.001)),
-        Box::new(hybrid(2.0)),
-        Box::new(AimHybrid::default()),
-        by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(),
-        Box::new(AimPgm::new(0.002).unwrap()),
-        Box::new(AimPgm::default()),
+        (Box::new(hybrid(0.0)), 0.5),
+        (Box::new(hybrid(0.001)), 0.5),
+        (Box::new(hybrid(2.0)), 0.5),
+        (Box::new(AimHybrid::default()), 0.5),
+        (Box::new(AimHybrid::default()), SWITCHES),
+        (by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(), 0.5),
+        (Box::new(AimPgm::new(0.002).unwrap()), 0.5),
+        (Box::new(AimPgm::default()), 0.5),
+        (Box::new(Planned), 0.5),
     ]
 }
 
+const SWITCHES: f64 = 2000.0;
+
 /// Two neighbouring tables, the second one forced to give the first one's answers: then nothing else may differ, neither a
 /// question, nor a candidate, nor a budget, nor an estimate. And what is asked costs what is paid: 1/(2σ²) a marginal, ε²/8 a
-/// selection, with nothing left over.
+/// selection, p_τ/(2σ²) a residual of a reservation, with nothing left over.
 #[test]
 fn nothing_but_paid_answers_depends_on_the_data() {
     let schema = schema(&[3, 4, 2, 5]);
     let workload = all_ways(&schema, 2);
-    for mechanism in tested() {
+    let mut reservations = 0;
+    for (mechanism, budget) in tested() {
         for seed in 0..4 {
             let mut data = rng(seed);
             let records = dependent(&schema, 80, &mut data);
@@ -44,7 +51,7 @@ fn nothing_but_paid_answers_depends_on_the_data() {
             let neighbour = Records::new(&schema, columns).unwrap();
             let run = |records: &Records, seed: u64, replay: Option<Vec<Exchange>>| {
                 let mut own = rng(seed);
-                let mut table = PrivateTable::of_records(records, rho(0.5), &mut own).unwrap();
+                let mut table = PrivateTable::of_records(records, rho(budget), &mut own).unwrap();
                 let replay = replay.map(Vec::into_iter);
                 let mut witness = Witness { table: &mut table, replay, seen: Vec::new() };
                 let mut answers = Vec::new();
@@ -58,20 +65,40 @@ fn nothing_but_paid_answers_depends_on_the_data() {
             let (seen, answers, report, spent) = run(&records, seed + 50, None);
             let (again, same, repeated, _) = run(&neighbour, seed + 90, Some(seen.clone()));
             assert!(again == seen && same == answers && repeated == report, "{mechanism:?}");
-            assert!(answers.iter().all(|x| *x >= 0.0 && x.is_finite()), "{mechanism:?}");
-            let cost = |exchange: &Exchange| match exchange {
-                Exchange::Measured(_, variance, _) => 0.5 / variance,
-                Exchange::Selected(selection, ..) => selection.epsilon * selection.epsilon / 8.0,
-            };
-            let costs: f64 = seen.iter().map(cost).sum();
-            approx::assert_relative_eq!(costs, 0.5, max_relative = 1e-9);
-            approx::assert_relative_eq!(spent, 0.5, max_relative = 1e-9);
+            let switched = report.details.contains(&("residual_planner", 1.0));
+            assert_eq!(switched, budget == SWITCHES, "{mechanism:?}: {:?}", report.details);
+            assert!(answers.iter().all(|x| (*x >= 0.0 || switched) && x.is_finite()), "{mechanism:?}");
+            let (costs, reserved) = costs(&schema, &seen);
+            approx::assert_relative_eq!(costs, budget, max_relative = 1e-9);
+            approx::assert_relative_eq!(spent, budget, max_relative = 1e-9);
+            assert_eq!(reserved, switched || mechanism.name() == "planned");
+            reservations += usize::from(reserved);
         }
     }
+    assert_eq!(reservations, 8);
+}
+
+/// What was asked costs, and whether a part of it was paid together, which then costs what it reserved.
+fn costs(schema: &Schema, seen: &[Exchange]) -> (f64, bool) {
+    let (mut costs, mut inside, mut reserved) = (0.0, 0.0, None);
+    for exchange in seen {
+        match exchange {
+            Exchange::Reserved(_, rho) => assert_eq!(reserved.replace(rho.get()), None),
+            Exchange::Measured(tau, variance, _) if reserved.is_some() => {
+                let sizes = schema.shape_of(*tau).unwrap();
+                inside += 0.5 * privacy_coefficient(&sizes, AxisSet::all(sizes.len())) / variance;
+            }
+            Exchange::Measured(_, variance, _) => costs += 0.5 / variance,
+            Exchange::Selected(selection, ..) => costs += selection.epsilon * selection.epsilon / 8.0,
+        }
+    }
+    approx::assert_relative_eq!(inside, reserved.unwrap_or(0.0), max_relative = 1e-9);
+    (costs + inside, reserved.is_some())
 }
 
 /// The exponential mechanism is charged ε²/8, which is what it costs and not what permute-and-flip or report-noisy-max with
-/// other noise would: of two candidates whose scores differ by Δ the better one wins with probability 1/(1 + e^(−εΔ/2w)).
+/// other noise would: of two candidates whose scores differ by Δ the better one wins with probability 1/(1 + e^(−εΔ/2w)), w the
+/// largest weight, which is the sensitivity of the scores.
 #[test]
 fn selection_is_the_exponential_mechanism_at_its_price() {
     const DRAWS: u32 = 40_000;
@@ -83,26 +110,26 @@ fn selection_is_the_exponential_mechanism_at_its_price() {
     }
     let schema = schema(&[2, 3]);
     let records = dependent(&schema, 10, &mut rng(1));
-    // Both errors are the number of records; the second has one cell more, and so a score lower by the penalty.
-    let candidates = Candidates::new(
-        [(0, 2), (1, 3)]
-            .map(|(p, cells)| crate::access::Candidate {
-                attributes: AttributeSet::from_positions(&[p]).unwrap(),
-                cells,
-                weight: 4.0,
-            })
-            .to_vec(),
-    );
     let selection = CandidateSelection { epsilon: 0.5, penalty_per_cell: 3.0 };
     assert_eq!(selection.cost().unwrap().get(), 0.5 * 0.5 / 8.0);
-    let mut own = rng(2);
-    let mut table = PrivateTable::of_records(&records, rho(1e9), &mut own).unwrap();
-    let wins = (0..DRAWS).filter(|_| table.select(&selection, &candidates, &Zero).unwrap() == 0).count();
-    let expected = 1.0 / (1.0 + f64::exp(-0.5 * 3.0 / 2.0));
-    let deviation = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
-    // Permute-and-flip would give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68.
-    assert!((wins as f64 / f64::from(DRAWS) - expected).abs() < 5.0 * deviation, "{wins}");
-    approx::assert_relative_eq!(table.accountant().spent(), f64::from(DRAWS) / 32.0, max_relative = 1e-9);
+    // Both errors are the 10 records; what is taken off them is 3 for each of 2 and of 3 cells. Of equal weights permute-and-flip would
+    // give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68; of unequal ones each score over its own weight would give 0.68 instead of
+    // 0.72, and the smallest weight as sensitivity 0.98.
+    for (weights, difference) in [([4.0, 4.0], 4.0 * 3.0), ([4.0, 1.0], 4.0 * 4.0 - 1.0)] {
+        let candidate = |(p, cells, weight)| crate::access::Candidate {
+            attributes: AttributeSet::from_positions(&[p]).unwrap(),
+            cells,
+            weight,
+        };
+        let candidates = Candidates::new([(0, 2, weights[0]), (1, 3, weights[1])].map(candidate).to_vec());
+        let mut own = rng(2);
+        let mut table = PrivateTable::of_records(&records, rho(1e9), &mut own).unwrap();
+        let wins = (0..DRAWS).filter(|_| table.select(&selection, &candidates, &Zero).unwrap() == 0).count();
+        let expected = 1.0 / (1.0 + f64::exp(-0.5 * difference / (2.0 * 4.0)));
+        let deviation = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
+        assert!((wins as f64 / f64::from(DRAWS) - expected).abs() < 5.0 * deviation, "{weights:?}: {wins}");
+        approx::assert_relative_eq!(table.accountant().spent(), f64::from(DRAWS) / 32.0, max_relative = 1e-9);
+    }
 }
 
 /// The model that a run ends with is as large as it says and within the limit, at any budget; only the model of independent
@@ -203,6 +230,30 @@ fn settings_are_checked_and_change_the_run() {
     assert_eq!(default, answers("aim-hybrid(switch=0,rounds=16,patience=0.7,last-rounds=1,width=2)"));
     for other in ["rounds=3", "last-rounds=5", "width=0.5"] {
         assert_ne!(default, answers(&format!("aim-hybrid(switch=0,{other})")), "{other}");
+    }
+}
+
+/// A workload whose parts share no attribute: every mechanism answers it, all parts for about the same number of records.
+#[test]
+fn workloads_may_fall_into_parts() {
+    let schema = schema(&[3, 4, 2, 5]);
+    let records = dependent(&schema, 2000, &mut rng(3));
+    let group = |positions: &[usize]| {
+        let attributes = AttributeSet::from_positions(positions).unwrap();
+        QueryGroup::product(&schema, attributes, &[Family::IDENTITY, Family::IDENTITY], 1.0).unwrap()
+    };
+    let workload = GroupedWorkload::new(schema.clone(), vec![group(&[0, 1]), group(&[2, 3])]).unwrap();
+    for (mechanism, _) in tested() {
+        let mut own = rng(4);
+        let mut table = PrivateTable::of_records(&records, rho(0.5), &mut own).unwrap();
+        let mut totals = Vec::new();
+        let each = &mut |_: usize, cells: &[f64]| {
+            totals.push(cells.iter().sum::<f64>());
+            Ok(())
+        };
+        mechanism.run(&workload, &mut table, each).unwrap();
+        assert_eq!(totals.len(), 2);
+        assert!(totals.iter().all(|total| (total / 2000.0 - 1.0).abs() < 0.05), "{mechanism:?}: {totals:?}");
     }
 }
 

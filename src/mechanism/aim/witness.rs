@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable, Question};
+use crate::access::{CandidateSelection, Candidates, PaidAccess, Question};
 use crate::data::{Column, Records};
 use crate::domain::{AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
@@ -40,18 +40,20 @@ pub(in crate::mechanism) fn dependent(schema: &Schema, count: usize, rng: &mut C
 /// What crossed the line between the loop and the data, and what selection was told of the estimates.
 #[derive(Debug, PartialEq, Clone)]
 pub(in crate::mechanism) enum Exchange {
+    /// What follows was paid together.
+    Reserved(String, Rho),
     Selected(CandidateSelection, Candidates, Vec<f64>, usize),
     Measured(AttributeSet, f64, Vec<f64>),
 }
 
 /// Answers from a table, or the answers that another table gave; either way everything is written down.
-pub(in crate::mechanism) struct Witness<'a, 'b> {
-    pub table: &'a mut PrivateTable<'b>,
+pub(in crate::mechanism) struct Witness<'a> {
+    pub table: &'a mut (dyn PaidAccess + 'a),
     pub replay: Option<std::vec::IntoIter<Exchange>>,
     pub seen: Vec<Exchange>,
 }
 
-impl PaidAccess for Witness<'_, '_> {
+impl PaidAccess for Witness<'_> {
     fn sizes(&self) -> &[usize] {
         self.table.sizes()
     }
@@ -64,8 +66,25 @@ impl PaidAccess for Witness<'_, '_> {
         self.table.remaining()
     }
 
-    fn reserved(&mut self, _: &str, _: Rho, _: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>) -> Result<()> {
-        panic!("AIM pays step by step")
+    fn reserved(
+        &mut self,
+        what: &str,
+        rho: Rho,
+        measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
+    ) -> Result<()> {
+        let (mut replay, mut seen) = (self.replay.take(), std::mem::take(&mut self.seen));
+        if let Some(replay) = &mut replay {
+            let Some(Exchange::Reserved(..)) = replay.next() else { return Err(lost()) };
+        }
+        seen.push(Exchange::Reserved(what.to_owned(), rho));
+        let outcome = self.table.reserved(what, rho, &mut |table| {
+            let mut inside = Witness { table, replay: replay.take(), seen: std::mem::take(&mut seen) };
+            let outcome = measure(&mut inside);
+            (replay, seen) = (inside.replay, inside.seen);
+            outcome
+        });
+        (self.replay, self.seen) = (replay, seen);
+        outcome
     }
 
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {

@@ -191,7 +191,7 @@ fn bounds_on_the_estimates_hold_and_are_tight() {
         .iter()
         .filter_map(|e| match e {
             Exchange::Selected(.., told, _) => Some(told),
-            Exchange::Measured(..) => None,
+            Exchange::Measured(..) | Exchange::Reserved(..) => None,
         })
         .collect();
     let (mut compared, mut exact) = (0, 0);
