@@ -52,8 +52,8 @@ impl RationalDeviation {
         Ok(RationalDeviation { numerator, denominator })
     }
 
-    /// The smallest σ ≥ `deviation` with 24 bits after the first, and no fraction from 2²⁴ on: long fractions make drawing slow. (With
-    /// 30 bits it takes a third longer where σ is a few hundred; with 24 the variance grows by a share of 1.2·10⁻⁷ at most.)
+    /// The smallest σ ≥ `deviation` with 24 bits after the first, and no fraction from 2²⁴ on: long fractions make drawing slow. The
+    /// variance grows by a share of 1.2·10⁻⁷ at most.
     ///
     /// # Errors
     /// A number that is not finite and positive, or too large.

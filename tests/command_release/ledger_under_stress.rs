@@ -1,0 +1,174 @@
+//! The ledger when runs are killed, come at the same time, or find a disk that is full or a file that cannot be used.
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+use std::time::Duration;
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use super::{folder, ledger, matmech, read, release, words};
+
+/// A child that runs a release in the background.
+fn start(folder: &Path, out: &str) -> std::process::Child {
+    let mut process = Process::new(env!("CARGO_BIN_EXE_matmech"));
+    process.current_dir(folder).args(words(out, &[])).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Eight processes at once and a budget for four: four folders, and a ledger that says so.
+#[test]
+fn processes_at_the_same_time_never_overspend() {
+    let folder = folder();
+    let here = folder.path();
+    let names: Vec<String> = (0..8).map(|k| format!("R{k}")).collect();
+    let children: Vec<_> = names.iter().map(|name| start(here, name)).collect();
+    let won = children.into_iter().map(|mut child| child.wait().unwrap().success()).filter(|won| *won).count();
+    assert_eq!(won, 4);
+    assert_eq!(names.iter().filter(|name| here.join(name).exists()).count(), 4);
+    assert_eq!(ledger(here)["left_rho"], 0.0);
+}
+
+/// Killed at 50 moments, spread evenly over 1.2 times the duration of a whole run (a golden-ratio sequence, the same every time; what a run
+/// is doing then is the machine's chance): whatever was measured had been written down as spent; the ledger is sound, or refused with a reason.
+#[test]
+fn a_run_that_is_killed_counts_as_spent() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::remove_file(here.join("L.jsonl")).unwrap();
+    matmech(here, &["ledger", "create", "L.jsonl", "--rho", "1000"]).success();
+    let mut child = start(here, "whole");
+    let started = std::time::Instant::now();
+    assert!(child.wait().unwrap().success());
+    let whole = started.elapsed();
+    let (mut spread, mut interrupted) = (0.618_033_988_749_895_f64, 0);
+    for k in 0..50 {
+        spread = (spread + 0.618_033_988_749_895).fract();
+        let name = format!("R{k}");
+        let mut child = start(here, &name);
+        std::thread::sleep(Duration::from_secs_f64(1.2 * spread * whole.as_secs_f64()));
+        child.kill().unwrap();
+        interrupted += usize::from(!child.wait().unwrap().success());
+        let balance = ledger(here);
+        let released = (0..=k).filter(|j| {
+            let noisy = |end: &str| here.join(format!("R{j}{end}/measurements/noisy.csv")).exists();
+            noisy("") || noisy(".partial")
+        });
+        let reservations = balance["reservations"].as_u64().unwrap();
+        assert!((released.count() as u64) < reservations && reservations <= k + 2);
+        assert_eq!(balance["spent_rho"].as_f64(), Some(0.25 * reservations as f64));
+    }
+    assert!(interrupted > 10, "{interrupted}");
+}
+
+/// A cut last line, and bytes that are none: refused, with the line, and nothing is changed.
+#[test]
+fn a_damaged_ledger_is_refused() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "R", &[]).success();
+    let good = read(here, "L.jsonl");
+    for bad in
+        [good[..good.len() - 9].to_owned(), format!("{good}{{\"reserve\":2"), format!("{good}\0\0\n"), String::new()]
+    {
+        std::fs::write(here.join("L.jsonl"), &bad).unwrap();
+        release(here, "Q", &[]).failure().code(1).stderr(contains("L.jsonl").and(contains("remedy")));
+        assert_eq!(read(here, "L.jsonl"), bad);
+        assert!(!here.join("Q").exists() && !here.join("Q.partial").exists());
+    }
+}
+
+/// The system's limit on the size of files stands for a full disk. At zero the reservation fails and the data is not opened; with room for
+/// the ledger only, the run fails after it, and what it reserved stays spent.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_never_a_free_release() {
+    let folder = folder();
+    let here = folder.path();
+    let before = read(here, "L.jsonl");
+    let limited = |blocks: u32, out: &str| {
+        let program = env!("CARGO_BIN_EXE_matmech");
+        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec {program} {}", words(out, &[]).join(" "));
+        Process::new("sh").current_dir(here).args(["-c", &line]).output().unwrap()
+    };
+    let full = limited(0, "R");
+    assert!(!full.status.success());
+    assert!(String::from_utf8_lossy(&full.stderr).contains("writing the ledger"), "{full:?}");
+    assert_eq!(read(here, "L.jsonl"), before);
+    assert!(!here.join("R").exists() && !here.join("R.partial").exists());
+    let nearly = limited(1, "Q");
+    assert!(!nearly.status.success() && !nearly.stderr.is_empty());
+    assert!(!here.join("Q").exists());
+    let balance = ledger(here);
+    assert_eq!((balance["reservations"].as_u64(), balance["unsettled"].as_u64()), (Some(1), Some(1)));
+}
+
+/// The disk is full in the middle of a line, of the reservation or of the settlement: the half line is taken off again, nobody hears that
+/// nothing happened when something did, and the ledger goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
+    const LIMIT: usize = 64 * 512;
+    for (room, reserved) in [(1, false), (30, false), (46, false), (48, true), (59, true)] {
+        let folder = folder();
+        let here = folder.path();
+        // One reservation before, as long as it takes to leave so much room.
+        let opening = read(here, "L.jsonl");
+        let line = |what: &str| format!("{{\"reserve\":1,\"rho\":0.25,\"what\":\"{what}\"}}\n");
+        let filling = "x".repeat(LIMIT - room - opening.len() - line("").len());
+        let before = opening + &line(&filling);
+        std::fs::write(here.join("L.jsonl"), &before).unwrap();
+        assert_eq!(before.len(), LIMIT - room);
+        let program = env!("CARGO_BIN_EXE_matmech");
+        let script = format!("trap '' XFSZ; ulimit -f 64; exec {program} {}", words("R", &[]).join(" "));
+        let output = Process::new("sh").current_dir(here).args(["-c", &script]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("writing the ledger"), "{room}: {said}");
+        let after = read(here, "L.jsonl");
+        let balance = ledger(here);
+        let count = balance["reservations"].as_u64().unwrap();
+        if reserved {
+            // `{"reserve":2,"rho":0.25,"what":"release to R"}` and its end fit, `{"settle":2}` does not.
+            assert_eq!((count, balance["unsettled"].as_u64()), (2, Some(2)), "{room}");
+            assert!(said.contains("its cost is spent") && !said.contains("nothing was read"), "{said}");
+            assert!(here.join("R/answers.csv").exists());
+        } else {
+            assert_eq!((after, count), (before, 1), "{room}");
+            assert!(said.contains("nothing was read or spent"), "{said}");
+            assert!(!here.join("R").exists() && !here.join("R.partial").exists());
+        }
+        // With room again, the rest of the budget can be spent, and no more.
+        for k in 0..3 - u64::from(reserved) {
+            release(here, &format!("Q{k}"), &[]).success();
+        }
+        release(here, "more", &[]).failure().stderr(contains("budget"));
+    }
+}
+
+/// A ledger that this user may not write. The superuser may write everything, so the test runs as somebody else where it can.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_ledger_that_cannot_be_written_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let folder = folder();
+    let here = folder.path();
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_matmech"), here.join("matmech")).unwrap();
+    std::fs::create_dir(here.join("outs")).unwrap();
+    for (name, bits) in [("", 0o755), ("matmech", 0o755), ("outs", 0o777), ("L.jsonl", 0o444)] {
+        mode(&here.join(name), bits);
+    }
+    let before = read(here, "L.jsonl");
+    let superuser = std::fs::OpenOptions::new().append(true).open(here.join("L.jsonl")).is_ok();
+    let mut process = Process::new(here.join("matmech"));
+    process.current_dir(here).args(words("outs/R", &[]));
+    if superuser {
+        process.uid(65_534).gid(65_534);
+    }
+    let output = process.output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("L.jsonl") && said.contains("remedy"), "{said}");
+    assert_eq!(read(here, "L.jsonl"), before);
+    assert!(!here.join("outs/R").exists());
+}
