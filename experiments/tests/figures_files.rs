@@ -183,7 +183,8 @@ fn an_unmarked_series_is_a_line_only() {
     // Whether there are other shapes than lines, of both colours.
     let marked = |more: &str| {
         let svg = fs::read_to_string(&drawn(root.path(), &format!("{figure}{more}"))[0]).unwrap();
-        ["#0072B2", "#D55E00"].map(|color| svg.lines().any(|line| line.contains(color) && !line.starts_with("<polyline")))
+        ["#0072B2", "#D55E00"]
+            .map(|color| svg.lines().any(|line| line.contains(color) && !line.starts_with("<polyline")))
     };
     assert_eq!(marked(""), [true, true]);
     assert_eq!(marked("unmarked = [\"uniform\"]\n"), [false, true]);

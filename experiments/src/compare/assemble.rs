@@ -61,8 +61,16 @@ pub fn assemble(
         }
         let kind = kind_of(config, experiments)?;
         let (errors_of_kind, timed, bound_on_all) = (kind.errors(), kind.timed(), kind.bound_on_all());
-        let mut work =
-            Judge { config, errors_of_kind, timed, bound_on_all, profile, known, assembly: &mut assembly, used: &mut used };
+        let mut work = Judge {
+            config,
+            errors_of_kind,
+            timed,
+            bound_on_all,
+            profile,
+            known,
+            assembly: &mut assembly,
+            used: &mut used,
+        };
         match work.lines(root, &mut errors) {
             Some(lines) => {
                 let figures = work.figures(root);
