@@ -10,9 +10,13 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-/// Parts of this crate that only read results and report on them. Everything else decides values: experiments and the engine, and
-/// no less the data sets (how records are read), the configs (which cells there are) and the statistics.
-const NOT_COMPUTING: [&str; 7] = ["cli", "compare", "figures", "guide.rs", "main.rs", "printed.rs", "verify"];
+/// Parts of this crate that only read results and report on them, and of the library what only its command uses. Everything else decides
+/// values: experiments and the engine, and no less the data sets (how records are read), the configs (which cells there are) and the
+/// statistics.
+const NOT_COMPUTING: [(&str, &[&str]); 2] = [
+    ("src", &["cli", "main.rs", "release"]),
+    ("experiments/src", &["cli", "compare", "figures", "guide", "guide.rs", "main.rs", "printed.rs", "verify"]),
+];
 
 fn main() -> io::Result<()> {
     let root = Path::new("..");
@@ -23,8 +27,9 @@ fn main() -> io::Result<()> {
         sources.push(package.join("Cargo.toml"));
         sources.extend(files_below(&package.join("src"))?);
     }
-    let own = root.join("experiments").join("src");
-    sources.retain(|file| !NOT_COMPUTING.iter().any(|part| file.starts_with(own.join(part))));
+    for (folder, parts) in NOT_COMPUTING {
+        sources.retain(|file| !parts.iter().any(|part| file.starts_with(root.join(folder).join(part))));
+    }
     sources.sort();
     let mut source = Sha256::new();
     for file in &sources {

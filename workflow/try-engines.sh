@@ -80,7 +80,7 @@ try_snakemake() {
 try_snakemake-slurm() {
     kill_one "$1" & killer=$!
     export -f snakemake_with
-    export project
+    export project reproduce
     "$project/workflow/local-slurm.sh" bash -c "snakemake_with '$1' slurm"
     wait "$killer"
 }

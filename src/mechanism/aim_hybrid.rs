@@ -26,10 +26,10 @@
 //! loop is that of S4, App. F.
 
 use super::aim::{AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds};
-use super::{BatchMarginals, Mechanism, RunReport, checked_mb, marginals_of, no_setting};
+use super::{BatchMarginals, Mechanism, RunReport, bad_setting, checked_mb, marginals_of, no_setting};
 use crate::access::{Candidate, PaidAccess};
 use crate::domain::AttributeSet;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimation::graphical_model::cells_of_mb;
 use crate::estimation::soft_ipf::{SoftIpf, Widths};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
@@ -134,8 +134,7 @@ impl Mechanism for AimHybrid {
             _ => return Err(no_setting(self, name)),
         };
         if !holds || !value.is_finite() {
-            let what = format!("setting `{name}` of the mechanism `{}`", self.name());
-            return Err(Error::bad_input(what, expected, value.to_string(), "leave it out for the default"));
+            return Err(bad_setting(self, name, expected, value));
         }
         *setting = value;
         Ok(Box::new(changed))

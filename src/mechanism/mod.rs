@@ -178,6 +178,12 @@ fn no_setting(mechanism: &(impl Mechanism + ?Sized), name: &str) -> Error {
     Error::bad_input(what, expected, format!("`{name}`"), "leave it out, or check the spelling")
 }
 
+/// The refusal of a setting's value.
+fn bad_setting(mechanism: &(impl Mechanism + ?Sized), name: &str, expected: &str, value: f64) -> Error {
+    let what = format!("setting `{name}` of the mechanism `{}`", mechanism.name());
+    Error::bad_input(what, expected, value.to_string(), "leave it out for the default")
+}
+
 /// A size limit in MB, checked.
 ///
 /// # Errors
@@ -204,7 +210,7 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
     vec![
         Box::new(ResidualPlannerMechanism),
         Box::new(PlannedQueries::default()),
-        Box::new(Planned),
+        Box::new(Planned::default()),
         Box::new(AimGrem::default()),
         Box::new(AimPgm::default()),
         Box::new(AimHybrid::default()),

@@ -8,9 +8,10 @@
 //! The measurements are a matrix mechanism whose answers could be released with exact errors; the reconstruction is not linear:
 //! its answers are nonnegative and biased, need not agree with each other, and their errors depend on the data.
 //! *Cost*: a count of the records per residual, then O(k n_γ) a marginal; memory is that of all residuals, 8 bytes for every cell of
-//! W↓. *Source*: ours; the constants were chosen on one run on Adult.
+//! W↓. *Source*: ours; the constants were chosen on one run on Adult, and compared with others on synthetic tables made for that
+//! and on real ones (`docs/simulating.md`).
 
-use super::{Mechanism, RunReport, marginals_of};
+use super::{Mechanism, RunReport, bad_setting, marginals_of, no_setting};
 use crate::access::{PaidAccess, Question};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
@@ -21,11 +22,8 @@ use crate::residual::privacy_coefficient;
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// The shares of ρ for residuals of no, one, two and more attributes.
-const SHARES: [f64; 4] = [0.005, 0.1, 0.595, 0.3];
-
-/// The prior widths of the reconstruction.
-const WIDTHS: Widths = Widths { single: 3.0, pair: 1.0, larger: 0.3 };
+/// The share of ρ for the total.
+const TOTAL: f64 = 0.005;
 
 /// Sweeps over the 1-way factors.
 const SWEEPS: usize = 40;
@@ -34,8 +32,24 @@ const SWEEPS: usize = 40;
 const MOST_CELLS: f64 = (1u64 << 28) as f64;
 
 /// The mechanism `planned`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Planned;
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Planned {
+    /// The share of ρ for residuals of one attribute.
+    singles: f64,
+    /// That for residuals of more than two attributes; what is left goes to those of two.
+    larger: f64,
+    /// Precision inside an order grows with n_τ to this power.
+    exponent: f64,
+    /// The widths of the priors: how far answers may go from what smaller ones say, in standard deviations of the noise.
+    widths: Widths,
+}
+
+impl Default for Planned {
+    fn default() -> Self {
+        let widths = Widths { single: 3.0, pair: 1.0, larger: 0.3 };
+        Planned { singles: 0.1, larger: 0.3, exponent: 2.0 / 3.0, widths }
+    }
+}
 
 impl Mechanism for Planned {
     fn name(&self) -> &str {
@@ -54,8 +68,33 @@ impl Mechanism for Planned {
         false
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["singles", "larger", "exponent", "width-1", "width-2", "width-3"]
+    }
+
+    fn with_setting(&self, name: &str, value: f64) -> Result<Box<dyn Mechanism>> {
+        let mut changed = *self;
+        let positive = ("a positive number", value > 0.0);
+        let share =
+            |other: f64| ("a positive share that leaves some for pairs", value > 0.0 && value + other < 1.0 - TOTAL);
+        let (setting, (expected, holds)) = match name {
+            "singles" => (&mut changed.singles, share(self.larger)),
+            "larger" => (&mut changed.larger, share(self.singles)),
+            "exponent" => (&mut changed.exponent, ("a number from 0 to 2", (0.0..=2.0).contains(&value))),
+            "width-1" => (&mut changed.widths.single, positive),
+            "width-2" => (&mut changed.widths.pair, positive),
+            "width-3" => (&mut changed.widths.larger, positive),
+            _ => return Err(no_setting(self, name)),
+        };
+        if !holds || !value.is_finite() {
+            return Err(bad_setting(self, name, expected, value));
+        }
+        *setting = value;
+        Ok(Box::new(changed))
+    }
+
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
-        plan(workload.schema(), &marginals_of(self.name(), workload)?, 1.0).map(drop)
+        self.plan(workload.schema(), &marginals_of(self.name(), workload)?, 1.0).map(drop)
     }
 
     fn run(
@@ -67,7 +106,7 @@ impl Mechanism for Planned {
         let marginals = marginals_of(self.name(), workload)?;
         let schema = workload.schema();
         let rho: Rho = access.total();
-        let measurements = plan(schema, &marginals, rho.get())?;
+        let measurements = self.plan(schema, &marginals, rho.get())?;
         let mut residuals = ResidualEstimates::new(schema);
         access.reserved(self.name(), rho, &mut |access| {
             for &(attributes, variance) in &measurements {
@@ -79,7 +118,7 @@ impl Mechanism for Planned {
         })?;
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
         let sets = measurements.iter().map(|(tau, _)| *tau);
-        let estimates = fitted_to_planned_residuals(residuals, used, sets)?;
+        let estimates = fitted(residuals, used, sets, self.widths)?;
         for (place, &gamma) in marginals.iter().enumerate() {
             answers(place, &estimates.marginal(gamma)?)?;
         }
@@ -97,51 +136,68 @@ pub(crate) fn fitted_to_planned_residuals(
     attributes: AttributeSet,
     sets: impl IntoIterator<Item = AttributeSet>,
 ) -> Result<SoftIpf> {
-    let mut estimates = SoftIpf::of_residuals(residuals, attributes, sets, WIDTHS)?;
+    fitted(residuals, attributes, sets, Planned::default().widths)
+}
+
+fn fitted(
+    residuals: ResidualEstimates,
+    attributes: AttributeSet,
+    sets: impl IntoIterator<Item = AttributeSet>,
+    widths: Widths,
+) -> Result<SoftIpf> {
+    let mut estimates = SoftIpf::of_residuals(residuals, attributes, sets, widths)?;
     estimates.sweep(SWEEPS);
     Ok(estimates)
 }
 
-/// The residuals of W↓ with their noise variances, ∅ first: Σ p_τ/(2σ_τ²) = ρ.
-fn plan(schema: &Schema, workload: &[AttributeSet], rho: f64) -> Result<Vec<(AttributeSet, f64)>> {
-    let sizes = schema.sizes();
-    let mut sets: Vec<AttributeSet> = workload.iter().flat_map(|gamma| gamma.subsets()).collect();
-    sets.sort_by_key(|set| (set.len(), *set));
-    sets.dedup();
-    let mut priced = Vec::with_capacity(sets.len());
-    let mut all_cells = 0.0;
-    for tau in sets {
-        let own = schema.shape_of(tau)?;
-        let price = privacy_coefficient(&own, AxisSet::all(own.len()));
-        let cells: f64 = tau.positions().map(|p| sizes[p] as f64).product();
-        // An attribute of one value has no residual.
-        if price > 0.0 {
-            all_cells += cells;
-            priced.push((tau, price, cells.powf(2.0 / 3.0)));
+impl Planned {
+    /// The residuals of W↓ with their noise variances, ∅ first: Σ p_τ/(2σ_τ²) = ρ.
+    fn plan(&self, schema: &Schema, workload: &[AttributeSet], rho: f64) -> Result<Vec<(AttributeSet, f64)>> {
+        let sizes = schema.sizes();
+        let mut sets: Vec<AttributeSet> = workload.iter().flat_map(|gamma| gamma.subsets()).collect();
+        sets.sort_by_key(|set| (set.len(), *set));
+        sets.dedup();
+        let mut priced = Vec::with_capacity(sets.len());
+        let mut all_cells = 0.0;
+        for tau in sets {
+            let own = schema.shape_of(tau)?;
+            let price = privacy_coefficient(&own, AxisSet::all(own.len()));
+            let cells: f64 = tau.positions().map(|p| sizes[p] as f64).product();
+            // An attribute of one value has no residual.
+            if price > 0.0 {
+                all_cells += cells;
+                priced.push((tau, price, cells.powf(self.exponent)));
+            }
         }
+        if all_cells > MOST_CELLS {
+            return Err(Error::too_large(
+                "residuals of the workload, all of which the mechanism `planned` keeps",
+                "cells",
+                MOST_CELLS,
+                all_cells,
+                "ask for fewer marginals, or use aim-hybrid",
+            ));
+        }
+        let orders = priced.iter().map(|(tau, ..)| tau.len()).max().unwrap_or(0);
+        let mut of_order = vec![0.0; orders + 1];
+        for (tau, price, weight) in &priced {
+            of_order[tau.len()] += price * weight / 2.0;
+        }
+        let larger = of_order.iter().skip(3).filter(|cost| **cost > 0.0).count().max(1) as f64;
+        let pairs = 1.0 - TOTAL - self.singles - self.larger;
+        let share = |order: usize| match order {
+            0 => TOTAL,
+            1 => self.singles,
+            2 => pairs,
+            _ => self.larger / larger,
+        };
+        let present: f64 = (0..=orders).filter(|&order| of_order[order] > 0.0).map(share).sum();
+        let variance = |tau: AttributeSet, weight: f64| {
+            let order = tau.len();
+            of_order[order] * present / (weight * share(order) * rho)
+        };
+        Ok(priced.into_iter().map(|(tau, _, weight)| (tau, variance(tau, weight))).collect())
     }
-    if all_cells > MOST_CELLS {
-        return Err(Error::too_large(
-            "residuals of the workload, all of which the mechanism `planned` keeps",
-            "cells",
-            MOST_CELLS,
-            all_cells,
-            "ask for fewer marginals, or use aim-hybrid",
-        ));
-    }
-    let orders = priced.iter().map(|(tau, ..)| tau.len()).max().unwrap_or(0);
-    let mut of_order = vec![0.0; orders + 1];
-    for (tau, price, weight) in &priced {
-        of_order[tau.len()] += price * weight / 2.0;
-    }
-    let larger = of_order.iter().skip(3).filter(|cost| **cost > 0.0).count().max(1) as f64;
-    let share = |order: usize| if order < 3 { SHARES[order] } else { SHARES[3] / larger };
-    let present: f64 = (0..=orders).filter(|&order| of_order[order] > 0.0).map(share).sum();
-    let variance = |tau: AttributeSet, weight: f64| {
-        let order = tau.len();
-        of_order[order] * present / (weight * share(order) * rho)
-    };
-    Ok(priced.into_iter().map(|(tau, _, weight)| (tau, variance(tau, weight))).collect())
 }
 
 #[cfg(test)]
@@ -156,7 +212,7 @@ mod tests {
         let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
         let sizes = schema.sizes();
         for (ways, shares) in [(vec![3], vec![0.005, 0.1, 0.595, 0.3]), (vec![2], vec![0.005, 0.1, 0.595])] {
-            let measured = plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2).unwrap();
+            let measured = Planned::default().plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2).unwrap();
             let mut spent = vec![0.0; shares.len()];
             for (tau, variance) in &measured {
                 spent[tau.len()] +=
@@ -172,6 +228,12 @@ mod tests {
             approx::assert_relative_eq!(weight(1), weight(3), max_relative = 1e-12);
         }
         let large = Schema::uniform(5000, 3).unwrap();
-        assert!(plan(&large, &attribute_sets(&large, &[3]).unwrap(), 1.0).unwrap_err().to_string().contains("planned"));
+        assert!(
+            Planned::default()
+                .plan(&large, &attribute_sets(&large, &[3]).unwrap(), 1.0)
+                .unwrap_err()
+                .to_string()
+                .contains("planned")
+        );
     }
 }

@@ -9,8 +9,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::checked_examples;
-use crate::error::{Error, Result};
+use super::{checked_examples, refuted};
+use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 
 /// One cell per claim; the row says what was found to hold, as a text or a number.
@@ -199,16 +199,6 @@ fn laplace_threshold() -> Result<String> {
         return Err(refuted("the crossing of the errors", "2 ln n or sqrt(log n)", "neither"));
     }
     Ok(if corrected { "2 ln n" } else { "sqrt(log n)" }.to_owned())
-}
-
-/// Neither the paper's claim nor its correction holds.
-pub(super) fn refuted(what: impl Into<String>, expected: impl Into<String>, found: impl ToString) -> Error {
-    Error::Computation {
-        what: what.into(),
-        expected: expected.into(),
-        found: found.to_string(),
-        remedy: "look at the derivation again: neither the printed nor the corrected claim holds".to_owned(),
-    }
 }
 
 /// A random matrix with entries in (−1, 1).

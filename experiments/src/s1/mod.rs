@@ -19,3 +19,15 @@ pub use sampled_bound::SampledBound;
 pub use separated_marginals::SeparatedMarginals;
 pub use skewed_ranges::SkewedRanges;
 pub use strategy_errors::StrategyErrors;
+
+use crate::error::Error;
+
+/// Neither the paper's claim nor its correction holds.
+fn refuted(what: impl Into<String>, expected: impl Into<String>, found: impl ToString) -> Error {
+    Error::Computation {
+        what: what.into(),
+        expected: expected.into(),
+        found: found.to_string(),
+        remedy: "look at the derivation again: neither the printed nor the corrected claim holds".to_owned(),
+    }
+}

@@ -83,7 +83,7 @@ impl Report {
     pub(super) fn expectation(&self) -> String {
         let Report { rmse, expected_seconds, expected_mb, .. } = self;
         format!(
-            "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB; {} of rho is spent from here on",
+            "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB; {} of rho is asked of the ledger, and spent once it is reserved",
             self.rho
         )
     }

@@ -29,7 +29,7 @@ fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
         (by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(), 0.5),
         (Box::new(AimPgm::new(0.002).unwrap()), 0.5),
         (Box::new(AimPgm::default()), 0.5),
-        (Box::new(Planned), 0.5),
+        (Box::new(Planned::default()), 0.5),
     ]
 }
 
@@ -206,6 +206,11 @@ fn settings_are_checked_and_change_the_run() {
         ("aim-hybrid(switch=inf)", "at least 0"),
         ("aim-hybrid(breadth=1)", "width"),
         ("aim-pgm(width=1)", "max-mb"),
+        ("planned(larger=0.9)", "leaves some for pairs"),
+        ("planned(singles=0)", "positive share"),
+        ("planned(exponent=3)", "0 to 2"),
+        ("planned(width-2=-1)", "positive"),
+        ("planned(width=1)", "width-1"),
     ] {
         let message = by_name(text).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");
@@ -230,6 +235,11 @@ fn settings_are_checked_and_change_the_run() {
     assert_eq!(default, answers("aim-hybrid(switch=0,rounds=16,patience=0.7,last-rounds=1,width=2)"));
     for other in ["rounds=3", "last-rounds=5", "width=0.5"] {
         assert_ne!(default, answers(&format!("aim-hybrid(switch=0,{other})")), "{other}");
+    }
+    let default = answers("planned");
+    assert_eq!(default, answers("planned(singles=0.1,larger=0.3,width-1=3,width-2=1,width-3=0.3)"));
+    for other in ["singles=0.2", "larger=0.2", "exponent=0.5", "width-1=1", "width-2=3"] {
+        assert_ne!(default, answers(&format!("planned({other})")), "{other}");
     }
 }
 

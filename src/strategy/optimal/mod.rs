@@ -10,8 +10,8 @@
 //!
 //! so every iterate carries a lower bound and a strategy, and the gap between them is a certificate that does not depend
 //! on how μ was found. An accelerated multiplicative fixed point finds μ, and an interior point finishes where the rank is
-//! low; Kronecker products are solved factor by factor (the product of optima is optimal), and symmetries of the workload
-//! split the eigenproblems.
+//! low; Kronecker products are solved factor by factor (the product of optima is optimal), cells that no query tells apart are
+//! one, and symmetries of the workload split the eigenproblems.
 //!
 //! *Requirements*: a Gram whose dense factors fit memory. *Cost*: O(cells³) per iteration and O(cells²) memory for
 //! the largest factor. *Reference*: DESIGN.md "Certified optimum"; S3, Sec. 6; Xiao et al., An optimal and scalable
@@ -20,6 +20,7 @@
 mod dual;
 mod dual_vector;
 mod fixed_point;
+mod identical_cells;
 mod interior_point;
 mod low_rank;
 mod newton;
@@ -36,6 +37,7 @@ use crate::workload::{Gram, GramFactor};
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
 use fixed_point::FixedPoint;
+use identical_cells::CellClasses;
 use low_rank::RowReduction;
 pub(crate) use weights::{by_gram, by_rows};
 
@@ -226,11 +228,30 @@ impl StrategySelector for Optimal {
 
 /// The smallest cluster of work: one dense factor, O(cells³) per iteration.
 fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorOptimum> {
+    if let Some(classes) = CellClasses::of(factor.matrix.view()) {
+        return solve_classes(factor, &classes, options);
+    }
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
     let proved = certify(&dual, dual.uniform(), options, factor.matrix.nrows())?;
     let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point));
     let weights = reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
+    Ok(FactorOptimum { gram: Arc::new(gram), dual: Arc::new(weights), certificate: proved.certificate })
+}
+
+/// The same with one cell for all that no query tells apart. The start is that of uniform weights on the cells.
+fn solve_classes(factor: &GramFactor, classes: &CellClasses, options: &OptimalOptions) -> Result<FactorOptimum> {
+    let merged = classes.merged(factor.matrix.view());
+    let reduction = Reduction::of(&[merged.nrows()], merged.view());
+    let dual = Dual::new(&reduction)?;
+    let mut start = vec![0.0; dual.orbit_sizes.len()];
+    for (&orbit, size) in reduction.orbits.orbit_of.iter().zip(&classes.sizes) {
+        start[orbit] += size / dual.orbit_sizes[orbit];
+    }
+    let proved = certify(&dual, start, options, merged.nrows())?;
+    let gram = classes.repeated(&reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point)));
+    let weights: Vec<f64> = reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
+    let weights = classes.divided(&weights);
     Ok(FactorOptimum { gram: Arc::new(gram), dual: Arc::new(weights), certificate: proved.certificate })
 }
 
