@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use super::junction_tree::{JunctionTree, cells};
-use super::table::{Projection, Table, contracted, without};
+use super::table::{Projection, Scratch, Table, contracted, without};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::residual::summed;
@@ -36,6 +36,7 @@ pub struct Messages {
     known: HashMap<(usize, usize, AttributeSet), Rc<Table>, BuildHasherDefault<PlaceHasher>>,
     cells: usize,
     costs: Costs,
+    scratch: Scratch,
 }
 
 /// What the messages that one marginal needs would cost: over the edge from every clique to its parent, and back. Which
@@ -186,7 +187,7 @@ impl CalibratedTree {
         for (from, to, wanted, rest) in [(clique, parent, lower, separator), (parent, clique, upper, gamma)] {
             let message = if wanted.is_empty() { None } else { Some(self.message(messages, from, to, wanted)) };
             current = match message {
-                Some(message) => contracted(&self.sizes, &current, &message, gamma.union(rest)),
+                Some(message) => contracted(&self.sizes, &current, &message, gamma.union(rest), &mut messages.scratch),
                 None => current.onto(&self.sizes, gamma.union(rest)),
             };
         }
@@ -210,7 +211,7 @@ impl CalibratedTree {
     fn cost(
         &self,
         messages: &Messages,
-        costs: &mut Costs,
+        costs: &mut [[f64; 2]],
         clique: usize,
         towards: Option<usize>,
         kept: AttributeSet,
@@ -230,7 +231,7 @@ impl CalibratedTree {
     fn message_cost(
         &self,
         messages: &Messages,
-        costs: &mut Costs,
+        costs: &mut [[f64; 2]],
         from: usize,
         to: usize,
         wanted: AttributeSet,
@@ -294,7 +295,7 @@ impl CalibratedTree {
         let mut current = Table { set: start, values: self.summed(clique, start) };
         for (k, &(neighbour, beyond, _)) in sources.iter().enumerate() {
             let message = self.message(messages, neighbour, clique, beyond);
-            current = contracted(&self.sizes, &current, &message, needed(k + 1));
+            current = contracted(&self.sizes, &current, &message, needed(k + 1), &mut messages.scratch);
         }
         current
     }

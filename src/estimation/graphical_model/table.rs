@@ -133,45 +133,67 @@ impl Table {
     }
 }
 
-/// Σ over the attributes not in `kept` of the product of two tables, over (A ∪ B) ∩ `kept`.
+/// What products of tables are made in, kept between them: memory that is neither allocated nor cleared again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scratch {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    out: Vec<f64>,
+}
+
+/// Σ over the attributes not in `kept` of the product of two tables of nonnegative cells, over (A ∪ B) ∩ `kept`.
 ///
 /// *Time*: what only one of the tables has and is not kept is summed first; then a matrix product for every cell of the kept
-/// attributes that both have.
-pub(crate) fn contracted(sizes: &[usize], a: &Table, b: &Table, kept: AttributeSet) -> Table {
+/// attributes that both have, or where nothing is left to sum and one table has all attributes a product of cells.
+pub(crate) fn contracted(sizes: &[usize], a: &Table, b: &Table, kept: AttributeSet, scratch: &mut Scratch) -> Table {
     let a = a.summed_onto(sizes, b.set.union(kept));
     let b = b.summed_onto(sizes, a.set.union(kept));
     let shared = a.set.intersection(b.set);
     let batch = shared.intersection(kept);
+    if batch == a.set {
+        return multiplied(sizes, b.into_owned(), &a);
+    }
+    if batch == b.set {
+        return multiplied(sizes, a.into_owned(), &b);
+    }
     let (left, right) = (a.set.without(shared), b.set.without(shared));
     let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
     // The longer side runs innermost.
     if cells(left) > cells(right) {
-        return product(sizes, &b, &a, batch, shared, right, left);
+        return product(sizes, [&b, &a], [batch, shared.without(batch), right, left], scratch);
     }
-    product(sizes, &a, &b, batch, shared, left, right)
+    product(sizes, [&a, &b], [batch, shared.without(batch), left, right], scratch)
 }
 
+/// The product of a table with one on some of its attributes.
+fn multiplied(sizes: &[usize], mut larger: Table, smaller: &Table) -> Table {
+    let projection = Projection::new(sizes, larger.set, smaller.set);
+    projection.apply(&mut larger.values, &smaller.values, |x, y| *x *= y);
+    larger
+}
+
+/// The product of tables on batch ∪ left ∪ summed and batch ∪ summed ∪ right.
 fn product(
     sizes: &[usize],
-    a: &Table,
-    b: &Table,
-    batch: AttributeSet,
-    shared: AttributeSet,
-    left: AttributeSet,
-    right: AttributeSet,
+    [a, b]: [&Table; 2],
+    [batch, summed, left, right]: [AttributeSet; 4],
+    scratch: &mut Scratch,
 ) -> Table {
     let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
-    let summed = shared.without(batch);
-    let first = arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values);
-    let second = arranged(sizes, &positions(&[b.set]), &positions(&[batch, summed, right]), &b.values);
-    let (batches, rows, middle, columns) = (cells(batch), cells(left), cells(summed), cells(right));
-    let mut out = vec![0.0; batches * rows * columns];
-    Wide::new().run(Products { first: &first, second: &second, rows, middle, columns, out: &mut out });
+    let Scratch { first, second, out } = scratch;
+    let first = arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values, first);
+    let second = arranged(sizes, &positions(&[b.set]), &positions(&[batch, summed, right]), &b.values, second);
+    let (rows, middle, columns) = (cells(left), cells(summed), cells(right));
+    let out = long_enough(out, cells(batch) * rows * columns);
+    Wide::new().run(Products { first, second, rows, middle, columns, out: &mut *out });
     let set = batch.union(left).union(right);
-    let values = match arranged(sizes, &positions(&[batch, left, right]), &positions(&[set]), &out) {
-        Cow::Owned(values) => values,
-        Cow::Borrowed(_) => out,
-    };
+    let mut values = Vec::new();
+    if let Some(axes) = moved_axes(sizes, &positions(&[batch, left, right]), &positions(&[set])) {
+        values.resize(out.len(), 0.0);
+        strided(axes, out, &mut values);
+    } else {
+        values.extend_from_slice(out);
+    }
     Table { set, values }
 }
 
@@ -233,69 +255,99 @@ pub(crate) fn without(set: AttributeSet, other: AttributeSet) -> AttributeSet {
 
 /// A row-major table with its axes in another order.
 pub(crate) fn permuted(sizes: &[usize], from: &[usize], to: &[usize], values: &[f64]) -> Vec<f64> {
-    arranged(sizes, from, to, values).into_owned()
+    arranged(sizes, from, to, values, &mut Vec::new()).to_vec()
 }
 
-/// A row-major table with its axes in another order; the table itself where its cells stay where they are.
-fn arranged<'a>(sizes: &[usize], from: &[usize], to: &[usize], values: &'a [f64]) -> Cow<'a, [f64]> {
+/// A row-major table with its axes in another order, in the scratch; the table itself where its cells stay where they are.
+fn arranged<'a>(
+    sizes: &[usize],
+    from: &[usize],
+    to: &[usize],
+    values: &'a [f64],
+    scratch: &'a mut Vec<f64>,
+) -> &'a [f64] {
+    let Some(axes) = moved_axes(sizes, from, to) else { return values };
+    let out = long_enough(scratch, values.len());
+    strided(axes, values, out);
+    out
+}
+
+fn long_enough(scratch: &mut Vec<f64>, cells: usize) -> &mut [f64] {
+    if scratch.len() < cells {
+        scratch.resize(cells, 0.0);
+    }
+    &mut scratch[..cells]
+}
+
+/// An axis of a table that is put in another order: its size, and the distances of neighbours along it, before and after.
+#[derive(Clone, Copy)]
+struct MovedAxis {
+    n: usize,
+    from: usize,
+    to: usize,
+}
+
+/// The axes in their new order, neighbours in both orders as one; `None` where no cell moves.
+fn moved_axes(sizes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<MovedAxis>> {
     let mut strides = [0; AttributeSet::CAPACITY];
     let mut stride = 1;
     for &p in from.iter().rev() {
         strides[p] = stride;
         stride *= sizes[p];
     }
-    // Neighbours in both orders are one axis.
-    let mut axes: Vec<(usize, usize)> = Vec::with_capacity(to.len());
+    let mut axes: Vec<MovedAxis> = Vec::with_capacity(to.len());
     for &p in to.iter().filter(|&&p| sizes[p] != 1) {
-        let (n, stride) = (sizes[p], strides[p]);
+        let (n, from) = (sizes[p], strides[p]);
         match axes.last_mut() {
-            Some((m, whole)) if *whole == n * stride => (*m, *whole) = (*m * n, stride),
-            _ => axes.push((n, stride)),
+            Some(last) if last.from == n * from => (last.n, last.from) = (last.n * n, from),
+            _ => axes.push(MovedAxis { n, from, to: 1 }),
         }
     }
-    if axes.len() < 2 {
-        return Cow::Borrowed(values);
+    for k in (1..axes.len()).rev() {
+        axes[k - 1].to = axes[k].to * axes[k].n;
     }
-    let mut out = vec![0.0; values.len()];
-    strided(&axes, values, &mut out);
-    Cow::Owned(out)
+    (axes.len() > 1).then_some(axes)
 }
 
-/// Copies along axes of these sizes and strides, from the first cell on.
-fn strided(axes: &[(usize, usize)], from: &[f64], to: &mut [f64]) {
+/// Copies a table of at least two axes into another order: for all others, rows where the last axis stays the last one, and
+/// transposes along it and the axis that was the last one where it does not.
+fn strided(mut axes: Vec<MovedAxis>, from: &[f64], to: &mut [f64]) {
+    let Some(columns) = axes.pop() else { return to.copy_from_slice(from) };
+    match axes.iter().position(|axis| axis.from == 1) {
+        Some(place) => {
+            let rows = axes.remove(place);
+            each(&axes, from, to, &|from, to| transpose(rows, columns, from, to));
+        }
+        None => each(&axes, from, to, &|from, to| to[..columns.n].copy_from_slice(&from[..columns.n])),
+    }
+}
+
+fn each(axes: &[MovedAxis], from: &[f64], to: &mut [f64], copy: &impl Fn(&[f64], &mut [f64])) {
     match *axes {
-        [] => {}
-        [(n, stride)] => strided_row(from, stride, &mut to[..n]),
-        [(_, stride), (n, 1)] => {
-            for (k, to) in to.chunks_exact_mut(n).enumerate() {
-                to.copy_from_slice(&from[k * stride..][..n]);
-            }
-        }
-        // Few long columns: read in order.
-        [(m, 1), (n, stride)] if n < m => {
-            for column in 0..n {
-                let from = &from[column * stride..][..m];
-                for (to, &x) in to.chunks_exact_mut(n).zip(from) {
-                    to[column] = x;
-                }
-            }
-        }
-        [(_, outer), (n, stride)] => {
-            for (k, to) in to.chunks_exact_mut(n).enumerate() {
-                strided_row(&from[k * outer..], stride, to);
-            }
-        }
-        [(n, stride), ref rest @ ..] => {
-            let cells = to.len() / n;
-            for (k, to) in to.chunks_exact_mut(cells).enumerate() {
-                strided(rest, &from[k * stride..], to);
-            }
+        [] => copy(from, to),
+        [axis, ref rest @ ..] => {
+            (0..axis.n).for_each(|k| each(rest, &from[k * axis.from..], &mut to[k * axis.to..], copy));
         }
     }
 }
 
-fn strided_row(from: &[f64], stride: usize, to: &mut [f64]) {
-    for (k, to) in to.iter_mut().enumerate() {
-        *to = from[k * stride];
+/// Along an axis that was the last one and one that becomes it, in blocks of as many cells as a cache line has.
+fn transpose(rows: MovedAxis, columns: MovedAxis, from: &[f64], to: &mut [f64]) {
+    const LINE: usize = 8;
+    let whole = columns.n / LINE * LINE;
+    for start in (0..whole).step_by(LINE) {
+        let lines: [&[f64]; LINE] = std::array::from_fn(|k| &from[(start + k) * columns.from..][..rows.n]);
+        for row in 0..rows.n {
+            let to = &mut to[row * rows.to + start..][..LINE];
+            for (to, line) in to.iter_mut().zip(lines) {
+                *to = line[row];
+            }
+        }
+    }
+    for column in whole..columns.n {
+        let line = &from[column * columns.from..][..rows.n];
+        for (row, &x) in line.iter().enumerate() {
+            to[row * rows.to + column] = x;
+        }
     }
 }
