@@ -70,6 +70,12 @@ impl AttributeSet {
         AttributeSet(self.0 | other.0)
     }
 
+    /// The attributes that another set lacks.
+    #[must_use]
+    pub(crate) fn without(self, other: Self) -> Self {
+        AttributeSet(self.0 & !other.0)
+    }
+
     /// All subsets, ∅ first and the set itself last: the one with the axes [`AxisSet::from_number`]`(k)` is the k-th.
     pub fn subsets(self) -> impl Iterator<Item = Self> {
         subsets_of(self.0).map(AttributeSet)

@@ -48,6 +48,7 @@ pub(crate) use measured::{centre_for, contracted, contraction, product, project_
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
 pub(crate) use spread::spread_onto;
+pub(crate) use wide::{Loops, Wide};
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};

@@ -3,24 +3,24 @@
 /// Which vector instructions the processor has: found once per operation, handed to its inner loops. The order of additions is
 /// written in the loops and none is contracted, so results do not depend on it.
 #[derive(Clone, Copy)]
-pub(super) struct Wide(pulp::Arch);
+pub(crate) struct Wide(pulp::Arch);
 
 /// Loops over slices, with what they work on. A closure would not do: only what is `#[inline(always)]` is sure to be compiled for
 /// the instructions that were found.
-pub(super) trait Loops {
+pub(crate) trait Loops {
     /// Runs them; to be marked `#[inline(always)]`, and so everything it calls.
     fn run(self);
 }
 
 impl Wide {
     /// Asks the processor.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Wide(pulp::Arch::new())
     }
 
     /// Runs loops with its instructions.
     #[inline(always)]
-    pub(super) fn run(self, loops: impl Loops) {
+    pub(crate) fn run(self, loops: impl Loops) {
         struct Call<L>(L);
         impl<L: Loops> pulp::NullaryFnOnce for Call<L> {
             type Output = ();

@@ -1,10 +1,11 @@
 //! A calibrated junction tree: a distribution over all attributes, and the marginals of any of them.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use super::junction_tree::{JunctionTree, cells};
-use super::table::{Projection, Table, contracted, without};
+use super::table::{Projection, Scratch, Table, contracted, without};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::residual::summed;
@@ -22,14 +23,51 @@ pub struct CalibratedTree {
     pub(crate) separators: Vec<Vec<f64>>,
     /// The attributes of every clique and of all that descend from it.
     pub(crate) below: Vec<AttributeSet>,
+    /// The cells of every clique.
+    clique_cells: Vec<f64>,
+    /// The cells of the separator to the parent, of every clique.
+    separator_cells: Vec<f64>,
 }
 
 /// Messages of variable elimination that several marginals share: μ(T | S) from a clique over the separator S to a neighbour, T
 /// the wanted attributes beyond it. They are good until the tables change.
 #[derive(Debug, Clone, Default)]
 pub struct Messages {
-    known: HashMap<(usize, usize, AttributeSet), Rc<Table>>,
+    known: HashMap<(usize, usize, AttributeSet), Rc<Table>, BuildHasherDefault<PlaceHasher>>,
     cells: usize,
+    costs: Costs,
+    scratch: Scratch,
+}
+
+/// What the messages that one marginal needs would cost: over the edge from every clique to its parent, and back. Which
+/// attributes are wanted over an edge follows from the marginal, so that each is computed once; NaN until then.
+type Costs = Vec<[f64; 2]>;
+
+/// A hash of places and sets, of which none is chosen by an adversary: a multiplication for every 64 bits.
+#[derive(Debug, Clone, Copy, Default)]
+struct PlaceHasher(u64);
+
+impl Hasher for PlaceHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u64(&mut self, bits: u64) {
+        self.0 = (self.0.rotate_left(5) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, place: usize) {
+        self.write_u64(place as u64);
+    }
+
+    fn write_u128(&mut self, bits: u128) {
+        self.write_u64(bits as u64);
+        self.write_u64((bits >> 64) as u64);
+    }
 }
 
 /// Messages are kept up to this many cells (32 MiB); others are sent again.
@@ -43,7 +81,10 @@ impl CalibratedTree {
                 below[parent] = below[parent].union(below[clique]);
             }
         }
-        CalibratedTree { sizes, tree, tables, separators, below }
+        let clique_cells = tree.cliques().iter().map(|&clique| cells(&sizes, clique)).collect();
+        let separator = |clique| tree.parent(clique).map_or(AttributeSet::EMPTY, |(_, separator)| separator);
+        let separator_cells = (0..below.len()).map(|clique| cells(&sizes, separator(clique))).collect();
+        CalibratedTree { sizes, tree, tables, separators, below, clique_cells, separator_cells }
     }
 
     /// The junction tree.
@@ -111,21 +152,32 @@ impl CalibratedTree {
 
     /// A marginal that no clique has, put together where that is cheapest: at a clique, or across a separator.
     fn across(&self, messages: &mut Messages, gamma: AttributeSet) -> Vec<f64> {
+        let mut costs = std::mem::take(&mut messages.costs);
+        costs.clear();
+        costs.resize(self.tables.len(), [f64::NAN; 2]);
         let (mut best, mut cheapest) = ((0, None), f64::INFINITY);
+        // The first of the cheapest places is taken. Where a part of the cost is above this bound on it no more is computed.
+        let bound = self.cost(messages, &mut costs, self.nearest(gamma), None, gamma);
         for clique in 0..self.tables.len() {
-            let here = self.cost(messages, clique, None, gamma);
-            let edge = self.tree.parent(clique).map(|(parent, separator)| {
+            if self.clique_cells[clique] <= bound.min(cheapest) {
+                let here = self.cost(messages, &mut costs, clique, None, gamma);
+                if here < cheapest {
+                    (best, cheapest) = ((clique, None), here);
+                }
+            }
+            let edge = self.tree.parent(clique).filter(|_| self.separator_cells[clique] <= bound.min(cheapest));
+            let Some((parent, separator)) = edge else { continue };
+            let joined = cells(&self.sizes, separator.union(gamma));
+            if joined <= bound.min(cheapest) {
                 let (lower, upper) = self.sides(clique, separator, gamma);
-                let ends = self.message_cost(messages, clique, parent, lower)
-                    + self.message_cost(messages, parent, clique, upper);
-                ends + cells(&self.sizes, separator.union(gamma))
-            });
-            for (place, cost) in [((clique, None), here), ((clique, Some(())), edge.unwrap_or(f64::INFINITY))] {
-                if cost < cheapest {
-                    (best, cheapest) = (place, cost);
+                let ends = self.message_cost(messages, &mut costs, clique, parent, lower)
+                    + self.message_cost(messages, &mut costs, parent, clique, upper);
+                if ends + joined < cheapest {
+                    (best, cheapest) = ((clique, Some(())), ends + joined);
                 }
             }
         }
+        messages.costs = costs;
         let clique = best.0;
         let Some((parent, separator)) = self.tree.parent(clique).filter(|_| best.1.is_some()) else {
             return self.eliminated(messages, clique, None, gamma).values;
@@ -135,7 +187,7 @@ impl CalibratedTree {
         for (from, to, wanted, rest) in [(clique, parent, lower, separator), (parent, clique, upper, gamma)] {
             let message = if wanted.is_empty() { None } else { Some(self.message(messages, from, to, wanted)) };
             current = match message {
-                Some(message) => contracted(&self.sizes, &current, &message, gamma.union(rest)),
+                Some(message) => contracted(&self.sizes, &current, &message, gamma.union(rest), &mut messages.scratch),
                 None => current.onto(&self.sizes, gamma.union(rest)),
             };
         }
@@ -148,25 +200,57 @@ impl CalibratedTree {
         (open.intersection(self.below[clique]), without(open, self.below[clique]))
     }
 
+    /// The clique that has most attributes of a set; of several the smallest.
+    fn nearest(&self, gamma: AttributeSet) -> usize {
+        let shared = |clique: usize| self.tree.cliques()[clique].intersection(gamma).len();
+        let smaller = |a: usize, b: usize| self.clique_cells[a].total_cmp(&self.clique_cells[b]);
+        (0..self.tables.len()).min_by(|&a, &b| shared(b).cmp(&shared(a)).then_with(|| smaller(a, b))).unwrap_or(0)
+    }
+
     /// About how many multiplications [`CalibratedTree::eliminated`] would take.
-    fn cost(&self, messages: &Messages, clique: usize, towards: Option<usize>, kept: AttributeSet) -> f64 {
+    fn cost(
+        &self,
+        messages: &Messages,
+        costs: &mut [[f64; 2]],
+        clique: usize,
+        towards: Option<usize>,
+        kept: AttributeSet,
+    ) -> f64 {
         let own = self.tree.cliques()[clique];
         let sources = self.sources(clique, towards, kept);
         let mut current = sources.iter().fold(kept, |all, source| all.union(source.2)).intersection(own);
-        let mut cost = cells(&self.sizes, own);
+        let mut cost = self.clique_cells[clique];
         for (k, &(neighbour, beyond, separator)) in sources.iter().enumerate() {
             let all = current.union(separator).union(beyond);
-            cost += self.message_cost(messages, neighbour, clique, beyond) + cells(&self.sizes, all);
+            cost += self.message_cost(messages, costs, neighbour, clique, beyond) + cells(&self.sizes, all);
             current = sources[k + 1..].iter().fold(kept, |all, source| all.union(source.2)).intersection(all);
         }
         cost
     }
 
-    fn message_cost(&self, messages: &Messages, from: usize, to: usize, wanted: AttributeSet) -> f64 {
-        if wanted.is_empty() || messages.known.contains_key(&(from, to, wanted)) {
+    fn message_cost(
+        &self,
+        messages: &Messages,
+        costs: &mut [[f64; 2]],
+        from: usize,
+        to: usize,
+        wanted: AttributeSet,
+    ) -> f64 {
+        if wanted.is_empty() {
             return 0.0;
         }
-        self.cost(messages, from, Some(to), self.separator(from, to).1.union(wanted))
+        let (edge, separator) = self.separator(from, to);
+        let way = usize::from(from < to);
+        let known = costs[edge][way];
+        if !known.is_nan() {
+            return known;
+        }
+        let cost = match messages.known.contains_key(&(from, to, wanted)) {
+            true => 0.0,
+            false => self.cost(messages, costs, from, Some(to), separator.union(wanted)),
+        };
+        costs[edge][way] = cost;
+        cost
     }
 
     /// The neighbours of a clique that have wanted attributes, with these and the separators: the largest separator first, so
@@ -177,13 +261,13 @@ impl CalibratedTree {
         towards: Option<usize>,
         kept: AttributeSet,
     ) -> Vec<(usize, AttributeSet, AttributeSet)> {
-        let missing = without(kept, self.tree.cliques()[clique]);
+        let mut missing = without(kept, self.tree.cliques()[clique]);
         let mut sources = Vec::new();
-        if missing.is_empty() {
-            return sources;
-        }
         let up = self.tree.parent(clique).map(|(parent, _)| parent);
         for neighbour in up.into_iter().chain(self.tree.children(clique).iter().copied()) {
+            if missing.is_empty() {
+                break;
+            }
             if Some(neighbour) == towards {
                 continue;
             }
@@ -193,10 +277,13 @@ impl CalibratedTree {
                 false => missing.intersection(self.below[neighbour]),
             };
             if !beyond.is_empty() {
+                // No two neighbours lead to the same attribute.
+                missing = without(missing, beyond);
                 sources.push((neighbour, beyond, self.separator(neighbour, clique).1));
             }
         }
-        sources.sort_by(|a, b| cells(&self.sizes, b.2).total_cmp(&cells(&self.sizes, a.2)));
+        let size = |neighbour: usize| self.separator_cells[neighbour.max(clique)];
+        sources.sort_by(|a, b| size(b.0).total_cmp(&size(a.0)));
         sources
     }
 
@@ -208,7 +295,7 @@ impl CalibratedTree {
         let mut current = Table { set: start, values: self.summed(clique, start) };
         for (k, &(neighbour, beyond, _)) in sources.iter().enumerate() {
             let message = self.message(messages, neighbour, clique, beyond);
-            current = contracted(&self.sizes, &current, &message, needed(k + 1));
+            current = contracted(&self.sizes, &current, &message, needed(k + 1), &mut messages.scratch);
         }
         current
     }

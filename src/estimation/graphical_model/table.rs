@@ -1,7 +1,9 @@
 //! Tables over sets of attributes: sums over some of them, products with smaller tables, and sums of products.
 
+use std::borrow::Cow;
+
 use crate::domain::AttributeSet;
-use crate::residual::{runs, summed};
+use crate::residual::{Loops, Wide, runs, summed};
 
 /// How the cells of a table over a set of attributes map to those of a table over a subset of it: by runs of neighbouring
 /// axes that are kept or not. Both tables are row-major.
@@ -36,13 +38,9 @@ impl Projection {
 
 fn apply(larger: &mut [f64], runs: &[(bool, usize)], smaller: &[f64], f: impl Fn(&mut f64, f64) + Copy) {
     match *runs {
-        [] | [(true, _)] => larger.iter_mut().zip(smaller).for_each(|(x, &y)| f(x, y)),
-        [(false, _)] => larger.iter_mut().for_each(|x| f(x, smaller[0])),
-        [(true, _), (false, n)] => {
-            for (run, &y) in larger.chunks_exact_mut(n).zip(smaller) {
-                run.iter_mut().for_each(|x| f(x, y));
-            }
-        }
+        [] | [(true, _)] => Wide::new().run(Rows { larger, smaller, f }),
+        [(false, n)] | [(true, _), (false, n)] => Wide::new().run(Runs { larger, n, smaller, f }),
+        [(false, _), (true, _)] => Wide::new().run(Rows { larger, smaller, f }),
         [(true, blocks), ref rest @ ..] => {
             let parts = smaller.chunks_exact(smaller.len() / blocks);
             for (block, part) in larger.chunks_exact_mut(larger.len() / blocks).zip(parts) {
@@ -53,6 +51,41 @@ fn apply(larger: &mut [f64], runs: &[(bool, usize)], smaller: &[f64], f: impl Fn
             for block in larger.chunks_exact_mut(larger.len() / blocks) {
                 apply(block, rest, smaller, f);
             }
+        }
+    }
+}
+
+/// `f(x, y)` for rows x of the length of y.
+struct Rows<'a, F> {
+    larger: &'a mut [f64],
+    smaller: &'a [f64],
+    f: F,
+}
+
+impl<F: Fn(&mut f64, f64)> Loops for Rows<'_, F> {
+    #[inline(always)]
+    fn run(self) {
+        let Rows { larger, smaller, f } = self;
+        for row in larger.chunks_exact_mut(smaller.len().max(1)) {
+            row.iter_mut().zip(smaller).for_each(|(x, &y)| f(x, y));
+        }
+    }
+}
+
+/// `f(x, y)` for runs x of n cells, one for every y.
+struct Runs<'a, F> {
+    larger: &'a mut [f64],
+    n: usize,
+    smaller: &'a [f64],
+    f: F,
+}
+
+impl<F: Fn(&mut f64, f64)> Loops for Runs<'_, F> {
+    #[inline(always)]
+    fn run(self) {
+        let Runs { larger, n, smaller, f } = self;
+        for (run, &y) in larger.chunks_exact_mut(n.max(1)).zip(smaller) {
+            run.iter_mut().for_each(|x| f(x, y));
         }
     }
 }
@@ -93,83 +126,228 @@ impl Table {
         let set = self.set.intersection(kept);
         Table { set, values: summed(&self.set.items(sizes), self.set.axes_in(set), &self.values) }
     }
+
+    /// [`Table::onto`], or the table itself where nothing is summed.
+    fn summed_onto(&self, sizes: &[usize], kept: AttributeSet) -> Cow<'_, Table> {
+        if self.set.is_subset(kept) { Cow::Borrowed(self) } else { Cow::Owned(self.onto(sizes, kept)) }
+    }
 }
 
-/// Σ over the attributes not in `kept` of the product of two tables, over (A ∪ B) ∩ `kept`.
+/// What products of tables are made in, kept between them: memory that is neither allocated nor cleared again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scratch {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    out: Vec<f64>,
+}
+
+/// Σ over the attributes not in `kept` of the product of two tables of nonnegative cells, over (A ∪ B) ∩ `kept`.
 ///
 /// *Time*: what only one of the tables has and is not kept is summed first; then a matrix product for every cell of the kept
-/// attributes that both have.
-pub(crate) fn contracted(sizes: &[usize], a: &Table, b: &Table, kept: AttributeSet) -> Table {
-    let a = a.onto(sizes, b.set.union(kept));
-    let b = b.onto(sizes, a.set.union(kept));
+/// attributes that both have, or where nothing is left to sum and one table has all attributes a product of cells.
+pub(crate) fn contracted(sizes: &[usize], a: &Table, b: &Table, kept: AttributeSet, scratch: &mut Scratch) -> Table {
+    let a = a.summed_onto(sizes, b.set.union(kept));
+    let b = b.summed_onto(sizes, a.set.union(kept));
     let shared = a.set.intersection(b.set);
     let batch = shared.intersection(kept);
-    let (left, right) = (without(a.set, shared), without(b.set, shared));
+    if batch == a.set {
+        return multiplied(sizes, b.into_owned(), &a);
+    }
+    if batch == b.set {
+        return multiplied(sizes, a.into_owned(), &b);
+    }
+    let (left, right) = (a.set.without(shared), b.set.without(shared));
     let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
     // The longer side runs innermost.
     if cells(left) > cells(right) {
-        return product(sizes, &b, &a, batch, shared, right, left);
+        return product(sizes, [&b, &a], [batch, shared.without(batch), right, left], scratch);
     }
-    product(sizes, &a, &b, batch, shared, left, right)
+    product(sizes, [&a, &b], [batch, shared.without(batch), left, right], scratch)
 }
 
+/// The product of a table with one on some of its attributes.
+fn multiplied(sizes: &[usize], mut larger: Table, smaller: &Table) -> Table {
+    let projection = Projection::new(sizes, larger.set, smaller.set);
+    projection.apply(&mut larger.values, &smaller.values, |x, y| *x *= y);
+    larger
+}
+
+/// The product of tables on batch ∪ left ∪ summed and batch ∪ summed ∪ right.
 fn product(
     sizes: &[usize],
-    a: &Table,
-    b: &Table,
-    batch: AttributeSet,
-    shared: AttributeSet,
-    left: AttributeSet,
-    right: AttributeSet,
+    [a, b]: [&Table; 2],
+    [batch, summed, left, right]: [AttributeSet; 4],
+    scratch: &mut Scratch,
 ) -> Table {
     let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
-    let list = |sets: &[AttributeSet]| sets.iter().flat_map(|set| set.positions()).collect::<Vec<usize>>();
-    let summed = without(shared, batch);
-    let first = permuted(sizes, &list(&[a.set]), &list(&[batch, left, summed]), &a.values);
-    let second = permuted(sizes, &list(&[b.set]), &list(&[batch, summed, right]), &b.values);
-    let (batches, rows, middle, columns) = (cells(batch), cells(left), cells(summed), cells(right));
-    let mut out = vec![0.0; batches * rows * columns];
-    for block in 0..batches {
-        let second = &second[block * middle * columns..][..middle * columns];
-        for row in 0..rows {
-            let weights = &first[(block * rows + row) * middle..][..middle];
-            let to = &mut out[(block * rows + row) * columns..][..columns];
-            for (weight, from) in weights.iter().zip(second.chunks_exact(columns)) {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to += weight * from);
+    let Scratch { first, second, out } = scratch;
+    let first = arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values, first);
+    let second = arranged(sizes, &positions(&[b.set]), &positions(&[batch, summed, right]), &b.values, second);
+    let (rows, middle, columns) = (cells(left), cells(summed), cells(right));
+    let out = long_enough(out, cells(batch) * rows * columns);
+    Wide::new().run(Products { first, second, rows, middle, columns, out: &mut *out });
+    let set = batch.union(left).union(right);
+    let mut values = Vec::new();
+    if let Some(axes) = moved_axes(sizes, &positions(&[batch, left, right]), &positions(&[set])) {
+        values.resize(out.len(), 0.0);
+        strided(axes, out, &mut values);
+    } else {
+        values.extend_from_slice(out);
+    }
+    Table { set, values }
+}
+
+/// A matrix product of `rows × middle` and `middle × columns` cells for every batch.
+struct Products<'a> {
+    first: &'a [f64],
+    second: &'a [f64],
+    rows: usize,
+    middle: usize,
+    columns: usize,
+    out: &'a mut [f64],
+}
+
+impl Loops for Products<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Products { first, second, rows, middle, columns, out } = self;
+        let batches = first.chunks_exact(rows * middle).zip(second.chunks_exact(middle * columns));
+        for ((first, second), out) in batches.zip(out.chunks_exact_mut(rows * columns)) {
+            for (weights, to) in first.chunks_exact(middle).zip(out.chunks_exact_mut(columns)) {
+                let mut done = 0;
+                done += row_blocks::<16>(weights, second, columns, done, to);
+                done += row_blocks::<4>(weights, second, columns, done, to);
+                row_blocks::<1>(weights, second, columns, done, to);
             }
         }
     }
-    let set = batch.union(left).union(right);
-    Table { set, values: permuted(sizes, &list(&[batch, left, right]), &list(&[set]), &out) }
+}
+
+/// The row Σ `weights` · `second` from a column on, in whole blocks of N, each summed in registers in the order of the weights;
+/// returns how many columns these are.
+#[inline(always)]
+fn row_blocks<const N: usize>(weights: &[f64], second: &[f64], columns: usize, start: usize, to: &mut [f64]) -> usize {
+    let blocks = to[start..].as_chunks_mut::<N>().0;
+    for (place, to) in blocks.iter_mut().enumerate() {
+        let mut sums = [0.0; N];
+        for (weight, from) in weights.iter().zip(second[start + place * N..].chunks(columns)) {
+            let Some(from) = from.first_chunk::<N>() else { break };
+            for k in 0..N {
+                sums[k] += weight * from[k];
+            }
+        }
+        *to = sums;
+    }
+    blocks.len() * N
+}
+
+/// The positions of some sets, one set after the other.
+fn positions(sets: &[AttributeSet]) -> Vec<usize> {
+    let mut positions = Vec::with_capacity(sets.iter().map(|set| set.len()).sum());
+    positions.extend(sets.iter().flat_map(|set| set.positions()));
+    positions
 }
 
 /// The attributes of a set that another one lacks.
 pub(crate) fn without(set: AttributeSet, other: AttributeSet) -> AttributeSet {
-    set.positions()
-        .filter(|&p| !other.contains(p))
-        .fold(AttributeSet::EMPTY, |all, p| all.union(AttributeSet::single(p)))
+    set.without(other)
 }
 
 /// A row-major table with its axes in another order.
 pub(crate) fn permuted(sizes: &[usize], from: &[usize], to: &[usize], values: &[f64]) -> Vec<f64> {
-    if from == to {
-        return values.to_vec();
-    }
-    let mut axes: Vec<(usize, usize)> = Vec::with_capacity(to.len());
-    for &p in to {
-        let stride = from.iter().rev().take_while(|&&q| q != p).map(|&q| sizes[q]).product();
-        axes.push((sizes[p], stride));
-    }
-    let mut out = Vec::with_capacity(values.len());
-    strided(&axes, values, 0, &mut out);
+    arranged(sizes, from, to, values, &mut Vec::new()).to_vec()
+}
+
+/// A row-major table with its axes in another order, in the scratch; the table itself where its cells stay where they are.
+fn arranged<'a>(
+    sizes: &[usize],
+    from: &[usize],
+    to: &[usize],
+    values: &'a [f64],
+    scratch: &'a mut Vec<f64>,
+) -> &'a [f64] {
+    let Some(axes) = moved_axes(sizes, from, to) else { return values };
+    let out = long_enough(scratch, values.len());
+    strided(axes, values, out);
     out
 }
 
-fn strided(axes: &[(usize, usize)], values: &[f64], start: usize, out: &mut Vec<f64>) {
+fn long_enough(scratch: &mut Vec<f64>, cells: usize) -> &mut [f64] {
+    if scratch.len() < cells {
+        scratch.resize(cells, 0.0);
+    }
+    &mut scratch[..cells]
+}
+
+/// An axis of a table that is put in another order: its size, and the distances of neighbours along it, before and after.
+#[derive(Clone, Copy)]
+struct MovedAxis {
+    n: usize,
+    from: usize,
+    to: usize,
+}
+
+/// The axes in their new order, neighbours in both orders as one; `None` where no cell moves.
+fn moved_axes(sizes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<MovedAxis>> {
+    let mut strides = [0; AttributeSet::CAPACITY];
+    let mut stride = 1;
+    for &p in from.iter().rev() {
+        strides[p] = stride;
+        stride *= sizes[p];
+    }
+    let mut axes: Vec<MovedAxis> = Vec::with_capacity(to.len());
+    for &p in to.iter().filter(|&&p| sizes[p] != 1) {
+        let (n, from) = (sizes[p], strides[p]);
+        match axes.last_mut() {
+            Some(last) if last.from == n * from => (last.n, last.from) = (last.n * n, from),
+            _ => axes.push(MovedAxis { n, from, to: 1 }),
+        }
+    }
+    for k in (1..axes.len()).rev() {
+        axes[k - 1].to = axes[k].to * axes[k].n;
+    }
+    (axes.len() > 1).then_some(axes)
+}
+
+/// Copies a table of at least two axes into another order: for all others, rows where the last axis stays the last one, and
+/// transposes along it and the axis that was the last one where it does not.
+fn strided(mut axes: Vec<MovedAxis>, from: &[f64], to: &mut [f64]) {
+    let Some(columns) = axes.pop() else { return to.copy_from_slice(from) };
+    match axes.iter().position(|axis| axis.from == 1) {
+        Some(place) => {
+            let rows = axes.remove(place);
+            each(&axes, from, to, &|from, to| transpose(rows, columns, from, to));
+        }
+        None => each(&axes, from, to, &|from, to| to[..columns.n].copy_from_slice(&from[..columns.n])),
+    }
+}
+
+fn each(axes: &[MovedAxis], from: &[f64], to: &mut [f64], copy: &impl Fn(&[f64], &mut [f64])) {
     match *axes {
-        [] => out.push(values[start]),
-        [(n, 1)] => out.extend_from_slice(&values[start..start + n]),
-        [(n, stride)] => out.extend((0..n).map(|k| values[start + k * stride])),
-        [(n, stride), ref rest @ ..] => (0..n).for_each(|k| strided(rest, values, start + k * stride, out)),
+        [] => copy(from, to),
+        [axis, ref rest @ ..] => {
+            (0..axis.n).for_each(|k| each(rest, &from[k * axis.from..], &mut to[k * axis.to..], copy));
+        }
+    }
+}
+
+/// Along an axis that was the last one and one that becomes it, in blocks of as many cells as a cache line has.
+fn transpose(rows: MovedAxis, columns: MovedAxis, from: &[f64], to: &mut [f64]) {
+    const LINE: usize = 8;
+    let whole = columns.n / LINE * LINE;
+    for start in (0..whole).step_by(LINE) {
+        let lines: [&[f64]; LINE] = std::array::from_fn(|k| &from[(start + k) * columns.from..][..rows.n]);
+        for row in 0..rows.n {
+            let to = &mut to[row * rows.to + start..][..LINE];
+            for (to, line) in to.iter_mut().zip(lines) {
+                *to = line[row];
+            }
+        }
+    }
+    for column in whole..columns.n {
+        let line = &from[column * columns.from..][..rows.n];
+        for (row, &x) in line.iter().enumerate() {
+            to[row * rows.to + column] = x;
+        }
     }
 }

@@ -322,3 +322,25 @@ fn misfits_are_refused() {
     let schema = Schema::of_sizes(&sizes, AttributeKind::Categorical).unwrap();
     assert!(model.marginals().sample(&schema, 1, &mut rng(6)).unwrap_err().to_string().contains("every attribute"));
 }
+
+/// Every order of five axes, one of them of one value: each cell where its coordinates say.
+#[test]
+fn a_table_in_another_order_has_its_cells_where_they_belong() {
+    let sizes = [3usize, 1, 9, 2, 10];
+    let values: Vec<f64> = (0..540).map(f64::from).collect();
+    for code in 0..5usize.pow(5) {
+        let order: Vec<usize> = (0..5).map(|k| code / 5usize.pow(k) % 5).collect();
+        if (0..5).any(|p| !order.contains(&p)) {
+            continue;
+        }
+        let moved = super::table::permuted(&sizes, &[0, 1, 2, 3, 4], &order, &values);
+        for (place, &value) in moved.iter().enumerate() {
+            let (mut rest, mut at) = (place, [0; 5]);
+            for &p in order.iter().rev() {
+                (at[p], rest) = (rest % sizes[p], rest / sizes[p]);
+            }
+            let cell = at.iter().zip(sizes).fold(0, |cell, (at, n)| cell * n + at);
+            assert_eq!(value, cell as f64, "{order:?}");
+        }
+    }
+}

@@ -160,6 +160,7 @@ impl SoftIpf {
         if !parts.iter().any(|set| self.beside.contains(set)) {
             return Ok(());
         }
+        let sizes = self.residuals.sizes();
         let mut targets = Vec::with_capacity(parts.len());
         for part in parts {
             let estimate = match known.parts.get(&part) {
@@ -170,17 +171,16 @@ impl SoftIpf {
                     estimate
                 }
             };
-            targets.push((part, estimate));
+            targets.push((gamma.axes_in(part), Projection::new(sizes, gamma, part), estimate));
         }
-        let sizes = self.residuals.sizes();
         let own = gamma.items(sizes);
         for _ in 0..FITTING_SWEEPS {
-            for (part, target) in &targets {
-                let mut ratios = crate::residual::summed(&own, gamma.axes_in(*part), marginal);
+            for (axes, projection, target) in &targets {
+                let mut ratios = crate::residual::summed(&own, *axes, marginal);
                 for (ratio, target) in ratios.iter_mut().zip(target.iter()) {
                     *ratio = if *ratio > 0.0 { target / *ratio } else { 0.0 };
                 }
-                Projection::new(sizes, gamma, *part).apply(marginal, &ratios, |x, ratio| *x *= ratio);
+                projection.apply(marginal, &ratios, |x, ratio| *x *= ratio);
             }
         }
         Ok(())
