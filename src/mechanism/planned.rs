@@ -2,8 +2,8 @@
 //!
 //! Of ρ, 0.5 % goes to the total, 10 % to residuals of one attribute, 59.5 % to those of two and 30 % to larger ones (each order
 //! above two an equal part of it; orders that the workload lacks leave theirs to the others). Inside an order the precision is
-//! `λ_τ ∝ n_τ^⅔`, at the price `p_τ λ_τ/2`. The answers are those of [`SoftIpf`] with no tree: 1-way marginals by the update
-//! with τ₁ = 3; pairs with the product of their attributes as q and τ₂ = 1; larger ones fitted to their pairs, then τ₃ = 0.3.
+//! `λ_τ ∝ n_τ^½`, at the price `p_τ λ_τ/2`. The answers are those of [`SoftIpf`] with no tree: 1-way marginals by the update
+//! with τ₁ = 3; pairs with the product of their attributes as q and τ₂ = 1; larger ones fitted to their pairs, then τ₃ = 0.15.
 //!
 //! The measurements are a matrix mechanism whose answers could be released with exact errors; the reconstruction is not linear:
 //! its answers are nonnegative and biased, need not agree with each other, and their errors depend on the data.
@@ -46,8 +46,8 @@ pub struct Planned {
 
 impl Default for Planned {
     fn default() -> Self {
-        let widths = Widths { single: 3.0, pair: 1.0, larger: 0.3 };
-        Planned { singles: 0.1, larger: 0.3, exponent: 2.0 / 3.0, widths }
+        let widths = Widths { single: 3.0, pair: 1.0, larger: 0.15 };
+        Planned { singles: 0.1, larger: 0.3, exponent: 0.5, widths }
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
     use crate::domain::AttributeKind;
     use crate::workload::attribute_sets;
 
-    /// The plan spends ρ, by the shares and with λ ∝ n^⅔ inside an order.
+    /// The plan spends ρ, by the shares and with λ ∝ n^½ inside an order.
     #[test]
     fn the_plan_spends_the_budget_by_its_shares() {
         let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
@@ -222,9 +222,8 @@ mod tests {
             for (spent, share) in spent.iter().zip(&shares) {
                 approx::assert_relative_eq!(*spent, 0.2 * share / all, max_relative = 1e-12);
             }
-            let weight = |k: usize| {
-                measured[k].1 * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().powf(2.0 / 3.0)
-            };
+            let weight =
+                |k: usize| measured[k].1 * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().sqrt();
             approx::assert_relative_eq!(weight(1), weight(3), max_relative = 1e-12);
         }
         let large = Schema::uniform(5000, 3).unwrap();

@@ -237,8 +237,8 @@ fn settings_are_checked_and_change_the_run() {
         assert_ne!(default, answers(&format!("aim-hybrid(switch=0,{other})")), "{other}");
     }
     let default = answers("planned");
-    assert_eq!(default, answers("planned(singles=0.1,larger=0.3,width-1=3,width-2=1,width-3=0.3)"));
-    for other in ["singles=0.2", "larger=0.2", "exponent=0.5", "width-1=1", "width-2=3"] {
+    assert_eq!(default, answers("planned(singles=0.1,larger=0.3,width-1=3,width-2=1,width-3=0.15)"));
+    for other in ["singles=0.2", "larger=0.2", "exponent=1", "width-1=1", "width-2=3"] {
         assert_ne!(default, answers(&format!("planned({other})")), "{other}");
     }
 }
