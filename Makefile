@@ -24,7 +24,7 @@ endif
 # Expected time and memory on 2 cores, the first build apart: the only place that states them. That of `reproduce` is the sum of runs
 # of all its experiments, some of them while tests ran.
 BUILD_COST       := about 5 min
-REPRODUCE_COST   := about 105 min, 5 GB
+REPRODUCE_COST   := about 95 min, 5 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
