@@ -45,15 +45,31 @@ pub struct SearchOptions {
     pub steps: usize,
     /// The most evaluations of error and gradient from each start. Default 90.
     pub evaluations: usize,
-    /// Where queries are joint, the evaluations after which only the better start goes on, for three times as many. Default 12.
+    /// Where queries are joint, the evaluations after which only the better start goes on. Default 8.
     pub heat: usize,
+    /// And the most evaluations of that. Default 40.
+    pub rest: usize,
+    /// Joint queries that are few against the cells are solved on the way to a point of the central path with this gap, whose error is a
+    /// smooth function of the measure: with this gap where starts race, default 1e-2,
+    pub gap: f64,
+    /// and with this one after. Default 1e-3.
+    pub last_gap: f64,
     /// Precision of the solves on the way; the final plan has the solver's own. Default 1e-7.
     pub solve_tolerance: f64,
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        SearchOptions { tolerance: 1e-9, steps: 60, evaluations: 90, heat: 12, solve_tolerance: 1e-7 }
+        SearchOptions {
+            tolerance: 1e-9,
+            steps: 60,
+            evaluations: 90,
+            heat: 8,
+            rest: 40,
+            gap: 1e-2,
+            last_gap: 1e-3,
+            solve_tolerance: 1e-7,
+        }
     }
 }
 
@@ -104,17 +120,23 @@ impl Anova {
         let limits =
             Limits { tolerance: self.search.tolerance, steps: self.search.steps, evaluations: self.search.evaluations };
         let smaller = compressed(workload)?;
-        let (mut evaluations, mut iterations) = (0, 0);
-        let mut from = |z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
-            let mut objective = Objective::new(&smaller, &classes, Optimal::new(options)?, &go_by_rows);
-            let mut function = |z: &[f64]| {
-                let measures = softmax(z, &classes.sizes);
+        let mut objective = Objective::new(&smaller, &classes, Optimal::new(options)?, &go_by_rows, self.search.gap);
+        let mut evaluations = 0;
+        // A weight of 1/n has a gradient and a curvature in proportion: in units of n those of all classes are alike.
+        let most = classes.sizes.iter().copied().max().unwrap_or(1) as f64;
+        let units: Vec<f64> = classes.sizes.iter().flat_map(|&n| std::iter::repeat_n(n as f64 / most, n)).collect();
+        let mut from = |objective: &mut Objective<'_>, z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
+            let mut function = |x: &[f64]| {
+                let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
+                let measures = softmax(&z, &classes.sizes);
                 let (value, gradients) = objective.evaluate(&measures)?;
-                Ok((value, through_softmax(&measures, &gradients)))
+                let gradient = through_softmax(&measures, &gradients);
+                Ok((value, gradient.iter().zip(&units).map(|(g, unit)| g * unit).collect()))
             };
-            let found = minimise(&mut function, z, limits)?;
+            let start = z.iter().zip(&units).map(|(z, unit)| z / unit).collect();
+            let mut found = minimise(&mut function, start, limits)?;
+            found.x.iter_mut().zip(&units).for_each(|(x, unit)| *x *= unit);
             evaluations += found.evaluations;
-            iterations += objective.iterations;
             Ok(found)
         };
         // Where an evaluation is dear the starts race, and only the first goes on.
@@ -122,14 +144,15 @@ impl Anova {
         let heat = if race { Limits { evaluations: self.search.heat, ..limits } } else { limits };
         let mut best: Option<(MeasureStart, Minimum)> = None;
         for (start, z) in starts {
-            let found = from(z.into_iter().flatten().collect(), &heat)?;
+            let found = from(&mut objective, z.into_iter().flatten().collect(), &heat)?;
             if best.as_ref().is_none_or(|(_, known)| found.value < known.value) {
                 best = Some((start, found));
             }
         }
-        if let Some((_, found)) = best.as_mut().filter(|(_, found)| race && found.status == Status::IterationLimit) {
-            let rest = Limits { evaluations: self.search.evaluations.min(3 * self.search.heat), ..limits };
-            *found = from(found.x.clone(), &rest)?;
+        if let Some((_, found)) = best.as_mut().filter(|_| race) {
+            objective.set_gap(self.search.last_gap);
+            let rest = Limits { evaluations: self.search.evaluations.min(self.search.rest), ..limits };
+            *found = from(&mut objective, found.x.clone(), &rest)?;
         }
         let mut search = MeasureSearch {
             status: Status::Converged,
@@ -144,7 +167,7 @@ impl Anova {
             if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - WORTH) {
                 let measures =
                     softmax(&found.x, &classes.sizes).into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
-                let measure = ReferenceMeasure::of_classes(classes.of, &measures)?;
+                let measure = ReferenceMeasure::of_classes(classes.of.clone(), &measures)?;
                 let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
                 if other.total_variance() < uniform_variance {
                     (plan, search.start) = (other, start);
@@ -158,7 +181,7 @@ impl Anova {
                 (plan, search.start) = (other, MeasureStart::Kronecker);
             }
         }
-        plan.iterations += iterations;
+        plan.iterations += objective.iterations;
         plan.search = Some(search);
         Ok(plan)
     }

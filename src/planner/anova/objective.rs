@@ -2,7 +2,8 @@
 //!
 //! `F(ν) = Σ_A √E_A`, the total error is F². With the dual weights μ of every residual problem fixed, `E_A = t²` with
 //! `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum that is attained at the optimal μ: so its derivative by
-//! ν is that of the optimum (envelope theorem), `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`.
+//! ν is that of the optimum (envelope theorem), `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`. Joint queries that are few against the cells
+//! have a point of the central path in place of the optimum.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use crate::linalg;
 use crate::planner::decomposition::{Decomposition, KernelId};
 use crate::planner::solver::SubspaceProblem;
 use crate::residual::{Measure, ReferenceMeasure};
-use crate::strategy::{Optimal, derivative_by_gram, derivative_by_rows};
+use crate::strategy::{Centre, Optimal, derivative_by_gram, derivative_by_rows};
 use crate::workload::{GroupQueries, GroupedWorkload};
 
 /// Terms with the ratios of their coefficients (as bits).
@@ -46,26 +47,38 @@ pub(super) struct Objective<'a> {
     classes: &'a Classes,
     optimal: Optimal,
     few: &'a dyn Fn(&[usize], usize) -> bool,
+    gap: f64,
     /// Dual weights of the last evaluation, by the first residual problem that they solve and the place of the factor.
     weights: HashMap<(usize, usize), Vec<f64>>,
+    /// The same of problems that go by their rows.
+    centres: HashMap<(usize, usize), Centre>,
     /// Eigendecompositions used.
     pub iterations: usize,
 }
 
 impl<'a> Objective<'a> {
-    /// `few` says which joint problems go by their rows.
+    /// `few` says which joint problems go by their rows; for these E is the central path's φ at a barrier for that gap, smooth where E
+    /// is not.
     pub fn new(
         workload: &'a GroupedWorkload,
         classes: &'a Classes,
         optimal: Optimal,
         few: &'a dyn Fn(&[usize], usize) -> bool,
+        gap: f64,
     ) -> Self {
-        Objective { workload, classes, optimal, few, weights: HashMap::new(), iterations: 0 }
+        let (weights, centres) = (HashMap::new(), HashMap::new());
+        Objective { workload, classes, optimal, few, gap, weights, centres, iterations: 0 }
+    }
+
+    /// Another gap for the joint problems that go by their rows.
+    pub fn set_gap(&mut self, gap: f64) {
+        self.gap = gap;
+        self.centres.clear();
     }
 
     /// F and its gradient by the measure of every class.
     ///
-    /// *Cost*: one solve per distinct residual problem, started from the last evaluation's weights, and one
+    /// *Cost*: one solve per distinct residual problem, started from the last evaluation's weights where they are near, and one
     /// eigendecomposition for its derivative; O(groups · 2^k) for the coefficients.
     ///
     /// # Errors
@@ -139,28 +152,32 @@ impl<'a> Objective<'a> {
         }
         let listed = terms.iter().map(|(c, kernels)| (*c, decomposition.kernels(kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms: listed };
-        let start = self.weights.get(&key).map(Vec::as_slice);
         let by_rows = problem.joint_rows().is_some_and(|rows| (self.few)(sizes, rows));
-        let (error, derivative, found) = if by_rows {
+        let (error, derivative) = if by_rows {
             let rows = problem.rows()?;
-            let found = self.optimal.weights_of_rows(sizes, rows.view(), start)?;
-            let (t, mut by_rows) = derivative_by_rows(rows.view(), &found.mu)?;
-            by_rows *= 2.0 * t;
+            let start = self.centres.get(&key);
+            let centre = Optimal::centre_of_rows(rows.view(), self.gap, start)?;
+            let (_, mut by_rows) = derivative_by_rows(rows.view(), centre.mu())?;
+            by_rows *= 2.0;
             let mut first = vec![0];
             for (_, kernels) in &problem.terms {
                 let count: usize = kernels.iter().filter_map(|kernel| kernel.joint_rows()).sum();
                 first.push(first.last().copied().unwrap_or(0) + count);
             }
-            (t * t, Derivative::Rows { by_rows, rows, first }, found)
+            self.iterations += centre.steps;
+            let value = centre.value;
+            self.centres.insert(key, centre);
+            (value, Derivative::Rows { by_rows, rows, first })
         } else {
+            let start = self.weights.get(&key).map(Vec::as_slice);
             let gram = problem.gram()?;
             let found = self.optimal.weights(sizes, gram.view(), start)?;
             let (t, mut by_gram) = derivative_by_gram(gram.view(), &found.mu)?;
             by_gram *= t;
-            (t * t, Derivative::Gram(by_gram), found)
+            self.iterations += found.certificate.iterations;
+            self.weights.insert(key, found.mu);
+            (t * t, Derivative::Gram(by_gram))
         };
-        self.iterations += found.certificate.iterations;
-        self.weights.insert(key, found.mu);
         known.insert(signature, problems.len());
         problems.push(Problem { terms, error, derivative, upstream: 0.0 });
         Ok(problems.len() - 1)
@@ -230,6 +247,11 @@ impl Problem {
                     by_own.push(own);
                 }
             }
+        }
+        // E grows in proportion to all coefficients, the others' ratios to the first being fixed.
+        if let [first, others @ ..] = by_own.as_mut_slice() {
+            let rest: f64 = self.terms[1..].iter().zip(others.iter()).map(|((c, _), by)| c * by).sum();
+            *first = (self.error - rest) / self.terms[0].0;
         }
         Ok(by_own)
     }

@@ -5,7 +5,7 @@
 //! cells: `t²` is a lower bound on the error of every strategy, and the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1
 //! and error `t · max v`.
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::low_rank::RowReduction;
 use crate::error::Result;
@@ -14,6 +14,9 @@ use crate::strategy::symmetry::Reduction;
 
 /// Relative size below which an eigenvalue of a Gram block is zero, per order of the block.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;
+
+/// The same for rows that were not reduced to full rank.
+const ZERO: f64 = 1e-13;
 
 /// Weights further apart than this make `diag(μ)^½ G diag(μ)^½` lose the small ones; K does not.
 const SPREAD: f64 = 1e-8;
@@ -34,6 +37,8 @@ struct DualBlock {
     full_rank: Option<Array2<f64>>,
     /// R, rank × columns, `RᵀR` = the block.
     root: Array2<f64>,
+    /// Eigenvalues of K up to this share of the largest are zero.
+    cut: f64,
 }
 
 /// One evaluation of the dual function.
@@ -92,14 +97,14 @@ impl Dual {
             let orbits = character.orbits.clone();
             if let Some(factor) = linalg::full_rank_cholesky(block.view())? {
                 let root = factor.t().as_standard_layout().into_owned();
-                blocks.push(DualBlock { place, orbits, full_rank: Some(block.clone()), root });
+                blocks.push(DualBlock { place, orbits, full_rank: Some(block.clone()), root, cut: 0.0 });
                 continue;
             }
             let cut =
                 |values: &Array1<f64>| RANK_CUT * block.nrows() as f64 * values.iter().copied().fold(largest, f64::max);
             let range = Semidefinite::above(block.view(), cut)?;
             if range.rank() > 0 {
-                blocks.push(DualBlock { place, orbits, full_rank: None, root: range.root() });
+                blocks.push(DualBlock { place, orbits, full_rank: None, root: range.root(), cut: 0.0 });
             }
         }
         Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
@@ -115,9 +120,31 @@ impl Dual {
                 orbits: character.orbits.clone(),
                 full_rank: None,
                 root: root.clone(),
+                cut: 0.0,
             })
             .collect();
         Dual { orbit_sizes: orbits.sizes.clone(), blocks }
+    }
+
+    /// The same for rows of any rank, without symmetries: each cell is an orbit.
+    pub fn of_any_rows(rows: ArrayView2<'_, f64>) -> Self {
+        let cells = rows.ncols();
+        let block =
+            DualBlock { place: 0, orbits: (0..cells).collect(), full_rank: None, root: rows.to_owned(), cut: ZERO };
+        Dual { orbit_sizes: vec![1.0; cells], blocks: vec![block] }
+    }
+
+    /// The problem of some orbits only: no weight on the others.
+    pub fn restricted(&self, kept: &[usize]) -> Self {
+        let mut place_of = vec![None; self.orbit_sizes.len()];
+        kept.iter().enumerate().for_each(|(k, &orbit)| place_of[orbit] = Some(k));
+        let blocks = self.blocks.iter().map(|block| {
+            let (columns, orbits): (Vec<usize>, Vec<usize>) =
+                block.orbits.iter().enumerate().filter_map(|(c, &orbit)| Some((c, place_of[orbit]?))).unzip();
+            let root = block.root.select(Axis(1), &columns).as_standard_layout().into_owned();
+            DualBlock { place: block.place, orbits, full_rank: None, root, cut: block.cut }
+        });
+        Dual { orbit_sizes: kept.iter().map(|&orbit| self.orbit_sizes[orbit]).collect(), blocks: blocks.collect() }
     }
 
     /// The uniform weights: the SVD bound.
@@ -220,7 +247,8 @@ impl DualBlock {
                     column *= m.sqrt();
                 }
                 let eigen = linalg::eigh(linalg::matmul(scaled.view(), scaled.t()).view())?;
-                let s = eigen.values.mapv(|x| x.max(0.0).sqrt());
+                let zero = self.cut * eigen.values.iter().copied().fold(0.0, f64::max);
+                let s = eigen.values.mapv(|x| if x > zero { x.sqrt() } else { 0.0 });
                 Ok(Spectrum { s, y: linalg::matmul(eigen.vectors.t(), self.root.view()) })
             }
         }

@@ -15,11 +15,16 @@ use crate::error::Result;
 /// How far to the boundary a step goes.
 const FRACTION: f64 = 0.99;
 
-/// Steps without progress of the gap before giving up.
+/// Relative residual of the systems where H is not formed. The certificate does not depend on it.
+const PRECISION: f64 = 1e-5;
+
+/// Steps without progress of the points' gaps before giving up.
 const PATIENCE: usize = 6;
 
-/// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations are used; `formed` as
-/// [`step_cost`](super::newton::step_cost) has it.
+/// How H is formed: [`Curvature::formed`] or [`Curvature::nearly_formed`].
+pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature<'static>;
+
+/// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations are used.
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -29,7 +34,7 @@ pub(super) fn run(
     bounds: &mut Bounds,
     options: &OptimalOptions,
     max_steps: usize,
-    formed: bool,
+    form: Form,
 ) -> Result<()> {
     // In the scale where Σ|O|μ is free the optimum has Σ|O|μ = t² and v ≤ 1.
     let scale = start.lower_bound();
@@ -37,7 +42,7 @@ pub(super) fn run(
     let mut mu = Array1::from_iter(start.mu.iter().map(|m| (m * scale).max(floor)));
     let sizes = Array1::from_vec(dual.orbit_sizes.clone());
     let mut z: Option<Array1<f64>> = None;
-    let mut best = bounds.gap();
+    let mut best = f64::INFINITY;
     let mut stalled = 0;
     for _ in 0..max_steps {
         let point = dual.evaluate(mu.as_slice().unwrap_or(&[]))?;
@@ -45,8 +50,8 @@ pub(super) fn run(
         if bounds.gap() <= options.tolerance {
             return Ok(());
         }
-        stalled = if bounds.gap() < 0.9 * best { 0 } else { stalled + 1 };
-        best = best.min(bounds.gap());
+        stalled = if point.gap() < 0.9 * best { 0 } else { stalled + 1 };
+        best = best.min(point.gap());
         if stalled > PATIENCE {
             return Ok(());
         }
@@ -63,7 +68,7 @@ pub(super) fn run(
                 )
             }
         };
-        let curvature = Curvature::at(dual, &point, sigma.powf(1.5), formed);
+        let curvature = form(dual, &point, sigma.powf(1.5));
         let Some((dmu, dz)) = direction(&curvature, &mu, &slack, &residual)? else {
             return Ok(());
         };
@@ -86,7 +91,7 @@ fn direction(
     let system = curvature.system(z / mu)?;
     // μ Z + Z Δμ + μ ΔZ = target, Z + ΔZ = residual + H Δμ.
     let slack_step = |dmu: &Array1<f64>| residual + &curvature.times(dmu) - z;
-    let Some(affine) = system.solve(-residual) else { return Ok(None) };
+    let Some(affine) = system.solve(-residual, PRECISION) else { return Ok(None) };
     let affine_z = slack_step(&affine);
     let orbits = mu.len() as f64;
     let now = mu.dot(z) / orbits;
@@ -94,12 +99,12 @@ fn direction(
     let then = (mu + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / orbits;
     let target = now * (then / now).powi(3).clamp(0.0, 1.0);
     let right = Array1::from_shape_fn(mu.len(), |i| (target - affine[i] * affine_z[i]) / mu[i] - residual[i]);
-    let Some(dmu) = system.solve(right) else { return Ok(None) };
+    let Some(dmu) = system.solve(right, PRECISION) else { return Ok(None) };
     let dz = slack_step(&dmu);
     Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
 }
 
 /// The longest step up to 1 that keeps a share of every component.
-fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
+pub(super) fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
     x.iter().zip(dx).filter(|(_, d)| **d < 0.0).fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
 }

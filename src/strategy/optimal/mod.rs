@@ -17,6 +17,8 @@
 //! the largest factor. *Reference*: DESIGN.md "Certified optimum"; S3, Sec. 6; Xiao et al., An optimal and scalable
 //! matrix mechanism (2020) for the problem.
 
+mod active_set;
+mod central_path;
 mod dual;
 mod dual_vector;
 mod fixed_point;
@@ -34,11 +36,13 @@ use super::symmetry::Reduction;
 use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector};
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
+pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
 use fixed_point::FixedPoint;
 use identical_cells::CellClasses;
 use low_rank::RowReduction;
+use newton::Curvature;
 pub(crate) use weights::{by_gram, by_rows};
 
 /// Steps of the fixed point between two looks at its progress.
@@ -288,7 +292,8 @@ fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize)
     Ok(Proved { point, dual: bounds.dual, certificate })
 }
 
-/// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper, then the fixed point again.
+/// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper (on the cells that count, where all are too
+/// many), then the fixed point again.
 fn minimise_gap(dual: &Dual, start: Vec<f64>, bounds: &mut Bounds, options: &OptimalOptions) -> Result<()> {
     let mut fixed_point = FixedPoint::from(start);
     let mut interior = newton::step_cost(dual);
@@ -307,8 +312,11 @@ fn minimise_gap(dual: &Dual, start: Vec<f64>, bounds: &mut Bounds, options: &Opt
             && bounds.gap() > options.tolerance
             && let Some((formed, _)) = interior.take_if(|(_, flops)| slow(*flops))
         {
-            if let Some(start) = bounds.upper.clone() {
-                interior_point::run(dual, &start, bounds, options, left, formed)?;
+            if formed && let Some(start) = bounds.upper.clone() {
+                interior_point::run(dual, &start, bounds, options, left, Curvature::formed)?;
+            }
+            if bounds.gap() > options.tolerance {
+                active_set::run(dual, bounds, options)?;
             }
             if let Some(best) = &bounds.upper {
                 fixed_point = FixedPoint::from(best.mu.clone());

@@ -3,7 +3,6 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::dual::Dual;
-use super::low_rank::RowReduction;
 use super::{Optimal, Proved, certify};
 use crate::error::Result;
 use crate::strategy::Certificate;
@@ -37,21 +36,6 @@ impl Optimal {
         self.found(&dual, &reduction.orbits, start)
     }
 
-    /// The same for few queries over many cells, given by their rows. O(rows² · cells) per iteration.
-    ///
-    /// # Errors
-    /// Rows of zeros, or a decomposition fails.
-    pub(crate) fn weights_of_rows(
-        &self,
-        shape: &[usize],
-        rows: ArrayView2<'_, f64>,
-        start: Option<&[f64]>,
-    ) -> Result<DualWeights> {
-        let reduction = RowReduction::of(shape, rows)?;
-        let dual = Dual::of_rows(&reduction);
-        self.found(&dual, &reduction.orbits, start)
-    }
-
     fn found(&self, dual: &Dual, orbits: &Orbits, start: Option<&[f64]>) -> Result<DualWeights> {
         let cells = orbits.cells();
         let start = match start.filter(|start| start.len() == cells) {
@@ -64,8 +48,8 @@ impl Optimal {
             }
             None => dual.uniform(),
         };
-        let Proved { point, certificate, .. } = certify(dual, start, &self.options, cells)?;
-        Ok(DualWeights { mu: orbits.orbit_of.iter().map(|&orbit| point.mu[orbit]).collect(), certificate })
+        let Proved { dual: weights, certificate, .. } = certify(dual, start, &self.options, cells)?;
+        Ok(DualWeights { mu: orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect(), certificate })
     }
 }
 
