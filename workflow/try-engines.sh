@@ -70,7 +70,9 @@ try_slurm() {
 snakemake_with() { # ROOT PROFILE
     (cd "$1" && snakemake --snakefile "$project/workflow/Snakefile" --workflow-profile "$project/workflow/profiles/$2" --directory "$1" \
         --config shards=2 profile=quick root="$1" reproduce="$reproduce") > "$1/snakemake.log" 2>&1 || { tail -n 20 "$1/snakemake.log"; return 1; }
-    grep -i 'trying to restart\|^Finished jobid: 0' "$1/snakemake.log" | head -n 3
+    grep -rhi -m 1 'trying to restart' "$1/snakemake.log" "$1/.snakemake/slurm_logs" 2> /dev/null | head -n 1 | grep . ||
+        { echo "error: expected that Snakemake says what it started again, found nothing" >&2; return 1; }
+    grep '^Finished jobid: 0' "$1/snakemake.log"
 }
 try_snakemake() {
     kill_one "$1" & killer=$!
