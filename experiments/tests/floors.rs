@@ -96,9 +96,10 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
         }
     }
     for file in sources(&root().join("experiments/src")) {
-        let source = fs::read_to_string(&file).unwrap().replace("matmech::", "crate::");
-        let named: Vec<_> = named(&source).into_iter().filter(|name| name == "release").collect();
-        assert!(named.is_empty(), "{} uses what the hash leaves out", file.display());
+        // Names of the library alone: this crate has a `cli` of its own.
+        let source = fs::read_to_string(&file).unwrap().replace("crate::", "").replace("matmech::", "crate::");
+        let named = named(&source);
+        assert!(parts.iter().all(|part| !named.contains(*part)), "{}: {named:?}", file.display());
     }
 }
 
