@@ -1,5 +1,5 @@
 //! The blocks of `docs/simulating.md`: every mechanism against the best one of its table and budget, the aims against what was found, and
-//! the tables of [`choices`]. They are functions of the committed results, so that no number of them is stale.
+//! the tables of `choices`. They are functions of the committed results, so that no number of them is stale.
 
 use std::fs;
 use std::path::{Path, PathBuf};
