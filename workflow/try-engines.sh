@@ -43,7 +43,7 @@ run() { (cd "$1" && shift && "$reproduce" "$@"); }
 until_done() {
     local attempt
     for attempt in 1 2 3; do
-        run "$@" > "$1/attempt-$attempt.log" 2>&1 && { echo "done at attempt $attempt"; return; }
+        run "$@" > "$1/attempt-$attempt.$BASHPID.log" 2>&1 && { echo "done at attempt $attempt"; return; }
         echo "attempt $attempt ended with exit code $?; started again"
     done
     return 1
@@ -56,10 +56,12 @@ try_one() { # ROOT
 }
 try_hand() {
     kill_one "$1" & killer=$!
-    (cd "$1" && until_done "$1" run configs/*/*.toml --profile quick --shard 1/2 --jobs 1) &
-    first=$!
-    (cd "$1" && "$reproduce" run configs/*/*.toml --profile quick --shard 2/2 --jobs 1 > "$1/second.log" 2>&1) || (cd "$1" && "$reproduce" run configs/*/*.toml --profile quick --shard 2/2 --jobs 1 > "$1/second.log" 2>&1)
-    wait "$first" "$killer"
+    local shard pids=()
+    for shard in 1/2 2/2; do
+        (cd "$1" && until_done "$1" run configs/*/*.toml --profile quick --shard "$shard" --jobs 1) &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}" "$killer"; do wait "$pid" || return 1; done
     run "$1" all --profile quick --same-code > "$1/collect.log" 2>&1
 }
 try_slurm() {
@@ -70,7 +72,11 @@ try_slurm() {
 snakemake_with() { # ROOT PROFILE
     (cd "$1" && snakemake --snakefile "$project/workflow/Snakefile" --workflow-profile "$project/workflow/profiles/$2" --directory "$1" \
         --config shards=2 profile=quick root="$1" reproduce="$reproduce") > "$1/snakemake.log" 2>&1 || { tail -n 20 "$1/snakemake.log"; return 1; }
-    grep -i 'trying to restart\|^Finished jobid: 0' "$1/snakemake.log" | head -n 3
+    # Snakemake's own log says so, or that of the job inside which it worked.
+    { cat "$1/snakemake.log"; find "$1/.snakemake" -path '*slurm_logs*' -type f -exec cat {} +; } > "$1/said.log"
+    grep -i -m 1 'trying to restart' "$1/said.log" ||
+        { echo "error: expected that Snakemake says what it started again, found nothing" >&2; return 1; }
+    grep '^Finished jobid: 0' "$1/snakemake.log"
 }
 try_snakemake() {
     kill_one "$1" & killer=$!

@@ -9,9 +9,10 @@
 //! results/*.provenance.json ───┘
 //! ```
 //!
-//! And the page of [`past_s3`], and the block of [`aims`] in a page that is otherwise written by hand.
+//! And the page of [`past_s3`], and the blocks of [`aims`] in a page that is otherwise written by hand.
 
 pub mod aims;
+mod choices;
 pub mod past_s3;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -79,6 +79,30 @@ fn no_file_of_the_experiments_imports_from_its_own_floor_or_above() {
     check("### The experiments: floors", &root().join("experiments/src"), &[]);
 }
 
+/// What the hash of the sources leaves out of the library decides no result: neither the rest of the library nor an experiment names it.
+#[test]
+fn nothing_that_computes_names_what_the_hash_leaves_out() {
+    let build = fs::read_to_string(root().join("experiments/build.rs")).unwrap();
+    let list = build.lines().find_map(|line| line.trim().strip_prefix("(\"src\", &[")).unwrap();
+    let parts: Vec<&str> = list.split('"').skip(1).step_by(2).map(|part| part.trim_end_matches(".rs")).collect();
+    assert!(parts.contains(&"cli") && parts.contains(&"release"), "{parts:?}");
+    let src = root().join("src");
+    for file in sources(&src) {
+        let place = file.strip_prefix(&src).unwrap().with_extension("");
+        let module = place.components().next().unwrap().as_os_str().to_str().unwrap().to_owned();
+        if !parts.contains(&module.as_str()) && module != "lib" {
+            let named = named(&fs::read_to_string(&file).unwrap());
+            assert!(parts.iter().all(|part| !named.contains(*part)), "{}: {named:?}", place.display());
+        }
+    }
+    for file in sources(&root().join("experiments/src")) {
+        // Names of the library alone: this crate has a `cli` of its own.
+        let source = fs::read_to_string(&file).unwrap().replace("crate::", "").replace("matmech::", "crate::");
+        let named = named(&source);
+        assert!(parts.iter().all(|part| !named.contains(*part)), "{}: {named:?}", file.display());
+    }
+}
+
 #[test]
 fn imports_are_found_in_every_form() {
     let source =

@@ -1,9 +1,10 @@
-//! The block of `docs/simulating.md` that holds every mechanism against the best one of its table and budget, and the aims against
-//! what was found: a function of the committed results, so that no number of it is stale.
+//! The blocks of `docs/simulating.md`: every mechanism against the best one of its table and budget, the aims against what was found, and
+//! the tables of `choices`. They are functions of the committed results, so that no number of them is stale.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::choices;
 use crate::atomic::write_atomically;
 use crate::columns::{DATA, METHOD, METRIC, PEAK_MB, SECONDS, VALUE};
 use crate::config::{Config, Profile};
@@ -16,8 +17,8 @@ use crate::table::Table;
 /// The page, below the root.
 pub const PAGE: &str = "docs/simulating.md";
 
-const BEGIN: &str = "<!-- over-best: begin -->\n";
-const END: &str = "<!-- over-best: end -->\n";
+/// The block that is written here; the others are of [`choices`].
+const BLOCK: &str = "over-best";
 
 /// The experiment whose results are shown.
 const EXPERIMENT: &str = "s4/fig4";
@@ -79,7 +80,7 @@ const AIMS: [Aim; 14] = [
 /// Whether the page of this root has the block.
 #[must_use]
 pub fn is_wanted(root: &Path) -> bool {
-    fs::read_to_string(root.join(PAGE)).is_ok_and(|page| page.contains(BEGIN))
+    fs::read_to_string(root.join(PAGE)).is_ok_and(|page| page.contains(&marks(BLOCK)[0]))
 }
 
 /// Writes the page with its block and returns its path.
@@ -93,25 +94,41 @@ pub fn write(root: &Path, configs: &[Config]) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// The page as it should be: what is written by hand, and the block as the committed results have it.
+/// The page as it should be: what is written by hand, and the blocks as the committed results have them.
 ///
 /// # Errors
 /// No page, no marks, no config, or no results.
 pub fn render(root: &Path, configs: &[Config]) -> Result<String> {
     let page = super::read(root, PAGE, "restore it")?;
-    let parts = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let Some((before, after)) = parts else {
-        let expected = format!("the lines {} and {}", BEGIN.trim(), END.trim());
-        return Err(Error::file(FileRole::Input, PAGE, expected, "not both", "restore them around the block"));
-    };
     let Some(config) = configs.iter().find(|config| config.experiment == EXPERIMENT) else {
         let expected = format!("the config of {EXPERIMENT}");
         return Err(Error::file(FileRole::Input, "configs", expected, "none", "restore it"));
     };
-    let path = Results::new(root, Profile::Standard).table(EXPERIMENT);
-    let table = Table::read(&path, &shown(root, &path), &format!("run `reproduce run {EXPERIMENT}`"))?;
-    let table = derive::extended(&table, &config.derive, Profile::Standard)?;
-    Ok(format!("{before}{BEGIN}{}{END}{after}", block(&table)?))
+    let mut page = with_block(&page, BLOCK, || {
+        let path = Results::new(root, Profile::Standard).table(EXPERIMENT);
+        let table = Table::read(&path, &shown(root, &path), &format!("run `reproduce run {EXPERIMENT}`"))?;
+        block(&derive::extended(&table, &config.derive, Profile::Standard)?)
+    })?;
+    for choices in choices::ALL {
+        page = with_block(&page, choices.name, || choices.block(root))?;
+    }
+    Ok(page)
+}
+
+/// The lines around a block.
+fn marks(name: &str) -> [String; 2] {
+    [format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n")]
+}
+
+/// The page with another text in a block.
+fn with_block(page: &str, name: &str, text: impl FnOnce() -> Result<String>) -> Result<String> {
+    let [begin, end] = marks(name);
+    let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+    let Some((before, after)) = parts else {
+        let expected = format!("the lines {} and {}", begin.trim(), end.trim());
+        return Err(Error::file(FileRole::Input, PAGE, expected, "not both", "restore them around the block"));
+    };
+    Ok(format!("{before}{begin}{}{end}{after}", text()?))
 }
 
 /// The rows with these fields.
@@ -171,8 +188,15 @@ fn block(table: &Table) -> Result<String> {
     for aim in AIMS {
         let found = number(table, [aim.dataset, aim.data, aim.epsilon], aim.method, "mean_l1", aim.column)?;
         let digits = if aim.column == VALUE { 4 } else { usize::from(aim.column == SECONDS) };
-        let verdict = found.map_or("not measured", |found| if found <= aim.most { "holds" } else { "**missed**" });
-        let found = found.map_or_else(|| "–".to_owned(), |found| format!("{found:.digits$}"));
+        let verdict = match found {
+            None => "not measured",
+            Some(found) if found <= aim.most => "holds",
+            // What the process held before the cell counts, so that more than the aim says nothing.
+            Some(_) if aim.column == PEAK_MB => "not known",
+            Some(_) => "**missed**",
+        };
+        let bound = if aim.column == PEAK_MB { "≤ " } else { "" };
+        let found = found.map_or_else(|| "–".to_owned(), |found| format!("{bound}{found:.digits$}"));
         text += &format!("| {} | {} | {found} | {verdict} |\n", aim.what, aim.most);
     }
     let [models, switches] = times(table)?;
