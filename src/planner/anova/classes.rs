@@ -1,6 +1,6 @@
 //! Which attributes share a measure: those that play the same role in a workload.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::AttributeKind;
@@ -47,6 +47,17 @@ impl Classes {
             joint: (0..count).map(asked_jointly).collect(),
             of,
         }
+    }
+
+    /// Cells of the distinct joint problems: one per set of classes that joint queries are asked of. O(groups · way).
+    pub fn joint_cells(&self, workload: &GroupedWorkload) -> usize {
+        let mut seen: BTreeSet<Vec<usize>> = BTreeSet::new();
+        for group in workload.groups().iter().filter(|g| matches!(g.queries(), GroupQueries::Joint(_))) {
+            let mut own: Vec<usize> = group.attributes().positions().map(|position| self.of[position]).collect();
+            own.sort_unstable();
+            seen.insert(own);
+        }
+        seen.iter().map(|own| own.iter().map(|&class| self.sizes[class]).product::<usize>()).sum()
     }
 }
 

@@ -49,6 +49,9 @@ pub struct SearchOptions {
     pub heat: usize,
     /// And the most evaluations of that. Default 40.
     pub rest: usize,
+    /// Cells of joint problems in one evaluation, up to which these two hold; where there are more, both are lower in proportion, but not
+    /// below half of `heat`, and `heat`. Default 10,000.
+    pub cells: usize,
     /// Joint queries that are few against the cells are solved on the way to a point of the central path with this gap, whose error is a
     /// smooth function of the measure: with this gap where starts race, default 1e-2,
     pub gap: f64,
@@ -66,10 +69,25 @@ impl Default for SearchOptions {
             evaluations: 90,
             heat: 8,
             rest: 40,
+            cells: 10_000,
             gap: 1e-2,
             last_gap: 1e-3,
             solve_tolerance: 1e-7,
         }
+    }
+}
+
+impl SearchOptions {
+    fn heat_for(&self, cells: usize) -> usize {
+        self.in_proportion(self.heat, cells).max(self.heat.div_ceil(2))
+    }
+
+    fn rest_for(&self, cells: usize) -> usize {
+        self.in_proportion(self.rest, cells).max(self.heat).min(self.evaluations)
+    }
+
+    fn in_proportion(&self, evaluations: usize, cells: usize) -> usize {
+        if cells <= self.cells { evaluations } else { evaluations * self.cells / cells }
     }
 }
 
@@ -129,7 +147,11 @@ impl Anova {
             let mut function = |x: &[f64]| {
                 let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
                 let measures = softmax(&z, &classes.sizes);
+                let now = std::time::Instant::now();
                 let (value, gradients) = objective.evaluate(&measures)?;
+                if std::env::var("TRACE").is_ok() {
+                    eprintln!("TRACE {value:.8} {:.2}s", now.elapsed().as_secs_f64());
+                }
                 let gradient = through_softmax(&measures, &gradients);
                 Ok((value, gradient.iter().zip(&units).map(|(g, unit)| g * unit).collect()))
             };
@@ -141,7 +163,8 @@ impl Anova {
         };
         // Where an evaluation is dear the starts race, and only the first goes on.
         let race = classes.joint.contains(&true);
-        let heat = if race { Limits { evaluations: self.search.heat, ..limits } } else { limits };
+        let cells = classes.joint_cells(workload);
+        let heat = if race { Limits { evaluations: self.search.heat_for(cells), ..limits } } else { limits };
         let mut best: Option<(MeasureStart, Minimum)> = None;
         for (start, z) in starts {
             let found = from(&mut objective, z.into_iter().flatten().collect(), &heat)?;
@@ -151,7 +174,7 @@ impl Anova {
         }
         if let Some((_, found)) = best.as_mut().filter(|_| race) {
             objective.set_gap(self.search.last_gap);
-            let rest = Limits { evaluations: self.search.evaluations.min(self.search.rest), ..limits };
+            let rest = Limits { evaluations: self.search.rest_for(cells), ..limits };
             *found = from(&mut objective, found.x.clone(), &rest)?;
         }
         let mut search = MeasureSearch {

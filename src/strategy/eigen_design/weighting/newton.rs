@@ -17,6 +17,9 @@ use super::reduced::{Point, Reduced, Search};
 use crate::error::Result;
 use crate::linalg::{SpdFactor, lower_gram_of};
 
+/// The smallest weight to start from, against the mean one.
+const LEAST: f64 = 1e-9;
+
 /// How far to the boundary a step goes.
 const FRACTION: f64 = 0.995;
 
@@ -34,6 +37,9 @@ pub(super) fn run(reduced: &Reduced, search: &mut Search, options: &WeightingOpt
     super::multiplicative::run(reduced, search, options.tolerance, WARM);
     let mut y = search.dual.clone();
     let mut point = reduced.at(&y);
+    // An update may take the weight of a cell that hardly any query asks to zero, and a step has to start inside.
+    let least = LEAST / y.len() as f64;
+    y.mapv_inplace(|y| y.max(least));
     // The free optimum has Σ y = F.
     y *= point.lower / y.sum();
     point = reduced.at(&y);

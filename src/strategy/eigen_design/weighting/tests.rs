@@ -228,3 +228,18 @@ fn bad_problems_are_refused() {
     // The second cell is in no query: nothing to weigh there.
     assert_relative_eq!(solve(&problem).upper_bound, 1.0, max_relative = 1e-12);
 }
+
+/// A cell that hardly any query asks has no weight after the first updates; Newton's method goes on nevertheless.
+#[test]
+fn cells_that_no_query_asks_cost_neither_steps_nor_precision() {
+    let plain = eigen("range:12", ColumnNorm::L2);
+    let expected = solve(&plain);
+    for rest in [0.0, 1e-34, 1e-17] {
+        let idle = Array2::from_elem((plain.columns.nrows(), 1), rest);
+        let columns = ndarray::concatenate![ndarray::Axis(1), plain.columns, idle];
+        let found = solve(&WeightingProblem::from_columns(plain.costs.clone(), columns, ColumnNorm::L2).unwrap());
+        assert_eq!(found.status, Status::Converged);
+        assert!(found.iterations <= 60, "{}", found.iterations);
+        assert_relative_eq!(found.upper_bound, expected.upper_bound, max_relative = 1e-8);
+    }
+}
