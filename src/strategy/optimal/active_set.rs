@@ -16,6 +16,9 @@ const GAPS: f64 = 0.1;
 /// See [`GAPS`].
 const LEAST: f64 = 1e-5;
 
+/// Never by more than this share of t.
+const MARGIN: f64 = 0.5;
+
 /// A cell has weight if it is at least this share of the mean.
 const WEIGHT: f64 = 0.1;
 
@@ -38,10 +41,10 @@ pub(super) fn run(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) ->
     let mut active = vec![false; orbits];
     for round in 0..ROUNDS {
         let gap = bounds.gap();
-        let margin = (GAPS * gap).max(LEAST).min(0.5);
+        let margin = (GAPS * gap).clamp(LEAST, MARGIN);
         let mean = 1.0 / dual.orbit_sizes.iter().sum::<f64>();
-        for o in 0..orbits {
-            active[o] |= point.v[o] >= (1.0 - margin) * point.t || (round == 0 && point.mu[o] >= WEIGHT * mean);
+        for (active, (&v, &mu)) in active.iter_mut().zip(point.v.iter().zip(&point.mu)) {
+            *active |= v >= (1.0 - margin) * point.t || (round == 0 && mu >= WEIGHT * mean);
         }
         let kept: Vec<usize> = (0..orbits).filter(|&o| active[o]).collect();
         if kept.len() > MOST || bounds.evaluations >= options.max_iterations {
