@@ -8,8 +8,8 @@
 //! The measurements are a matrix mechanism whose answers could be released with exact errors; the reconstruction is not linear:
 //! its answers are nonnegative and biased, need not agree with each other, and their errors depend on the data.
 //! *Cost*: a count of the records per residual, then O(k n_γ) a marginal; memory is that of all residuals, 8 bytes for every cell of
-//! W↓. *Source*: ours; the constants were chosen on one run on Adult, and compared with others on synthetic tables made for that
-//! and on real ones (`docs/simulating.md`).
+//! W↓. *Source*: ours; the shares were chosen on one run on Adult, the exponent and τ₃ on synthetic tables made for that, and all were
+//! compared with others on those and on real ones (`docs/simulating.md`).
 
 use super::{Mechanism, RunReport, bad_setting, marginals_of, no_setting};
 use crate::access::{PaidAccess, Question};

@@ -1,8 +1,8 @@
 //! A calibrated junction tree: a distribution over all attributes, and the marginals of any of them.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::junction_tree::{JunctionTree, cells};
 use super::table::{Projection, Scratch, Table, contracted, without};
@@ -33,7 +33,7 @@ pub struct CalibratedTree {
 /// the wanted attributes beyond it. They are good until the tables change.
 #[derive(Debug, Clone, Default)]
 pub struct Messages {
-    known: HashMap<(usize, usize, AttributeSet), Rc<Table>, BuildHasherDefault<PlaceHasher>>,
+    known: FxHashMap<(usize, usize, AttributeSet), Rc<Table>>,
     cells: usize,
     costs: Costs,
     scratch: Scratch,
@@ -42,33 +42,6 @@ pub struct Messages {
 /// What the messages that one marginal needs would cost: over the edge from every clique to its parent, and back. Which
 /// attributes are wanted over an edge follows from the marginal, so that each is computed once; NaN until then.
 type Costs = Vec<[f64; 2]>;
-
-/// A hash of places and sets, of which none is chosen by an adversary: a multiplication for every 64 bits.
-#[derive(Debug, Clone, Copy, Default)]
-struct PlaceHasher(u64);
-
-impl Hasher for PlaceHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, bits: u64) {
-        self.0 = (self.0.rotate_left(5) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, place: usize) {
-        self.write_u64(place as u64);
-    }
-
-    fn write_u128(&mut self, bits: u128) {
-        self.write_u64(bits as u64);
-        self.write_u64((bits >> 64) as u64);
-    }
-}
 
 /// Messages are kept up to this many cells (32 MiB); others are sent again.
 const CELLS_KEPT: usize = 1 << 22;
