@@ -58,3 +58,20 @@ fn plans_for_reference_measures_are_not_above_the_kronecker_strategies_of_table_
     }
     assert_eq!(compared, 15);
 }
+
+/// The tables are planned in full: every row of S3's certified optimum has its plan for a reference measure, of the same queries.
+#[test]
+fn plans_for_reference_measures_cover_the_tables_of_s3() {
+    for (table, rows) in [("table2", 12), ("table3", 6), ("table4", 35), ("table5", 15), ("table8", 28)] {
+        let beyond = errors(&format!("beyond/{table}"));
+        let mut compared = 0;
+        for (key, methods) in errors(&format!("s3/{table}")) {
+            let Some(optimum) = methods.get("query-smasher") else { continue };
+            let own = beyond.get(&key).unwrap_or_else(|| panic!("{table}: no {key:?}"));
+            assert!((own["query-smasher"] / optimum - 1.0).abs() <= 1e-6, "{table} {key:?}: {optimum} and {own:?}");
+            assert!(own.contains_key("anova"), "{table} {key:?}");
+            compared += 1;
+        }
+        assert_eq!(compared, rows, "{table}");
+    }
+}
