@@ -15,7 +15,7 @@ use super::Planner;
 use super::minimise::{Limits, Minimum, minimise, softmax, through_softmax};
 use super::plan::{MeasureSearch, MeasureStart, Plan};
 use super::solver::{CertifiedSolver, go_by_rows};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{Optimal, Status};
@@ -147,11 +147,7 @@ impl Anova {
             let mut function = |x: &[f64]| {
                 let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
                 let measures = softmax(&z, &classes.sizes);
-                let now = std::time::Instant::now();
                 let (value, gradients) = objective.evaluate(&measures)?;
-                if std::env::var("TRACE").is_ok() {
-                    eprintln!("TRACE {value:.8} {:.2}s", now.elapsed().as_secs_f64());
-                }
                 let gradient = through_softmax(&measures, &gradients);
                 Ok((value, gradient.iter().zip(&units).map(|(g, unit)| g * unit).collect()))
             };
@@ -167,7 +163,9 @@ impl Anova {
         let heat = if race { Limits { evaluations: self.search.heat_for(cells), ..limits } } else { limits };
         let mut best: Option<(MeasureStart, Minimum)> = None;
         for (start, z) in starts {
-            let found = from(&mut objective, z.into_iter().flatten().collect(), &heat)?;
+            let Some(found) = unless_stuck(from(&mut objective, z.into_iter().flatten().collect(), &heat))? else {
+                continue;
+            };
             if best.as_ref().is_none_or(|(_, known)| found.value < known.value) {
                 best = Some((start, found));
             }
@@ -175,10 +173,13 @@ impl Anova {
         if let Some((_, found)) = best.as_mut().filter(|_| race) {
             objective.set_gap(self.search.last_gap);
             let rest = Limits { evaluations: self.search.rest_for(cells), ..limits };
-            *found = from(&mut objective, found.x.clone(), &rest)?;
+            match unless_stuck(from(&mut objective, found.x.clone(), &rest))? {
+                Some(further) => *found = further,
+                None => found.status = Status::Stalled,
+            }
         }
         let mut search = MeasureSearch {
-            status: Status::Converged,
+            status: if best.is_some() { Status::Converged } else { Status::Stalled },
             start: MeasureStart::None,
             evaluations,
             classes: classes.sizes.len(),
@@ -227,6 +228,14 @@ impl Planner for Anova {
                 Plan::by_reference_measure(self.name(), workload, privacy_cost, measure, &self.solver)
             }
         }
+    }
+}
+
+/// A search on whose way a residual problem cannot be solved ends there; the plan of another start, or the uniform one, stands.
+fn unless_stuck(found: Result<Minimum>) -> Result<Option<Minimum>> {
+    match found {
+        Err(Error::DidNotConverge { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
+        found => found.map(Some),
     }
 }
 
