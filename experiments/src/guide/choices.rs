@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::columns::{DATA, METHOD, METRIC, VALUE};
 use crate::config::Profile;
 use crate::datasets::{REAL, SYNTHETIC};
-use crate::error::Result;
+use crate::error::{Error, FileRole, Result};
 use crate::layout::{Results, shown};
 use crate::table::Table;
 
@@ -78,7 +78,7 @@ impl Choices {
     /// The table as the committed results have it: geometric means over data sets and budgets of an error over that of the default.
     ///
     /// # Errors
-    /// No results, or none for a value.
+    /// No results, or none for one of the values.
     pub(super) fn block(&self, root: &Path) -> Result<String> {
         let path = Results::new(root, Profile::Standard).table(self.experiment);
         let table = Table::read(&path, &shown(root, &path), &format!("run `reproduce run {}`", self.experiment))?;
@@ -87,6 +87,17 @@ impl Choices {
         let mut text =
             "| setting (default) | other value | synthetic tables | real tables |\n|---|---|---:|---:|\n".to_owned();
         for (setting, values, methods) in self.rows {
+            let absent = |method: &&&str| errors.with(METHOD, method).is_ok_and(|rows| rows.is_empty());
+            if let Some(method) = methods.iter().find(absent) {
+                let remedy = "name it as the config does, or add it there";
+                return Err(Error::file(
+                    FileRole::Input,
+                    shown(root, &path),
+                    format!("rows of {method}"),
+                    "none",
+                    remedy,
+                ));
+            }
             let mut cells = Vec::new();
             for kind in [SYNTHETIC, REAL] {
                 let ratios = methods.iter().map(|method| self.ratio(&errors.with(METHOD, method)?, &default, kind));
@@ -120,5 +131,36 @@ impl Choices {
             }
         }
         Ok((count > 0).then(|| (sum / f64::from(count)).exp()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHOICES: Choices = Choices {
+        name: "choices",
+        experiment: "beyond/choices",
+        default: "a",
+        epsilons: &["0.1", "1"],
+        rows: &[("`x` (1)", "2 / 3", &["a(x=2)", "a(x=3)"])],
+    };
+
+    /// 2 and 8 times the default's error: 4 in the geometric mean. Other budgets and tables on which one of both is missing do not count.
+    #[test]
+    fn ratios_are_geometric_means_over_what_both_were_run_on() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("results/beyond")).unwrap();
+        let rows = "dataset,data,epsilon,method,metric,value\n\
+                    s,synthetic,0.1,a,mean_l1,0.5\ns,synthetic,1,a,mean_l1,0.25\ns,synthetic,10,a,mean_l1,1\nr,real,1,a,mean_l1,2\n\
+                    s,synthetic,0.1,a(x=2),mean_l1,1\ns,synthetic,1,a(x=2),mean_l1,2\ns,synthetic,10,a(x=2),mean_l1,9\n";
+        let path = dir.path().join("results/beyond/choices.csv");
+        std::fs::write(&path, rows).unwrap();
+        let error = CHOICES.block(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("rows of a(x=3)"), "{error}");
+        std::fs::write(&path, format!("{rows}s,synthetic,1,a(x=3),mean_l1,0.125\nr,real,1,a(x=3),mean_l1,3\n"))
+            .unwrap();
+        let text = CHOICES.block(dir.path()).unwrap();
+        assert!(text.ends_with("| `x` (1) | 2 / 3 | 4.00 / 0.50 | – / 1.50 |\n"), "{text}");
     }
 }
