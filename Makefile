@@ -24,7 +24,7 @@ endif
 # Expected time and memory on 2 cores, the first build apart: the only place that states them. That of `reproduce` is one
 # run of everything with nothing else to do.
 BUILD_COST       := about 5 min
-REPRODUCE_COST   := about 95 min, 5 GB
+REPRODUCE_COST   := about 110 min, 6 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
