@@ -1,44 +1,47 @@
 """A bound on the error of every matrix mechanism for S3's affine queries and absolute differences (docs/reference-measures.md, Proposition 4).
 
-python3 scripts/pair_bound.py N D affine|abs GAMMA
+python3 scripts/pair_bound.py N D affine|abs [GAMMA]
 
 Prints the trace norm of W diag(m)^(1/2) over the square root of the number of queries: the root mean square error at privacy cost 1 that
 nothing is below. W: prefix sums on each of D attributes of N values, and the family on every pair. m: a product measure, each attribute's
-proportional to (x(1-x))^-GAMMA at x = (i + 1/2)/N; any GAMMA gives a bound. Needs NumPy, 16 queries^2 bytes and time ~ queries^3. The
-lower ends of affine and abs in data/expected/beyond_reference.csv come from it (10, 5: gamma 0.6 and 0.8; 20, 10: 0.6 and 0.8; 10, 40: 0.6
-and 0.8), rounded down."""
-import itertools, sys
+proportional to (x(1-x))^-GAMMA at x = (i + 1/2)/N; any GAMMA gives a bound, and without one the best of 0, 0.05, ..., 1.5 is printed.
+
+K = W diag(m) W^T holds the expected products of two queries under m. Permuting the attributes permutes its rows and columns, so that it
+splits into a block on sums over all attributes, one on sums over the pairs of an attribute (D - 1 times) and one on the rest of the pairs
+(D(D - 3)/2 times); its trace root is that of the blocks. Needs NumPy; time ~ (3N)^3. The lower ends of affine and abs in
+data/expected/beyond_reference.csv come from it, rounded down."""
+import sys
 import numpy as np
 
-def pair_family(name, n):
+def root(k):
+    return np.sqrt(np.clip(np.linalg.eigvalsh(k), 0, None)).sum()
+
+def bound(n, d, name, gamma):
+    x = (np.arange(n) + 0.5) / n
+    m = (x * (1 - x)) ** -gamma
+    m /= m.sum()
     i = np.arange(n)
     value = i[:, None] + i[None, :] if name == "affine" else abs(i[:, None] - i[None, :])
-    return np.array([value <= c for c in range(value.max() + 1)], float)
+    family = np.array([value <= c for c in range(value.max() + 1)], float)
+    prefix, given = np.tril(np.ones((n, n))), family @ m  # given one attribute; both families are symmetric in their two
+    one, two = prefix @ m, given @ m
+    single = [(prefix * m) @ prefix.T, np.outer(one, one)]  # of one attribute, of two
+    mixed = [(prefix * m) @ given.T, np.outer(one, two)]  # an attribute of the pair, another
+    cells = family.reshape(len(family), -1)
+    pair = [(cells * np.outer(m, m).ravel()) @ cells.T, (given * m) @ given.T, np.outer(two, two)]  # sharing two, one, none
+    pairs = d * (d - 1) / 2
+    everything = np.block([
+        [single[0] + (d - 1) * single[1], np.sqrt(pairs / d) * (2 * mixed[0] + (d - 2) * mixed[1])],
+        [np.zeros((len(two), n)), pair[0] + 2 * (d - 2) * pair[1] + (d - 2) * (d - 3) / 2 * pair[2]]])
+    of_one = np.block([
+        [single[0] - single[1], np.sqrt(d - 2) * (mixed[0] - mixed[1])],
+        [np.zeros((len(two), n)), pair[0] + (d - 4) * pair[1] - (d - 3) * pair[2]]])
+    rest = pair[0] - 2 * pair[1] + pair[2]
+    symmetric = [np.triu(k) + np.triu(k, 1).T for k in (everything, of_one)]
+    total = root(symmetric[0]) + (d - 1) * root(symmetric[1]) + d * (d - 3) / 2 * root(rest)
+    return total / np.sqrt(d * n + pairs * len(family))
 
-def gram(n, d, name, m):  # W diag(m) W^T: the expected products of two queries under m
-    prefix, family = np.tril(np.ones((n, n))), pair_family(name, n)
-    pairs, t = list(itertools.combinations(range(d), 2)), len(family)
-    given = family @ m  # given one attribute; both families are symmetric in their two
-    mean = np.concatenate([np.tile(prefix @ m, d), np.tile(given @ m, len(pairs))])
-    k = np.outer(mean, mean)
-    one = [slice(i * n, (i + 1) * n) for i in range(d)]
-    two = [slice(d * n + p * t, d * n + (p + 1) * t) for p in range(len(pairs))]
-    shared, mixed = (given * m) @ given.T, (prefix * m) @ given.T
-    for i in range(d):
-        k[one[i], one[i]] = (prefix * m) @ prefix.T
-        of_i = [p for p, pair in enumerate(pairs) if i in pair]
-        for p in of_i:
-            k[one[i], two[p]], k[two[p], one[i]] = mixed, mixed.T
-            for other in of_i:
-                k[two[p], two[other]] = shared
-    for p in two:
-        k[p, p] = np.einsum("tij,sij,i,j->ts", family, family, m, m)
-    return k
-
-if len(sys.argv) != 5 or sys.argv[3] not in ("affine", "abs"):
+if len(sys.argv) not in (4, 5) or sys.argv[3] not in ("affine", "abs"):
     sys.exit(__doc__)
-n, d, gamma = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[4])
-x = (np.arange(n) + 0.5) / n
-m = (x * (1 - x)) ** -gamma
-k = gram(n, d, sys.argv[3], m / m.sum())
-print(np.sqrt(np.clip(np.linalg.eigvalsh(k), 0, None)).sum() / np.sqrt(len(k)))
+n, d, gammas = int(sys.argv[1]), int(sys.argv[2]), [float(g) for g in sys.argv[4:]] or np.arange(31) * 0.05
+print(max(bound(n, d, sys.argv[3], gamma) for gamma in gammas))

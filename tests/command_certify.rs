@@ -2,13 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
 #![cfg(feature = "cli")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
 use ndarray::{Array2, Axis, array, concatenate};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+
+mod python;
 
 /// `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error of `prefix:2` is (3 − 2t)/(1 − t²), smallest at t = (3 − √5)/2.
 const OPTIMUM_OF_PREFIX_2: f64 = 2.618_033_988_749_895;
@@ -235,15 +237,6 @@ fn bad_input_is_explained() {
     certify(&["--workload", "range:4"]).code(2).stderr(contains("STRATEGY.npy"));
 }
 
-/// A Python with NumPy: `MATMECH_PYTHON`, or the system's.
-fn python() -> Option<PathBuf> {
-    let named = std::env::var_os("MATMECH_PYTHON").map(PathBuf::from);
-    let has_numpy = |python: &PathBuf| {
-        std::process::Command::new(python).args(["-c", "import numpy"]).output().is_ok_and(|out| out.status.success())
-    };
-    named.into_iter().chain(["python3", "python"].map(PathBuf::from)).find(has_numpy)
-}
-
 fn check(python: &Path, words: &[&str]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check_certificate.py");
     std::process::Command::new(python).arg(script).args(words).output().unwrap()
@@ -251,7 +244,7 @@ fn check(python: &Path, words: &[&str]) -> Output {
 
 #[test]
 fn numpy_agrees_with_every_certificate() {
-    let Some(python) = python() else {
+    let Some(python) = python::python() else {
         eprintln!(
             "skipped: no Python with NumPy; install it, or name one in MATMECH_PYTHON, to check certificates with it"
         );

@@ -1,0 +1,12 @@
+//! The Python that runs `scripts/*.py` in tests.
+
+use std::path::PathBuf;
+
+/// A Python with NumPy: `MATMECH_PYTHON`, or the system's.
+pub fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("MATMECH_PYTHON").map(PathBuf::from);
+    let has_numpy = |python: &PathBuf| {
+        std::process::Command::new(python).args(["-c", "import numpy"]).output().is_ok_and(|out| out.status.success())
+    };
+    named.into_iter().chain(["python3", "python"].map(PathBuf::from)).find(has_numpy)
+}
