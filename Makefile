@@ -21,8 +21,8 @@ ifndef CARGO
 CARGO := $(shell PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin"; command -v cargo || echo cargo)
 endif
 
-# Expected time and memory on 2 cores, the first build apart: the only place that states them. That of `reproduce` is one
-# run of everything with nothing else to do.
+# Expected time and memory on 2 cores, the first build apart: the only place that states them. That of `reproduce` is of
+# everything with nothing else to do, in a run that was stopped once and resumed.
 BUILD_COST       := about 5 min
 REPRODUCE_COST   := about 110 min, 6 GB
 QUICK_COST       := 2 min, 670 MB

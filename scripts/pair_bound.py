@@ -13,8 +13,9 @@ data/expected/beyond_reference.csv come from it, rounded down."""
 import sys
 import numpy as np
 
-def root(k):
-    return np.sqrt(np.clip(np.linalg.eigvalsh(k), 0, None)).sum()
+def root(k):  # what rounding may have made of a zero counts as zero: the bound errs to the low side
+    values = np.linalg.eigvalsh(k)
+    return np.sqrt(values[values > len(k) * np.finfo(float).eps * values[-1]]).sum()
 
 def bound(n, d, name, gamma):
     x = (np.arange(n) + 0.5) / n
@@ -43,5 +44,7 @@ def bound(n, d, name, gamma):
 
 if len(sys.argv) not in (4, 5) or sys.argv[3] not in ("affine", "abs"):
     sys.exit(__doc__)
+if not (sys.argv[1].isdecimal() and sys.argv[2].isdecimal() and min(int(sys.argv[1]), int(sys.argv[2])) >= 2):
+    sys.exit(f"expected N and D of 2 or more, found {sys.argv[1]} and {sys.argv[2]}")
 n, d, gammas = int(sys.argv[1]), int(sys.argv[2]), [float(g) for g in sys.argv[4:]] or np.arange(31) * 0.05
 print(max(bound(n, d, sys.argv[3], gamma) for gamma in gammas))

@@ -40,7 +40,7 @@ fn no_certified_optimum_is_below_it() {
         return;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/pair_bound.py");
-    for (n, d) in [(2, 3), (4, 3), (3, 4), (5, 3), (2, 6)] {
+    for (n, d) in [(5, 2), (2, 3), (4, 3), (3, 4), (5, 3), (2, 6)] {
         for family in ["affine", "abs"] {
             let arguments = [n.to_string(), d.to_string(), family.to_owned()];
             let output = Command::new(&python).arg(&script).args(arguments).output().unwrap();
@@ -51,6 +51,11 @@ fn no_certified_optimum_is_below_it() {
             assert!(bound >= 0.98 * optimum, "{n}^{d} {family}: {bound} is far below {optimum}");
         }
     }
-    let refused = Command::new(&python).arg(&script).args(["4", "3", "range"]).output().unwrap();
-    assert!(!refused.status.success());
+    for (words, said) in
+        [(["4", "3", "range"], "affine|abs"), (["4", "1", "abs"], "2 or more"), (["x", "3", "abs"], "found x")]
+    {
+        let refused = Command::new(&python).arg(&script).args(words).output().unwrap();
+        assert!(!refused.status.success());
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(said), "{refused:?}");
+    }
 }
