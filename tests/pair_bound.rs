@@ -1,10 +1,10 @@
 //! The bound of `scripts/pair_bound.py` against domains whose optimum is certified explicitly.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 mod python;
 
@@ -33,19 +33,27 @@ fn certified(n: usize, d: usize, family: &str) -> f64 {
     report["global_lower_bound_rmse"].as_f64().unwrap()
 }
 
-#[test]
-fn no_certified_optimum_is_below_it() {
+/// Runs the script; nothing without a Python that can.
+fn script(words: &[&str]) -> Option<Output> {
     let Some(python) = python::python() else {
         eprintln!("skipped: no Python with NumPy; install it, or name one in MATMECH_PYTHON");
-        return;
+        return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/pair_bound.py");
+    Some(Command::new(python).arg(script).args(words).output().unwrap())
+}
+
+fn bound(n: &str, d: &str, family: &str) -> Option<f64> {
+    let output = script(&[n, d, family])?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(printed.trim().parse().unwrap_or_else(|_| panic!("{n}^{d} {family}: {output:?}")))
+}
+
+#[test]
+fn no_certified_optimum_is_below_it() {
     for (n, d) in [(5, 2), (2, 3), (4, 3), (3, 4), (5, 3), (2, 6)] {
         for family in ["affine", "abs"] {
-            let arguments = [n.to_string(), d.to_string(), family.to_owned()];
-            let output = Command::new(&python).arg(&script).args(arguments).output().unwrap();
-            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-            let bound: f64 = printed.trim().parse().unwrap_or_else(|_| panic!("{n}^{d} {family}: {output:?}"));
+            let Some(bound) = bound(&n.to_string(), &d.to_string(), family) else { return };
             let optimum = certified(n, d, family);
             assert!(bound <= optimum * (1.0 + 1e-6), "{n}^{d} {family}: {bound} is above {optimum}");
             assert!(bound >= 0.98 * optimum, "{n}^{d} {family}: {bound} is far below {optimum}");
@@ -54,8 +62,40 @@ fn no_certified_optimum_is_below_it() {
     for (words, said) in
         [(["4", "3", "range"], "affine|abs"), (["4", "1", "abs"], "2 or more"), (["x", "3", "abs"], "found x")]
     {
-        let refused = Command::new(&python).arg(&script).args(words).output().unwrap();
+        let Some(refused) = script(&words) else { return };
         assert!(!refused.status.success());
         assert!(String::from_utf8_lossy(&refused.stderr).contains(said), "{refused:?}");
+    }
+}
+
+/// The table of docs/reference-measures.md and the lower ends of the bands of `anova`: what the script prints, rounded down.
+#[test]
+fn what_is_written_of_it_is_what_it_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/reference-measures.md")).unwrap();
+    let bands = std::fs::read_to_string(root.join("data/expected/beyond_reference.csv")).unwrap();
+    let mut written: Vec<[String; 4]> = Vec::new();
+    let table = page.lines().skip_while(|line| !line.contains("absolute differences: anova")).skip(2);
+    for row in table.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        written.extend(
+            [("affine", 2), ("abs", 5)].map(|(family, at)| [cells[0], "40", family, cells[at]].map(String::from)),
+        );
+    }
+    for row in bands.lines() {
+        let cells: Vec<&str> = row.split(',').collect();
+        if cells[6] == "anova" && ["affine", "abs"].contains(&cells[4]) {
+            written.push([2, 3, 4, 9].map(|at| cells[at].to_owned()));
+        }
+    }
+    assert_eq!(written.len(), 16);
+    for [n, d, family, low] in written {
+        let Some(bound) = bound(&n, &d, &family) else { return };
+        let decimals = low.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let left = bound - low.parse::<f64>().unwrap();
+        assert!(
+            (0.0..0.1f64.powi(decimals as i32)).contains(&left),
+            "{n}^{d} {family}: {low} is written, {bound} printed"
+        );
     }
 }

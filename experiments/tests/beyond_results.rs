@@ -7,6 +7,11 @@ use std::path::Path;
 
 /// Errors of the plans of one table by the columns that say what was planned, then by method.
 fn errors(table: &str) -> BTreeMap<Vec<String>, BTreeMap<String, f64>> {
+    values(table, &["rmse", "wrmse"])
+}
+
+/// The same of any metric.
+fn values(table: &str, metrics: &[&str]) -> BTreeMap<Vec<String>, BTreeMap<String, f64>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut reader = csv::Reader::from_path(root.join(format!("results/{table}.csv"))).unwrap();
     let headers = reader.headers().unwrap().clone();
@@ -14,7 +19,7 @@ fn errors(table: &str) -> BTreeMap<Vec<String>, BTreeMap<String, f64>> {
     let (first, method, metric, value) = (column("cell") + 1, column("method"), column("metric"), column("value"));
     let mut found: BTreeMap<Vec<String>, BTreeMap<String, f64>> = BTreeMap::new();
     for row in reader.records().map(Result::unwrap) {
-        if ["rmse", "wrmse"].contains(&&row[metric]) {
+        if metrics.contains(&&row[metric]) {
             let key = (first..method).map(|column| row[column].to_owned()).collect();
             found.entry(key).or_default().insert(row[method].to_owned(), row[value].parse().unwrap());
         }
@@ -74,4 +79,57 @@ fn plans_for_reference_measures_cover_the_tables_of_s3() {
         }
         assert_eq!(compared, rows, "{table}");
     }
+}
+
+/// The table of docs/reference-measures.md on affine queries and absolute differences: errors as in the results, and their ratios to
+/// the bounds beside them, which `tests/pair_bound.rs` computes anew.
+#[test]
+fn the_page_on_reference_measures_has_the_errors_of_table_4() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference-measures.md")).unwrap();
+    let results = errors("beyond/table4");
+    let table = page.lines().skip_while(|line| !line.contains("absolute differences: anova")).skip(2);
+    let mut rows = 0;
+    for row in table.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        for (family, at) in [("affine", 1), ("abs", 4)] {
+            let anova = results[&[cells[0], "40", family].map(String::from).to_vec()]["anova"];
+            let bound: f64 = cells[at + 1].parse().unwrap();
+            assert_eq!([cells[at], cells[at + 2]], [format!("{anova:.4}"), format!("{:.3}", anova / bound)], "{row}");
+        }
+        rows += 1;
+    }
+    assert_eq!(rows, 5);
+}
+
+/// The table of docs/simulating.md on what was not measured: means and standard errors as in the results, bold what is lower by more than
+/// two standard errors of the difference.
+#[test]
+fn the_page_on_simulating_has_the_errors_of_both_reconstructions() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = std::fs::read_to_string(root.join("docs/simulating.md")).unwrap();
+    let (means, deviations) =
+        (values("beyond/independence", &["mean_l1"]), values("beyond/independence", &["mean_l1_se"]));
+    let table = page.lines().skip_while(|line| !line.contains("| additive | independence |")).skip(2);
+    let (mut dataset, mut rows) = (String::new(), 0);
+    for row in table.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        if !cells[0].is_empty() {
+            dataset = cells[0].to_lowercase();
+        }
+        let key = [&dataset, "real", cells[1]].map(String::from).to_vec();
+        let of = |method: &str| (means[&key][method], deviations[&key][method]);
+        let both = [of("aim-grem"), of("aim-grem(reconstruction=independence)")];
+        let distance = (both[0].0 - both[1].0) / both[0].1.hypot(both[1].1);
+        for (cell, (mean, deviation), ahead) in [(cells[2], both[0], -distance), (cells[3], both[1], distance)] {
+            let (printed, error) = cell.split_once(" ± ").unwrap();
+            let plain = printed.trim_matches('*');
+            let digits = |text: &str| text.split_once('.').unwrap().1.len();
+            assert_eq!(plain, format!("{mean:.*}", digits(plain)), "{row}");
+            assert_eq!(error, format!("{deviation:.*}", digits(error)), "{row}");
+            assert_eq!(printed != plain, ahead > 2.0, "{row}: {distance} standard errors");
+        }
+        rows += 1;
+    }
+    assert_eq!(rows, 12);
 }
