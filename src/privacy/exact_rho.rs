@@ -3,8 +3,8 @@
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 
-use super::discrete_gaussian::RationalDeviation;
 use super::error::PrivacyError;
+use super::rational_deviation::RationalDeviation;
 use super::zcdp::Rho;
 
 /// Bits behind the binary point: a cost is rounded up to a multiple of 2⁻²⁵⁶.

@@ -1,4 +1,4 @@
-//! Noise of experiments: repeatable, in floating point, not private. That of releases is in `discrete_gaussian.rs`; noise is drawn
+//! Noise of experiments: repeatable, in floating point, not private. That of releases is in `operating_system_noise.rs`; noise is drawn
 //! nowhere else.
 
 use std::collections::HashSet;

@@ -1,4 +1,11 @@
-//! The distribution of the noise, and where it comes from.
+//! The sampler against exact probabilities, against another implementation, and path against path.
+
+use num_bigint::BigUint;
+use prio::dp::Rational;
+use prio::dp::distributions::DiscreteGaussian as Reference;
+use rand::{RngExt, SeedableRng, TryRng};
+use rand_chacha::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
 
@@ -6,10 +13,11 @@ fn deviation(numerator: u128, denominator: u128) -> RationalDeviation {
     RationalDeviation::new(numerator, denominator).unwrap()
 }
 
-fn sample(count: usize, deviation: RationalDeviation, mut noise: OperatingSystemNoise) -> Vec<i128> {
-    let mut values = vec![0; count];
-    noise.add(&mut values, deviation).unwrap();
-    values
+fn sample(count: usize, deviation: RationalDeviation, seed: u64) -> Vec<i128> {
+    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+    let mut bits = RandomBits::new(&mut generator);
+    let gaussian = DiscreteGaussian::new(deviation);
+    (0..count).map(|_| gaussian.sample(&mut bits).unwrap()).collect()
 }
 
 /// P(Z = z) ∝ exp(−z²/(2σ²)), summed directly.
@@ -48,9 +56,9 @@ fn critical(degrees: usize) -> f64 {
 /// Level 1e-6. The negative controls fail at the same level: σ wrong by 5 %, and a Gaussian rounded to whole numbers.
 #[test]
 fn the_noise_has_its_exact_probabilities() {
-    for (numerator, denominator) in [(1, 2), (3, 2), (12, 1), (37, 5)] {
+    for (numerator, denominator) in [(1, 2), (3, 2), (12, 1), (37, 5), (1, 1), (1 << 30, 3 << 27)] {
         let sigma = deviation(numerator, denominator);
-        let drawn = sample(60_000, sigma, OperatingSystemNoise::of_counter(5));
+        let drawn = sample(200_000, sigma, 5);
         let (found, degrees) = chi_square(&drawn, sigma.to_f64());
         assert!(found < critical(degrees), "{sigma}: {found} on {degrees}");
         for wrong in [0.95, 1.05] {
@@ -58,9 +66,7 @@ fn the_noise_has_its_exact_probabilities() {
             assert!(found > critical(degrees), "{sigma}, {wrong}: {found} on {degrees}");
         }
     }
-    use rand::SeedableRng;
-    use rand_distr::StandardNormal;
-    let mut generator = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+    let mut generator = ChaCha20Rng::seed_from_u64(1);
     let rounded: Vec<i128> = (0..60_000)
         .map(|_| {
             let z: f64 = StandardNormal.sample(&mut generator);
@@ -71,42 +77,137 @@ fn the_noise_has_its_exact_probabilities() {
     assert!(found > critical(degrees), "{found} on {degrees}");
 }
 
-/// The operating system's noise, which no test can repeat: mean and variance within 6 standard errors, which fails once in 10⁸
-/// runs; and no block of it comes twice.
+/// Two samples of 30,000 values of the same σ, ours and that of the library `prio`: the chi-square
+/// statistic of 40 classes of about equal frequency, at level 1e-6. With σ wrong by 10 % it fails.
 #[test]
-fn the_operating_systems_noise_is_fresh_and_has_its_variance() {
-    let sigma = deviation(1 << 20, 1);
-    let (one, other) =
-        (sample(4000, sigma, OperatingSystemNoise::new()), sample(4000, sigma, OperatingSystemNoise::new()));
-    assert!(one.iter().zip(&other).filter(|(a, b)| a == b).count() < 10);
-    let all: Vec<f64> = one.iter().chain(&other).map(|z| *z as f64 / sigma.to_f64()).collect();
-    let count = all.len() as f64;
-    let (mean, variance) = (all.iter().sum::<f64>() / count, all.iter().map(|z| z * z).sum::<f64>() / count);
-    assert!(mean.abs() < 6.0 / count.sqrt(), "{mean}");
-    assert!((variance - 1.0).abs() < 6.0 * (2.0 / count).sqrt(), "{variance}");
-    let mut halves = [one[..2000].to_vec(), one[2000..].to_vec()];
-    halves.iter_mut().for_each(|half| half.truncate(100));
-    assert_ne!(halves[0], halves[1]);
+fn the_distribution_is_that_of_another_implementation() {
+    const CLASSES: usize = 40;
+    let statistic = |a: &[i128], b: &[i128]| -> f64 {
+        let mut all: Vec<i128> = a.iter().chain(b).copied().collect();
+        all.sort_unstable();
+        let edges: Vec<i128> = (1..CLASSES).map(|k| all[k * all.len() / CLASSES]).collect();
+        let count = |sample: &[i128]| -> [f64; CLASSES] {
+            let mut counts = [0.0; CLASSES];
+            sample.iter().for_each(|x| counts[edges.partition_point(|edge| edge <= x)] += 1.0);
+            counts
+        };
+        let pairs = count(a).into_iter().zip(count(b)).filter(|(x, y)| x + y > 0.0);
+        pairs.map(|(x, y)| (x - y).powi(2) / (x + y)).sum()
+    };
+    for sigma in [77.7, 9.9e5, 2e9, 7e18] {
+        let of = |sigma: f64| RationalDeviation::rounded_up(sigma).unwrap();
+        let own = of(sigma);
+        let rational = Rational::from_unsigned(own.numerator(), own.denominator()).unwrap();
+        let reference = Reference::new(rational).unwrap();
+        let mut generator = ChaCha20Rng::seed_from_u64(7);
+        let expected: Vec<i128> =
+            (0..30_000).map(|_| i128::try_from(reference.sample(&mut generator)).unwrap()).collect();
+        let found = statistic(&sample(30_000, own, 3), &expected);
+        assert!(found < critical(CLASSES - 1), "{sigma}: {found}");
+        let wrong = statistic(&sample(30_000, of(1.1 * sigma), 3), &expected);
+        assert!(wrong > critical(CLASSES - 1), "{sigma}: {wrong}");
+    }
 }
 
+/// Without the parts in 128 bits the same random bits give the same values: the two paths are one
+/// distribution. Beyond σ = 2²⁴ there is only the second.
 #[test]
-fn deviations_are_rounded_up_and_written_back() {
-    for x in [1e-6, 0.3, 1.0, 12.5, 1e9 + 0.5, 3.7e15, 1e30] {
-        let found = RationalDeviation::rounded_up(x).unwrap();
-        assert!(found.to_f64() >= x && found.to_f64() <= x * (1.0 + 6e-8), "{x}: {found}");
-        assert_eq!(found.to_string().parse::<RationalDeviation>().unwrap(), found);
+fn both_paths_make_the_same_decisions() {
+    let mut random = ChaCha20Rng::seed_from_u64(2);
+    for k in 0..200 {
+        let own = RationalDeviation::rounded_up(2f64.powf(random.random_range(-4.0..24.0))).unwrap();
+        let small = DiscreteGaussian::new(own);
+        assert!(small.small.is_some(), "{own}");
+        let big = DiscreteGaussian { small: None, ..small.clone() };
+        let [mut a, mut b] = [ChaCha20Rng::seed_from_u64(k), ChaCha20Rng::seed_from_u64(k)];
+        let [mut a, mut b] = [RandomBits::new(&mut a), RandomBits::new(&mut b)];
+        for _ in 0..50 {
+            assert_eq!(small.sample(&mut a), big.sample(&mut b), "{own}");
+        }
     }
-    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e40, 1e-30] {
-        assert!(RationalDeviation::rounded_up(bad).is_err());
+    assert!(DiscreteGaussian::new(RationalDeviation::rounded_up(1e12).unwrap()).small.is_none());
+}
+
+/// A generator that has no more bits.
+struct Exhausted;
+
+impl TryRng for Exhausted {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        std::panic::resume_unwind(Box::new(()))
     }
-    for bad in ["", "1", "0/1", "1/0", "a/b", "-1/2", "1/99999999999999999999999"] {
-        assert!(bad.parse::<RationalDeviation>().is_err(), "{bad}");
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        std::panic::resume_unwind(Box::new(()))
+    }
+
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+        std::panic::resume_unwind(Box::new(()))
     }
 }
 
+/// The probability of `event` over all strings of 16 bits: the share of strings for which it holds,
+/// and the share for which it needs more bits.
+fn enumerated(event: impl Fn(&mut RandomBits<'_, Exhausted>) -> bool) -> (f64, f64) {
+    const BITS: u32 = 16;
+    let (mut holds, mut open) = (0u32, 0u32);
+    for string in 0..1u64 << BITS {
+        let run = || event(&mut RandomBits::of_string(string, BITS, &mut Exhausted));
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            Ok(held) => holds += u32::from(held),
+            Err(_) => open += 1,
+        }
+    }
+    let all = f64::from(1u32 << BITS);
+    (f64::from(holds) / all, f64::from(open) / all)
+}
+
+/// Every string of 16 random bits: the exact probability lies between the share of strings that
+/// decide for the event and that share plus the undecided ones.
 #[test]
-fn bytes_that_are_missing_are_reported_after_the_drawing_ended() {
-    let stream = OperatingSystemStream { failure: Some(getrandom::Error::UNSUPPORTED), ..Default::default() };
-    assert!(matches!(stream.sound(), Err(PrivacyError::NoRandomness { .. })));
-    assert!(OperatingSystemStream::default().sound().is_ok());
+fn probabilities_are_exact_over_all_bit_strings() {
+    for (numerator, denominator) in [(0, 1), (1, 4), (3, 8), (1, 1), (5, 4), (2, 1), (9, 16)] {
+        let exact = (-(numerator as f64) / denominator as f64).exp();
+        let (low, open) = enumerated(|bits| exponential(numerator, denominator, bits));
+        assert!(low <= exact && exact <= low + open && open < 0.05, "{numerator}/{denominator}: {low} {open}");
+        let (n, d) = (BigUint::from(numerator), BigUint::from(denominator));
+        assert_eq!(enumerated(|bits| exponential_of_big(n.clone(), &d, bits)), (low, open));
+    }
+    for end in [1u128, 2, 3, 5, 8, 13] {
+        for value in 0..end {
+            let (low, open) = enumerated(|bits| bits.below(end) == value);
+            let exact = 1.0 / end as f64;
+            assert!(low <= exact && exact <= low + open && open < 0.02, "{value} below {end}: {low} {open}");
+        }
+    }
+    // A small discrete Gaussian. Most values are decided within 16 bits.
+    let sigma = deviation(1, 2);
+    let gaussian = DiscreteGaussian::new(sigma);
+    for z in -1i128..=1 {
+        let (low, open) = enumerated(|bits| gaussian.sample(bits) == Some(z));
+        let exact = probability(z, sigma.to_f64());
+        assert!(low <= exact && exact <= low + open && open < 0.5, "{z}: {low} {exact} {open}");
+    }
+}
+
+/// Words cross the ends of their boxes without losing or repeating a bit.
+#[test]
+fn bits_are_taken_in_order() {
+    let mut words = ChaCha20Rng::seed_from_u64(4);
+    let mut expected = Vec::new();
+    for _ in 0..200 {
+        let word = words.next_u64();
+        expected.extend((0..64).map(|k| word >> k & 1));
+    }
+    let mut generator = ChaCha20Rng::seed_from_u64(4);
+    let mut bits = RandomBits::new(&mut generator);
+    let mut random = ChaCha20Rng::seed_from_u64(5);
+    let mut found = Vec::new();
+    while found.len() < 12_000 {
+        let count = random.random_range(0..=64);
+        let number = bits.take(count);
+        found.extend((0..count).map(|k| number >> k & 1));
+    }
+    assert_eq!(found[..12_000], expected[..12_000]);
 }

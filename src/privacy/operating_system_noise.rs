@@ -1,0 +1,204 @@
+//! Discrete Gaussian noise from the operating system's randomness: the only noise of a release.
+
+use std::convert::Infallible;
+
+use rand::{Rng, SeedableRng, TryRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::discrete_gaussian::{DiscreteGaussian, RandomBits};
+use super::error::PrivacyError;
+use super::rational_deviation::RationalDeviation;
+
+/// Bytes fetched from the operating system at a time.
+const BLOCK: usize = 4096;
+
+/// Values noised by one thread before another is worth starting.
+const PER_THREAD: usize = 4096;
+
+/// Discrete Gaussian noise, `P(z) ∝ exp(−z²/(2σ²))` on the integers (Canonne, Kamath & Steinke 2020), for releases.
+///
+/// Its only source is the operating system. There is no seed, no state to keep, and no constructor that takes a generator: noise
+/// of a release cannot be repeated, by nobody. (Tests of this crate have one more source, compiled only for them.)
+///
+/// The sampler is exact: whole numbers throughout, no floating point. Values are divided among the
+/// machine's cores.
+#[derive(Debug)]
+pub struct OperatingSystemNoise {
+    source: Source,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    OperatingSystem,
+    /// A counter-based stream: seed, and how many streams were taken from it.
+    #[cfg(test)]
+    Counter {
+        seed: u64,
+        streams: u64,
+    },
+}
+
+impl Default for OperatingSystemNoise {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OperatingSystemNoise {
+    /// Noise from the operating system.
+    pub fn new() -> Self {
+        OperatingSystemNoise { source: Source::OperatingSystem }
+    }
+
+    /// Repeatable noise for tests of this crate: a stream of the counter-based generator ChaCha per call.
+    #[cfg(test)]
+    pub(crate) fn of_counter(seed: u64) -> Self {
+        OperatingSystemNoise { source: Source::Counter { seed, streams: 0 } }
+    }
+
+    /// Adds independent discrete Gaussian noise to every value.
+    ///
+    /// # Errors
+    /// [`PrivacyError::NoRandomness`] if the operating system has none; a sum beyond 128 bits. Then no value may be used.
+    pub fn add(&mut self, values: &mut [i128], deviation: RationalDeviation) -> Result<(), PrivacyError> {
+        let gaussian = DiscreteGaussian::new(deviation);
+        match &mut self.source {
+            Source::OperatingSystem => draw_in_parallel(values, &gaussian),
+            #[cfg(test)]
+            Source::Counter { seed, streams } => {
+                let mut generator = ChaCha8Rng::seed_from_u64(*seed);
+                generator.set_stream(*streams);
+                *streams += 1;
+                draw(values, &gaussian, &mut generator)
+            }
+        }
+    }
+}
+
+/// Every thread has a stream of its own from the operating system.
+fn draw_in_parallel(values: &mut [i128], gaussian: &DiscreteGaussian) -> Result<(), PrivacyError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(values.len() / PER_THREAD + 1);
+    let chunk = values.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let work = |part: &mut [i128]| {
+            let mut stream = OperatingSystemStream::default();
+            draw(part, gaussian, &mut stream)?;
+            stream.sound()
+        };
+        let workers: Vec<_> = values.chunks_mut(chunk).map(|part| scope.spawn(move || work(part))).collect();
+        workers.into_iter().try_for_each(|worker| {
+            let lost = || PrivacyError::NoRandomness { reason: "a thread that drew noise ended early".into() };
+            worker.join().map_err(|_| lost())?
+        })
+    })
+}
+
+/// The one function that draws noise for releases.
+fn draw(values: &mut [i128], gaussian: &DiscreteGaussian, generator: &mut impl rand::Rng) -> Result<(), PrivacyError> {
+    let mut bits = RandomBits::new(generator);
+    for value in values {
+        let sum = gaussian.sample(&mut bits).and_then(|noise| value.checked_add(noise));
+        *value = sum.ok_or_else(|| PrivacyError::InvalidDeviation { found: "noise beyond 128 bits".into() })?;
+    }
+    Ok(())
+}
+
+/// The operating system's random bytes, a block at a time.
+struct OperatingSystemStream {
+    block: [u8; BLOCK],
+    used: usize,
+    failure: Option<getrandom::Error>,
+    /// Lets the sampler end after a failure; what it draws is thrown away.
+    filler: ChaCha8Rng,
+}
+
+impl Default for OperatingSystemStream {
+    fn default() -> Self {
+        let filler = ChaCha8Rng::seed_from_u64(0);
+        OperatingSystemStream { block: [0; BLOCK], used: BLOCK, failure: None, filler }
+    }
+}
+
+impl OperatingSystemStream {
+    /// Whether every byte came from the operating system.
+    fn sound(self) -> Result<(), PrivacyError> {
+        self.failure.map_or(Ok(()), |error| Err(PrivacyError::NoRandomness { reason: error.to_string() }))
+    }
+
+    fn refill(&mut self) {
+        if let Err(error) = getrandom::fill(&mut self.block) {
+            self.failure = Some(error);
+            self.filler.fill_bytes(&mut self.block);
+        }
+        self.used = 0;
+    }
+}
+
+impl TryRng for OperatingSystemStream {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, to: &mut [u8]) -> Result<(), Infallible> {
+        let mut to = to;
+        while !to.is_empty() {
+            if self.used == BLOCK {
+                self.refill();
+            }
+            let count = to.len().min(BLOCK - self.used);
+            let (now, later) = to.split_at_mut(count);
+            let from = &mut self.block[self.used..self.used + count];
+            now.copy_from_slice(from);
+            // No byte is served twice, nor left in memory.
+            from.fill(0);
+            self.used += count;
+            to = later;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(deviation: RationalDeviation) -> Vec<i128> {
+        let mut values = vec![0; 4000];
+        OperatingSystemNoise::new().add(&mut values, deviation).unwrap();
+        values
+    }
+
+    /// The operating system's noise, which no test can repeat: mean and variance within 6 standard
+    /// errors, which fails once in 10⁸ runs; and no block of it comes twice.
+    #[test]
+    fn the_operating_systems_noise_is_fresh_and_has_its_variance() {
+        let sigma = RationalDeviation::new(1 << 20, 1).unwrap();
+        let (first, second) = (sample(sigma), sample(sigma));
+        assert!(first.iter().zip(&second).filter(|(a, b)| a == b).count() < 10);
+        let all: Vec<f64> = first.iter().chain(&second).map(|z| *z as f64 / sigma.to_f64()).collect();
+        let count = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / count;
+        let variance = all.iter().map(|z| z * z).sum::<f64>() / count;
+        assert!(mean.abs() < 6.0 / count.sqrt(), "{mean}");
+        assert!((variance - 1.0).abs() < 6.0 * (2.0 / count).sqrt(), "{variance}");
+        assert_ne!(first[..100], first[2000..2100]);
+    }
+
+    #[test]
+    fn bytes_that_are_missing_are_reported_after_the_drawing_ended() {
+        let failure = Some(getrandom::Error::UNSUPPORTED);
+        let stream = OperatingSystemStream { failure, ..Default::default() };
+        assert!(matches!(stream.sound(), Err(PrivacyError::NoRandomness { .. })));
+        assert!(OperatingSystemStream::default().sound().is_ok());
+    }
+}
