@@ -4,7 +4,7 @@
 
 use matmech::access::PrivateTable;
 use matmech::data::Records;
-use matmech::mechanism::{group_answers, run_plan};
+use matmech::mechanism::run_plan;
 use matmech::planner::{Anova, Planner};
 use matmech::privacy::Rho;
 use matmech::schema::Schema;
@@ -30,7 +30,7 @@ fn squared_errors_are_those_of_the_plan() {
             let mut table = PrivateTable::of_records(&records, rho, &mut rng).unwrap();
             run_plan(&plan, &workload, &mut table, &mut |place, answers| {
                 let group = &workload.groups()[place];
-                let exact = group_answers(group, &records.marginal(group.attributes())?)?;
+                let exact = group.answers(&records.marginal(group.attributes())?)?;
                 squares += answers.iter().zip(&exact).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
                 errors += answers.iter().zip(&exact).map(|(a, b)| a - b).sum::<f64>();
                 queries += answers.len();

@@ -6,7 +6,7 @@ use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, OperatingSystemNoise, PrivacyUnit, RationalDeviation, Rho};
-use crate::strategy::IntegerStrategy;
+use crate::strategy::{IntegerStrategy, JointCost, JointSensitivity};
 
 /// `B x_A` in whole numbers, with discrete Gaussian noise of a rational deviation.
 #[derive(Debug, Clone, Copy)]
@@ -20,15 +20,28 @@ pub struct IntegerQuestion<'a> {
 }
 
 impl IntegerQuestion<'_> {
-    /// ρ = k²Δ²/(2σ²), from the integers, rounded up.
-    pub fn cost(&self, unit: PrivacyUnit) -> ExactRho {
+    /// ρ = k²Δ²/(2σ²) of this question alone, from the integers, rounded up.
+    ///
+    /// # Errors
+    /// A deviation of 0 for answers that neighbours change.
+    pub fn cost(&self, unit: PrivacyUnit) -> Result<ExactRho> {
         let sensitivity = self.strategy.squared_sensitivity(unit.neighbours);
-        ExactRho::of_discrete_gaussian(&sensitivity.value, self.deviation, unit.rows)
+        Ok(ExactRho::of_discrete_gaussian(&sensitivity.value, self.deviation, unit.rows)?)
+    }
+
+    /// ρ of several questions together: the most that all change between two neighbours.
+    ///
+    /// # Errors
+    /// As [`IntegerQuestion::cost`].
+    pub fn joint_cost(questions: &[Self], unit: PrivacyUnit) -> Result<JointCost> {
+        let strategies = questions.iter().map(|own| (own.attributes, own.strategy));
+        let deviations: Vec<RationalDeviation> = questions.iter().map(|own| own.deviation).collect();
+        JointSensitivity::of(strategies, unit).cost(&deviations)
     }
 }
 
-/// Private records for a release. Opened for a ρ that somebody has written down as spent; a question is paid from it before a record is
-/// counted, and what is not paid for is not answered.
+/// Private records for a release. Opened for a ρ that is written down as spent; questions are paid
+/// from it before a record is counted, and what is not paid for is not answered.
 pub struct ReleaseTable<'a> {
     records: &'a Records,
     counter: MarginalCounter<'a>,
@@ -65,27 +78,35 @@ impl<'a> ReleaseTable<'a> {
         &self.spent
     }
 
-    /// The noisy answers to a question.
+    /// The noisy answers to some questions, paid for together.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: more than is left, nothing was looked at. Attributes that the table lacks; no randomness.
-    pub fn measure(&mut self, question: &IntegerQuestion<'_>) -> Result<Vec<i128>> {
+    /// [`Error::BudgetExhausted`]: they cost more than is left, and nothing was looked at. Attributes
+    /// that the table lacks; no randomness.
+    pub fn answer(&mut self, questions: &[IntegerQuestion<'_>]) -> Result<Vec<Vec<i128>>> {
         let sizes = self.records.sizes();
-        let attributes = question.attributes;
-        if attributes.end() > sizes.len() || attributes.items(sizes) != question.strategy.shape() {
-            let found = format!("one over {:?}", question.strategy.shape());
-            return Err(Error::bug("integer question", format!("a strategy over attributes {attributes:?}"), found));
+        for question in questions {
+            let attributes = question.attributes;
+            if attributes.end() > sizes.len() || attributes.items(sizes) != question.strategy.shape() {
+                let expected = format!("a strategy over attributes {attributes:?}");
+                let found = format!("one over {:?}", question.strategy.shape());
+                return Err(Error::bug("integer question", expected, found));
+            }
         }
-        let cost = question.cost(self.unit);
+        let cost = IntegerQuestion::joint_cost(questions, self.unit)?.rho;
         let spent = self.spent.plus(&cost);
         if self.total.minus(&spent).is_none() {
             let left = self.total.minus(&self.spent).map_or(0.0, |left| left.to_f64_rounded_up());
-            let what = format!("integer answers on {attributes:?}");
+            let what = format!("integer answers to {} questions", questions.len());
             let total = self.total.rounded_up()?;
             return Err(Error::BudgetExhausted { what, asked: cost.rounded_up()?, left, total });
         }
         self.spent = spent;
-        self.counter.count_into(attributes, &mut self.counts)?;
+        questions.iter().map(|question| self.answer_paid(question)).collect()
+    }
+
+    fn answer_paid(&mut self, question: &IntegerQuestion<'_>) -> Result<Vec<i128>> {
+        self.counter.count_into(question.attributes, &mut self.counts)?;
         // Counts of at most 2³² − 1 records: whole, and exact as doubles.
         let counts: Vec<u32> = self.counts.iter().map(|count| *count as u32).collect();
         let mut answers = question.strategy.answers(&counts)?;
@@ -115,24 +136,25 @@ mod tests {
         let question = IntegerQuestion { attributes, strategy: &strategy, deviation };
         // Δ² = 6, σ² = 4.
         let unit = PrivacyUnit::default();
-        assert_eq!(question.cost(unit).rounded_up().unwrap().get(), 0.75);
+        assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
         let open = |rho| {
             ReleaseTable::open(&records, Rho::new(rho).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap()
         };
         let mut table = open(1.0);
-        assert_eq!(table.measure(&question).unwrap().len(), 3);
-        let refused = table.measure(&question).unwrap_err();
+        assert_eq!(table.answer(&[question]).unwrap()[0].len(), 3);
+        let refused = table.answer(&[question]).unwrap_err();
         assert!(matches!(refused, Error::BudgetExhausted { left: 0.25, .. }), "{refused}");
         assert_eq!(table.spent().rounded_up().unwrap().get(), 0.75);
-        assert!(open(0.75).measure(&question).is_ok() && open(0.75f64.next_down()).measure(&question).is_err());
+        assert!(open(0.75).answer(&[question]).is_ok() && open(0.75f64.next_down()).answer(&[question]).is_err());
+        assert!(open(1.5).answer(&[question; 2]).is_ok() && open(1.4).answer(&[question; 2]).is_err());
         let wrong = IntegerQuestion { attributes: AttributeSet::single(1), ..question };
-        assert!(open(1.0).measure(&wrong).is_err());
+        assert!(open(1.0).answer(&[wrong]).is_err());
         // Answers less their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
         let mut empty =
             ReleaseTable::open(&zeros, Rho::new(1.0).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap();
-        let (with, without) = (open(1.0).measure(&question).unwrap(), empty.measure(&question).unwrap());
-        let exact: Vec<i128> = with.iter().zip(&without).map(|(a, b)| a - b).collect();
+        let (with, without) = (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
+        let exact: Vec<i128> = with[0].iter().zip(&without[0]).map(|(a, b)| a - b).collect();
         assert_eq!(exact, [0, 3, -3]);
         assert_eq!(format!("{empty:?}"), format!("{:?}", open(1.0)));
     }

@@ -1,8 +1,10 @@
-//! `matmech answer`: more queries from the measurements of a release, with their exact errors, at no cost.
+//! `matmech answer`: everything that can be made from the measurements of a release, at no cost: answers
+//! with their exact errors, adjusted answers, the statement.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
@@ -10,7 +12,8 @@ use super::output;
 use super::release::{check_count, steps};
 use super::target;
 use crate::Error;
-use crate::release::{Estimates, Measurements, answers};
+use crate::durable;
+use crate::release::{Estimates, Measurements, adjust, answers};
 
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]
@@ -18,12 +21,18 @@ pub(super) struct AnswerCommand {
     /// The folder `measurements` of a release
     #[arg(long, value_name = "DIR")]
     measurements: PathBuf,
-    /// Workload in TOML over the schema of the release
+    /// Workload in TOML over the schema of the release (default: that of the release)
     #[arg(long, value_name = "FILE")]
-    workload: PathBuf,
+    workload: Option<PathBuf>,
     /// The table to write, which must not exist
     #[arg(long, value_name = "FILE", default_value = "answers.csv")]
     out: PathBuf,
+    /// Also write adjusted.csv next to it: nonnegative whole answers, biased, without standard errors
+    #[arg(long)]
+    adjust: bool,
+    /// Also write statement.json and statement.md next to it: the statement of the release
+    #[arg(long)]
+    statement: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -35,35 +44,89 @@ struct Report {
     groups: usize,
     privacy_cost: f64,
     out: String,
+    /// All files that were written.
+    written: Vec<String>,
 }
 
 impl AnswerCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        if self.out.exists() {
-            let remedy = "give --out the name of a file that does not exist";
-            return Err(Error::bad_input(self.out.display().to_string(), "no such file yet", "one", remedy).into());
-        }
+        let next_to = |name: &str| NewFile::at(self.out.with_file_name(name));
+        let table = NewFile::at(self.out.clone())?;
+        let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
+        let names = ["statement.json", "statement.md"];
+        let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
+        let statements = statements.collect::<crate::Result<Vec<_>>>()?;
         let measured = Measurements::read(&self.measurements)?;
-        let (workload, _) = target::of_file(&measured.schema, &self.workload)?;
+        let workload = match &self.workload {
+            Some(path) => target::of_file(&measured.schema, path)?.0,
+            None => target::of_text(&measured.schema, measured.statement.workload())?,
+        };
         check_count(&workload)?;
         let estimates = Estimates::of(&measured)?;
         estimates.check_answers(&workload)?;
+        if self.adjust {
+            adjust::check(estimates.measure().is_uniform())?;
+        }
         let bar = steps::begin("answers", workload.groups().len());
-        answers::write(&self.out, &estimates, &workload, &mut |done| bar.at(done))?;
+        answers::write(&table.partial, &estimates, &workload, &mut |done| bar.at(done))?;
         bar.end();
+        if let Some(file) = &adjusted {
+            let bar = steps::begin("adjusting", workload.groups().len());
+            adjust::write(&file.partial, &estimates, &workload, &mut |done| bar.at(done))?;
+            bar.end();
+        }
+        if let [json, markdown] = statements.as_slice() {
+            let statement = measured.statement.clone().adjusted(self.adjust.then(|| adjust::IN_WORDS.to_owned()));
+            json.write(&statement.to_json()?)?;
+            markdown.write(&statement.to_markdown())?;
+        }
+        let mut written = Vec::new();
+        for file in [table].into_iter().chain(adjusted).chain(statements) {
+            written.push(file.path.display().to_string());
+            file.finish()?;
+        }
         let report = Report {
             queries: workload.count().to_string(),
             groups: workload.groups().len(),
             privacy_cost: 0.0,
             out: self.out.display().to_string(),
+            written,
         };
         output::write(&report, self.json, |out: &mut dyn Write, report| {
-            writeln!(
-                out,
-                "queries  {} in {} groups, from measurements that are paid for",
-                report.queries, report.groups
-            )?;
-            writeln!(out, "written  {}", report.out)
+            let Report { queries, groups, .. } = report;
+            writeln!(out, "queries  {queries} in {groups} groups, from measurements that are paid for")?;
+            report.written.iter().try_for_each(|file| writeln!(out, "written  {file}"))
         })
+    }
+}
+
+/// A file under another name until it is complete.
+struct NewFile {
+    path: PathBuf,
+    partial: PathBuf,
+}
+
+impl NewFile {
+    fn at(path: PathBuf) -> crate::Result<Self> {
+        // A link to nothing does not exist for `exists`.
+        if std::fs::symlink_metadata(&path).is_ok() {
+            let remedy = "give --out the name of a file that does not exist, in a folder without the other files";
+            return Err(Error::bad_input(path.display().to_string(), "no such file yet", "one", remedy));
+        }
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".partial");
+        let partial = path.with_file_name(name);
+        Ok(NewFile { path, partial })
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        durable::write(&self.partial, text).with_context(|| format!("writing {}", self.partial.display()))
+    }
+
+    /// Gives the file its name.
+    fn finish(self) -> anyhow::Result<()> {
+        let NewFile { path, partial } = self;
+        let renamed = std::fs::rename(&partial, &path).and_then(|()| durable::sync_parent(Path::new(&path)));
+        renamed.with_context(|| format!("giving {} its name", partial.display()))
     }
 }

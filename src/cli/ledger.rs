@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::budget::BudgetArguments;
 use super::output;
-use super::release::UnitArguments;
-use crate::privacy::PrivacyUnit;
-use crate::release::Ledger;
+use super::release::{DELTA, UnitArguments, WaitingArguments};
+use crate::privacy::{PrivacyUnit, Rho};
+use crate::release::{Ledger, as_in_json};
 
 /// Arguments of `matmech ledger`.
 #[derive(Debug, Args)]
@@ -34,11 +34,16 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Show what is left
+    /// Show what is spent and what is left
     Show {
         /// The ledger
         #[arg(value_name = "FILE")]
         ledger: PathBuf,
+        /// δ for which the ε of everything spent is shown (default: that of the budget, or 1e-9)
+        #[arg(long)]
+        delta: Option<f64>,
+        #[command(flatten)]
+        waiting: WaitingArguments,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
@@ -49,6 +54,9 @@ enum Action {
 struct Report {
     total_rho: f64,
     spent_rho: f64,
+    /// Of everything spent together, rounded up.
+    spent_epsilon: f64,
+    delta: f64,
     left_rho: f64,
     unit: PrivacyUnit,
     reservations: usize,
@@ -57,25 +65,39 @@ struct Report {
 
 impl LedgerCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let (ledger, json) = match &self.action {
+        let (ledger, delta, json) = match &self.action {
             Action::Create { ledger, budget, unit, json } => {
-                (Ledger::create(ledger, budget.rho()?, unit.unit())?, json)
+                (Ledger::create(ledger, budget.rho()?, budget.delta(), unit.unit())?, None, json)
             }
-            Action::Show { ledger, json } => (Ledger::open(ledger)?, json),
+            Action::Show { ledger, delta, waiting, json } => (Ledger::open(ledger, waiting.waiting())?, *delta, json),
         };
         let balance = ledger.balance()?;
+        let delta = delta.or(balance.delta).unwrap_or(DELTA);
+        // A ρ that is too small for the type is nothing.
+        let spent_epsilon = match Rho::new(balance.spent) {
+            Ok(spent) => spent.epsilon_rounded_up(delta)?,
+            Err(_) => 0.0,
+        };
         let report = Report {
             total_rho: balance.total.get(),
             spent_rho: balance.spent,
+            spent_epsilon,
+            delta,
             left_rho: balance.left,
             unit: balance.unit,
             reservations: balance.reservations,
             unsettled: balance.unsettled,
         };
         output::write(&report, *json, |out: &mut dyn Write, report| {
-            writeln!(out, "total     rho {:e}", report.total_rho)?;
-            writeln!(out, "spent     rho {:e} in {} reservations", report.spent_rho, report.reservations)?;
-            writeln!(out, "left      rho {:e}", report.left_rho)?;
+            let [total, spent, left] = [report.total_rho, report.spent_rho, report.left_rho].map(as_in_json);
+            let [epsilon, delta] = [report.spent_epsilon, report.delta].map(as_in_json);
+            writeln!(out, "total     rho {total}")?;
+            writeln!(
+                out,
+                "spent     rho {spent} in {} reservations: together epsilon {epsilon} at delta {delta}",
+                report.reservations
+            )?;
+            writeln!(out, "left      rho {left}")?;
             writeln!(out, "protects  {}", report.unit)?;
             match report.unsettled {
                 0 => Ok(()),

@@ -3,6 +3,7 @@
 mod answer;
 mod budget;
 mod certify;
+mod check_data;
 mod completions;
 mod ledger;
 mod output;
@@ -36,8 +37,13 @@ enum Command {
     /// --delta are converted to the largest rho for which every rho-zCDP mechanism is (epsilon, delta)-differentially private. The ledger
     /// is charged before the data is opened, and a run that is killed counts as spent. Nothing that is printed depends on the records.
     Release(release::ReleaseCommand),
-    /// More queries from the measurements of a release, with their exact errors, at no cost.
+    /// Answers, adjusted answers and the statement from the measurements of a release, at no cost.
     Answer(answer::AnswerCommand),
+    /// NOT PRIVATE: show what a release would make of a CSV file: records kept and dropped, values outside the schema.
+    ///
+    /// For those who may see the data. All counts are exact, and the first lines with a value outside the schema are
+    /// quoted. Nothing is spent.
+    CheckData(check_data::CheckDataCommand),
     /// Create the ledger of a table, or show what is left in it.
     Ledger(ledger::LedgerCommand),
     /// NOT PRIVATE: run a mechanism for marginals on data that you may see and print its true errors.
@@ -63,7 +69,7 @@ fn in_full(error: &anyhow::Error) -> String {
     })
 }
 
-/// Runs the command line and returns the exit code. Only `release` and `simulate` open data.
+/// Runs the command line and returns the exit code. Only `release`, `check-data` and `simulate` open data.
 pub fn run() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
@@ -72,6 +78,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Plan(plan) => plan.run(),
         Command::Release(release) => release.run(),
         Command::Answer(answer) => answer.run(),
+        Command::CheckData(check) => check.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(),

@@ -78,9 +78,22 @@ pub(super) fn of_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, 
     let text = read_text(path, "workload file")?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let workload = GroupedWorkload::from_toml(schema, &text, &path.display().to_string(), folder)?;
+    Ok((checked(workload)?, text))
+}
+
+/// The groups of a workload that is written in the statement of a release. Matrices that it names are
+/// looked for in the current folder.
+///
+/// # Errors
+/// As [`of_file`].
+pub(super) fn of_text(schema: &Schema, text: &str) -> Result<GroupedWorkload> {
+    checked(GroupedWorkload::from_toml(schema, text, "workload of the release", Path::new(""))?)
+}
+
+fn checked(workload: GroupedWorkload) -> Result<GroupedWorkload> {
     check_residuals(workload.groups().iter().map(|group| (group.attributes().len() as f64).exp2()).sum())?;
     check_cells(&workload)?;
-    Ok((workload, text))
+    Ok(workload)
 }
 
 /// The number of sets with `size` elements of `of`.

@@ -39,6 +39,15 @@ impl FromIterator<u32> for Column {
 }
 
 impl Column {
+    /// An empty column for cell numbers below `size`: its bytes per record do not depend on the records.
+    pub fn for_size(size: usize) -> Self {
+        Column(match size {
+            0..=0x100 => Width::Small(Vec::new()),
+            0x101..=0x1_0000 => Width::Medium(Vec::new()),
+            _ => Width::Large(Vec::new()),
+        })
+    }
+
     /// Appends a value, in a wider column if it does not fit.
     pub fn push(&mut self, value: u32) {
         if let Width::Small(values) = &self.0

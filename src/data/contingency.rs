@@ -15,6 +15,7 @@ use std::fmt;
 use pulp::Arch;
 
 use super::Records;
+use super::column::Column;
 use super::popcount::{WORDS, shared};
 use crate::domain::AttributeSet;
 use crate::error::Result;
@@ -58,9 +59,9 @@ impl BitSets {
         let values = records.sizes()[position] - 1;
         let blocks = records.len().div_ceil(64 * WORDS);
         let mut rows = vec![[0; WORDS]; values * blocks];
-        let column = records.column_at(position);
-        for record in 0..column.len() {
-            let value = column.get(record).unwrap_or_default() as usize;
+        let column = records.column_at(position).into_iter().flat_map(Column::iter);
+        for (record, value) in column.enumerate() {
+            let value = value as usize;
             if value < values {
                 let (word, bit) = (record / 64, record % 64);
                 rows[word / WORDS * values + value][word % WORDS] |= 1 << bit;
@@ -91,7 +92,10 @@ impl<'a> MarginalCounter<'a> {
     pub fn new(records: &'a Records) -> Result<Self> {
         let count = records.sizes().len();
         let sets = (0..count)
-            .map(|p| (records.sizes()[p] <= LARGEST).then(|| BitSets::new(records, p)).transpose())
+            .map(|p| {
+                let has_sets = records.sizes()[p] <= LARGEST && records.column_at(p).is_some();
+                has_sets.then(|| BitSets::new(records, p)).transpose()
+            })
             .collect::<Result<Vec<_>>>()?;
         let mut counter = MarginalCounter { records, arch: Arch::new(), sets, pairs: Vec::new() };
         let mut pairs = vec![Vec::new(); count * count];

@@ -7,9 +7,11 @@ use std::path::Path;
 
 use super::Records;
 use super::column::Column;
-use crate::domain::AttributeKind;
+use super::csv_bytes::CsvBytes;
+use super::private_csv::OutOfDomainRule;
+use super::record_coder::{Outcome, RecordCoder};
 use crate::error::{Error, Place, Result};
-use crate::schema::{Coding, Schema};
+use crate::schema::Schema;
 
 /// What happens to a record with a value that the schema does not know.
 ///
@@ -67,55 +69,44 @@ pub fn read_csv(path: &Path, schema: &Schema, rule: OutOfDomain) -> Result<CsvTa
 /// As [`read_csv`].
 pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
     let malformed = |e: csv::Error| {
-        Error::csv(Path::new(origin), e, "mend the file: a header line, then one value per column on every line")
+        Error::csv(Path::new(origin), e, "correct the file: a header line, then one value per column on every line")
     };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(source);
-    let header = reader.headers().map_err(malformed)?.clone();
+    let mut reader = csv::ReaderBuilder::new().from_reader(CsvBytes::new(source));
+    let mut header = reader.byte_headers().map_err(malformed)?.clone();
+    header.trim();
     let attributes = schema.attributes();
-    let places: Vec<usize> = attributes.iter().map(|a| place(&header, &a.name, origin)).collect::<Result<_>>()?;
-    let coders: Vec<Coder<'_>> = (0..attributes.len()).map(|p| Coder::new(schema, p)).collect();
-    let mut table = vec![Column::default(); attributes.len()];
+    let columns: Vec<usize> =
+        attributes.iter().map(|a| column_named(&header, &a.name, origin)).collect::<Result<_>>()?;
+    let coder = RecordCoder::new(schema, &columns, rule.of_records());
+    let mut table: Vec<Column> = attributes.iter().map(|a| Column::for_size(a.size)).collect();
     let (mut read, mut dropped, mut clamped) = (0, 0, 0);
-    let mut line = csv::StringRecord::new();
-    let mut cells = vec![0; attributes.len()];
-    while reader.read_record(&mut line).map_err(malformed)? {
+    let mut line = csv::ByteRecord::new();
+    let mut outcomes = Vec::with_capacity(table.len());
+    while reader.read_byte_record(&mut line).map_err(malformed)? {
         read += 1;
-        let mut moved = 0;
-        let mut outside = None;
-        for (p, coder) in coders.iter().enumerate() {
-            match (coder.code(line.get(places[p]).unwrap_or_default()), rule) {
-                (Coded::Cell(cell), _) => cells[p] = cell,
-                (Coded::Nearest(cell), OutOfDomain::Clamp) => {
-                    cells[p] = cell;
-                    moved += 1;
-                }
-                _ => {
-                    outside = Some(p);
-                    break;
-                }
-            }
+        outcomes.clear();
+        outcomes.extend(coder.outcomes(&line));
+        let Some(outside) = outcomes.iter().position(|outcome| *outcome == Outcome::Outside) else {
+            clamped += outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Clamped(_))).count();
+            let cells = outcomes.iter().filter_map(|outcome| outcome.cell());
+            table.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
+            continue;
+        };
+        if rule == OutOfDomain::Refuse {
+            let at = line.position().map_or(0, |at| at.line() as usize);
+            let (column, allowed) = coder.described(outside);
+            let value = String::from_utf8_lossy(line.get(column).unwrap_or_default().trim_ascii()).into_owned();
+            return Err(Error::Parse {
+                origin: origin.to_owned(),
+                place: Some(Place { line: at, column: column + 1 }),
+                expected: allowed,
+                found: format!("`{value}` in column `{}` of record {read}", attributes[outside].name),
+                remedy: "correct the value or the schema, or choose to drop or to clamp what is outside the schema \
+                         (`--out-of-domain` on the command line), or declare a cell for other values (`other` in the schema)"
+                    .into(),
+            });
         }
-        match (outside, rule) {
-            (None, _) => {
-                table.iter_mut().zip(&cells).for_each(|(column, &cell)| column.push(cell));
-                clamped += moved;
-            }
-            (Some(p), OutOfDomain::Refuse) => {
-                let at = line.position().map_or(0, |at| at.line() as usize);
-                let (value, name) = (line.get(places[p]).unwrap_or_default(), &attributes[p].name);
-                return Err(Error::Parse {
-                    origin: origin.to_owned(),
-                    place: Some(Place { line: at, column: places[p] + 1 }),
-                    expected: coders[p].allowed(),
-                    found: format!("`{value}` in column `{name}` of record {read}"),
-                    remedy:
-                        "correct the value or the schema, or choose to drop or to clamp what is outside the schema \
-                             (`--out-of-domain` on the command line)"
-                            .into(),
-                });
-            }
-            (Some(_), _) => dropped += 1,
-        }
+        dropped += 1;
     }
     if read == dropped {
         let found = if read == 0 { "a header only".into() } else { format!("{read} records, all outside the schema") };
@@ -125,93 +116,34 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
     Ok(CsvTable { records: Records::new(schema, table)?, dropped, clamped })
 }
 
+impl OutOfDomain {
+    /// The rule that the records of a table follow; what is outside it is refused by the caller.
+    fn of_records(self) -> OutOfDomainRule {
+        match self {
+            OutOfDomain::Refuse | OutOfDomain::Drop => OutOfDomainRule::Drop,
+            OutOfDomain::Clamp => OutOfDomainRule::Clamp,
+        }
+    }
+}
+
 /// The column with an attribute's name.
-pub(super) fn place(header: &csv::StringRecord, name: &str, origin: &str) -> Result<usize> {
-    let mut places = header.iter().enumerate().filter(|(_, column)| *column == name).map(|(place, _)| place);
-    let columns = || header.iter().collect::<Vec<_>>().join(", ");
-    match (places.next(), places.next()) {
-        (Some(place), None) => Ok(place),
+fn column_named(header: &csv::ByteRecord, name: &str, origin: &str) -> Result<usize> {
+    let mut columns = header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
+    let shown = || header.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(", ");
+    match (columns.next(), columns.next()) {
+        (Some((column, _)), None) => Ok(column),
         (None, _) => Err(Error::bad_input(
             format!("{origin}, header"),
             format!("a column `{name}`, an attribute of the schema"),
-            format!("the columns {}", columns()),
+            format!("the columns {}", shown()),
             "rename the column or the attribute",
         )),
         (Some(_), Some(_)) => Err(Error::bad_input(
             format!("{origin}, header"),
             format!("one column `{name}`"),
-            format!("several among {}", columns()),
+            format!("several among {}", shown()),
             "rename or remove the others",
         )),
-    }
-}
-
-/// What the schema makes of a value.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Coded {
-    Cell(u32),
-    /// The value is a number outside the range of a numeric attribute, next to this cell.
-    Nearest(u32),
-    Outside,
-}
-
-/// The coding of one attribute, prepared for look-ups.
-pub(super) struct Coder<'a> {
-    coding: &'a Coding,
-    size: usize,
-    ordered: bool,
-    /// Of [`Coding::Values`]: the values with their cells, sorted.
-    sorted: Vec<(&'a str, u32)>,
-}
-
-impl<'a> Coder<'a> {
-    pub(super) fn new(schema: &'a Schema, position: usize) -> Self {
-        let attribute = &schema.attributes()[position];
-        let coding = schema.coding(position).unwrap_or(&Coding::Index);
-        let mut sorted = match coding {
-            Coding::Values(values) => values.iter().zip(0..).map(|(value, cell)| (value.as_str(), cell)).collect(),
-            Coding::Index | Coding::Bins { .. } => Vec::new(),
-        };
-        sorted.sort_unstable();
-        Coder { coding, size: attribute.size, ordered: attribute.kind == AttributeKind::Numeric, sorted }
-    }
-
-    pub(super) fn code(&self, value: &str) -> Coded {
-        let last = (self.size - 1) as u32;
-        match self.coding {
-            Coding::Values(_) => match self.sorted.binary_search_by_key(&value, |&(known, _)| known) {
-                Ok(at) => Coded::Cell(self.sorted[at].1),
-                Err(_) => Coded::Outside,
-            },
-            Coding::Index => match value.parse::<i64>() {
-                Ok(number) if (0..self.size as i64).contains(&number) => Coded::Cell(number as u32),
-                Ok(number) if self.ordered => Coded::Nearest(if number < 0 { 0 } else { last }),
-                _ => Coded::Outside,
-            },
-            Coding::Bins { low, high, count } => match value.parse::<f64>() {
-                Ok(number) if *low <= number && number < *high => {
-                    // Rounding may give `count` just below `high`.
-                    let bin = (number - low) / (high - low) * *count as f64;
-                    Coded::Cell((bin as u32).min(last))
-                }
-                Ok(number) if number < *low => Coded::Nearest(0),
-                Ok(number) if number >= *high => Coded::Nearest(last),
-                _ => Coded::Outside,
-            },
-        }
-    }
-
-    /// The values that have a cell, in words.
-    fn allowed(&self) -> String {
-        const SHOWN: usize = 12;
-        match self.coding {
-            Coding::Index => format!("a cell number from 0 to {}", self.size - 1),
-            Coding::Bins { low, high, .. } => format!("a number from {low} to below {high}"),
-            Coding::Values(values) if values.len() > SHOWN => {
-                format!("one of {} values: {}, …", values.len(), values[..SHOWN].join(", "))
-            }
-            Coding::Values(values) => format!("one of {}", values.join(", ")),
-        }
     }
 }
 

@@ -1,85 +1,216 @@
-//! CSV files whose records nobody may learn anything of: no message, no count and no failure depends on them.
+//! CSV files whose records nobody may learn anything of: no message and no count depends on them.
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Records;
 use super::column::Column;
-use super::csv_file::{Coded, Coder, place};
+use super::csv_bytes::CsvBytes;
+use super::record_coder::{Outcome, RecordCoder};
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// What a release does with a value outside the schema. The rule looks at nothing but the record at hand, so one record more or
-/// less in the file is at most one record more or less in the table.
+/// What a release does with a value outside the schema, where the attribute has no cell for other
+/// values. The rule looks at nothing but the record at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfDomainRule {
     /// The record is left out.
     Drop,
-    /// A number outside the range of a numeric attribute gets the nearest cell; where there is none the record is left out.
+    /// A number outside the range of a numeric attribute gets the nearest cell; where there is none
+    /// the record is left out.
     Clamp,
 }
 
-/// Reads a CSV file for a release: columns by the names of the schema's attributes, others ignored, spaces around values too.
+/// A limit on the records of one person.
 ///
-/// A record that is too short, or whose bytes are no UTF-8 where the schema looks, is outside the schema like any other; a table
-/// without records is a table. Only the header, which is public, and the file as such can be at fault.
-/// *Memory*: the table's. *Time*: O(values · log size).
-///
-/// # Errors
-/// A file that cannot be read to its end, or a header without one column per attribute. More than 2³² − 1 records.
-pub fn read_private_csv(path: &Path, schema: &Schema, rule: OutOfDomainRule) -> Result<Records> {
-    let origin = path.display().to_string();
-    let remedy = "give the path of a CSV file with a header line";
-    let file = std::fs::File::open(path).map_err(|e| Error::io(path, "opening", e, remedy))?;
-    read_private_csv_from(file, &origin, schema, rule)
+/// Of the records with the same identifier the first are kept, in the order of the file, inside the
+/// schema or not. So the kept records of one person depend on that person's records only. Records
+/// without an identifier (empty or missing) count as those of one person.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PersonLimit {
+    /// The column with the identifier.
+    pub column: String,
+    /// Maximum records kept per person.
+    pub rows: u32,
 }
 
-/// [`read_private_csv`] from any source of bytes; `origin` (the file name) goes into messages.
-///
-/// # Errors
-/// As [`read_private_csv`].
-pub fn read_private_csv_from(
-    source: impl Read,
-    origin: &str,
-    schema: &Schema,
-    rule: OutOfDomainRule,
-) -> Result<Records> {
-    let unreadable = |e: csv::Error| match e.into_kind() {
-        csv::ErrorKind::Io(source) => Error::io(Path::new(origin), "reading", source, "make the whole file readable"),
-        // What else the reader says would quote the file.
-        _ => Error::bad_input(origin, "a CSV file with a header line", "another", "check the header of the file"),
-    };
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(source);
-    let mut header = reader.headers().map_err(unreadable)?.clone();
-    header.trim();
-    let attributes = schema.attributes();
-    let places: Vec<usize> = attributes.iter().map(|a| place(&header, &a.name, origin)).collect::<Result<_>>()?;
-    let coders: Vec<Coder<'_>> = (0..attributes.len()).map(|p| Coder::new(schema, p)).collect();
-    let mut table = vec![Column::default(); attributes.len()];
-    let mut kept = 0u64;
-    let mut line = csv::ByteRecord::new();
-    let mut cells = vec![0; attributes.len()];
-    while reader.read_byte_record(&mut line).map_err(unreadable)? {
-        let inside = coders.iter().zip(&places).zip(&mut cells).all(|((coder, &place), cell)| {
-            let value = line.get(place).and_then(|bytes| std::str::from_utf8(bytes).ok());
-            *cell = match (value.map(|value| coder.code(value.trim())), rule) {
-                (Some(Coded::Cell(cell)), _) => cell,
-                (Some(Coded::Nearest(cell)), OutOfDomainRule::Clamp) => cell,
-                _ => return false,
-            };
-            true
-        });
-        if inside {
-            kept += 1;
-            if kept > u64::from(u32::MAX) {
-                let remedy = "release parts of the table one by one";
-                return Err(Error::too_large("table", "records", u32::MAX.into(), kept as f64, remedy));
+/// The limit at work: how many records of every person were seen.
+#[derive(Debug)]
+pub(super) struct Persons<'a> {
+    limit: &'a PersonLimit,
+    column: usize,
+    seen: HashMap<Box<[u8]>, u32>,
+}
+
+impl<'a> Persons<'a> {
+    pub(super) fn new(limit: &'a PersonLimit, column: usize) -> Self {
+        Persons { limit, column, seen: HashMap::new() }
+    }
+
+    /// Whether the line is one of the first of its person.
+    pub(super) fn admit(&mut self, line: &csv::ByteRecord) -> bool {
+        let identifier = line.get(self.column).unwrap_or_default().trim_ascii();
+        match self.seen.get_mut(identifier) {
+            Some(seen) if *seen >= self.limit.rows => false,
+            Some(seen) => {
+                *seen += 1;
+                true
             }
-            table.iter_mut().zip(&cells).for_each(|(column, &cell)| column.push(cell));
+            None => {
+                self.seen.insert(identifier.into(), 1);
+                self.limit.rows > 0
+            }
         }
     }
-    Records::new(schema, table)
+}
+
+/// A CSV file of which nothing but the header has been read. The header is public.
+///
+/// Columns are found by the names of the schema's attributes; others are ignored, and spaces around
+/// values too.
+pub struct PrivateCsv<R = File> {
+    path: PathBuf,
+    pub(super) reader: csv::Reader<CsvBytes<R>>,
+    /// The column of every attribute of the schema.
+    pub(super) columns: Vec<usize>,
+    pub(super) person: Option<(PersonLimit, usize)>,
+}
+
+/// Not the reader, whose buffer holds records.
+impl<R> std::fmt::Debug for PrivateCsv<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PrivateCsv").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl PrivateCsv {
+    /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// A file that cannot be opened or read, or a header without exactly one column per attribute of
+    /// the schema and for the person. No message quotes the file.
+    pub fn open(path: &Path, schema: &Schema, person: Option<PersonLimit>) -> Result<Self> {
+        let remedy = "give the path of a CSV file that this user can read";
+        let failed = |e| Error::io(path, "opening", e, remedy);
+        let file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(Error::bad_input(path.display().to_string(), "a file", "a folder", remedy));
+        }
+        Self::from_source(file, path, schema, person)
+    }
+}
+
+impl<R: Read> PrivateCsv<R> {
+    /// [`PrivateCsv::open`] for any source of bytes; `path` goes into messages.
+    ///
+    /// # Errors
+    /// As [`PrivateCsv::open`].
+    pub fn from_source(source: R, path: &Path, schema: &Schema, person: Option<PersonLimit>) -> Result<Self> {
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(CsvBytes::new(source));
+        let mut header = reader.byte_headers().map_err(|e| unreadable(path, e))?.clone();
+        header.trim();
+        let attributes = schema.attributes().iter().map(|a| a.name.as_str());
+        let names: Vec<&str> = attributes.chain(person.as_ref().map(|limit| limit.column.as_str())).collect();
+        let found: Vec<Vec<usize>> = names.iter().map(|name| columns_named(&header, name)).collect();
+        let listed = |count: &dyn Fn(usize) -> bool| {
+            let wrong = names.iter().zip(&found).filter(|(_, columns)| count(columns.len()));
+            wrong.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let (missing, repeated) = (listed(&|n| n == 0), listed(&|n| n > 1));
+        if !missing.is_empty() || !repeated.is_empty() {
+            let mut wrong = Vec::new();
+            if !missing.is_empty() {
+                wrong.push(format!("no column {missing}"));
+            }
+            if !repeated.is_empty() {
+                wrong.push(format!("several columns {repeated}"));
+            }
+            return Err(Error::bad_input(
+                format!("{}, header", path.display()),
+                "a first line in UTF-8 that names every attribute of the schema once, separated by commas",
+                wrong.join(" and "),
+                "add a header line, export the file as CSV with commas, or rename columns or attributes; the header is \
+                 public, so this check costs nothing",
+            ));
+        }
+        let mut columns: Vec<usize> = found.into_iter().flatten().collect();
+        let person = match person {
+            Some(limit) => columns.pop().map(|column| (limit, column)),
+            None => None,
+        };
+        Ok(PrivateCsv { path: path.to_owned(), reader, columns, person })
+    }
+
+    /// The error of reading, without a word of the file.
+    pub(super) fn unreadable(&self, error: csv::Error) -> Error {
+        unreadable(&self.path, error)
+    }
+
+    /// Reads all records and keeps the values of some attributes.
+    ///
+    /// A record is inside if every attribute of the schema has a cell for its value, those that are
+    /// not kept included. A value that is missing or no UTF-8 is outside its attribute. A table
+    /// without records is a table.
+    ///
+    /// *Memory*: 1, 2 or 4 bytes a record and kept attribute, by its size, and the identifiers of
+    /// persons. *Time*: O(values · log size).
+    ///
+    /// # Errors
+    /// A file that cannot be read to its end, or ends within quotation marks. More than 2³² − 1
+    /// records.
+    pub fn read(mut self, schema: &Schema, rule: OutOfDomainRule, kept: AttributeSet) -> Result<Records> {
+        let coder = RecordCoder::new(schema, &self.columns, rule);
+        let mut persons = self.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
+        let attributes = schema.attributes().iter().enumerate();
+        let mut table: Vec<Option<Column>> =
+            attributes.map(|(p, a)| kept.contains(p).then(|| Column::for_size(a.size))).collect();
+        let mut count = 0usize;
+        let mut line = csv::ByteRecord::new();
+        let mut cells = Vec::with_capacity(table.len());
+        while self.reader.read_byte_record(&mut line).map_err(|e| unreadable(&self.path, e))? {
+            if persons.as_mut().is_some_and(|persons| !persons.admit(&line)) {
+                continue;
+            }
+            cells.clear();
+            cells.extend(coder.outcomes(&line).map_while(Outcome::cell));
+            if cells.len() < table.len() {
+                continue;
+            }
+            count += 1;
+            if count > u32::MAX as usize {
+                let remedy = "release parts of the table one by one";
+                return Err(Error::too_large("table", "records", u32::MAX.into(), count as f64, remedy));
+            }
+            for (column, &cell) in table.iter_mut().zip(&cells) {
+                if let Some(column) = column {
+                    column.push(cell);
+                }
+            }
+        }
+        Records::of_some_attributes(schema, table, count)
+    }
+}
+
+/// The columns with a name.
+fn columns_named(header: &csv::ByteRecord, name: &str) -> Vec<usize> {
+    let columns = header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
+    columns.map(|(index, _)| index).collect()
+}
+
+fn unreadable(path: &Path, error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => {
+            let remedy = "make the whole file readable; `matmech check-data` finds the line of a quotation mark that is \
+                          not closed";
+            Error::io(path, "reading", source, remedy)
+        }
+        // Whatever else the reader says would quote the file.
+        _ => Error::bad_input(path.display().to_string(), "a CSV file", "another", "export the file as CSV"),
+    }
 }
 
 #[cfg(test)]
@@ -89,29 +220,103 @@ mod tests {
     const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0, high = 40, count = 4 }\n\
                           [[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"clerk\", \"baker\"]\n";
 
+    fn schema() -> Schema {
+        Schema::from_toml(SCHEMA, "S.toml").unwrap()
+    }
+
+    fn read_with(bytes: &[u8], schema: &Schema, rule: OutOfDomainRule, person: Option<PersonLimit>) -> Result<Records> {
+        let kept = AttributeSet::first(schema.attributes().len());
+        PrivateCsv::from_source(bytes, Path::new("X.csv"), schema, person)?.read(schema, rule, kept)
+    }
+
     fn read(bytes: &[u8], rule: OutOfDomainRule) -> Result<Vec<Vec<u32>>> {
-        let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
-        let records = read_private_csv_from(bytes, "X.csv", &schema, rule)?;
+        let records = read_with(bytes, &schema(), rule, None)?;
         Ok((0..2).map(|p| records.column(p).unwrap().collect()).collect())
     }
 
+    const TEXT: &[u8] = b"age,job,id\n5,clerk,1\n, ,\n15\n35,baker,7,8,9\n99,clerk,2\n\xff\xfe,clerk,3\n25,\xff,3\n20,cook,1\n 25 , baker ,4\n";
+
     #[test]
     fn records_outside_the_schema_change_nothing_else() {
-        let text = b"age,job,id\n5,clerk,1\n, ,\n15\n35,baker,7,8,9\n99,clerk,2\n\xff\xfe,clerk,3\n25,\xff,3\n20,cook,1\n 25 , baker ,4\n";
-        assert_eq!(read(text, OutOfDomainRule::Drop).unwrap(), [[0, 3, 2], [0, 1, 1]]);
-        assert_eq!(read(text, OutOfDomainRule::Clamp).unwrap(), [[0, 3, 3, 2], [0, 1, 0, 1]]);
+        assert_eq!(read(TEXT, OutOfDomainRule::Drop).unwrap(), [[0, 3, 2], [0, 1, 1]]);
+        assert_eq!(read(TEXT, OutOfDomainRule::Clamp).unwrap(), [[0, 3, 3, 2], [0, 1, 0, 1]]);
         let none: [Vec<u32>; 2] = [vec![], vec![]];
         for empty in [&b"age,job\n"[..], b"age,job", b"job,age\nx,y\n"] {
             assert_eq!(read(empty, OutOfDomainRule::Drop).unwrap(), none);
         }
     }
 
+    /// With a cell for other values in every attribute no line is left out, whatever it holds.
     #[test]
-    fn only_the_header_can_be_wrong() {
-        for text in [&b""[..], b"age\n5\n", b"age,job,age\n5,clerk,5\n"] {
-            assert!(read(text, OutOfDomainRule::Drop).unwrap_err().to_string().contains("X.csv"));
+    fn other_values_have_their_cell() {
+        let text = SCHEMA
+            .replace("count = 4 }", "count = 4 }\nother = 10")
+            .replace("\"baker\"]", "\"baker\"]\nother = \"baker\"");
+        let schema = Schema::from_toml(&text, "S.toml").unwrap();
+        assert!(schema.has_cells_for_all_values());
+        let of = |rule| {
+            let records = read_with(TEXT, &schema, rule, None).unwrap();
+            [0, 1].map(|p| records.column(p).unwrap().collect::<Vec<_>>())
+        };
+        assert_eq!(of(OutOfDomainRule::Drop), [[0, 1, 1, 3, 1, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
+        assert_eq!(of(OutOfDomainRule::Clamp), [[0, 1, 1, 3, 3, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
+        let one =
+            "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\nother = \"b\"\n";
+        let one = Schema::from_toml(one, "S.toml").unwrap();
+        let records = read_with(b"job\na\n\na\n?\n", &one, OutOfDomainRule::Drop, None).unwrap();
+        assert_eq!(records.column(0).unwrap().collect::<Vec<_>>(), [0, 1, 0, 1]);
+    }
+
+    /// Bytes of a record do not depend on the records, and attributes that are not kept have none.
+    #[test]
+    fn only_what_is_counted_is_kept() {
+        let schema = schema();
+        let csv = PrivateCsv::from_source(TEXT, Path::new("X.csv"), &schema, None).unwrap();
+        let records = csv.read(&schema, OutOfDomainRule::Drop, AttributeSet::single(1)).unwrap();
+        assert!(records.column(0).is_none() && records.len() == 3);
+        assert_eq!(records.marginal(AttributeSet::single(1)).unwrap(), [1.0, 2.0]);
+        assert_eq!(records.marginal(AttributeSet::EMPTY).unwrap(), [3.0]);
+        assert!(records.marginal(AttributeSet::single(0)).is_err());
+    }
+
+    #[test]
+    fn a_person_has_the_first_records_and_no_more() {
+        let text = b"id,age,job\np,5,clerk\nq,15,clerk\np,99,clerk\n p ,25,clerk\nq,35,clerk\n,5,baker\n,15,baker\nr\n";
+        let ages = |rows| {
+            let limit = PersonLimit { column: "id".into(), rows };
+            let records = read_with(text, &schema(), OutOfDomainRule::Drop, Some(limit)).unwrap();
+            records.column(0).unwrap().collect::<Vec<_>>()
+        };
+        assert_eq!(ages(1), [0, 1, 0]);
+        // The record outside the schema counts as one of p's.
+        assert_eq!(ages(2), [0, 1, 3, 0, 1]);
+        assert_eq!(ages(3), [0, 1, 2, 3, 0, 1]);
+        let limit = PersonLimit { column: "ssn".into(), rows: 1 };
+        let refused = read_with(text, &schema(), OutOfDomainRule::Drop, Some(limit)).unwrap_err().to_string();
+        assert!(refused.contains("no column `ssn`") && !refused.contains("id"), "{refused}");
+    }
+
+    /// Whatever is wrong with a file, no word of it is in the message.
+    #[test]
+    fn only_the_header_can_be_wrong_and_nothing_is_quoted() {
+        for text in [
+            &b""[..],
+            b"age\nsecret\n",
+            b"age,job,age\n5,clerk,5\n",
+            b"secret,37\n",
+            b"age;job\nsecret;clerk\n",
+            b"a\xffge,job\nsecret,clerk\n",
+            b"\xff\xfea\0g\0e\0,\0j\0o\0b\0\n\0secret",
+            b"age\x0bjob\x0bsecret\x0b37",
+            b"PK\x03\x04secret",
+        ] {
+            let message = read(text, OutOfDomainRule::Drop).unwrap_err().to_string();
+            assert!(message.contains("X.csv") && message.contains("remedy"), "{message}");
+            assert!(!message.contains("secret") && !message.contains("37"), "{message}");
         }
-        let message = read(b"a\xffge,job\nsecret,clerk\n", OutOfDomainRule::Drop).unwrap_err().to_string();
-        assert!(!message.contains("secret"), "{message}");
+        // A column whose name is no UTF-8 is a column that the schema does not name.
+        assert!(read(b"age,job,\xff\n5,clerk,1\n", OutOfDomainRule::Drop).is_ok());
+        let message = read(b"age,job\n5,clerk\n6,\"secret\n7,clerk\n", OutOfDomainRule::Drop).unwrap_err().to_string();
+        assert!(message.contains("never closed") && !message.contains("secret"), "{message}");
     }
 }

@@ -24,7 +24,9 @@ const LANES: usize = 4;
 #[derive(Clone)]
 pub struct Records {
     sizes: Vec<usize>,
-    columns: Vec<Column>,
+    /// `None` for an attribute that was not read.
+    columns: Vec<Option<Column>>,
+    count: usize,
 }
 
 /// The sizes of the attributes, which are public. Neither values nor their number: debug output ends up in logs and in messages
@@ -39,19 +41,33 @@ impl Records {
     /// Records from columns of cell numbers, in the order of the schema.
     ///
     /// # Errors
-    /// A column too many or too few, columns of different lengths, or a cell number outside its attribute.
+    /// A column too many or too few, columns of different lengths, a cell number outside its attribute,
+    /// or an attribute of more than 2³² values.
     pub fn new(schema: &Schema, columns: Vec<Column>) -> Result<Self> {
+        let count = columns.first().map_or(0, Column::len);
+        Self::of_some_attributes(schema, columns.into_iter().map(Some).collect(), count)
+    }
+
+    /// `count` records of which only some attributes are held: `None` for the others, which cannot be
+    /// counted and cost no memory.
+    ///
+    /// # Errors
+    /// As [`Records::new`].
+    pub(super) fn of_some_attributes(schema: &Schema, columns: Vec<Option<Column>>, count: usize) -> Result<Self> {
         let attributes = schema.attributes();
         let refuse = |what: String, expected: String, found: String| {
             Err(Error::bad_input(what, expected, found, "code every value as a cell number 0 to size − 1"))
         };
-        let count = columns.first().map_or(0, Column::len);
         if columns.len() != attributes.len() {
             let expected = format!("{} columns, one per attribute", attributes.len());
             return refuse("records".into(), expected, columns.len().to_string());
         }
         for (attribute, column) in attributes.iter().zip(&columns) {
+            let Some(column) = column else { continue };
             let what = format!("records, column `{}`", attribute.name);
+            if attribute.size as u64 > 1 << 32 {
+                return refuse(what, "an attribute of at most 2^32 values".into(), attribute.size.to_string());
+            }
             if column.len() != count {
                 return refuse(what, format!("{count} values, as in the first column"), column.len().to_string());
             }
@@ -60,7 +76,7 @@ impl Records {
                 return refuse(what, format!("cell numbers below {}", attribute.size), found);
             }
         }
-        Ok(Records { sizes: schema.sizes(), columns })
+        Ok(Records { sizes: schema.sizes(), columns, count })
     }
 
     /// `count` records, every value uniform and independent: synthetic data for timing and tests.
@@ -78,13 +94,12 @@ impl Records {
 
     /// The cell numbers of one attribute, record by record; `None` for a position that the schema lacks.
     pub fn column(&self, position: usize) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
-        let column = self.columns.get(position)?;
-        Some(column.iter())
+        Some(self.column_at(position)?.iter())
     }
 
     /// The number of records.
     pub fn len(&self) -> usize {
-        self.columns.first().map_or(0, Column::len)
+        self.count
     }
 
     /// Whether there is no record.
@@ -151,6 +166,14 @@ impl Records {
                 "use positions of the schema the records were made for",
             ));
         }
+        if let Some(lacking) = attributes.positions().find(|p| self.column_at(*p).is_none()) {
+            return Err(Error::bad_input(
+                "marginal",
+                "attributes that were read",
+                format!("attribute {lacking}, which was not"),
+                "read the attributes that are counted",
+            ));
+        }
         let cells = attributes.positions().try_fold(1usize, |cells, p| cells.checked_mul(self.sizes[p]));
         cells.filter(|&cells| cells <= u32::MAX as usize).ok_or_else(|| {
             let found = attributes.positions().map(|p| self.sizes[p] as f64).product();
@@ -158,8 +181,8 @@ impl Records {
         })
     }
 
-    pub(super) fn column_at(&self, position: usize) -> &Column {
-        &self.columns[position]
+    pub(super) fn column_at(&self, position: usize) -> Option<&Column> {
+        self.columns.get(position)?.as_ref()
     }
 
     /// Hands out the cell numbers of all records in a marginal of fewer than 2³² cells, a block of records at a time.
@@ -170,7 +193,9 @@ impl Records {
             let block = &mut cells[..BLOCK.min(self.len() - start)];
             block.fill(0);
             for p in attributes.positions() {
-                self.columns[p].append_digit(self.sizes[p], start, block);
+                if let Some(column) = self.column_at(p) {
+                    column.append_digit(self.sizes[p], start, block);
+                }
             }
             count(block);
             start += block.len();
@@ -241,7 +266,7 @@ mod tests {
         assert_eq!(format!("{few:?}"), "Records { sizes: [3, 70000], .. }");
         // Tables that differ in values, in their number and in the bytes that they take look the same.
         assert_eq!(format!("{few:?}"), format!("{many:?}"));
-        assert_eq!(format!("{:?}", few.column_at(1)), format!("{:?}", many.column_at(1)));
+        assert_eq!(format!("{:?}", few.column_at(1).unwrap()), format!("{:?}", many.column_at(1).unwrap()));
         let counters =
             [&few, &many].map(|records| format!("{:?}", crate::data::MarginalCounter::new(records).unwrap()));
         assert_eq!(counters[0], "MarginalCounter { sizes: [3, 70000], .. }");

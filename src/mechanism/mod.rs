@@ -33,7 +33,6 @@ mod aim_hybrid;
 mod aim_pgm;
 mod batch_marginals;
 mod conditional_residual_planner;
-mod group_answers;
 mod marginal_errors;
 mod matrix_mechanism;
 mod measured_sequence;
@@ -45,7 +44,6 @@ pub use aim_hybrid::AimHybrid;
 pub use aim_pgm::AimPgm;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
 pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, isotropic};
-pub use group_answers::group_answers;
 pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
 pub use measured_sequence::{

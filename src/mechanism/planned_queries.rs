@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::group_answers::group_answers;
 use super::{ExpectedErrors, Mechanism, RunReport};
 use crate::access::{PaidAccess, Question};
 use crate::domain::{AttributeSet, AxisSet};
@@ -117,7 +116,7 @@ pub fn run_plan(
                 Reconstruction::OwnMarginal => run.take(group.attributes(), access)?.unwrap_or_default(),
                 Reconstruction::FullDomain => run.marginal_of_full_domain(group, access)?,
             };
-            answers(place, &group_answers(group, &marginal)?)?;
+            answers(place, &group.answers(&marginal)?)?;
         }
         Ok(())
     })
@@ -259,8 +258,7 @@ mod tests {
 
     /// The queries of a group, row by row, applied to the records' marginal.
     fn truth(workload: &GroupedWorkload, records: &Records) -> Vec<f64> {
-        let of_group =
-            |group: &QueryGroup| group_answers(group, &records.marginal(group.attributes()).unwrap()).unwrap();
+        let of_group = |group: &QueryGroup| group.answers(&records.marginal(group.attributes()).unwrap()).unwrap();
         workload.groups().iter().flat_map(of_group).collect()
     }
 
@@ -299,7 +297,7 @@ mod tests {
         let unit = |cell: usize| {
             let mut marginal = vec![0.0; cells];
             marginal[cell] = 1.0;
-            group_answers(group, &marginal).unwrap()
+            group.answers(&marginal).unwrap()
         };
         let columns: Vec<Vec<f64>> = (0..cells).map(unit).collect();
         (0..columns[0].len()).map(|q| columns.iter().map(|column| column[q]).collect()).collect()
@@ -313,7 +311,7 @@ mod tests {
         assert_eq!(truth(&workload(true), &records)[0], by_hand as f64);
         let workload = workload(true);
         let group = &workload.groups()[0];
-        assert!(group_answers(group, &[0.0; 23]).unwrap_err().to_string().contains("24 cells"));
+        assert!(group.answers(&[0.0; 23]).unwrap_err().to_string().contains("24 cells"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A plan whose measurements are made by other strategies: its errors, recomputed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::decomposition::{Decomposition, KernelId};
@@ -12,9 +12,10 @@ use crate::residual::ReferenceMeasure;
 use crate::workload::GroupedWorkload;
 
 impl Plan {
-    /// The plan with other strategies and shares c_A of the privacy cost, one per measurement and in their order, for the residual
-    /// subspaces of another measure; its privacy cost is their sum. The errors are those of the new strategies, exactly:
-    /// `Σ_A tr(G_A V_A⁺)/c_A`.
+    /// The plan with other strategies and shares c_A of the privacy cost, one per measurement and in
+    /// their order, for the residual subspaces of another measure; its privacy cost is their sum. The
+    /// errors are those of the new strategies, exactly: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace without a
+    /// share is known without noise: it adds nothing to the errors and is no measurement.
     ///
     /// Nothing is claimed about the best plan, so there is no lower bound. *Cost*: a decomposition, and a trace per distinct
     /// strategy and kernel.
@@ -26,7 +27,7 @@ impl Plan {
         &self,
         workload: &GroupedWorkload,
         measure: &ReferenceMeasure,
-        strategies: &[(Arc<SubspaceStrategy>, PrivacyCost)],
+        strategies: &[(Arc<SubspaceStrategy>, Option<PrivacyCost>)],
     ) -> Result<Plan> {
         let same = self.schema == *workload.schema() && self.groups.len() == workload.groups().len();
         if !same
@@ -42,18 +43,22 @@ impl Plan {
         }
         let decomposition = Decomposition::for_measure(workload, measure)?;
         let measurements: Vec<PlannedMeasurement> = (self.measurements.iter().zip(strategies))
-            .map(|(own, (strategy, privacy_cost))| PlannedMeasurement {
-                attributes: own.attributes,
-                strategy: strategy.clone(),
-                privacy_cost: *privacy_cost,
+            .filter_map(|(own, (strategy, privacy_cost))| {
+                let (strategy, privacy_cost) = (strategy.clone(), (*privacy_cost)?);
+                Some(PlannedMeasurement { attributes: own.attributes, strategy, privacy_cost })
             })
             .collect();
+        let without_noise = self.measurements.iter().zip(strategies).filter(|(_, own)| own.1.is_none());
+        let known: HashSet<_> = without_noise.map(|(own, _)| own.attributes).collect();
         let places: HashMap<_, _> = measurements.iter().map(|m| (m.attributes, m)).collect();
         let mut traces: HashMap<(usize, Vec<KernelId>), f64> = HashMap::new();
         let mut groups = Vec::with_capacity(self.groups.len());
         for (group, own) in workload.groups().iter().zip(&self.groups) {
             let mut variance = 0.0;
             for (attributes, term) in decomposition.terms_of(group)? {
+                if known.contains(&attributes) {
+                    continue;
+                }
                 let Some(measurement) = places.get(&attributes) else {
                     let found = format!("no measurement of residual subspace {attributes:?}");
                     return Err(Error::bug(

@@ -27,11 +27,42 @@ impl ExactRho {
 
     /// k²Δ²/(2σ²): discrete Gaussian noise on integer answers whose squared L2 distance between neighbouring tables is at most
     /// Δ², for units of k records (Canonne, Kamath & Steinke 2020, Thm 14; group privacy of zCDP, Bun & Steinke 2016, Prop. 27).
-    pub fn of_discrete_gaussian(squared_sensitivity: &BigUint, deviation: RationalDeviation, unit_rows: u32) -> Self {
+    ///
+    /// # Errors
+    /// No noise for answers that neighbours change: no ρ is large enough.
+    pub fn of_discrete_gaussian(
+        squared_sensitivity: &BigUint,
+        deviation: RationalDeviation,
+        unit_rows: u32,
+    ) -> Result<Self, PrivacyError> {
+        if squared_sensitivity.is_zero() {
+            return Ok(Self::zero());
+        }
+        if deviation == RationalDeviation::ZERO {
+            let found = "0 for answers that depend on a record".into();
+            return Err(PrivacyError::InvalidDeviation { found });
+        }
         let (square, divisor) = deviation.squared();
         let numerator = (squared_sensitivity * divisor * BigUint::from(unit_rows).pow(2)) << PLACES;
         let denominator = square << 1u32;
-        ExactRho((numerator + &denominator - 1u32) / denominator)
+        Ok(ExactRho((numerator + &denominator - 1u32) / denominator))
+    }
+
+    /// The number of bits of ρ/2⁻²⁵⁶.
+    pub(crate) fn bits(&self) -> u64 {
+        self.0.bits()
+    }
+
+    /// ρ/2^(shift − 256), rounded up; ρ must have at most 127 bits above the shift.
+    pub(crate) fn shifted_up(&self, shift: u64) -> u128 {
+        let down = &self.0 >> shift;
+        let is_exact = (&down << shift) == self.0;
+        down.to_u128().unwrap_or(u128::MAX).saturating_add(u128::from(!is_exact))
+    }
+
+    /// The ρ that [`ExactRho::shifted_up`] turns into `number`.
+    pub(crate) fn of_shifted(number: u128, shift: u64) -> Self {
+        ExactRho(BigUint::from(number) << shift)
     }
 
     /// A ρ rounded down to a multiple of 2⁻²⁵⁶.
@@ -88,16 +119,16 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_the_formula_rounded_up() {
-        let half = ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 1);
+        let half = ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 1).unwrap();
         assert_eq!(half.rounded_up().unwrap().get(), 0.5);
-        let twice = ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 2);
+        let twice = ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 2).unwrap();
         assert_eq!(twice.rounded_up().unwrap().get(), 2.0);
-        let third = ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(3, 1), 3);
+        let third = ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(3, 1), 3).unwrap();
         assert_eq!(third.rounded_up().unwrap().get(), 1.0);
-        let unreduced = ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(9, 3), 3);
+        let unreduced = ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(9, 3), 3).unwrap();
         assert_eq!(unreduced, third);
         // 1/3 is no double: the next one above it, and three of them exceed 1.
-        let third = ExactRho::of_discrete_gaussian(&BigUint::from(6u32), deviation(3, 1), 1);
+        let third = ExactRho::of_discrete_gaussian(&BigUint::from(6u32), deviation(3, 1), 1).unwrap();
         let found = third.rounded_up().unwrap().get();
         assert!(found * 3.0 >= 1.0 && found.next_down() <= 1.0 / 3.0, "{found}");
         assert!(third.plus(&third).plus(&third) > ExactRho::of_rounded_down(Rho::new(1.0).unwrap()));

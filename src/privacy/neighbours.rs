@@ -15,6 +15,9 @@ pub enum Neighbours {
     /// One record with other values: a query matrix changes its answers by the difference of two of its columns, and the
     /// number of records is public.
     ReplaceOneRecord,
+    /// Either of the two: a record may have other values, be there or not. A query matrix changes its
+    /// answers by a column or by the difference of two.
+    ReplaceAddOrRemoveOneRecord,
 }
 
 impl fmt::Display for Neighbours {
@@ -22,6 +25,7 @@ impl fmt::Display for Neighbours {
         match self {
             Self::AddOrRemoveOneRecord => f.write_str("add or remove one record"),
             Self::ReplaceOneRecord => f.write_str("replace one record"),
+            Self::ReplaceAddOrRemoveOneRecord => f.write_str("replace, add or remove one record"),
         }
     }
 }

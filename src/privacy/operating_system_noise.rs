@@ -56,11 +56,14 @@ impl OperatingSystemNoise {
         OperatingSystemNoise { source: Source::Counter { seed, streams: 0 } }
     }
 
-    /// Adds independent discrete Gaussian noise to every value.
+    /// Adds independent discrete Gaussian noise to every value, and nothing if σ is 0.
     ///
     /// # Errors
     /// [`PrivacyError::NoRandomness`] if the operating system has none; a sum beyond 128 bits. Then no value may be used.
     pub fn add(&mut self, values: &mut [i128], deviation: RationalDeviation) -> Result<(), PrivacyError> {
+        if deviation == RationalDeviation::ZERO {
+            return Ok(());
+        }
         let gaussian = DiscreteGaussian::new(deviation);
         match &mut self.source {
             Source::OperatingSystem => draw_in_parallel(values, &gaussian),

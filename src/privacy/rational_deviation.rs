@@ -30,6 +30,9 @@ impl RationalDeviation {
     /// The largest numerator: the noise of a sum of counts stays far inside 128 bits.
     const MAX_NUMERATOR: u128 = 1 << 112;
 
+    /// No noise: for answers that no neighbours change, such as a number of records that is public.
+    pub const ZERO: Self = RationalDeviation { numerator: 0, denominator: 1 };
+
     /// σ = numerator/denominator.
     ///
     /// # Errors
@@ -83,7 +86,7 @@ impl RationalDeviation {
     /// summed there.
     pub fn variance(self) -> f64 {
         let square = self.to_f64().powi(2);
-        if square >= 4.0 {
+        if square >= 4.0 || square == 0.0 {
             return square;
         }
         // Beyond 80 = 40σ nothing is left of a double.
@@ -105,12 +108,14 @@ impl RationalDeviation {
 impl std::str::FromStr for RationalDeviation {
     type Err = PrivacyError;
 
-    /// `numerator/denominator`.
+    /// `numerator/denominator`; `0/1` is no noise.
     fn from_str(text: &str) -> Result<Self, PrivacyError> {
         let parts = text.split_once('/').and_then(|(a, b)| a.parse().ok().zip(b.parse().ok()));
-        let (numerator, denominator) =
-            parts.ok_or_else(|| PrivacyError::InvalidDeviation { found: format!("`{text}`") })?;
-        Self::new(numerator, denominator)
+        match parts {
+            Some((0, 1)) => Ok(Self::ZERO),
+            Some((numerator, denominator)) => Self::new(numerator, denominator),
+            None => Err(PrivacyError::InvalidDeviation { found: format!("`{text}`") }),
+        }
     }
 }
 

@@ -10,9 +10,17 @@ use super::estimates::Estimates;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
-use crate::mechanism::{fitted_to_planned_residuals, group_answers};
+use crate::mechanism::fitted_to_planned_residuals;
 use crate::planner::SubspaceStrategy;
 use crate::workload::{GroupedWorkload, QueryGroup};
+
+/// What a statement says of adjusted answers.
+pub const IN_WORDS: &str = "adjusted.csv has nonnegative whole answers by local maximum entropy from the same measurements. They are \
+                            biased, and the standard errors do not apply to them. Queries on one set of attributes agree with each \
+                            other; those on different sets need not, unless one set of the workload holds all others.";
+
+/// The variance of what was measured without noise, in records².
+const MIN_VARIANCE: f64 = 1e-12;
 
 /// How far the adjusted answers agree with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -64,7 +72,8 @@ pub fn write(
     }
     for &set in &sets {
         let Some((estimate, noise, strategy)) = estimates.part(set) else { continue };
-        let variance = noise * mean_eigenvalue(strategy, estimate.len())?;
+        // A public number of records is known without noise; estimates need some.
+        let variance = (noise * mean_eigenvalue(strategy, estimate.len())?).max(MIN_VARIANCE);
         residuals.update(set, estimate, variance)?;
     }
     let used = workload.groups().iter().fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
@@ -84,7 +93,7 @@ pub fn write(
         let axes = source.axes_in(group.attributes());
         let own = crate::residual::summed(&schema.shape_of(source)?, axes, &marginal);
         known = Some((source, marginal));
-        group_answers(group, &own)
+        group.answers(&own)
     })?;
     Ok(consistency)
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::estimates::{Estimates, KnownVariances};
+use super::estimates::Estimates;
 use super::query_words::QueryWords;
 use crate::error::{Error, Result};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
@@ -38,10 +38,10 @@ pub struct Answer {
 ///
 /// # Errors
 /// As [`Estimates::answers`].
-pub fn of_group(estimates: &Estimates, group: &QueryGroup, known: &mut KnownVariances) -> Result<Vec<Answer>> {
-    let (answers, variances) = (estimates.answers(group)?, estimates.variances(group, known)?);
+pub fn of_group(estimates: &Estimates, group: &QueryGroup) -> Result<Vec<Answer>> {
+    let (answers, variances) = (estimates.answers(group)?, estimates.variances(group)?);
     let fine = estimates.has_fine_noise();
-    let proxies = if fine { variances.clone() } else { estimates.variance_proxies(group, known)? };
+    let proxies = if fine { variances.clone() } else { estimates.variance_proxies(group)? };
     if answers.len() != variances.len() || answers.len() != proxies.len() {
         return Err(Error::bug("answers", format!("{} variances", answers.len()), variances.len()));
     }
@@ -63,10 +63,9 @@ pub fn write(
     estimates.check_answers(workload)?;
     let reach = estimates.reach(workload.count().as_f64());
     let schema = workload.schema();
-    let mut known = KnownVariances::default();
     table(path, &COLUMNS, workload, progress, &mut |out, group| {
         let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
-        for (query, answer) in of_group(estimates, group, &mut known)?.into_iter().enumerate() {
+        for (query, answer) in of_group(estimates, group)?.into_iter().enumerate() {
             let Answer { estimate, standard_error, unit } = answer;
             let (text, cells) = words.of_query(query);
             let (single, all) = (reach.single * unit, reach.simultaneous * unit);

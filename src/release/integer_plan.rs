@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ndarray::Array2;
+use num_bigint::BigUint;
 
+use super::reach::Reach;
 use super::rounding::{self, Precision};
 use crate::access::IntegerQuestion;
 use crate::domain::AttributeSet;
@@ -12,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::planner::{Plan, Reconstruction, SubspaceStrategy};
 use crate::privacy::{ExactRho, PrivacyCost, PrivacyUnit, RationalDeviation, Rho};
 use crate::residual::ReferenceMeasure;
-use crate::strategy::{IntegerFactor, IntegerStrategy, StrategyFactor};
+use crate::strategy::{IntegerFactor, IntegerStrategy, JointCost, JointSensitivity, StrategyFactor};
 use crate::workload::GroupedWorkload;
 
 /// The total variance of the rounded plan exceeds that of the planned one by at most this share.
@@ -38,9 +40,13 @@ impl IntegerMeasurement {
         IntegerQuestion { attributes: self.attributes, strategy: &self.strategy, deviation: self.deviation }
     }
 
-    /// The share c_A = Δ²/Var of a privacy cost that the measurement's noise is worth, for one record more or less.
-    fn worth(&self) -> f64 {
-        self.strategy.squared_sensitivity_f64() / self.deviation.variance()
+    /// The share c_A = Δ²/Var of a privacy cost that the measurement's noise is worth, for one record
+    /// more or less; `None` without noise.
+    fn worth(&self) -> Result<Option<PrivacyCost>> {
+        if self.deviation == RationalDeviation::ZERO {
+            return Ok(None);
+        }
+        Ok(Some(PrivacyCost::new(self.strategy.squared_sensitivity_f64() / self.deviation.variance())?))
     }
 }
 
@@ -51,15 +57,16 @@ pub struct IntegerPlan {
     weights: Vec<Vec<i64>>,
     measurements: Vec<IntegerMeasurement>,
     unit: PrivacyUnit,
-    cost: ExactRho,
-    exact: bool,
+    cost: JointCost,
     precision: Option<Precision>,
     rounding: (f64, f64),
 }
 
 impl IntegerPlan {
-    /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it, and chooses the deviations that
-    /// spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the plan's shares c_A, rounded up, and one s for all.
+    /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it, and
+    /// chooses the deviations that spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the plan's shares
+    /// c_A, rounded up, and the least s for which the joint cost is at most ρ. A number of records that
+    /// is public is measured without noise.
     ///
     /// # Errors
     /// A plan that does not measure residual subspaces; joint strategies over too many cells, answers that could overflow; a plan that no
@@ -74,55 +81,37 @@ impl IntegerPlan {
             ));
         }
         let (rounded, precision) = Rounded::precise_enough(plan, workload)?;
-        let planned = plan.total_variance();
-        let of_rounded = rounded.variance;
+        let rounding = (plan.total_variance(), rounded.variance);
         let Rounded { weights, strategies, measure, .. } = rounded;
-        let sensitivities: Vec<f64> = strategies.iter().map(|(own, _)| own.squared_sensitivity_f64()).collect();
-        let shares: Vec<f64> = plan.measurements().iter().map(|m| m.privacy_cost.get()).collect();
-        let exact = strategies.iter().all(|(own, _)| own.squared_sensitivity(unit.neighbours).exact);
-        let deviations = |s: f64| -> Result<Vec<RationalDeviation>> {
-            let pairs = sensitivities.iter().zip(&shares);
-            pairs.map(|(square, share)| Ok(RationalDeviation::rounded_up((s * square / share).sqrt())?)).collect()
-        };
-        let cost = |deviations: &[RationalDeviation]| {
-            plan.measurements().iter().zip(&strategies).zip(deviations).fold(ExactRho::zero(), |sum, ((m, s), d)| {
-                let question = IntegerQuestion { attributes: m.attributes, strategy: &s.0, deviation: *d };
-                sum.plus(&question.cost(unit))
+        let sets = plan.measurements().iter().map(|own| own.attributes);
+        let joint = JointSensitivity::of(sets.clone().zip(strategies.iter().map(|own| &own.0)), unit);
+        let shares = plan.measurements().iter().map(|own| own.privacy_cost.get());
+        // Answers that no neighbours change are public: they need no noise.
+        let variances: Vec<Option<f64>> = (strategies.iter().zip(shares))
+            .map(|((own, _), share)| {
+                let is_public = own.squared_sensitivity(unit.neighbours).value == BigUint::ZERO;
+                (!is_public).then(|| own.squared_sensitivity_f64() / share)
             })
+            .collect();
+        let deviations = |s: f64| -> Result<Vec<RationalDeviation>> {
+            let deviation = |variance: &Option<f64>| match variance {
+                None => Ok(RationalDeviation::ZERO),
+                Some(variance) => Ok(RationalDeviation::rounded_up((s * variance).sqrt())?),
+            };
+            variances.iter().map(deviation).collect()
         };
-        // The cost is inversely proportional to s but for rounding, which is on the safe side.
-        let budget = ExactRho::of_rounded_down(rho);
-        let mut s = cost(&deviations(1.0)?).to_f64_rounded_up() / rho.get();
-        if s <= 0.0 {
-            let (expected, remedy) = ("queries that depend on the records", "add queries to the workload");
-            return Err(Error::bad_input("release", expected, "none: the number of records is public here", remedy));
-        }
-        let mut chosen = deviations(s)?;
-        let mut spent = cost(&chosen);
-        for _ in 0..60 {
-            if budget.minus(&spent).is_some() {
-                break;
-            }
-            s *= (spent.to_f64_rounded_up() / rho.get()).max(1.0 + 1e-8);
-            chosen = deviations(s)?;
-            spent = cost(&chosen);
-        }
-        if budget.minus(&spent).is_none() {
-            return Err(Error::bug("integer plan", "a cost of at most the budget", spent.to_f64_rounded_up()));
-        }
-        let measurements: Vec<IntegerMeasurement> = (plan.measurements().iter().zip(&strategies).zip(chosen))
-            .map(|((planned, (strategy, _)), deviation)| IntegerMeasurement {
-                attributes: planned.attributes,
+        let (chosen, cost) = paid(rho, &deviations, &|deviations| joint.cost(deviations))?;
+        let measurements: Vec<IntegerMeasurement> = (sets.zip(&strategies).zip(chosen))
+            .map(|((attributes, (strategy, _)), deviation)| IntegerMeasurement {
+                attributes,
                 strategy: strategy.clone(),
                 deviation,
             })
             .collect();
         let real = strategies.iter().zip(&measurements);
-        let real: Vec<_> =
-            real.map(|((_, real), own)| Ok((real.clone(), PrivacyCost::new(own.worth())?))).collect::<Result<_>>()?;
+        let real: Vec<_> = real.map(|((_, real), own)| Ok((real.clone(), own.worth()?))).collect::<Result<_>>()?;
         let plan = plan.remeasured(workload, &measure, &real)?;
-        let rounding = (planned, of_rounded);
-        Ok(IntegerPlan { plan, weights, measurements, unit, cost: spent, exact, precision, rounding })
+        Ok(IntegerPlan { plan, weights, measurements, unit, cost, precision, rounding })
     }
 
     /// The errors of what is really measured, with the strategies as doubles at unit privacy cost.
@@ -130,7 +119,7 @@ impl IntegerPlan {
         &self.plan
     }
 
-    /// The reference measure of every attribute in whole numbers p, ν = p/Σp.
+    /// The reference measure of every attribute that is measured in whole numbers p, ν = p/Σp.
     pub fn weights(&self) -> &[Vec<i64>] {
         &self.weights
     }
@@ -145,14 +134,14 @@ impl IntegerPlan {
         self.unit
     }
 
-    /// Σ_A k²Δ_A²/(2σ_A²), recomputed from the integers.
+    /// The joint cost of all measurements, recomputed from the integers.
     pub fn cost(&self) -> &ExactRho {
-        &self.cost
+        &self.cost.rho
     }
 
-    /// Whether every Δ_A is attained; otherwise the cost is an upper bound.
-    pub fn is_exact(&self) -> bool {
-        self.exact
+    /// Whether some neighbours attain the cost; otherwise it is an upper bound.
+    pub fn is_attained(&self) -> bool {
+        self.cost.is_attained
     }
 
     /// How finely strategies were rounded; `None` if none had to be.
@@ -165,10 +154,41 @@ impl IntegerPlan {
         self.rounding
     }
 
+    /// How far the intervals of the plan's queries reach.
+    pub fn reach(&self) -> Reach {
+        let noisy = self.measurements.iter().filter(|own| own.deviation != RationalDeviation::ZERO);
+        let smallest = noisy.clone().map(|own| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
+        Reach::of(self.plan.queries().as_f64(), smallest, noisy.map(|own| own.strategy.rows()).sum())
+    }
+
     /// Integers that are measured.
     pub fn answers(&self) -> usize {
         self.measurements.iter().map(|m| m.strategy.rows()).sum()
     }
+}
+
+/// The least deviations that a ρ pays for, with their cost: `deviations(s)` for the least s.
+fn paid(
+    rho: Rho,
+    deviations: &dyn Fn(f64) -> Result<Vec<RationalDeviation>>,
+    cost: &dyn Fn(&[RationalDeviation]) -> Result<JointCost>,
+) -> Result<(Vec<RationalDeviation>, JointCost)> {
+    // The cost is inversely proportional to s but for rounding, which is on the safe side.
+    let budget = ExactRho::of_rounded_down(rho);
+    let mut s = cost(&deviations(1.0)?)?.rho.to_f64_rounded_up() / rho.get();
+    if s <= 0.0 {
+        let (expected, remedy) = ("queries that depend on the records", "add queries to the workload");
+        return Err(Error::bad_input("release", expected, "none: the number of records is public here", remedy));
+    }
+    for _ in 0..60 {
+        let chosen = deviations(s)?;
+        let spent = cost(&chosen)?;
+        if budget.minus(&spent.rho).is_some() {
+            return Ok((chosen, spent));
+        }
+        s *= (spent.rho.to_f64_rounded_up() / rho.get()).max(1.0 + 1e-8);
+    }
+    Err(Error::bug("integer plan", "a cost of at most the budget", format!("more than {rho}")))
 }
 
 /// The strategies of a plan in whole numbers, and as doubles.
@@ -238,11 +258,14 @@ impl Rounded {
         precision: Precision,
         rows: &mut RowsByFactor,
     ) -> Result<Option<(Self, bool)>> {
-        let measures = plan.measure().measures();
+        let measured = plan.measurements().iter().fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+        let of_attribute = |(position, measure)| match measured.contains(position) {
+            true => rounding::weights(measure, precision.measure_bits),
+            false => Ok(Vec::new()),
+        };
         let weights: Vec<Vec<i64>> =
-            measures.iter().map(|m| rounding::weights(m, precision.measure_bits)).collect::<Result<_>>()?;
-        let own = weights.iter().map(|p| rounding::measure(p)).collect::<Result<Vec<_>>>()?;
-        let measure = ReferenceMeasure::new(own);
+            plan.measure().measures().iter().enumerate().map(of_attribute).collect::<Result<_>>()?;
+        let measure = rounding::reference_measure(&weights, &plan.schema().sizes())?;
         let mut made = Made { precision, rows, factors: HashMap::new(), is_rounded: false };
         made.is_rounded = !measure.is_uniform();
         let mut known: HashMap<FactorKey, (IntegerStrategy, Arc<SubspaceStrategy>)> = HashMap::new();
@@ -258,7 +281,8 @@ impl Rounded {
             strategies.push(found.clone());
             known.insert(key, found);
         }
-        let shares = strategies.iter().zip(plan.measurements()).map(|((_, real), m)| (real.clone(), m.privacy_cost));
+        let shares =
+            strategies.iter().zip(plan.measurements()).map(|((_, real), m)| (real.clone(), Some(m.privacy_cost)));
         let rounded = plan.remeasured(workload, &measure, &shares.collect::<Vec<_>>())?;
         let variance = rounded.total_variance();
         Ok(Some((Rounded { weights, measure, strategies, variance }, made.is_rounded)))

@@ -1,36 +1,68 @@
 //! The ledger: what was spent on a table, written down before it is opened.
 //!
-//! A file of one JSON object a line. The first says how much there is and for whom; then come reservations and settlements:
+//! A file of one JSON object a line. The first names the last line; the second says how much there is
+//! and for whom; then come reservations and settlements:
 //!
 //! ```text
-//! {"ledger":1,"total_rho":0.5,"unit":{"neighbours":"add-or-remove-one-record","rows":1}}
-//! {"reserve":1,"rho":0.2,"what":"release to out"}
-//! {"settle":1}
+//! {"ledger":2,"lines":"0000000004","last":"<hash of line 4>"}
+//! {"total_rho":0.5,"delta":1e-9,"unit":{"neighbours":"add-or-remove-one-record","rows":1}}
+//! {"reserve":1,"rho":0.2,"what":"release to out","previous":"<hash of line 2>"}
+//! {"settle":1,"previous":"<hash of line 3>"}
 //! ```
 //!
-//! What is reserved is spent, settled or not: a settlement only tells that the run came to its end. Every line is appended
-//! under an exclusive lock on the file and forced to the disk before anything else happens. A file that is not exactly such lines is
-//! refused as a whole.
+//! What is reserved is spent, settled or not: a settlement only tells that the run came to its end.
+//! Every line is appended under an exclusive lock and forced to the disk before anything else happens;
+//! then the first line, of fixed length, is rewritten. The hashes (SHA-256 of the text of a line) make
+//! a chain, so a ledger in which a line was changed, moved or removed is refused, the last line
+//! included; so is a file that is not exactly such lines.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+mod file;
+
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::file::{LockedFile, When};
 use crate::error::{Error, Place, Result};
-use crate::privacy::{ExactRho, PrivacyUnit, Rho};
+use crate::hash::sha256;
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, Rho};
 
-/// A ledger longer than this is no ledger: 256 MiB are a million runs.
-const MOST_BYTES: u64 = 1 << 28;
+/// The version of the format.
+const FORMAT: u32 = 2;
 
-/// A line of the file.
+/// The first line: how many lines there are, and the hash of the last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    ledger: u32,
+    /// Ten digits, so that the line keeps its length.
+    lines: String,
+    last: String,
+}
+
+impl Head {
+    fn of(lines: usize, last: &str) -> Self {
+        Head { ledger: FORMAT, lines: format!("{lines:010}"), last: sha256(last.as_bytes()) }
+    }
+}
+
+/// The second line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Opening {
+    total_rho: f64,
+    /// δ of the budget, if it was given as (ε, δ).
+    delta: Option<f64>,
+    unit: PrivacyUnit,
+}
+
+/// Any later line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Line {
-    Opening { ledger: u32, total_rho: f64, unit: PrivacyUnit },
-    Reserve { reserve: u64, rho: f64, what: String },
-    Settle { settle: u64 },
+    Reserve { reserve: u64, rho: f64, what: String, previous: String },
+    Settle { settle: u64, previous: String },
 }
 
 /// What a ledger says.
@@ -38,6 +70,8 @@ enum Line {
 pub struct Balance {
     /// The whole budget.
     pub total: Rho,
+    /// δ of the budget, if it was given as (ε, δ).
+    pub delta: Option<f64>,
     /// Whom it protects.
     pub unit: PrivacyUnit,
     /// What was reserved, rounded up.
@@ -50,16 +84,36 @@ pub struct Balance {
     pub unsettled: usize,
 }
 
+/// What to do about a ledger that another process has locked.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// The longest time to wait.
+    pub limit: Duration,
+    /// Called once if the lock is not free at first.
+    pub notice: fn(&Path, Duration),
+}
+
+impl Default for Waiting {
+    /// A minute, without notice.
+    fn default() -> Self {
+        Waiting { limit: Duration::from_secs(60), notice: |_, _| () }
+    }
+}
+
 /// A ledger on disk.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
+    waiting: Waiting,
 }
 
-/// Budget that was written down as spent. Only a ledger makes one; opening a table for a release takes it.
+/// Budget that was written down as spent. Only a ledger makes one; opening a table for a release takes
+/// it.
 #[derive(Debug)]
 pub struct Reservation {
     number: u64,
+    line: usize,
+    hash: String,
     rho: Rho,
     unit: PrivacyUnit,
 }
@@ -75,104 +129,99 @@ impl Reservation {
         self.unit
     }
 
+    /// Its line in the ledger, from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// SHA-256 of the text of its line.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
     /// A reservation without a ledger, for tests of this crate.
     #[cfg(test)]
     pub(crate) fn unwritten(rho: Rho, unit: PrivacyUnit) -> Self {
-        Reservation { number: 0, rho, unit }
+        Reservation { number: 0, line: 0, hash: String::new(), rho, unit }
     }
 }
 
+/// A ledger that was read and checked.
 struct Contents {
+    opening: Opening,
     total: Rho,
-    unit: PrivacyUnit,
     spent: ExactRho,
-    reservations: Vec<bool>,
-    length: u64,
-}
-
-/// When a ledger is used: what a failure leaves behind, and so the way out, differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
-    /// Before the data is opened.
-    Before,
-    /// After a run wrote what it had to write.
-    AfterTheRun,
-}
-
-impl When {
-    fn remedy(self) -> &'static str {
-        match self {
-            When::Before => {
-                "make the ledger a file that this user can read and write on a disk with space; nothing was read or spent"
-            }
-            When::AfterTheRun => {
-                "nothing has to be done: the release is complete, its cost is spent, and only the line that says that it came to its \
-                 end is missing; before the next release make the ledger a file that this user can write on a disk with space"
-            }
-        }
-    }
+    /// The line and the hash of every reservation, and whether it is settled.
+    reservations: Vec<(usize, String, bool)>,
+    lines: usize,
+    last: String,
 }
 
 impl Ledger {
-    /// A new ledger with a total, in a file that does not exist yet.
+    /// A new ledger with a total, in a file that does not exist yet; `delta` is that of the budget, if
+    /// it has one.
     ///
     /// # Errors
     /// The file exists or cannot be written.
-    pub fn create(path: &Path, total: Rho, unit: PrivacyUnit) -> Result<Self> {
-        let remedy = "give the path of a file that does not exist yet, in a folder that can be written";
-        let failed = |action, e| Error::io(path, action, e, remedy);
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| failed("creating the ledger", e))?;
-        let opening = Line::Opening { ledger: 1, total_rho: total.get(), unit };
-        let outcome = append(&mut file, &opening).and_then(|()| sync_folder(path));
-        outcome.map_err(|e| failed("writing the ledger", e))?;
-        Ok(Ledger { path: path.to_path_buf() })
+    pub fn create(path: &Path, total: Rho, delta: Option<f64>, unit: PrivacyUnit) -> Result<Self> {
+        let opening = text_of(&Opening { total_rho: total.get(), delta, unit })?;
+        let head = text_of(&Head::of(2, &opening))?;
+        file::create(path, &format!("{head}\n{opening}\n"))?;
+        Ok(Ledger { path: path.to_path_buf(), waiting: Waiting::default() })
     }
 
     /// The ledger in a file.
     ///
     /// # Errors
     /// As [`Ledger::balance`].
-    pub fn open(path: &Path) -> Result<Self> {
-        let ledger = Ledger { path: path.to_path_buf() };
+    pub fn open(path: &Path, waiting: Waiting) -> Result<Self> {
+        let ledger = Ledger { path: path.to_path_buf(), waiting };
         ledger.balance()?;
         Ok(ledger)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What the ledger says now.
     ///
     /// # Errors
-    /// A file that cannot be read or is no ledger.
+    /// A file that cannot be read, is no ledger, or stays locked by another process.
     pub fn balance(&self) -> Result<Balance> {
-        let when = When::Before;
-        let file = self.file(false, when)?;
-        file.lock_shared().map_err(|e| self.io("locking the ledger", e, when))?;
-        let read = self.read(&file, when)?;
+        let mut file = LockedFile::shared(&self.path, self.waiting)?;
+        let read = self.read(&mut file)?;
         let left = left_rounded_down(&read).map_or(0.0, Rho::get);
         Ok(Balance {
             total: read.total,
-            unit: read.unit,
+            delta: read.opening.delta,
+            unit: read.opening.unit,
             spent: read.spent.to_f64_rounded_up(),
             left,
             reservations: read.reservations.len(),
-            unsettled: read.reservations.iter().filter(|settled| !**settled).count(),
+            unsettled: read.reservations.iter().filter(|(.., settled)| !settled).count(),
         })
     }
 
-    /// Writes down that ρ is spent, and returns when that is on the disk. Processes that reserve at the same time wait for each other.
+    /// Writes down that ρ is spent, and returns when that is on the disk. Processes that reserve at
+    /// the same time wait for each other.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: more than is left. A ledger for others than the unit; a file that is no ledger, cannot be locked,
-    /// or cannot be written to the end: then nothing is reserved.
+    /// [`Error::BudgetExhausted`]: more than is left. A ledger for others than the unit; a file that is
+    /// no ledger, stays locked, was replaced by another file, or cannot be written to the end: then
+    /// nothing is reserved.
     pub fn reserve(&self, rho: Rho, unit: PrivacyUnit, what: &str) -> Result<Reservation> {
-        let when = When::Before;
-        let mut file = self.file(true, when)?;
-        file.lock().map_err(|e| self.io("locking the ledger", e, when))?;
-        let read = self.read(&file, when)?;
-        if read.unit != unit {
+        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::Before)?;
+        let read = self.read(&mut file)?;
+        let own = read.opening.unit;
+        // Where a value outside the schema leaves a record out, replacing a record includes removing it.
+        let is_replaced = unit.neighbours == Neighbours::ReplaceAddOrRemoveOneRecord
+            && own.neighbours == Neighbours::ReplaceOneRecord;
+        if own.rows != unit.rows || !(own.neighbours == unit.neighbours || is_replaced) {
             return Err(Error::bad_input(
                 format!("ledger {}", self.path.display()),
-                format!("a release that protects as the ledger says ({})", read.unit),
+                format!("a release that protects as the ledger says ({own})"),
                 format!("one that protects otherwise ({unit})"),
                 "give the same --neighbours and --unit-rows as when the ledger was created",
             ));
@@ -183,71 +232,49 @@ impl Ledger {
             return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: read.total });
         }
         let number = read.reservations.len() as u64 + 1;
-        let line = Line::Reserve { reserve: number, rho: rho.get(), what: what.to_owned() };
-        self.append(&mut file, read.length, &line, when)?;
-        Ok(Reservation { number, rho, unit })
+        let previous = read.last;
+        let line = text_of(&Line::Reserve { reserve: number, rho: rho.get(), what: what.to_owned(), previous })?;
+        let index = read.lines + 1;
+        file.append(&line, &text_of(&Head::of(index, &line))?)?;
+        Ok(Reservation { number, line: index, hash: sha256(line.as_bytes()), rho, unit })
     }
 
     /// Writes down that the run of a reservation came to its end.
     ///
     /// # Errors
-    /// The ledger cannot be written any more. The reservation stays spent.
+    /// The ledger does not hold the reservation any more, or cannot be written. The reservation stays
+    /// spent.
     pub fn settle(&self, reservation: Reservation) -> Result<()> {
-        let when = When::AfterTheRun;
-        let mut file = self.file(true, when)?;
-        file.lock().map_err(|e| self.io("locking the ledger", e, when))?;
-        let read = self.read(&file, when)?;
-        self.append(&mut file, read.length, &Line::Settle { settle: reservation.number }, when)
-    }
-
-    fn file(&self, write: bool, when: When) -> Result<File> {
-        let remedy = match when {
-            When::Before => "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D",
-            When::AfterTheRun => {
-                "restore the ledger from a copy with all its lines; the release is complete and its cost is spent"
-            }
-        };
-        let kind = std::fs::metadata(&self.path).map_err(|e| Error::io(&self.path, "opening the ledger", e, remedy))?;
-        if !kind.is_file() {
+        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::AfterTheRun)?;
+        let read = self.read(&mut file)?;
+        let kept =
+            read.reservations.iter().any(|(line, hash, _)| *line == reservation.line && *hash == reservation.hash);
+        if !kept {
             return Err(Error::bad_input(
-                self.path.display().to_string(),
-                "a ledger in a regular file",
-                "another",
-                remedy,
+                format!("ledger {}", self.path.display()),
+                format!("the reservation of this release in line {}", reservation.line),
+                "another ledger in its place, or an older copy",
+                format!(
+                    "put back the ledger whose line {} has the SHA-256 {}; the release is complete and its cost is spent, and no \
+                     other release may be made with the ledger that is there now",
+                    reservation.line, reservation.hash
+                ),
             ));
         }
-        OpenOptions::new().read(true).append(write).open(&self.path).map_err(|e| self.io("opening the ledger", e, when))
+        let line = text_of(&Line::Settle { settle: reservation.number, previous: read.last })?;
+        file.append(&line, &text_of(&Head::of(read.lines + 1, &line))?)
     }
 
-    fn io(&self, action: &'static str, error: std::io::Error, when: When) -> Error {
-        Error::io(&self.path, action, error, when.remedy())
-    }
-
-    /// Appends a line; what a failure leaves of it is taken off again, as far as the system lets us.
-    fn append(&self, file: &mut File, length: u64, line: &Line, when: When) -> Result<()> {
-        append(file, line).map_err(|error| {
-            // If this fails too the ledger ends in half a line, which every later run refuses.
-            file.set_len(length).ok();
-            self.io("writing the ledger", error, when)
-        })
-    }
-
-    /// All lines, checked.
-    fn read(&self, mut file: &File, when: When) -> Result<Contents> {
-        let length = file.metadata().map_err(|e| self.io("reading the ledger", e, when))?.len();
-        if length > MOST_BYTES {
-            let remedy = "give the path of a ledger";
-            return Err(Error::too_large("ledger", "bytes", MOST_BYTES as f64, length as f64, remedy));
-        }
-        let mut text = String::new();
-        file.seek(SeekFrom::Start(0))
-            .and_then(|_| file.read_to_string(&mut text))
-            .map_err(|e| self.io("reading the ledger", e, when))?;
-        read_text(&text, &self.path.display().to_string(), length)
+    fn read(&self, file: &mut LockedFile) -> Result<Contents> {
+        read_text(&file.read()?, &self.path.display().to_string())
     }
 }
 
-/// What a line costs: the double as it stands.
+fn text_of(line: &impl Serialize) -> Result<String> {
+    serde_json::to_string(line).map_err(|e| Error::bug("ledger", "a line that can be written", e))
+}
+
+/// What a line costs: the double as it is written.
 fn cost(rho: Rho) -> ExactRho {
     // Nothing is lost: a double of ordinary size below 2^-256 is rounded to zero, so that is rounded up.
     let down = ExactRho::of_rounded_down(rho);
@@ -264,70 +291,82 @@ fn left_rounded_down(read: &Contents) -> Option<Rho> {
     Some(found)
 }
 
-fn read_text(text: &str, origin: &str, length: u64) -> Result<Contents> {
+/// Reads all lines and checks the chain.
+fn read_text(text: &str, origin: &str) -> Result<Contents> {
     let refuse = |line: usize, expected: &str, found: String| {
         Error::Parse {
         origin: origin.to_owned(),
         place: Some(Place { line, column: 0 }),
         expected: expected.to_owned(),
         found,
-        remedy: "restore the ledger from a copy; a last line that is cut short can be removed by hand: a run whose reservation is cut \
-                 short has read no data, and a reservation without settlement is spent"
+        remedy: "restore the ledger from a copy with all its lines; a last line that is cut short can be removed manually: a run \
+                 whose reservation is cut short has read no data, and a reservation without settlement is spent"
             .into(),
     }
     };
+    let lines: Vec<&str> = text.lines().collect();
     if !text.ends_with('\n') {
-        return Err(refuse(
-            text.lines().count().max(1),
-            "a ledger whose lines are complete",
-            "a last line without end".into(),
-        ));
+        let found = "a last line without end".into();
+        return Err(refuse(lines.len().max(1), "a ledger whose lines are complete", found));
     }
-    let mut read: Option<Contents> = None;
-    for (place, line) in text.lines().enumerate() {
-        let place = place + 1;
+    let head: Head = serde_json::from_str(lines[0])
+        .map_err(|_| refuse(1, "the first line of a ledger of version 2", "something else".into()))?;
+    let promised = head.lines.parse::<usize>().ok().filter(|_| head.lines.len() == 10 && head.ledger == FORMAT);
+    let promised = promised.ok_or_else(|| refuse(1, "the first line of a ledger of version 2", "another".into()))?;
+    if lines.len() < promised.max(2) {
+        let found = format!("{} lines: the last ones were removed", lines.len());
+        return Err(refuse(lines.len(), &format!("a ledger of {promised} lines"), found));
+    }
+    let opening: Opening =
+        serde_json::from_str(lines[1]).map_err(|_| refuse(2, "the budget of a ledger", "something else".into()))?;
+    let total = Rho::new(opening.total_rho).map_err(|e| refuse(2, "a total", e.to_string()))?;
+    if opening.unit.rows == 0 {
+        return Err(refuse(2, "at least one record per person", "0".into()));
+    }
+    let last = sha256(lines[1].as_bytes());
+    let mut read = Contents { opening, total, spent: ExactRho::zero(), reservations: Vec::new(), lines: 2, last };
+    let mut is_last = read.lines == promised && read.last == head.last;
+    for (index, line) in lines.iter().enumerate().skip(2) {
+        let number = index + 1;
         let parsed: Line =
-            serde_json::from_str(line).map_err(|_| refuse(place, "a line of a ledger", "something else".into()))?;
-        match (parsed, &mut read) {
-            (Line::Opening { ledger: 1, total_rho, unit }, None) if unit.rows > 0 => {
-                let total = Rho::new(total_rho).map_err(|e| refuse(place, "a total", e.to_string()))?;
-                read = Some(Contents { total, unit, spent: ExactRho::zero(), reservations: Vec::new(), length });
-            }
-            (Line::Reserve { reserve, rho, .. }, Some(read)) if reserve == read.reservations.len() as u64 + 1 => {
-                let rho = Rho::new(rho).map_err(|e| refuse(place, "a cost", e.to_string()))?;
+            serde_json::from_str(line).map_err(|_| refuse(number, "a line of a ledger", "something else".into()))?;
+        let (Line::Reserve { previous, .. } | Line::Settle { previous, .. }) = &parsed;
+        if *previous != read.last {
+            let found = "the hash of another: lines were changed, moved or removed".into();
+            return Err(refuse(number, "the hash of the line before", found));
+        }
+        read.last = sha256(line.as_bytes());
+        read.lines = number;
+        is_last |= number == promised && read.last == head.last;
+        match parsed {
+            Line::Reserve { reserve, rho, .. } if reserve == read.reservations.len() as u64 + 1 => {
+                let rho = Rho::new(rho).map_err(|e| refuse(number, "a cost", e.to_string()))?;
                 read.spent = read.spent.plus(&cost(rho));
-                read.reservations.push(false);
+                read.reservations.push((number, read.last.clone(), false));
             }
-            (Line::Settle { settle }, Some(read)) => {
-                let settled = usize::try_from(settle).ok().and_then(|n| n.checked_sub(1));
-                match settled.and_then(|n| read.reservations.get_mut(n)) {
-                    Some(settled @ false) => *settled = true,
+            Line::Reserve { .. } => {
+                return Err(refuse(number, "reservations counted from 1", "another number".into()));
+            }
+            Line::Settle { settle, .. } => {
+                let index = usize::try_from(settle).ok().and_then(|n| n.checked_sub(1));
+                match index.and_then(|n| read.reservations.get_mut(n)) {
+                    Some((.., settled @ false)) => *settled = true,
                     _ => {
-                        return Err(refuse(place, "the settlement of an open reservation", format!("one of {settle}")));
+                        return Err(refuse(
+                            number,
+                            "the settlement of an open reservation",
+                            format!("one of {settle}"),
+                        ));
                     }
                 }
             }
-            _ => {
-                return Err(refuse(place, "one opening line, then reservations counted from 1", "another line".into()));
-            }
         }
     }
-    read.ok_or_else(|| refuse(1, "an opening line", "nothing".into()))
-}
-
-/// One line in one call, on the disk when this returns.
-fn append(file: &mut File, line: &Line) -> std::io::Result<()> {
-    let mut text = serde_json::to_string(line)?;
-    text.push('\n');
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
-/// The entry of a new file in its folder.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Folders cannot be opened everywhere; where they can, the entry is forced to the disk.
-    File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
+    if !is_last {
+        let found = "another: it was changed".into();
+        return Err(refuse(promised, "the line that the first line names", found));
+    }
+    Ok(read)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The noisy integers of a release with everything that is needed to go on from them.
 //!
-//! A folder of three files: `schema.toml`; `strategies.json` with the integer rows, the reference measures and the deviations;
-//! `noisy.csv` with one noisy integer a line. All of it is an output of the release: what is done with it costs no privacy.
+//! A folder of five files: `schema.toml`; `statement.json`; `strategies.json` with the integer rows, the
+//! reference measures and the deviations; `noisy.csv` with one noisy integer a line; and `SHA256SUMS`.
+//! All of it is an output of the release: what is done with it costs no privacy.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,18 +13,29 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::integer_plan::IntegerMeasurement;
+use super::statement::Statement;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Place, Result};
+use crate::hash::{Hashed, sha256};
 use crate::privacy::PrivacyUnit;
 use crate::schema::Schema;
 use crate::strategy::{IntegerFactor, IntegerStrategy};
 
 /// More noisy integers than this are no release of this program.
-const MOST_ANSWERS: usize = 1 << 31;
+const MAX_ANSWERS: usize = 1 << 31;
+
+/// The version of `strategies.json`.
+const FORMAT: u32 = 2;
 
 const SCHEMA: &str = "schema.toml";
+const STATEMENT: &str = "statement.json";
 const STRATEGIES: &str = "strategies.json";
 const NOISY: &str = "noisy.csv";
+
+/// The checksums, as `sha256sum -c` reads them.
+const SUMS: &str = "SHA256SUMS";
+
+const REMEDY: &str = "give the folder `measurements` of a release of this version, as it was written";
 
 /// Noisy answers to integer questions.
 #[derive(Debug, Clone)]
@@ -32,7 +44,10 @@ pub struct Measurements {
     pub schema: Schema,
     /// The text it was read from.
     pub schema_text: String,
-    /// The reference measure of every attribute in whole numbers p, ν = p/Σp.
+    /// What was measured, for whom it is private, and for which queries.
+    pub statement: Statement,
+    /// The reference measure of every attribute that is measured in whole numbers p, ν = p/Σp; empty for
+    /// the others.
     pub weights: Vec<Vec<i64>>,
     /// Whom the release protects.
     pub unit: PrivacyUnit,
@@ -47,7 +62,7 @@ struct Document {
     format: u32,
     version: String,
     unit: PrivacyUnit,
-    /// Per attribute of the schema: p, where the measure is p/Σp.
+    /// Per attribute of the schema: p, where the measure is p/Σp; empty if it is not measured.
     measures: Vec<Vec<i64>>,
     /// Integer rows that annihilate the measures.
     factors: Vec<FactorEntry>,
@@ -76,7 +91,8 @@ struct SubspaceEntry {
 }
 
 impl Measurements {
-    /// Writes the folder, which must exist, and forces it to the disk.
+    /// Writes the folder, which must exist, and forces it to the disk, the checksums last: a folder with
+    /// them is complete.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -85,11 +101,14 @@ impl Measurements {
             let path = folder.join(name);
             move |e| Error::io(&path, "writing", e, "make space on the disk; what was measured is spent")
         };
-        let put = |name: &'static str, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| -> Result<()> {
+        let mut sums = String::new();
+        let mut put = |name: &'static str, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| -> Result<()> {
             let file = std::fs::File::create(folder.join(name)).map_err(io(name))?;
-            let mut out = BufWriter::new(file);
+            let mut out = Hashed::new(BufWriter::new(file));
             write(&mut out).map_err(io(name))?;
+            let (out, sum) = out.finish();
             let file = out.into_inner().map_err(|e| io(name)(e.into_error()))?;
+            sums.push_str(&format!("{sum}  {name}\n"));
             file.sync_all().map_err(io(name))
         };
         put(NOISY, &|out| {
@@ -100,7 +119,10 @@ impl Measurements {
             Ok(())
         })?;
         put(SCHEMA, &|out| out.write_all(self.schema_text.as_bytes()))?;
-        put(STRATEGIES, &|out| serde_json::to_writer(out, &self.document()).map_err(std::io::Error::from))
+        put(STATEMENT, &|out| serde_json::to_writer(out, &self.statement).map_err(std::io::Error::from))?;
+        put(STRATEGIES, &|out| serde_json::to_writer(out, &self.document()).map_err(std::io::Error::from))?;
+        crate::durable::write(&folder.join(SUMS), &sums).map_err(io(SUMS))?;
+        crate::durable::sync_folder(folder).map_err(io(SUMS))
     }
 
     fn document(&self) -> Document {
@@ -126,47 +148,71 @@ impl Measurements {
             });
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Document { format: 1, version, unit: self.unit, measures: self.weights.clone(), factors, subspaces }
+        Document { format: FORMAT, version, unit: self.unit, measures: self.weights.clone(), factors, subspaces }
     }
 
-    /// Reads a folder that [`Measurements::write`] wrote. Everything is checked: rows against measures, numbers of answers against
-    /// rows.
+    /// Reads a folder that [`Measurements::write`] wrote. Everything is checked: files against their
+    /// checksums, rows against measures, numbers of answers against rows.
     ///
     /// # Errors
-    /// Files that cannot be read or do not fit each other.
+    /// Files that cannot be read, were edited, or do not fit each other.
     pub fn read(folder: &Path) -> Result<Self> {
-        let open = |name: &str| {
-            let path = folder.join(name);
-            let remedy = "give the folder `measurements` of a release";
-            std::fs::File::open(&path).map_err(|e| Error::io(&path, "opening", e, remedy))
-        };
-        let remedy = "give the folder `measurements` of a release, as it was written";
         let read = |name: &str| {
             let path = folder.join(name);
-            std::fs::read_to_string(&path).map_err(|e| Error::io(&path, "reading", e, remedy))
+            std::fs::read(&path).map_err(|e| Error::io(&path, "reading", e, REMEDY))
         };
-        let (schema, strategies) = (read(SCHEMA)?, read(STRATEGIES)?);
+        let text = |name: &str, bytes: Vec<u8>| {
+            let path = folder.join(name).display().to_string();
+            String::from_utf8(bytes).map_err(|_| Error::bad_input(path, "a text in UTF-8", "other bytes", REMEDY))
+        };
+        let sums = text(SUMS, read(SUMS)?)?;
+        let mut files = HashMap::new();
+        for name in [NOISY, SCHEMA, STATEMENT, STRATEGIES] {
+            let bytes = read(name)?;
+            let sum = sha256(&bytes);
+            let known = sums.lines().any(|line| line.split_once("  ") == Some((&sum, name)));
+            if !known {
+                return Err(Error::bad_input(
+                    folder.join(name).display().to_string(),
+                    format!("the file whose SHA-256 {SUMS} names"),
+                    format!("one with the SHA-256 {sum}: it was edited or damaged"),
+                    REMEDY,
+                ));
+            }
+            files.insert(name, bytes);
+        }
+        let mut take = |name| files.remove(name).unwrap_or_default();
+        let texts = [SCHEMA, STATEMENT, STRATEGIES].map(|name| text(name, take(name)));
+        let [schema, statement, strategies] = texts;
         let origin = folder.display().to_string();
-        Self::from_texts(&schema, &strategies, BufReader::new(open(NOISY)?), &origin)
+        Self::from_texts(&schema?, &statement?, &strategies?, take(NOISY).as_slice(), &origin)
     }
 
-    /// [`Measurements::read`] from texts; `origin` (the folder) goes into messages.
+    /// [`Measurements::read`] of texts without checksums; `origin` (the folder) goes into messages.
     ///
     /// # Errors
-    /// As there.
-    pub fn from_texts(schema_text: &str, strategies: &str, noisy: impl BufRead, origin: &str) -> Result<Self> {
-        let remedy = "give the folder `measurements` of a release, as it was written";
+    /// As [`Measurements::read`].
+    pub(super) fn from_texts(
+        schema_text: &str,
+        statement: &str,
+        strategies: &str,
+        noisy: impl BufRead,
+        origin: &str,
+    ) -> Result<Self> {
         let refuse = |name: &str, expected: &str, found: String| {
-            Error::bad_input(format!("{origin}/{name}"), expected, found, remedy)
+            Error::bad_input(format!("{origin}/{name}"), expected, found, REMEDY)
         };
         let schema = Schema::from_toml(schema_text, &format!("{origin}/{SCHEMA}"))?;
+        let statement: Statement = serde_json::from_str(statement)
+            .map_err(|e| refuse(STATEMENT, "the statement of a release", e.to_string()))?;
         let document: Document = serde_json::from_str(strategies)
             .map_err(|e| refuse(STRATEGIES, "the strategies of a release", e.to_string()))?;
         let sizes = schema.sizes();
-        let fit =
-            document.measures.len() == sizes.len() && document.measures.iter().zip(&sizes).all(|(p, n)| p.len() == *n);
-        if document.format != 1 || !fit || document.unit.rows == 0 {
-            return Err(refuse(STRATEGIES, "format 1 and a measure per attribute of the schema", "another".into()));
+        let fit = document.measures.len() == sizes.len()
+            && document.measures.iter().zip(&sizes).all(|(p, n)| [0, *n].contains(&p.len()));
+        if document.format != FORMAT || !fit || document.unit.rows == 0 {
+            let expected = format!("format {FORMAT} and a measure per attribute that is measured");
+            return Err(refuse(STRATEGIES, &expected, "another".into()));
         }
         let factors = document.factors.into_iter().map(|entry| {
             let cells = entry.rows.first().map_or(0, Vec::len);
@@ -192,7 +238,7 @@ impl Measurements {
             let rows = own.iter().try_fold(1usize, |all, f| all.checked_mul(f.rows().nrows()));
             total = rows.and_then(|rows| total.checked_add(rows)).unwrap_or(usize::MAX);
             let fit = positions.is_sorted() && shape == attributes.items(&sizes) && measures == expected;
-            if !fit || rows != Some(entry.answers) || total > MOST_ANSWERS {
+            if !fit || rows != Some(entry.answers) || total > MAX_ANSWERS {
                 let found = format!("others for {:?}", entry.attributes);
                 return Err(refuse(STRATEGIES, "factors and answers that fit the attributes", found));
             }
@@ -207,7 +253,7 @@ impl Measurements {
         }
         let list = read_noisy(noisy, measurements, &format!("{origin}/{NOISY}"))?;
         let (weights, unit) = (document.measures, document.unit);
-        Ok(Measurements { schema, schema_text: schema_text.to_owned(), weights, unit, list })
+        Ok(Measurements { schema, schema_text: schema_text.to_owned(), statement, weights, unit, list })
     }
 }
 
@@ -222,7 +268,7 @@ fn read_noisy(
         place: Some(Place { line, column: 0 }),
         expected,
         found: found.to_owned(),
-        remedy: "give the folder `measurements` of a release, as it was written".into(),
+        remedy: REMEDY.into(),
     };
     let mut lines = source.lines().enumerate();
     let mut next = |expected: String| -> Result<(usize, String)> {

@@ -31,14 +31,15 @@ mod rounding;
 mod run;
 mod statement;
 
-pub use estimates::{Estimates, KnownVariances};
+pub use estimates::Estimates;
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
-pub use ledger::{Balance, Ledger, Reservation};
+pub use ledger::{Balance, Ledger, Reservation, Waiting};
 pub use measurements::Measurements;
 pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;
-pub use statement::{Budget, Statement};
+pub(crate) use statement::as_in_json;
+pub use statement::{Statement, Terms};
 
 #[cfg(test)]
 mod tests;

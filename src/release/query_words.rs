@@ -106,7 +106,7 @@ fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usi
 
 fn value(schema: &Schema, position: usize, cell: usize) -> String {
     match schema.coding(position) {
-        Some(Coding::Values(values)) => values.get(cell).cloned().unwrap_or_default(),
+        Some(Coding::Values(values)) => values.get(cell).map(ToString::to_string).unwrap_or_default(),
         Some(Coding::Bins { .. }) => between(schema, position, "", cell, cell).trim().to_owned(),
         _ => cell.to_string(),
     }

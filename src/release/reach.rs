@@ -30,7 +30,7 @@ const STEPS: u32 = 100;
 
 /// How far intervals reach, in units of s = √(Σ a_i² σ_i²) for an answer with coefficients a_i of the noisy integers. From σ = 2 on, s is
 /// the standard error.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
     /// One query: misses with probability 0.05 at most.
     pub single: f64,

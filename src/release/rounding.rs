@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use crate::error::{Error, Result};
 use crate::linalg::{self, Semidefinite};
-use crate::residual::Measure;
+use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{IntegerFactor, StrategyFactor};
 
 /// A joint factor over more cells is not released: its rows are a dense matrix.
@@ -47,13 +47,19 @@ pub(super) fn weights(measure: &Measure, bits: u32) -> Result<Vec<i64>> {
     Ok(rounded)
 }
 
-/// The measure of whole numbers.
+/// The reference measure of whole numbers per attribute; none for attributes that are not measured,
+/// which get the uniform measure on their size.
 ///
 /// # Errors
 /// None for weights of [`weights`].
-pub(super) fn measure(weights: &[i64]) -> Result<Measure> {
-    if weights.iter().all(|w| *w == weights[0]) {
-        return Ok(Measure::uniform(weights.len()));
+pub(super) fn reference_measure(weights: &[Vec<i64>], sizes: &[usize]) -> Result<ReferenceMeasure> {
+    let own = weights.iter().zip(sizes).map(|(p, size)| measure(p, *size));
+    Ok(ReferenceMeasure::new(own.collect::<Result<Vec<_>>>()?))
+}
+
+fn measure(weights: &[i64], size: usize) -> Result<Measure> {
+    if weights.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(Measure::uniform(size));
     }
     let sum: i64 = weights.iter().sum();
     let shares: Vec<f64> = weights.iter().map(|w| *w as f64 / sum as f64).collect();

@@ -1,61 +1,72 @@
-//! The statement of a release: what was measured, for whom it is private, how exact it is, and what is not protected.
+//! The statement of a release: what was measured, for whom it is private, how exact it is, and what is
+//! not protected.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::integer_plan::IntegerPlan;
+use super::ledger::Reservation;
 use super::reach::Reach;
 use super::rounding::Precision;
-use crate::data::OutOfDomainRule;
+use crate::data::{OutOfDomainRule, PersonLimit};
 use crate::error::Result;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 use crate::schema::Schema;
 
 /// What no release protects.
-const NOT_PROTECTED: [&str; 5] = [
+const NOT_PROTECTED: [&str; 6] = [
     "running time and memory, which depend on the records",
-    "the sizes of files and the place of the data on the disk, to whoever can see them",
+    "the sizes of files and where the data is on the disk, to whoever can see them",
     "whether the file of records could be read to its end",
+    "the header line of the file of records, which is public",
     "people with more records than the unit says",
     "the schema and the workload, which must not be made from the records",
 ];
 
-/// The library that draws the noise, and its version; a test holds it against the lock file.
-const NOISE_LIBRARY: [&str; 2] = ["prio", "0.18.1"];
-
-/// What the lengths of intervals are multiples of.
+/// The unit of the lengths of intervals.
 const INTERVAL_UNIT: &str = "sqrt(sum of a^2 sigma^2) over the noisy integers, a their coefficients in the answer: the standard error, unless a \
                              sigma is below 2";
 
-/// The budget as it was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Budget {
+/// The budget of a release, and how its records are read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
     /// ρ that was reserved.
     pub rho: Rho,
     /// δ for which ε is stated.
     pub delta: f64,
+    /// What happens to values outside the schema.
+    pub rule: OutOfDomainRule,
+    /// The limit on the records of one person, if it is enforced.
+    pub person: Option<PersonLimit>,
 }
 
 /// `statement.json`. Nothing in it depends on the records.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
-    program: &'static str,
-    version: &'static str,
-    /// Name and version.
-    noise_library: [&'static str; 2],
-    mechanism: &'static str,
+    program: String,
+    version: String,
+    /// Name and version of the program that draws the noise.
+    noise_library: [String; 2],
+    mechanism: String,
     planner: String,
     unit: PrivacyUnit,
     unit_in_words: String,
-    /// Σ k²Δ²/(2σ²), rounded up.
+    /// max over neighbours of Σ k²|B(x − x')|²/(2σ²), rounded up.
     rho: f64,
     rho_reserved: f64,
-    /// Whether ρ is attained by some neighbours' sensitivities, or an upper bound.
+    /// Whether ρ is attained by some neighbours; otherwise it is an upper bound.
     rho_is_exact_sum: bool,
     epsilon: f64,
     delta: f64,
     out_of_domain: OutOfDomainRule,
+    /// The column that tells persons apart, and the records kept of each.
+    person_limit: Option<PersonLimit>,
+    /// Whether the number of records is public: then it is published without noise.
+    number_of_records_is_public: bool,
+    /// Where the budget was reserved.
+    ledger: Option<LedgerLine>,
     queries: String,
     /// √(Σ weight · variance / queries) of what was measured.
     rmse: f64,
@@ -65,17 +76,28 @@ pub struct Statement {
     rounding_excess: f64,
     precision: Option<Precision>,
     intervals: Reach,
-    interval_unit: &'static str,
+    interval_unit: String,
     subspaces: Vec<Subspace>,
     adjusted: Option<String>,
-    not_protected: [&'static str; 5],
+    not_protected: Vec<String>,
     schema: String,
     workload: String,
 }
 
-#[derive(Debug, Serialize)]
+/// A line of a ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct LedgerLine {
+    file: String,
+    /// From 1.
+    line: usize,
+    /// Of the text of the line.
+    sha256: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Subspace {
     attributes: String,
+    /// Of this measurement alone: ρ of all together is at most the sum.
     rho: f64,
     squared_sensitivity: String,
     sensitivity_is_attained: bool,
@@ -83,15 +105,19 @@ struct Subspace {
     answers: usize,
 }
 
+/// A number as JSON writes it: the shortest text that reads back as the same double.
+pub(crate) fn as_in_json(number: f64) -> String {
+    serde_json::to_string(&number).unwrap_or_else(|_| number.to_string())
+}
+
 impl Statement {
     /// The statement of a plan. `schema` and `workload` are the texts they were read from.
     ///
     /// # Errors
-    /// A δ without meaning.
+    /// An invalid δ.
     pub fn of(
         plan: &IntegerPlan,
-        budget: Budget,
-        rule: OutOfDomainRule,
+        terms: Terms,
         schema: &str,
         workload: &str,
         adjusted: Option<String>,
@@ -104,46 +130,76 @@ impl Statement {
         };
         let subspaces = plan.measurements().iter().map(|own| {
             let sensitivity = own.strategy.squared_sensitivity(unit.neighbours);
-            Subspace {
+            Ok(Subspace {
                 attributes: names(own.attributes),
-                rho: own.question().cost(unit).to_f64_rounded_up(),
+                rho: own.question().cost(unit)?.to_f64_rounded_up(),
                 squared_sensitivity: sensitivity.value.to_string(),
                 sensitivity_is_attained: sensitivity.exact,
                 deviation: own.deviation.to_string(),
                 answers: own.strategy.rows(),
-            }
+            })
         });
         let (planned, rounded) = plan.rounding();
         let queries = plan.plan().queries();
-        let smallest = plan.measurements().iter().map(|own| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
+        let own_name = || env!("CARGO_PKG_NAME").to_owned();
+        let own_version = || env!("CARGO_PKG_VERSION").to_owned();
         Ok(Statement {
-            program: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
-            noise_library: NOISE_LIBRARY,
-            mechanism: "integer queries on residual subspaces with discrete Gaussian noise from the operating system",
+            program: own_name(),
+            version: own_version(),
+            noise_library: [own_name(), own_version()],
+            mechanism: "integer queries on residual subspaces with discrete Gaussian noise from the operating system"
+                .into(),
             planner: plan.plan().planner().to_owned(),
             unit,
             unit_in_words: unit.to_string(),
             rho: rho.get(),
-            rho_reserved: budget.rho.get(),
-            rho_is_exact_sum: plan.is_exact(),
-            epsilon: rho.epsilon_rounded_up(budget.delta)?,
-            delta: budget.delta,
-            out_of_domain: rule,
+            rho_reserved: terms.rho.get(),
+            rho_is_exact_sum: plan.is_attained(),
+            epsilon: rho.epsilon_rounded_up(terms.delta)?,
+            delta: terms.delta,
+            out_of_domain: terms.rule,
+            person_limit: terms.person,
+            number_of_records_is_public: unit.neighbours == Neighbours::ReplaceOneRecord,
+            ledger: None,
             queries: queries.to_string(),
             rmse: plan.plan().rmse(),
             planned_variance: planned,
             rounded_variance: rounded,
             rounding_excess: rounded / planned - 1.0,
             precision: plan.precision(),
-            intervals: Reach::of(queries.as_f64(), smallest, plan.answers()),
-            interval_unit: INTERVAL_UNIT,
-            subspaces: subspaces.collect(),
+            intervals: plan.reach(),
+            interval_unit: INTERVAL_UNIT.into(),
+            subspaces: subspaces.collect::<Result<_>>()?,
             adjusted,
-            not_protected: NOT_PROTECTED,
+            not_protected: NOT_PROTECTED.map(str::to_owned).to_vec(),
             schema: schema.to_owned(),
             workload: workload.to_owned(),
         })
+    }
+
+    /// The statement with the line of the ledger that its budget was reserved in.
+    #[must_use]
+    pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
+        let (file, line) = (ledger.display().to_string(), reservation.line());
+        self.ledger = Some(LedgerLine { file, line, sha256: reservation.hash().to_owned() });
+        self
+    }
+
+    /// The statement with what is said of adjusted answers.
+    #[must_use]
+    pub fn adjusted(mut self, adjusted: Option<String>) -> Self {
+        self.adjusted = adjusted;
+        self
+    }
+
+    /// The stated (ε, δ), ε rounded up.
+    pub fn epsilon_and_delta(&self) -> (f64, f64) {
+        (self.epsilon, self.delta)
+    }
+
+    /// The text of the workload.
+    pub fn workload(&self) -> &str {
+        &self.workload
     }
 
     /// As JSON.
@@ -157,61 +213,30 @@ impl Statement {
     /// In words, as Markdown.
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
-        let sure =
-            if self.rho_is_exact_sum { "recomputed from the integers" } else { "an upper bound from the integers" };
-        let neighbours = match self.unit.neighbours {
-            Neighbours::AddOrRemoveOneRecord => "whose records are there or not",
-            _ => "whose records have these values or others; the number of records is public",
-        };
-        let rule = match self.out_of_domain {
-            OutOfDomainRule::Drop => "is left out",
-            OutOfDomainRule::Clamp => "is moved to the nearest value of a numeric attribute, and left out otherwise",
-        };
-        let rounding = match self.precision {
-            None => "the strategies are whole numbers without rounding".to_owned(),
-            Some(precision) => format!(
-                "rounding to {} bits (measures: {}) adds a share of {:.1e} to the total variance",
-                precision.strategy_bits, precision.measure_bits, self.rounding_excess
-            ),
-        };
-        let lines = [
-            format!(
-                "# Statement of a private release\n\nMade by {} {}; noise drawn by {} {}.",
-                self.program, self.version, self.noise_library[0], self.noise_library[1]
-            ),
-            format!(
-                "**Guarantee.** ({:.6}, {:e})-differential privacy for everybody with at most {} record(s), {neighbours}: ρ = {:e} of \
-                 zero-concentrated differential privacy, {sure}; {:e} was reserved in the ledger.",
-                self.epsilon, self.delta, self.unit.rows, self.rho, self.rho_reserved
-            ),
-            format!("**Mechanism.** {}, planned by `{}`; {rounding}.", self.mechanism, self.planner),
-            format!(
-                "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are unbiased, standard errors exact. Intervals reach \
-                 {:.4} s for one query and {:.4} s for all together, s = {INTERVAL_UNIT}. Either kind misses with a probability of at most \
-                 5 %: a bound for the discrete noise itself, not the normal distribution's.",
-                self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
-            ),
-            format!(
-                "**Records.** A record with a value outside the schema {rule}. Nothing was read off the records but the noisy integers."
-            ),
-        ];
-        for line in lines {
-            let _ = writeln!(text, "{line}\n");
+        for paragraph in [
+            self.title(),
+            self.guarantee(),
+            self.mechanism_in_words(),
+            self.answers_in_words(),
+            self.records_in_words(),
+        ] {
+            let _ = writeln!(text, "{paragraph}\n");
         }
         if let Some(adjusted) = &self.adjusted {
             let _ = writeln!(text, "**Adjusted answers.** {adjusted}\n");
         }
         let _ = writeln!(text, "**Not protected:**\n");
-        self.not_protected.iter().for_each(|what| {
+        for what in &self.not_protected {
             let _ = writeln!(text, "- {what}");
-        });
-        let _ = writeln!(text, "\n| measured | ρ | Δ² | σ | integers |\n|---|---:|---:|---:|---:|");
+        }
+        let _ = writeln!(text, "\n| measured | ρ alone | Δ² | σ | integers |\n|---|---:|---:|---:|---:|");
         for own in &self.subspaces {
             let bound = if own.sensitivity_is_attained { "" } else { "at most " };
+            let (rho, square) = (as_in_json(own.rho), &own.squared_sensitivity);
             let _ = writeln!(
                 text,
-                "| {} | {:e} | {bound}{} | {} | {} |",
-                own.attributes, own.rho, own.squared_sensitivity, own.deviation, own.answers
+                "| {} | {rho} | {bound}{square} | {} | {} |",
+                own.attributes, own.deviation, own.answers
             );
         }
         let _ = writeln!(
@@ -221,17 +246,79 @@ impl Statement {
         );
         text
     }
-}
 
-#[cfg(test)]
-mod tests {
-    /// The statement names the version that is compiled in.
-    #[test]
-    fn the_noise_library_is_that_of_the_lock_file() {
-        let [name, version] = super::NOISE_LIBRARY;
-        let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")).unwrap();
-        let entry = format!("name = \"{name}\"\nversion = \"");
-        let versions: Vec<&str> = lock.split(&entry).skip(1).filter_map(|rest| rest.split('"').next()).collect();
-        assert_eq!(versions, [version]);
+    fn title(&self) -> String {
+        let ledger = match &self.ledger {
+            Some(LedgerLine { file, line, sha256 }) => {
+                format!(
+                    " The budget was reserved in line {line} of the ledger `{file}` (SHA-256 of the line: {sha256})."
+                )
+            }
+            None => String::new(),
+        };
+        format!("# Statement of a private release\n\nMade by {} {}.{ledger}", self.program, self.version)
+    }
+
+    fn guarantee(&self) -> String {
+        let is_attained = match self.rho_is_exact_sum {
+            true => "recomputed from the integers and attained by some neighbours",
+            false => "an upper bound recomputed from the integers",
+        };
+        let neighbours = match self.unit.neighbours {
+            Neighbours::AddOrRemoveOneRecord => "whether these are in the table or not",
+            Neighbours::ReplaceOneRecord => {
+                "whatever their values are; the number of records is public, and published without noise"
+            }
+            Neighbours::ReplaceAddOrRemoveOneRecord => {
+                "whatever their values are, inside the schema or outside, and whether they are in the table or not"
+            }
+        };
+        let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.delta));
+        format!(
+            "**Guarantee.** ({epsilon}, {delta})-differential privacy for everybody with at most {} record(s), {neighbours}: ρ = {} of \
+             zero-concentrated differential privacy, {is_attained}; {} was reserved.",
+            self.unit.rows,
+            as_in_json(self.rho),
+            as_in_json(self.rho_reserved)
+        )
+    }
+
+    fn mechanism_in_words(&self) -> String {
+        let rounding = match self.precision {
+            None => "the strategies are whole numbers without rounding".to_owned(),
+            Some(precision) => format!(
+                "rounding to {} bits (measures: {}) adds a share of {:.1e} to the total variance",
+                precision.strategy_bits, precision.measure_bits, self.rounding_excess
+            ),
+        };
+        format!("**Mechanism.** {}, planned by `{}`; {rounding}.", self.mechanism, self.planner)
+    }
+
+    fn answers_in_words(&self) -> String {
+        format!(
+            "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are unbiased, standard errors exact. Intervals reach \
+             {:.4} s for one query and {:.4} s for all together, s = {INTERVAL_UNIT}. Either kind misses with a probability of at most \
+             5 %: a bound for the discrete noise itself, not for a normal distribution.",
+            self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
+        )
+    }
+
+    fn records_in_words(&self) -> String {
+        let rule = match self.out_of_domain {
+            OutOfDomainRule::Drop => "",
+            OutOfDomainRule::Clamp => {
+                " A number outside the range of a numeric attribute is moved to its nearest cell."
+            }
+        };
+        let limit = match &self.person_limit {
+            None => String::new(),
+            Some(PersonLimit { column, rows }) => {
+                format!(" Of the records with the same value of `{column}` the first {rows} of the file were kept.")
+            }
+        };
+        format!(
+            "**Records.** A value outside the schema is treated as the value that the schema declares for others (`other`); where it \
+             declares none the record is left out.{rule}{limit} Nothing was read off the records but the noisy integers."
+        )
     }
 }

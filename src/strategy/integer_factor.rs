@@ -1,13 +1,14 @@
 //! A strategy of one Kronecker factor in whole numbers: what a release measures.
 
 use ndarray::{Array2, Axis};
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
+use num_traits::{FromPrimitive, ToPrimitive};
 
 use super::StrategyFactor;
 use crate::error::{Error, Result};
 
-/// Pairs of columns are compared one by one for factors of at most so many cells.
-const MOST_COMPARED: usize = 512;
+/// Pairs of columns are compared one by one for factors of at most this many cells.
+const MAX_COMPARED: usize = 512;
 
 /// Queries with integer weights that annihilate a reference measure exactly: `B (… ⊗ p_i ⊗ …) = 0` along every axis i, where the measure
 /// of axis i is ν_i = p_i/Σp_i with whole numbers p_i. So residual subspaces that are measured by such rows are separated
@@ -20,15 +21,15 @@ pub struct IntegerFactor {
     centred: bool,
 }
 
-/// What can happen to the squared answers of a factor between two columns.
+/// The products of all pairs of columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ColumnPairs {
-    /// The least product of two columns: exact, or a lower bound.
-    pub least: num_bigint::BigInt,
+    /// The least product of two columns, equal or not: exact, or a lower bound.
+    pub least: BigInt,
     /// The largest squared distance of two columns, where it is known.
     pub farthest: Option<BigUint>,
     /// Whether all columns have the same length and `least` is exact.
-    pub even: bool,
+    pub is_even: bool,
 }
 
 impl IntegerFactor {
@@ -154,25 +155,49 @@ impl IntegerFactor {
             .unwrap_or_default()
     }
 
-    /// What replacing a value can do.
-    pub(super) fn column_pairs(&self) -> ColumnPairs {
+    /// The squared lengths of all columns.
+    pub(super) fn squared_columns(&self) -> Vec<BigUint> {
+        let columns = self.rows.columns().into_iter();
+        columns.map(|column| product(column, column).magnitude().clone()).collect()
+    }
+
+    /// BᵀB. O(rows · cells²).
+    pub(super) fn gram(&self) -> Array2<BigInt> {
         let cells = self.rows.ncols();
-        let top = self.squared_sensitivity();
-        if cells > MOST_COMPARED {
-            return ColumnPairs { least: -num_bigint::BigInt::from(top), farthest: None, even: false };
-        }
-        let square = |c: usize| product(self.rows.column(c), self.rows.column(c));
-        let squares: Vec<_> = (0..cells).map(square).collect();
-        let (mut least, mut farthest) = (num_bigint::BigInt::from(top), num_bigint::BigInt::ZERO);
+        let mut gram = Array2::from_elem((cells, cells), BigInt::ZERO);
         for a in 0..cells {
-            for b in 0..a {
-                let both = product(self.rows.column(a), self.rows.column(b));
-                farthest = farthest.max(&squares[a] + &squares[b] - &both - &both);
-                least = least.min(both);
+            for b in 0..=a {
+                let entry = product(self.rows.column(a), self.rows.column(b));
+                gram[[b, a]] = entry.clone();
+                gram[[a, b]] = entry;
             }
         }
-        let even = squares.iter().all(|square| *square == squares[0]);
-        ColumnPairs { least, farthest: Some(farthest.magnitude().clone()), even }
+        gram
+    }
+
+    /// The products of all pairs of columns: one by one up to 512 cells, and by a product of matrices
+    /// of doubles beyond, of which the least entry is a lower bound after its rounding is taken off.
+    pub(super) fn column_pairs(&self) -> ColumnPairs {
+        let (count, cells) = self.rows.dim();
+        if cells > MAX_COMPARED {
+            // Every entry is exact but for (rows + 4) roundings of a sum of at most D in absolute terms.
+            let top = self.squared_sensitivity().to_f64().unwrap_or(f64::INFINITY);
+            let gram = crate::linalg::gram_of(self.rows.mapv(|x| x as f64).view());
+            let least = gram.iter().copied().fold(top, f64::min);
+            let lower = least - (count as f64 + 4.0) * f64::EPSILON * top;
+            let least = BigInt::from_f64(lower.floor()).unwrap_or_else(|| -BigInt::from(self.squared_sensitivity()));
+            return ColumnPairs { least, farthest: None, is_even: false };
+        }
+        let gram = self.gram();
+        let least = gram.iter().min().cloned().unwrap_or_default();
+        let mut farthest = BigInt::ZERO;
+        for a in 0..cells {
+            for b in 0..a {
+                farthest = farthest.max(&gram[[a, a]] + &gram[[b, b]] - &gram[[a, b]] * 2u32);
+            }
+        }
+        let is_even = gram.diag().iter().all(|square| *square == gram[[0, 0]]);
+        ColumnPairs { least, farthest: Some(farthest.magnitude().clone()), is_even }
     }
 
     /// `B x` along the factor's axes of an array: `outer` blocks of cells, each of `inner` numbers.
@@ -224,9 +249,9 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn product(a: ndarray::ArrayView1<'_, i64>, b: ndarray::ArrayView1<'_, i64>) -> num_bigint::BigInt {
+fn product(a: ndarray::ArrayView1<'_, i64>, b: ndarray::ArrayView1<'_, i64>) -> BigInt {
     // Sums of few products fit 128 bits; what does not goes on in big integers.
-    let mut sum = num_bigint::BigInt::ZERO;
+    let mut sum = BigInt::ZERO;
     let mut part = 0i128;
     for (x, y) in a.iter().zip(b) {
         let next = i128::from(*x) * i128::from(*y);

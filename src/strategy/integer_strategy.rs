@@ -67,9 +67,11 @@ impl IntegerStrategy {
 
     /// The largest squared change of the answers between neighbouring tables, from the integers.
     ///
-    /// One record more or less: the largest squared column, the product of the factors' largest. One record replaced: ‖u − v‖² of two columns,
-    /// `|u|² + |v|² − 2u·v` with `u·v = Π u_i·v_i`; exact for one factor of at most 512 cells and where all columns of every factor have the
-    /// same length, and otherwise bounded by the factors' extremes.
+    /// One record more or less: the largest squared column, the product of the factors' largest. One
+    /// record replaced: `|u − v|²` of two columns, `|u|² + |v|² − 2u·v` with `u·v = Π u_i·v_i`; exact
+    /// for one factor of at most 512 cells and where all columns of every factor have the same length,
+    /// and otherwise bounded by the factors' extremes. The joint sensitivity of several strategies is
+    /// less than their sum: see [`JointSensitivity`](super::JointSensitivity).
     pub fn squared_sensitivity(&self, neighbours: Neighbours) -> SquaredSensitivity {
         let top = || self.factors.iter().map(|factor| factor.squared_sensitivity());
         match neighbours {
@@ -93,8 +95,13 @@ impl IntegerStrategy {
                 }
                 let square = top().fold(BigInt::from(1), |all, own| all * BigInt::from(own));
                 let value = (square - low) * 2u32;
-                let exact = pairs.iter().all(|pair| pair.even);
+                let exact = pairs.iter().all(|pair| pair.is_even);
                 SquaredSensitivity { value: value.magnitude().clone(), exact }
+            }
+            Neighbours::ReplaceAddOrRemoveOneRecord => {
+                let [one, replaced] = [Neighbours::AddOrRemoveOneRecord, Neighbours::ReplaceOneRecord]
+                    .map(|neighbours| self.squared_sensitivity(neighbours));
+                if replaced.value > one.value { replaced } else { one }
             }
         }
     }

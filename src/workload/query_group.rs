@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::joint::JointQueries;
-use super::{Family, QueryCount, by_x};
+use super::{Family, Lanes, QueryCount, by_x};
 use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -129,6 +129,37 @@ impl QueryGroup {
                 .map(|(family, &n)| family.count(&[n]).unwrap_or(QueryCount::exact(0)))
                 .fold(QueryCount::exact(1), QueryCount::times),
             GroupQueries::Joint(joint) => QueryCount::exact(joint.count() as u128),
+        }
+    }
+
+    /// The answers on the marginal of the group's attributes, in the order of the rows: for products the
+    /// last attribute's queries vary fastest. As for [`Workload::answers`](super::Workload::answers), O(answers)
+    /// for products of ranges, prefixes and cells.
+    ///
+    /// # Errors
+    /// A marginal of another length, or a family that cannot be enumerated.
+    pub fn answers(&self, marginal: &[f64]) -> Result<Vec<f64>> {
+        let cells: usize = self.sizes.iter().product();
+        if marginal.len() != cells {
+            return Err(Error::bad_input(
+                format!("marginal of a group on attributes {:?}", self.attributes),
+                format!("{cells} cells"),
+                marginal.len().to_string(),
+                "pass the marginal on the group's attributes",
+            ));
+        }
+        match &self.queries {
+            GroupQueries::Joint(joint) => {
+                Ok(joint.rows()?.map(|row| row.iter().zip(marginal).map(|(q, x)| q * x).sum()).collect())
+            }
+            GroupQueries::Product(families) => {
+                let (mut values, mut inner) = (marginal.to_vec(), cells);
+                for (family, &size) in families.iter().zip(&self.sizes) {
+                    inner /= size;
+                    values = family.answers(&[size], Lanes::new(&values, size, inner))?;
+                }
+                Ok(values)
+            }
         }
     }
 

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
+use matmech::privacy::PrivacyUnit;
+use matmech::release::{Ledger, Waiting};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
@@ -108,15 +110,20 @@ fn a_full_disk_is_an_error_and_never_a_free_release() {
 #[test]
 fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
     const LIMIT: usize = 64 * 512;
-    for (room, reserved) in [(1, false), (30, false), (46, false), (48, true), (59, true)] {
+    let hash = "0".repeat(64);
+    let line = |number: u32, what: &str| {
+        format!("{{\"reserve\":{number},\"rho\":0.25,\"what\":\"{what}\",\"previous\":\"{hash}\"}}\n").len()
+    };
+    let own = line(2, "release to R");
+    for (room, reserved) in [(1, false), (30, false), (own - 1, false), (own, true), (own + 12, true)] {
         let folder = folder();
         let here = folder.path();
-        // One reservation before, as long as it takes to leave so much room.
-        let opening = read(here, "L.jsonl");
-        let line = |what: &str| format!("{{\"reserve\":1,\"rho\":0.25,\"what\":\"{what}\"}}\n");
-        let filling = "x".repeat(LIMIT - room - opening.len() - line("").len());
-        let before = opening + &line(&filling);
-        std::fs::write(here.join("L.jsonl"), &before).unwrap();
+        // One reservation before, as long as it takes to leave this room.
+        let filling = LIMIT - room - read(here, "L.jsonl").len() - line(1, "");
+        let ledger_of_test = Ledger::open(&here.join("L.jsonl"), Waiting::default()).unwrap();
+        let rho = matmech::privacy::Rho::new(0.25).unwrap();
+        ledger_of_test.reserve(rho, PrivacyUnit::default(), &"x".repeat(filling)).unwrap();
+        let before = read(here, "L.jsonl");
         assert_eq!(before.len(), LIMIT - room);
         let program = env!("CARGO_BIN_EXE_matmech");
         let script = format!("trap '' XFSZ; ulimit -f 64; exec {program} {}", words("R", &[]).join(" "));
@@ -127,7 +134,7 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
         let balance = ledger(here);
         let count = balance["reservations"].as_u64().unwrap();
         if reserved {
-            // `{"reserve":2,"rho":0.25,"what":"release to R"}` and its end fit, `{"settle":2}` does not.
+            // The reservation and its end fit, the settlement does not.
             assert_eq!((count, balance["unsettled"].as_u64()), (2, Some(2)), "{room}");
             assert!(said.contains("its cost is spent") && !said.contains("nothing was read"), "{said}");
             assert!(here.join("R/answers.csv").exists());

@@ -1,7 +1,7 @@
 //! A mechanism: the marginal of every query group, each measured with the same share of the budget.
 
 use matmech::access::{PaidAccess, Question};
-use matmech::mechanism::{ExpectedErrors, Mechanism, RunReport, group_answers};
+use matmech::mechanism::{ExpectedErrors, Mechanism, RunReport};
 use matmech::privacy::{NoiseStream, Rho};
 use matmech::workload::{GroupQueries, GroupedWorkload};
 use matmech::{Error, Result};
@@ -55,7 +55,7 @@ impl Mechanism for EqualMarginals {
             for (place, group) in workload.groups().iter().enumerate() {
                 let question = Question::Marginal { attributes: group.attributes(), variance };
                 let marginal = access.measure(&question, NoiseStream::Shared)?;
-                answers(place, &group_answers(group, &marginal)?)?;
+                answers(place, &group.answers(&marginal)?)?;
             }
             Ok(())
         })?;

@@ -86,7 +86,7 @@ fn a_mechanism_of_ones_own_has_the_errors_of_its_closed_form() {
         EqualMarginals
             .run(&workload, &mut table, &mut |place, answers| {
                 let group = &workload.groups()[place];
-                let exact = matmech::mechanism::group_answers(group, &records.marginal(group.attributes())?)?;
+                let exact = group.answers(&records.marginal(group.attributes())?)?;
                 sum += answers.iter().zip(&exact).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
                 Ok(())
             })

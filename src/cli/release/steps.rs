@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// One step of a long run.
 pub(in crate::cli) struct Step(ProgressBar);
 
-/// A bar of so many parts. Bars hide themselves where standard error is no terminal.
+/// A bar with a number of parts. Bars hide themselves where standard error is no terminal.
 pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
     let bar = ProgressBar::new(parts as u64);
     let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");

@@ -34,7 +34,7 @@ pub(super) fn write(path: &Path, schema: &Schema, model: Option<&CalibratedTree>
 /// A cell of an attribute as it stands in a file.
 fn value(schema: &Schema, position: usize, cell: u32) -> String {
     match schema.coding(position) {
-        Some(Coding::Values(values)) => values.get(cell as usize).cloned().unwrap_or_default(),
+        Some(Coding::Values(values)) => values.get(cell as usize).map(ToString::to_string).unwrap_or_default(),
         Some(Coding::Bins { low, high, count }) => {
             (low + (high - low) * (f64::from(cell) + 0.5) / *count as f64).to_string()
         }

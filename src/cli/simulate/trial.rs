@@ -7,7 +7,7 @@ use rand_chacha::ChaCha20Rng;
 use crate::access::PrivateTable;
 use crate::data::{MarginalCounter, Records};
 use crate::error::{Error, Result};
-use crate::mechanism::{MarginalErrors, Mechanism, RunReport, group_answers};
+use crate::mechanism::{MarginalErrors, Mechanism, RunReport};
 use crate::privacy::Rho;
 use crate::workload::GroupedWorkload;
 
@@ -47,7 +47,7 @@ impl<'a> Setting<'a> {
         let report = mechanism.run(self.workload, &mut table, &mut |place, answers| {
             let group = &self.workload.groups()[place];
             self.counter.count_into(group.attributes(), &mut counts)?;
-            let truth = group_answers(group, &counts)?;
+            let truth = group.answers(&counts)?;
             nonnegative &= answers.iter().all(|answer| *answer >= 0.0);
             l1.push(errors.add(answers.iter().zip(&truth).map(|(answer, truth)| answer - truth)));
             Ok(())

@@ -1,7 +1,6 @@
 //! What is written is spent, what is not a ledger is refused, and nothing is ever overspent.
 
 use super::*;
-use crate::privacy::Neighbours;
 
 fn rho(x: f64) -> Rho {
     Rho::new(x).unwrap()
@@ -13,7 +12,7 @@ fn unit() -> PrivacyUnit {
 
 fn new(total: f64) -> (tempfile::TempDir, Ledger) {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::create(&folder.path().join("L.jsonl"), rho(total), unit()).unwrap();
+    let ledger = Ledger::create(&folder.path().join("L.jsonl"), rho(total), None, unit()).unwrap();
     (folder, ledger)
 }
 
@@ -29,7 +28,7 @@ fn what_is_reserved_is_spent_whether_it_is_settled_or_not() {
     assert_eq!((balance.spent, balance.left, balance.reservations, balance.unsettled), (1.0, 0.0, 2, 1));
     let refused = ledger.reserve(rho(1e-300), unit(), "third").unwrap_err();
     assert!(matches!(refused, Error::BudgetExhausted { left: 0.0, .. }), "{refused}");
-    assert_eq!(std::fs::read_to_string(&ledger.path).unwrap().lines().count(), 4);
+    assert_eq!(std::fs::read_to_string(&ledger.path).unwrap().lines().count(), 5);
 }
 
 /// A thousand small reservations: the exact sum never exceeds the total, and what is said to be left can be spent.
@@ -59,56 +58,155 @@ fn another_unit_is_refused() {
     assert_eq!(ledger.balance().unwrap().reservations, 0);
 }
 
+/// The lines of a ledger with one reservation of 0.5, settled.
+fn sound() -> (tempfile::TempDir, Ledger, Vec<String>) {
+    let (folder, ledger) = new(1.0);
+    let first = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    ledger.settle(first).unwrap();
+    let text = std::fs::read_to_string(&ledger.path).unwrap();
+    let lines = text.lines().map(str::to_owned).collect();
+    (folder, ledger, lines)
+}
+
+/// Every change of a line, its removal, and every other order of lines.
+#[test]
+fn lines_that_were_changed_moved_or_removed_are_detected() {
+    let (_folder, ledger, lines) = sound();
+    let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    assert!(read_text(&text(&lines), "L").is_ok());
+    let refused = |lines: &[String]| {
+        std::fs::write(&ledger.path, text(lines)).unwrap();
+        assert!(ledger.reserve(rho(0.1), unit(), "x").is_err(), "{lines:?}");
+        assert_eq!(std::fs::read_to_string(&ledger.path).unwrap(), text(lines), "nothing is repaired silently");
+        ledger.balance().unwrap_err().to_string()
+    };
+    for index in 0..lines.len() {
+        let mut removed = lines.clone();
+        removed.remove(index);
+        refused(&removed);
+        for (from, to) in [
+            ("0.5", "0.1"),
+            ("1.0", "2.0"),
+            ("\"x\"", "\"y\""),
+            ("\"settle\":1", "\"settle\":2"),
+            ("\"reserve\":1", "\"reserve\":2"),
+        ] {
+            let mut changed = lines.clone();
+            changed[index] = changed[index].replacen(from, to, 1);
+            if changed != lines {
+                refused(&changed);
+            }
+        }
+        for other in 0..index {
+            let mut moved = lines.clone();
+            moved.swap(index, other);
+            refused(&moved);
+        }
+        let cut = &lines[..index];
+        assert!(refused(cut).contains("remedy"));
+    }
+    let mut more = lines.clone();
+    more.push(lines[2].clone());
+    assert!(refused(&more).contains("hash"));
+    assert!(refused(&lines[..3]).contains("removed"));
+    // The state of a run that ended between the two writes: the line counts as spent.
+    let (_folder, ledger) = new(1.0);
+    let before = std::fs::read_to_string(&ledger.path).unwrap();
+    ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let after = std::fs::read_to_string(&ledger.path).unwrap();
+    let head = before.lines().next().unwrap();
+    let between: String = std::iter::once(head).chain(after.lines().skip(1)).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&ledger.path, between).unwrap();
+    assert_eq!(ledger.balance().unwrap().spent, 0.5);
+    ledger.reserve(rho(0.25), unit(), "x").unwrap();
+    assert_eq!(ledger.balance().unwrap().spent, 0.75);
+}
+
 #[test]
 fn files_that_are_no_ledger_are_refused_with_the_line() {
-    let (_folder, ledger) = new(1.0);
-    ledger.reserve(rho(0.5), unit(), "x").unwrap();
-    let good = std::fs::read_to_string(&ledger.path).unwrap();
-    let lines: Vec<&str> = good.lines().collect();
-    let (opening, reserve) = (lines[0], lines[1]);
-    let settle = "{\"settle\":1}";
-    assert!(read_text(&format!("{good}{settle}\n"), "L", 0).is_ok());
+    let (_folder, ledger, lines) = sound();
+    let good: String = lines.iter().map(|line| format!("{line}\n")).collect();
     for (text, line) in [
         (String::new(), 1),
         ("\n".into(), 1),
-        (good.trim_end().to_owned(), 2),
-        (good[..good.len() - 5].to_owned(), 2),
-        (format!("{good}{{\"reserve\":2,\"rho\":0."), 3),
-        (format!("{good}garbage\n"), 3),
-        (format!("{good}\n"), 3),
-        (format!("{good}\0\0\0\0\n"), 3),
-        (format!("{opening}\n{}\n", reserve.replace("0.5", "-0.5")), 2),
-        (format!("{opening}\n{}\n", reserve.replace("0.5", "null")), 2),
-        (format!("{opening}\n{}\n", reserve.replace("\"reserve\":1", "\"reserve\":2")), 2),
-        (format!("{good}{reserve}\n"), 3),
-        (format!("{good}{opening}\n"), 3),
-        (format!("{reserve}\n"), 1),
-        (format!("{good}{settle}\n{settle}\n"), 4),
-        (format!("{good}{{\"settle\":0}}\n"), 3),
-        (format!("{good}{{\"settle\":2}}\n"), 3),
-        (format!("{good}{{\"settle\":1,\"refund\":0.5}}\n"), 3),
-        (opening.replace("\"ledger\":1", "\"ledger\":2") + "\n", 1),
-        (opening.replace("1.0", "0.0") + "\n", 1),
-        (opening.replace("\"rows\":1", "\"rows\":0") + "\n", 1),
+        (good.trim_end().to_owned(), 4),
+        (good[..good.len() - 5].to_owned(), 4),
+        (format!("{good}{{\"reserve\":2,\"rho\":0."), 5),
+        (format!("{good}garbage\n"), 5),
+        (format!("{good}\n"), 5),
+        (format!("{good}\0\0\0\0\n"), 5),
+        (format!("{good}{}\n", lines[2]), 5),
+        (format!("{good}{}\n", lines[1]), 5),
+        (good.replacen("\"ledger\":2", "\"ledger\":1", 1), 1),
+        (good.replacen("0000000004", "4", 1), 1),
+        (good.replacen("\"total_rho\":1.0", "\"total_rho\":0.0", 1), 2),
+        (good.replacen("\"rows\":1", "\"rows\":0", 1), 2),
+        (
+            "{\"ledger\":1,\"total_rho\":0.5,\"unit\":{\"neighbours\":\"add-or-remove-one-record\",\"rows\":1}}\n"
+                .into(),
+            1,
+        ),
     ] {
         std::fs::write(&ledger.path, &text).unwrap();
         for refused in [ledger.balance().unwrap_err(), ledger.reserve(rho(0.1), unit(), "x").unwrap_err()] {
             let Error::Parse { place: Some(place), .. } = &refused else { panic!("{text}: {refused}") };
             assert_eq!(place.line, line, "{text}");
         }
-        assert_eq!(std::fs::read_to_string(&ledger.path).unwrap(), text, "nothing is mended silently");
+        assert_eq!(std::fs::read_to_string(&ledger.path).unwrap(), text, "nothing is repaired silently");
     }
-    assert!(Ledger::open(Path::new("/nowhere/L.jsonl")).unwrap_err().to_string().contains("matmech ledger create"));
-    assert!(Ledger::create(&ledger.path, rho(1.0), unit()).is_err());
+    let nowhere = Ledger::open(Path::new("/nowhere/L.jsonl"), Waiting::default()).unwrap_err().to_string();
+    assert!(nowhere.contains("matmech ledger create"), "{nowhere}");
+    assert!(Ledger::create(&ledger.path, rho(1.0), None, unit()).is_err());
 }
 
-/// `/dev/full` refuses what is written: a device is no ledger, and a failed write is an error and not half a reservation.
+/// A device is no ledger.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_reserves_nothing() {
-    assert!(Ledger::open(Path::new("/dev/full")).is_err());
-    let mut full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-    assert!(append(&mut full, &Line::Settle { settle: 1 }).is_err());
+fn a_device_is_refused() {
+    assert!(Ledger::open(Path::new("/dev/full"), Waiting::default()).is_err());
+}
+
+/// A file that is renamed to the ledger's name, by an editor or a restore, does not take its lock or its
+/// reservations along.
+#[test]
+fn a_ledger_that_is_replaced_is_noticed() {
+    let (folder, ledger) = new(1.0);
+    let copy = folder.path().join("copy");
+    std::fs::copy(&ledger.path, &copy).unwrap();
+    // Replaced after the lock was taken and before the line is written.
+    let mut file = LockedFile::exclusive(&ledger.path, Waiting::default(), When::Before).unwrap();
+    let read = ledger.read(&mut file).unwrap();
+    std::fs::rename(&copy, &ledger.path).unwrap();
+    let refused = file.append("{}", &text_of(&Head::of(read.lines + 1, "{}")).unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("another file in its place") && refused.contains("no data was read"), "{refused}");
+    drop(file);
+    // Replaced between the reservation and the settlement, by an older copy.
+    std::fs::copy(&ledger.path, &copy).unwrap();
+    let reservation = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let hash = reservation.hash().to_owned();
+    std::fs::rename(&copy, &ledger.path).unwrap();
+    let refused = ledger.settle(reservation).unwrap_err().to_string();
+    assert!(refused.contains("older copy") && refused.contains(&hash), "{refused}");
+}
+
+/// A lock that is held is waited for, no longer than asked, and not in silence.
+#[test]
+fn a_lock_that_is_held_has_a_notice_and_a_limit() {
+    static NOTICES: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let count = || NOTICES.load(std::sync::atomic::Ordering::SeqCst);
+    let (_folder, mut ledger) = new(1.0);
+    let notice = |_: &Path, _: Duration| {
+        NOTICES.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    };
+    ledger.waiting = Waiting { limit: Duration::from_millis(100), notice };
+    let held = LockedFile::exclusive(&ledger.path, Waiting::default(), When::Before).unwrap();
+    let refused = ledger.reserve(rho(0.5), unit(), "x").unwrap_err().to_string();
+    assert!(refused.contains("--wait") && refused.contains("nothing was read or spent"), "{refused}");
+    assert!(ledger.balance().is_err());
+    assert_eq!(count(), 2);
+    drop(held);
+    ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    assert_eq!(count(), 2);
 }
 
 /// After the data was read nobody is told that it was not.
@@ -120,11 +218,9 @@ fn a_settlement_that_fails_says_what_is_spent() {
     std::fs::rename(&ledger.path, &moved).unwrap();
     let gone = ledger.settle(reservation).unwrap_err().to_string();
     assert!(gone.contains("its cost is spent") && !gone.contains("create it first"), "{gone}");
-    let said = |when| ledger.io("writing the ledger", std::io::ErrorKind::StorageFull.into(), when).to_string();
-    assert!(
-        said(When::AfterTheRun).contains("its cost is spent") && !said(When::AfterTheRun).contains("nothing was read")
-    );
-    assert!(said(When::Before).contains("nothing was read or spent"));
+    let (before, after) = (When::Before.remedy(), When::AfterTheRun.remedy());
+    assert!(after.contains("its cost is spent") && !after.contains("nothing was read"));
+    assert!(before.contains("nothing was read or spent"));
 }
 
 /// Threads with a handle of their own each: as many reservations as the total allows, no more.
@@ -135,7 +231,7 @@ fn reservations_at_the_same_time_wait_for_each_other() {
         let threads: Vec<_> = (0..16)
             .map(|_| {
                 let path = ledger.path.clone();
-                scope.spawn(move || Ledger { path }.reserve(rho(0.1), unit(), "x").is_ok())
+                scope.spawn(move || Ledger { path, waiting: Waiting::default() }.reserve(rho(0.1), unit(), "x").is_ok())
             })
             .collect();
         threads.into_iter().map(|t| t.join().unwrap()).filter(|won| *won).count()
@@ -161,6 +257,6 @@ fn damaged_ledgers_do_not_panic() {
             bytes[at] = random.random_range(0..128);
         }
         bytes.truncate(random.random_range(1..=bytes.len()));
-        drop(read_text(&String::from_utf8_lossy(&bytes), "L", 0));
+        drop(read_text(&String::from_utf8_lossy(&bytes), "L"));
     }
 }

@@ -6,6 +6,7 @@
 
 use super::*;
 use crate::domain::AttributeSet;
+use crate::privacy::RationalDeviation;
 
 /// μ̂ of the attack, and its standard error if the statistic is normal.
 pub(super) struct Attack {
@@ -32,14 +33,26 @@ pub(super) fn attack(
     let schema = plan.plan().schema();
     let without = records_of(schema, rows);
     let with = records_of(schema, &[rows.to_vec(), vec![more.to_vec()]].concat());
+    attack_tables(plan, &without, &with, count, release)
+}
+
+/// The same for any two tables. Subspaces without noise are left out.
+pub(super) fn attack_tables(
+    plan: &IntegerPlan,
+    without: &Records,
+    with: &Records,
+    count: u64,
+    release: &(dyn Fn(&Records, u64) -> Measurements + Sync),
+) -> Attack {
     let counts = |records: &Records, set: AttributeSet| -> Vec<u32> {
         records.marginal(set).unwrap().iter().map(|x| *x as u32).collect()
     };
     let known: Vec<(Vec<f64>, Vec<f64>, f64)> = (plan.measurements().iter())
         .map(|own| {
-            let before = own.strategy.answers(&counts(&without, own.attributes)).unwrap();
-            let after = own.strategy.answers(&counts(&with, own.attributes)).unwrap();
-            let change = before.iter().zip(&after).map(|(a, b)| (b - a) as f64).collect();
+            let before = own.strategy.answers(&counts(without, own.attributes)).unwrap();
+            let after = own.strategy.answers(&counts(with, own.attributes)).unwrap();
+            let change: Vec<f64> = before.iter().zip(&after).map(|(a, b)| (b - a) as f64).collect();
+            assert!(own.deviation != RationalDeviation::ZERO || change.iter().all(|x| *x == 0.0));
             let before = before.iter().map(|x| *x as f64).collect();
             (before, change, own.deviation.to_f64().powi(2))
         })
@@ -49,15 +62,15 @@ pub(super) fn attack(
             let parts =
                 release(records, seed).list.into_iter().zip(&known).map(|((_, noisy), (before, change, square))| {
                     let terms = noisy.iter().zip(before).zip(change).map(|((y, x), e)| (*y as f64 - x) * e);
-                    terms.sum::<f64>() / square
+                    if *square > 0.0 { terms.sum::<f64>() / square } else { 0.0 }
                 });
             parts.sum::<f64>()
         };
         seeds.map(statistic).collect()
     };
     let (one, zero) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| statistics(&without, 0..count / 2));
-        (statistics(&with, count / 2..count), other.join().unwrap())
+        let other = scope.spawn(|| statistics(without, 0..count / 2));
+        (statistics(with, count / 2..count), other.join().unwrap())
     });
     let moments = |sample: &[f64]| {
         let n = sample.len() as f64;

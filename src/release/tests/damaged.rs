@@ -8,7 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::data::{OutOfDomainRule, read_private_csv_from};
+use crate::data::{OutOfDomainRule, PrivateCsv};
+use crate::domain::AttributeSet;
 
 const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0.0, high = 40.0, count = 4 }\n\
                       [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\n";
@@ -73,8 +74,15 @@ fn damaged(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
     bytes
 }
 
+/// The records of a CSV file in memory.
+fn read(bytes: &[u8], schema: &Schema, rule: OutOfDomainRule) -> crate::Result<Records> {
+    let csv = PrivateCsv::from_source(bytes, std::path::Path::new("X"), schema, None)?;
+    csv.read(schema, rule, AttributeSet::first(schema.attributes().len()))
+}
+
 struct Texts {
     schema: Schema,
+    statement: Vec<u8>,
     strategies: Vec<u8>,
     noisy: Vec<u8>,
 }
@@ -87,24 +95,26 @@ impl Texts {
         let rho = Rho::new(0.5).unwrap();
         let plan = crate::planner::by_name("query-smasher").unwrap().plan(&workload, rho.privacy_cost()).unwrap();
         let plan = IntegerPlan::of(&plan, &workload, rho, PrivacyUnit::default()).unwrap();
-        let records = read_private_csv_from(DATA.as_bytes(), "X", &schema, OutOfDomainRule::Drop).unwrap();
+        let records = read(DATA.as_bytes(), &schema, OutOfDomainRule::Drop).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let measured = released(&plan, &records, 1);
         let cost = super::cost::recomputed(&super::cost::strategies_of(&measured), plan.unit());
-        assert!(super::cost::agrees(plan.cost(), &cost, plan.is_exact()));
+        assert!(super::cost::agrees(plan.cost(), &cost, plan.is_attained()));
         measured.write(folder.path()).unwrap();
         let read = |name| std::fs::read(folder.path().join(name)).unwrap();
-        Texts { schema, strategies: read("strategies.json"), noisy: read("noisy.csv") }
+        let (statement, strategies) = (read("statement.json"), read("strategies.json"));
+        Texts { schema, statement, strategies, noisy: read("noisy.csv") }
     }
 
     /// One damaged input; whether it was taken for something.
     fn feed(&self, random: &mut ChaCha8Rng) -> bool {
-        let target = random.random_range(0..5);
+        let target = random.random_range(0..6);
         let base: &[u8] = match target {
             0 => SCHEMA.as_bytes(),
             1 => WORKLOAD.as_bytes(),
             2 => DATA.as_bytes(),
             3 => &self.strategies,
+            4 => &self.statement,
             _ => &self.noisy,
         };
         let bytes = if random.random_range(0..20) == 0 {
@@ -113,21 +123,23 @@ impl Texts {
             damaged(base, random)
         };
         let text = String::from_utf8_lossy(&bytes);
-        let measured = |strategies: &str, noisy: &[u8]| {
-            let read = Measurements::from_texts(SCHEMA, strategies, noisy, "M");
+        let sound = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let measured = |statement: &str, strategies: &str, noisy: &[u8]| {
+            let read = Measurements::from_texts(SCHEMA, statement, strategies, noisy, "M");
             read.and_then(|measured| Estimates::of(&measured)).is_ok()
         };
         match target {
             0 => Schema::from_toml(&text, "S").is_ok(),
             1 => GroupedWorkload::from_toml(&self.schema, &text, "W", std::path::Path::new("/nowhere")).is_ok(),
-            2 => read_private_csv_from(bytes.as_slice(), "X", &self.schema, OutOfDomainRule::Clamp).is_ok(),
-            3 => measured(&text, &self.noisy),
-            _ => measured(&String::from_utf8_lossy(&self.strategies), &bytes),
+            2 => read(&bytes, &self.schema, OutOfDomainRule::Clamp).is_ok(),
+            3 => measured(&sound(&self.statement), &text, &self.noisy),
+            4 => measured(&text, &sound(&self.strategies), &self.noisy),
+            _ => measured(&sound(&self.statement), &sound(&self.strategies), &bytes),
         }
     }
 }
 
-/// Feeds so many inputs, on two threads; returns how many were taken for something.
+/// Feeds a number of inputs, on two threads; returns how many were taken for something.
 fn feed(count: u64, seed: u64) -> u64 {
     let texts = Texts::new();
     let half = |part: u64| {

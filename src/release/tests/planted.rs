@@ -37,18 +37,23 @@ fn with_mistake(plan: &IntegerPlan, records: &Records, seed: u64, mistake: Mista
         IntegerQuestion { deviation, ..own.question() }.deviation
     };
     let mut other = table(seed);
+    let first = &measured.list[0];
+    let (reused, coarseness) = (first.1[0] - exact(&first.0)[0], first.0.deviation.to_f64());
     for (place, (own, noisy)) in measured.list.iter_mut().enumerate() {
         match mistake {
             Mistake::NoiseTooSmall | Mistake::NoiseTooLarge => {
                 let deviation = scaled(own, if mistake == Mistake::NoiseTooSmall { 0.95 } else { 1.05 });
-                *noisy = other.measure(&IntegerQuestion { deviation, ..own.question() }).unwrap();
+                *noisy = other.answer(&[IntegerQuestion { deviation, ..own.question() }]).unwrap().remove(0);
             }
             Mistake::MeasuredTwiceChargedOnce => {
-                let again = table(seed + 1_000_000_000).measure(&own.question()).unwrap();
+                let again = table(seed + 1_000_000_000).answer(&[own.question()]).unwrap().remove(0);
                 noisy.iter_mut().zip(again).for_each(|(a, b)| *a = (*a + b) / 2);
             }
-            // Every subspace takes the stream from its start.
-            Mistake::NoiseReused => *noisy = table(seed).measure(&own.question()).unwrap(),
+            // Every subspace has the noise of the first, at its own scale.
+            Mistake::NoiseReused => {
+                let noise = (reused as f64 * own.deviation.to_f64() / coarseness).round() as i128;
+                *noisy = exact(own).into_iter().map(|answer| answer + noise).collect();
+            }
             Mistake::OneAnswerWithoutNoise if place == 0 => noisy[0] = exact(own)[0],
             Mistake::NegativeAnswersCut => noisy.iter_mut().for_each(|x| *x = (*x).max(0)),
             Mistake::SubspaceLost if place == 1 => {
@@ -118,7 +123,7 @@ fn mistakes_in_accounting_are_caught() {
     };
     let of = |own: &IntegerMeasurement, less: u32, unit: PrivacyUnit| {
         let square = own.strategy.squared_sensitivity(unit.neighbours).value;
-        ExactRho::of_discrete_gaussian(&(square - less), own.deviation, unit.rows)
+        ExactRho::of_discrete_gaussian(&(square - less), own.deviation, unit.rows).unwrap()
     };
     assert_eq!(&sum(&|_, own| of(own, 0, unit)), plan.cost());
     let one_row = PrivacyUnit { rows: 1, ..unit };
@@ -152,17 +157,18 @@ fn mistakes_in_what_is_measured_are_caught() {
     let records = records_of(plan.plan().schema(), &rows(&[3, 2]));
     let unpaid = |rho: f64, unit| {
         let reservation = Reservation::unwritten(Rho::new(rho).unwrap(), unit);
-        run::measure(&plan, "", &records, &reservation, OperatingSystemNoise::of_counter(1), &mut |_| ()).is_err()
+        run::measure(&plan, statement_of(&plan), "", &records, &reservation, OperatingSystemNoise::of_counter(1))
+            .is_err()
     };
     assert!(unpaid(plan.cost().to_f64_rounded_up() * 0.999, plan.unit()));
     assert!(unpaid(10.0, PrivacyUnit { rows: 2, ..plan.unit() }));
     assert!(!unpaid(10.0, plan.unit()));
-    // The door itself charges what the strategy is, and not what it is said to be.
+    // The table itself charges what the strategy is, and not what it is said to be.
     let larger = IntegerStrategy::new(vec![std::sync::Arc::new(IntegerFactor::centred_identity(3).unwrap())]).unwrap();
     let reservation = Rho::new(0.1).unwrap();
     let mut table =
         ReleaseTable::open(&records, reservation, plan.unit(), OperatingSystemNoise::of_counter(1)).unwrap();
     let deviation = RationalDeviation::new(1, 1).unwrap();
     let question = IntegerQuestion { attributes: crate::domain::AttributeSet::single(0), strategy: &larger, deviation };
-    assert!(table.measure(&question).is_err());
+    assert!(table.answer(&[question]).is_err());
 }

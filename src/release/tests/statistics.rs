@@ -1,7 +1,6 @@
 //! Estimates and standard errors over many releases.
 
 use super::*;
-use crate::mechanism::group_answers;
 
 /// How often every answer, and all together, are where they should be.
 pub(super) struct Outcome {
@@ -23,7 +22,7 @@ pub(super) fn over_releases(
     release: &(dyn Fn(u64) -> Measurements + Sync),
 ) -> Outcome {
     let truth: Vec<f64> = (workload.groups().iter())
-        .flat_map(|group| group_answers(group, &records.marginal(group.attributes()).unwrap()).unwrap())
+        .flat_map(|group| group.answers(&records.marginal(group.attributes()).unwrap()).unwrap())
         .collect();
     // The same for all of them: it depends on the plan.
     let reach = Estimates::of(&release(0)).unwrap().reach(truth.len() as f64);
@@ -32,8 +31,7 @@ pub(super) fn over_releases(
         let (mut covered, mut single) = (0.0, 0.0);
         for seed in seeds {
             let estimates = Estimates::of(&release(seed)).unwrap();
-            let mut known = KnownVariances::default();
-            let found = workload.groups().iter().flat_map(|g| answers::of_group(&estimates, g, &mut known).unwrap());
+            let found = workload.groups().iter().flat_map(|g| answers::of_group(&estimates, g).unwrap());
             let mut all = true;
             for (query, (answer, truth)) in found.zip(&truth).enumerate() {
                 let z = (answer.estimate - truth) / answer.standard_error;

@@ -6,32 +6,20 @@
 //! size = 100
 //! kind = "numeric"                                  # or "categorical"
 //! bins = { low = 0.0, high = 100.0, count = 100 }   # or values = ["a", "b"]; only needed to read a CSV
+//! other = 0.0                                       # optional: values outside are treated as this one
 //! ```
+
+mod coding;
 
 use std::path::Path;
 
 use serde::Deserialize;
 
+use self::coding::AttributeEntry;
+pub(crate) use self::coding::{Coded, Coder};
+pub use self::coding::{Coding, Value};
 use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
-
-/// How an attribute's values in a file map to its cells.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Coding {
-    /// The file holds the cell numbers 0 … size−1 themselves.
-    Index,
-    /// The k-th value of the list is cell k.
-    Values(Vec<String>),
-    /// `count` bins of equal width over [low, high).
-    Bins {
-        /// The lower end of the first bin.
-        low: f64,
-        /// The upper end of the last bin.
-        high: f64,
-        /// The number of bins.
-        count: usize,
-    },
-}
 
 /// The attributes of a table, in order, with their codings. Unlike a [`Domain`](crate::domain::Domain) it may have more
 /// cells than any integer counts: planners work on marginals.
@@ -39,6 +27,7 @@ pub enum Coding {
 pub struct Schema {
     attributes: Vec<Attribute>,
     codings: Vec<Coding>,
+    others: Vec<Option<u32>>,
 }
 
 #[derive(Deserialize)]
@@ -48,41 +37,13 @@ struct SchemaFile {
     attribute: Vec<AttributeEntry>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AttributeEntry {
-    name: String,
-    size: usize,
-    kind: AttributeKind,
-    values: Option<Vec<ValueEntry>>,
-    bins: Option<BinsEntry>,
-}
-
-/// A value as it stands in the file to be read: text, or a number that is compared as text.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ValueEntry {
-    Text(String),
-    Whole(i64),
-    Real(f64),
-    Truth(bool),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BinsEntry {
-    low: f64,
-    high: f64,
-    count: usize,
-}
-
 impl Schema {
     /// A schema whose data is coded as cell numbers.
     ///
     /// # Errors
     /// No attribute or more than 128, an empty or repeated name, or a size of zero.
     pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
-        let codings = vec![Coding::Index; attributes.len()];
+        let codings = vec![(Coding::Index, None); attributes.len()];
         Self::with_codings(attributes, codings)
     }
 
@@ -103,7 +64,7 @@ impl Schema {
         Self::of_sizes(&vec![size; count], AttributeKind::Numeric)
     }
 
-    fn with_codings(attributes: Vec<Attribute>, codings: Vec<Coding>) -> Result<Self> {
+    fn with_codings(attributes: Vec<Attribute>, codings: Vec<(Coding, Option<u32>)>) -> Result<Self> {
         if attributes.is_empty() || attributes.len() > AttributeSet::CAPACITY {
             return Err(Error::bad_input(
                 "schema",
@@ -124,7 +85,8 @@ impl Schema {
                 return Err(Error::bad_input(what, "a name used once", "the name twice", "rename one of the two"));
             }
         }
-        Ok(Schema { attributes, codings })
+        let (codings, others) = codings.into_iter().unzip();
+        Ok(Schema { attributes, codings, others })
     }
 
     /// Reads a schema from TOML text; `origin` (the file name) goes into error messages.
@@ -134,12 +96,12 @@ impl Schema {
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let file: SchemaFile = toml::from_str(text).map_err(|e| {
             let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \"categorical\", and \
-                            optional values = […] or bins = { low, high, count }";
+                            optional values = […] or bins = { low, high, count }, and other";
             Error::toml(origin, text, expected, &e)
         })?;
         let (mut attributes, mut codings) = (Vec::new(), Vec::new());
         for entry in file.attribute {
-            codings.push(coding(&entry, origin)?);
+            codings.push(coding::coding(&entry, origin)?);
             attributes.push(Attribute { name: entry.name, size: entry.size, kind: entry.kind });
         }
         Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
@@ -190,6 +152,22 @@ impl Schema {
         self.codings.get(position)
     }
 
+    /// The cell of values outside the attribute at a position, if the schema declares one.
+    pub fn other(&self, position: usize) -> Option<u32> {
+        self.others.get(position).copied().flatten()
+    }
+
+    /// Whether every attribute has a cell for values outside it, so that no record is outside the schema.
+    pub fn has_cells_for_all_values(&self) -> bool {
+        self.others.iter().all(Option::is_some)
+    }
+
+    /// The look-ups of the attribute at a position.
+    pub(crate) fn coder(&self, position: usize) -> Coder<'_> {
+        let attribute = &self.attributes[position];
+        Coder::new(&self.codings[position], attribute.size, attribute.kind)
+    }
+
     /// The position of the attribute with the given name.
     ///
     /// # Errors
@@ -211,49 +189,6 @@ impl Schema {
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     std::fs::read_to_string(path)
         .map_err(|e| Error::io(path, "reading", e, format!("give the path of a {what} in TOML")))
-}
-
-fn coding(entry: &AttributeEntry, origin: &str) -> Result<Coding> {
-    let refuse = |key: &str, expected: String, found: String| {
-        let what = format!("{origin}, attribute `{}`, key `{key}`", entry.name);
-        Err(Error::bad_input(what, expected, found, "make the list or the bins agree with `size`, or drop them"))
-    };
-    match (&entry.values, &entry.bins) {
-        (None, None) => Ok(Coding::Index),
-        (Some(_), Some(_)) => refuse("bins", "either values or bins".into(), "both".into()),
-        (Some(values), None) => {
-            let texts: Vec<String> = values
-                .iter()
-                .map(|value| match value {
-                    ValueEntry::Text(text) => text.clone(),
-                    ValueEntry::Whole(number) => number.to_string(),
-                    ValueEntry::Real(number) => number.to_string(),
-                    ValueEntry::Truth(truth) => truth.to_string(),
-                })
-                .collect();
-            let mut sorted = texts.clone();
-            sorted.sort();
-            sorted.dedup();
-            if texts.len() != entry.size || sorted.len() != texts.len() {
-                let found = format!("{} values, {} of them distinct", texts.len(), sorted.len());
-                return refuse("values", format!("{} distinct values", entry.size), found);
-            }
-            Ok(Coding::Values(texts))
-        }
-        (None, Some(bins)) => {
-            if bins.count != entry.size {
-                return refuse("bins.count", format!("{}, the attribute's size", entry.size), bins.count.to_string());
-            }
-            if !(bins.low < bins.high && bins.low.is_finite() && bins.high.is_finite()) {
-                let found = format!("low = {}, high = {}", bins.low, bins.high);
-                return refuse("bins", "finite numbers low < high".into(), found);
-            }
-            if entry.kind == AttributeKind::Categorical {
-                return refuse("bins", "kind = \"numeric\"".into(), "kind = \"categorical\"".into());
-            }
-            Ok(Coding::Bins { low: bins.low, high: bins.high, count: bins.count })
-        }
-    }
 }
 
 #[cfg(test)]
@@ -282,7 +217,7 @@ mod tests {
         let schema = Schema::from_toml(GOOD, "S.toml").unwrap();
         assert_eq!(schema.attributes().len(), 3);
         assert_eq!(schema.coding(0), Some(&Coding::Bins { low: 0.0, high: 100.0, count: 10 }));
-        assert_eq!(schema.coding(1), Some(&Coding::Values(vec!["f".into(), "m".into()])));
+        assert_eq!(schema.coding(1), Some(&Coding::Values(["f", "m"].map(|text| Value::Text(text.into())).to_vec())));
         assert_eq!(schema.coding(2), Some(&Coding::Index));
         assert_eq!(schema.position("code").unwrap(), 2);
         assert!(schema.position("cod").unwrap_err().to_string().contains("age, sex, code"));

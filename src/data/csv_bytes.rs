@@ -1,0 +1,237 @@
+//! The bytes of a CSV file, watched on their way to the reader.
+
+use std::io::{Error, ErrorKind, Read, Result};
+
+/// Bytes read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// A source of CSV that reports what the reader does not.
+///
+/// - A quotation mark that is opened and never closed is an error at the end of the file. The reader
+///   would take the rest of the file as one value.
+/// - A blank line of a file with one column is a record with an empty value. The reader skips it,
+///   so that replacing a value by nothing would remove a record. The header may follow blank lines.
+///
+/// The states are those of the reader: a field is quoted if its first byte is a quotation mark, two
+/// of them in a quoted field stand for one, and `\n`, `\r\n` and `\r` end a record. A byte order
+/// mark is skipped.
+#[derive(Debug)]
+pub(super) struct CsvBytes<R> {
+    source: R,
+    state: State,
+    header: Header,
+    after_carriage_return: bool,
+    out: Vec<u8>,
+    used: usize,
+    started: bool,
+    ended: bool,
+    /// The line at hand, from 1, and that of the last quotation mark that opened a field.
+    line: usize,
+    pub(super) opened: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    RecordStart,
+    FieldStart,
+    Unquoted,
+    Quoted,
+    /// After a quotation mark in a quoted field: its end, or the first of two.
+    QuoteInQuoted,
+}
+
+/// What is known of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Header {
+    Open { columns: usize },
+    OneColumn,
+    MoreColumns,
+}
+
+impl<R> CsvBytes<R> {
+    /// Whether the last byte is inside quotation marks.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.state == State::Quoted
+    }
+}
+
+impl<R: Read> CsvBytes<R> {
+    pub(super) fn new(source: R) -> Self {
+        CsvBytes {
+            source,
+            state: State::RecordStart,
+            header: Header::Open { columns: 1 },
+            after_carriage_return: false,
+            out: Vec::new(),
+            used: 0,
+            started: false,
+            ended: false,
+            line: 1,
+            opened: 0,
+        }
+    }
+
+    /// Reads the next block of the source into `out`.
+    fn refill(&mut self) -> Result<()> {
+        self.out.clear();
+        self.used = 0;
+        let mut block = vec![0; BLOCK];
+        let mut filled = 0;
+        // A byte order mark must not be split.
+        while filled < 3 {
+            let read = loop {
+                match self.source.read(&mut block[filled..]) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    other => break other?,
+                }
+            };
+            filled += read;
+            if read == 0 {
+                self.ended = true;
+                break;
+            }
+            if self.started {
+                break;
+            }
+        }
+        let mut bytes = &block[..filled];
+        if !self.started {
+            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            self.started = true;
+        }
+        for &byte in bytes {
+            self.take(byte);
+        }
+        if self.ended && self.is_quoted() {
+            return Err(Error::new(ErrorKind::InvalidData, "a quotation mark is opened and never closed"));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, byte: u8) {
+        let ends_line = matches!(byte, b'\n' | b'\r');
+        let second_half = byte == b'\n' && self.after_carriage_return;
+        self.after_carriage_return = byte == b'\r';
+        let next = match (self.state, byte) {
+            (State::Quoted, b'"') => State::QuoteInQuoted,
+            (State::Quoted, _) => State::Quoted,
+            (State::QuoteInQuoted, b'"') => State::Quoted,
+            (State::RecordStart | State::FieldStart, b'"') => State::Quoted,
+            (_, b',') => {
+                if let Header::Open { columns } = &mut self.header {
+                    *columns += 1;
+                }
+                State::FieldStart
+            }
+            (_, b'\n' | b'\r') => State::RecordStart,
+            _ => State::Unquoted,
+        };
+        if ends_line && self.state == State::RecordStart {
+            if self.header == Header::OneColumn && !second_half {
+                self.out.extend_from_slice(b"\"\"");
+            }
+        } else if next == State::RecordStart {
+            match self.header {
+                Header::Open { columns: 1 } => self.header = Header::OneColumn,
+                Header::Open { .. } => self.header = Header::MoreColumns,
+                Header::OneColumn | Header::MoreColumns => {}
+            }
+        }
+        if next == State::Quoted && matches!(self.state, State::RecordStart | State::FieldStart) {
+            self.opened = self.line;
+        }
+        self.line += usize::from(byte == b'\n');
+        self.state = next;
+        self.out.push(byte);
+    }
+}
+
+impl<R: Read> Read for CsvBytes<R> {
+    fn read(&mut self, to: &mut [u8]) -> Result<usize> {
+        while self.used == self.out.len() {
+            if self.ended {
+                return Ok(0);
+            }
+            self.refill()?;
+        }
+        let count = to.len().min(self.out.len() - self.used);
+        to[..count].copy_from_slice(&self.out[self.used..self.used + count]);
+        self.used += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn records(source: impl Read) -> std::result::Result<Vec<csv::ByteRecord>, csv::Error> {
+        let reader = csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(source);
+        reader.into_byte_records().collect()
+    }
+
+    /// Hands out one byte at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, to: &mut [u8]) -> Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else { return Ok(0) };
+            self.0 = rest;
+            to[0] = *first;
+            Ok(1)
+        }
+    }
+
+    /// Whether the reader itself is inside quotation marks at the end: then a last line that would be
+    /// a record of its own becomes part of the value.
+    fn is_open_at_the_end(bytes: &[u8]) -> bool {
+        let marked = [bytes, b"\n\"mark\"\n"].concat();
+        let all = records(marked.as_slice()).unwrap();
+        all.last().is_none_or(|last| last.len() != 1 || &last[0] != b"mark")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn records_of_several_columns_are_those_of_the_reader(
+            bytes in prop::collection::vec(prop::sample::select(b"ab,,\"\"\n\r ".to_vec()), 0..40),
+        ) {
+            let bytes = [b"x,y\n", bytes.as_slice()].concat();
+            for source in [records(CsvBytes::new(bytes.as_slice())), records(CsvBytes::new(Slow(&bytes)))] {
+                match source {
+                    Ok(found) => {
+                        prop_assert!(!is_open_at_the_end(&bytes));
+                        prop_assert_eq!(found, records(bytes.as_slice()).unwrap());
+                    }
+                    Err(error) => {
+                        prop_assert!(is_open_at_the_end(&bytes), "{error}");
+                        prop_assert!(error.to_string().contains("never closed"));
+                    }
+                }
+            }
+        }
+
+        /// Lines without quotation marks: every line after the header is a record.
+        #[test]
+        fn blank_lines_of_one_column_are_records(
+            lines in prop::collection::vec((prop::sample::select(vec!["", "a", "b c"]), prop::sample::select(vec!["\n", "\r\n"])), 0..12),
+            blank in 0usize..3,
+        ) {
+            let text: String = lines.iter().map(|(line, end)| format!("{line}{end}")).collect();
+            let text = format!("\u{feff}{}job\n{text}", "\n".repeat(blank));
+            let found = records(CsvBytes::new(text.as_bytes())).unwrap();
+            let values: Vec<String> = found.iter().map(|r| String::from_utf8(r[0].to_vec()).unwrap()).collect();
+            let expected: Vec<&str> = std::iter::once("job").chain(lines.iter().map(|(line, _)| *line)).collect();
+            prop_assert_eq!(values, expected);
+        }
+    }
+
+    #[test]
+    fn a_header_that_is_quoted_over_lines_is_one_record() {
+        for (text, count) in [("\"a\nb\"\nx\n\ny\n", 4), ("\"a\",b\nx\n\ny\n", 3), ("a\r\n\r\nx\r\n", 3), ("", 0)] {
+            assert_eq!(records(CsvBytes::new(text.as_bytes())).unwrap().len(), count, "{text:?}");
+        }
+    }
+}

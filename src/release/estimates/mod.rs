@@ -1,0 +1,187 @@
+//! From noisy integers to unbiased answers with their exact variances.
+
+mod variances;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::measurements::Measurements;
+use super::reach::Reach;
+use super::rounding;
+use crate::domain::{AttributeSet, AxisSet};
+use crate::error::{Error, Result};
+use crate::planner::{Decomposition, SubspaceStrategy};
+use crate::privacy::RationalDeviation;
+use crate::residual::{ReferenceMeasure, project_for, spread_for};
+use crate::schema::Schema;
+use crate::strategy::{IntegerFactor, StrategyFactor};
+use crate::workload::{Family, GroupedWorkload, QueryGroup};
+
+/// The estimate of one residual subspace.
+#[derive(Debug)]
+struct Part {
+    /// Least squares from the noisy answers, projected: cells of the marginal.
+    estimate: Vec<f64>,
+    /// The strategy at unit privacy cost.
+    strategy: Arc<SubspaceStrategy>,
+    /// Its factors, by their index among all different ones.
+    factors: Vec<usize>,
+    /// Var · V⁺ is its covariance: Δ² over the variance of the noise, inverted.
+    noise: f64,
+    /// The same with σ², the sub-Gaussian variance proxy of the noise, for its variance: larger below σ = 2.
+    proxy: f64,
+}
+
+/// Estimates of all residual subspaces that were measured. Everything here is computed from outputs: it costs no privacy.
+///
+/// *Memory*: 8 bytes per cell of the measured subspaces.
+#[derive(Debug)]
+pub struct Estimates {
+    schema: Schema,
+    measure: ReferenceMeasure,
+    parts: HashMap<AttributeSet, Part>,
+    smallest: f64,
+    integers: usize,
+    known: Mutex<KnownVariances>,
+}
+
+/// Variances of the queries of some families by a factor, which many groups share.
+type KnownVariances = HashMap<(usize, Vec<Family>), Arc<Vec<f64>>>;
+
+impl Estimates {
+    /// The least-squares estimates from measurements. O(cells · Σ sizes) per subspace, and one pseudo-inverse per distinct factor.
+    ///
+    /// # Errors
+    /// Strategies of another rank than their subspace: they answer nothing for certain.
+    pub fn of(measurements: &Measurements) -> Result<Self> {
+        let schema = measurements.schema.clone();
+        let measure = rounding::reference_measure(&measurements.weights, &schema.sizes())?;
+        let mut reals: HashMap<*const IntegerFactor, (usize, StrategyFactor)> = HashMap::new();
+        let mut parts = HashMap::with_capacity(measurements.list.len());
+        for (own, noisy) in &measurements.list {
+            let mut factors = Vec::with_capacity(own.strategy.factors().len());
+            for factor in own.strategy.factors() {
+                let key = Arc::as_ptr(factor);
+                if !reals.contains_key(&key) {
+                    reals.insert(key, (reals.len(), checked(factor)?));
+                }
+                factors.extend(reals.get(&key).cloned());
+            }
+            let (indices, factors) = factors.into_iter().unzip();
+            let strategy = Arc::new(SubspaceStrategy::Kronecker(factors));
+            let scale = own.strategy.scale();
+            let scaled: Vec<f64> = noisy.iter().map(|answer| *answer as f64 / scale).collect();
+            let mut estimate = strategy.reconstruct(&scaled)?;
+            if !measure.is_uniform() {
+                project_for(&strategy.shape(), &mut estimate, &measure.of(own.attributes));
+            }
+            let noise = own.deviation.variance() / (scale * scale);
+            let proxy = own.deviation.to_f64().powi(2) / (scale * scale);
+            parts.insert(own.attributes, Part { estimate, strategy, factors: indices, noise, proxy });
+        }
+        let noisy = measurements.list.iter().filter(|(own, _)| own.deviation != RationalDeviation::ZERO);
+        let smallest = noisy.clone().map(|(own, _)| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
+        let integers = noisy.map(|(_, answers)| answers.len()).sum();
+        Ok(Estimates { schema, measure, parts, smallest, integers, known: Mutex::default() })
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The reference measure.
+    pub fn measure(&self) -> &ReferenceMeasure {
+        &self.measure
+    }
+
+    /// The subspaces that were measured, ∅ first.
+    pub fn sets(&self) -> Vec<AttributeSet> {
+        let mut sets: Vec<AttributeSet> = self.parts.keys().copied().collect();
+        sets.sort_unstable_by_key(|set| (set.len(), *set));
+        sets
+    }
+
+    /// Whether variances are their proxies: no σ is below 2.
+    pub(super) fn has_fine_noise(&self) -> bool {
+        self.smallest >= 2.0
+    }
+
+    /// How far the intervals of so many queries reach.
+    pub fn reach(&self, queries: f64) -> Reach {
+        Reach::of(queries, self.smallest, self.integers)
+    }
+
+    /// The projected estimate of a subspace with the variance of its noise per unit of V⁺, and the strategy.
+    pub(super) fn part(&self, set: AttributeSet) -> Option<(&[f64], f64, &SubspaceStrategy)> {
+        self.parts.get(&set).map(|part| (part.estimate.as_slice(), part.noise, part.strategy.as_ref()))
+    }
+
+    /// Refuses queries that the measurements do not determine.
+    ///
+    /// # Errors
+    /// A group with a part in a subspace that was not measured; the message names both.
+    pub fn check_answers(&self, workload: &GroupedWorkload) -> Result<()> {
+        if workload.schema() != &self.schema {
+            return Err(Error::bug("answers", "a workload over the schema of the measurements", "another"));
+        }
+        let decomposition = Decomposition::for_measure(workload, &self.measure)?;
+        for group in workload.groups() {
+            for (set, _) in decomposition.terms_of(group)? {
+                if !self.parts.contains_key(&set) {
+                    let name = |set| match self.schema.names(set) {
+                        none if none.is_empty() => "the number of records".into(),
+                        names => names,
+                    };
+                    return Err(Error::bad_input(
+                        format!("`{}` queries on {}", group.family(), name(group.attributes())),
+                        "queries in the span of what was measured",
+                        format!("a part on {} that was not measured", name(set)),
+                        "ask for other queries, or put these into the workload of another release",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The unbiased estimate of a marginal, as far as it is measured. O(2^k · cells).
+    ///
+    /// # Errors
+    /// Attributes that the schema lacks.
+    pub fn marginal(&self, attributes: AttributeSet) -> Result<Vec<f64>> {
+        let sizes = self.schema.shape_of(attributes)?;
+        let mut marginal = vec![0.0; sizes.iter().product()];
+        let measures = self.measure.of(attributes);
+        for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
+            if let Some(part) = self.parts.get(&set) {
+                spread_for(&mut marginal, &sizes, kept, &part.estimate, &measures);
+            }
+        }
+        Ok(marginal)
+    }
+
+    /// The unbiased answers of a group's queries, in the order of the family's rows.
+    ///
+    /// # Errors
+    /// As [`Estimates::marginal`], or a family that cannot be enumerated.
+    pub fn answers(&self, group: &QueryGroup) -> Result<Vec<f64>> {
+        group.answers(&self.marginal(group.attributes())?)
+    }
+}
+
+/// A factor as doubles, if it spans its whole subspace.
+fn checked(factor: &IntegerFactor) -> Result<StrategyFactor> {
+    let real = factor.real()?;
+    let full = rounding::full_rank(factor.shape());
+    let rank = crate::linalg::Semidefinite::of(real.gram()?.view())?.rank();
+    if rank == full {
+        return Ok(real);
+    }
+    Err(Error::bad_input(
+        format!("integer strategy over {:?}", factor.shape()),
+        format!("rows that span their residual subspace, of rank {full}"),
+        format!("rows of rank {rank}"),
+        "give the folder `measurements` of a release, as it was written",
+    ))
+}

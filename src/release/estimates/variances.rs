@@ -1,0 +1,253 @@
+//! Exact variances of unbiased answers.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, Axis};
+
+use super::{Estimates, Part};
+use crate::domain::{AttributeSet, AxisSet};
+use crate::error::{Error, Result};
+use crate::planner::SubspaceStrategy;
+use crate::residual::{Measure, centre_for, contracted, project_for};
+use crate::strategy::StrategyFactor;
+use crate::workload::{Family, GroupQueries, QueryGroup};
+
+impl Estimates {
+    /// The exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`.
+    ///
+    /// For products of families from the factors: one variance per query of an attribute and factor of a
+    /// strategy, then their products, O(2^k · queries). For joint queries one by one, O(2^k · cells · Σ sizes)
+    /// each.
+    ///
+    /// # Errors
+    /// As [`Estimates::answers`].
+    pub fn variances(&self, group: &QueryGroup) -> Result<Vec<f64>> {
+        self.squares(group, |part| part.noise)
+    }
+
+    /// The sub-Gaussian variance proxies of [`Estimates::answers`]: σ² for the variance of every noisy
+    /// integer. Intervals are multiples of their roots.
+    ///
+    /// # Errors
+    /// As [`Estimates::answers`].
+    pub fn variance_proxies(&self, group: &QueryGroup) -> Result<Vec<f64>> {
+        self.squares(group, |part| part.proxy)
+    }
+
+    fn squares(&self, group: &QueryGroup, of: fn(&Part) -> f64) -> Result<Vec<f64>> {
+        match group.queries() {
+            GroupQueries::Joint(joint) => {
+                joint.rows()?.map(|row| self.variance(group.attributes(), &row, of)).collect()
+            }
+            GroupQueries::Product(families) => self.product_variances(group, families, of),
+        }
+    }
+
+    fn variance(&self, attributes: AttributeSet, query: &[f64], of: fn(&Part) -> f64) -> Result<f64> {
+        let sizes = self.schema.shape_of(attributes)?;
+        let measures = self.measure.of(attributes);
+        let mut variance = 0.0;
+        for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
+            let Some(part) = self.parts.get(&set) else { continue };
+            let mut own = contracted(&sizes, kept, query.to_vec(), &measures);
+            centre_for(&kept.of_items(&sizes), &mut own, &self.measure.of(set));
+            variance += of(part) * part.strategy.variance(&own)?;
+        }
+        Ok(variance)
+    }
+
+    fn product_variances(&self, group: &QueryGroup, families: &[Family], of: fn(&Part) -> f64) -> Result<Vec<f64>> {
+        let sizes = group.sizes();
+        let positions: Vec<usize> = group.attributes().positions().collect();
+        let mut mean_squares = Vec::with_capacity(sizes.len());
+        for ((family, &size), &position) in families.iter().zip(sizes).zip(&positions) {
+            let measure = self.measure.of_attribute(position);
+            let mean = |row: Vec<f64>| row.iter().enumerate().map(|(c, x)| x * measure.weight(c)).sum::<f64>();
+            let squares: Vec<f64> = family.rows(&[size])?.map(|row| mean(row).powi(2)).collect();
+            mean_squares.push(Arc::new(squares));
+        }
+        let counts: Vec<usize> = mean_squares.iter().map(|squares| squares.len()).collect();
+        let mut out = vec![0.0; counts.iter().product()];
+        for (kept, set) in AxisSet::subsets(sizes.len()).zip(group.attributes().subsets()) {
+            let Some(part) = self.parts.get(&set) else { continue };
+            let SubspaceStrategy::Kronecker(factors) = part.strategy.as_ref() else { continue };
+            // The variance is a product of tables, each over the queries of some axes.
+            let averaged = (0..sizes.len()).filter(|axis| !kept.contains(*axis));
+            let mut tables: Vec<(Vec<usize>, Arc<Vec<f64>>)> =
+                averaged.map(|axis| (vec![axis], mean_squares[axis].clone())).collect();
+            let mut axes = (0..sizes.len()).filter(|axis| kept.contains(*axis));
+            for (factor, index) in factors.iter().zip(&part.factors) {
+                let own: Vec<usize> = axes.by_ref().take(factor.shape().len()).collect();
+                let chosen: Vec<Family> = own.iter().map(|axis| families[*axis]).collect();
+                let set: Vec<usize> = own.iter().map(|axis| positions[*axis]).collect();
+                tables.push((own, self.factor_variances(*index, factor, &set, chosen)?));
+            }
+            add_products(&mut out, &counts, of(part), &tables);
+        }
+        Ok(out)
+    }
+
+    /// `q V⁺ qᵀ` of all products of the families' queries, each centred.
+    fn factor_variances(
+        &self,
+        index: usize,
+        factor: &StrategyFactor,
+        positions: &[usize],
+        families: Vec<Family>,
+    ) -> Result<Arc<Vec<f64>>> {
+        let lock =
+            || self.known.lock().map_err(|_| Error::bug("variances", "a lock that can be taken", "a poisoned one"));
+        let key = (index, families);
+        if let Some(known) = lock()?.get(&key) {
+            return Ok(known.clone());
+        }
+        let measures = self.measure.of(AttributeSet::from_positions(positions)?);
+        let variance = |mut query: Vec<f64>| {
+            centre_for(factor.shape(), &mut query, &measures);
+            factor.variance(&query)
+        };
+        let variances: Vec<f64> = match (key.1.as_slice(), factor.shape()) {
+            // The rows of one attribute are many where it is large: one at a time, and intervals by sums.
+            (&[family], &[size]) => {
+                let sums = BlockSums::of(factor, &measures)?;
+                let of_row = |row: Vec<f64>| match interval(&row) {
+                    Some((first, end)) => Ok(sums.of_block(first, end)),
+                    None => variance(row),
+                };
+                family.rows(&[size])?.map(of_row).collect::<Result<_>>()?
+            }
+            (families, shape) => {
+                let mut products = vec![vec![1.0]];
+                for (family, &size) in families.iter().zip(shape) {
+                    let rows: Vec<Vec<f64>> = family.rows(&[size])?.collect();
+                    let times = |left: &Vec<f64>, row: &Vec<f64>| -> Vec<f64> {
+                        left.iter().flat_map(|x| row.iter().map(move |y| x * y)).collect()
+                    };
+                    products = products.iter().flat_map(|left| rows.iter().map(|row| times(left, row))).collect();
+                }
+                products.into_iter().map(variance).collect::<Result<_>>()?
+            }
+        };
+        let variances = Arc::new(variances);
+        lock()?.insert(key, variances.clone());
+        Ok(variances)
+    }
+}
+
+/// The sums of all blocks of the covariance of centred queries on one attribute: the variance of an
+/// interval of cells is that of its block on the diagonal.
+struct BlockSums(Array2<f64>);
+
+impl BlockSums {
+    /// O(cells²).
+    fn of(factor: &StrategyFactor, measures: &[Measure]) -> Result<Self> {
+        let mut covariance = factor.covariance()?.as_ref().clone();
+        // The variance is q P V⁺ Pᵀ qᵀ with P = I − ν 1ᵀ: P takes ν times the sum off every column.
+        for axis in [Axis(0), Axis(1)] {
+            for mut lane in covariance.lanes_mut(axis) {
+                let mut values = lane.to_vec();
+                project_for(factor.shape(), &mut values, measures);
+                lane.iter_mut().zip(values).for_each(|(to, x)| *to = x);
+            }
+        }
+        let n = covariance.nrows();
+        let mut sums = Array2::zeros((n + 1, n + 1));
+        for i in 0..n {
+            let mut row = 0.0;
+            for j in 0..n {
+                row += covariance[[i, j]];
+                sums[[i + 1, j + 1]] = sums[[i, j + 1]] + row;
+            }
+        }
+        Ok(BlockSums(sums))
+    }
+
+    /// Of the cells from `first` to below `end`. All cells together have no part in the subspace.
+    fn of_block(&self, first: usize, end: usize) -> f64 {
+        if end - first + 1 == self.0.nrows() {
+            return 0.0;
+        }
+        self.0[[end, end]] - self.0[[first, end]] - self.0[[end, first]] + self.0[[first, first]]
+    }
+}
+
+/// The cells from first to below the end, if a query sums these and no others.
+fn interval(row: &[f64]) -> Option<(usize, usize)> {
+    let first = row.iter().position(|x| *x != 0.0)?;
+    let length = row[first..].iter().take_while(|x| **x == 1.0).count();
+    let end = first + length;
+    (row[end..].iter().all(|x| *x == 0.0)).then_some((first, end))
+}
+
+/// `out[q] += scale · Π table[q]`, with q over the box `counts` and every table over some of its axes.
+fn add_products(out: &mut [f64], counts: &[usize], scale: f64, tables: &[(Vec<usize>, Arc<Vec<f64>>)]) {
+    let strides: Vec<Vec<usize>> = (tables.iter())
+        .map(|(axes, _)| {
+            let mut strides = vec![0; counts.len()];
+            let mut stride = 1;
+            for &axis in axes.iter().rev() {
+                strides[axis] = stride;
+                stride *= counts[axis];
+            }
+            strides
+        })
+        .collect();
+    let mut at = vec![0usize; counts.len()];
+    let mut places = vec![0usize; tables.len()];
+    for value in out {
+        *value += tables.iter().zip(&places).fold(scale, |product, ((_, table), place)| product * table[*place]);
+        // The next query, the last axis fastest.
+        for axis in (0..counts.len()).rev() {
+            at[axis] += 1;
+            places.iter_mut().zip(&strides).for_each(|(place, strides)| *place += strides[axis]);
+            if at[axis] < counts[axis] {
+                break;
+            }
+            places.iter_mut().zip(&strides).for_each(|(place, strides)| *place -= strides[axis] * counts[axis]);
+            at[axis] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By block sums and one by one, for intervals and other queries, uniform and not.
+    #[test]
+    fn variances_of_intervals_are_sums_of_blocks() {
+        let n = 9;
+        let rows = Array2::from_shape_fn((12, n), |(i, j)| ((i * 7 + j * j * 3) % 11) as f64 - 4.0);
+        let weights: Vec<f64> = (0..n).map(|c| (c + 1) as f64 / 45.0).collect();
+        for measure in [Measure::uniform(n), Measure::of(weights).unwrap()] {
+            let measures = [measure];
+            let centred: Vec<f64> = (rows.rows().into_iter())
+                .flat_map(|row| {
+                    let mut row = row.to_vec();
+                    centre_for(&[n], &mut row, &measures);
+                    row
+                })
+                .collect();
+            let queries = Array2::from_shape_vec(rows.dim(), centred).unwrap();
+            let factor = StrategyFactor::from_queries(&[n], queries).unwrap();
+            let sums = BlockSums::of(&factor, &measures).unwrap();
+            for family in [Family::RANGE, Family::PREFIX, Family::IDENTITY] {
+                for mut row in family.rows(&[n]).unwrap() {
+                    let (first, end) = interval(&row).unwrap();
+                    centre_for(&[n], &mut row, &measures);
+                    let expected = factor.variance(&row).unwrap();
+                    approx::assert_relative_eq!(
+                        sums.of_block(first, end),
+                        expected,
+                        max_relative = 1e-9,
+                        epsilon = 1e-14
+                    );
+                }
+            }
+        }
+        assert_eq!(interval(&[0.0, 1.0, 1.0, 0.0]), Some((1, 3)));
+        for other in [[0.0, 1.0, 0.0, 1.0], [0.0, 2.0, 0.0, 0.0], [0.0; 4]] {
+            assert_eq!(interval(&other), None);
+        }
+    }
+}

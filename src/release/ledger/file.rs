@@ -1,0 +1,196 @@
+//! The file of a ledger: locked, and still the file that its path names.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use same_file::Handle;
+
+use super::Waiting;
+use crate::error::{Error, Result};
+
+/// A ledger longer than this is no ledger: 256 MiB are half a million runs.
+const MAX_BYTES: u64 = 1 << 28;
+
+/// Time between two attempts to lock.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// When a ledger is used: what a failure leaves behind, and so the way out, differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Before the data is opened.
+    Before,
+    /// After a run wrote what it had to write.
+    AfterTheRun,
+}
+
+impl When {
+    pub(super) fn remedy(self) -> &'static str {
+        match self {
+            When::Before => {
+                "make the ledger a file that this user can read and write on a disk with space; nothing was read or spent"
+            }
+            When::AfterTheRun => {
+                "nothing has to be done: the release is complete, its cost is spent, and only the line that says that it came to its \
+                 end is missing; before the next release make the ledger a file that this user can write on a disk with space"
+            }
+        }
+    }
+}
+
+/// Writes a file that does not exist yet and forces it and its entry to the disk.
+pub(super) fn create(path: &Path, text: &str) -> Result<()> {
+    let remedy = "give the path of a file that does not exist yet, in a folder that can be written";
+    let failed = |action, e| Error::io(path, action, e, remedy);
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| failed("creating the ledger", e))?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.and_then(|()| crate::durable::sync_parent(path)).map_err(|e| failed("writing the ledger", e))
+}
+
+/// A ledger's file while it is locked.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    path: PathBuf,
+    file: File,
+    when: When,
+    length: u64,
+}
+
+impl LockedFile {
+    /// For reading.
+    pub(super) fn shared(path: &Path, waiting: Waiting) -> Result<Self> {
+        Self::locked(path, waiting, When::Before, false)
+    }
+
+    /// For appending.
+    pub(super) fn exclusive(path: &Path, waiting: Waiting, when: When) -> Result<Self> {
+        Self::locked(path, waiting, when, true)
+    }
+
+    /// Opens and locks, again if the path names another file by then: an editor or a restore may have
+    /// renamed a new file to it while this process waited.
+    fn locked(path: &Path, waiting: Waiting, when: When, write: bool) -> Result<Self> {
+        let deadline = Instant::now() + waiting.limit;
+        let mut is_told = false;
+        loop {
+            let own = LockedFile { path: path.to_path_buf(), file: open(path, when, write)?, when, length: 0 };
+            let outcome = if write { own.file.try_lock() } else { own.file.try_lock_shared() };
+            match outcome {
+                Ok(()) if own.is_current() => return Ok(own),
+                Ok(()) | Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    if !is_told {
+                        (waiting.notice)(path, waiting.limit);
+                        is_told = true;
+                    }
+                    std::thread::sleep(PAUSE);
+                }
+                Ok(()) => return Err(own.replaced()),
+                Err(TryLockError::WouldBlock) => {
+                    let remedy = match when {
+                        When::Before => "wait for the other process, or give --wait SECONDS; nothing was read or spent",
+                        When::AfterTheRun => {
+                            "the release is complete and its cost is spent; only the line that says that it came to its end is missing"
+                        }
+                    };
+                    return Err(Error::bad_input(
+                        format!("ledger {}", path.display()),
+                        format!("its lock within {} s", waiting.limit.as_secs()),
+                        "another process that holds it",
+                        remedy,
+                    ));
+                }
+                Err(TryLockError::Error(e)) => return Err(own.io("locking the ledger", e)),
+            }
+        }
+    }
+
+    /// Whether the path still names the file that is locked.
+    fn is_current(&self) -> bool {
+        let locked = self.file.try_clone().and_then(Handle::from_file);
+        locked.ok().zip(Handle::from_path(&self.path).ok()).is_some_and(|(locked, named)| locked == named)
+    }
+
+    fn replaced(&self) -> Error {
+        let remedy = match self.when {
+            When::Before => "let nothing else write or rename the ledger, and try again; no data was read",
+            When::AfterTheRun => {
+                "the release is complete and its cost is spent; put back the ledger that has its reservation before the next one"
+            }
+        };
+        Error::bad_input(
+            format!("ledger {}", self.path.display()),
+            "one file while it is used",
+            "another file in its place",
+            remedy,
+        )
+    }
+
+    fn io(&self, action: &'static str, error: std::io::Error) -> Error {
+        Error::io(&self.path, action, error, self.when.remedy())
+    }
+
+    /// The text of the ledger.
+    pub(super) fn read(&mut self) -> Result<String> {
+        let length = self.file.metadata().map_err(|e| self.io("reading the ledger", e))?.len();
+        if length > MAX_BYTES {
+            let remedy = "give the path of a ledger";
+            return Err(Error::too_large("ledger", "bytes", MAX_BYTES as f64, length as f64, remedy));
+        }
+        let mut text = String::new();
+        let outcome = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_string(&mut text));
+        outcome.map_err(|e| self.io("reading the ledger", e))?;
+        self.length = text.len() as u64;
+        Ok(text)
+    }
+
+    /// Appends a line to the text that was read, forces it to the disk, and rewrites the first line. What
+    /// a failure leaves of the line is taken off again, as far as the system lets us.
+    pub(super) fn append(&mut self, line: &str, head: &str) -> Result<()> {
+        let length = self.length;
+        let appended = (|| {
+            self.file.seek(SeekFrom::Start(length))?;
+            self.file.write_all(format!("{line}\n").as_bytes())?;
+            self.file.sync_all()
+        })();
+        if let Err(error) = appended {
+            // If this fails too the ledger ends in half a line, which every later run refuses.
+            self.file.set_len(length).ok();
+            return Err(self.io("writing the ledger", error));
+        }
+        // Until the first line is rewritten the ledger has one line more than it promises, which is read
+        // as spent.
+        let written = (|| {
+            self.file.seek(SeekFrom::Start(0))?;
+            self.file.write_all(head.as_bytes())?;
+            self.file.sync_all()
+        })();
+        written.map_err(|e| {
+            let remedy = match self.when {
+                When::Before => {
+                    "make space on the disk; no data was read, but the line that was appended counts as spent"
+                }
+                When::AfterTheRun => When::AfterTheRun.remedy(),
+            };
+            Error::io(&self.path, "rewriting the first line of the ledger", e, remedy)
+        })?;
+        if self.is_current() { Ok(()) } else { Err(self.replaced()) }
+    }
+}
+
+fn open(path: &Path, when: When, write: bool) -> Result<File> {
+    let remedy = match when {
+        When::Before => "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D",
+        When::AfterTheRun => {
+            "restore the ledger from a copy with all its lines; the release is complete and its cost is spent"
+        }
+    };
+    let kind = std::fs::metadata(path).map_err(|e| Error::io(path, "opening the ledger", e, remedy))?;
+    if !kind.is_file() {
+        let found = "another kind of file";
+        return Err(Error::bad_input(path.display().to_string(), "a ledger in a regular file", found, remedy));
+    }
+    let opened = OpenOptions::new().read(true).write(write).open(path);
+    opened.map_err(|e| Error::io(path, "opening the ledger", e, when.remedy()))
+}

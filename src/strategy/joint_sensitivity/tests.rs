@@ -1,0 +1,210 @@
+//! The joint cost against the maximum over all neighbours by dense matrices of whole numbers.
+
+use ndarray::{Array2, arr2};
+use num_rational::Ratio;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::domain::coordinates;
+
+type Rational = Ratio<BigInt>;
+
+/// ρ by its definition: all pairs of cells of the domain, all strategies as dense matrices.
+fn by_definition(
+    sizes: &[usize],
+    terms: &[(AttributeSet, IntegerStrategy)],
+    deviations: &[RationalDeviation],
+    unit: PrivacyUnit,
+) -> Rational {
+    let dense: Vec<Array2<BigInt>> = terms
+        .iter()
+        .map(|(_, strategy)| {
+            strategy.factors().iter().fold(Array2::from_elem((1, 1), BigInt::from(1)), |product, factor| {
+                let own = factor.rows();
+                let (m, n) = own.dim();
+                Array2::from_shape_fn((product.nrows() * m, product.ncols() * n), |(i, j)| {
+                    &product[[i / m, j / n]] * own[[i % m, j % n]]
+                })
+            })
+        })
+        .collect();
+    let cells: usize = sizes.iter().product();
+    let column = |term: usize, cell: usize| -> Vec<BigInt> {
+        let values = coordinates(sizes, cell);
+        let own = terms[term].0.positions().fold(0, |index, p| index * sizes[p] + values[p]);
+        dense[term].column(own).to_vec()
+    };
+    let cost = |difference: &dyn Fn(usize) -> Vec<BigInt>| {
+        let mut sum = Rational::from(BigInt::ZERO);
+        for (term, deviation) in deviations.iter().enumerate() {
+            let square: BigInt = difference(term).iter().map(|x| x * x).sum();
+            let sigma = Rational::new(deviation.numerator().into(), deviation.denominator().into());
+            let rows = Rational::from(BigInt::from(unit.rows));
+            if square > BigInt::ZERO {
+                sum += Rational::from(square) * &rows * &rows / (&sigma * &sigma * BigInt::from(2));
+            }
+        }
+        sum
+    };
+    let mut most = Rational::from(BigInt::ZERO);
+    for a in 0..cells {
+        if unit.neighbours != Neighbours::ReplaceOneRecord {
+            most = most.max(cost(&|term| column(term, a)));
+        }
+        if unit.neighbours != Neighbours::AddOrRemoveOneRecord {
+            for b in 0..a {
+                let apart = |term| column(term, a).iter().zip(column(term, b)).map(|(x, y)| x - y).collect();
+                most = most.max(cost(&apart));
+            }
+        }
+    }
+    most
+}
+
+fn exact(rho: &ExactRho) -> Rational {
+    let shift = rho.bits().saturating_sub(127);
+    let scaled = Rational::new(rho.shifted_up(shift).into(), BigInt::from(1) << 256u32);
+    scaled * (BigInt::from(1) << shift)
+}
+
+fn random_factor(random: &mut ChaCha20Rng, shape: &[usize]) -> Arc<IntegerFactor> {
+    if let &[n] = shape
+        && random.random_bool(0.5)
+    {
+        return Arc::new(IntegerFactor::centred_identity(n).unwrap());
+    }
+    let weights: Vec<Vec<i64>> = shape.iter().map(|n| (0..*n).map(|_| random.random_range(1..4)).collect()).collect();
+    let cells = shape.iter().product();
+    let rows = Array2::from_shape_fn((3, cells), |_| random.random_range(-5..6));
+    match IntegerFactor::centring(shape, weights, &rows) {
+        Ok(factor) if factor.squared_sensitivity() > BigUint::ZERO => Arc::new(factor),
+        _ => random_factor(random, shape),
+    }
+}
+
+/// 300 random plans on small domains, all three relations: what is said to be attained is the maximum
+/// over all neighbours, to 2⁻¹⁰⁰ of itself, and nothing is ever below it.
+#[test]
+fn the_joint_cost_is_the_maximum_over_all_neighbours() {
+    let mut random = ChaCha20Rng::seed_from_u64(24);
+    let mut saved = 0;
+    for _ in 0..300 {
+        let sizes: Vec<usize> = (0..random.random_range(1..4)).map(|_| random.random_range(2..5)).collect();
+        let of_attribute: Vec<_> = sizes.iter().map(|n| random_factor(&mut random, &[*n])).collect();
+        let sets: Vec<AttributeSet> = AttributeSet::first(sizes.len()).subsets().collect();
+        let mut terms = Vec::new();
+        for set in sets {
+            let own = set.items(&sizes);
+            let factors = if own.len() == 2 && random.random_bool(0.2) {
+                vec![random_factor(&mut random, &own)]
+            } else if random.random_bool(0.2) {
+                own.iter().map(|n| random_factor(&mut random, &[*n])).collect()
+            } else {
+                set.positions().map(|p| of_attribute[p].clone()).collect()
+            };
+            if random.random_bool(0.8) {
+                terms.push((set, IntegerStrategy::new(factors).unwrap()));
+            }
+        }
+        let deviations: Vec<RationalDeviation> =
+            terms.iter().map(|_| RationalDeviation::rounded_up(random.random_range(1.0..50.0)).unwrap()).collect();
+        for neighbours in
+            [Neighbours::AddOrRemoveOneRecord, Neighbours::ReplaceOneRecord, Neighbours::ReplaceAddOrRemoveOneRecord]
+        {
+            let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
+            let joint = JointSensitivity::of(terms.iter().map(|(set, own)| (*set, own)), unit);
+            let found = joint.cost(&deviations).unwrap();
+            let (rho, expected) = (exact(&found.rho), by_definition(&sizes, &terms, &deviations, unit));
+            let above = Rational::from(BigInt::from(1)) + Rational::new(1.into(), BigInt::from(1) << 100u32);
+            assert!(found.is_attained, "all these domains are small");
+            assert!(rho >= expected && rho <= &expected * above, "{sizes:?} {unit}: {rho} {expected}");
+            let separate = terms.iter().zip(&deviations).fold(ExactRho::zero(), |sum, ((_, own), deviation)| {
+                let square = own.squared_sensitivity(neighbours).value;
+                sum.plus(&ExactRho::of_discrete_gaussian(&square, *deviation, unit.rows).unwrap())
+            });
+            assert!(found.rho <= separate);
+            saved += usize::from(exact(&separate) > exact(&found.rho) * Rational::new(21.into(), 20.into()));
+        }
+    }
+    assert!(saved > 100, "{saved}");
+}
+
+/// Marginals of any number of attributes, by symmetry: with all attributes alike the cost depends on
+/// how many of them differ.
+#[test]
+fn marginals_of_many_attributes_have_their_joint_cost() {
+    for (n, d) in [(2usize, 16usize), (3, 12), (10, 15)] {
+        let factor = Arc::new(IntegerFactor::centred_identity(n).unwrap());
+        let deviation = RationalDeviation::rounded_up(37.0).unwrap();
+        let sets: Vec<AttributeSet> = (0..d)
+            .flat_map(|b| {
+                (0..=b).map(move |a| AttributeSet::from_positions(&[a, b]).unwrap_or(AttributeSet::single(a)))
+            })
+            .collect();
+        let terms: Vec<(AttributeSet, IntegerStrategy)> =
+            sets.iter().map(|set| (*set, IntegerStrategy::new(vec![factor.clone(); set.len()]).unwrap())).collect();
+        let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+        let joint = JointSensitivity::of(terms.iter().map(|(set, own)| (*set, own)), unit);
+        let found = joint.cost(&vec![deviation; terms.len()]).unwrap();
+        // D and m of one attribute, and the terms of s attributes that differ.
+        let (top, least) = if n == 2 { (1i64, -1i64) } else { ((n * (n - 1)) as i64, -(n as i64)) };
+        let of = |s: i64| {
+            let d = d as i64;
+            let pairs = (s * (s - 1) / 2) * (top * top - least * least) + s * (d - s) * (top * top - top * least);
+            2 * (s * (top - least) + pairs)
+        };
+        let most = (0..=d as i64).map(of).max().unwrap();
+        let expected = ExactRho::of_discrete_gaussian(&BigUint::from(most as u64), deviation, 1).unwrap();
+        assert!(found.is_attained, "{n} {d}");
+        let ratio = found.rho.to_f64_rounded_up() / expected.to_f64_rounded_up();
+        assert!((1.0..1.0 + 1e-12).contains(&ratio), "{n} {d}: {ratio}");
+    }
+}
+
+/// Where the search does not end, and where nothing is even, the cost is an upper bound and says so.
+#[test]
+fn what_is_not_attained_is_an_upper_bound() {
+    let factor = Arc::new(
+        IntegerFactor::centring(
+            &[40],
+            vec![vec![1; 40]],
+            &Array2::from_shape_fn((40, 40), |(i, j)| ((i * j) % 7) as i64),
+        )
+        .unwrap(),
+    );
+    let strategy = IntegerStrategy::new(vec![factor.clone(), factor]).unwrap();
+    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+    let set = AttributeSet::first(2);
+    let deviation = RationalDeviation::new(5, 1).unwrap();
+    let found = JointSensitivity::of([(set, &strategy)], unit).cost(&[deviation]).unwrap();
+    assert!(!found.is_attained);
+    let columns: Vec<BigInt> = (0..1600).map(|_| BigInt::ZERO).collect();
+    drop(columns);
+    let alone = strategy.squared_sensitivity(Neighbours::ReplaceOneRecord);
+    assert!(!alone.exact);
+    assert!(found.rho <= ExactRho::of_discrete_gaussian(&alone.value, deviation, 1).unwrap());
+}
+
+/// No noise is free of cost only where nothing changes.
+#[test]
+fn a_deviation_of_zero_is_for_what_neighbours_do_not_change() {
+    let total = IntegerStrategy::new(Vec::new()).unwrap();
+    let of = |neighbours| {
+        let unit = PrivacyUnit { neighbours, rows: 1 };
+        JointSensitivity::of([(AttributeSet::EMPTY, &total)], unit).cost(&[RationalDeviation::ZERO])
+    };
+    assert_eq!(of(Neighbours::ReplaceOneRecord).unwrap().rho, ExactRho::zero());
+    assert!(of(Neighbours::AddOrRemoveOneRecord).is_err() && of(Neighbours::ReplaceAddOrRemoveOneRecord).is_err());
+}
+
+/// A matrix that only the test of large factors needs: two far columns among many.
+#[test]
+fn large_factors_have_a_lower_bound_on_their_products() {
+    let n = 600;
+    let rows = arr2(&[[3i64, -3, 0], [0, 2, -2]]);
+    let wide = Array2::from_shape_fn((2, n), |(i, j)| if j < 3 { rows[[i, j]] } else { 0 });
+    let factor = IntegerFactor::new(&[n], vec![vec![1; n]], wide).unwrap();
+    let pairs = factor.column_pairs();
+    assert!(pairs.least <= BigInt::from(-9) && pairs.least >= BigInt::from(-10) && !pairs.is_even, "{pairs:?}");
+}
