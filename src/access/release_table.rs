@@ -81,8 +81,8 @@ impl<'a> ReleaseTable<'a> {
     /// The noisy answers to some questions, paid for together.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: they cost more than is left, and nothing was looked at. Attributes
-    /// that the table lacks; no randomness.
+    /// [`Error::BudgetExhausted`]: they cost more than is left, and nothing was looked at. Coarse noise,
+    /// for which (ε, δ) would not hold; attributes that the table lacks; no randomness.
     pub fn answer(&mut self, questions: &[IntegerQuestion<'_>]) -> Result<Vec<Vec<i128>>> {
         let sizes = self.records.sizes();
         for question in questions {
@@ -92,6 +92,12 @@ impl<'a> ReleaseTable<'a> {
                 let found = format!("one over {:?}", question.strategy.shape());
                 return Err(Error::bug("integer question", expected, found));
             }
+        }
+        let is_coarse =
+            |own: &&IntegerQuestion<'_>| own.deviation != RationalDeviation::ZERO && !own.deviation.is_fine();
+        if let Some(question) = questions.iter().find(is_coarse) {
+            let found = question.deviation.to_string();
+            return Err(Error::bug("integer question", "noise of a deviation of at least 2^16", found));
         }
         let cost = IntegerQuestion::joint_cost(questions, self.unit)?.rho;
         let spent = self.spent.plus(&cost);
@@ -130,11 +136,12 @@ mod tests {
         let schema = Schema::of_sizes(&[3, 2], AttributeKind::Categorical).unwrap();
         let columns = vec![Column::from_iter([0, 1, 1]), Column::from_iter([0, 0, 1])];
         let records = Records::new(&schema, columns).unwrap();
-        let strategy = IntegerStrategy::new(vec![Arc::new(IntegerFactor::centred_identity(3).unwrap())]).unwrap();
+        let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
+        let strategy = IntegerStrategy::new(factors.map(|own| Arc::new(own.unwrap())).to_vec()).unwrap();
         let attributes = AttributeSet::single(0);
-        let deviation = RationalDeviation::new(2, 1).unwrap();
+        let deviation = RationalDeviation::new(2 << 16, 1).unwrap();
         let question = IntegerQuestion { attributes, strategy: &strategy, deviation };
-        // Δ² = 6, σ² = 4.
+        // Δ² = 6 · 2³², σ² = 4 · 2³².
         let unit = PrivacyUnit::default();
         assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
         let open = |rho| {
@@ -155,7 +162,9 @@ mod tests {
             ReleaseTable::open(&zeros, Rho::new(1.0).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap();
         let (with, without) = (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
         let exact: Vec<i128> = with[0].iter().zip(&without[0]).map(|(a, b)| a - b).collect();
-        assert_eq!(exact, [0, 3, -3]);
+        assert_eq!(exact, [0, 3 << 16, -3 << 16]);
+        let coarse = IntegerQuestion { deviation: RationalDeviation::new(1 << 15, 1).unwrap(), ..question };
+        assert!(open(1e9).answer(&[coarse]).unwrap_err().to_string().contains("2^16"));
         assert_eq!(format!("{empty:?}"), format!("{:?}", open(1.0)));
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::Error;
-use crate::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho};
+use crate::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
 
 /// The total budget, in exactly one notion.
 #[derive(Debug, Args)]
@@ -12,7 +12,7 @@ pub(super) struct BudgetArguments {
     /// Privacy cost β = Σ (sensitivity/σ)² = 2ρ = μ²
     #[arg(long, value_name = "BETA", allow_negative_numbers = true, conflicts_with_all = ["epsilon", "rho", "mu"])]
     privacy_cost: Option<f64>,
-    /// ε of (ε, δ)-differential privacy (plan: analytic Gaussian calibration; release, ledger, simulate: through zCDP)
+    /// ε of (ε, δ)-differential privacy (plan: analytic Gaussian calibration; release, ledger: that of fine discrete Gaussian noise; simulate: through zCDP)
     #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with_all = ["rho", "mu"])]
     epsilon: Option<f64>,
     /// δ of (ε, δ)-differential privacy
@@ -40,14 +40,19 @@ impl BudgetArguments {
         };
         Ok(guarantee.into())
     }
-    /// ρ for a private release. Gaussian DP is refused: discrete noise is not accounted for in it.
+
+    /// ρ for a private release: (ε, δ) by the conversion for fine discrete Gaussian noise. Gaussian DP is refused: discrete noise is not
+    /// accounted for in it.
     pub(super) fn rho(&self) -> anyhow::Result<Rho> {
         if let Some(mu) = self.mu {
             let remedy = "give --rho, or --epsilon and --delta";
             let expected = "a budget of zero-concentrated or (epsilon, delta)-differential privacy";
             return Err(Error::bad_input("option --mu of a release", expected, mu.to_string(), remedy).into());
         }
-        Ok(self.budget()?.rho()?)
+        match self.epsilon.zip(self.delta) {
+            Some((epsilon, delta)) => Ok(fine_noise::rho_of_approximate_rounded_down(epsilon, delta)?),
+            None => Ok(self.budget()?.rho()?),
+        }
     }
 
     /// δ, if it was given.

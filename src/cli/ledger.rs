@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::budget::BudgetArguments;
 use super::output;
 use super::release::{DELTA, UnitArguments, WaitingArguments};
-use crate::privacy::{PrivacyUnit, Rho};
+use crate::privacy::{PrivacyUnit, Rho, fine_noise};
 use crate::release::{Ledger, as_in_json};
 
 /// Arguments of `matmech ledger`.
@@ -75,7 +75,7 @@ impl LedgerCommand {
         let delta = delta.or(balance.delta).unwrap_or(DELTA);
         // A ρ that is too small for the type is nothing.
         let spent_epsilon = match Rho::new(balance.spent) {
-            Ok(spent) => spent.epsilon_rounded_up(delta)?,
+            Ok(spent) => fine_noise::epsilon_rounded_up(spent, delta)?,
             Err(_) => 0.0,
         };
         let report = Report {

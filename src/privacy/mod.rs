@@ -14,6 +14,7 @@
 //! | [`Rho`] | ρ and (ε, δ), by the conversion that S4 uses |
 //! | [`PrivacyCost`] | β, ρ, μ and σ |
 //! | [`gaussian_dp`] | μ and (ε, δ): the exact curve of Gaussian noise |
+//! | [`fine_noise`] | ρ and (ε, δ) of integer answers with fine discrete Gaussian noise |
 //! | [`gaussian`] | (ε, δ) and σ: the classical formula of S1 and S2, and the exact (analytic) calibration |
 //! | [`laplace`] | Laplace against Gaussian noise for one strategy |
 //! | [`ZcdpAccountant`] | the budget that every access to private data is paid from |
@@ -40,6 +41,7 @@ mod budget;
 mod discrete_gaussian;
 mod error;
 mod exact_rho;
+pub mod fine_noise;
 pub mod gaussian;
 pub mod gaussian_dp;
 pub mod laplace;

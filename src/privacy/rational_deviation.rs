@@ -67,6 +67,26 @@ impl RationalDeviation {
         }
     }
 
+    /// Whether the noise is fine, σ ≥ 2¹⁶: then it is as private as Gaussian noise
+    /// ([`fine_noise`](super::fine_noise)), and its variance is σ² to all digits of a double.
+    pub fn is_fine(self) -> bool {
+        self.numerator >> 16 >= self.denominator
+    }
+
+    /// σ · 2^power, exactly.
+    ///
+    /// # Errors
+    /// A number that is too large.
+    pub fn times_two_to(self, power: u32) -> Result<Self, PrivacyError> {
+        let cancelled = self.denominator.trailing_zeros().min(power);
+        let found = || PrivacyError::InvalidDeviation { found: format!("{self} times 2^{power}") };
+        let left = power - cancelled;
+        if self.numerator.leading_zeros() <= left {
+            return Err(found());
+        }
+        Self::new(self.numerator << left, self.denominator >> cancelled)
+    }
+
     /// The numerator.
     pub fn numerator(self) -> u128 {
         self.numerator
@@ -133,7 +153,12 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e40, 1e-30] {
             assert!(RationalDeviation::rounded_up(bad).is_err());
         }
-        for bad in ["", "1", "0/1", "1/0", "a/b", "-1/2", "1/99999999999999999999999"] {
+        let sigma = RationalDeviation::new(3, 8).unwrap();
+        assert_eq!(sigma.times_two_to(2).unwrap(), RationalDeviation::new(3, 2).unwrap());
+        assert_eq!(sigma.times_two_to(5).unwrap(), RationalDeviation::new(12, 1).unwrap());
+        assert!(sigma.times_two_to(120).is_err());
+        assert!(!sigma.times_two_to(17).unwrap().is_fine() && sigma.times_two_to(18).unwrap().is_fine());
+        for bad in ["", "1", "0/2", "1/0", "a/b", "-1/2", "1/99999999999999999999999"] {
             assert!(bad.parse::<RationalDeviation>().is_err(), "{bad}");
         }
     }

@@ -151,7 +151,7 @@ impl fmt::LowerExp for Rho {
 }
 
 /// ln δ(ρ, ε) for arguments already checked, by bisection of the derivative in u = ln(α − 1).
-fn ln_curve(rho: f64, epsilon: f64) -> f64 {
+pub(super) fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     // ln(1 + 1/t) for t = e^u, also where t underflows.
     let ln_one_plus_inverse = |u: f64| if u < 0.0 { u.exp().ln_1p() - u } else { (-u).exp().ln_1p() };
     let derivative = |u: f64| (2.0 * u.exp() + 1.0) * rho - epsilon - ln_one_plus_inverse(u);

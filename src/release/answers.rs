@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::estimates::Estimates;
 use super::query_words::QueryWords;
+use super::reach::Reach;
 use crate::error::{Error, Result};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
@@ -30,8 +31,6 @@ pub struct Answer {
     pub estimate: f64,
     /// Its exact standard error.
     pub standard_error: f64,
-    /// √(Σ a²σ²), a the coefficients of the noisy integers: the unit of intervals. The standard error, unless a σ is below 2.
-    pub unit: f64,
 }
 
 /// All answers of a group, in the order of the family's rows.
@@ -40,14 +39,11 @@ pub struct Answer {
 /// As [`Estimates::answers`].
 pub fn of_group(estimates: &Estimates, group: &QueryGroup) -> Result<Vec<Answer>> {
     let (answers, variances) = (estimates.answers(group)?, estimates.variances(group)?);
-    let fine = estimates.has_fine_noise();
-    let proxies = if fine { variances.clone() } else { estimates.variance_proxies(group)? };
-    if answers.len() != variances.len() || answers.len() != proxies.len() {
+    if answers.len() != variances.len() {
         return Err(Error::bug("answers", format!("{} variances", answers.len()), variances.len()));
     }
-    let root = |square: f64| square.max(0.0).sqrt();
-    let rows = answers.into_iter().zip(variances).zip(proxies);
-    Ok(rows.map(|((estimate, v), p)| Answer { estimate, standard_error: root(v), unit: root(p) }).collect())
+    let rows = answers.into_iter().zip(variances);
+    Ok(rows.map(|(estimate, v)| Answer { estimate, standard_error: v.max(0.0).sqrt() }).collect())
 }
 
 /// Writes the table of a workload, group by group; `progress` hears of every group. Memory: one group.
@@ -61,14 +57,14 @@ pub fn write(
     progress: &mut dyn FnMut(usize),
 ) -> Result<()> {
     estimates.check_answers(workload)?;
-    let reach = estimates.reach(workload.count().as_f64());
+    let reach = Reach::of(workload.count().as_f64());
     let schema = workload.schema();
     table(path, &COLUMNS, workload, progress, &mut |out, group| {
         let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
         for (query, answer) in of_group(estimates, group)?.into_iter().enumerate() {
-            let Answer { estimate, standard_error, unit } = answer;
+            let Answer { estimate, standard_error } = answer;
             let (text, cells) = words.of_query(query);
-            let (single, all) = (reach.single * unit, reach.simultaneous * unit);
+            let (single, all) = (reach.single * standard_error, reach.simultaneous * standard_error);
             // Intervals are rounded to the outside.
             let (low, high) = (|x: f64| (x * 1e6).floor() / 1e6, |x: f64| (x * 1e6).ceil() / 1e6);
             let intervals =

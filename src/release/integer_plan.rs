@@ -6,7 +6,6 @@ use std::sync::Arc;
 use ndarray::Array2;
 use num_bigint::BigUint;
 
-use super::reach::Reach;
 use super::rounding::{self, Precision};
 use crate::access::IntegerQuestion;
 use crate::domain::AttributeSet;
@@ -66,7 +65,8 @@ impl IntegerPlan {
     /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it, and
     /// chooses the deviations that spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the plan's shares
     /// c_A, rounded up, and the least s for which the joint cost is at most ρ. A number of records that
-    /// is public is measured without noise.
+    /// is public is measured without noise. Strategies whose noise would be coarse are multiplied by a
+    /// power of two.
     ///
     /// # Errors
     /// A plan that does not measure residual subspaces; joint strategies over too many cells, answers that could overflow; a plan that no
@@ -100,14 +100,19 @@ impl IntegerPlan {
             };
             variances.iter().map(deviation).collect()
         };
-        let (chosen, cost) = paid(rho, &deviations, &|deviations| joint.cost(deviations))?;
+        let chosen = paid(rho, &deviations, &|deviations| joint.cost(deviations))?;
+        let mut scalars = HashMap::new();
         let measurements: Vec<IntegerMeasurement> = (sets.zip(&strategies).zip(chosen))
-            .map(|((attributes, (strategy, _)), deviation)| IntegerMeasurement {
-                attributes,
-                strategy: strategy.clone(),
-                deviation,
+            .map(|((attributes, (strategy, _)), deviation)| {
+                let (strategy, deviation) = with_fine_noise(strategy, deviation, &mut scalars)?;
+                Ok(IntegerMeasurement { attributes, strategy, deviation })
             })
-            .collect();
+            .collect::<Result<_>>()?;
+        let questions: Vec<IntegerQuestion<'_>> = measurements.iter().map(IntegerMeasurement::question).collect();
+        let cost = IntegerQuestion::joint_cost(&questions, unit)?;
+        if ExactRho::of_rounded_down(rho).minus(&cost.rho).is_none() {
+            return Err(Error::bug("integer plan", format!("a cost of at most {rho}"), cost.rho.to_f64_rounded_up()));
+        }
         let real = strategies.iter().zip(&measurements);
         let real: Vec<_> = real.map(|((_, real), own)| Ok((real.clone(), own.worth()?))).collect::<Result<_>>()?;
         let plan = plan.remeasured(workload, &measure, &real)?;
@@ -154,25 +159,46 @@ impl IntegerPlan {
         self.rounding
     }
 
-    /// How far the intervals of the plan's queries reach.
-    pub fn reach(&self) -> Reach {
-        let noisy = self.measurements.iter().filter(|own| own.deviation != RationalDeviation::ZERO);
-        let smallest = noisy.clone().map(|own| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
-        Reach::of(self.plan.queries().as_f64(), smallest, noisy.map(|own| own.strategy.rows()).sum())
-    }
-
     /// Integers that are measured.
     pub fn answers(&self) -> usize {
         self.measurements.iter().map(|m| m.strategy.rows()).sum()
     }
 }
 
-/// The least deviations that a ρ pays for, with their cost: `deviations(s)` for the least s.
+/// The strategy and its deviation, both times the least power of two that makes the noise fine: the cost
+/// and the error are the same. Twice as fine as it must be, so that σ is not at the limit.
+fn with_fine_noise(
+    strategy: &IntegerStrategy,
+    deviation: RationalDeviation,
+    scalars: &mut HashMap<u32, Arc<IntegerFactor>>,
+) -> Result<(IntegerStrategy, RationalDeviation)> {
+    let is_fine = |power: u32| -> Result<bool> { Ok(deviation.times_two_to(power)?.is_fine()) };
+    let mut power = 0;
+    while deviation != RationalDeviation::ZERO && !is_fine(power)? {
+        power += 1;
+    }
+    if power == 0 {
+        return Ok((strategy.clone(), deviation));
+    }
+    power += 1;
+    let number = 1i64.checked_shl(power).filter(|number| *number > 0).ok_or_else(|| {
+        let remedy = "spend less: at such a budget the noise is less than a record";
+        Error::too_large("integer answers with fine noise", "bits", 62.0, power.into(), remedy)
+    })?;
+    let scalar = match scalars.get(&power) {
+        Some(scalar) => scalar.clone(),
+        None => scalars.entry(power).or_insert(Arc::new(IntegerFactor::scalar(number)?)).clone(),
+    };
+    let factors = std::iter::once(scalar).chain(strategy.factors().iter().cloned());
+    Ok((IntegerStrategy::new(factors.collect())?, deviation.times_two_to(power)?))
+}
+
+/// The least deviations that a ρ pays for: `deviations(s)` for the least s.
 fn paid(
     rho: Rho,
     deviations: &dyn Fn(f64) -> Result<Vec<RationalDeviation>>,
     cost: &dyn Fn(&[RationalDeviation]) -> Result<JointCost>,
-) -> Result<(Vec<RationalDeviation>, JointCost)> {
+) -> Result<Vec<RationalDeviation>> {
     // The cost is inversely proportional to s but for rounding, which is on the safe side.
     let budget = ExactRho::of_rounded_down(rho);
     let mut s = cost(&deviations(1.0)?)?.rho.to_f64_rounded_up() / rho.get();
@@ -184,7 +210,7 @@ fn paid(
         let chosen = deviations(s)?;
         let spent = cost(&chosen)?;
         if budget.minus(&spent.rho).is_some() {
-            return Ok((chosen, spent));
+            return Ok(chosen);
         }
         s *= (spent.rho.to_f64_rounded_up() / rho.get()).max(1.0 + 1e-8);
     }

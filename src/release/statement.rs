@@ -12,7 +12,7 @@ use super::reach::Reach;
 use super::rounding::Precision;
 use crate::data::{OutOfDomainRule, PersonLimit};
 use crate::error::Result;
-use crate::privacy::{Neighbours, PrivacyUnit, Rho};
+use crate::privacy::{Neighbours, PrivacyUnit, Rho, fine_noise};
 use crate::schema::Schema;
 
 /// What no release protects.
@@ -24,10 +24,6 @@ const NOT_PROTECTED: [&str; 6] = [
     "people with more records than the unit says",
     "the schema and the workload, which must not be made from the records",
 ];
-
-/// The unit of the lengths of intervals.
-const INTERVAL_UNIT: &str = "sqrt(sum of a^2 sigma^2) over the noisy integers, a their coefficients in the answer: the standard error, unless a \
-                             sigma is below 2";
 
 /// The budget of a release, and how its records are read.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +151,7 @@ impl Statement {
             rho: rho.get(),
             rho_reserved: terms.rho.get(),
             rho_is_exact_sum: plan.is_attained(),
-            epsilon: rho.epsilon_rounded_up(terms.delta)?,
+            epsilon: fine_noise::epsilon_rounded_up(rho, terms.delta)?,
             delta: terms.delta,
             out_of_domain: terms.rule,
             person_limit: terms.person,
@@ -167,8 +163,8 @@ impl Statement {
             rounded_variance: rounded,
             rounding_excess: rounded / planned - 1.0,
             precision: plan.precision(),
-            intervals: plan.reach(),
-            interval_unit: INTERVAL_UNIT.into(),
+            intervals: Reach::of(queries.as_f64()),
+            interval_unit: "standard errors".into(),
             subspaces: subspaces.collect::<Result<_>>()?,
             adjusted,
             not_protected: NOT_PROTECTED.map(str::to_owned).to_vec(),
@@ -297,8 +293,8 @@ impl Statement {
     fn answers_in_words(&self) -> String {
         format!(
             "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are unbiased, standard errors exact. Intervals reach \
-             {:.4} s for one query and {:.4} s for all together, s = {INTERVAL_UNIT}. Either kind misses with a probability of at most \
-             5 %: a bound for the discrete noise itself, not for a normal distribution.",
+             {:.4} standard errors for one query and {:.4} for all together. Either kind misses with a probability of at most 5 %: a bound \
+             for the discrete noise itself, not for a normal distribution.",
             self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
         )
     }

@@ -45,13 +45,14 @@ impl IntegerFactor {
             Err(Error::bad_input(format!("integer strategy over {shape:?}"), expected, found, remedy))
         };
         let fit = weights.len() == shape.len() && weights.iter().zip(shape).all(|(p, n)| p.len() == *n);
-        if shape.is_empty() || cells == 0 || !fit {
+        if cells == 0 || !fit {
             return refuse("one whole number per value of every attribute", format!("{} of them", weights.len()));
         }
         if weights.iter().any(|p| p.iter().map(|w| i128::from(*w)).sum::<i128>() <= 0) {
             return refuse("measures with a positive sum", "another".into());
         }
-        if rows.ncols() != cells || rows.nrows() == 0 {
+        let is_shaped = !shape.is_empty() || rows.dim() == (1, 1) && rows[[0, 0]] > 0;
+        if rows.ncols() != cells || rows.nrows() == 0 || !is_shaped {
             return refuse(&format!("rows of {cells} numbers"), format!("{} x {}", rows.nrows(), rows.ncols()));
         }
         for (k, row) in rows.rows().into_iter().enumerate() {
@@ -122,6 +123,19 @@ impl IntegerFactor {
         let count = if n == 2 { 1 } else { n };
         let entry = |(i, j): (usize, usize)| if i == j { n as i64 - 1 } else { -1 };
         Self::new(&[n], vec![vec![1; n]], Array2::from_shape_fn((count, n), entry))
+    }
+
+    /// A positive number, as a factor over no attributes: the answers and their noise are multiplied by it.
+    ///
+    /// # Errors
+    /// A number that is not positive.
+    pub fn scalar(number: i64) -> Result<Self> {
+        Self::new(&[], Vec::new(), Array2::from_elem((1, 1), number))
+    }
+
+    /// Whether the factor is over no attributes.
+    pub fn is_scalar(&self) -> bool {
+        self.shape.is_empty()
     }
 
     /// The sizes of the attributes.
@@ -241,6 +255,9 @@ impl IntegerFactor {
     pub(super) fn scale(&self) -> f64 {
         let column = |c: ndarray::ArrayView1<'_, i64>| c.iter().map(|x| (*x as f64).powi(2)).sum::<f64>();
         let top = self.rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max);
+        if self.is_scalar() {
+            return top.sqrt();
+        }
         top.sqrt() * (1.0 + 4.0 * f64::EPSILON)
     }
 }

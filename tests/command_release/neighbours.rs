@@ -136,7 +136,8 @@ fn epsilon_is_printed_alike_and_never_too_small() {
         assert!(markdown.contains(&format!("({epsilon}, {delta})-differential privacy")), "{markdown}");
         let rho = matmech::privacy::Rho::new(statement["rho"].as_f64().unwrap()).unwrap();
         let epsilon: f64 = epsilon.parse().unwrap();
-        assert!(epsilon > 0.0 && rho.delta(epsilon).unwrap() <= 1e-9 * (1.0 + 1e-9));
+        assert_eq!(epsilon, matmech::privacy::fine_noise::epsilon_rounded_up(rho, 1e-9).unwrap());
+        assert!(epsilon > 0.0 && epsilon <= rho.epsilon_rounded_up(1e-9).unwrap());
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be made again from the measurements, and what is refused.
 
+use matmech::privacy::fine_noise;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
@@ -71,10 +72,10 @@ fn the_statement_and_the_ledger_agree() {
     }
     let spent = matmech::privacy::Rho::new(0.5).unwrap();
     let shown = ledger(here);
-    assert_eq!(shown["spent_epsilon"].as_f64(), Some(spent.epsilon_rounded_up(1e-9).unwrap()));
+    assert_eq!(shown["spent_epsilon"].as_f64(), Some(fine_noise::epsilon_rounded_up(spent, 1e-9).unwrap()));
     assert_eq!(shown["delta"], 1e-9);
     let other = matmech(here, &["ledger", "show", "L.jsonl", "--delta", "1e-6"]).success();
-    let epsilon = spent.epsilon_rounded_up(1e-6).unwrap().to_string();
+    let epsilon = fine_noise::epsilon_rounded_up(spent, 1e-6).unwrap().to_string();
     other.stdout(contains(format!("together epsilon {epsilon} at delta 1e-6")));
 }
 

@@ -6,12 +6,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::measurements::Measurements;
-use super::reach::Reach;
 use super::rounding;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::{Decomposition, SubspaceStrategy};
-use crate::privacy::RationalDeviation;
 use crate::residual::{ReferenceMeasure, project_for, spread_for};
 use crate::schema::Schema;
 use crate::strategy::{IntegerFactor, StrategyFactor};
@@ -28,8 +26,6 @@ struct Part {
     factors: Vec<usize>,
     /// Var · V⁺ is its covariance: Δ² over the variance of the noise, inverted.
     noise: f64,
-    /// The same with σ², the sub-Gaussian variance proxy of the noise, for its variance: larger below σ = 2.
-    proxy: f64,
 }
 
 /// Estimates of all residual subspaces that were measured. Everything here is computed from outputs: it costs no privacy.
@@ -40,8 +36,6 @@ pub struct Estimates {
     schema: Schema,
     measure: ReferenceMeasure,
     parts: HashMap<AttributeSet, Part>,
-    smallest: f64,
-    integers: usize,
     known: Mutex<KnownVariances>,
 }
 
@@ -60,7 +54,7 @@ impl Estimates {
         let mut parts = HashMap::with_capacity(measurements.list.len());
         for (own, noisy) in &measurements.list {
             let mut factors = Vec::with_capacity(own.strategy.factors().len());
-            for factor in own.strategy.factors() {
+            for factor in own.strategy.factors().iter().filter(|factor| !factor.is_scalar()) {
                 let key = Arc::as_ptr(factor);
                 if !reals.contains_key(&key) {
                     reals.insert(key, (reals.len(), checked(factor)?));
@@ -76,13 +70,9 @@ impl Estimates {
                 project_for(&strategy.shape(), &mut estimate, &measure.of(own.attributes));
             }
             let noise = own.deviation.variance() / (scale * scale);
-            let proxy = own.deviation.to_f64().powi(2) / (scale * scale);
-            parts.insert(own.attributes, Part { estimate, strategy, factors: indices, noise, proxy });
+            parts.insert(own.attributes, Part { estimate, strategy, factors: indices, noise });
         }
-        let noisy = measurements.list.iter().filter(|(own, _)| own.deviation != RationalDeviation::ZERO);
-        let smallest = noisy.clone().map(|(own, _)| own.deviation.to_f64()).fold(f64::INFINITY, f64::min);
-        let integers = noisy.map(|(_, answers)| answers.len()).sum();
-        Ok(Estimates { schema, measure, parts, smallest, integers, known: Mutex::default() })
+        Ok(Estimates { schema, measure, parts, known: Mutex::default() })
     }
 
     /// The schema.
@@ -100,16 +90,6 @@ impl Estimates {
         let mut sets: Vec<AttributeSet> = self.parts.keys().copied().collect();
         sets.sort_unstable_by_key(|set| (set.len(), *set));
         sets
-    }
-
-    /// Whether variances are their proxies: no σ is below 2.
-    pub(super) fn has_fine_noise(&self) -> bool {
-        self.smallest >= 2.0
-    }
-
-    /// How far the intervals of so many queries reach.
-    pub fn reach(&self, queries: f64) -> Reach {
-        Reach::of(queries, self.smallest, self.integers)
     }
 
     /// The projected estimate of a subspace with the variance of its noise per unit of V⁺, and the strategy.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
 
-use super::{Estimates, Part};
+use super::Estimates;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::SubspaceStrategy;
@@ -22,28 +22,13 @@ impl Estimates {
     /// # Errors
     /// As [`Estimates::answers`].
     pub fn variances(&self, group: &QueryGroup) -> Result<Vec<f64>> {
-        self.squares(group, |part| part.noise)
-    }
-
-    /// The sub-Gaussian variance proxies of [`Estimates::answers`]: σ² for the variance of every noisy
-    /// integer. Intervals are multiples of their roots.
-    ///
-    /// # Errors
-    /// As [`Estimates::answers`].
-    pub fn variance_proxies(&self, group: &QueryGroup) -> Result<Vec<f64>> {
-        self.squares(group, |part| part.proxy)
-    }
-
-    fn squares(&self, group: &QueryGroup, of: fn(&Part) -> f64) -> Result<Vec<f64>> {
         match group.queries() {
-            GroupQueries::Joint(joint) => {
-                joint.rows()?.map(|row| self.variance(group.attributes(), &row, of)).collect()
-            }
-            GroupQueries::Product(families) => self.product_variances(group, families, of),
+            GroupQueries::Joint(joint) => joint.rows()?.map(|row| self.variance(group.attributes(), &row)).collect(),
+            GroupQueries::Product(families) => self.product_variances(group, families),
         }
     }
 
-    fn variance(&self, attributes: AttributeSet, query: &[f64], of: fn(&Part) -> f64) -> Result<f64> {
+    fn variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {
         let sizes = self.schema.shape_of(attributes)?;
         let measures = self.measure.of(attributes);
         let mut variance = 0.0;
@@ -51,12 +36,12 @@ impl Estimates {
             let Some(part) = self.parts.get(&set) else { continue };
             let mut own = contracted(&sizes, kept, query.to_vec(), &measures);
             centre_for(&kept.of_items(&sizes), &mut own, &self.measure.of(set));
-            variance += of(part) * part.strategy.variance(&own)?;
+            variance += part.noise * part.strategy.variance(&own)?;
         }
         Ok(variance)
     }
 
-    fn product_variances(&self, group: &QueryGroup, families: &[Family], of: fn(&Part) -> f64) -> Result<Vec<f64>> {
+    fn product_variances(&self, group: &QueryGroup, families: &[Family]) -> Result<Vec<f64>> {
         let sizes = group.sizes();
         let positions: Vec<usize> = group.attributes().positions().collect();
         let mut mean_squares = Vec::with_capacity(sizes.len());
@@ -82,7 +67,7 @@ impl Estimates {
                 let set: Vec<usize> = own.iter().map(|axis| positions[*axis]).collect();
                 tables.push((own, self.factor_variances(*index, factor, &set, chosen)?));
             }
-            add_products(&mut out, &counts, of(part), &tables);
+            add_products(&mut out, &counts, part.noise, &tables);
         }
         Ok(out)
     }

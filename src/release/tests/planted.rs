@@ -150,7 +150,7 @@ fn mistakes_in_accounting_are_caught() {
 fn mistakes_in_what_is_measured_are_caught() {
     let plan = tight_plan();
     let rounded = plan.measurements().iter().find(|own| own.attributes.len() == 1).unwrap();
-    let factor = &rounded.strategy.factors()[0];
+    let factor = rounded.strategy.factors().iter().find(|factor| !factor.is_scalar()).unwrap();
     let mut rows_off = factor.rows().clone();
     rows_off[[0, 0]] += 1;
     assert!(IntegerFactor::new(factor.shape(), factor.weights().to_vec(), rows_off).is_err());
@@ -164,11 +164,12 @@ fn mistakes_in_what_is_measured_are_caught() {
     assert!(unpaid(10.0, PrivacyUnit { rows: 2, ..plan.unit() }));
     assert!(!unpaid(10.0, plan.unit()));
     // The table itself charges what the strategy is, and not what it is said to be.
-    let larger = IntegerStrategy::new(vec![std::sync::Arc::new(IntegerFactor::centred_identity(3).unwrap())]).unwrap();
+    let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
+    let larger = IntegerStrategy::new(factors.map(|own| std::sync::Arc::new(own.unwrap())).to_vec()).unwrap();
     let reservation = Rho::new(0.1).unwrap();
     let mut table =
         ReleaseTable::open(&records, reservation, plan.unit(), OperatingSystemNoise::of_counter(1)).unwrap();
-    let deviation = RationalDeviation::new(1, 1).unwrap();
+    let deviation = RationalDeviation::new(1 << 16, 1).unwrap();
     let question = IntegerQuestion { attributes: crate::domain::AttributeSet::single(0), strategy: &larger, deviation };
     assert!(table.answer(&[question]).is_err());
 }

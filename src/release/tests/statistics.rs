@@ -24,8 +24,7 @@ pub(super) fn over_releases(
     let truth: Vec<f64> = (workload.groups().iter())
         .flat_map(|group| group.answers(&records.marginal(group.attributes()).unwrap()).unwrap())
         .collect();
-    // The same for all of them: it depends on the plan.
-    let reach = Estimates::of(&release(0)).unwrap().reach(truth.len() as f64);
+    let reach = Reach::of(truth.len() as f64);
     let part = |seeds: std::ops::Range<u64>| {
         let (mut sums, mut squares) = (vec![0.0; truth.len()], vec![0.0; truth.len()]);
         let (mut covered, mut single) = (0.0, 0.0);
@@ -37,7 +36,7 @@ pub(super) fn over_releases(
                 let z = (answer.estimate - truth) / answer.standard_error;
                 sums[query] += z;
                 squares[query] += z * z;
-                let away = (answer.estimate - truth).abs() / answer.unit;
+                let away = z.abs();
                 all &= away <= reach.simultaneous;
                 single += f64::from(u8::from(away <= reach.single));
             }

@@ -11,7 +11,7 @@ const MAX_CHOICES: usize = 128;
 const MAX_ENTRIES: usize = 1 << 22;
 
 /// Entries that the search looks up, some tenths of a second.
-const MAX_LOOKUPS: usize = 1 << 26;
+const MAX_LOOKUPS: usize = 1 << 24;
 
 /// Partial choices that the search keeps.
 const MAX_NODES: usize = 1 << 20;

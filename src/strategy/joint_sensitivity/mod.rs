@@ -15,7 +15,10 @@
 //! |B_A (e_a − e_b)|² = G(a, a) + G(b, b) − 2 G(a, b),       G = B_Aᵀ B_A = ⊗ G_f
 //! ```
 //!
-//! where f ranges over the Kronecker factors. Three ways to the maximum, in this order:
+//! where f ranges over the Kronecker factors.
+//!
+//! A record more or less costs the sum of the largest terms if one record attains all of them. Three ways to
+//! the maximum otherwise, and for replaced records, in this order:
 //!
 //! 1. *Products.* With D_f the largest diagonal entry of G_f and m_f its smallest entry, every G_f(a, b)
 //!    lies between m_f and D_f. The bound `Σ_A c_A (2 Π D_f − 2 Π r_f)` is affine in every r_f, so its
@@ -63,18 +66,22 @@ impl JointCost {
 /// A Kronecker factor at its attributes: the same for all strategies that have it there.
 #[derive(Debug)]
 struct Unit {
+    positions: Vec<usize>,
     /// D.
     largest: BigUint,
+    /// The cells whose diagonal entry is D.
+    at_largest: Vec<bool>,
     /// m, and what else is known of pairs of columns; only where records are replaced.
     pairs: Option<ColumnPairs>,
 }
 
-/// One measurement: its strategy, and its units by ascending index.
+/// One measurement: its strategy, its units by ascending index, and the square of its scalar factors.
 #[derive(Debug)]
 struct Term<'a> {
     attributes: AttributeSet,
     strategy: &'a IntegerStrategy,
     units: Vec<usize>,
+    scale: BigUint,
 }
 
 /// What the cost of some measurements depends on, apart from their deviations.
@@ -99,17 +106,25 @@ impl<'a> JointSensitivity<'a> {
         for (attributes, strategy) in strategies {
             let mut positions = attributes.positions();
             let mut own = Vec::with_capacity(strategy.factors().len());
+            let mut scale = BigUint::from(1u32);
             for factor in strategy.factors() {
+                if factor.is_scalar() {
+                    scale *= factor.squared_sensitivity();
+                    continue;
+                }
                 let at: Vec<usize> = positions.by_ref().take(factor.shape().len()).collect();
-                own.push(*known.entry((at, Arc::as_ptr(factor))).or_insert_with(|| {
+                own.push(*known.entry((at.clone(), Arc::as_ptr(factor))).or_insert_with(|| {
                     let of_factor = of_factor.entry(Arc::as_ptr(factor));
                     let pairs = replaces.then(|| of_factor.or_insert_with(|| factor.column_pairs()).clone());
-                    units.push(Unit { largest: factor.squared_sensitivity(), pairs });
+                    let squares = factor.squared_columns();
+                    let largest = squares.iter().max().cloned().unwrap_or_default();
+                    let at_largest = squares.iter().map(|square| *square == largest).collect();
+                    units.push(Unit { positions: at, largest, at_largest, pairs });
                     units.len() - 1
                 }));
             }
             own.sort_unstable();
-            terms.push(Term { attributes, strategy, units: own });
+            terms.push(Term { attributes, strategy, units: own, scale });
         }
         let mut seen = BTreeSet::new();
         let is_product = known.keys().flat_map(|(positions, _)| positions).all(|position| seen.insert(*position));
@@ -132,18 +147,39 @@ impl<'a> JointSensitivity<'a> {
 
     /// One record more or less.
     fn of_one_record(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
-        if !self.is_product
-            && let Some(rho) = cells::of_one_record(&self.terms, deviations, self.unit.rows)?
-        {
+        let is_attained = self.one_record_attains_all();
+        if !is_attained && let Some(rho) = cells::of_one_record(&self.terms, deviations, self.unit.rows)? {
             return Ok(JointCost { rho, is_attained: true });
         }
         let mut rho = ExactRho::zero();
         for (term, deviation) in self.terms.iter().zip(deviations) {
             let largest = term.units.iter().map(|own| &self.units[*own].largest);
-            let square = largest.fold(BigUint::from(1u32), |product, own| product * own);
+            let square = largest.fold(term.scale.clone(), |product, own| product * own);
             rho = rho.plus(&ExactRho::of_discrete_gaussian(&square, *deviation, self.unit.rows)?);
         }
-        Ok(JointCost { rho, is_attained: self.is_product })
+        Ok(JointCost { rho, is_attained })
+    }
+
+    /// Whether some record has the largest diagonal entry of every unit. Units whose entries are all equal
+    /// leave it free; of the others, those of one attribute must have a value in common.
+    fn one_record_attains_all(&self) -> bool {
+        let uneven = self.units.iter().filter(|unit| unit.at_largest.contains(&false));
+        let mut values: BTreeMap<usize, Option<Vec<bool>>> = BTreeMap::new();
+        for unit in uneven {
+            for position in &unit.positions {
+                let alone = (unit.positions.len() == 1).then(|| unit.at_largest.clone());
+                let both = match values.remove(position) {
+                    None => alone,
+                    // Joint factors that share an attribute are not looked into.
+                    Some(known) => match (known, alone) {
+                        (Some(known), Some(own)) => Some(known.iter().zip(&own).map(|(a, b)| *a && *b).collect()),
+                        _ => return false,
+                    },
+                };
+                values.insert(*position, both);
+            }
+        }
+        values.values().flatten().all(|common| common.contains(&true))
     }
 
     /// One record with other values.
@@ -170,9 +206,9 @@ impl<'a> JointSensitivity<'a> {
         if term.units.len() > MAX_FACTORS {
             return (&[], vec![most]);
         }
-        let mut products = vec![BigInt::from(1)];
+        let mut products = vec![BigInt::from(term.scale.clone())];
         for own in &term.units {
-            let Unit { largest, pairs } = &self.units[*own];
+            let Unit { largest, pairs, .. } = &self.units[*own];
             let largest = BigInt::from(largest.clone());
             let least = pairs.as_ref().map_or_else(|| -largest.clone(), |pairs| pairs.least.clone());
             products = products.iter().flat_map(|product| [product * &largest, product * &least]).collect();
