@@ -1,11 +1,15 @@
-//! Names with options and an operand, `NAME(key=value,…):OPERAND`: how workloads and strategies are written.
+//! Names with options and an operand, `NAME(key=value, …):OPERAND`: the grammar of everything that a
+//! user names.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// `NAME`, `NAME(key=value,…)`, `NAME:OPERAND` or `NAME(key=value,…):OPERAND`, taken apart.
+/// `NAME`, `NAME(key=value, …)`, `NAME:OPERAND` or `NAME(key=value, …):OPERAND`, taken apart.
+///
+/// A value may hold commas if what follows them is no option of its own, as in `min-sep:4,16`, and
+/// parentheses that are closed.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     kind: &'static str,
@@ -28,15 +32,14 @@ impl<'a> Call<'a> {
         let rest = match rest.strip_prefix('(') {
             None => rest,
             Some(inside) => {
-                let (inside, rest) =
-                    inside.split_once(')').ok_or_else(|| call.refuse("a closing parenthesis", inside))?;
-                for item in inside.split(',').filter(|item| !item.trim().is_empty()) {
+                let end = closing(inside).ok_or_else(|| call.refuse("a closing parenthesis", inside))?;
+                for item in options(&inside[..end]) {
                     let (key, value) = item.split_once('=').ok_or_else(|| call.refuse("options as key=value", item))?;
                     if call.options.insert(key.trim(), value.trim()).is_some() {
                         return Err(call.refuse("each option once", &format!("`{}` twice", key.trim())));
                     }
                 }
-                rest
+                &inside[end + 1..]
             }
         };
         match rest.strip_prefix(':') {
@@ -45,6 +48,26 @@ impl<'a> Call<'a> {
             None => return Err(call.refuse("a colon or nothing after the parenthesis", &format!("`{rest}`"))),
         }
         Ok(call)
+    }
+
+    /// The text with more options, for flags that are shorthands of options.
+    ///
+    /// # Errors
+    /// A text that is no call, or an option that it has already.
+    pub fn with_options(text: &str, more: &[(&str, Option<String>)]) -> Result<String> {
+        let call = Call::parse("name", text, "write it as NAME(key=value, …)")?;
+        let mut options: Vec<String> = call.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        for (key, value) in more {
+            let Some(value) = value else { continue };
+            if call.options.contains_key(key) {
+                let found = format!("`{key}` in the text and as an option of the command line");
+                return Err(call.refuse("each option once", &found));
+            }
+            options.push(format!("{key}={value}"));
+        }
+        let options = if options.is_empty() { String::new() } else { format!("({})", options.join(", ")) };
+        let operand = call.operand.map(|operand| format!(":{operand}")).unwrap_or_default();
+        Ok(format!("{}{options}{operand}", call.name))
     }
 
     /// The whole text.
@@ -57,7 +80,7 @@ impl<'a> Call<'a> {
         self.name
     }
 
-    /// What stands after the colon.
+    /// The text after the colon.
     pub fn operand(&self) -> Option<&'a str> {
         self.operand
     }
@@ -72,24 +95,23 @@ impl<'a> Call<'a> {
         Error::bad_input(format!("{} `{}`", self.kind, self.text), expected, found, self.remedy)
     }
 
-    /// Refuses options other than those `known`.
+    /// Refuses options other than those `known`, with the nearest known one as a suggestion.
     ///
     /// # Errors
-    /// As said.
+    /// An unknown option.
     pub fn allow(&self, known: &[&str]) -> Result<()> {
-        match self.options.keys().find(|key| !known.contains(*key)) {
-            None => Ok(()),
-            Some(key) if known.is_empty() => {
-                Err(self.refuse(format!("no option for `{}`", self.name), &format!("`{key}`")))
-            }
-            Some(key) => Err(self.refuse(format!("options among {}", known.join(", ")), &format!("`{key}`"))),
+        let Some(key) = self.options.keys().find(|key| !known.contains(*key)) else { return Ok(()) };
+        if known.is_empty() {
+            return Err(self.refuse(format!("no option for `{}`", self.name), &format!("`{key}`")));
         }
+        let suggestion = nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Err(self.refuse(format!("options among {}", known.join(", ")), &format!("`{key}`{suggestion}")))
     }
 
     /// Refuses an operand.
     ///
     /// # Errors
-    /// As said.
+    /// An operand.
     pub fn no_operand(&self) -> Result<()> {
         match self.operand {
             None => Ok(()),
@@ -102,15 +124,28 @@ impl<'a> Call<'a> {
         self.options.get(key).copied()
     }
 
-    /// The value of an option that need not be there.
+    /// The value of an option, if it is there.
     ///
     /// # Errors
-    /// Something that is not a number of that type.
+    /// Not a number of that type.
     pub fn option<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let number = |value: &str| {
             value.parse().map_err(|_| self.refuse(format!("a number for `{key}`"), &format!("`{value}`")))
         };
         self.written(key).map(number).transpose()
+    }
+
+    /// The value of a numeric option, or `default`; it must be finite and satisfy `holds`, which
+    /// `expected` describes.
+    ///
+    /// # Errors
+    /// Another value.
+    pub fn number(&self, key: &str, default: f64, expected: &str, holds: impl Fn(f64) -> bool) -> Result<f64> {
+        let value = self.option(key)?.unwrap_or(default);
+        if value.is_finite() && holds(value) {
+            return Ok(value);
+        }
+        Err(self.refuse(format!("{expected} for `{key}`"), &format!("`{value}`")))
     }
 
     /// The value of an option that must be there.
@@ -120,6 +155,124 @@ impl<'a> Call<'a> {
     pub fn required<T: FromStr>(&self, key: &str) -> Result<T> {
         self.option(key)?.ok_or_else(|| self.refuse(format!("the option `{key}=…`"), "none"))
     }
+}
+
+/// The first closing parenthesis that was not opened.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    text.char_indices().find_map(|(at, letter)| {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
+            _ => {}
+        }
+        None
+    })
+}
+
+/// The items of a list of options: a comma begins a new one if an equals sign follows before the next
+/// comma.
+fn options(text: &str) -> Vec<&str> {
+    let mut items: Vec<&str> = Vec::new();
+    let mut start = 0;
+    for (at, _) in text.match_indices(',').chain([(text.len(), "")]) {
+        let next = text.get(at + 1..).unwrap_or_default();
+        let has_key = next.split(',').next().is_none_or(|item| item.contains('=') || item.trim().is_empty());
+        if at == text.len() || has_key {
+            items.push(&text[start..at]);
+            start = at + 1;
+        }
+    }
+    items.retain(|item| !item.trim().is_empty());
+    items
+}
+
+/// The known name nearest to `found`, if it is near enough to be a slip: up to a third of its letters,
+/// and never all letters of the name.
+pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
+    let limit = (found.chars().count() / 3).max(2);
+    known
+        .iter()
+        .map(|name| (strsim::osa_distance(found, name.as_ref()), name.as_ref()))
+        .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Something that a registry lists under a name: the traits of strategies, planners and mechanisms.
+pub(crate) trait Named {
+    /// The name used on the command line and in configs.
+    fn name(&self) -> &str;
+
+    /// One line for listings.
+    fn summary(&self) -> &str;
+
+    /// The options that it takes in parentheses after its name.
+    fn options(&self) -> &'static [&'static str];
+
+    /// Whether it takes an operand after a colon.
+    fn takes_operand(&self) -> bool;
+}
+
+/// Implements [`Named`] for trait objects by the methods of their trait.
+macro_rules! named {
+    ($trait:ident, $takes_operand:expr) => {
+        impl $crate::call::Named for dyn $trait {
+            fn name(&self) -> &str {
+                $trait::name(self)
+            }
+
+            fn summary(&self) -> &str {
+                $trait::summary(self)
+            }
+
+            fn options(&self) -> &'static [&'static str] {
+                $trait::options(self)
+            }
+
+            fn takes_operand(&self) -> bool {
+                let takes: fn(&Self) -> bool = $takes_operand;
+                takes(self)
+            }
+        }
+    };
+}
+pub(crate) use named;
+
+/// The entry that a text names, configured by its options and operand.
+///
+/// # Errors
+/// No entry has the name, and the message lists those that exist; options or an operand that it lacks.
+pub(crate) fn choose<T: Named + ?Sized>(
+    (kind, remedy): (&'static str, &'static str),
+    text: &str,
+    mut entries: Vec<Box<T>>,
+    configured: impl Fn(&T, &Call<'_>) -> Result<Box<T>>,
+) -> Result<Box<T>> {
+    let call = Call::parse(kind, text, remedy)?;
+    let Some(index) = entries.iter().position(|entry| entry.name() == call.name()) else {
+        let known: Vec<&str> = entries.iter().map(|entry| entry.name()).collect();
+        return Err(Error::unknown_name(kind, call.name(), &known, remedy));
+    };
+    let entry = entries.swap_remove(index);
+    call.allow(entry.options())?;
+    if !entry.takes_operand() {
+        call.no_operand()?;
+    }
+    if call.is_plain() { Ok(entry) } else { configured(&entry, &call) }
+}
+
+/// A listing of entries with their options, for the help of the command line.
+pub(crate) fn listing<T: Named + ?Sized>(entries: &[Box<T>]) -> String {
+    let line = |entry: &Box<T>| {
+        let options = match entry.options() {
+            [] => String::new(),
+            options => format!(" [{}]", options.join(", ")),
+        };
+        format!("  {:<28} {}{options}\n", entry.name(), entry.summary())
+    };
+    entries.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -139,6 +292,8 @@ mod tests {
         assert_eq!(call.option::<usize>("group").unwrap(), None);
         assert!(!call.is_plain() && parse("optimal").unwrap().is_plain());
         assert_eq!(parse("a:b").unwrap().operand(), Some("b"));
+        let call = parse("a(b=min-sep:4,16, c=f(x=1),)").unwrap();
+        assert_eq!((call.written("b"), call.written("c")), (Some("min-sep:4,16"), Some("f(x=1)")));
     }
 
     #[test]
@@ -148,11 +303,33 @@ mod tests {
             let message = failed(parse(text));
             assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");
         }
-        let call = parse("a(b=x):c").unwrap();
+        let call = parse("a(width=x):c").unwrap();
         assert!(call.allow(&[]).unwrap_err().to_string().contains("no option"));
-        assert!(call.allow(&["d"]).unwrap_err().to_string().contains("`b`"));
+        assert!(call.allow(&["d"]).unwrap_err().to_string().contains("`width`"));
+        assert!(call.allow(&["rounds", "widths"]).unwrap_err().to_string().contains("did you mean `widths`"));
         assert!(call.no_operand().unwrap_err().to_string().contains("`:c`"));
-        assert!(call.required::<f64>("b").unwrap_err().to_string().contains("`x`"));
+        assert!(call.required::<f64>("width").unwrap_err().to_string().contains("`x`"));
         assert!(call.required::<f64>("d").unwrap_err().to_string().contains("`d=…`"));
+        assert_eq!(call.number("e", 2.0, "a positive number", |x| x > 0.0).unwrap(), 2.0);
+        let call = parse("a(b=-1)").unwrap();
+        let refused = call.number("b", 2.0, "a positive number", |x| x > 0.0).unwrap_err().to_string();
+        assert!(refused.contains("a positive number for `b`") && refused.contains("`-1`"), "{refused}");
+    }
+
+    #[test]
+    fn flags_become_options() {
+        let of = |text, value: Option<&str>| Call::with_options(text, &[("b", value.map(str::to_owned)), ("c", None)]);
+        assert_eq!(of("a", Some("1")).unwrap(), "a(b=1)");
+        assert_eq!(of("a", None).unwrap(), "a");
+        assert_eq!(of("a(d=2):x", Some("1")).unwrap(), "a(d=2, b=1):x");
+        assert!(of("a(b=2)", Some("1")).unwrap_err().to_string().contains("each option once"));
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        let known = ["seed", "title", "kind"];
+        assert_eq!(nearest("sede", &known), Some("seed"));
+        assert_eq!(nearest("completely-else", &known), None);
+        assert_eq!(nearest("a", &known), None);
     }
 }

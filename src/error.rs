@@ -35,7 +35,7 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
         /// How to mend it.
-        remedy: &'static str,
+        remedy: String,
     },
     /// A text (TOML, CSV, matrix file) that is not what it should be.
     #[error("{origin}{}: expected {expected}, found {found}\n  remedy: {remedy}", at(*place))]
@@ -227,7 +227,9 @@ impl Error {
     }
 
     /// An [`Error::UnknownName`].
-    pub fn unknown_name(kind: &'static str, name: &str, known: &[&str], remedy: &'static str) -> Self {
+    pub fn unknown_name(kind: &'static str, name: &str, known: &[&str], remedy: &str) -> Self {
+        let suggestion = crate::call::nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
+        let remedy = format!("{}{remedy}", suggestion.unwrap_or_default());
         let known = known.iter().map(|&name| name.to_owned()).collect();
         Error::UnknownName { kind, name: name.to_owned(), known, remedy }
     }

@@ -58,7 +58,7 @@
 #![deny(missing_docs)]
 
 pub mod access;
-mod call;
+pub mod call;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod data;
@@ -95,6 +95,6 @@ pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
     Assessment, Certificate, DualVector, Optimal, OptimalOptions, Selection, Status, Strategy, StrategyFactor,
-    StrategySelector, evaluated, per_attribute, selectors as strategies, svd_bound,
+    StrategySelector, evaluated, per_attribute, strategies, svd_bound,
 };
 pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, QueryFamily, QueryGroup, Workload};

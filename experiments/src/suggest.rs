@@ -1,19 +1,7 @@
-//! "Did you mean": the nearest known name.
+//! "Did you mean": the nearest known names.
 
-use strsim::{levenshtein, osa_distance};
-
-/// The known name nearest to `found`, if it is near enough to be a slip of the pen: up to a third of its letters, and never all
-/// letters of the name.
-#[must_use]
-pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
-    let limit = (found.chars().count() / 3).max(2);
-    known
-        .iter()
-        .map(|name| (osa_distance(found, name.as_ref()), name.as_ref()))
-        .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
-        .min()
-        .map(|(_, name)| name)
-}
+pub use matmech::call::nearest;
+use strsim::levenshtein;
 
 /// The `count` known names nearest to `found`, best first, however far they are. A key is usually a part of an address, so a name
 /// is as near as the part of it that has the length of `found`.
@@ -46,13 +34,5 @@ mod tests {
         let known = ["s1/x/workload=prefix:9/method=a", address, "s1/x/workload=range:16/method=a"];
         assert_eq!(near("rnge:1024", &known, 2), [address, known[2]]);
         assert_eq!(near("longer than any of the names", &["abc", ""], 9).len(), 2);
-    }
-
-    #[test]
-    fn proposes_only_what_is_near() {
-        let known = ["seed", "title", "kind"];
-        assert_eq!(nearest("sede", &known), Some("seed"));
-        assert_eq!(nearest("completely-else", &known), None);
-        assert_eq!(nearest("a", &known), None);
     }
 }

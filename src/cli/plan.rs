@@ -1,7 +1,7 @@
 //! `matmech plan`: what to measure for a workload over many attributes, and the error to expect. Never opens data.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::budget::BudgetArguments;
 use super::output;
-use crate::error::{Error, Result};
-use crate::planner::{self, Anova, BoundWeights, GlobalBound, MeasureChoice, MeasureStart, Plan, Planner};
+use crate::call::Call;
+use crate::error::Result;
+use crate::planner::{self, BoundWeights, GlobalBound, MeasureStart, Plan};
 use crate::privacy::{Neighbours, PrivacyCost};
-use crate::residual::ReferenceMeasure;
 use crate::schema::Schema;
 use crate::strategy::Status;
 use crate::workload::{GroupedWorkload, QueryCount};
@@ -29,10 +29,11 @@ pub(super) struct PlanCommand {
     /// Workload in TOML: [[queries]] tables with family and attributes or ways
     #[arg(long, value_name = "FILE")]
     workload: PathBuf,
-    /// The planner
-    #[arg(long, default_value = "query-smasher", long_help = planner_help())]
+    /// The planner, with its options in parentheses
+    #[arg(long, default_value = "query-smasher", long_help = format!("The planner, with its options in parentheses:\n{}", planner::listing()))]
     planner: String,
-    /// The reference measure of `anova`: uniform, optimised, or a TOML file of [[attribute]] tables with name and measure
+    /// Short for the option `measure` of `anova`: uniform, optimised, or a TOML file of [[attribute]] tables with name and
+    /// measure
     #[arg(long, value_name = "uniform|optimised|FILE")]
     measure: Option<String>,
     /// Also compute a lower bound over all matrix mechanisms: for product queries on one and two attributes, and for small domains
@@ -43,14 +44,6 @@ pub(super) struct PlanCommand {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-}
-
-fn planner_help() -> String {
-    let mut text = String::from("The planner:\n");
-    for planner in planner::planners() {
-        text.push_str(&format!("  {:<28} {}\n", planner.name(), planner.summary()));
-    }
-    text
 }
 
 /// What `plan --json` prints. Errors are root mean squares at the plan's privacy cost.
@@ -119,33 +112,14 @@ impl PlanCommand {
         let cost = budget.privacy_cost()?;
         let schema = Schema::read(&self.schema)?;
         let workload = GroupedWorkload::read(&schema, &self.workload)?;
-        let planner = self.planner(&schema)?;
+        let named = Call::with_options(&self.planner, &[("measure", self.measure.clone())])?;
+        let planner = planner::by_name(&named)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
         let bound =
             self.global_bound.then(|| GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())));
         let report = report(&plan, bound, budget.neighbours, started.elapsed().as_secs_f64());
         output::write(&report, self.json, print)
-    }
-}
-
-impl PlanCommand {
-    fn planner(&self, schema: &Schema) -> anyhow::Result<Box<dyn Planner>> {
-        let Some(measure) = &self.measure else { return Ok(planner::by_name(&self.planner)?) };
-        if self.planner != Anova::default().name() {
-            anyhow::bail!(Error::bad_input(
-                "option --measure",
-                "the planner anova, which has a reference measure",
-                format!("the planner {}", self.planner),
-                "add --planner anova, or drop --measure",
-            ));
-        }
-        let choice = match measure.as_str() {
-            "uniform" => MeasureChoice::Uniform,
-            "optimised" => MeasureChoice::Optimised,
-            file => MeasureChoice::Given(ReferenceMeasure::read(schema, Path::new(file))?),
-        };
-        Ok(Box::new(Anova::with_measure(choice)))
     }
 }
 

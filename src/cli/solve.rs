@@ -8,8 +8,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
+use crate::call::Call;
 use crate::privacy::Neighbours;
-use crate::strategy::{self, Optimal, OptimalOptions, Selection, Status, Strategy, StrategySelector};
+use crate::strategy::{self, Selection, Status, Strategy};
 use crate::workload::{Gram, QueryCount, Workload};
 
 /// Arguments of `matmech solve`.
@@ -22,12 +23,12 @@ pub(super) struct SolveCommand {
     /// The strategy, e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), or matrix:FILE.npy for one of your own
     #[arg(long, default_value = "optimal", long_help = strategy_help())]
     strategy: String,
-    /// Relative gap at which `optimal` stops
-    #[arg(long, default_value_t = OptimalOptions::default().tolerance)]
-    tolerance: f64,
-    /// Most eigendecompositions that `optimal` may use per Kronecker factor
-    #[arg(long, default_value_t = OptimalOptions::default().max_iterations)]
-    max_iterations: usize,
+    /// Short for the option `tolerance` of the strategy: the relative gap at which it stops
+    #[arg(long)]
+    tolerance: Option<f64>,
+    /// Short for the option `max-iterations` of `optimal`: maximum eigendecompositions per Kronecker factor
+    #[arg(long)]
+    max_iterations: Option<usize>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -37,13 +38,11 @@ pub(super) struct SolveCommand {
 }
 
 fn strategy_help() -> String {
-    let mut text = String::from("The strategy:\n");
-    for selector in strategy::selectors() {
-        text.push_str(&format!("  {:<18} {}\n", selector.name(), selector.summary()));
-    }
-    text.push_str("  matrix:FILE.npy    a strategy matrix of your own, one query per row\n");
-    text.push_str("Options stand in parentheses, eigen-separation(group=16), another strategy after a colon, eigen-design:wavelet.");
-    text
+    format!(
+        "The strategy, with its options in parentheses, eigen-separation(group=16), and its operand after a colon, \
+         eigen-design:wavelet:\n{}  matrix:FILE.npy              a strategy matrix of your own, one query per row\n",
+        strategy::listing()
+    )
 }
 
 /// What `solve --json` prints. Errors are totals over the workload at unit privacy cost.
@@ -77,22 +76,16 @@ impl SolveCommand {
         let workload = Workload::parse(&self.workload)?;
         let gram = workload.gram()?;
         let started = Instant::now();
-        let selection = self.select(&gram)?;
+        let tolerance = ("tolerance", self.tolerance.map(|x| x.to_string()));
+        let max_iterations = ("max-iterations", self.max_iterations.map(|x| x.to_string()));
+        let named = Call::with_options(&self.strategy, &[tolerance, max_iterations])?;
+        let selection = strategy::by_name(&named)?.select(&gram)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(prefix) = &self.save {
             save(prefix, &selection.strategy)?;
         }
         let report = report(&workload, &gram, &selection, seconds)?;
         output::write(&report, self.json, print)
-    }
-
-    fn select(&self, gram: &Gram) -> anyhow::Result<Selection> {
-        let selector = strategy::by_name(&self.strategy)?;
-        if selector.name() == Optimal::default().name() {
-            let options = OptimalOptions { tolerance: self.tolerance, max_iterations: self.max_iterations };
-            return Ok(Optimal::new(options)?.select(gram)?);
-        }
-        Ok(selector.select(gram)?)
     }
 }
 

@@ -26,8 +26,10 @@
 //! loop is that of S4, App. F.
 
 use super::aim::{AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds};
-use super::{BatchMarginals, Mechanism, RunReport, bad_setting, checked_mb, marginals_of, no_setting};
+use super::aim_pgm::max_mb;
+use super::{BatchMarginals, Mechanism, RunReport, marginals_of};
 use crate::access::{Candidate, PaidAccess};
+use crate::call::Call;
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::cells_of_mb;
@@ -73,26 +75,12 @@ impl Default for AimHybrid {
 }
 
 impl AimHybrid {
-    /// With a tree of at most so many MB.
-    ///
-    /// # Errors
-    /// A size that is negative or not finite.
-    pub fn new(max_mb: f64) -> Result<Self> {
-        Ok(AimHybrid { max_mb: checked_mb(max_mb)?, ..Self::default() })
-    }
-
     fn widths(&self) -> Widths {
         Widths { single: 1.5 * self.width, pair: self.width, larger: self.width }
     }
 
     fn schedule(&self) -> Schedule {
         Schedule { patience: self.patience, last_rounds: self.last_rounds as usize }
-    }
-
-    /// Without the switch to ResidualPlanner.
-    #[must_use]
-    pub fn without_switch(self) -> Self {
-        AimHybrid { switch: 0.0, ..self }
     }
 }
 
@@ -109,35 +97,26 @@ impl Mechanism for AimHybrid {
         true
     }
 
-    fn with_model(&self) -> Option<Box<dyn Mechanism>> {
-        Some(Box::new(self.without_switch()))
+    /// Without the switch to ResidualPlanner, which fits no model.
+    fn ends_with_model(&self) -> bool {
+        self.switch == 0.0
     }
 
-    fn with_max_mb(&self, max_mb: f64) -> Result<Box<dyn Mechanism>> {
-        Ok(Box::new(AimHybrid { max_mb: checked_mb(max_mb)?, ..*self }))
+    fn options(&self) -> &'static [&'static str] {
+        &["max-mb", "rounds", "patience", "last-rounds", "width", "switch"]
     }
 
-    fn settings(&self) -> &'static [&'static str] {
-        &["rounds", "patience", "last-rounds", "width", "switch"]
-    }
-
-    fn with_setting(&self, name: &str, value: f64) -> Result<Box<dyn Mechanism>> {
-        let mut changed = *self;
-        let (setting, expected, holds) = match name {
-            "rounds" => (&mut changed.rounds, "a number of at least 1", value >= 1.0),
-            "patience" => (&mut changed.patience, "a positive number", value > 0.0),
-            "last-rounds" => {
-                (&mut changed.last_rounds, "an integer of at least 1", value >= 1.0 && value.fract() == 0.0)
-            }
-            "width" => (&mut changed.width, "a positive number", value > 0.0),
-            "switch" => (&mut changed.switch, "a number of at least 0", value >= 0.0),
-            _ => return Err(no_setting(self, name)),
-        };
-        if !holds || !value.is_finite() {
-            return Err(bad_setting(self, name, expected, value));
-        }
-        *setting = value;
-        Ok(Box::new(changed))
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
+        let positive = |key, default| call.number(key, default, "a positive number", |x| x > 0.0);
+        let is_count = |x: f64| x >= 1.0 && x.fract() == 0.0;
+        Ok(Box::new(AimHybrid {
+            max_mb: max_mb(call, self.max_mb)?,
+            rounds: call.number("rounds", self.rounds, "a number of at least 1", |x| x >= 1.0)?,
+            patience: positive("patience", self.patience)?,
+            last_rounds: call.number("last-rounds", self.last_rounds, "an integer of at least 1", is_count)?,
+            width: positive("width", self.width)?,
+            switch: call.number("switch", self.switch, "a number of at least 0", |x| x >= 0.0)?,
+        }))
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {

@@ -19,8 +19,9 @@
 use std::cell::RefCell;
 
 use super::aim::{AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds};
-use super::{Mechanism, RunReport, checked_mb, marginals_of};
+use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{Candidate, PaidAccess};
+use crate::call::Call;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
@@ -38,6 +39,14 @@ const ROUND_FIT: FitSettings = FitSettings { iterations: 1000, tolerance: 1e-3, 
 /// The fit after the last one.
 const LAST_FIT: FitSettings = FitSettings { iterations: 2500, tolerance: 1e-5, stall: 5e-4 };
 
+/// The option `max-mb` of a mechanism with a model, in MB of 2²⁰ bytes.
+///
+/// # Errors
+/// A size that is negative or not finite.
+pub(super) fn max_mb(call: &Call<'_>, default: f64) -> Result<f64> {
+    call.number("max-mb", default, "a finite number of MB, at least 0,", |mb| mb >= 0.0)
+}
+
 /// The mechanism `aim-pgm`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AimPgm {
@@ -52,14 +61,6 @@ impl Default for AimPgm {
 }
 
 impl AimPgm {
-    /// With a model of at most so many MB.
-    ///
-    /// # Errors
-    /// A size that is negative or not finite.
-    pub fn new(max_mb: f64) -> Result<Self> {
-        Ok(AimPgm { max_mb: checked_mb(max_mb)? })
-    }
-
     fn closure(&self, workload: &GroupedWorkload) -> Result<(Vec<AttributeSet>, Closure)> {
         let marginals = marginals_of(self.name(), workload)?;
         let closure = Closure::of_workload(workload.schema(), &marginals)?;
@@ -91,12 +92,16 @@ impl Mechanism for AimPgm {
         true
     }
 
-    fn with_model(&self) -> Option<Box<dyn Mechanism>> {
-        Some(Box::new(*self))
+    fn ends_with_model(&self) -> bool {
+        true
     }
 
-    fn with_max_mb(&self, max_mb: f64) -> Result<Box<dyn Mechanism>> {
-        Ok(Box::new(Self::new(max_mb)?))
+    fn options(&self) -> &'static [&'static str] {
+        &["max-mb"]
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
+        Ok(Box::new(AimPgm { max_mb: max_mb(call, self.max_mb)? }))
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {

@@ -38,6 +38,7 @@ mod matrix_mechanism;
 mod measured_sequence;
 mod planned;
 mod planned_queries;
+mod registry;
 
 pub use aim_grem::{AimGrem, Reconstruction};
 pub use aim_hybrid::AimHybrid;
@@ -52,6 +53,7 @@ pub use measured_sequence::{
 pub use planned::Planned;
 pub(crate) use planned::fitted_to_planned_residuals;
 pub use planned_queries::{PlannedQueries, run_plan};
+pub use registry::{by_name, listing, mechanisms};
 
 use crate::access::PaidAccess;
 use crate::call::Call;
@@ -78,54 +80,22 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         !self.is_adaptive()
     }
 
-    /// The variant of this mechanism of which every run ends with a model that synthetic records can be drawn from; by default
-    /// there is none.
-    fn with_model(&self) -> Option<Box<dyn Mechanism>> {
-        None
+    /// Whether every run ends with a model that synthetic records can be drawn from; by default not.
+    fn ends_with_model(&self) -> bool {
+        false
     }
 
-    /// Whether there is such a variant.
-    fn has_model(&self) -> bool {
-        self.with_model().is_some()
-    }
-
-    /// This mechanism with a model of at most so many MB (2²⁰ bytes).
-    ///
-    /// # Errors
-    /// A mechanism without a model, or a size without meaning.
-    fn with_max_mb(&self, _max_mb: f64) -> Result<Box<dyn Mechanism>> {
-        Err(Error::bad_input(
-            format!("size limit of a model, mechanism `{}`", self.name()),
-            "a mechanism that fits a model",
-            "one that fits none",
-            "leave the limit out, or use aim-hybrid or aim-pgm",
-        ))
-    }
-
-    /// This mechanism with another way to put marginals together.
-    ///
-    /// # Errors
-    /// A mechanism that has no choice.
-    fn with_reconstruction(&self, _reconstruction: Reconstruction) -> Result<Box<dyn Mechanism>> {
-        Err(Error::bad_input(
-            format!("reconstruction, mechanism `{}`", self.name()),
-            "a mechanism that keeps residuals and has a choice",
-            "one that has none",
-            "leave the option out, or use aim-grem",
-        ))
-    }
-
-    /// Names of numbers that may stand in parentheses after the name, for whoever compares choices; by default there are none.
-    fn settings(&self) -> &'static [&'static str] {
+    /// The options that it takes, as in `aim-pgm(max-mb=5)`; by default none.
+    fn options(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// This mechanism with another value of one of its [`settings`](Mechanism::settings).
+    /// The same mechanism with options that it takes.
     ///
     /// # Errors
-    /// A setting that it does not have, or a value without meaning.
-    fn with_setting(&self, name: &str, _value: f64) -> Result<Box<dyn Mechanism>> {
-        Err(no_setting(self, name))
+    /// Invalid values.
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
+        Err(Error::bug("configuration of a mechanism", "a mechanism that takes options", call.text()))
     }
 
     /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
@@ -167,33 +137,6 @@ pub struct RunReport {
     pub model: Option<CalibratedTree>,
 }
 
-/// The refusal of a setting that a mechanism lacks.
-fn no_setting(mechanism: &(impl Mechanism + ?Sized), name: &str) -> Error {
-    let all = mechanism.settings();
-    let expected =
-        if all.is_empty() { "none: it has no settings".into() } else { format!("one of {}", all.join(", ")) };
-    let what = format!("setting of the mechanism `{}`", mechanism.name());
-    Error::bad_input(what, expected, format!("`{name}`"), "leave it out, or check the spelling")
-}
-
-/// The refusal of a setting's value.
-fn bad_setting(mechanism: &(impl Mechanism + ?Sized), name: &str, expected: &str, value: f64) -> Error {
-    let what = format!("setting `{name}` of the mechanism `{}`", mechanism.name());
-    Error::bad_input(what, expected, value.to_string(), "leave it out for the default")
-}
-
-/// A size limit in MB, checked.
-///
-/// # Errors
-/// One that is negative or not finite.
-fn checked_mb(max_mb: f64) -> Result<f64> {
-    if max_mb >= 0.0 && max_mb.is_finite() {
-        return Ok(max_mb);
-    }
-    let remedy = "give a size in MB, such as 2";
-    Err(Error::bad_input("size limit of a model", "a finite number of MB, at least 0", max_mb.to_string(), remedy))
-}
-
 /// Errors in closed form, in counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ExpectedErrors {
@@ -201,49 +144,6 @@ pub struct ExpectedErrors {
     pub squared_error: Option<f64>,
     /// The expected L1 distance of a group's answers from the true ones, averaged over the groups.
     pub mean_l1: Option<f64>,
-}
-
-/// The mechanisms, in the order of listings.
-pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
-    vec![
-        Box::new(ResidualPlannerMechanism),
-        Box::new(PlannedQueries::default()),
-        Box::new(Planned::default()),
-        Box::new(AimGrem::default()),
-        Box::new(AimPgm::default()),
-        Box::new(AimHybrid::default()),
-    ]
-}
-
-/// The mechanism with the given name, such as `aim-hybrid`; one with a model also as `aim-pgm(max-mb=5)`, see
-/// [`Mechanism::with_max_mb`], `aim-grem(reconstruction=independence)`, see [`Reconstruction`], and with
-/// [settings](Mechanism::settings).
-///
-/// # Errors
-/// No mechanism has the name, and the message lists those that exist; options that it does not have.
-pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
-    let call = Call::parse("mechanism", text, "write it as `aim-grem` or `aim-pgm(max-mb=5)`")?;
-    call.no_operand()?;
-    let mut all = mechanisms();
-    let Some(place) = all.iter().position(|mechanism| mechanism.name() == call.name()) else {
-        let known: Vec<&str> = all.iter().map(|mechanism| mechanism.name()).collect();
-        return Err(Error::unknown_name("mechanism", call.name(), &known, "check the spelling"));
-    };
-    let mut mechanism = all.swap_remove(place);
-    let settings = mechanism.settings();
-    call.allow(&[&["max-mb", "reconstruction"], settings].concat())?;
-    for name in settings {
-        if let Some(value) = call.option(name)? {
-            mechanism = mechanism.with_setting(name, value)?;
-        }
-    }
-    if let Some(max_mb) = call.option("max-mb")? {
-        mechanism = mechanism.with_max_mb(max_mb)?;
-    }
-    if let Some(name) = call.written("reconstruction") {
-        mechanism = mechanism.with_reconstruction(name.parse()?)?;
-    }
-    Ok(mechanism)
 }
 
 /// The marginals that a workload consists of, for mechanisms that answer nothing else.

@@ -11,8 +11,9 @@
 //! W↓. *Source*: ours; the shares were chosen on one run on Adult, the exponent and τ₃ on synthetic tables made for that, and all were
 //! compared with others on those and on real ones (`docs/simulating.md`).
 
-use super::{Mechanism, RunReport, bad_setting, marginals_of, no_setting};
+use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{PaidAccess, Question};
+use crate::call::Call;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::estimation::soft_ipf::{SoftIpf, Widths};
@@ -68,29 +69,27 @@ impl Mechanism for Planned {
         false
     }
 
-    fn settings(&self) -> &'static [&'static str] {
+    fn options(&self) -> &'static [&'static str] {
         &["singles", "larger", "exponent", "width-1", "width-2", "width-3"]
     }
 
-    fn with_setting(&self, name: &str, value: f64) -> Result<Box<dyn Mechanism>> {
-        let mut changed = *self;
-        let positive = ("a positive number", value > 0.0);
-        let share =
-            |other: f64| ("a positive share that leaves some for pairs", value > 0.0 && value + other < 1.0 - TOTAL);
-        let (setting, (expected, holds)) = match name {
-            "singles" => (&mut changed.singles, share(self.larger)),
-            "larger" => (&mut changed.larger, share(self.singles)),
-            "exponent" => (&mut changed.exponent, ("a number from 0 to 2", (0.0..=2.0).contains(&value))),
-            "width-1" => (&mut changed.widths.single, positive),
-            "width-2" => (&mut changed.widths.pair, positive),
-            "width-3" => (&mut changed.widths.larger, positive),
-            _ => return Err(no_setting(self, name)),
-        };
-        if !holds || !value.is_finite() {
-            return Err(bad_setting(self, name, expected, value));
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
+        let share = |key, default| call.number(key, default, "a positive share of the budget", |x| x > 0.0 && x < 1.0);
+        let (singles, larger) = (share("singles", self.singles)?, share("larger", self.larger)?);
+        if singles + larger >= 1.0 - TOTAL {
+            let found = format!("`singles` and `larger` of {} together", singles + larger);
+            return Err(
+                call.refuse(format!("shares that leave some for pairs: less than {} together", 1.0 - TOTAL), &found)
+            );
         }
-        *setting = value;
-        Ok(Box::new(changed))
+        let exponent = call.number("exponent", self.exponent, "a number from 0 to 2", |x| (0.0..=2.0).contains(&x))?;
+        let width = |key, default| call.number(key, default, "a positive number", |x| x > 0.0);
+        let widths = Widths {
+            single: width("width-1", self.widths.single)?,
+            pair: width("width-2", self.widths.pair)?,
+            larger: width("width-3", self.widths.larger)?,
+        };
+        Ok(Box::new(Planned { singles, larger, exponent, widths }))
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {

@@ -117,16 +117,6 @@ fn trace(gram: &Array2<f64>, strategy: &StrategyFactor) -> Result<f64> {
     Ok(gram.iter().zip(strategy.covariance()?.iter()).map(|(g, c)| g * c).sum())
 }
 
-fn group_error(group: &QueryGroup, variance: f64) -> GroupError {
-    GroupError {
-        attributes: group.attributes(),
-        family: group.family(),
-        queries: group.count(),
-        weight: group.weight(),
-        variance,
-    }
-}
-
 /// One attribute while the single Kronecker strategy is being found.
 struct Axis {
     size: usize,
@@ -194,7 +184,7 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
     }
     let variances = variances(workload, &axes)?;
     let groups =
-        workload.groups().iter().zip(variances).map(|(g, variance)| group_error(g, variance / privacy_cost.get()));
+        workload.groups().iter().zip(variances).map(|(g, variance)| GroupError::of(g, variance / privacy_cost.get()));
     let groups = groups.collect();
     Ok(Plan {
         planner: name.to_string(),
@@ -354,7 +344,7 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> R
             variances[place] = error / share;
         }
     }
-    let groups = workload.groups().iter().zip(variances).map(|(group, variance)| group_error(group, variance));
+    let groups = workload.groups().iter().zip(variances).map(|(group, variance)| GroupError::of(group, variance));
     Ok(Plan {
         planner: name.to_string(),
         schema: workload.schema().clone(),

@@ -30,9 +30,10 @@ mod global_bound;
 mod hdmm;
 mod kernel;
 mod minimise;
+mod of_measurements;
 mod plan;
 mod query_smasher;
-mod remeasured;
+mod registry;
 mod residual_plan;
 mod residual_planner;
 mod residual_planner_plus;
@@ -47,6 +48,7 @@ pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};
 pub use query_smasher::QuerySmasher;
+pub use registry::{by_name, listing, planners};
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
 pub use solver::{
@@ -56,6 +58,7 @@ pub use solver::{
 pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;
 
+use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
@@ -68,6 +71,19 @@ pub trait Planner: std::fmt::Debug + Send + Sync {
     /// One line for listings.
     fn summary(&self) -> &str;
 
+    /// The options that it takes, as in `anova(measure=uniform)`; by default none.
+    fn options(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The same planner with options that it takes.
+    ///
+    /// # Errors
+    /// Invalid values.
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
+        Err(Error::bug("configuration of a planner", "a planner that takes options", call.text()))
+    }
+
     /// Whether its plans are strategies for the residual subspaces: then the lower bound of QuerySmasher, which holds for any
     /// choice of such strategies, holds for them too.
     fn over_residual_subspaces(&self) -> bool {
@@ -79,36 +95,6 @@ pub trait Planner: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// A workload that the planner cannot answer or that is too large for it.
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan>;
-}
-
-/// The planners, in the order of listings.
-pub fn planners() -> Vec<Box<dyn Planner>> {
-    vec![
-        Box::new(ResidualPlanner),
-        Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Own)),
-        Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Prefix)),
-        Box::new(WeightedFourier),
-        Box::new(Hdmm::default()),
-        Box::new(Hdmm { form: HdmmForm::SingleKronecker }),
-        Box::new(Hdmm { form: HdmmForm::UnionOfKroneckers }),
-        Box::new(QuerySmasher::default()),
-        Box::new(Anova::default()),
-    ]
-}
-
-/// The planner with the given name.
-///
-/// # Errors
-/// No planner has it; the message lists those that exist.
-pub fn by_name(name: &str) -> Result<Box<dyn Planner>> {
-    let mut all = planners();
-    match all.iter().position(|p| p.name() == name) {
-        Some(place) => Ok(all.swap_remove(place)),
-        None => {
-            let known: Vec<&str> = all.iter().map(|p| p.name()).collect();
-            Err(Error::unknown_name("planner", name, &known, "check the spelling"))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::privacy::PrivacyCost;
 use crate::residual::{ReferenceMeasure, centre_for, contracted};
 use crate::schema::Schema;
 use crate::strategy::Status;
-use crate::workload::QueryCount;
+use crate::workload::{QueryCount, QueryGroup};
 
 /// Rounding allowed when the privacy cost of what is measured is compared with what may be spent.
 const ROUNDING: f64 = 1e-9;
@@ -53,6 +53,17 @@ pub struct GroupError {
 }
 
 impl GroupError {
+    /// The error of a group whose queries have variances of this sum.
+    pub fn of(group: &QueryGroup, variance: f64) -> Self {
+        GroupError {
+            attributes: group.attributes(),
+            family: group.family(),
+            queries: group.count(),
+            weight: group.weight(),
+            variance,
+        }
+    }
+
     /// The root mean square error of the group's queries.
     pub fn rmse(&self) -> f64 {
         (self.variance / self.queries.as_f64()).sqrt()
@@ -189,7 +200,7 @@ impl Plan {
         self.measurements.iter().map(|m| m.privacy_cost.get() * m.strategy.max_diagonal()).sum()
     }
 
-    /// The plan itself, if what it measures costs no more than it may.
+    /// Returns the plan if its recomputed privacy cost is within the budget.
     ///
     /// # Errors
     /// The recomputed privacy cost exceeds the plan's.

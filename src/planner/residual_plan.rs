@@ -217,13 +217,7 @@ pub(super) fn plan(
             let Some(k) = decomposition.position(attributes) else { continue };
             variance += term.coefficient * solutions.trace(places[k], &term.kernels)? / shares[k];
         }
-        groups.push(GroupError {
-            attributes: group.attributes(),
-            family: group.family(),
-            queries: group.count(),
-            weight: group.weight(),
-            variance,
-        });
+        groups.push(GroupError::of(group, variance));
     }
     let (solves, iterations) = (solutions.solves, solutions.iterations);
     Plan {

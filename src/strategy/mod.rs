@@ -1,7 +1,7 @@
-//! Strategies for one table: what a selector returns, how its error is computed, and the registry of selectors.
+//! Strategies for one table: what a selector returns, and how its error is computed.
 //!
-//! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To add one, implement
-//! [`StrategySelector`] and add a line to [`selectors`].
+//! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To
+//! add one, implement [`StrategySelector`] and add a line to [`strategies`].
 
 mod assessment;
 mod datacube;
@@ -16,6 +16,7 @@ mod integer_strategy;
 mod joint_sensitivity;
 pub mod lsa;
 mod optimal;
+mod registry;
 mod svd_bound;
 mod symmetry;
 mod unanswered;
@@ -38,6 +39,7 @@ pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
+pub use registry::{by_name, listing, strategies};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;
@@ -63,15 +65,22 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// The workload is outside what the selector can handle, or too large for it.
     fn select(&self, gram: &Gram) -> Result<Selection>;
 
-    /// The same selector with the options and the operand that stand after its name:
-    /// `eigen-separation(group=16)`, `eigen-design:wavelet`. By default there are none.
+    /// The options that it takes, as in `eigen-separation(group=16)`; by default none.
+    fn options(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether it takes an operand, as in `eigen-design:wavelet`; by default not.
+    fn takes_operand(&self) -> bool {
+        false
+    }
+
+    /// The same selector with options and an operand that it takes.
     ///
     /// # Errors
-    /// Options that the selector does not have, or values that make no sense.
+    /// Invalid values.
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        call.allow(&[])?;
-        call.no_operand()?;
-        Err(Error::bug("configuration of a strategy", "options or an operand", call.text()))
+        Err(Error::bug("configuration of a strategy", "a strategy that takes options", call.text()))
     }
 }
 
@@ -265,51 +274,6 @@ pub fn per_attribute(name: &str, gram: &Gram, rows: impl Fn(usize) -> Array2<f64
         factors.push(factor);
     }
     Strategy::kronecker(name, factors)
-}
-
-/// The selectors, in the order of listings.
-pub fn selectors() -> Vec<Box<dyn StrategySelector>> {
-    vec![
-        Box::new(Identity),
-        Box::new(WorkloadItself),
-        Box::new(Hierarchical),
-        Box::new(Wavelet),
-        Box::new(Fourier),
-        Box::new(DataCube),
-        Box::new(VariableAgnostic),
-        Box::new(Lsa::reading(lsa::Reading::JointSweep)),
-        Box::new(Lsa::reading(lsa::Reading::Sequential)),
-        Box::new(Lsa::reading(lsa::Reading::BestFirst)),
-        Box::new(Lsa::reading(lsa::Reading::Forced)),
-        Box::new(LsaSeparated::default()),
-        Box::new(LsaGeneralized::default()),
-        Box::new(EigenDesign::default()),
-        Box::new(EigenSeparation::default()),
-        Box::new(PrincipalVectors::default()),
-        Box::new(Optimal::default()),
-    ]
-}
-
-/// The selector that a text names: `NAME`, `NAME(key=value,…)`, `NAME:OPERAND`, or `matrix:FILE` for [`FromFile`].
-///
-/// # Errors
-/// No selector has the name, the message lists those that exist; it lacks the options; or the file holds no matrix.
-pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
-    const REMEDY: &str = "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
-    if let Some(path) = text.strip_prefix("matrix:") {
-        return Ok(Box::new(FromFile::read(std::path::Path::new(path))?));
-    }
-    let call = Call::parse("strategy", text, REMEDY)?;
-    let mut all = selectors();
-    match all.iter().position(|s| s.name() == call.name()) {
-        Some(place) if call.is_plain() => Ok(all.swap_remove(place)),
-        Some(place) => all[place].configured(&call),
-        None => {
-            let known: Vec<&str> = all.iter().map(|s| s.name()).collect();
-            let remedy = "check the spelling, or give a matrix of your own with matrix:FILE.npy";
-            Err(Error::unknown_name("strategy", call.name(), &known, remedy))
-        }
-    }
 }
 
 #[cfg(test)]

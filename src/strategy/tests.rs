@@ -72,7 +72,7 @@ fn errors_equal_those_of_explicit_matrices() {
         let dense = gram.to_dense().unwrap();
         // Those for special workloads have tests of their own.
         let special = ["variable-agnostic", "lsa-separated", "fourier", "datacube"];
-        for selector in selectors().iter().filter(|s| !special.contains(&s.name())) {
+        for selector in strategies().iter().filter(|s| !special.contains(&s.name())) {
             let selection = match selector.select(&gram) {
                 Ok(selection) => selection,
                 Err(error) => panic!("{text} {}: {error}", selector.name()),

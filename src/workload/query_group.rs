@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::joint::JointQueries;
 use super::{Family, Lanes, QueryCount, by_x};
-use crate::domain::{Attribute, AttributeKind, AttributeSet};
+use crate::domain::{Attribute, AttributeKind, AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -159,6 +159,30 @@ impl QueryGroup {
                     values = family.answers(&[size], Lanes::new(&values, size, inner))?;
                 }
                 Ok(values)
+            }
+        }
+    }
+
+    /// The queries one by one, each over the row-major cells of the group's attributes, in the order of
+    /// [`QueryGroup::answers`]. Memory: the queries of every attribute alone.
+    ///
+    /// # Errors
+    /// A family that cannot be enumerated.
+    pub fn rows(&self) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
+        match &self.queries {
+            GroupQueries::Joint(joint) => joint.rows(),
+            GroupQueries::Product(families) => {
+                let rows = families.iter().zip(&self.sizes).map(|(family, n)| Ok(family.rows(&[*n])?.collect()));
+                let rows: Vec<Vec<Vec<f64>>> = rows.collect::<Result<_>>()?;
+                let counts: Vec<usize> = rows.iter().map(Vec::len).collect();
+                let count: usize = counts.iter().product();
+                let row = move |query| {
+                    let chosen = coordinates(&counts, query).into_iter().zip(&rows);
+                    chosen.fold(vec![1.0], |row, (k, own)| {
+                        row.iter().flat_map(|x| own[k].iter().map(move |y| x * y)).collect()
+                    })
+                };
+                Ok(Box::new((0..count).map(row)))
             }
         }
     }

@@ -47,7 +47,7 @@ impl Kind for LaplaceComparison {
                 return Err(Error::config(format!("cells[{i}]"), expected, n.to_string(), "choose another size"));
             }
         }
-        let selectors = strategy::selectors();
+        let selectors = strategy::strategies();
         let known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {

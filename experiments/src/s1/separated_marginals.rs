@@ -61,7 +61,7 @@ impl Kind for SeparatedMarginals {
     const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        let selectors = strategy::selectors();
+        let selectors = strategy::strategies();
         let mut known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
         known.extend([SVD_BOUND, SEPARATED_WITH_TOTAL, SEPARATED_MERGED, SEPARATED_RECURSIVE, WAVELET_PER_MARGINAL]);
         for (i, method) in grid.methods.iter().enumerate() {

@@ -18,8 +18,9 @@ use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
 use crate::Error;
+use crate::call::Call;
 use crate::data::{OutOfDomain, read_csv};
-use crate::mechanism::{self, Mechanism, Reconstruction};
+use crate::mechanism::{self, Mechanism};
 use crate::schema::Schema;
 
 /// Arguments of `matmech simulate`.
@@ -33,17 +34,21 @@ pub(super) struct SimulateCommand {
     data: PathBuf,
     #[command(flatten)]
     target: Target,
-    /// The mechanism
-    #[arg(long, default_value = "aim-hybrid", long_help = mechanism_help())]
+    /// The mechanism, with its options in parentheses
+    #[arg(
+        long,
+        default_value = "aim-hybrid",
+        long_help = format!("The mechanism, with its options in parentheses:\n{}", mechanism::listing())
+    )]
     mechanism: String,
-    /// The most that the mechanism's graphical model may take, in MB of 2^20 bytes [default: 2 for aim-hybrid, 50 for aim-pgm];
-    /// 0 for aim-hybrid without a model
+    /// Short for the option `max-mb`: maximum size of the mechanism's graphical model, in MB of 2^20 bytes [default: 2 for
+    /// aim-hybrid, 50 for aim-pgm]; 0 for aim-hybrid without a model
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     max_mb: Option<f64>,
-    /// What residuals that aim-grem did not measure mean: additive (0, an additive model, often negative) or independence (products of the
-    /// estimated 1-way marginals) [default: additive]
+    /// Short for the option `reconstruction` of aim-grem, the meaning of residuals that were not measured: additive (0, an
+    /// additive model, often negative) or independence (products of the estimated 1-way marginals) [default: additive]
     #[arg(long, value_name = "MODEL")]
-    reconstruction: Option<Reconstruction>,
+    reconstruction: Option<String>,
     /// Write synthetic records, drawn from the model of the last run, to this CSV file: for mechanisms that fit a model
     #[arg(long, value_name = "FILE")]
     synthetic: Option<PathBuf>,
@@ -83,33 +88,22 @@ impl From<Rule> for OutOfDomain {
     }
 }
 
-fn mechanism_help() -> String {
-    let mut text = String::from("The mechanism:\n");
-    for mechanism in mechanism::mechanisms() {
-        text.push_str(&format!("  {:<18} {}\n", mechanism.name(), mechanism.summary()));
-    }
-    text
-}
-
 impl SimulateCommand {
-    /// The mechanism as the options want it.
+    /// The mechanism with the options that flags are short for. Synthetic records need a run that ends
+    /// with a model, which `aim-hybrid` does if it never switches to ResidualPlanner.
     fn mechanism(&self) -> crate::Result<Box<dyn Mechanism>> {
-        let mut mechanism = mechanism::by_name(&self.mechanism)?;
-        if let Some(max_mb) = self.max_mb {
-            mechanism = mechanism.with_max_mb(max_mb)?;
-        }
-        if let Some(reconstruction) = self.reconstruction {
-            mechanism = mechanism.with_reconstruction(reconstruction)?;
-        }
-        if self.synthetic.is_none() {
+        let max_mb = ("max-mb", self.max_mb.map(|mb| mb.to_string()));
+        let named = Call::with_options(&self.mechanism, &[max_mb, ("reconstruction", self.reconstruction.clone())])?;
+        let mechanism = mechanism::by_name(&named)?;
+        if self.synthetic.is_none() || mechanism.ends_with_model() {
             return Ok(mechanism);
         }
-        mechanism.with_model().ok_or_else(|| {
-            let all = mechanism::mechanisms();
-            let with: Vec<&str> = all.iter().filter(|m| m.has_model()).map(|m| m.name()).collect();
-            let expected = format!("a mechanism that fits a model: {}", with.join(", "));
-            let remedy = "use one of these, or leave --synthetic out";
-            Error::bad_input("--synthetic", expected, format!("`{}`", mechanism.name()), remedy)
+        let without_switch = Call::with_options(&named, &[("switch", Some("0".to_owned()))]);
+        let with_model = without_switch.and_then(|named| mechanism::by_name(&named)).ok();
+        with_model.filter(|mechanism| mechanism.ends_with_model()).ok_or_else(|| {
+            let (expected, remedy) =
+                ("a mechanism that fits a model: aim-hybrid or aim-pgm", "use one of these, or leave --synthetic out");
+            Error::bad_input("--synthetic", expected, format!("`{named}`"), remedy)
         })
     }
 

@@ -19,15 +19,15 @@ fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
 
 /// Mechanisms, with the ρ they are run with: at the largest one the hybrid switches to ResidualPlanner.
 fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
-    let hybrid = |mb: f64| AimHybrid::new(mb).unwrap().without_switch();
+    let hybrid = |mb: f64| by_name(&format!("aim-hybrid(switch=0,max-mb={mb})")).unwrap();
     vec![
-        (Box::new(hybrid(0.0)), 0.5),
-        (Box::new(hybrid(0.001)), 0.5),
-        (Box::new(hybrid(2.0)), 0.5),
+        (hybrid(0.0), 0.5),
+        (hybrid(0.001), 0.5),
+        (hybrid(2.0), 0.5),
         (Box::new(AimHybrid::default()), 0.5),
         (Box::new(AimHybrid::default()), SWITCHES),
         (by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(), 0.5),
-        (Box::new(AimPgm::new(0.002).unwrap()), 0.5),
+        (by_name("aim-pgm(max-mb=0.002)").unwrap(), 0.5),
         (Box::new(AimPgm::default()), 0.5),
         (Box::new(Planned::default()), 0.5),
     ]
@@ -141,9 +141,10 @@ fn models_keep_to_their_limit() {
     let workload = all_ways(&schema, 3);
     let singles = 30.0 * 8.0 / 1_048_576.0;
     for max_mb in [0.0, 0.0005, 0.002, 0.01] {
-        let mut mechanisms: Vec<Box<dyn Mechanism>> = vec![Box::new(AimHybrid::new(max_mb).unwrap().without_switch())];
+        let mut mechanisms: Vec<Box<dyn Mechanism>> =
+            vec![by_name(&format!("aim-hybrid(switch=0,max-mb={max_mb})")).unwrap()];
         if max_mb > 0.0 {
-            mechanisms.push(Box::new(AimPgm::new(max_mb).unwrap()));
+            mechanisms.push(by_name(&format!("aim-pgm(max-mb={max_mb})")).unwrap());
         }
         for mechanism in mechanisms {
             for budget in [0.01, 1.0, 30.0] {
@@ -166,14 +167,12 @@ fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
     let schema = schema(&[2, 2, 3]);
     let records = dependent(&schema, 5000, &mut rng(5));
     let workload = all_ways(&schema, 2);
-    for (mechanism, budget, switched) in [
-        (AimHybrid::default(), 1.0, 1.0),
-        (AimHybrid::default(), 1e-4, 0.0),
-        (AimHybrid::default().without_switch(), 1.0, 0.0),
-    ] {
+    for (mechanism, budget, switched) in
+        [("aim-hybrid", 1.0, 1.0), ("aim-hybrid", 1e-4, 0.0), ("aim-hybrid(switch=0)", 1.0, 0.0)]
+    {
         let mut own = rng(6);
         let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
-        let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
+        let report = by_name(mechanism).unwrap().run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
         assert!(report.details.contains(&("residual_planner", switched)), "{mechanism:?}: {:?}", report.details);
         assert_eq!(report.model.is_some(), switched == 0.0);
     }
@@ -206,7 +205,7 @@ fn settings_are_checked_and_change_the_run() {
         ("aim-hybrid(switch=inf)", "at least 0"),
         ("aim-hybrid(breadth=1)", "width"),
         ("aim-pgm(width=1)", "max-mb"),
-        ("planned(larger=0.9)", "leaves some for pairs"),
+        ("planned(larger=0.9)", "leave some for pairs"),
         ("planned(singles=0)", "positive share"),
         ("planned(exponent=3)", "0 to 2"),
         ("planned(width-2=-1)", "positive"),
@@ -215,8 +214,6 @@ fn settings_are_checked_and_change_the_run() {
         let message = by_name(text).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");
     }
-    let message = AimPgm::default().with_setting("width", 1.0).err().unwrap().to_string();
-    assert!(message.contains("no settings"), "{message}");
     let schema = schema(&[3, 4, 2]);
     let records = dependent(&schema, 500, &mut rng(1));
     let workload = all_ways(&schema, 2);
@@ -270,14 +267,15 @@ fn workloads_may_fall_into_parts() {
 #[test]
 fn impossible_limits_are_refused() {
     for max_mb in [-1.0, f64::NAN, f64::INFINITY] {
-        for error in [AimHybrid::new(max_mb).err().unwrap(), AimPgm::default().with_max_mb(max_mb).err().unwrap()] {
+        for name in ["aim-hybrid", "aim-pgm"] {
+            let error = by_name(&format!("{name}(max-mb={max_mb})")).err().unwrap();
             assert!(error.to_string().contains("MB"), "{error}");
         }
     }
     let workload = all_ways(&schema(&[30, 40]), 2);
-    let message = AimPgm::new(0.0005).unwrap().accepts(&workload).unwrap_err().to_string();
+    let message = by_name("aim-pgm(max-mb=0.0005)").unwrap().accepts(&workload).unwrap_err().to_string();
     assert!(message.contains("1-way marginals") && message.contains("--max-mb"), "{message}");
-    AimPgm::new(0.0006).unwrap().accepts(&workload).unwrap();
-    let message = crate::mechanism::AimGrem::default().with_max_mb(1.0).err().unwrap().to_string();
-    assert!(message.contains("aim-grem") && message.contains("aim-hybrid"), "{message}");
+    by_name("aim-pgm(max-mb=0.0006)").unwrap().accepts(&workload).unwrap();
+    let message = by_name("aim-grem(max-mb=1)").err().unwrap().to_string();
+    assert!(message.contains("aim-grem") && message.contains("options among reconstruction"), "{message}");
 }

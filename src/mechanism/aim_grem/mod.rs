@@ -28,6 +28,7 @@ use super::aim::{Closure, RoundBudget};
 use super::conditional_residual_planner::allocate;
 use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{CandidateSelection, PaidAccess, Question};
+use crate::call::Call;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::estimation::{IndependentMarginals, MarginalEstimates, ResidualEstimates};
@@ -78,8 +79,13 @@ impl Mechanism for AimGrem {
         true
     }
 
-    fn with_reconstruction(&self, reconstruction: Reconstruction) -> Result<Box<dyn Mechanism>> {
-        Ok(Box::new(AimGrem { reconstruction }))
+    fn options(&self) -> &'static [&'static str] {
+        &["reconstruction"]
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
+        let name = call.written("reconstruction").unwrap_or("additive");
+        Ok(Box::new(AimGrem { reconstruction: name.parse()? }))
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {

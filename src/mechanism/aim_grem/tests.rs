@@ -279,7 +279,7 @@ fn independence_changes_the_reconstruction_only() {
     let answers = |reconstruction| {
         let (mut own, mut all) = (rng(9), Vec::new());
         let mut table = PrivateTable::of_records(&records, rho(1e-4), &mut own).unwrap();
-        let mechanism = AimGrem::default().with_reconstruction(reconstruction).unwrap();
+        let mechanism = AimGrem { reconstruction };
         let report = mechanism
             .run(&workload, &mut table, &mut |_, cells| {
                 all.push(cells.to_vec());

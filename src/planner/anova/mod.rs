@@ -6,6 +6,8 @@ mod objective;
 mod pullback;
 mod starts;
 
+use std::path::PathBuf;
+
 use ndarray::Array1;
 
 pub(super) use self::classes::Classes;
@@ -15,6 +17,7 @@ use super::Planner;
 use super::minimise::{Limits, Minimum, minimise, softmax, through_softmax};
 use super::plan::{MeasureSearch, MeasureStart, Plan};
 use super::solver::{CertifiedSolver, go_by_rows};
+use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::{Measure, ReferenceMeasure};
@@ -34,6 +37,8 @@ pub enum MeasureChoice {
     Uniform,
     /// This one.
     Given(ReferenceMeasure),
+    /// The one in a file, read when the schema is known.
+    File(PathBuf),
 }
 
 /// When the search for a measure ends.
@@ -220,12 +225,29 @@ impl Planner for Anova {
         "query-smasher's subspaces for the best product reference measure"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["measure"]
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
+        let measure = match call.written("measure") {
+            None | Some("optimised") => MeasureChoice::Optimised,
+            Some("uniform") => MeasureChoice::Uniform,
+            Some(path) => MeasureChoice::File(path.into()),
+        };
+        Ok(Box::new(Anova { measure, ..self.clone() }))
+    }
+
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         match &self.measure {
             MeasureChoice::Optimised => self.optimised(workload, privacy_cost),
             MeasureChoice::Uniform => Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver),
             MeasureChoice::Given(measure) => {
                 Plan::by_reference_measure(self.name(), workload, privacy_cost, measure, &self.solver)
+            }
+            MeasureChoice::File(path) => {
+                let measure = ReferenceMeasure::read(workload.schema(), path)?;
+                Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)
             }
         }
     }

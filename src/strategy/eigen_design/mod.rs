@@ -65,9 +65,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options that a strategy string gives, which has no others than these and `more`.
-    fn of(call: &Call<'_>, more: &[&str]) -> Result<Self> {
-        call.allow(&[&["tolerance", "completion"], more].concat())?;
+    /// The options of a call.
+    fn of(call: &Call<'_>) -> Result<Self> {
         let mut options = Options::default();
         options.weighting.tolerance = call.option("tolerance")?.unwrap_or(options.weighting.tolerance);
         if let Some(written) = call.written("completion") {
@@ -118,8 +117,16 @@ impl StrategySelector for EigenDesign {
         "weighted eigen-queries of the workload; eigen-design:STRATEGY weights those of a strategy"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["tolerance", "completion"]
+    }
+
+    fn takes_operand(&self) -> bool {
+        true
+    }
+
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        let options = Options::of(call, &[])?;
+        let options = Options::of(call)?;
         let mut selector = match call.operand() {
             None => Self::new(options)?,
             Some(design) => Self::weighting(super::by_name(design)?, options)?,

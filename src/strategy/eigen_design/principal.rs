@@ -71,9 +71,12 @@ impl StrategySelector for PrincipalVectors {
         "Eigen-Design with own weights for the largest eigenvalues only: (share=0.1), (count=100)"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["tolerance", "completion", "share", "count"]
+    }
+
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        call.no_operand()?;
-        let options = Options::of(call, &["share", "count"])?;
+        let options = Options::of(call)?;
         let count = match (call.option("share")?, call.option("count")?) {
             (None, None) => PrincipalCount::default(),
             (Some(share), None) => PrincipalCount::Share(share),

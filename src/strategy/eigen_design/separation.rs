@@ -58,9 +58,12 @@ impl StrategySelector for EigenSeparation {
         "Eigen-Design with Program 1 solved in groups of eigen-queries: (group=16)"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["tolerance", "completion", "group"]
+    }
+
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        call.no_operand()?;
-        let options = Options::of(call, &["group"])?;
+        let options = Options::of(call)?;
         let named = match call.option("group")? {
             Some(group) => Self::new(group, options)?,
             None => EigenSeparation { options, ..Self::default() },

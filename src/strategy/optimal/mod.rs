@@ -34,6 +34,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::symmetry::Reduction;
 use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector};
+use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use central_path::Centre;
@@ -223,6 +224,16 @@ impl StrategySelector for Optimal {
 
     fn summary(&self) -> &str {
         "certified optimum: smallest total error of any strategy, with a lower bound"
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["tolerance", "max-iterations"]
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
+        let tolerance = call.option("tolerance")?.unwrap_or(self.options.tolerance);
+        let max_iterations = call.option("max-iterations")?.unwrap_or(self.options.max_iterations);
+        Ok(Box::new(Optimal::new(OptimalOptions { tolerance, max_iterations })?))
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {

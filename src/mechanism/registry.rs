@@ -1,0 +1,34 @@
+//! The list of mechanisms.
+
+use super::{AimGrem, AimHybrid, AimPgm, Mechanism, Planned, PlannedQueries, ResidualPlannerMechanism};
+use crate::call::{self, named};
+use crate::error::Result;
+
+named!(Mechanism, |_| false);
+
+/// The mechanisms, in the order of listings.
+pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
+    vec![
+        Box::new(ResidualPlannerMechanism),
+        Box::new(PlannedQueries::default()),
+        Box::new(Planned::default()),
+        Box::new(AimGrem::default()),
+        Box::new(AimPgm::default()),
+        Box::new(AimHybrid::default()),
+    ]
+}
+
+/// The mechanism that a text names: `NAME` or `NAME(key=value, …)`, such as `aim-pgm(max-mb=5)` or
+/// `aim-grem(reconstruction=independence)`.
+///
+/// # Errors
+/// No mechanism has the name, and the message lists those that exist; or it lacks the options.
+pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
+    const REMEDY: &str = "write e.g. aim-hybrid, aim-pgm(max-mb=5), aim-grem(reconstruction=independence)";
+    call::choose(("mechanism", REMEDY), text, mechanisms(), |mechanism, call| mechanism.configured(call))
+}
+
+/// The mechanisms with their options, one per line.
+pub fn listing() -> String {
+    call::listing(&mechanisms())
+}

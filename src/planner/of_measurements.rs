@@ -1,0 +1,203 @@
+//! Plans from measurements that somebody has chosen: their errors, computed and checked.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::decomposition::{Decomposition, KernelId};
+use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
+use super::subspace::SubspaceStrategy;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::privacy::PrivacyCost;
+use crate::residual::{ReferenceMeasure, centre_for};
+use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
+
+/// How far a strategy of a residual subspace may be from annihilating the reference measure.
+const ROUNDING: f64 = 1e-9;
+
+impl Plan {
+    /// The plan of a planner outside this crate: what it measures and how answers come from it. Its privacy
+    /// cost is the sum of the shares, and the errors of all groups are computed from the matrices.
+    ///
+    /// Nothing is claimed about the best plan, so there is no lower bound. *Cost*: for residual subspaces a
+    /// decomposition, and a trace per distinct strategy and kernel; otherwise a product with every query.
+    ///
+    /// # Errors
+    /// Measurements of attributes or cells that the schema lacks, one set twice, strategies of residual
+    /// subspaces that do not annihilate the measure, strategies that cost more than their shares, or queries
+    /// that the measurements do not determine.
+    pub fn of_measurements(
+        planner: &str,
+        workload: &GroupedWorkload,
+        measurements: Vec<PlannedMeasurement>,
+        reconstruction: Reconstruction,
+        measure: &ReferenceMeasure,
+    ) -> Result<Plan> {
+        check(workload, &measurements, reconstruction, measure)?;
+        let privacy_cost = PrivacyCost::new(measurements.iter().map(|own| own.privacy_cost.get()).sum())?;
+        let mut plan = Plan {
+            planner: planner.to_owned(),
+            schema: workload.schema().clone(),
+            privacy_cost,
+            measurements,
+            reconstruction,
+            measure: measure.clone(),
+            search: None,
+            groups: Vec::new(),
+            lower_bound: None,
+            solves: 0,
+            iterations: 0,
+        };
+        plan.groups = match reconstruction {
+            Reconstruction::ResidualSubspaces => {
+                residual_errors(workload, measure, &plan.measurements, &HashSet::new())?
+            }
+            Reconstruction::OwnMarginal | Reconstruction::FullDomain => {
+                let group = |group: &QueryGroup| Ok(GroupError::of(group, plan.variance_of(group)?));
+                workload.groups().iter().map(group).collect::<Result<_>>()?
+            }
+        };
+        plan.checked()
+    }
+
+    /// The sum of the variances of a group's queries, one by one.
+    fn variance_of(&self, group: &QueryGroup) -> Result<f64> {
+        let weight = |query: usize| match group.queries() {
+            GroupQueries::Joint(joint) => joint.weight(query),
+            GroupQueries::Product(_) => 1.0,
+        };
+        let rows = group.rows()?.enumerate();
+        rows.map(|(query, row)| Ok(weight(query) * self.query_variance(group.attributes(), &row)?)).sum()
+    }
+
+    /// The plan with other strategies and shares c_A of the privacy cost, one per measurement and in
+    /// their order, for the residual subspaces of another measure; its privacy cost is their sum. The
+    /// errors are those of the new strategies, exactly: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace without a
+    /// share is known without noise: it adds nothing to the errors and is no measurement.
+    ///
+    /// # Errors
+    /// Another workload than the plan's, a plan that does not measure residual subspaces, another number
+    /// of strategies, or strategies that cost more than their shares.
+    pub fn remeasured(
+        &self,
+        workload: &GroupedWorkload,
+        measure: &ReferenceMeasure,
+        strategies: &[(Arc<SubspaceStrategy>, Option<PrivacyCost>)],
+    ) -> Result<Plan> {
+        let is_same = self.schema == *workload.schema() && self.groups.len() == workload.groups().len();
+        if !is_same
+            || self.reconstruction != Reconstruction::ResidualSubspaces
+            || strategies.len() != self.measurements.len()
+        {
+            return Err(Error::bad_input(
+                "plan with other strategies",
+                "a plan of residual subspaces, its workload, and a strategy per measurement",
+                format!("{} strategies for {} measurements", strategies.len(), self.measurements.len()),
+                "plan this workload first",
+            ));
+        }
+        let measurements: Vec<PlannedMeasurement> = (self.measurements.iter().zip(strategies))
+            .filter_map(|(planned, (strategy, privacy_cost))| {
+                let (strategy, privacy_cost) = (strategy.clone(), (*privacy_cost)?);
+                Some(PlannedMeasurement { attributes: planned.attributes, strategy, privacy_cost })
+            })
+            .collect();
+        let without_noise = self.measurements.iter().zip(strategies).filter(|(_, own)| own.1.is_none());
+        let known = without_noise.map(|(planned, _)| planned.attributes).collect();
+        let groups = residual_errors(workload, measure, &measurements, &known)?;
+        let measure = measure.clone();
+        let privacy_cost = PrivacyCost::new(measurements.iter().map(|m| m.privacy_cost.get()).sum())?;
+        Plan { privacy_cost, measurements, measure, groups, lower_bound: None, ..self.clone() }.checked()
+    }
+}
+
+/// The errors of all groups, measured by residual subspaces; those `known` have no noise.
+fn residual_errors(
+    workload: &GroupedWorkload,
+    measure: &ReferenceMeasure,
+    measurements: &[PlannedMeasurement],
+    known: &HashSet<AttributeSet>,
+) -> Result<Vec<GroupError>> {
+    let decomposition = Decomposition::for_measure(workload, measure)?;
+    let measured: HashMap<_, _> = measurements.iter().map(|m| (m.attributes, m)).collect();
+    let mut traces: HashMap<(usize, Vec<KernelId>), f64> = HashMap::new();
+    let mut groups = Vec::with_capacity(workload.groups().len());
+    for group in workload.groups() {
+        let mut variance = 0.0;
+        for (attributes, term) in decomposition.terms_of(group)? {
+            if known.contains(&attributes) {
+                continue;
+            }
+            let Some(measurement) = measured.get(&attributes) else {
+                return Err(Error::bad_input(
+                    "measurements of a plan",
+                    "all residual subspaces of its workload",
+                    format!("no measurement of residual subspace {attributes:?}"),
+                    "measure every subset of every group's attributes that a query depends on",
+                ));
+            };
+            // The strategies live as long as the measurements, so their addresses tell them apart.
+            let key = (Arc::as_ptr(&measurement.strategy) as usize, term.kernels);
+            let trace = match traces.get(&key) {
+                Some(&trace) => trace,
+                None => {
+                    let trace = measurement.strategy.trace(&decomposition.kernels(&key.1))?;
+                    *traces.entry(key).or_insert(trace)
+                }
+            };
+            variance += term.coefficient * trace / measurement.privacy_cost.get();
+        }
+        groups.push(GroupError::of(group, variance));
+    }
+    Ok(groups)
+}
+
+fn check(
+    workload: &GroupedWorkload,
+    measurements: &[PlannedMeasurement],
+    reconstruction: Reconstruction,
+    measure: &ReferenceMeasure,
+) -> Result<()> {
+    let sizes = workload.schema().sizes();
+    let mut seen = HashSet::new();
+    for planned in measurements {
+        let attributes = planned.attributes;
+        let refuse = |expected: String, found: String| {
+            let remedy = "measure every set of attributes once, by a strategy over its cells";
+            Err(Error::bad_input(format!("measurement on attributes {attributes:?}"), expected, found, remedy))
+        };
+        if attributes.end() > sizes.len() || planned.strategy.shape() != attributes.items(&sizes) {
+            let expected = "attributes of the schema, and a strategy over their cells".to_owned();
+            return refuse(expected, format!("a strategy over {:?}", planned.strategy.shape()));
+        }
+        if !seen.insert(attributes) {
+            return refuse("every set of attributes once".into(), "it a second time".into());
+        }
+        if reconstruction == Reconstruction::ResidualSubspaces && !annihilates(planned, measure)? {
+            let expected = "a strategy of the residual subspace, which annihilates the reference measure".to_owned();
+            return refuse(expected, "one that does not".into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether every factor of a strategy is 0 against the measure along every axis.
+fn annihilates(planned: &PlannedMeasurement, measure: &ReferenceMeasure) -> Result<bool> {
+    let SubspaceStrategy::Kronecker(factors) = planned.strategy.as_ref() else { return Ok(measure.is_uniform()) };
+    let measures = measure.of(planned.attributes);
+    let mut start = 0;
+    for factor in factors {
+        let own = &measures[start..start + factor.shape().len()];
+        start += factor.shape().len();
+        let gram = factor.gram()?;
+        let top = gram.diag().iter().copied().fold(0.0, f64::max);
+        for row in gram.rows() {
+            let mut centred = row.to_vec();
+            centre_for(factor.shape(), &mut centred, own);
+            if row.iter().zip(&centred).any(|(x, y)| (x - y).abs() > ROUNDING * top) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
