@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+pub use crate::error::nearest;
 use crate::error::{Error, Result};
 
 /// `NAME`, `NAME(key=value, …)`, `NAME:OPERAND` or `NAME(key=value, …):OPERAND`, taken apart.
@@ -188,18 +189,6 @@ fn options(text: &str) -> Vec<&str> {
     items
 }
 
-/// The known name nearest to `found`, if it is near enough to be a slip: up to a third of its letters,
-/// and never all letters of the name.
-pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
-    let limit = (found.chars().count() / 3).max(2);
-    known
-        .iter()
-        .map(|name| (strsim::osa_distance(found, name.as_ref()), name.as_ref()))
-        .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
-        .min()
-        .map(|(_, name)| name)
-}
-
 /// Something that a registry lists under a name: the traits of strategies, planners and mechanisms.
 pub(crate) trait Named {
     /// The name used on the command line and in configs.
@@ -323,13 +312,5 @@ mod tests {
         assert_eq!(of("a", None).unwrap(), "a");
         assert_eq!(of("a(d=2):x", Some("1")).unwrap(), "a(d=2, b=1):x");
         assert!(of("a(b=2)", Some("1")).unwrap_err().to_string().contains("each option once"));
-    }
-
-    #[test]
-    fn only_what_is_near_is_suggested() {
-        let known = ["seed", "title", "kind"];
-        assert_eq!(nearest("sede", &known), Some("seed"));
-        assert_eq!(nearest("completely-else", &known), None);
-        assert_eq!(nearest("a", &known), None);
     }
 }

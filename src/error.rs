@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::linalg;
-use crate::privacy::{PrivacyError, Rho};
+use crate::privacy::PrivacyError;
 
 /// The result of every fallible function of the library.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -85,12 +85,12 @@ pub enum Error {
     BudgetExhausted {
         /// The access.
         what: String,
-        /// What it costs.
-        asked: Rho,
-        /// What is left.
+        /// Its ρ.
+        asked: f64,
+        /// The ρ that is left.
         left: f64,
-        /// The whole budget.
-        total: Rho,
+        /// The ρ of the whole budget.
+        total: f64,
     },
     /// A privacy parameter without meaning.
     #[error(transparent)]
@@ -228,7 +228,7 @@ impl Error {
 
     /// An [`Error::UnknownName`].
     pub fn unknown_name(kind: &'static str, name: &str, known: &[&str], remedy: &str) -> Self {
-        let suggestion = crate::call::nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
+        let suggestion = nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
         let remedy = format!("{}{remedy}", suggestion.unwrap_or_default());
         let known = known.iter().map(|&name| name.to_owned()).collect();
         Error::UnknownName { kind, name: name.to_owned(), known, remedy }
@@ -309,6 +309,18 @@ impl From<linalg::Error> for Error {
     }
 }
 
+/// The known name nearest to `found`, if it is near enough to be a slip: up to a third of its letters,
+/// and never all letters of the name.
+pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
+    let limit = (found.chars().count() / 3).max(2);
+    known
+        .iter()
+        .map(|name| (strsim::osa_distance(found, name.as_ref()), name.as_ref()))
+        .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
+        .min()
+        .map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,5 +343,13 @@ mod tests {
         ] {
             assert_eq!(Size(amount, unit).to_string(), text);
         }
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        let known = ["seed", "title", "kind"];
+        assert_eq!(nearest("sede", &known), Some("seed"));
+        assert_eq!(nearest("completely-else", &known), None);
+        assert_eq!(nearest("a", &known), None);
     }
 }

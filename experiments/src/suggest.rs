@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest known names.
 
-pub use matmech::call::nearest;
+pub use matmech::error::nearest;
 use strsim::levenshtein;
 
 /// The `count` known names nearest to `found`, best first, however far they are. A key is usually a part of an address, so a name

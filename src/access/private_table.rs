@@ -105,7 +105,7 @@ impl<'a> PrivateTable<'a> {
         let left = reserved.left - cost.get();
         if left < -ROUNDING * reserved.total.get() {
             let (left, total) = (reserved.left, reserved.total);
-            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: cost, left, total });
+            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: cost.get(), left, total: total.get() });
         }
         reserved.left = left.max(0.0);
         Ok(())

@@ -105,7 +105,7 @@ impl<'a> ReleaseTable<'a> {
             let left = self.total.minus(&self.spent).map_or(0.0, |left| left.to_f64_rounded_up());
             let what = format!("integer answers to {} questions", questions.len());
             let total = self.total.rounded_up()?;
-            return Err(Error::BudgetExhausted { what, asked: cost.rounded_up()?, left, total });
+            return Err(Error::BudgetExhausted { what, asked: cost.rounded_up()?.get(), left, total: total.get() });
         }
         self.spent = spent;
         questions.iter().map(|question| self.answer_paid(question)).collect()

@@ -110,7 +110,7 @@ fn an_exhausted_budget_is_an_error_that_can_be_matched() {
     let mut table = PrivateTable::of_records(&records, rho(0.3), &mut rng).unwrap();
     let ask = |variance| Question::Marginal { attributes: set(&[0]), variance };
     let exhausted = |error: Error| match error {
-        Error::BudgetExhausted { asked, left, .. } => (asked.get(), left),
+        Error::BudgetExhausted { asked, left, .. } => (asked, left),
         other => panic!("{other}"),
     };
     let first = table.measure(&ask(1.0), NoiseStream::Shared).unwrap_err();

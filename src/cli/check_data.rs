@@ -7,8 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use super::release::Rule;
-use crate::data::{DataCheck, PersonLimit, check_csv};
+use crate::data::{DataCheck, OutOfDomain, PersonLimit, check_csv};
 use crate::schema::Schema;
 
 /// Arguments of `matmech check-data`.
@@ -21,8 +20,8 @@ pub(super) struct CheckDataCommand {
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     /// How records with a value outside the schema are handled, where the schema declares no cell for other values
-    #[arg(long, value_enum, default_value_t = Rule::Drop)]
-    out_of_domain: Rule,
+    #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
+    out_of_domain: OutOfDomain,
     /// Column that tells persons apart: of the records of one person the first --unit-rows of the file are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
@@ -46,7 +45,7 @@ impl CheckDataCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let schema = Schema::read(&self.schema)?;
         let person = self.person.clone().map(|column| PersonLimit { column, rows: self.unit_rows });
-        let check = check_csv(&self.data, &schema, self.out_of_domain.into(), person)?;
+        let check = check_csv(&self.data, &schema, self.out_of_domain, person)?;
         output::write(&Report { is_private: false, check }, self.json, print)
     }
 }

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use super::csv_bytes::CsvBytes;
-use super::private_csv::{OutOfDomainRule, PersonLimit, Persons, PrivateCsv};
+use super::out_of_domain::OutOfDomain;
+use super::person_limit::{PersonLimit, Persons};
+use super::private_csv::PrivateCsv;
 use super::record_coder::{Outcome, RecordCoder};
 use crate::error::Result;
 use crate::schema::Schema;
@@ -63,14 +65,14 @@ pub struct DataCheck {
 pub fn check_csv(
     path: &Path,
     schema: &Schema,
-    rule: OutOfDomainRule,
+    rule: OutOfDomain,
     person: Option<PersonLimit>,
 ) -> Result<DataCheck> {
     let mut csv = PrivateCsv::open(path, schema, person)?;
     check(&mut csv, schema, rule)
 }
 
-fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomainRule) -> Result<DataCheck> {
+fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
     let coder = RecordCoder::new(schema, &csv.columns, rule);
     let mut persons = csv.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
     let attribute = |name: &str| AttributeCheck { attribute: name.to_owned(), outside: 0, clamped: 0, other: 0 };
@@ -139,7 +141,7 @@ mod tests {
     const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0, high = 40, count = 4 }\n\
                           [[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"clerk\", \"baker\"]\nother = \"baker\"\n";
 
-    fn check_of(text: &str, rule: OutOfDomainRule, person: Option<PersonLimit>) -> DataCheck {
+    fn check_of(text: &str, rule: OutOfDomain, person: Option<PersonLimit>) -> DataCheck {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         check_csv(file.path(), &Schema::from_toml(SCHEMA, "S.toml").unwrap(), rule, person).unwrap()
@@ -148,20 +150,20 @@ mod tests {
     #[test]
     fn every_record_is_counted_once() {
         let text = "id,age,job\np,5,clerk\np,99,clerk\nq,old,cook\np,15,clerk\nq,25\n";
-        let found = check_of(text, OutOfDomainRule::Drop, None);
+        let found = check_of(text, OutOfDomain::Drop, None);
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 2, 0));
         let counts: Vec<_> = found.attributes.iter().map(|own| (own.outside, own.clamped, own.other)).collect();
         assert_eq!(counts, [(2, 0, 0), (0, 0, 2)]);
         let lines: Vec<_> = found.offences.iter().map(|own| (own.line, own.found.as_str())).collect();
         assert_eq!(lines, [(3, "`99`"), (4, "`old`"), (4, "`cook`"), (6, "no value")]);
-        let found = check_of(text, OutOfDomainRule::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
+        let found = check_of(text, OutOfDomain::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 1, 1));
         assert_eq!(found.attributes[0].clamped, 1);
     }
 
     #[test]
     fn a_quotation_mark_that_is_never_closed_is_found() {
-        let found = check_of("age,job\n5,clerk\n6,\"a\nb\"\n7,\"clerk\n8,clerk\n", OutOfDomainRule::Drop, None);
+        let found = check_of("age,job\n5,clerk\n6,\"a\nb\"\n7,\"clerk\n8,clerk\n", OutOfDomain::Drop, None);
         assert_eq!((found.offences[0].line, &found.offences[0].attribute), (5, &None));
         assert_eq!(found.records, 2);
     }

@@ -8,27 +8,10 @@ use std::path::Path;
 use super::Records;
 use super::column::Column;
 use super::csv_bytes::CsvBytes;
-use super::private_csv::OutOfDomainRule;
+use super::out_of_domain::OutOfDomain;
 use super::record_coder::{Outcome, RecordCoder};
 use crate::error::{Error, Place, Result};
 use crate::schema::Schema;
-
-/// What happens to a record with a value that the schema does not know.
-///
-/// `Drop` and `Clamp` treat every record by itself, so one record more or less in the file is at most one record more or
-/// less in the table: the privacy guarantee is that of the table. `Refuse` tells its caller that such a record exists; use
-/// it to look for mistakes, and not where the success of reading is itself published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OutOfDomain {
-    /// Reading ends with an error that names the record and the column.
-    #[default]
-    Refuse,
-    /// The record is left out.
-    Drop,
-    /// A number outside the range of a numeric attribute gets the nearest cell. Where there is no nearest cell (categorical
-    /// attributes, and values that are not numbers) the record is left out.
-    Clamp,
-}
 
 /// A table with what the rule for values outside the schema did. The counts are exact, so they are **not private**.
 #[derive(Clone)]
@@ -51,12 +34,15 @@ impl fmt::Debug for CsvTable {
 /// Reads a CSV file with a header, whose columns are found by the names of the schema's attributes; other columns are
 /// ignored, spaces around values too. Codings without `values` or `bins` expect the cell numbers themselves.
 ///
+/// A value outside the schema is handled by the rule. Without one it is an error that names the record and the column; do
+/// not use that where the success of reading is itself published.
+///
 /// Streams: memory is the table's, 1, 2 or 4 bytes per value. *Time*: O(values · log size).
 ///
 /// # Errors
 /// A file that cannot be read or whose lines have different lengths, an attribute without column or with two, no record at
-/// all or none left, and, under [`OutOfDomain::Refuse`], a value outside the schema.
-pub fn read_csv(path: &Path, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
+/// all or none left, and, without a rule, a value outside the schema.
+pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CsvTable> {
     let origin = path.display().to_string();
     let file = std::fs::File::open(path)
         .map_err(|e| Error::io(path, "opening", e, "give the path of a CSV file with a header line"))?;
@@ -67,7 +53,7 @@ pub fn read_csv(path: &Path, schema: &Schema, rule: OutOfDomain) -> Result<CsvTa
 ///
 /// # Errors
 /// As [`read_csv`].
-pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: OutOfDomain) -> Result<CsvTable> {
+pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CsvTable> {
     let malformed = |e: csv::Error| {
         Error::csv(Path::new(origin), e, "correct the file: a header line, then one value per column on every line")
     };
@@ -77,7 +63,7 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
     let attributes = schema.attributes();
     let columns: Vec<usize> =
         attributes.iter().map(|a| column_named(&header, &a.name, origin)).collect::<Result<_>>()?;
-    let coder = RecordCoder::new(schema, &columns, rule.of_records());
+    let coder = RecordCoder::new(schema, &columns, rule.unwrap_or(OutOfDomain::Drop));
     let mut table: Vec<Column> = attributes.iter().map(|a| Column::for_size(a.size)).collect();
     let (mut read, mut dropped, mut clamped) = (0, 0, 0);
     let mut line = csv::ByteRecord::new();
@@ -92,7 +78,7 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
             table.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
             continue;
         };
-        if rule == OutOfDomain::Refuse {
+        if rule.is_none() {
             let at = line.position().map_or(0, |at| at.line() as usize);
             let (column, allowed) = coder.described(outside);
             let value = String::from_utf8_lossy(line.get(column).unwrap_or_default().trim_ascii()).into_owned();
@@ -114,16 +100,6 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Out
         return Err(Error::bad_input(origin, "at least one record of the schema", found, remedy));
     }
     Ok(CsvTable { records: Records::new(schema, table)?, dropped, clamped })
-}
-
-impl OutOfDomain {
-    /// The rule that the records of a table follow; what is outside it is refused by the caller.
-    fn of_records(self) -> OutOfDomainRule {
-        match self {
-            OutOfDomain::Refuse | OutOfDomain::Drop => OutOfDomainRule::Drop,
-            OutOfDomain::Clamp => OutOfDomainRule::Clamp,
-        }
-    }
 }
 
 /// The column with an attribute's name.
@@ -174,7 +150,7 @@ mod tests {
         kind = "numeric"
     "#;
 
-    fn read(text: &str, rule: OutOfDomain) -> Result<CsvTable> {
+    fn read(text: &str, rule: Option<OutOfDomain>) -> Result<CsvTable> {
         read_csv_from(text.as_bytes(), "X.csv", &Schema::from_toml(SCHEMA, "S.toml").unwrap(), rule)
     }
 
@@ -187,7 +163,7 @@ mod tests {
 
     #[test]
     fn values_are_coded_by_the_schema_and_columns_found_by_name() {
-        let table = read(GOOD, OutOfDomain::Refuse).unwrap();
+        let table = read(GOOD, None).unwrap();
         assert_eq!(columns(&table), [[0, 0, 3, 1], [1, 0, 2, 2], [0, 1, 1, 0], [299, 0, 256, 1]]);
         assert_eq!((table.dropped, table.clamped), (0, 0));
     }
@@ -211,7 +187,7 @@ mod tests {
         ] {
             let text = GOOD.replacen(from, to, 1);
             assert_ne!(text, GOOD);
-            let message = read(&text, OutOfDomain::Refuse).unwrap_err().to_string();
+            let message = read(&text, None).unwrap_err().to_string();
             for part in parts.into_iter().chain(["remedy", "drop or to clamp"]) {
                 assert!(message.contains(part), "{part} in {message}");
             }
@@ -223,10 +199,10 @@ mod tests {
 
     #[test]
     fn drop_leaves_out_and_clamp_takes_the_nearest_cell_where_there_is_one() {
-        let table = read(OUTSIDE, OutOfDomain::Drop).unwrap();
+        let table = read(OUTSIDE, Some(OutOfDomain::Drop)).unwrap();
         assert_eq!(columns(&table), [[0], [0], [0], [2]]);
         assert_eq!((table.dropped, table.clamped), (6, 0));
-        let table = read(OUTSIDE, OutOfDomain::Clamp).unwrap();
+        let table = read(OUTSIDE, Some(OutOfDomain::Clamp)).unwrap();
         assert_eq!(columns(&table), [[0, 3, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0], [3, 0, 299, 2]]);
         assert_eq!((table.dropped, table.clamped), (3, 4));
     }
@@ -247,7 +223,7 @@ mod tests {
             let place = place.index(rows.len());
             let mut others = rows.clone();
             let one = others.remove(place);
-            for rule in [OutOfDomain::Drop, OutOfDomain::Clamp] {
+            for rule in [Some(OutOfDomain::Drop), Some(OutOfDomain::Clamp)] {
                 let all = columns(&read(&text(&rows), rule).unwrap());
                 let mut without = columns(&read(&text(&others), rule).unwrap());
                 let before = columns(&read(&text(&rows[..place]), rule).unwrap())[0].len();
@@ -271,15 +247,15 @@ mod tests {
             ("age,job,code,level,age\n1,clerk,0,0,1\n", vec!["one column `age`", "several"]),
             ("age,job,code,level\n1,clerk,0\n", vec!["X.csv, line 2", "3 values", "4"]),
         ] {
-            let message = read(text, OutOfDomain::Refuse).unwrap_err().to_string();
+            let message = read(text, None).unwrap_err().to_string();
             for part in parts {
                 assert!(message.contains(part), "{part} in {message}");
             }
         }
-        let message = read("age,job,code,level\n1,cook,0,0\n", OutOfDomain::Drop).unwrap_err().to_string();
+        let message = read("age,job,code,level\n1,cook,0,0\n", Some(OutOfDomain::Drop)).unwrap_err().to_string();
         assert!(message.contains("1 records, all outside the schema"), "{message}");
         let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
-        let error = read_csv(Path::new("nowhere.csv"), &schema, OutOfDomain::Drop).unwrap_err();
+        let error = read_csv(Path::new("nowhere.csv"), &schema, Some(OutOfDomain::Drop)).unwrap_err();
         assert!(error.to_string().contains("nowhere.csv"));
     }
 }

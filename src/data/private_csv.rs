@@ -1,6 +1,5 @@
 //! CSV files whose records nobody may learn anything of: no message and no count depends on them.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,65 +7,12 @@ use std::path::{Path, PathBuf};
 use super::Records;
 use super::column::Column;
 use super::csv_bytes::CsvBytes;
+use super::out_of_domain::OutOfDomain;
+use super::person_limit::{PersonLimit, Persons};
 use super::record_coder::{Outcome, RecordCoder};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
-
-/// What a release does with a value outside the schema, where the attribute has no cell for other
-/// values. The rule looks at nothing but the record at hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutOfDomainRule {
-    /// The record is left out.
-    Drop,
-    /// A number outside the range of a numeric attribute gets the nearest cell; where there is none
-    /// the record is left out.
-    Clamp,
-}
-
-/// A limit on the records of one person.
-///
-/// Of the records with the same identifier the first are kept, in the order of the file, inside the
-/// schema or not. So the kept records of one person depend on that person's records only. Records
-/// without an identifier (empty or missing) count as those of one person.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct PersonLimit {
-    /// The column with the identifier.
-    pub column: String,
-    /// Maximum records kept per person.
-    pub rows: u32,
-}
-
-/// The limit at work: how many records of every person were seen.
-#[derive(Debug)]
-pub(super) struct Persons<'a> {
-    limit: &'a PersonLimit,
-    column: usize,
-    seen: HashMap<Box<[u8]>, u32>,
-}
-
-impl<'a> Persons<'a> {
-    pub(super) fn new(limit: &'a PersonLimit, column: usize) -> Self {
-        Persons { limit, column, seen: HashMap::new() }
-    }
-
-    /// Whether the line is one of the first of its person.
-    pub(super) fn admit(&mut self, line: &csv::ByteRecord) -> bool {
-        let identifier = line.get(self.column).unwrap_or_default().trim_ascii();
-        match self.seen.get_mut(identifier) {
-            Some(seen) if *seen >= self.limit.rows => false,
-            Some(seen) => {
-                *seen += 1;
-                true
-            }
-            None => {
-                self.seen.insert(identifier.into(), 1);
-                self.limit.rows > 0
-            }
-        }
-    }
-}
 
 /// A CSV file of which nothing but the header has been read. The header is public.
 ///
@@ -162,7 +108,7 @@ impl<R: Read> PrivateCsv<R> {
     /// # Errors
     /// A file that cannot be read to its end, or ends within quotation marks. More than 2³² − 1
     /// records.
-    pub fn read(mut self, schema: &Schema, rule: OutOfDomainRule, kept: AttributeSet) -> Result<Records> {
+    pub fn read(mut self, schema: &Schema, rule: OutOfDomain, kept: AttributeSet) -> Result<Records> {
         let coder = RecordCoder::new(schema, &self.columns, rule);
         let mut persons = self.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
         let attributes = schema.attributes().iter().enumerate();
@@ -224,12 +170,12 @@ mod tests {
         Schema::from_toml(SCHEMA, "S.toml").unwrap()
     }
 
-    fn read_with(bytes: &[u8], schema: &Schema, rule: OutOfDomainRule, person: Option<PersonLimit>) -> Result<Records> {
+    fn read_with(bytes: &[u8], schema: &Schema, rule: OutOfDomain, person: Option<PersonLimit>) -> Result<Records> {
         let kept = AttributeSet::first(schema.attributes().len());
         PrivateCsv::from_source(bytes, Path::new("X.csv"), schema, person)?.read(schema, rule, kept)
     }
 
-    fn read(bytes: &[u8], rule: OutOfDomainRule) -> Result<Vec<Vec<u32>>> {
+    fn read(bytes: &[u8], rule: OutOfDomain) -> Result<Vec<Vec<u32>>> {
         let records = read_with(bytes, &schema(), rule, None)?;
         Ok((0..2).map(|p| records.column(p).unwrap().collect()).collect())
     }
@@ -238,11 +184,11 @@ mod tests {
 
     #[test]
     fn records_outside_the_schema_change_nothing_else() {
-        assert_eq!(read(TEXT, OutOfDomainRule::Drop).unwrap(), [[0, 3, 2], [0, 1, 1]]);
-        assert_eq!(read(TEXT, OutOfDomainRule::Clamp).unwrap(), [[0, 3, 3, 2], [0, 1, 0, 1]]);
+        assert_eq!(read(TEXT, OutOfDomain::Drop).unwrap(), [[0, 3, 2], [0, 1, 1]]);
+        assert_eq!(read(TEXT, OutOfDomain::Clamp).unwrap(), [[0, 3, 3, 2], [0, 1, 0, 1]]);
         let none: [Vec<u32>; 2] = [vec![], vec![]];
         for empty in [&b"age,job\n"[..], b"age,job", b"job,age\nx,y\n"] {
-            assert_eq!(read(empty, OutOfDomainRule::Drop).unwrap(), none);
+            assert_eq!(read(empty, OutOfDomain::Drop).unwrap(), none);
         }
     }
 
@@ -258,12 +204,12 @@ mod tests {
             let records = read_with(TEXT, &schema, rule, None).unwrap();
             [0, 1].map(|p| records.column(p).unwrap().collect::<Vec<_>>())
         };
-        assert_eq!(of(OutOfDomainRule::Drop), [[0, 1, 1, 3, 1, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
-        assert_eq!(of(OutOfDomainRule::Clamp), [[0, 1, 1, 3, 3, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
+        assert_eq!(of(OutOfDomain::Drop), [[0, 1, 1, 3, 1, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
+        assert_eq!(of(OutOfDomain::Clamp), [[0, 1, 1, 3, 3, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
         let one =
             "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\nother = \"b\"\n";
         let one = Schema::from_toml(one, "S.toml").unwrap();
-        let records = read_with(b"job\na\n\na\n?\n", &one, OutOfDomainRule::Drop, None).unwrap();
+        let records = read_with(b"job\na\n\na\n?\n", &one, OutOfDomain::Drop, None).unwrap();
         assert_eq!(records.column(0).unwrap().collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 
@@ -272,7 +218,7 @@ mod tests {
     fn only_what_is_counted_is_kept() {
         let schema = schema();
         let csv = PrivateCsv::from_source(TEXT, Path::new("X.csv"), &schema, None).unwrap();
-        let records = csv.read(&schema, OutOfDomainRule::Drop, AttributeSet::single(1)).unwrap();
+        let records = csv.read(&schema, OutOfDomain::Drop, AttributeSet::single(1)).unwrap();
         assert!(records.column(0).is_none() && records.len() == 3);
         assert_eq!(records.marginal(AttributeSet::single(1)).unwrap(), [1.0, 2.0]);
         assert_eq!(records.marginal(AttributeSet::EMPTY).unwrap(), [3.0]);
@@ -284,7 +230,7 @@ mod tests {
         let text = b"id,age,job\np,5,clerk\nq,15,clerk\np,99,clerk\n p ,25,clerk\nq,35,clerk\n,5,baker\n,15,baker\nr\n";
         let ages = |rows| {
             let limit = PersonLimit { column: "id".into(), rows };
-            let records = read_with(text, &schema(), OutOfDomainRule::Drop, Some(limit)).unwrap();
+            let records = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap();
             records.column(0).unwrap().collect::<Vec<_>>()
         };
         assert_eq!(ages(1), [0, 1, 0]);
@@ -292,7 +238,7 @@ mod tests {
         assert_eq!(ages(2), [0, 1, 3, 0, 1]);
         assert_eq!(ages(3), [0, 1, 2, 3, 0, 1]);
         let limit = PersonLimit { column: "ssn".into(), rows: 1 };
-        let refused = read_with(text, &schema(), OutOfDomainRule::Drop, Some(limit)).unwrap_err().to_string();
+        let refused = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap_err().to_string();
         assert!(refused.contains("no column `ssn`") && !refused.contains("id"), "{refused}");
     }
 
@@ -310,13 +256,13 @@ mod tests {
             b"age\x0bjob\x0bsecret\x0b37",
             b"PK\x03\x04secret",
         ] {
-            let message = read(text, OutOfDomainRule::Drop).unwrap_err().to_string();
+            let message = read(text, OutOfDomain::Drop).unwrap_err().to_string();
             assert!(message.contains("X.csv") && message.contains("remedy"), "{message}");
             assert!(!message.contains("secret") && !message.contains("37"), "{message}");
         }
         // A column whose name is no UTF-8 is a column that the schema does not name.
-        assert!(read(b"age,job,\xff\n5,clerk,1\n", OutOfDomainRule::Drop).is_ok());
-        let message = read(b"age,job\n5,clerk\n6,\"secret\n7,clerk\n", OutOfDomainRule::Drop).unwrap_err().to_string();
+        assert!(read(b"age,job,\xff\n5,clerk,1\n", OutOfDomain::Drop).is_ok());
+        let message = read(b"age,job\n5,clerk\n6,\"secret\n7,clerk\n", OutOfDomain::Drop).unwrap_err().to_string();
         assert!(message.contains("never closed") && !message.contains("secret"), "{message}");
     }
 }

@@ -1,13 +1,13 @@
 //! From the fields of a line to cell numbers, by a rule that looks at nothing but the line.
 
-use super::private_csv::OutOfDomainRule;
+use super::out_of_domain::OutOfDomain;
 use crate::schema::{Coded, Coder, Schema};
 
 /// The coding of all attributes of a schema, with the columns that hold them.
 #[derive(Debug)]
 pub(super) struct RecordCoder<'a> {
     attributes: Vec<AttributeCoder<'a>>,
-    rule: OutOfDomainRule,
+    rule: OutOfDomain,
 }
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Outcome {
 
 impl<'a> RecordCoder<'a> {
     /// `columns` holds the column of every attribute of the schema.
-    pub(super) fn new(schema: &'a Schema, columns: &[usize], rule: OutOfDomainRule) -> Self {
+    pub(super) fn new(schema: &'a Schema, columns: &[usize], rule: OutOfDomain) -> Self {
         let attribute = |(position, &column): (usize, &usize)| AttributeCoder {
             coder: schema.coder(position),
             other: schema.other(position),
@@ -59,7 +59,7 @@ impl<'a> RecordCoder<'a> {
             let coded = value.map_or(Coded::Outside, |value| own.coder.code(value.trim()));
             match (coded, self.rule, own.other) {
                 (Coded::Cell(cell), ..) => Outcome::Cell(cell),
-                (Coded::Nearest(cell), OutOfDomainRule::Clamp, _) => Outcome::Clamped(cell),
+                (Coded::Nearest(cell), OutOfDomain::Clamp, _) => Outcome::Clamped(cell),
                 (_, _, Some(cell)) => Outcome::Other(cell),
                 (_, _, None) => Outcome::Outside,
             }

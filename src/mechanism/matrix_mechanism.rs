@@ -55,7 +55,7 @@ pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Resul
     let what = format!("strategy `{}`", strategy.name());
     let Some(rho) = access.remaining() else {
         let total = access.total();
-        return Err(Error::BudgetExhausted { what, asked: total, left: 0.0, total });
+        return Err(Error::BudgetExhausted { what, asked: total.get(), left: 0.0, total: total.get() });
     };
     let attributes = AttributeSet::first(access.sizes().len());
     let privacy_cost = PrivacyCost::new(rho.privacy_cost().get() / sensitivity_squared)?;

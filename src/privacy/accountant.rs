@@ -52,7 +52,7 @@ impl ZcdpAccountant {
         let spent = sum_up(self.spent, rho.get());
         if spent > self.total.get() {
             let left = self.remaining().map_or(0.0, Rho::get);
-            return Err(PrivacyError::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: self.total });
+            return Err(PrivacyError::BudgetExhausted { what: what.to_owned(), asked: rho.get(), left, total: self.total.get() });
         }
         self.spent = spent;
         self.ledger.push(LedgerEntry { what: what.to_owned(), rho });
@@ -165,7 +165,7 @@ mod tests {
         assert!(message.contains("marginal on age") && message.contains(&rest.to_string()), "{message}");
         match refused {
             PrivacyError::BudgetExhausted { what, asked: found, left, total } => {
-                assert_eq!((what.as_str(), found, left, total), ("marginal on age", asked, rest.get(), rho(0.1)));
+                assert_eq!((what.as_str(), found, left, total), ("marginal on age", asked.get(), rest.get(), 0.1));
             }
             other => panic!("{other:?}"),
         }

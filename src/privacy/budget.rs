@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::error::{PrivacyError, budget_delta, budget_epsilon};
+use super::error::PrivacyError;
+use super::parameters::{budget_delta, budget_epsilon};
 use super::neighbours::Neighbours;
 use super::privacy_cost::PrivacyCost;
 use super::zcdp::Rho;

@@ -28,7 +28,8 @@
 //! `release::reach`.
 
 use super::bisection::{largest_feasible, smallest_feasible};
-use super::error::{PrivacyError, budget_delta, budget_epsilon};
+use super::error::PrivacyError;
+use super::parameters::{budget_delta, budget_epsilon};
 use super::gaussian_dp;
 use super::zcdp::{self, Rho};
 

@@ -16,7 +16,8 @@
 //!
 //! σ has the unit of the query answers (records), P and ε none. Every function is O(1).
 
-use super::error::{PrivacyError, budget_delta, budget_epsilon, noise_scale, sensitivity};
+use super::error::PrivacyError;
+use super::parameters::{budget_delta, budget_epsilon, noise_scale, sensitivity};
 use super::gaussian_dp;
 
 /// P(ε, δ) = 2 ln(2/δ)/ε²: the classical noise variance per unit of squared L2 sensitivity (S1, Prop. 2.4; S2,

@@ -18,7 +18,8 @@
 //! (some tens of microseconds).
 
 use super::bisection::{largest_feasible, smallest_feasible};
-use super::error::{PrivacyError, budget_delta, budget_epsilon, curve_epsilon, noise_scale, positive, sensitivity};
+use super::error::PrivacyError;
+use super::parameters::{budget_delta, budget_epsilon, curve_epsilon, noise_scale, positive, sensitivity};
 use super::normal_tail::{ln_density, mills_ratio, mills_ratio_drop};
 
 fn valid_mu(mu: f64) -> Result<f64, PrivacyError> {

@@ -14,7 +14,8 @@
 //!
 //! Everything is dimensionless and O(1).
 
-use super::error::{PrivacyError, budget_delta, budget_epsilon, sensitivity};
+use super::error::PrivacyError;
+use super::parameters::{budget_delta, budget_epsilon, sensitivity};
 
 /// 2/ε²·‖A‖₁²: the variance of the Laplace noise on each strategy query, which multiplies the trace term (S1, Prop.
 /// B.4).

@@ -49,6 +49,7 @@ mod neighbours;
 mod noise;
 mod normal_tail;
 mod operating_system_noise;
+mod parameters;
 mod privacy_cost;
 mod rational_deviation;
 mod rounding;

@@ -62,7 +62,7 @@ impl<'a> SeededNoise<'a> {
         stream: NoiseStream,
         measured: u128,
     ) -> Result<(), PrivacyError> {
-        let deviation = super::error::noise_scale(standard_deviation)?;
+        let deviation = super::parameters::noise_scale(standard_deviation)?;
         match stream {
             NoiseStream::Shared => draw(values, deviation, self.shared()),
             NoiseStream::Own { round } => {

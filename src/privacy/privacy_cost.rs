@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::error::{PrivacyError, noise_scale, ordinary, sensitivity};
+use super::error::PrivacyError;
+use super::parameters::{noise_scale, ordinary, sensitivity};
 use super::rounding::{product_down, product_up, quotient_up, root_up};
-use super::zcdp::Rho;
 
 /// The privacy cost β = Σ Δᵢ²/σᵢ² of Gaussian measurements; for a strategy B measured with noise covariance Σ,
 /// β = max_i (BᵀΣ⁻¹B)ᵢᵢ. It adds up over measurements, also adaptive ones. β = 2ρ = μ².
@@ -53,14 +53,14 @@ impl PrivacyCost {
         Self::new(product_down(mu, mu))
     }
 
+    /// A number that is known to be in the range.
+    pub(super) fn of_ordinary(cost: f64) -> Self {
+        PrivacyCost(cost)
+    }
+
     /// The number.
     pub fn get(self) -> f64 {
         self.0
-    }
-
-    /// ρ = β/2, exactly.
-    pub fn rho(self) -> Rho {
-        Rho::half_of(self)
     }
 
     /// μ = √β of the Gaussian-DP guarantee that measurements of this cost give, rounded up.
@@ -79,11 +79,6 @@ impl PrivacyCost {
             sigma = sigma.next_up();
         }
         Ok(sigma)
-    }
-
-    /// 2ρ, which is exact because ρ is of ordinary size.
-    pub(super) fn twice(rho: Rho) -> Self {
-        PrivacyCost(2.0 * rho.get())
     }
 }
 

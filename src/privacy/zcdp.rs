@@ -21,7 +21,8 @@
 use std::fmt;
 
 use super::bisection::{largest_feasible, smallest_feasible};
-use super::error::{PrivacyError, budget_delta, budget_epsilon, curve_epsilon, ordinary};
+use super::error::PrivacyError;
+use super::parameters::{budget_delta, budget_epsilon, curve_epsilon, ordinary};
 use super::privacy_cost::PrivacyCost;
 
 /// ρ of ρ-zero-concentrated differential privacy: a budget, or what an access costs.
@@ -82,7 +83,7 @@ impl Rho {
 
     /// β = 2ρ, exactly.
     pub fn privacy_cost(self) -> PrivacyCost {
-        PrivacyCost::twice(self)
+        PrivacyCost::of_ordinary(2.0 * self.0)
     }
 
     /// ln δ(ρ, ε), finite also where δ itself underflows; 0 (nothing is promised) at most. Accurate to about 1e-13 of
@@ -131,10 +132,12 @@ impl Rho {
     pub fn epsilon_upper_bound(self, delta: f64) -> Result<f64, PrivacyError> {
         Ok(self.0 + 2.0 * (self.0 * -budget_delta(delta)?.ln()).sqrt())
     }
+}
 
-    /// β/2, which is exact because β is of ordinary size.
-    pub(super) fn half_of(cost: PrivacyCost) -> Self {
-        Rho(0.5 * cost.get())
+impl PrivacyCost {
+    /// ρ = β/2, exactly: β is of ordinary size.
+    pub fn rho(self) -> Rho {
+        Rho(0.5 * self.get())
     }
 }
 

@@ -229,7 +229,7 @@ impl Ledger {
         let spent = read.spent.plus(&cost(rho));
         if ExactRho::of_rounded_down(read.total).minus(&spent).is_none() {
             let left = left_rounded_down(&read).map_or(0.0, Rho::get);
-            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho, left, total: read.total });
+            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho.get(), left, total: read.total.get() });
         }
         let number = read.reservations.len() as u64 + 1;
         let previous = read.last;

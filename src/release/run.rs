@@ -5,7 +5,7 @@ use super::ledger::Reservation;
 use super::measurements::Measurements;
 use super::statement::Statement;
 use crate::access::{IntegerQuestion, ReleaseTable};
-use crate::data::{OutOfDomainRule, PrivateCsv, Records};
+use crate::data::{OutOfDomain, PrivateCsv, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, OperatingSystemNoise};
@@ -20,7 +20,7 @@ pub fn run(
     statement: Statement,
     schema_text: &str,
     data: PrivateCsv,
-    rule: OutOfDomainRule,
+    rule: OutOfDomain,
     reservation: &Reservation,
 ) -> Result<Measurements> {
     check(plan, reservation)?;

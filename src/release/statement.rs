@@ -10,7 +10,7 @@ use super::integer_plan::IntegerPlan;
 use super::ledger::Reservation;
 use super::reach::Reach;
 use super::rounding::Precision;
-use crate::data::{OutOfDomainRule, PersonLimit};
+use crate::data::{OutOfDomain, PersonLimit};
 use crate::error::Result;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho, fine_noise};
 use crate::schema::Schema;
@@ -33,7 +33,7 @@ pub struct Terms {
     /// δ for which ε is stated.
     pub delta: f64,
     /// What happens to values outside the schema.
-    pub rule: OutOfDomainRule,
+    pub rule: OutOfDomain,
     /// The limit on the records of one person, if it is enforced.
     pub person: Option<PersonLimit>,
 }
@@ -56,7 +56,7 @@ pub struct Statement {
     rho_is_exact_sum: bool,
     epsilon: f64,
     delta: f64,
-    out_of_domain: OutOfDomainRule,
+    out_of_domain: OutOfDomain,
     /// The column that tells persons apart, and the records kept of each.
     person_limit: Option<PersonLimit>,
     /// Whether the number of records is public: then it is published without noise.
@@ -301,8 +301,8 @@ impl Statement {
 
     fn records_in_words(&self) -> String {
         let rule = match self.out_of_domain {
-            OutOfDomainRule::Drop => "",
-            OutOfDomainRule::Clamp => {
+            OutOfDomain::Drop => "",
+            OutOfDomain::Clamp => {
                 " A number outside the range of a numeric attribute is moved to its nearest cell."
             }
         };

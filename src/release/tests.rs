@@ -8,7 +8,7 @@ mod planted;
 mod statistics;
 
 use super::*;
-use crate::data::{Column, OutOfDomainRule, Records};
+use crate::data::{Column, OutOfDomain, Records};
 use crate::domain::AttributeKind;
 use crate::privacy::{OperatingSystemNoise, PrivacyUnit, Rho};
 use crate::schema::Schema;
@@ -64,7 +64,7 @@ fn statement_of(plan: &IntegerPlan) -> Statement {
     static STATEMENT: std::sync::OnceLock<Statement> = std::sync::OnceLock::new();
     let of_plan = || {
         let rho = plan.cost().rounded_up().unwrap();
-        let terms = Terms { rho, delta: 1e-9, rule: OutOfDomainRule::Drop, person: None };
+        let terms = Terms { rho, delta: 1e-9, rule: OutOfDomain::Drop, person: None };
         Statement::of(plan, terms, "", "", None).unwrap()
     };
     STATEMENT.get_or_init(of_plan).clone()

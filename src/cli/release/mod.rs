@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::folder::Folder;
 use self::report::Report;
@@ -19,7 +19,7 @@ use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
 use crate::Error;
-use crate::data::{OutOfDomainRule, PersonLimit, PrivateCsv};
+use crate::data::{OutOfDomain, PersonLimit, PrivateCsv};
 use crate::planner;
 use crate::release::{Estimates, IntegerPlan, Ledger, Reservation, Statement, Terms, Waiting, adjust, answers, run};
 use crate::schema::{Schema, read_text};
@@ -57,8 +57,8 @@ pub(super) struct ReleaseCommand {
     #[arg(long, default_value = "query-smasher")]
     planner: String,
     /// How records with a value outside the schema are handled, where the schema declares no cell for other values
-    #[arg(long, value_enum, default_value_t = Rule::Drop)]
-    out_of_domain: Rule,
+    #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
+    out_of_domain: OutOfDomain,
     #[command(flatten)]
     waiting: WaitingArguments,
     /// Also write adjusted.csv: nonnegative whole answers from the same measurements, biased, without standard errors.
@@ -94,23 +94,6 @@ impl WaitingArguments {
     }
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Rule {
-    /// Leave the record out
-    Drop,
-    /// Move numbers of numeric attributes to the nearest cell; leave the record out where there is none
-    Clamp,
-}
-
-impl From<Rule> for OutOfDomainRule {
-    fn from(rule: Rule) -> Self {
-        match rule {
-            Rule::Drop => OutOfDomainRule::Drop,
-            Rule::Clamp => OutOfDomainRule::Clamp,
-        }
-    }
-}
-
 impl ReleaseCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let rho = self.budget.rho()?;
@@ -134,7 +117,7 @@ impl ReleaseCommand {
         let terms = Terms {
             rho,
             delta: self.budget.delta().unwrap_or(DELTA),
-            rule: self.out_of_domain.into(),
+            rule: self.out_of_domain,
             person: person.clone(),
         };
         let adjusted = self.adjust.then(|| adjust::IN_WORDS.to_owned());
@@ -180,7 +163,7 @@ impl ReleaseCommand {
         reservation: &Reservation,
         folder: &Folder,
     ) -> anyhow::Result<()> {
-        let rule = self.out_of_domain.into();
+        let rule = self.out_of_domain;
         let measured = run(plan, statement.clone(), schema_text, data, rule, reservation)?;
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;

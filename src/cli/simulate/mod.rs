@@ -61,15 +61,15 @@ pub(super) struct SimulateCommand {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// What to do with a record that has a value outside the schema
-    #[arg(long, value_enum, default_value_t = Rule::Refuse)]
-    out_of_domain: Rule,
+    #[arg(long, value_enum, default_value_t = OutsideValues::Refuse)]
+    out_of_domain: OutsideValues,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Rule {
+enum OutsideValues {
     /// Stop, and say where the value is
     Refuse,
     /// Leave the record out
@@ -78,12 +78,13 @@ enum Rule {
     Clamp,
 }
 
-impl From<Rule> for OutOfDomain {
-    fn from(rule: Rule) -> Self {
-        match rule {
-            Rule::Refuse => OutOfDomain::Refuse,
-            Rule::Drop => OutOfDomain::Drop,
-            Rule::Clamp => OutOfDomain::Clamp,
+impl OutsideValues {
+    /// The rule for records, if they are not refused.
+    fn rule(self) -> Option<OutOfDomain> {
+        match self {
+            OutsideValues::Refuse => None,
+            OutsideValues::Drop => Some(OutOfDomain::Drop),
+            OutsideValues::Clamp => Some(OutOfDomain::Clamp),
         }
     }
 }
@@ -119,7 +120,7 @@ impl SimulateCommand {
         let origin = self.target.origin();
         mechanism.accepts(&workload).map_err(|error| error.located(&origin))?;
         let expected = mechanism.expected(&workload, rho)?;
-        let table = read_csv(&self.data, &schema, self.out_of_domain.into())?;
+        let table = read_csv(&self.data, &schema, self.out_of_domain.rule())?;
         let setting = Setting::new(&workload, &table.records, rho)?;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let trials = (0..self.trials)

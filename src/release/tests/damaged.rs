@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::data::{OutOfDomainRule, PrivateCsv};
+use crate::data::{OutOfDomain, PrivateCsv};
 use crate::domain::AttributeSet;
 
 const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0.0, high = 40.0, count = 4 }\n\
@@ -75,7 +75,7 @@ fn damaged(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
 }
 
 /// The records of a CSV file in memory.
-fn read(bytes: &[u8], schema: &Schema, rule: OutOfDomainRule) -> crate::Result<Records> {
+fn read(bytes: &[u8], schema: &Schema, rule: OutOfDomain) -> crate::Result<Records> {
     let csv = PrivateCsv::from_source(bytes, std::path::Path::new("X"), schema, None)?;
     csv.read(schema, rule, AttributeSet::first(schema.attributes().len()))
 }
@@ -95,7 +95,7 @@ impl Texts {
         let rho = Rho::new(0.5).unwrap();
         let plan = crate::planner::by_name("query-smasher").unwrap().plan(&workload, rho.privacy_cost()).unwrap();
         let plan = IntegerPlan::of(&plan, &workload, rho, PrivacyUnit::default()).unwrap();
-        let records = read(DATA.as_bytes(), &schema, OutOfDomainRule::Drop).unwrap();
+        let records = read(DATA.as_bytes(), &schema, OutOfDomain::Drop).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let measured = released(&plan, &records, 1);
         let cost = super::cost::recomputed(&super::cost::strategies_of(&measured), plan.unit());
@@ -131,7 +131,7 @@ impl Texts {
         match target {
             0 => Schema::from_toml(&text, "S").is_ok(),
             1 => GroupedWorkload::from_toml(&self.schema, &text, "W", std::path::Path::new("/nowhere")).is_ok(),
-            2 => read(&bytes, &self.schema, OutOfDomainRule::Clamp).is_ok(),
+            2 => read(&bytes, &self.schema, OutOfDomain::Clamp).is_ok(),
             3 => measured(&sound(&self.statement), &text, &self.noisy),
             4 => measured(&text, &sound(&self.strategies), &self.noisy),
             _ => measured(&sound(&self.statement), &sound(&self.strategies), &bytes),

@@ -27,7 +27,7 @@ fn plan(schema: &Schema, unit: PrivacyUnit, rho: f64) -> IntegerPlan {
 
 fn read(text: &str, schema: &Schema, person: Option<PersonLimit>) -> Records {
     let csv = PrivateCsv::from_source(text.as_bytes(), Path::new("X.csv"), schema, person).unwrap();
-    csv.read(schema, OutOfDomainRule::Drop, AttributeSet::first(1)).unwrap()
+    csv.read(schema, OutOfDomain::Drop, AttributeSet::first(1)).unwrap()
 }
 
 fn measured(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {

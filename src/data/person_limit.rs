@@ -1,0 +1,46 @@
+//! A limit on the records of one person.
+
+use std::collections::HashMap;
+
+/// A limit on the records of one person.
+///
+/// Of the records with the same identifier the first are kept, in the order of the file, inside the
+/// schema or not. So the kept records of one person depend on that person's records only. Records
+/// without an identifier (empty or missing) count as those of one person.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PersonLimit {
+    /// The column with the identifier.
+    pub column: String,
+    /// Maximum records kept per person.
+    pub rows: u32,
+}
+
+/// The limit at work: how many records of every person were seen.
+#[derive(Debug)]
+pub(super) struct Persons<'a> {
+    limit: &'a PersonLimit,
+    column: usize,
+    seen: HashMap<Box<[u8]>, u32>,
+}
+
+impl<'a> Persons<'a> {
+    pub(super) fn new(limit: &'a PersonLimit, column: usize) -> Self {
+        Persons { limit, column, seen: HashMap::new() }
+    }
+
+    /// Whether the line is one of the first of its person.
+    pub(super) fn admit(&mut self, line: &csv::ByteRecord) -> bool {
+        let identifier = line.get(self.column).unwrap_or_default().trim_ascii();
+        match self.seen.get_mut(identifier) {
+            Some(seen) if *seen >= self.limit.rows => false,
+            Some(seen) => {
+                *seen += 1;
+                true
+            }
+            None => {
+                self.seen.insert(identifier.into(), 1);
+                self.limit.rows > 0
+            }
+        }
+    }
+}
