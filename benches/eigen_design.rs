@@ -12,7 +12,10 @@ use matmech::workload::Workload;
 /// Program 1 alone, to a relative gap of 1e-6: the eigen-queries are made before.
 fn program_1(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("program-1");
-    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(5));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(5));
     for (text, norm) in [
         ("range:512", ColumnNorm::L2),
         ("range:2048", ColumnNorm::L2),
@@ -35,7 +38,10 @@ fn program_1(criterion: &mut Criterion) {
 /// Gram to strategy and error.
 fn eigen_design(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("eigen-design");
-    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(5));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(5));
     for (text, strategy) in [
         ("range:2048", "eigen-design"),
         ("cdf:2048", "eigen-design"),
@@ -47,11 +53,15 @@ fn eigen_design(criterion: &mut Criterion) {
         ("range:2048", "principal-vectors(share=0.1)"),
         ("permuted-range:1024", "eigen-design:wavelet"),
     ] {
-        let (Ok(gram), Ok(selector)) = (Workload::parse(text).and_then(|w| w.gram()), by_name(strategy)) else {
+        let (Ok(gram), Ok(selector)) =
+            (Workload::parse(text).and_then(|w| w.gram()), by_name(strategy))
+        else {
             continue;
         };
         let name = format!("{strategy} {text}");
-        group.bench_function(name, |bencher| bencher.iter(|| selector.select(black_box(&gram)).map(|s| s.error)));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| selector.select(black_box(&gram)).map(|s| s.error))
+        });
     }
     group.finish();
 }

@@ -1,7 +1,8 @@
 //! Time of the Level Selection Algorithm on AllRange(n), and how it grows with n.
 //!
-//! `cargo bench --bench lsa` times n = 128, 256, 512 with criterion, then runs n = 128 … 2048 once each and fits the exponent of
-//! the time per level, because the number of levels jumps about (22, 11, 33, 13, 28). Expected: 3 at most.
+//! `cargo bench --bench lsa` times n = 128, 256, 512 with criterion, then runs n = 128 … 2048 once
+//! each and fits the exponent of the time per level, because the number of levels jumps about (22,
+//! 11, 33, 13, 28). Expected: 3 at most.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -41,7 +42,11 @@ fn growth() -> matmech::Result<()> {
         let outcome = lsa::run(&gram, Reading::JointSweep, &LsaOptions::default())?;
         let seconds = started.elapsed().as_secs_f64();
         let levels = outcome.levels.len();
-        println!("{n:>6} {levels:>7} {:>9} {seconds:>12.3} {:>11.4}", outcome.queries.total(), seconds / levels as f64);
+        println!(
+            "{n:>6} {levels:>7} {:>9} {seconds:>12.3} {:>11.4}",
+            outcome.queries.total(),
+            seconds / levels as f64
+        );
         points.push((f64::from(n).ln(), (seconds / levels as f64).ln()));
     }
     println!("time per level ~ n^{:.2}", slope(&points));
@@ -52,7 +57,8 @@ fn growth() -> matmech::Result<()> {
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
-    let (covariance, variance) =
-        points.iter().fold((0.0, 0.0), |(c, v), p| (c + (p.0 - x) * (p.1 - y), v + (p.0 - x).powi(2)));
+    let (covariance, variance) = points
+        .iter()
+        .fold((0.0, 0.0), |(c, v), p| (c + (p.0 - x) * (p.1 - y), v + (p.0 - x).powi(2)));
     covariance / variance
 }

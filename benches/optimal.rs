@@ -9,7 +9,10 @@ use matmech::workload::Workload;
 
 fn certified_optimum(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("optimal");
-    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(5));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(5));
     for text in [
         "range:256",
         "range:512",
@@ -30,23 +33,34 @@ fn certified_optimum(criterion: &mut Criterion) {
         let Ok(selector) = Optimal::new(options) else {
             continue;
         };
-        group.bench_function(text, |bencher| bencher.iter(|| selector.select(black_box(&gram)).map(|s| s.error)));
+        group.bench_function(text, |bencher| {
+            bencher.iter(|| selector.select(black_box(&gram)).map(|s| s.error))
+        });
     }
     group.finish();
 }
 
 fn grams_and_bounds(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("bounds");
-    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
-    for text in ["range:1024", "range-sample(queries=100000,seed=1):32x32", "residual(affine:40x40)"] {
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(3));
+    for text in
+        ["range:1024", "range-sample(queries=100000,seed=1):32x32", "residual(affine:40x40)"]
+    {
         let Ok(workload) = Workload::parse(text) else {
             continue;
         };
-        group.bench_function(format!("gram {text}"), |bencher| bencher.iter(|| black_box(&workload).gram()));
+        group.bench_function(format!("gram {text}"), |bencher| {
+            bencher.iter(|| black_box(&workload).gram())
+        });
         let Ok(gram) = workload.gram() else {
             continue;
         };
-        group.bench_function(format!("svd-bound {text}"), |bencher| bencher.iter(|| svd_bound(black_box(&gram))));
+        group.bench_function(format!("svd-bound {text}"), |bencher| {
+            bencher.iter(|| svd_bound(black_box(&gram)))
+        });
     }
     group.finish();
 }

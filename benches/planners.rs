@@ -1,8 +1,9 @@
 //! Time and memory of planning, and of running plans on records: `cargo bench --bench planners`.
 //!
-//! Criterion times both at n = 10, d = 10 on the workloads of S3, Tables 4, 5 and 7. Then every planner runs once, in a
-//! process of its own, over growing n (at d = 10) and growing d (at n = 10), and the exponents of its times in n, in d and in
-//! the number of views are fitted. Memory is the largest resident set of that process beyond that of one that plans nothing.
+//! Criterion times both at n = 10, d = 10 on the workloads of S3, Tables 4, 5 and 7. Then every
+//! planner runs once, in a process of its own, over growing n (at d = 10) and growing d (at n =
+//! 10), and the exponents of its times in n, in d and in the number of views are fitted. Memory is
+//! the largest resident set of that process beyond that of one that plans nothing.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -21,7 +22,8 @@ use matmech::workload::{Family, GroupFamily, GroupedWorkload, attribute_sets, gr
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// All 1- and 2-way queries of a family (Table 4), and 1-way ranges, 2-way affine queries, 3-way prefix sums (Tables 5, 7).
+/// All 1- and 2-way queries of a family (Table 4), and 1-way ranges, 2-way affine queries, 3-way
+/// prefix sums (Tables 5, 7).
 const WORKLOADS: [&str; 4] = ["prefix", "range", "affine", "mixed"];
 
 /// Synthetic records that plans run on.
@@ -70,7 +72,12 @@ fn main() -> Result<()> {
 }
 
 /// Opens the records with the plan's budget, and measures and answers everything.
-fn run(plan: &Plan, workload: &GroupedWorkload, records: &Records, rng: &mut ChaCha20Rng) -> Result<()> {
+fn run(
+    plan: &Plan,
+    workload: &GroupedWorkload,
+    records: &Records,
+    rng: &mut ChaCha20Rng,
+) -> Result<()> {
     let mut table = PrivateTable::of_records(records, plan.privacy_cost().rho(), rng)?;
     run_plan(plan, workload, &mut table, &mut |_, answers| {
         black_box(answers);
@@ -84,10 +91,20 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
     match name {
         "mixed" => {
             let mut groups = Vec::new();
-            for (way, family) in
-                [product(Family::RANGE), GroupFamily::Pairs(Family::AFFINE), product(Family::PREFIX)].iter().enumerate()
+            for (way, family) in [
+                product(Family::RANGE),
+                GroupFamily::Pairs(Family::AFFINE),
+                product(Family::PREFIX),
+            ]
+            .iter()
+            .enumerate()
             {
-                groups.extend(groups_of(&schema, family, &attribute_sets(&schema, &[way + 1])?, &[1.0])?);
+                groups.extend(groups_of(
+                    &schema,
+                    family,
+                    &attribute_sets(&schema, &[way + 1])?,
+                    &[1.0],
+                )?);
             }
             GroupedWorkload::new(schema, groups)
         }
@@ -97,8 +114,9 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
     }
 }
 
-/// Plans and runs one case and prints views, seconds of planning, seconds of running (NaN if that is refused: a plan for the
-/// full domain) and peak memory, or nothing if there is no plan; without a planner, peak memory alone.
+/// Plans and runs one case and prints views, seconds of planning, seconds of running (NaN if that
+/// is refused: a plan for the full domain) and peak memory, or nothing if there is no plan; without
+/// a planner, peak memory alone.
 fn one_case(arguments: &[String]) -> Result<()> {
     let [name, planner, n, d] = arguments else {
         println!("{}", peak_mb().unwrap_or(f64::NAN));
@@ -108,7 +126,9 @@ fn one_case(arguments: &[String]) -> Result<()> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let records = Records::uniform(workload.schema(), RECORDS, &mut rng)?;
     let started = Instant::now();
-    let Ok(plan) = planner::by_name(planner)?.plan(&workload, PrivacyCost::UNIT) else { return Ok(()) };
+    let Ok(plan) = planner::by_name(planner)?.plan(&workload, PrivacyCost::UNIT) else {
+        return Ok(());
+    };
     let planning = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let ran = run(&plan, &workload, &records, &mut rng);
@@ -120,7 +140,9 @@ fn one_case(arguments: &[String]) -> Result<()> {
 /// What a process of its own prints for a case.
 fn measured(arguments: &[&str]) -> Vec<f64> {
     let Ok(program) = std::env::current_exe() else { return Vec::new() };
-    let Ok(output) = Command::new(program).arg(CASE).args(arguments).output() else { return Vec::new() };
+    let Ok(output) = Command::new(program).arg(CASE).args(arguments).output() else {
+        return Vec::new();
+    };
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
@@ -131,8 +153,12 @@ fn growth() {
     for name in WORKLOADS {
         for planner in planner::planners() {
             println!("\n{name}, {}", planner.name());
-            println!("{:>4} {:>4} {:>7} {:>10} {:>10} {:>9}", "n", "d", "views", "plan s", "run s", "peak MB");
-            let (mut by_n, mut by_d, mut by_views) = (Fit::default(), Fit::default(), Fit::default());
+            println!(
+                "{:>4} {:>4} {:>7} {:>10} {:>10} {:>9}",
+                "n", "d", "views", "plan s", "run s", "peak MB"
+            );
+            let (mut by_n, mut by_d, mut by_views) =
+                (Fit::default(), Fit::default(), Fit::default());
             let most = if name == "mixed" { [30, 20] } else { [40, 40] };
             for (n, d) in [(10, 10), (20, 10), (most[0], 10), (10, 15), (10, most[1])] {
                 let found = measured(&[name, planner.name(), &n.to_string(), &d.to_string()]);
@@ -140,8 +166,12 @@ fn growth() {
                     println!("{n:>4} {d:>4} {:>7}", "refused");
                     continue;
                 };
-                let ran = if running.is_nan() { "refused".to_owned() } else { format!("{running:.4}") };
-                println!("{n:>4} {d:>4} {views:>7} {planning:>10.4} {ran:>10} {:>9.1}", peak - base);
+                let ran =
+                    if running.is_nan() { "refused".to_owned() } else { format!("{running:.4}") };
+                println!(
+                    "{n:>4} {d:>4} {views:>7} {planning:>10.4} {ran:>10} {:>9.1}",
+                    peak - base
+                );
                 if d == FIXED {
                     by_n.add(n as f64, planning, running);
                 }
@@ -183,7 +213,8 @@ fn slope(points: Vec<(f64, f64)>) -> String {
     }
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));
-    let (covariance, variance) =
-        points.iter().fold((0.0, 0.0), |(c, v), p| (c + (p.0 - x) * (p.1 - y), v + (p.0 - x).powi(2)));
+    let (covariance, variance) = points
+        .iter()
+        .fold((0.0, 0.0), |(c, v), p| (c + (p.0 - x) * (p.1 - y), v + (p.0 - x).powi(2)));
     format!("{:.1}", covariance / variance)
 }

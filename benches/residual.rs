@@ -1,10 +1,11 @@
-//! Decomp and Recon beside a plain copy of the same marginal, and beside the Kronecker baselines, one thread:
-//! `cargo bench --bench residual`.
+//! Decomp and Recon beside a plain copy of the same marginal, and beside the Kronecker baselines,
+//! one thread: `cargo bench --bench residual`.
 //!
-//! Bandwidth counts each value that goes in and each that comes out once, 8 bytes each: `16 n_γ` for the copy,
-//! `8 (n_γ + Π (n_i − 1))` for Decomp and Recon with all axes kept. Everything writes into memory that is there already, and all take
-//! turns within a round, so that other load falls on all alike; the median of the rounds is shown. The aim: at |γ| = 3 and n of 32 or
-//! more, at least half the bandwidth of the copy.
+//! Bandwidth counts each value that goes in and each that comes out once, 8 bytes each: `16 n_γ`
+//! for the copy, `8 (n_γ + Π (n_i − 1))` for Decomp and Recon with all axes kept. Everything writes
+//! into memory that is there already, and all take turns within a round, so that other load falls
+//! on all alike; the median of the rounds is shown. The aim: at |γ| = 3 and n of 32 or more, at
+//! least half the bandwidth of the copy.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,7 +17,8 @@ use matmech::residual::{add_spread, centre_in_place, decomp_into, recon_into};
 /// Time of one measurement: short calls are repeated until they take about this long.
 const TARGET: f64 = 2e-3;
 
-/// Baselines that would take longer than this per call, by their number of multiplications, are left out.
+/// Baselines that would take longer than this per call, by their number of multiplications, are
+/// left out.
 const MOST_PRODUCTS: f64 = 4e9;
 
 fn main() -> matmech::Result<()> {
@@ -32,9 +34,15 @@ fn main() -> matmech::Result<()> {
     for degree in (2..=6).filter(|&d| full || d < 4) {
         compare(&vec![16; degree], rounds)?;
     }
-    println!("\nadd_spread on 64 x 64 x 64 and on Adult-like 42 x 16 x 5, ns per cell of the marginal");
+    println!(
+        "\nadd_spread on 64 x 64 x 64 and on Adult-like 42 x 16 x 5, ns per cell of the marginal"
+    );
     for kept in AxisSet::subsets(3) {
-        println!("{kept:?}: {:.3} {:.3}", spread(&[64; 3], kept, rounds), spread(&[42, 16, 5], kept, rounds));
+        println!(
+            "{kept:?}: {:.3} {:.3}",
+            spread(&[64; 3], kept, rounds),
+            spread(&[42, 16, 5], kept, rounds)
+        );
     }
     Ok(())
 }
@@ -42,7 +50,17 @@ fn main() -> matmech::Result<()> {
 fn header() {
     println!(
         "{:>10} {:>16} {:>16} {:>6} {:>16} {:>6} {:>16} {:>12} {:>12} {:>12} {:>12}",
-        "sizes", "copy", "Decomp", "share", "Recon", "share", "centring", "D dense", "D struct", "R dense", "R struct"
+        "sizes",
+        "copy",
+        "Decomp",
+        "share",
+        "Recon",
+        "share",
+        "centring",
+        "D dense",
+        "D struct",
+        "R dense",
+        "R struct"
     );
 }
 
@@ -61,8 +79,11 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
     let given = residual.clone();
     for round in 0..rounds {
         times[0].push(timed(|| black_box(&mut copy).copy_from_slice(black_box(&marginal))));
-        times[1].push(timed(|| drop(black_box(decomp_into(black_box(&marginal), sizes, kept, &mut residual)))));
-        times[2].push(timed(|| drop(black_box(recon_into(black_box(&given), sizes, kept, &mut part)))));
+        times[1].push(timed(|| {
+            drop(black_box(decomp_into(black_box(&marginal), sizes, kept, &mut residual)))
+        }));
+        times[2]
+            .push(timed(|| drop(black_box(recon_into(black_box(&given), sizes, kept, &mut part)))));
         times[3].push(timed(|| drop(black_box(centre_in_place(sizes, black_box(&mut centred))))));
         if baselines && round < 5 {
             times[4].push(timed(|| drop(black_box(apply_dense(&down, black_box(&marginal))))));
@@ -77,9 +98,14 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
         let speed = 8.0 * through[which] as f64 / seconds[which] / 1e9;
         (speed, format!("{speed:.1} ({:.3})", seconds[which] * 1e9 / cells as f64))
     };
-    let ((reference, copy), (down, decomp), (up, recon), (_, centring)) = (shown(0), shown(1), shown(2), shown(3));
+    let ((reference, copy), (down, decomp), (up, recon), (_, centring)) =
+        (shown(0), shown(1), shown(2), shown(3));
     let slower = |which: usize| {
-        if seconds[which] > 0.0 { format!("({:.3})", seconds[which] * 1e9 / cells as f64) } else { "–".into() }
+        if seconds[which] > 0.0 {
+            format!("({:.3})", seconds[which] * 1e9 / cells as f64)
+        } else {
+            "–".into()
+        }
     };
     println!(
         "{:>10} {copy:>16} {decomp:>16} {:>6.2} {recon:>16} {:>6.2} {centring:>16} {:>12} {:>12} {:>12} {:>12}",
@@ -96,11 +122,15 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
 
 /// Nanoseconds per cell of adding a centred residual.
 fn spread(sizes: &[usize], kept: AxisSet, rounds: usize) -> f64 {
-    let own: usize = sizes.iter().enumerate().filter(|&(axis, _)| kept.contains(axis)).map(|(_, n)| n).product();
+    let own: usize =
+        sizes.iter().enumerate().filter(|&(axis, _)| kept.contains(axis)).map(|(_, n)| n).product();
     let centred: Vec<f64> = (0..own).map(|i| i as f64).collect();
     let mut marginal = vec![0.0; sizes.iter().product()];
-    let times = (0..rounds)
-        .map(|_| timed(|| drop(black_box(add_spread(black_box(&mut marginal), sizes, kept, black_box(&centred))))));
+    let times = (0..rounds).map(|_| {
+        timed(|| {
+            drop(black_box(add_spread(black_box(&mut marginal), sizes, kept, black_box(&centred))))
+        })
+    });
     median(times.collect()) * 1e9 / marginal.len() as f64
 }
 

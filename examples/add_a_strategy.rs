@@ -1,6 +1,8 @@
-//! A strategy of your own: implement `StrategySelector`, and it can do what the library's own strategies can.
+//! A strategy of your own: implement `StrategySelector`, and it can do what the library's own
+//! strategies can.
 //!
-//! The strategy counts cells and blocks of about √n cells, with the weight between them that suits the workload best.
+//! The strategy counts cells and blocks of about √n cells, with the weight between them that suits
+//! the workload best.
 //! ```sh
 //! cargo run --release --example add_a_strategy
 //! ```
@@ -9,11 +11,13 @@ use std::error::Error;
 use std::io::Write;
 
 use matmech::{
-    Gram, Selection, Strategy, StrategyFactor, StrategySelector, Workload, evaluated, strategies, svd_bound,
+    Gram, Selection, Strategy, StrategyFactor, StrategySelector, Workload, evaluated, strategies,
+    svd_bound,
 };
 use ndarray::Array2;
 
-/// On every factor of the workload √(1 − w) times each cell and √w times each block, for the best of 20 weights w.
+/// On every factor of the workload √(1 − w) times each cell and √w times each block, for the best
+/// of 20 weights w.
 #[derive(Debug)]
 struct CellsAndBlocks;
 
@@ -37,13 +41,18 @@ impl StrategySelector for CellsAndBlocks {
 fn weighted(name: &str, gram: &Gram, weight: f64) -> matmech::Result<Selection> {
     let queries = |cells: usize| {
         let size = (cells as f64).sqrt().round() as usize;
-        Array2::from_shape_fn((cells + cells.div_ceil(size), cells), |(row, cell)| match row.checked_sub(cells) {
-            None if row == cell => (1.0 - weight).sqrt(),
-            Some(block) if block == cell / size => weight.sqrt(),
-            _ => 0.0,
+        Array2::from_shape_fn((cells + cells.div_ceil(size), cells), |(row, cell)| {
+            match row.checked_sub(cells) {
+                None if row == cell => (1.0 - weight).sqrt(),
+                Some(block) if block == cell / size => weight.sqrt(),
+                _ => 0.0,
+            }
         })
     };
-    let factors = gram.factors().iter().map(|g| StrategyFactor::from_queries(&g.shape, queries(g.matrix.nrows())));
+    let factors = gram
+        .factors()
+        .iter()
+        .map(|g| StrategyFactor::from_queries(&g.shape, queries(g.matrix.nrows())));
     let strategy = Strategy::kronecker(name, factors.collect::<matmech::Result<_>>()?)?;
     Ok(Selection { details: vec![("weight", weight)], ..evaluated(strategy, gram)? })
 }
@@ -62,7 +71,13 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         writeln!(out, "{workload}: SVD bound {bound:.4}")?;
         for selector in &selectors {
             match selector.select(&gram) {
-                Ok(best) => writeln!(out, "  {:<20}{:>12.4}{:>10.6}", selector.name(), best.error, best.error / bound)?,
+                Ok(best) => writeln!(
+                    out,
+                    "  {:<20}{:>12.4}{:>10.6}",
+                    selector.name(),
+                    best.error,
+                    best.error / bound
+                )?,
                 // Some strategies are for special workloads.
                 Err(_) => writeln!(out, "  {:<20}{:>12}", selector.name(), "not for it")?,
             }

@@ -1,7 +1,9 @@
-//! Which errors can a table expect, before anybody opens it? A schema, a workload, a budget, and QuerySmasher's plan.
+//! Which errors can a table expect, before anybody opens it? A schema, a workload, a budget, and
+//! QuerySmasher's plan.
 //!
-//! Every attribute is asked about in its own way: ranges of ages, incomes up to a limit, every region, either sex. The
-//! workload is all of these questions, and all that combine those of two attributes.
+//! Every attribute is asked about in its own way: ranges of ages, incomes up to a limit, every
+//! region, either sex. The workload is all of these questions, and all that combine those of two
+//! attributes.
 //!
 //! ```sh
 //! cargo run --release --example plan_for_a_schema
@@ -12,7 +14,8 @@ use std::io::Write;
 
 use matmech::workload::{QueryGroup, attribute_sets};
 use matmech::{
-    Attribute, AttributeKind, Family, GroupedWorkload, Guarantee, Planner, PrivacyBudget, QuerySmasher, Schema,
+    Attribute, AttributeKind, Family, GroupedWorkload, Guarantee, Planner, PrivacyBudget,
+    QuerySmasher, Schema,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +33,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     ])?;
     let families = [Family::RANGE, Family::PREFIX, Family::IDENTITY, Family::IDENTITY];
 
-    // A group holds the queries on one set of attributes: here the products of the attributes' families.
+    // A group holds the queries on one set of attributes: here the products of the attributes'
+    // families.
     let mut groups = Vec::new();
     for set in attribute_sets(&schema, &[1, 2])? {
         let own: Vec<Family> = set.positions().map(|position| families[position]).collect();
@@ -38,7 +42,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     }
     let workload = GroupedWorkload::new(schema, groups)?;
 
-    // The plan needs the budget as a privacy cost β, the sum of squared sensitivity over variance of all measurements.
+    // The plan needs the budget as a privacy cost β, the sum of squared sensitivity over variance
+    // of all measurements.
     let budget = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 });
     let cost = budget.privacy_cost()?;
     let plan = QuerySmasher::default().plan(&workload, cost)?;
@@ -48,7 +53,10 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     writeln!(out, "privacy cost  {:.9}", cost.get())?;
     writeln!(out, "measurements  {}, one per residual subspace", plan.measurements().len())?;
     writeln!(out, "rmse          {:.6} over {} queries", plan.rmse(), plan.queries())?;
-    writeln!(out, "lower bound   {bound:.6}, for every choice of strategies for the residual subspaces")?;
+    writeln!(
+        out,
+        "lower bound   {bound:.6}, for every choice of strategies for the residual subspaces"
+    )?;
     writeln!(out, "{:>10}{:>12}  attributes", "queries", "rmse")?;
     for group in plan.groups() {
         let names = workload.schema().names(group.attributes);

@@ -1,6 +1,8 @@
-//! How far off are a mechanism's answers? Every mechanism on the same made-up records, its error beside the one it predicts.
+//! How far off are a mechanism's answers? Every mechanism on the same made-up records, its error
+//! beside the one it predicts.
 //!
-//! The noise is seeded and the error is measured against the truth: an experiment, not a private release.
+//! The noise is seeded and the error is measured against the truth: an experiment, not a private
+//! release.
 //! ```sh
 //! cargo run --release --example simulate_a_mechanism
 //! ```
@@ -9,7 +11,8 @@ use std::error::Error;
 use std::io::Write;
 
 use matmech::{
-    Family, GroupFamily, GroupedWorkload, Guarantee, PrivacyBudget, PrivateTable, Records, Schema, mechanisms,
+    Family, GroupFamily, GroupedWorkload, Guarantee, PrivacyBudget, PrivateTable, Records, Schema,
+    mechanisms,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -22,7 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// All of the program; apart from `main`, so that a test can read what it prints.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    // Five attributes of 8 values; a record's value is that of the attribute before, or with probability 1/4 any.
+    // Five attributes of 8 values; a record's value is that of the attribute before, or with
+    // probability 1/4 any.
     let schema = Schema::uniform(8, 5)?;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let mut values = vec![0; 5000];
@@ -34,7 +38,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     });
     let records = Records::new(&schema, columns.to_vec())?;
 
-    let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[1, 2, 3])?;
+    let workload =
+        GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[1, 2, 3])?;
     let answers = workload.count().as_f64();
     let budget = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 });
     let rho = budget.rho()?;
@@ -53,7 +58,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
             let mut table = PrivateTable::of_records(&records, rho, &mut noise)?;
             mechanism.run(&workload, &mut table, &mut |place, answers| {
                 let truth = records.marginal(workload.groups()[place].attributes())?;
-                squared += answers.iter().zip(truth).map(|(answer, x)| (answer - x).powi(2)).sum::<f64>();
+                squared +=
+                    answers.iter().zip(truth).map(|(answer, x)| (answer - x).powi(2)).sum::<f64>();
                 Ok(())
             })?;
             spent = f64::max(spent, table.accountant().spent());

@@ -1,6 +1,8 @@
-//! Records what the binary was built from: compiler, lock file and a hash of everything that decides a result.
+//! Records what the binary was built from: compiler, lock file and a hash of everything that
+//! decides a result.
 //!
-//! The hash is finer than a git commit: a commit of results does not change it, an uncommitted edit does.
+//! The hash is finer than a git commit: a commit of results does not change it, an uncommitted edit
+//! does.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,12 +12,15 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-/// Parts of this crate that only read results and report on them, and of the library what only its command uses. Everything else decides
-/// values: experiments and the engine, and no less the data sets (how records are read), the configs (which cells there are) and the
-/// statistics.
+/// Parts of this crate that only read results and report on them, and of the library what only its
+/// command uses. Everything else decides values: experiments and the engine, and no less the data
+/// sets (how records are read), the configs (which cells there are) and the statistics.
 const NOT_COMPUTING: [(&str, &[&str]); 2] = [
     ("src", &["cli", "main.rs", "release"]),
-    ("experiments/src", &["cli", "compare", "figures", "guide", "guide.rs", "main.rs", "printed.rs", "verify"]),
+    (
+        "experiments/src",
+        &["cli", "compare", "figures", "guide", "guide.rs", "main.rs", "printed.rs", "verify"],
+    ),
 ];
 
 fn main() -> io::Result<()> {
@@ -28,7 +33,9 @@ fn main() -> io::Result<()> {
         sources.extend(files_below(&package.join("src"))?);
     }
     for (folder, parts) in NOT_COMPUTING {
-        sources.retain(|file| !parts.iter().any(|part| file.starts_with(root.join(folder).join(part))));
+        sources.retain(|file| {
+            !parts.iter().any(|part| file.starts_with(root.join(folder).join(part)))
+        });
     }
     sources.sort();
     let mut source = Sha256::new();
@@ -48,8 +55,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The packages of the workspace: its root, and the folders in it, or one level deeper, that have a manifest. Folders are watched, so
-/// that a package or file that is added is noticed.
+/// The packages of the workspace: its root, and the folders in it, or one level deeper, that have a
+/// manifest. Folders are watched, so that a package or file that is added is noticed.
 fn packages(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![root.to_owned()];
     let mut folders = folders_in(root)?;

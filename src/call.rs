@@ -1,5 +1,5 @@
-//! Names with options and an operand, `NAME(key=value, …):OPERAND`: the grammar of everything that a
-//! user names.
+//! Names with options and an operand, `NAME(key=value, …):OPERAND`: the grammar of everything that
+//! a user names.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -22,7 +22,8 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Takes a text apart. `kind` says in errors what it should be, `remedy` shows how it is written.
+    /// Takes a text apart. `kind` says in errors what it should be, `remedy` shows how it is
+    /// written.
     ///
     /// # Errors
     /// A parenthesis that is not closed, or options other than `key=value`, each once.
@@ -33,11 +34,16 @@ impl<'a> Call<'a> {
         let rest = match rest.strip_prefix('(') {
             None => rest,
             Some(inside) => {
-                let end = closing(inside).ok_or_else(|| call.refuse("a closing parenthesis", inside))?;
+                let end =
+                    closing(inside).ok_or_else(|| call.refuse("a closing parenthesis", inside))?;
                 for item in options(&inside[..end]) {
-                    let (key, value) = item.split_once('=').ok_or_else(|| call.refuse("options as key=value", item))?;
+                    let (key, value) = item
+                        .split_once('=')
+                        .ok_or_else(|| call.refuse("options as key=value", item))?;
                     if call.options.insert(key.trim(), value.trim()).is_some() {
-                        return Err(call.refuse("each option once", &format!("`{}` twice", key.trim())));
+                        return Err(
+                            call.refuse("each option once", &format!("`{}` twice", key.trim()))
+                        );
                     }
                 }
                 &inside[end + 1..]
@@ -46,7 +52,11 @@ impl<'a> Call<'a> {
         match rest.strip_prefix(':') {
             Some(operand) => call.operand = Some(operand),
             None if rest.is_empty() => {}
-            None => return Err(call.refuse("a colon or nothing after the parenthesis", &format!("`{rest}`"))),
+            None => {
+                return Err(
+                    call.refuse("a colon or nothing after the parenthesis", &format!("`{rest}`"))
+                );
+            }
         }
         Ok(call)
     }
@@ -57,7 +67,8 @@ impl<'a> Call<'a> {
     /// A text that is no call, or an option that it has already.
     pub fn with_options(text: &str, more: &[(&str, Option<String>)]) -> Result<String> {
         let call = Call::parse("name", text, "write it as NAME(key=value, …)")?;
-        let mut options: Vec<String> = call.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let mut options: Vec<String> =
+            call.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
         for (key, value) in more {
             let Some(value) = value else { continue };
             if call.options.contains_key(key) {
@@ -66,7 +77,8 @@ impl<'a> Call<'a> {
             }
             options.push(format!("{key}={value}"));
         }
-        let options = if options.is_empty() { String::new() } else { format!("({})", options.join(", ")) };
+        let options =
+            if options.is_empty() { String::new() } else { format!("({})", options.join(", ")) };
         let operand = call.operand.map(|operand| format!(":{operand}")).unwrap_or_default();
         Ok(format!("{}{options}{operand}", call.name))
     }
@@ -101,12 +113,16 @@ impl<'a> Call<'a> {
     /// # Errors
     /// An unknown option.
     pub fn allow(&self, known: &[&str]) -> Result<()> {
-        let Some(key) = self.options.keys().find(|key| !known.contains(*key)) else { return Ok(()) };
+        let Some(key) = self.options.keys().find(|key| !known.contains(*key)) else {
+            return Ok(());
+        };
         if known.is_empty() {
             return Err(self.refuse(format!("no option for `{}`", self.name), &format!("`{key}`")));
         }
-        let suggestion = nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Err(self.refuse(format!("options among {}", known.join(", ")), &format!("`{key}`{suggestion}")))
+        let suggestion =
+            nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Err(self
+            .refuse(format!("options among {}", known.join(", ")), &format!("`{key}`{suggestion}")))
     }
 
     /// Refuses an operand.
@@ -116,7 +132,9 @@ impl<'a> Call<'a> {
     pub fn no_operand(&self) -> Result<()> {
         match self.operand {
             None => Ok(()),
-            Some(operand) => Err(self.refuse(format!("nothing after `{}`", self.name), &format!("`:{operand}`"))),
+            Some(operand) => {
+                Err(self.refuse(format!("nothing after `{}`", self.name), &format!("`:{operand}`")))
+            }
         }
     }
 
@@ -131,7 +149,9 @@ impl<'a> Call<'a> {
     /// Not a number of that type.
     pub fn option<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let number = |value: &str| {
-            value.parse().map_err(|_| self.refuse(format!("a number for `{key}`"), &format!("`{value}`")))
+            value
+                .parse()
+                .map_err(|_| self.refuse(format!("a number for `{key}`"), &format!("`{value}`")))
         };
         self.written(key).map(number).transpose()
     }
@@ -141,7 +161,13 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Another value.
-    pub fn number(&self, key: &str, default: f64, expected: &str, holds: impl Fn(f64) -> bool) -> Result<f64> {
+    pub fn number(
+        &self,
+        key: &str,
+        default: f64,
+        expected: &str,
+        holds: impl Fn(f64) -> bool,
+    ) -> Result<f64> {
         let value = self.option(key)?.unwrap_or(default);
         if value.is_finite() && holds(value) {
             return Ok(value);
@@ -172,14 +198,15 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// The items of a list of options: a comma begins a new one if an equals sign follows before the next
-/// comma.
+/// The items of a list of options: a comma begins a new one if an equals sign follows before the
+/// next comma.
 fn options(text: &str) -> Vec<&str> {
     let mut items: Vec<&str> = Vec::new();
     let mut start = 0;
     for (at, _) in text.match_indices(',').chain([(text.len(), "")]) {
         let next = text.get(at + 1..).unwrap_or_default();
-        let has_key = next.split(',').next().is_none_or(|item| item.contains('=') || item.trim().is_empty());
+        let has_key =
+            next.split(',').next().is_none_or(|item| item.contains('=') || item.trim().is_empty());
         if at == text.len() || has_key {
             items.push(&text[start..at]);
             start = at + 1;
@@ -232,7 +259,8 @@ pub(crate) use named;
 /// The entry that a text names, configured by its options and operand.
 ///
 /// # Errors
-/// No entry has the name, and the message lists those that exist; options or an operand that it lacks.
+/// No entry has the name, and the message lists those that exist; options or an operand that it
+/// lacks.
 pub(crate) fn choose<T: Named + ?Sized>(
     (kind, remedy): (&'static str, &'static str),
     text: &str,
@@ -288,26 +316,39 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let failed = |result: Result<Call<'_>>| result.unwrap_err().to_string();
-        for (text, part) in [("a(b", "closing"), ("a(b)", "key=value"), ("a(b=1,b=2)", "twice"), ("a(b=1)c", "`c`")] {
+        for (text, part) in
+            [("a(b", "closing"), ("a(b)", "key=value"), ("a(b=1,b=2)", "twice"), ("a(b=1)c", "`c`")]
+        {
             let message = failed(parse(text));
             assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");
         }
         let call = parse("a(width=x):c").unwrap();
         assert!(call.allow(&[]).unwrap_err().to_string().contains("no option"));
         assert!(call.allow(&["d"]).unwrap_err().to_string().contains("`width`"));
-        assert!(call.allow(&["rounds", "widths"]).unwrap_err().to_string().contains("did you mean `widths`"));
+        assert!(
+            call.allow(&["rounds", "widths"])
+                .unwrap_err()
+                .to_string()
+                .contains("did you mean `widths`")
+        );
         assert!(call.no_operand().unwrap_err().to_string().contains("`:c`"));
         assert!(call.required::<f64>("width").unwrap_err().to_string().contains("`x`"));
         assert!(call.required::<f64>("d").unwrap_err().to_string().contains("`d=…`"));
         assert_eq!(call.number("e", 2.0, "a positive number", |x| x > 0.0).unwrap(), 2.0);
         let call = parse("a(b=-1)").unwrap();
-        let refused = call.number("b", 2.0, "a positive number", |x| x > 0.0).unwrap_err().to_string();
-        assert!(refused.contains("a positive number for `b`") && refused.contains("`-1`"), "{refused}");
+        let refused =
+            call.number("b", 2.0, "a positive number", |x| x > 0.0).unwrap_err().to_string();
+        assert!(
+            refused.contains("a positive number for `b`") && refused.contains("`-1`"),
+            "{refused}"
+        );
     }
 
     #[test]
     fn flags_become_options() {
-        let of = |text, value: Option<&str>| Call::with_options(text, &[("b", value.map(str::to_owned)), ("c", None)]);
+        let of = |text, value: Option<&str>| {
+            Call::with_options(text, &[("b", value.map(str::to_owned)), ("c", None)])
+        };
         assert_eq!(of("a", Some("1")).unwrap(), "a(b=1)");
         assert_eq!(of("a", None).unwrap(), "a");
         assert_eq!(of("a(d=2):x", Some("1")).unwrap(), "a(d=2, b=1):x");

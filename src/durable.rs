@@ -11,8 +11,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     file.sync_all()
 }
 
-/// Forces the entries of a folder to the disk. Folders cannot be opened everywhere; where they cannot,
-/// the system keeps entries in order itself.
+/// Forces the entries of a folder to the disk. Folders cannot be opened everywhere; where they
+/// cannot, the system keeps entries in order itself.
 pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
 }

@@ -1,4 +1,5 @@
-//! What can go wrong, said in the terms of the person who can mend it, and with the data by which a program can tell.
+//! What can go wrong, said in the terms of the person who can mend it, and with the data by which a
+//! program can tell.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,8 @@ pub enum Error {
         /// How to mend it.
         remedy: String,
     },
-    /// A privacy budget that does not pay for an access to data. Nothing was spent, and nothing was looked at.
+    /// A privacy budget that does not pay for an access to data. Nothing was spent, and nothing was
+    /// looked at.
     #[error(
         "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, found {asked}\n  remedy: \
          spend less, or start with a larger budget"
@@ -151,7 +153,9 @@ pub enum Error {
         order: usize,
     },
     /// A mistake of this library, and not of its caller.
-    #[error("{what}: expected {expected}, found {found}\n  remedy: this is a bug in matmech; please report it")]
+    #[error(
+        "{what}: expected {expected}, found {found}\n  remedy: this is a bug in matmech; please report it"
+    )]
     Bug {
         /// The computation.
         what: &'static str,
@@ -167,7 +171,8 @@ pub enum Error {
 pub struct Place {
     /// The line.
     pub line: usize,
-    /// The column, in characters, or in fields where the text is a table; 0 for the line as a whole.
+    /// The column, in characters, or in fields where the text is a table; 0 for the line as a
+    /// whole.
     pub column: usize,
 }
 
@@ -196,7 +201,9 @@ impl fmt::Display for Size<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const GIB: f64 = (1u64 << 30) as f64;
         match *self {
-            Size(bytes, "bytes") if bytes >= 1024.0 * GIB => write!(f, "{:.1} TiB", bytes / (1024.0 * GIB)),
+            Size(bytes, "bytes") if bytes >= 1024.0 * GIB => {
+                write!(f, "{:.1} TiB", bytes / (1024.0 * GIB))
+            }
             Size(bytes, "bytes") if bytes >= 0.1 * GIB => write!(f, "{:.1} GiB", bytes / GIB),
             Size(amount, unit) if amount < 1e15 => write!(f, "{amount} {unit}"),
             Size(amount, unit) => write!(f, "{amount:.4e} {unit}"),
@@ -212,7 +219,12 @@ impl Error {
         found: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Error::BadInput { what: what.into(), expected: expected.into(), found: found.into(), remedy: remedy.into() }
+        Error::BadInput {
+            what: what.into(),
+            expected: expected.into(),
+            found: found.into(),
+            remedy: remedy.into(),
+        }
     }
 
     /// An [`Error::TooLarge`].
@@ -228,19 +240,29 @@ impl Error {
 
     /// An [`Error::UnknownName`].
     pub fn unknown_name(kind: &'static str, name: &str, known: &[&str], remedy: &str) -> Self {
-        let suggestion = nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
+        let suggestion =
+            nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
         let remedy = format!("{}{remedy}", suggestion.unwrap_or_default());
         let known = known.iter().map(|&name| name.to_owned()).collect();
         Error::UnknownName { kind, name: name.to_owned(), known, remedy }
     }
 
     /// An [`Error::Bug`].
-    pub(crate) fn bug(what: &'static str, expected: impl Into<String>, found: impl ToString) -> Self {
+    pub(crate) fn bug(
+        what: &'static str,
+        expected: impl Into<String>,
+        found: impl ToString,
+    ) -> Self {
         Error::Bug { what, expected: expected.into(), found: found.to_string() }
     }
 
     /// An [`Error::Io`].
-    pub fn io(path: &Path, action: &'static str, source: std::io::Error, remedy: impl Into<String>) -> Self {
+    pub fn io(
+        path: &Path,
+        action: &'static str,
+        source: std::io::Error,
+        remedy: impl Into<String>,
+    ) -> Self {
         Error::Io { path: path.to_path_buf(), action, source, remedy: remedy.into() }
     }
 
@@ -260,17 +282,28 @@ impl Error {
         let place = error.position().map(|p| Place { line: p.line() as usize, column: 0 });
         match error.into_kind() {
             csv::ErrorKind::Io(source) => Error::io(path, "reading", source, remedy),
-            csv::ErrorKind::Utf8 { err, .. } => Self::not_csv(path, place, format!("{err}"), remedy),
-            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-                Self::not_csv(path, place, format!("{len} values where the line before has {expected_len}"), remedy)
+            csv::ErrorKind::Utf8 { err, .. } => {
+                Self::not_csv(path, place, format!("{err}"), remedy)
             }
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Self::not_csv(
+                path,
+                place,
+                format!("{len} values where the line before has {expected_len}"),
+                remedy,
+            ),
             other => Self::not_csv(path, place, format!("{other:?}"), remedy),
         }
     }
 
     fn not_csv(path: &Path, place: Option<Place>, found: String, remedy: &str) -> Self {
         let origin = path.display().to_string();
-        Error::Parse { origin, place, expected: "a CSV file in UTF-8".into(), found, remedy: remedy.into() }
+        Error::Parse {
+            origin,
+            place,
+            expected: "a CSV file in UTF-8".into(),
+            found,
+            remedy: remedy.into(),
+        }
     }
 
     /// The same error with the file (and the table in it) in front of what an inner check says.
@@ -301,16 +334,20 @@ impl From<PrivacyError> for Error {
 impl From<linalg::Error> for Error {
     fn from(error: linalg::Error) -> Self {
         match error {
-            linalg::Error::Shape { what, expected, found, remedy } => Error::bad_input(what, expected, found, remedy),
-            linalg::Error::NotPositiveDefinite { what, order } => Error::NotPositiveDefinite { what, order },
+            linalg::Error::Shape { what, expected, found, remedy } => {
+                Error::bad_input(what, expected, found, remedy)
+            }
+            linalg::Error::NotPositiveDefinite { what, order } => {
+                Error::NotPositiveDefinite { what, order }
+            }
             linalg::Error::DidNotConverge { what, order } => Error::DidNotConverge { what, order },
             other => Error::bug("linear algebra", "an error of a known kind", other),
         }
     }
 }
 
-/// The known name nearest to `found`, if it is near enough to be a slip: up to a third of its letters,
-/// and never all letters of the name.
+/// The known name nearest to `found`, if it is near enough to be a slip: up to a third of its
+/// letters, and never all letters of the name.
 pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
     let limit = (found.chars().count() / 3).max(2);
     known

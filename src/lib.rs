@@ -1,9 +1,10 @@
-//! The matrix mechanism: differentially private answers to workloads of linear queries, with strategies whose error is
-//! certified against a lower bound.
+//! The matrix mechanism: differentially private answers to workloads of linear queries, with
+//! strategies whose error is certified against a lower bound.
 //!
-//! The problem: a data vector x over the cells of a domain, a workload W of linear queries with Gram matrix `G = WᵀW`.
-//! The mechanism measures other queries, the strategy A, with Gaussian noise, estimates x by least squares and answers
-//! W from the estimate. At unit privacy cost its total expected squared error is
+//! The problem: a data vector x over the cells of a domain, a workload W of linear queries with
+//! Gram matrix `G = WᵀW`. The mechanism measures other queries, the strategy A, with Gaussian
+//! noise, estimates x by least squares and answers W from the estimate. At unit privacy cost its
+//! total expected squared error is
 //!
 //! ```text
 //! err(A) = ‖A‖₂² · tr(G (AᵀA)⁻¹),        ‖A‖₂ = the largest column norm of A
@@ -26,8 +27,8 @@
 //! # Ok::<(), matmech::Error>(())
 //! ```
 //!
-//! Over many attributes a planner divides the workload among residual subspaces, and a mechanism asks the data what it
-//! planned; the budget is converted from whatever notion it is given in:
+//! Over many attributes a planner divides the workload among residual subspaces, and a mechanism
+//! asks the data what it planned; the budget is converted from whatever notion it is given in:
 //!
 //! ```
 //! use matmech::{Family, GroupFamily, GroupedWorkload, Guarantee, Planner, PrivacyBudget, QuerySmasher, Schema};
@@ -49,10 +50,12 @@
 //! | publish answers | [`release`] | | |
 //! | convert and account for budgets | [`privacy`] | | |
 //!
-//! What most programs need is here at the root; everything else is in its module. The noise of mechanisms is
-//! seeded and so for experiments; only [`release`] has noise that may be published, from the operating system: [`access`] says more.
+//! What most programs need is here at the root; everything else is in its module. The noise of
+//! mechanisms is seeded and so for experiments; only [`release`] has noise that may be published,
+//! from the operating system: [`access`] says more.
 //!
-//! `Debug` of types that hold private data, such as [`Records`] and [`PrivateTable`], shows sizes and what was paid, never data.
+//! `Debug` of types that hold private data, such as [`Records`] and [`PrivateTable`], shows sizes
+//! and what was paid, never data.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -87,14 +90,15 @@ pub use error::{Error, Place, Result};
 pub use matrix_file::{read as read_matrix, write_npy};
 pub use mechanism::{ExpectedErrors, Mechanism, PlannedQueries, RunReport, mechanisms};
 pub use planner::{
-    CertifiedSolver, Plan, Planner, QuerySmasher, Solved, SubspaceProblem, SubspaceSolver, SubspaceStrategy, planners,
+    CertifiedSolver, Plan, Planner, QuerySmasher, Solved, SubspaceProblem, SubspaceSolver,
+    SubspaceStrategy, planners,
 };
 pub use privacy::{Guarantee, Neighbours, PrivacyBudget, PrivacyCost, Rho};
 pub use schema::Schema;
 pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
-    Assessment, Certificate, DualVector, Optimal, OptimalOptions, Selection, Status, Strategy, StrategyFactor,
-    StrategySelector, evaluated, per_attribute, strategies, svd_bound,
+    Assessment, Certificate, DualVector, Optimal, OptimalOptions, Selection, Status, Strategy,
+    StrategyFactor, StrategySelector, evaluated, per_attribute, strategies, svd_bound,
 };
 pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, QueryFamily, QueryGroup, Workload};

@@ -1,4 +1,5 @@
-//! Matrices in files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header).
+//! Matrices in files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no
+//! header).
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -10,8 +11,7 @@ use ndarray_npy::{ReadNpyError, WriteNpyError};
 
 use crate::error::{Error, Place, Result};
 
-const REMEDY: &str =
-    "give a .npy file with a two-dimensional float64 array, or a .csv file of numbers without a header";
+const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of numbers without a header";
 
 fn not_a_matrix(path: &Path, place: Option<Place>, found: impl Into<String>) -> Error {
     Error::Parse {
@@ -26,8 +26,8 @@ fn not_a_matrix(path: &Path, place: Option<Place>, found: impl Into<String>) -> 
 /// Reads a matrix; the extension decides the format.
 ///
 /// # Errors
-/// The file is missing, of another format, type or number of dimensions, ragged, empty, or holds something that is not a
-/// finite number.
+/// The file is missing, of another format, type or number of dimensions, ragged, empty, or holds
+/// something that is not a finite number.
 pub fn read(path: &Path) -> Result<Array2<f64>> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("npy") => read_npy(path),
@@ -42,14 +42,20 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
         ReadNpyError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
             Error::io(path, "reading", source, REMEDY)
         }
-        ReadNpyError::WrongDescriptor(dtype) => wrong_array(path, format!("an array of dtype {dtype}"), AS_FLOAT),
+        ReadNpyError::WrongDescriptor(dtype) => {
+            wrong_array(path, format!("an array of dtype {dtype}"), AS_FLOAT)
+        }
         ReadNpyError::WrongNdim(_, dimensions) => {
             wrong_array(path, format!("an array with {dimensions} dimension(s)"), AS_MATRIX)
         }
-        ReadNpyError::MissingData => wrong_array(path, "fewer numbers than its header announces", CUT_OFF),
-        ReadNpyError::ExtraBytes(bytes) => {
-            wrong_array(path, format!("{bytes} bytes after the numbers that its header announces"), CUT_OFF)
+        ReadNpyError::MissingData => {
+            wrong_array(path, "fewer numbers than its header announces", CUT_OFF)
         }
+        ReadNpyError::ExtraBytes(bytes) => wrong_array(
+            path,
+            format!("{bytes} bytes after the numbers that its header announces"),
+            CUT_OFF,
+        ),
         // What is no .npy file at all, as a text renamed to one.
         ReadNpyError::ParseHeader(_) if !starts_as_npy(path) => {
             wrong_array(path, "no .npy header at the start of the file", AS_FLOAT)
@@ -57,7 +63,11 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
         other => not_a_matrix(path, None, other.to_string()),
     })?;
     if matrix.is_empty() {
-        return Err(wrong_array(path, format!("an empty array of shape {:?}", matrix.dim()), AS_MATRIX));
+        return Err(wrong_array(
+            path,
+            format!("an empty array of shape {:?}", matrix.dim()),
+            AS_MATRIX,
+        ));
     }
     if let Some(((row, column), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
         let found = format!("{x} at [{row}, {column}], row and column counted from 0");
@@ -69,11 +79,13 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
 /// Whether a file starts with the bytes that every .npy file starts with.
 fn starts_as_npy(path: &Path) -> bool {
     let mut start = [0; 6];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x93NUMPY"
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"\x93NUMPY"
 }
 
 const AS_FLOAT: &str = "save it with numpy.save(file, A.astype(numpy.float64))";
-const AS_MATRIX: &str = "save it with one query per row and one column per cell; a single query as A.reshape(1, -1)";
+const AS_MATRIX: &str =
+    "save it with one query per row and one column per cell; a single query as A.reshape(1, -1)";
 const CUT_OFF: &str = "write the file again; it was changed or cut off after it was saved";
 
 fn wrong_array(path: &Path, found: impl Into<String>, remedy: &str) -> Error {
@@ -88,8 +100,11 @@ fn wrong_array(path: &Path, found: impl Into<String>, remedy: &str) -> Error {
 
 fn read_csv(path: &Path) -> Result<Array2<f64>> {
     let failed = |e: csv::Error| Error::csv(path, e, REMEDY);
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_path(path).map_err(failed)?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(failed)?;
     let (mut values, mut rows, mut cols) = (Vec::new(), 0, 0);
     for record in reader.records() {
         let record = record.map_err(failed)?;
@@ -107,7 +122,8 @@ fn read_csv(path: &Path) -> Result<Array2<f64>> {
     if rows == 0 {
         return Err(not_a_matrix(path, None, "no rows"));
     }
-    Array2::from_shape_vec((rows, cols), values).map_err(|e| not_a_matrix(path, None, e.to_string()))
+    Array2::from_shape_vec((rows, cols), values)
+        .map_err(|e| not_a_matrix(path, None, e.to_string()))
 }
 
 /// Writes a matrix as `.npy` (row-major float64).
@@ -153,7 +169,10 @@ mod tests {
         let message = read(&csv).unwrap_err().to_string();
         assert!(message.contains("a.csv, line 2, column 2"), "{message}");
         assert!(matches!(read(&folder.path().join("missing.npy")), Err(Error::Io { .. })));
-        assert!(matches!(read(&folder.path().join("a.txt")), Err(Error::Parse { place: None, .. })));
+        assert!(matches!(
+            read(&folder.path().join("a.txt")),
+            Err(Error::Parse { place: None, .. })
+        ));
         std::fs::write(&npy, "not a matrix").unwrap();
         let message = read(&npy).unwrap_err().to_string();
         assert!(message.contains("found no .npy header"), "{message}");

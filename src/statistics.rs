@@ -5,7 +5,8 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The standard error of the mean of independent values, √(Σ (x − mean)²/(k − 1)/k); `None` of fewer than two.
+/// The standard error of the mean of independent values, √(Σ (x − mean)²/(k − 1)/k); `None` of
+/// fewer than two.
 pub fn standard_error(values: &[f64]) -> Option<f64> {
     let (count, mean) = (values.len() as f64, mean(values));
     let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();

@@ -12,12 +12,14 @@ use matmech::workload::{Family, GroupFamily, GroupedWorkload};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// The mean over 400 runs of the sum of squared errors, whose relative standard deviation per run is below √(2/5) for these
-/// workloads of many queries, lies within five standard errors of the plan's; the mean error of the total is within five too.
+/// The mean over 400 runs of the sum of squared errors, whose relative standard deviation per run
+/// is below √(2/5) for these workloads of many queries, lies within five standard errors of the
+/// plan's; the mean error of the total is within five too.
 #[test]
 fn squared_errors_are_those_of_the_plan() {
     for family in [GroupFamily::Product(Family::PREFIX), GroupFamily::Pairs(Family::AFFINE)] {
-        let workload = GroupedWorkload::all_ways(Schema::uniform(5, 3).unwrap(), &family, &[1, 2]).unwrap();
+        let workload =
+            GroupedWorkload::all_ways(Schema::uniform(5, 3).unwrap(), &family, &[1, 2]).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(6);
         let records = Records::uniform(workload.schema(), 500, &mut rng).unwrap();
         let rho = Rho::new(0.8).unwrap();
@@ -40,8 +42,12 @@ fn squared_errors_are_those_of_the_plan() {
             assert!((table.accountant().spent() - rho.get()).abs() < 1e-9);
         }
         let mean = squares / f64::from(runs);
-        assert!((mean / expected - 1.0).abs() < 5.0 * (0.4 / f64::from(runs)).sqrt(), "{mean} {expected}");
-        // The errors of one run add up to less than √(queries · Σ variances) in the root mean square.
+        assert!(
+            (mean / expected - 1.0).abs() < 5.0 * (0.4 / f64::from(runs)).sqrt(),
+            "{mean} {expected}"
+        );
+        // The errors of one run add up to less than √(queries · Σ variances) in the root mean
+        // square.
         let spread = (queries as f64 / f64::from(runs) * expected / f64::from(runs)).sqrt();
         assert!((errors / f64::from(runs)).abs() < 5.0 * spread, "{errors}");
     }

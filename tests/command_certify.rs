@@ -1,5 +1,11 @@
-//! The command `matmech certify` from the outside: certificates against closed forms and against NumPy.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+//! The command `matmech certify` from the outside: certificates against closed forms and against
+//! NumPy.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 #![cfg(feature = "cli")]
 
 use std::path::Path;
@@ -12,7 +18,8 @@ use predicates::str::contains;
 
 mod python;
 
-/// `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error of `prefix:2` is (3 − 2t)/(1 − t²), smallest at t = (3 − √5)/2.
+/// `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error of `prefix:2` is (3 − 2t)/(1 − t²),
+/// smallest at t = (3 − √5)/2.
 const OPTIMUM_OF_PREFIX_2: f64 = 2.618_033_988_749_895;
 
 fn certify(words: &[&str]) -> assert_cmd::assert::Assert {
@@ -31,7 +38,10 @@ fn number(report: &serde_json::Value, field: &str) -> f64 {
 
 #[track_caller]
 fn assert_close(found: f64, expected: f64, tolerance: f64) {
-    assert!((found / expected - 1.0).abs() <= tolerance, "expected {expected} within {tolerance:e}, found {found}");
+    assert!(
+        (found / expected - 1.0).abs() <= tolerance,
+        "expected {expected} within {tolerance:e}, found {found}"
+    );
 }
 
 /// A folder with files; paths as the command takes them.
@@ -55,7 +65,8 @@ impl Folder {
     /// An .npy file as NumPy writes it, byte by byte.
     fn npy(&self, name: &str, dtype: &str, fortran: bool, shape: &str, data: &[u8]) -> String {
         let order = if fortran { "True" } else { "False" };
-        let mut header = format!("{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}");
+        let mut header =
+            format!("{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}");
         header.push_str(&" ".repeat(63 - (10 + header.len()) % 64));
         header.push('\n');
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -81,7 +92,8 @@ fn last_numbers(path: &str, count: usize) -> Vec<f64> {
 
 /// Every cell, and every block of so many.
 fn cells_and_blocks(cells: usize, size: usize) -> Array2<f64> {
-    let blocks = Array2::from_shape_fn((cells / size, cells), |(b, c)| f64::from(u8::from(c / size == b)));
+    let blocks =
+        Array2::from_shape_fn((cells / size, cells), |(b, c)| f64::from(u8::from(c / size == b)));
     concatenate(Axis(0), &[Array2::eye(cells).view(), blocks.view()]).unwrap()
 }
 
@@ -99,19 +111,39 @@ fn the_distance_of_the_identity_is_known_in_closed_form() {
     assert_close(number(&report, "lower_bound"), OPTIMUM_OF_PREFIX_2, 1e-6);
     assert_close(number(&report, "upper_bound"), OPTIMUM_OF_PREFIX_2, 1e-6);
     let distance = 3.0 / OPTIMUM_OF_PREFIX_2 - 1.0;
-    let (least, most) = (number(&report, "at_least_above_optimum"), number(&report, "at_most_above_optimum"));
-    assert!(least <= distance * (1.0 + 1e-9) && distance <= most * (1.0 + 1e-9), "{least} {distance} {most}");
+    let (least, most) =
+        (number(&report, "at_least_above_optimum"), number(&report, "at_most_above_optimum"));
+    assert!(
+        least <= distance * (1.0 + 1e-9) && distance <= most * (1.0 + 1e-9),
+        "{least} {distance} {most}"
+    );
     assert!(most - least < 1e-6, "{report}");
     assert_eq!((report["rank"].as_u64(), report["strategy_queries"].as_u64()), (Some(2), Some(2)));
-    assert_eq!((report["status"].as_str(), report["dual"].as_str()), (Some("converged"), Some(dual.as_str())));
-    for field in ["workload", "cells", "queries", "strategy", "condition", "gap", "iterations", "neighbours", "seconds"]
-    {
+    assert_eq!(
+        (report["status"].as_str(), report["dual"].as_str()),
+        (Some("converged"), Some(dual.as_str()))
+    );
+    for field in [
+        "workload",
+        "cells",
+        "queries",
+        "strategy",
+        "condition",
+        "gap",
+        "iterations",
+        "neighbours",
+        "seconds",
+    ] {
         assert!(report.get(field).is_some(), "{field} is missing: {report}");
     }
     // The certificate by hand: tr √(D^½ G D^½) of a 2 × 2 matrix is √(tr + 2 √det).
     let mu = last_numbers(&dual, 2);
     assert_close(mu[0] + mu[1], 1.0, 1e-12);
-    assert_close(2.0 * mu[0] + mu[1] + 2.0 * (mu[0] * mu[1]).sqrt(), number(&report, "lower_bound"), 1e-10);
+    assert_close(
+        2.0 * mu[0] + mu[1] + 2.0 * (mu[0] * mu[1]).sqrt(),
+        number(&report, "lower_bound"),
+        1e-10,
+    );
 }
 
 #[test]
@@ -138,22 +170,29 @@ fn factors_and_their_product_are_the_same_strategy() {
     let (a, b) = (cells_and_blocks(4, 2), cells_and_blocks(6, 3));
     let product = folder.matrix("product.npy", &matmech::linalg::kron(a.view(), b.view()));
     let (a, b) = (folder.matrix("a.npy", &a), folder.matrix("b.npy", &b));
-    let (whole, factored) = (json(&[&product, "--workload", "range:4x6"]), json(&[&a, &b, "--workload", "range:4x6"]));
+    let (whole, factored) =
+        (json(&[&product, "--workload", "range:4x6"]), json(&[&a, &b, "--workload", "range:4x6"]));
     for field in ["error", "sensitivity", "lower_bound", "condition", "at_most_above_optimum"] {
         assert_close(number(&factored, field), number(&whole, field), 1e-9);
     }
-    assert_eq!((&whole["rank"], &whole["strategy_queries"]), (&factored["rank"], &factored["strategy_queries"]));
+    assert_eq!(
+        (&whole["rank"], &whole["strategy_queries"]),
+        (&factored["rank"], &factored["strategy_queries"])
+    );
 }
 
 #[test]
 fn the_order_of_the_numbers_in_the_file_does_not_matter() {
     let folder = Folder::new();
     // [[1, 0], [2, 1], [0, 4]]
-    let rows = folder.npy("rows.npy", "<f8", false, "(3, 2)", &bytes(&[1.0, 0.0, 2.0, 1.0, 0.0, 4.0]));
-    let columns = folder.npy("columns.npy", "<f8", true, "(3, 2)", &bytes(&[1.0, 2.0, 0.0, 0.0, 1.0, 4.0]));
+    let rows =
+        folder.npy("rows.npy", "<f8", false, "(3, 2)", &bytes(&[1.0, 0.0, 2.0, 1.0, 0.0, 4.0]));
+    let columns =
+        folder.npy("columns.npy", "<f8", true, "(3, 2)", &bytes(&[1.0, 2.0, 0.0, 0.0, 1.0, 4.0]));
     let csv = folder.path("rows.csv");
     std::fs::write(&csv, "1,0\n2,1\n0,4\n").unwrap();
-    // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], tr(G (AᵀA)⁻¹) = (34 − 4 + 5)/81.
+    // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], tr(G (AᵀA)⁻¹) = (34 − 4 +
+    // 5)/81.
     for file in [&rows, &columns, &csv] {
         let report = json(&[file, "--workload", "prefix:2"]);
         assert_close(number(&report, "error"), 17.0 * 35.0 / 81.0, 1e-12);
@@ -166,7 +205,11 @@ fn text_says_how_far_the_optimum_is() {
     let identity = folder.matrix("identity.npy", &Array2::eye(2));
     certify(&[&identity, "--workload", "prefix:2"])
         .success()
-        .stdout(contains("sensitivity").and(contains("lower bound")).and(contains("distance     at most 14.58")))
+        .stdout(
+            contains("sensitivity")
+                .and(contains("lower bound"))
+                .and(contains("distance     at most 14.58")),
+        )
         .stdout(contains("rank 2").and(contains("SVD bound")).and(contains("Converged")));
 }
 
@@ -177,7 +220,10 @@ fn strategies_that_leave_queries_unanswered_are_told_which() {
     let pairs = folder.matrix("pairs.npy", &pairs);
     certify(&[&pairs, "--workload", "prefix:6"])
         .code(1)
-        .stderr(contains("query 1, counted from 1 (1 on cell 0, counted from 0)").and(contains("pairs.npy")))
+        .stderr(
+            contains("query 1, counted from 1 (1 on cell 0, counted from 0)")
+                .and(contains("pairs.npy")),
+        )
         .stderr(contains("remedy: add this query").and(contains("5.000e-1")));
     certify(&[&pairs, "--workload", "total:6"]).success();
     // Of the rows (0, 1, 1) and (1, 0, 2) a strategy with the first lacks the second.
@@ -188,7 +234,9 @@ fn strategies_that_leave_queries_unanswered_are_told_which() {
         .stderr(contains("query 2, counted from 1 (2 cells with weights, from cell 0 to 2"));
     // Queries that cannot be listed: the share alone.
     let total = folder.matrix("total.npy", &Array2::ones((1, 200)));
-    certify(&[&total, "--workload", "predicate:200"]).code(1).stderr(contains("row space").and(contains("remedy")));
+    certify(&[&total, "--workload", "predicate:200"])
+        .code(1)
+        .stderr(contains("row space").and(contains("remedy")));
 }
 
 #[test]
@@ -204,19 +252,59 @@ fn bad_input_is_explained() {
     std::fs::write(&nan_csv, "1,0\n0,nan\n").unwrap();
     for (file, workload, parts) in [
         (good.clone(), "range:5", ["5 columns, one per cell of 5", "4 rows and 4 columns"]),
-        (folder.matrix("tall.npy", &Array2::ones((4, 3))), "range:4", ["4 rows and 3 columns", "transpose"]),
-        (folder.matrix("zero.npy", &Array2::zeros((2, 4))), "range:4", ["positive and finite sensitivity", "non-zero"]),
-        (folder.matrix("huge.npy", &(Array2::eye(4) * 1e200)), "range:4", ["positive and finite sensitivity", "scale"]),
-        (folder.matrix("nan.npy", &array![[1.0, f64::NAN]]), "range:2", ["NaN at [0, 1]", "counted from 0"]),
-        (folder.matrix("inf.npy", &array![[1.0], [f64::INFINITY]]), "range:1", ["inf at [1, 0]", "matrix of numbers"]),
+        (
+            folder.matrix("tall.npy", &Array2::ones((4, 3))),
+            "range:4",
+            ["4 rows and 3 columns", "transpose"],
+        ),
+        (
+            folder.matrix("zero.npy", &Array2::zeros((2, 4))),
+            "range:4",
+            ["positive and finite sensitivity", "non-zero"],
+        ),
+        (
+            folder.matrix("huge.npy", &(Array2::eye(4) * 1e200)),
+            "range:4",
+            ["positive and finite sensitivity", "scale"],
+        ),
+        (
+            folder.matrix("nan.npy", &array![[1.0, f64::NAN]]),
+            "range:2",
+            ["NaN at [0, 1]", "counted from 0"],
+        ),
+        (
+            folder.matrix("inf.npy", &array![[1.0], [f64::INFINITY]]),
+            "range:1",
+            ["inf at [1, 0]", "matrix of numbers"],
+        ),
         (nan_csv, "range:2", ["line 2, column 2", "not a finite number"]),
-        (folder.npy("f4.npy", "<f4", false, "(2, 3)", &floats), "range:3", ["<f4", "astype(numpy.float64)"]),
+        (
+            folder.npy("f4.npy", "<f4", false, "(2, 3)", &floats),
+            "range:3",
+            ["<f4", "astype(numpy.float64)"],
+        ),
         (folder.npy("i8.npy", "<i8", false, "(2, 3)", &integers), "range:3", ["<i8", "float64"]),
-        (folder.npy("flat.npy", "<f8", false, "(6,)", &bytes(&six)), "range:6", ["1 dimension", "reshape(1, -1)"]),
-        (folder.npy("cube.npy", "<f8", false, "(1, 2, 3)", &bytes(&six)), "range:3", ["3 dimension", "two-dim"]),
+        (
+            folder.npy("flat.npy", "<f8", false, "(6,)", &bytes(&six)),
+            "range:6",
+            ["1 dimension", "reshape(1, -1)"],
+        ),
+        (
+            folder.npy("cube.npy", "<f8", false, "(1, 2, 3)", &bytes(&six)),
+            "range:3",
+            ["3 dimension", "two-dim"],
+        ),
         (folder.npy("none.npy", "<f8", false, "(0, 3)", &[]), "range:3", ["empty array", "(0, 3)"]),
-        (folder.npy("cut.npy", "<f8", false, "(3, 3)", &bytes(&six)), "range:3", ["cut.npy", "expected a"]),
-        (folder.npy("long.npy", "<f8", false, "(1, 3)", &bytes(&six)), "range:3", ["24 bytes after", "changed or cut"]),
+        (
+            folder.npy("cut.npy", "<f8", false, "(3, 3)", &bytes(&six)),
+            "range:3",
+            ["cut.npy", "expected a"],
+        ),
+        (
+            folder.npy("long.npy", "<f8", false, "(1, 3)", &bytes(&six)),
+            "range:3",
+            ["24 bytes after", "changed or cut"],
+        ),
         (text, "range:2", ["text.npy", "no .npy header"]),
         (good.clone(), "rang:4", ["rang", "range"]),
         (good.clone(), "range:0", ["`0`", "positive sizes"]),
@@ -227,11 +315,19 @@ fn bad_input_is_explained() {
             .stderr(contains("expected").and(contains("found")).and(contains("remedy")));
     }
     let missing = folder.path("missing.npy");
-    certify(&[&missing, "--workload", "range:2"]).code(1).stderr(contains("missing.npy: reading failed"));
-    certify(&[&good, "--workload", "range:4", "--tolerance", "0"]).code(1).stderr(contains("tolerance"));
+    certify(&[&missing, "--workload", "range:2"])
+        .code(1)
+        .stderr(contains("missing.npy: reading failed"));
+    certify(&[&good, "--workload", "range:4", "--tolerance", "0"])
+        .code(1)
+        .stderr(contains("tolerance"));
     let nowhere = folder.path("no/such/folder/dual.npy");
-    certify(&[&good, "--workload", "range:4", "--save-dual", &nowhere]).code(1).stderr(contains("writing failed"));
-    certify(&[&good, "--workload", "range:4", "--save-dual", &good]).code(1).stderr(contains("a file of its own"));
+    certify(&[&good, "--workload", "range:4", "--save-dual", &nowhere])
+        .code(1)
+        .stderr(contains("writing failed"));
+    certify(&[&good, "--workload", "range:4", "--save-dual", &good])
+        .code(1)
+        .stderr(contains("a file of its own"));
     assert!(matmech::read_matrix(Path::new(&good)).is_ok(), "the strategy was overwritten");
     certify(&[&good]).code(2).stderr(contains("--workload"));
     certify(&["--workload", "range:4"]).code(2).stderr(contains("STRATEGY.npy"));
@@ -251,7 +347,10 @@ fn numpy_agrees_with_every_certificate() {
         return;
     };
     let folder = Folder::new();
-    let own = folder.matrix("w.npy", &array![[1.0, 0.0, 2.0, -1.0], [0.0, 1.0, 1.0, 0.5], [1.0, 1.0, 3.0, -0.5]]);
+    let own = folder.matrix(
+        "w.npy",
+        &array![[1.0, 0.0, 2.0, -1.0], [0.0, 1.0, 1.0, 0.5], [1.0, 1.0, 3.0, -0.5]],
+    );
     let uneven = Array2::from_shape_fn((9, 8), |(i, j)| ((3 * i * i + 5 * j + i * j) as f64).sin());
     let grid = matmech::linalg::kron(cells_and_blocks(6, 3).view(), cells_and_blocks(4, 2).view());
     for (name, strategy, workload) in [
@@ -263,17 +362,32 @@ fn numpy_agrees_with_every_certificate() {
         // Rank 2 over 4 cells: strategy and workload leave directions out.
         ("deficient", array![[1.0, 0.0, 2.0, -1.0], [0.0, 2.0, 2.0, 1.0]], own.as_str()),
     ] {
-        let (strategy, dual) =
-            (folder.matrix(&format!("{name}.npy"), &strategy), folder.path(&format!("{name}-mu.npy")));
-        let ours = if workload.ends_with(".npy") { format!("matrix:{workload}") } else { workload.to_owned() };
+        let (strategy, dual) = (
+            folder.matrix(&format!("{name}.npy"), &strategy),
+            folder.path(&format!("{name}-mu.npy")),
+        );
+        let ours = if workload.ends_with(".npy") {
+            format!("matrix:{workload}")
+        } else {
+            workload.to_owned()
+        };
         let mut report = json(&[&strategy, "--workload", &ours, "--save-dual", &dual]);
         let certificate = folder.path(&format!("{name}.json"));
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = check(&python, &[&strategy, &dual, workload, &certificate]);
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("certificate holds"), "{name}: {said}{output:?}");
+        assert!(
+            output.status.success() && said.contains("certificate holds"),
+            "{name}: {said}{output:?}"
+        );
         // What is no number is not compared.
-        let broken = folder.npy("broken.npy", "<f8", false, "(1, 2)", &[f64::NAN, 1.0].map(f64::to_le_bytes).concat());
+        let broken = folder.npy(
+            "broken.npy",
+            "<f8",
+            false,
+            "(1, 2)",
+            &[f64::NAN, 1.0].map(f64::to_le_bytes).concat(),
+        );
         let output = check(&python, &[&broken, &dual, workload, &certificate]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("certificate refused: NaN or infinity in"), "{name}: {said}");
@@ -281,7 +395,10 @@ fn numpy_agrees_with_every_certificate() {
         report["lower_bound"] = serde_json::json!(number(&report, "lower_bound") * (1.0 + 1e-5));
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = check(&python, &[&strategy, &dual, workload, &certificate]);
-        assert!(String::from_utf8_lossy(&output.stderr).contains("lower_bound is"), "{name}: {output:?}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("lower_bound is"),
+            "{name}: {output:?}"
+        );
         assert!(!output.status.success(), "{name}");
     }
 }

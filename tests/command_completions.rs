@@ -31,7 +31,8 @@ fn every_shell_gets_a_script_of_its_own() {
 /// What bash itself makes of the script, where there is one.
 #[test]
 fn bash_completes_commands_options_and_shells() {
-    let script = String::from_utf8(completions(&["bash"]).success().get_output().stdout.clone()).unwrap();
+    let script =
+        String::from_utf8(completions(&["bash"]).success().get_output().stdout.clone()).unwrap();
     let completed = |words: &[&str]| -> Option<Vec<String>> {
         let (current, before) = (words.last().unwrap(), words[words.len() - 2]);
         let ask = format!(
@@ -39,7 +40,8 @@ fn bash_completes_commands_options_and_shells() {
             words.join(" "),
             words.len() - 1
         );
-        let output = match std::process::Command::new("bash").args(["--norc", "-c", &ask]).output() {
+        let output = match std::process::Command::new("bash").args(["--norc", "-c", &ask]).output()
+        {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return None,
             output => output.unwrap(),
         };
@@ -66,5 +68,10 @@ fn unknown_shells_are_refused_with_those_that_exist() {
 #[test]
 fn help_says_where_the_script_goes() {
     completions(&["--help"]).success().stdout(contains("bash-completion").and(contains("$fpath")));
-    Command::cargo_bin("matmech").unwrap().arg("--help").assert().success().stdout(contains("completions"));
+    Command::cargo_bin("matmech")
+        .unwrap()
+        .arg("--help")
+        .assert()
+        .success()
+        .stdout(contains("completions"));
 }

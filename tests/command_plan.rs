@@ -53,16 +53,25 @@ fn plan(folder: &Path, schema: &str, workload: &str, words: &[&str]) -> assert_c
 fn json(words: &[&str]) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
-    let output = plan(folder.path(), SCHEMA, WORKLOAD, &words).success().get_output().stdout.clone();
+    let output =
+        plan(folder.path(), SCHEMA, WORKLOAD, &words).success().get_output().stdout.clone();
     serde_json::from_slice(&output).unwrap()
 }
 
 #[test]
 fn json_holds_every_documented_field() {
     let report = json(&["--planner", "query-smasher", "--privacy-cost", "1"]);
-    for field in
-        ["planner", "queries", "rmse", "lower_bound_rmse", "groups", "privacy_cost", "residuals", "seconds", "peak_mb"]
-    {
+    for field in [
+        "planner",
+        "queries",
+        "rmse",
+        "lower_bound_rmse",
+        "groups",
+        "privacy_cost",
+        "residuals",
+        "seconds",
+        "peak_mb",
+    ] {
         assert!(report.get(field).is_some(), "{field} is missing: {report}");
     }
     assert_eq!(report["planner"], "query-smasher");
@@ -72,17 +81,27 @@ fn json_holds_every_documented_field() {
     let groups = report["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 7);
     assert_eq!(groups[6]["attributes"], serde_json::json!(["age", "income"]));
-    assert_eq!((groups[6]["family"].as_str(), groups[6]["queries"].as_u64()), (Some("affine"), Some(17)));
+    assert_eq!(
+        (groups[6]["family"].as_str(), groups[6]["queries"].as_u64()),
+        (Some("affine"), Some(17))
+    );
     // The whole is the weighted mean of the groups.
     let total: f64 = groups
         .iter()
-        .map(|g| g["weight"].as_f64().unwrap() * g["rmse"].as_f64().unwrap().powi(2) * g["queries"].as_f64().unwrap())
+        .map(|g| {
+            g["weight"].as_f64().unwrap()
+                * g["rmse"].as_f64().unwrap().powi(2)
+                * g["queries"].as_f64().unwrap()
+        })
         .sum();
     let rmse = report["rmse"].as_f64().unwrap();
     assert!((rmse * rmse * 153.0 / total - 1.0).abs() < 1e-12);
     let bound = report["lower_bound_rmse"].as_f64().unwrap();
     assert!(bound <= rmse * (1.0 + 1e-12) && bound > rmse * (1.0 - 1e-6));
-    assert!(json(&["--planner", "weighted-fourier", "--privacy-cost", "1"])["lower_bound_rmse"].is_null());
+    assert!(
+        json(&["--planner", "weighted-fourier", "--privacy-cost", "1"])["lower_bound_rmse"]
+            .is_null()
+    );
 }
 
 #[test]
@@ -118,7 +137,9 @@ fn bad_input_is_explained() {
         (SCHEMA.to_string(), WORKLOAD.replace("[1, 2]", "[1, 4]"), "ways"),
         (SCHEMA.to_string(), String::new(), "W.toml"),
     ] {
-        plan(folder.path(), &schema, &workload, &budget).code(1).stderr(contains(part).and(contains("remedy")));
+        plan(folder.path(), &schema, &workload, &budget)
+            .code(1)
+            .stderr(contains(part).and(contains("remedy")));
     }
     plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "-1"])
         .code(1)
@@ -148,7 +169,10 @@ fn a_reference_measure_is_optimised_or_read_and_reported() {
     assert!(best["rmse"].as_f64().unwrap() < smasher["rmse"].as_f64().unwrap());
     assert_eq!(best["measure_search"]["uniform_rmse"], smasher["rmse"]);
     let measure: Vec<f64> = serde_json::from_value(best["measure"][0]["measure"].clone()).unwrap();
-    assert!((measure.len(), best["measure"][0]["attribute"].as_str()) == (10, Some("age")), "{best}");
+    assert!(
+        (measure.len(), best["measure"][0]["attribute"].as_str()) == (10, Some("age")),
+        "{best}"
+    );
     let uniform = json(&words(&["--planner", "anova", "--measure", "uniform"]));
     assert_eq!(uniform["rmse"], smasher["rmse"]);
     assert!(uniform["measure_search"].is_null() && smasher["global_lower_bound_rmse"].is_null());
@@ -158,9 +182,17 @@ fn a_reference_measure_is_optimised_or_read_and_reported() {
 fn a_measure_file_is_used_and_its_mistakes_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let run = |measure: &str, planner: &str| {
-        std::fs::write(folder.path().join("M.toml"), format!("[[attribute]]\nname = \"sex\"\nmeasure = {measure}\n"))
-            .unwrap();
-        plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "1", "--planner", planner, "--measure", "M.toml"])
+        std::fs::write(
+            folder.path().join("M.toml"),
+            format!("[[attribute]]\nname = \"sex\"\nmeasure = {measure}\n"),
+        )
+        .unwrap();
+        plan(
+            folder.path(),
+            SCHEMA,
+            WORKLOAD,
+            &["--privacy-cost", "1", "--planner", planner, "--measure", "M.toml"],
+        )
     };
     run("[0.4, 0.6]", "anova").success().stdout(contains("RMSE"));
     for (measure, said) in [
@@ -177,7 +209,8 @@ fn a_measure_file_is_used_and_its_mistakes_are_explained() {
 #[test]
 fn the_global_bound_is_given_or_says_why_not() {
     let bounded = json(&["--privacy-cost", "1", "--planner", "anova", "--global-bound"]);
-    let (rmse, bound) = (bounded["rmse"].as_f64().unwrap(), bounded["global_lower_bound_rmse"].as_f64().unwrap());
+    let (rmse, bound) =
+        (bounded["rmse"].as_f64().unwrap(), bounded["global_lower_bound_rmse"].as_f64().unwrap());
     assert!(bound <= rmse && bound > 0.9 * rmse, "{bounded}");
     assert_eq!(
         (&bounded["global_lower_bound_note"], &bounded["global_lower_bound_error"]),
@@ -197,5 +230,8 @@ fn the_global_bound_is_given_or_says_why_not() {
     .clone();
     let report: serde_json::Value = serde_json::from_slice(&output).unwrap();
     assert!(report["global_lower_bound_rmse"].is_null());
-    assert!(report["global_lower_bound_note"].as_str().unwrap().contains("queries on 3 attributes"), "{report}");
+    assert!(
+        report["global_lower_bound_note"].as_str().unwrap().contains("queries on 3 attributes"),
+        "{report}"
+    );
 }

@@ -27,10 +27,13 @@ size = 5
 kind = "numeric"
 "#;
 
-/// 120 records in which the attributes depend on each other; a column that the schema does not know.
+/// 120 records in which the attributes depend on each other; a column that the schema does not
+/// know.
 fn data() -> String {
     let jobs = ["clerk", "baker", "cook"];
-    let line = |k: usize| format!("{},{},{},{k}\n", jobs[k * k % 3], k * 7 % 80, (k * 7 % 80 / 20 + k % 2) % 5);
+    let line = |k: usize| {
+        format!("{},{},{},{k}\n", jobs[k * k % 3], k * 7 % 80, (k * 7 % 80 / 20 + k % 2) % 5)
+    };
     format!("job,age,level,unused\n{}", (0..120).map(line).collect::<String>())
 }
 
@@ -73,8 +76,14 @@ fn json_holds_every_documented_field() {
         assert_eq!(report["private"], false);
         assert_eq!(report["mechanism"], mechanism);
         assert_eq!(report["neighbours"], "add-or-remove-one-record");
-        assert_eq!(report["records"], serde_json::json!({ "kept": 120, "dropped": 0, "clamped": 0 }));
-        assert_eq!((&report["marginals"], number(&report, "cells")), (&6.into(), f64::from(4 + 3 + 5 + 12 + 20 + 15)));
+        assert_eq!(
+            report["records"],
+            serde_json::json!({ "kept": 120, "dropped": 0, "clamped": 0 })
+        );
+        assert_eq!(
+            (&report["marginals"], number(&report, "cells")),
+            (&6.into(), f64::from(4 + 3 + 5 + 12 + 20 + 15))
+        );
         assert_eq!((number(&report, "rho"), &report["trials"]), (0.5, &3.into()));
         assert!(number(&report, "spent") <= 0.5 && number(&report, "spent") > 0.5 * (1.0 - 1e-9));
         assert!(number(&report["standard_errors"], "mean_l1") > 0.0);
@@ -100,7 +109,8 @@ fn json_holds_every_documented_field() {
 #[test]
 fn expected_errors_are_those_found() {
     let folder = folder(SCHEMA, &data());
-    let words = ["--ways", "2,3", "--mechanism", "residual-planner", "--rho", "0.1", "--trials", "200"];
+    let words =
+        ["--ways", "2,3", "--mechanism", "residual-planner", "--rho", "0.1", "--trials", "200"];
     let report = json(folder.path(), &words);
     for field in ["mean_l1", "squared_error"] {
         let difference = number(&report, field) - number(&report, &format!("expected_{field}"));
@@ -147,7 +157,8 @@ fn a_seed_fixes_everything_but_the_time() {
 #[test]
 fn every_budget_notion_is_a_rho() {
     let folder = folder(SCHEMA, &data());
-    let rho = |words: &[&str]| number(&json(folder.path(), &[&["--ways", "1"], words].concat()), "rho");
+    let rho =
+        |words: &[&str]| number(&json(folder.path(), &[&["--ways", "1"], words].concat()), "rho");
     assert_eq!(rho(&["--rho", "0.32"]), 0.32);
     assert!((rho(&["--mu", "0.8"]) / 0.32 - 1.0).abs() < 1e-12);
     assert!((rho(&["--privacy-cost", "0.64"]) / 0.32 - 1.0).abs() < 1e-12);
@@ -164,7 +175,9 @@ fn a_workload_file_names_its_marginals() {
     let report = json(folder.path(), &["--workload", "W.toml", "--rho", "1"]);
     assert_eq!(report["marginals"], 4);
     let listed = report["by_marginal"].as_array().unwrap();
-    assert!(listed.iter().any(|marginal| marginal["attributes"] == serde_json::json!(["age", "level"])));
+    assert!(
+        listed.iter().any(|marginal| marginal["attributes"] == serde_json::json!(["age", "level"]))
+    );
 }
 
 #[test]
@@ -172,13 +185,24 @@ fn text_says_first_that_it_is_not_private() {
     let folder = folder(SCHEMA, &data());
     let words = ["--ways", "1,2,3", "--rho", "1"];
     simulate(folder.path(), &words).success().stdout(
-        starts_with("NOT PRIVATE").and(contains("rounds")).and(contains("2 better ones")).and(contains("±").not()),
+        starts_with("NOT PRIVATE")
+            .and(contains("rounds"))
+            .and(contains("2 better ones"))
+            .and(contains("±").not()),
     );
-    simulate(folder.path(), &[&words[..], &["--mechanism", "residual-planner", "--trials", "2"]].concat())
-        .success()
-        .stdout(starts_with("NOT PRIVATE").and(contains("expected")).and(contains("±")));
+    simulate(
+        folder.path(),
+        &[&words[..], &["--mechanism", "residual-planner", "--trials", "2"]].concat(),
+    )
+    .success()
+    .stdout(starts_with("NOT PRIVATE").and(contains("expected")).and(contains("±")));
     for words in [&["--help"][..], &["simulate", "--help"], &["simulate", "-h"]] {
-        Command::cargo_bin("matmech").unwrap().args(words).assert().success().stdout(contains("NOT PRIVATE"));
+        Command::cargo_bin("matmech")
+            .unwrap()
+            .args(words)
+            .assert()
+            .success()
+            .stdout(contains("NOT PRIVATE"));
     }
 }
 
@@ -193,8 +217,9 @@ fn values_outside_the_schema_are_refused_dropped_or_clamped() {
         )
         .and(contains("remedy").and(contains("--out-of-domain"))),
     );
-    let records =
-        |rule: &str| json(folder.path(), &[&words[..], &["--out-of-domain", rule]].concat())["records"].clone();
+    let records = |rule: &str| {
+        json(folder.path(), &[&words[..], &["--out-of-domain", rule]].concat())["records"].clone()
+    };
     assert_eq!(records("drop"), serde_json::json!({ "kept": 1, "dropped": 4, "clamped": 0 }));
     assert_eq!(records("clamp"), serde_json::json!({ "kept": 3, "dropped": 2, "clamped": 3 }));
     simulate(folder.path(), &[&words[..], &["--out-of-domain", "keep"]].concat())
@@ -202,7 +227,8 @@ fn values_outside_the_schema_are_refused_dropped_or_clamped() {
         .stderr(contains("refuse").and(contains("drop")).and(contains("clamp")));
 }
 
-/// `simulate` fails with a message that says what was expected, what was found, how to mend it, and all of `parts`.
+/// `simulate` fails with a message that says what was expected, what was found, how to mend it, and
+/// all of `parts`.
 fn explained(folder: &Path, words: &[&str], parts: &[&str]) {
     let assert = simulate(folder, words).code(1).stdout("");
     let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
@@ -224,7 +250,12 @@ fn bad_data_is_explained() {
         ("age,job,level\n1,clerk,two\n", &["column `level`", "`two`", "remedy"]),
         (
             "age,job,level\n1,clerk,2\n1,painter,2\n",
-            &["X.csv, line 3, column 2", "clerk, baker, cook", "column `job` of record 2", "remedy"],
+            &[
+                "X.csv, line 3, column 2",
+                "clerk, baker, cook",
+                "column `job` of record 2",
+                "remedy",
+            ],
         ),
         ("age,job\n1,clerk\n", &["a column `level`", "the columns age, job", "remedy"]),
     ] {
@@ -247,7 +278,11 @@ fn bad_arguments_are_explained() {
         (&["--ways", "1", "--epsilon", "1", "--delta", "0"], &["delta", "found 0"]),
         (
             &["--ways", "1", "--rho", "1", "--mechanism", "aim"],
-            &["`aim`", "residual-planner, query-smasher, planned, aim-grem, aim-pgm, aim-hybrid", "remedy"],
+            &[
+                "`aim`",
+                "residual-planner, query-smasher, planned, aim-grem, aim-pgm, aim-hybrid",
+                "remedy",
+            ],
         ),
         (&["--ways", "1", "--rho", "1", "--trials", "0"], &["--trials", "remedy"]),
         (&["--ways", "0", "--rho", "1"], &["--ways", "between 1 and 3", "remedy"]),
@@ -257,7 +292,9 @@ fn bad_arguments_are_explained() {
     ] {
         explained(folder.path(), words, parts);
     }
-    simulate(folder.path(), &["--rho", "1"]).code(2).stderr(contains("--ways").and(contains("--workload")));
+    simulate(folder.path(), &["--rho", "1"])
+        .code(2)
+        .stderr(contains("--ways").and(contains("--workload")));
     simulate(folder.path(), &["--ways", "1"]).code(2).stderr(contains("--rho"));
     simulate(folder.path(), &["--ways", "1", "--epsilon", "1"]).code(2).stderr(contains("--delta"));
     simulate(folder.path(), &["--ways", "1", "--workload", "W.toml", "--rho", "1"]).code(2);
@@ -270,38 +307,58 @@ fn workloads_that_are_no_marginals_are_explained() {
     for (more, parts) in [
         (
             "[[queries]]\nfamily = \"affine\"\nattributes = [\"age\", \"level\"]\n",
-            &["W.toml: ", "group 4 (affine on age, level)", "identity", "marginals only", "remedy"][..],
+            &["W.toml: ", "group 4 (affine on age, level)", "identity", "marginals only", "remedy"]
+                [..],
         ),
-        ("[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\n", &["group 4 (prefix on age)", "query-smasher"]),
-        ("[[queries]]\nfamily = \"identity\"\nways = [2]\nweight = 2.0\n", &["group 4", "weight 2", "remedy"]),
-        ("[[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n", &["group 4", "a second time", "remedy"]),
-        ("[[queries]]\nfamily = \"identity\"\nattributes = [\"jobs\"]\n", &["W.toml", "jobs", "remedy"]),
+        (
+            "[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\n",
+            &["group 4 (prefix on age)", "query-smasher"],
+        ),
+        (
+            "[[queries]]\nfamily = \"identity\"\nways = [2]\nweight = 2.0\n",
+            &["group 4", "weight 2", "remedy"],
+        ),
+        (
+            "[[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n",
+            &["group 4", "a second time", "remedy"],
+        ),
+        (
+            "[[queries]]\nfamily = \"identity\"\nattributes = [\"jobs\"]\n",
+            &["W.toml", "jobs", "remedy"],
+        ),
     ] {
         std::fs::write(folder.path().join("W.toml"), format!("{marginal}{more}")).unwrap();
         explained(folder.path(), &["--workload", "W.toml", "--rho", "1"], parts);
     }
 }
 
-/// Query groups of every family, by the mechanism that answers them, within five standard errors of what it promises.
+/// Query groups of every family, by the mechanism that answers them, within five standard errors of
+/// what it promises.
 #[test]
 fn other_queries_are_simulated_by_a_mechanism_that_answers_them() {
     let folder = folder(SCHEMA, &data());
     let workload = "[[queries]]\nfamily = \"affine\"\nattributes = [\"age\", \"level\"]\n\
                     [[queries]]\nfamily = \"identity\"\nways = [1]\n";
     std::fs::write(folder.path().join("W.toml"), workload).unwrap();
-    let words = ["--workload", "W.toml", "--rho", "1", "--mechanism", "query-smasher", "--trials", "50"];
-    simulate(folder.path(), &words)
-        .success()
-        .stdout(contains("query groups  4, 20 answers together").and(contains("age, level (affine)")));
+    let words =
+        ["--workload", "W.toml", "--rho", "1", "--mechanism", "query-smasher", "--trials", "50"];
+    simulate(folder.path(), &words).success().stdout(
+        contains("query groups  4, 20 answers together").and(contains("age, level (affine)")),
+    );
     let report = json(folder.path(), &words);
     let difference = number(&report, "squared_error") - number(&report, "expected_squared_error");
-    assert!(difference.abs() < 5.0 * number(&report["standard_errors"], "squared_error"), "{difference}");
+    assert!(
+        difference.abs() < 5.0 * number(&report["standard_errors"], "squared_error"),
+        "{difference}"
+    );
     assert!(report["expected_mean_l1"].is_null());
 }
 
 #[test]
 fn marginals_that_do_not_fit_memory_are_refused() {
-    let attribute = |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 4000000000\nkind = \"numeric\"\n");
+    let attribute = |k: usize| {
+        format!("[[attribute]]\nname = \"A{k}\"\nsize = 4000000000\nkind = \"numeric\"\n")
+    };
     let schema: String = (0..3).map(attribute).collect();
     let large = folder(&schema, "A0,A1,A2\n1,2,3\n");
     for mechanism in ["residual-planner", "aim-grem"] {
@@ -313,9 +370,14 @@ fn marginals_that_do_not_fit_memory_are_refused() {
             explained(large.path(), &words(ways), parts);
         }
     }
-    let attribute = |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 2\nkind = \"numeric\"\n");
+    let attribute =
+        |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 2\nkind = \"numeric\"\n");
     let many = folder(&(0..100).map(attribute).collect::<String>(), "A0\n1\n");
-    explained(many.path(), &["--ways", "50", "--rho", "1"], &["workload of marginals", "residuals", "remedy"]);
+    explained(
+        many.path(),
+        &["--ways", "50", "--rho", "1"],
+        &["workload of marginals", "residuals", "remedy"],
+    );
 }
 
 /// What is written is read again with the same schema: values of a list, bins and cell numbers.
@@ -323,9 +385,13 @@ fn marginals_that_do_not_fit_memory_are_refused() {
 fn synthetic_records_are_a_table_of_the_schema() {
     let folder = folder(SCHEMA, &data());
     for mechanism in ["aim-hybrid", "aim-pgm"] {
-        let words = ["--ways", "2", "--rho", "100", "--mechanism", mechanism, "--synthetic", "X2.csv"];
+        let words =
+            ["--ways", "2", "--rho", "100", "--mechanism", mechanism, "--synthetic", "X2.csv"];
         let report = json(folder.path(), &words);
-        assert_eq!((&report["nonnegative"], &report["mechanism"]), (&true.into(), &mechanism.into()));
+        assert_eq!(
+            (&report["nonnegative"], &report["mechanism"]),
+            (&true.into(), &mechanism.into())
+        );
         let text = std::fs::read_to_string(folder.path().join("X2.csv")).unwrap();
         assert!(text.starts_with("age,job,level\n") && text.contains("clerk"), "{text}");
         let lines = text.lines().count() as f64 - 1.0;
@@ -333,7 +399,10 @@ fn synthetic_records_are_a_table_of_the_schema() {
         let read = Command::cargo_bin("matmech")
             .unwrap()
             .current_dir(folder.path())
-            .args(["simulate", "--schema", "S.toml", "--data", "X2.csv", "--ways", "1", "--rho", "1", "--json"])
+            .args([
+                "simulate", "--schema", "S.toml", "--data", "X2.csv", "--ways", "1", "--rho", "1",
+                "--json",
+            ])
             .assert()
             .success();
         let read: serde_json::Value = serde_json::from_slice(&read.get_output().stdout).unwrap();
@@ -365,8 +434,11 @@ fn limits_and_models_that_a_mechanism_has_not_are_explained() {
         .code(1)
         .stderr(contains("writing").and(contains("remedy")));
     let partial = ["--ways", "1", "--rho", "1", "--synthetic", "Y.csv"];
-    std::fs::write(folder.path().join("W.toml"), "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n")
-        .unwrap();
+    std::fs::write(
+        folder.path().join("W.toml"),
+        "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n",
+    )
+    .unwrap();
     let words = [&["--workload", "W.toml"], &partial[2..]].concat();
     explained(folder.path(), &words, &["every attribute", "job"]);
 }
@@ -379,10 +451,18 @@ fn the_documented_example_is_really_produced() {
     let (_, rest) = text.split_once("$ matmech ").unwrap();
     let (block, _) = rest.split_once("\n```").unwrap();
     let (command, printed) = block.split_once('\n').unwrap();
-    let assert = Command::cargo_bin("matmech").unwrap().current_dir(root).args(command.split(' ')).assert().success();
+    let assert = Command::cargo_bin("matmech")
+        .unwrap()
+        .current_dir(root)
+        .args(command.split(' '))
+        .assert()
+        .success();
     let output = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
     let stable = |text: &str| -> Vec<String> {
-        text.lines().filter(|l| !l.starts_with("time") && !l.starts_with("peak")).map(str::to_owned).collect()
+        text.lines()
+            .filter(|l| !l.starts_with("time") && !l.starts_with("peak"))
+            .map(str::to_owned)
+            .collect()
     };
     assert_eq!(stable(&output), stable(printed));
     assert!(output.lines().count() > 15);

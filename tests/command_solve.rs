@@ -1,5 +1,10 @@
 //! The command `matmech solve` from the outside.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 #![cfg(feature = "cli")]
 
 use assert_cmd::Command;
@@ -39,7 +44,8 @@ fn json_holds_every_documented_field() {
     assert!(report["gap"].as_f64().unwrap() <= 1e-6);
     assert!((report["ratio"].as_f64().unwrap() - 1.017513).abs() < 5e-7);
     assert_eq!(report["status"], "converged");
-    let closed_form = json(&["solve", "--workload", "range:32x32", "--strategy", "wavelet", "--json"]);
+    let closed_form =
+        json(&["solve", "--workload", "range:32x32", "--strategy", "wavelet", "--json"]);
     assert!((closed_form["ratio"].as_f64().unwrap() - 1.819).abs() < 5e-4);
     assert_eq!(closed_form["iterations"], 0);
     assert_eq!(closed_form["lower_bound"], closed_form["svd_bound"]);
@@ -59,7 +65,8 @@ fn text_names_error_bounds_and_status() {
 fn a_saved_strategy_comes_back_with_the_same_error() {
     let folder = tempfile::tempdir().unwrap();
     let prefix = folder.path().join("best");
-    let saved = json(&["solve", "--workload", "prefix:24", "--json", "--save", prefix.to_str().unwrap()]);
+    let saved =
+        json(&["solve", "--workload", "prefix:24", "--json", "--save", prefix.to_str().unwrap()]);
     let file = format!("matrix:{}-1.npy", prefix.display());
     let again = json(&["solve", "--workload", "prefix:24", "--strategy", &file, "--json"]);
     let (a, b) = (saved["error"].as_f64().unwrap(), again["error"].as_f64().unwrap());
@@ -71,8 +78,9 @@ fn a_saved_strategy_comes_back_with_the_same_error() {
 
 #[test]
 fn strategies_take_options_and_operands() {
-    let solve =
-        |workload: &str, strategy: &str| json(&["solve", "--workload", workload, "--strategy", strategy, "--json"]);
+    let solve = |workload: &str, strategy: &str| {
+        json(&["solve", "--workload", workload, "--strategy", strategy, "--json"])
+    };
     let eigen = solve("range:8x8x8x4", "eigen-design");
     let share = (eigen["svd_bound"].as_f64().unwrap() / eigen["error"].as_f64().unwrap()).sqrt();
     assert!((share - 0.919).abs() < 5e-4, "{share}");
@@ -84,9 +92,12 @@ fn strategies_take_options_and_operands() {
     );
     let wavelet = solve("range:64", "eigen-design:wavelet")["error"].as_f64().unwrap();
     assert!(wavelet < solve("range:64", "wavelet")["error"].as_f64().unwrap());
-    let marginals = solve("union(identity-marginals(ways=1):4x8; identity-marginals(ways=2):4x8)", "datacube");
+    let marginals =
+        solve("union(identity-marginals(ways=1):4x8; identity-marginals(ways=2):4x8)", "datacube");
     assert!(marginals["details"]["marginals_measured"].as_f64().unwrap() >= 1.0);
-    matmech(&["solve", "--help"]).success().stdout(contains("eigen-separation").and(contains("principal-vectors")));
+    matmech(&["solve", "--help"])
+        .success()
+        .stdout(contains("eigen-separation").and(contains("principal-vectors")));
 }
 
 #[test]

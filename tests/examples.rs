@@ -38,20 +38,26 @@ mod simulate_a_mechanism;
 fn number(text: &str, label: &str) -> f64 {
     let place = text.find(label).unwrap_or_else(|| panic!("no `{label}` in\n{text}"));
     let word = text[place + label.len()..].split_whitespace().next().unwrap();
-    word.trim_end_matches(',').parse().unwrap_or_else(|_| panic!("`{word}` after `{label}` is no number"))
+    word.trim_end_matches(',')
+        .parse()
+        .unwrap_or_else(|_| panic!("`{word}` after `{label}` is no number"))
 }
 
 #[track_caller]
 fn assert_close(found: f64, expected: f64, tolerance: f64) {
-    assert!((found / expected - 1.0).abs() <= tolerance, "expected {expected} within {tolerance:e}, found {found}");
+    assert!(
+        (found / expected - 1.0).abs() <= tolerance,
+        "expected {expected} within {tolerance:e}, found {found}"
+    );
 }
 
 fn ranges(cells: usize) -> impl Iterator<Item = Range<usize>> {
     (0..cells).flat_map(move |start| (start + 1..=cells).map(move |end| start..end))
 }
 
-/// The error of all ranges under √(1 − w) times every cell and √w times every block, of which an answer's variance is
-/// `(‖q‖² − Σ w q(block)² / (1 − w + w·|block|)) / (1 − w)` by the Sherman–Morrison formula.
+/// The error of all ranges under √(1 − w) times every cell and √w times every block, of which an
+/// answer's variance is `(‖q‖² − Σ w q(block)² / (1 − w + w·|block|)) / (1 − w)` by the
+/// Sherman–Morrison formula.
 fn cells_and_blocks(cells: usize, size: usize, w: f64) -> f64 {
     let variance = |query: Range<usize>| {
         let saved = (0..cells).step_by(size).map(|start| {
@@ -64,8 +70,8 @@ fn cells_and_blocks(cells: usize, size: usize, w: f64) -> f64 {
     ranges(cells).map(variance).sum()
 }
 
-/// The SVD bound of all ranges: their Gram is `(n + 1) T⁻¹` for the second difference T, whose eigenvalues are
-/// `4 sin²(kπ/(2n + 2))`.
+/// The SVD bound of all ranges: their Gram is `(n + 1) T⁻¹` for the second difference T, whose
+/// eigenvalues are `4 sin²(kπ/(2n + 2))`.
 fn svd_bound_of_ranges(cells: usize) -> f64 {
     let n = cells as f64;
     let roots = (1..=cells).map(|k| 0.5 / (k as f64 * PI / (2.0 * n + 2.0)).sin());
@@ -85,12 +91,14 @@ fn a_certified_strategy_lies_between_its_bounds() {
     assert!(text.contains("(2080 queries over 64 cells)"), "{text}");
 }
 
-/// The Gram is a Kronecker product of [[6, 1], [1, 1]] and a circulant matrix, and so is the optimum. For the first,
-/// V = [[1, t], [t, 1]] with the best t; for the second, the SVD bound.
+/// The Gram is a Kronecker product of [[6, 1], [1, 1]] and a circulant matrix, and so is the
+/// optimum. For the first, V = [[1, t], [t, 1]] with the best t; for the second, the SVD bound.
 #[test]
 fn the_optimum_for_a_gram_is_known_in_closed_form() {
     let text = output_of!(optimum_for_a_gram);
-    let windows = |distance: usize| (1..=8).map(|length: usize| length.saturating_sub(distance)).sum::<usize>() as f64;
+    let windows = |distance: usize| {
+        (1..=8).map(|length: usize| length.saturating_sub(distance)).sum::<usize>() as f64
+    };
     let root = |k: usize| {
         let wave = |d: usize| windows(d.min(24 - d)) * (2.0 * PI * (k * d) as f64 / 24.0).cos();
         (0..24).map(wave).sum::<f64>().max(0.0).sqrt()
@@ -99,8 +107,14 @@ fn the_optimum_for_a_gram_is_known_in_closed_form() {
     let t = (7.0 - 45f64.sqrt()) / 2.0;
     let optimum = circular * (7.0 - 2.0 * t) / (1.0 - t * t);
     let (upper, lower) = (number(&text, "upper"), number(&text, "lower"));
-    assert!(lower <= optimum * (1.0 + 1e-9) && optimum <= upper * (1.0 + 1e-9), "{optimum}\n{text}");
-    assert!(upper / lower - 1.0 < 1e-6 && number(&text, "gap") < 1e-6 && text.contains("Converged"), "{text}");
+    assert!(
+        lower <= optimum * (1.0 + 1e-9) && optimum <= upper * (1.0 + 1e-9),
+        "{optimum}\n{text}"
+    );
+    assert!(
+        upper / lower - 1.0 < 1e-6 && number(&text, "gap") < 1e-6 && text.contains("Converged"),
+        "{text}"
+    );
     // (tr √M)² = tr M + 2 √det M for a 2 × 2 matrix.
     assert_close(number(&text, "SVD bound"), circular * (7.0 + 2.0 * 5f64.sqrt()) / 2.0, 1e-8);
     let variances: Vec<f64> =
@@ -108,8 +122,8 @@ fn the_optimum_for_a_gram_is_known_in_closed_form() {
     assert_close(variances[1] / variances[0], 2.0 * (1.0 - t), 1e-3);
 }
 
-/// What an attribute adds to a workload of products: the energy `Σ (mean of q)²` of its family's queries, the error of the
-/// strategy on its residual subspace, and the number of queries.
+/// What an attribute adds to a workload of products: the energy `Σ (mean of q)²` of its family's
+/// queries, the error of the strategy on its residual subspace, and the number of queries.
 struct Axis {
     energy: f64,
     residual: f64,
@@ -129,13 +143,15 @@ impl Axis {
     }
 }
 
-/// The root mean square error of all products over so many of the axes at privacy cost 1, from S3's formula
-/// `(Σ_A √L_A)²` with `L_A` the sum over the groups S ⊇ A of the residuals of A and the energies of S \ A.
+/// The root mean square error of all products over so many of the axes at privacy cost 1, from S3's
+/// formula `(Σ_A √L_A)²` with `L_A` the sum over the groups S ⊇ A of the residuals of A and the
+/// energies of S \ A.
 fn rmse(axes: &[Axis], ways: &[u32]) -> f64 {
     let groups = || (0u32..1 << axes.len()).filter(|set| ways.contains(&set.count_ones()));
     let product = |of: &dyn Fn(usize) -> f64| (0..axes.len()).map(of).product::<f64>();
     let has = |set: u32, axis: usize| set >> axis & 1 == 1;
-    let queries: f64 = groups().map(|s| product(&|k| if has(s, k) { axes[k].queries } else { 1.0 })).sum();
+    let queries: f64 =
+        groups().map(|s| product(&|k| if has(s, k) { axes[k].queries } else { 1.0 })).sum();
     let subspace = |a: u32| {
         let term = |s: u32| {
             product(&|k| match (has(a, k), has(s, k)) {
@@ -153,11 +169,20 @@ fn rmse(axes: &[Axis], ways: &[u32]) -> f64 {
 fn a_plan_for_a_schema_has_the_error_of_the_formula() {
     let text = output_of!(plan_for_a_schema);
     let cost = number(&text, "privacy cost");
-    // The privacy curve of Gaussian noise, δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), at ε = 1 and μ² = β.
+    // The privacy curve of Gaussian noise, δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), at ε = 1 and μ² =
+    // β.
     let (mu, normal) = (cost.sqrt(), |x: f64| libm::erfc(-x / SQRT_2) / 2.0);
-    assert_close(normal(mu / 2.0 - 1.0 / mu) - 1f64.exp() * normal(-mu / 2.0 - 1.0 / mu), 1e-9, 1e-5);
-    let optimum =
-        |workload: &str| Optimal::default().select(&Workload::parse(workload).unwrap().gram().unwrap()).unwrap().error;
+    assert_close(
+        normal(mu / 2.0 - 1.0 / mu) - 1f64.exp() * normal(-mu / 2.0 - 1.0 / mu),
+        1e-9,
+        1e-5,
+    );
+    let optimum = |workload: &str| {
+        Optimal::default()
+            .select(&Workload::parse(workload).unwrap().gram().unwrap())
+            .unwrap()
+            .error
+    };
     let lengths: Vec<usize> = ranges(50).map(|range| range.len()).collect();
     let prefixes: Vec<usize> = (1..=32).collect();
     let axes = [
@@ -186,20 +211,27 @@ fn an_added_strategy_is_compared_with_all_others() {
     let (line, plane) = text.split_at(text.find("range:10x12").unwrap());
     let weights = || (0..20).map(|k| f64::from(k) / 20.0);
     let on_line = weights().map(|w| cells_and_blocks(64, 8, w)).fold(f64::INFINITY, f64::min);
-    let on_plane =
-        weights().map(|w| cells_and_blocks(10, 3, w) * cells_and_blocks(12, 3, w)).fold(f64::INFINITY, f64::min);
-    for (text, own, bound) in
-        [(line, on_line, svd_bound_of_ranges(64)), (plane, on_plane, svd_bound_of_ranges(10) * svd_bound_of_ranges(12))]
-    {
+    let on_plane = weights()
+        .map(|w| cells_and_blocks(10, 3, w) * cells_and_blocks(12, 3, w))
+        .fold(f64::INFINITY, f64::min);
+    for (text, own, bound) in [
+        (line, on_line, svd_bound_of_ranges(64)),
+        (plane, on_plane, svd_bound_of_ranges(10) * svd_bound_of_ranges(12)),
+    ] {
         assert_close(number(text, "\n  cells-and-blocks"), own, 1e-8);
         assert_close(number(text, "SVD bound"), bound, 1e-8);
         let optimum = number(text, "\n  optimal");
         for selector in strategies() {
-            let entry = text.lines().find(|line| line.split_whitespace().next() == Some(selector.name())).unwrap();
+            let entry = text
+                .lines()
+                .find(|line| line.split_whitespace().next() == Some(selector.name()))
+                .unwrap();
             let refused = entry.ends_with("not for it");
             assert!(refused || number(entry, selector.name()) >= optimum * (1.0 - 1e-6), "{entry}");
             assert!(
-                !refused || ["variable-agnostic", "lsa-separated", "datacube", "fourier"].contains(&selector.name()),
+                !refused
+                    || ["variable-agnostic", "lsa-separated", "datacube", "fourier"]
+                        .contains(&selector.name()),
                 "{entry}"
             );
         }
@@ -207,16 +239,19 @@ fn an_added_strategy_is_compared_with_all_others() {
     }
 }
 
-/// The residual Gram of prefix sums is the pseudo-inverse of the Laplacian of a path, with eigenvalues `1/(4 sin²(kπ/2n))` and
-/// cosines as eigenvectors.
+/// The residual Gram of prefix sums is the pseudo-inverse of the Laplacian of a path, with
+/// eigenvalues `1/(4 sin²(kπ/2n))` and cosines as eigenvectors.
 #[test]
 fn an_added_subspace_solver_plans_what_its_formula_says() {
     let text = output_of!(add_a_subspace_solver);
     let (prefix, affine) = text.split_at(text.find("affine").unwrap());
     let root = |k: usize| 0.5 / (k as f64 * PI / 40.0).sin();
     let trace: f64 = (1..20).map(root).sum();
-    let entry =
-        |i: usize| (1..20).map(|k| root(k) * (k as f64 * PI * (i as f64 + 0.5) / 20.0).cos().powi(2) / 10.0).sum();
+    let entry = |i: usize| {
+        (1..20)
+            .map(|k| root(k) * (k as f64 * PI * (i as f64 + 0.5) / 20.0).cos().powi(2) / 10.0)
+            .sum()
+    };
     let largest = (0..20).map(entry).fold(0.0, f64::max);
     let with = |residual: f64| -> f64 {
         let lengths: Vec<usize> = (1..=20).collect();
@@ -230,7 +265,10 @@ fn an_added_subspace_solver_plans_what_its_formula_says() {
             let line = part.lines().find(|line| line.contains(solver)).unwrap();
             [number(line, "lower bound"), number(line, "rmse"), number(line, "eigendecompositions")]
         });
-        assert!(own[0] < certified[0] && certified[0] <= certified[1] && certified[1] < own[1], "{part}");
+        assert!(
+            own[0] < certified[0] && certified[0] <= certified[1] && certified[1] < own[1],
+            "{part}"
+        );
         assert!(certified[1] / certified[0] < 1.0 + 1e-6 && own[2] < certified[2], "{part}");
     }
 }
@@ -239,15 +277,19 @@ fn an_added_subspace_solver_plans_what_its_formula_says() {
 fn simulated_mechanisms_err_as_much_as_they_predict() {
     let text = output_of!(simulate_a_mechanism);
     assert!(
-        text.contains("neighbours: add or remove one record") && text.contains("25 marginals, 5800 cells"),
+        text.contains("neighbours: add or remove one record")
+            && text.contains("25 marginals, 5800 cells"),
         "{text}"
     );
     let rho = number(&text, "\nrho");
-    // zCDP to (ε, δ): the smallest e^((α−1)(αρ−ε)) (1 − 1/α)^α / (α − 1) over the orders α > 1 is δ, at ε = 1.
+    // zCDP to (ε, δ): the smallest e^((α−1)(αρ−ε)) (1 − 1/α)^α / (α − 1) over the orders α > 1 is
+    // δ, at ε = 1.
     let ln_delta = |a: f64| (a - 1.0) * (a * rho - 1.0) + a * (1.0 - 1.0 / a).ln() - (a - 1.0).ln();
-    let delta = (10_000..100_000).map(|k| ln_delta(f64::from(k) / 1000.0)).fold(0.0, f64::min).exp();
+    let delta =
+        (10_000..100_000).map(|k| ln_delta(f64::from(k) / 1000.0)).fold(0.0, f64::min).exp();
     assert_close(delta, 1e-9, 1e-6);
-    let expected = rmse(&std::array::from_fn::<_, 5, _>(|_| Axis::identity(8)), &[1, 2, 3]) / (2.0 * rho).sqrt();
+    let expected = rmse(&std::array::from_fn::<_, 5, _>(|_| Axis::identity(8)), &[1, 2, 3])
+        / (2.0 * rho).sqrt();
     for mechanism in mechanisms() {
         let line = text.lines().find(|line| line.starts_with(mechanism.name())).unwrap();
         assert!(number(line, "spent") <= rho * (1.0 + 1e-9), "{line}");
@@ -255,7 +297,8 @@ fn simulated_mechanisms_err_as_much_as_they_predict() {
             assert!(line.contains("expected unknown") && number(line, "rmse") > 0.0, "{line}");
         } else {
             assert_close(number(line, "expected"), expected, 1e-6);
-            // The standard error of 40 runs is 0.23% of it, by the shares and ranks of the residual subspaces.
+            // The standard error of 40 runs is 0.23% of it, by the shares and ranks of the residual
+            // subspaces.
             assert_close(number(line, "rmse"), expected, 0.0116);
         }
     }
@@ -277,8 +320,14 @@ fn every_example_is_tested_and_listed() {
             source.contains(&format!("//! cargo run --release --example {name}\n")),
             "{name} does not say how to run it"
         );
-        assert!(include_str!("examples.rs").contains(&format!("output_of!({name})")), "{name} is not run here");
-        assert!(page.contains(&format!("examples/{name}.rs")), "docs/library.md does not list {name}");
+        assert!(
+            include_str!("examples.rs").contains(&format!("output_of!({name})")),
+            "{name} is not run here"
+        );
+        assert!(
+            page.contains(&format!("examples/{name}.rs")),
+            "docs/library.md does not list {name}"
+        );
         found += 1;
     }
     assert_eq!(found, 6);

@@ -1,6 +1,11 @@
-//! Cross-checks of the feature `lapack`: the certified optimum against Clarabel's semidefinite solver, and the default
-//! backend's kernels against LAPACK of the system's OpenBLAS.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+//! Cross-checks of the feature `lapack`: the certified optimum against Clarabel's semidefinite
+//! solver, and the default backend's kernels against LAPACK of the system's OpenBLAS.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 #![cfg(feature = "lapack")]
 
 use approx::assert_abs_diff_eq;
@@ -84,12 +89,20 @@ fn certified_optimum_agrees_with_the_semidefinite_program() {
         "range-sample(queries=9,seed=1):3x3",
     ] {
         let workload = Workload::parse(text).unwrap();
-        let certificate =
-            strategy::by_name("optimal").unwrap().select(&workload.gram().unwrap()).unwrap().certificate.unwrap();
+        let certificate = strategy::by_name("optimal")
+            .unwrap()
+            .select(&workload.gram().unwrap())
+            .unwrap()
+            .certificate
+            .unwrap();
         let reference = semidefinite_optimum(&workload);
-        let (low, high) = (certificate.lower_bound / reference - 1.0, certificate.upper_bound / reference - 1.0);
+        let (low, high) =
+            (certificate.lower_bound / reference - 1.0, certificate.upper_bound / reference - 1.0);
         println!("{text}: SDP {reference:.9}, lower {low:+.1e}, upper {high:+.1e}");
-        assert!(low.abs() < 1e-6 && high.abs() < 1e-6, "{text}: SDP {reference}, certificate {certificate:?}");
+        assert!(
+            low.abs() < 1e-6 && high.abs() < 1e-6,
+            "{text}: SDP {reference}, certificate {certificate:?}"
+        );
     }
 }
 
@@ -98,19 +111,29 @@ fn lapack_and_the_default_backend_agree() {
     for text in ["range:96", "prefix:128", "residual(affine:10x10)", "circular:65"] {
         let gram = Workload::parse(text).unwrap().gram().unwrap();
         let matrix = gram.to_dense().unwrap();
-        let (ours, lapack) =
-            (linalg::eigh(matrix.view()).unwrap(), linalg::eigh_with(Backend::Lapack, matrix.view()).unwrap());
+        let (ours, lapack) = (
+            linalg::eigh(matrix.view()).unwrap(),
+            linalg::eigh_with(Backend::Lapack, matrix.view()).unwrap(),
+        );
         let scale = ours.values.iter().copied().fold(0.0, f64::max);
         assert_abs_diff_eq!(&ours.values / scale, &lapack.values / scale, epsilon = 1e-13);
         let rebuilt = (&lapack.vectors * &lapack.values).dot(&lapack.vectors.t());
         assert_abs_diff_eq!(&rebuilt / scale, &matrix / scale, epsilon = 1e-12);
-        let bound = lapack.values.iter().map(|x| x.max(0.0).sqrt()).sum::<f64>().powi(2) / matrix.nrows() as f64;
-        // Zero eigenvalues come out as ±n·eps·scale; their square roots are what the two bounds may differ by.
+        let bound = lapack.values.iter().map(|x| x.max(0.0).sqrt()).sum::<f64>().powi(2)
+            / matrix.nrows() as f64;
+        // Zero eigenvalues come out as ±n·eps·scale; their square roots are what the two bounds may
+        // differ by.
         approx::assert_relative_eq!(svd_bound(&gram).unwrap(), bound, max_relative = 1e-5);
         let definite = &matrix + &(Array2::<f64>::eye(matrix.nrows()) * (0.01 * scale));
-        let factors = [Backend::Faer, Backend::Lapack].map(|b| linalg::cholesky_with(b, definite.view()).unwrap());
-        assert_abs_diff_eq!(&factors[0] / scale.sqrt(), &factors[1] / scale.sqrt(), epsilon = 1e-12);
-        let inverses = [Backend::Faer, Backend::Lapack].map(|b| linalg::spd_inverse_with(b, definite.view()).unwrap());
+        let factors = [Backend::Faer, Backend::Lapack]
+            .map(|b| linalg::cholesky_with(b, definite.view()).unwrap());
+        assert_abs_diff_eq!(
+            &factors[0] / scale.sqrt(),
+            &factors[1] / scale.sqrt(),
+            epsilon = 1e-12
+        );
+        let inverses = [Backend::Faer, Backend::Lapack]
+            .map(|b| linalg::spd_inverse_with(b, definite.view()).unwrap());
         assert_abs_diff_eq!(&inverses[0] * scale, &inverses[1] * scale, epsilon = 1e-10);
     }
 }

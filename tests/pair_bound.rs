@@ -8,21 +8,34 @@ use std::process::{Command, Output};
 
 mod python;
 
-/// What no strategy is below on prefix sums of every attribute and `family` on every pair of `[n]^d`: all cells written out.
+/// What no strategy is below on prefix sums of every attribute and `family` on every pair of
+/// `[n]^d`: all cells written out.
 fn certified(n: usize, d: usize, family: &str) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let mut schema = String::new();
     for i in 0..d {
-        writeln!(schema, "[[attribute]]\nname = \"a{i}\"\nsize = {n}\nkind = \"numeric\"\n").unwrap();
+        writeln!(schema, "[[attribute]]\nname = \"a{i}\"\nsize = {n}\nkind = \"numeric\"\n")
+            .unwrap();
     }
     std::fs::write(folder.path().join("S.toml"), schema).unwrap();
-    let queries =
-        format!("[[queries]]\nfamily = \"prefix\"\nways = [1]\n\n[[queries]]\nfamily = \"{family}\"\nways = [2]\n");
+    let queries = format!(
+        "[[queries]]\nfamily = \"prefix\"\nways = [1]\n\n[[queries]]\nfamily = \"{family}\"\nways = [2]\n"
+    );
     std::fs::write(folder.path().join("W.toml"), queries).unwrap();
     let output = assert_cmd::Command::cargo_bin("matmech")
         .unwrap()
         .current_dir(folder.path())
-        .args(["plan", "--schema", "S.toml", "--workload", "W.toml", "--privacy-cost", "1", "--global-bound", "--json"])
+        .args([
+            "plan",
+            "--schema",
+            "S.toml",
+            "--workload",
+            "W.toml",
+            "--privacy-cost",
+            "1",
+            "--global-bound",
+            "--json",
+        ])
         .assert()
         .success()
         .get_output()
@@ -55,31 +68,39 @@ fn no_certified_optimum_is_below_it() {
         for family in ["affine", "abs"] {
             let Some(bound) = bound(&n.to_string(), &d.to_string(), family) else { return };
             let optimum = certified(n, d, family);
-            assert!(bound <= optimum * (1.0 + 1e-6), "{n}^{d} {family}: {bound} is above {optimum}");
+            assert!(
+                bound <= optimum * (1.0 + 1e-6),
+                "{n}^{d} {family}: {bound} is above {optimum}"
+            );
             assert!(bound >= 0.98 * optimum, "{n}^{d} {family}: {bound} is far below {optimum}");
         }
     }
-    for (words, said) in
-        [(["4", "3", "range"], "affine|abs"), (["4", "1", "abs"], "2 or more"), (["x", "3", "abs"], "found x")]
-    {
+    for (words, said) in [
+        (["4", "3", "range"], "affine|abs"),
+        (["4", "1", "abs"], "2 or more"),
+        (["x", "3", "abs"], "found x"),
+    ] {
         let Some(refused) = script(&words) else { return };
         assert!(!refused.status.success());
         assert!(String::from_utf8_lossy(&refused.stderr).contains(said), "{refused:?}");
     }
 }
 
-/// The table of docs/reference-measures.md and the lower ends of the bands of `anova`: what the script prints, rounded down.
+/// The table of docs/reference-measures.md and the lower ends of the bands of `anova`: what the
+/// script prints, rounded down.
 #[test]
 fn what_is_written_of_it_is_what_it_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("docs/reference-measures.md")).unwrap();
     let bands = std::fs::read_to_string(root.join("data/expected/beyond_reference.csv")).unwrap();
     let mut written: Vec<[String; 4]> = Vec::new();
-    let table = page.lines().skip_while(|line| !line.contains("absolute differences: anova")).skip(2);
+    let table =
+        page.lines().skip_while(|line| !line.contains("absolute differences: anova")).skip(2);
     for row in table.take_while(|line| line.starts_with('|')) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         written.extend(
-            [("affine", 2), ("abs", 5)].map(|(family, at)| [cells[0], "40", family, cells[at]].map(String::from)),
+            [("affine", 2), ("abs", 5)]
+                .map(|(family, at)| [cells[0], "40", family, cells[at]].map(String::from)),
         );
     }
     for row in bands.lines() {

@@ -1,4 +1,5 @@
-//! Reference measures and global bounds on workloads of S3's Tables 2 and 4, against independently computed values.
+//! Reference measures and global bounds on workloads of S3's Tables 2 and 4, against independently
+//! computed values.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
@@ -12,12 +13,15 @@ use matmech::workload::{Family, GroupFamily, GroupedWorkload};
 /// Numeric attributes first: prefix on them, identity on the others.
 fn hybrid(numeric: &[usize], categorical: &[usize], ways: &[usize]) -> GroupedWorkload {
     let kinds = numeric.iter().map(|n| (n, AttributeKind::Numeric));
-    let kinds = kinds.chain(categorical.iter().map(|n| (n, AttributeKind::Categorical))).enumerate();
-    let attributes = kinds.map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind }).collect();
+    let kinds =
+        kinds.chain(categorical.iter().map(|n| (n, AttributeKind::Categorical))).enumerate();
+    let attributes =
+        kinds.map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind }).collect();
     GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
 }
 
-/// Table 2: QuerySmasher, and the value with the reference measure, which is to be reached or beaten.
+/// Table 2: QuerySmasher, and the value with the reference measure, which is to be reached or
+/// beaten.
 #[test]
 fn table_2() {
     let cps = |ways: &[usize]| hybrid(&[50, 100], &[7, 4, 2], ways);
@@ -31,7 +35,11 @@ fn table_2() {
     ] {
         let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
         let search = plan.measure_search().unwrap();
-        assert_relative_eq!((search.uniform_variance / plan.queries().as_f64()).sqrt(), uniform, max_relative = 2e-5);
+        assert_relative_eq!(
+            (search.uniform_variance / plan.queries().as_f64()).sqrt(),
+            uniform,
+            max_relative = 2e-5
+        );
         assert!(plan.rmse() <= expected * (1.0 + 2e-5), "{} against {expected}", plan.rmse());
         assert!(plan.rmse() <= plan.lower_bound_rmse().unwrap() * (1.0 + 3e-7));
     }
@@ -40,7 +48,8 @@ fn table_2() {
 /// Table 2, queries on one and on two attributes: the bound over all mechanisms of uniform weights.
 #[test]
 fn table_2_bounds_of_uniform_weights() {
-    let adult = |ways: &[usize]| hybrid(&[100, 100, 100, 99, 85], &[42, 16, 15, 9, 7, 6, 5, 2, 2], ways);
+    let adult =
+        |ways: &[usize]| hybrid(&[100, 100, 100, 99, 85], &[42, 16, 15, 9, 7, 6, 5, 2, 2], ways);
     let cps = |ways: &[usize]| hybrid(&[50, 100], &[7, 4, 2], ways);
     let loans = |ways: &[usize]| hybrid(&[101; 4], &[3, 8, 36, 6, 51, 4, 5, 15], ways);
     for (workload, expected) in [
@@ -57,24 +66,29 @@ fn table_2_bounds_of_uniform_weights() {
     }
 }
 
-/// Table 4, n = 50 and d = 40, with the bound over all mechanisms for uniform weights, for the plan's measure, and optimised.
+/// Table 4, n = 50 and d = 40, with the bound over all mechanisms for uniform weights, for the
+/// plan's measure, and optimised.
 #[test]
 fn table_4() {
-    for (family, expected, uniform, bound) in
-        [(Family::PREFIX, 72.6370, 70.72257, 71.90013), (Family::RANGE, 100.75102, 100.64286, 100.64286)]
-    {
+    for (family, expected, uniform, bound) in [
+        (Family::PREFIX, 72.6370, 70.72257, 71.90013),
+        (Family::RANGE, 100.75102, 100.64286, 100.64286),
+    ] {
         let schema = Schema::uniform(50, 40).unwrap();
-        let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(family), &[1, 2]).unwrap();
+        let workload =
+            GroupedWorkload::all_ways(schema, &GroupFamily::Product(family), &[1, 2]).unwrap();
         let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
         assert_relative_eq!(plan.rmse(), expected, max_relative = 2e-5);
         let queries = plan.queries().as_f64();
         let of_uniform = GlobalBound::of(&workload, &BoundWeights::Uniform, None).unwrap();
         assert_relative_eq!(of_uniform.rmse(queries, 1.0), uniform, max_relative = 2e-6);
-        let of_measure = GlobalBound::of(&workload, &BoundWeights::Given(plan.measure().clone()), None).unwrap();
+        let of_measure =
+            GlobalBound::of(&workload, &BoundWeights::Given(plan.measure().clone()), None).unwrap();
         if family == Family::PREFIX {
             assert_relative_eq!(of_measure.rmse(queries, 1.0), bound, max_relative = 2e-5);
         }
-        let global = GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
+        let global =
+            GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
         let own = global.rmse(queries, 1.0);
         assert!(own >= bound && own <= plan.rmse(), "{own}");
         assert!(global.quadrature_error < 1e-6);

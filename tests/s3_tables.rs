@@ -9,7 +9,9 @@ use matmech::domain::{Attribute, AttributeKind};
 use matmech::planner::{self, Plan};
 use matmech::privacy::PrivacyCost;
 use matmech::schema::Schema;
-use matmech::workload::{Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of};
+use matmech::workload::{
+    Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of,
+};
 
 fn family(name: &str, n: usize) -> GroupFamily {
     match name {
@@ -19,7 +21,9 @@ fn family(name: &str, n: usize) -> GroupFamily {
         "circular" => GroupFamily::Product(Family::CIRCULAR),
         "affine" => GroupFamily::Pairs(Family::AFFINE),
         "abs" => GroupFamily::Pairs(Family::ABS),
-        "random" => GroupFamily::Random { seed: 42 + n as u32, probability: 0.3, queries_per_cell: 3 },
+        "random" => {
+            GroupFamily::Random { seed: 42 + n as u32, probability: 0.3, queries_per_cell: 3 }
+        }
         other => panic!("{other}"),
     }
 }
@@ -28,7 +32,8 @@ fn one_and_two_way(n: usize, name: &str) -> GroupedWorkload {
     GroupedWorkload::all_ways(Schema::uniform(n, 40).unwrap(), &family(name, n), &[1, 2]).unwrap()
 }
 
-/// Table 8: one weight in 1..=5 per marginal, `RandomState(42).randint(1, 6, …)`: masked rejection on 32-bit numbers.
+/// Table 8: one weight in 1..=5 per marginal, `RandomState(42).randint(1, 6, …)`: masked rejection
+/// on 32-bit numbers.
 fn weighted(n: usize, name: &str) -> GroupedWorkload {
     let schema = Schema::uniform(n, 40).unwrap();
     let sets = attribute_sets(&schema, &[1, 2]).unwrap();
@@ -57,7 +62,9 @@ fn mixed(n: usize, d: usize) -> GroupedWorkload {
         (2, GroupFamily::Pairs(Family::AFFINE)),
         (3, GroupFamily::Product(Family::PREFIX)),
     ] {
-        groups.extend(groups_of(&schema, &family, &attribute_sets(&schema, &[way]).unwrap(), &[1.0]).unwrap());
+        groups.extend(
+            groups_of(&schema, &family, &attribute_sets(&schema, &[way]).unwrap(), &[1.0]).unwrap(),
+        );
     }
     GroupedWorkload::new(schema, groups).unwrap()
 }
@@ -79,8 +86,10 @@ fn hybrid(dataset: &str, ways: &str) -> GroupedWorkload {
     };
     let kinds = numeric.iter().map(|n| (n, AttributeKind::Numeric));
     let kinds = kinds.chain(categorical.iter().map(|n| (n, AttributeKind::Categorical)));
-    let attributes =
-        kinds.enumerate().map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind }).collect();
+    let attributes = kinds
+        .enumerate()
+        .map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind })
+        .collect();
     GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
 }
 
@@ -108,7 +117,8 @@ fn assert_printed(value: f64, printed: &str, what: &str) {
     assert!((value - expected).abs() <= tolerance(printed), "{what}: {value} is not {printed}");
 }
 
-/// Every row of `file` that `wanted` admits: WFF to the printed digits, QS at or below the published value, counts exact.
+/// Every row of `file` that `wanted` admits: WFF to the printed digits, QS at or below the
+/// published value, counts exact.
 fn check_table(
     file: &str,
     value_column: &str,
@@ -127,7 +137,8 @@ fn check_table(
         if printed == "NI" || !wanted(&row) {
             continue;
         }
-        let mut key: Vec<_> = row.iter().filter(|(k, _)| *k != "method" && *k != value_column).collect();
+        let mut key: Vec<_> =
+            row.iter().filter(|(k, _)| *k != "method" && *k != value_column).collect();
         key.sort();
         let key = format!("{key:?}");
         if last.0 != key {
@@ -140,10 +151,18 @@ fn check_table(
         let plan = plan(method, workload);
         if method == "weighted-fourier" {
             // Table 8 is printed from values that were rounded to three decimals before.
-            let value = if value_column == "wrmse" { (plan.rmse() * 1e3).round() / 1e3 } else { plan.rmse() };
+            let value = if value_column == "wrmse" {
+                (plan.rmse() * 1e3).round() / 1e3
+            } else {
+                plan.rmse()
+            };
             assert_printed(value, printed, &key);
         } else {
-            assert!(plan.rmse() <= printed.parse::<f64>().unwrap() + tolerance(printed), "{key}: {}", plan.rmse());
+            assert!(
+                plan.rmse() <= printed.parse::<f64>().unwrap() + tolerance(printed),
+                "{key}: {}",
+                plan.rmse()
+            );
             let gap = plan.total_variance() / plan.lower_bound().unwrap() - 1.0;
             assert!((-1e-12..=1e-6).contains(&gap), "{key}: gap {gap}");
         }
@@ -158,47 +177,68 @@ fn size(row: &HashMap<String, String>, column: &str) -> usize {
 
 #[test]
 fn table_4_fourier_and_query_smasher() {
-    // The largest random problems take the certified solver 7 and 25 seconds: they are cells of the artifact instead.
-    let fast =
-        |row: &HashMap<String, String>| row["workload"] != "random" || row["method"] == "WFF" || size(row, "n") <= 30;
-    let checked = check_table("s3_table4.csv", "rmse", fast, |row| one_and_two_way(size(row, "n"), &row["workload"]));
+    // The largest random problems take the certified solver 7 and 25 seconds: they are cells of the
+    // artifact instead.
+    let fast = |row: &HashMap<String, String>| {
+        row["workload"] != "random" || row["method"] == "WFF" || size(row, "n") <= 30
+    };
+    let checked = check_table("s3_table4.csv", "rmse", fast, |row| {
+        one_and_two_way(size(row, "n"), &row["workload"])
+    });
     assert_eq!(checked, 2 * (5 * 6) + 5 + 3);
 }
 
 #[test]
 fn table_2_fourier_and_query_smasher() {
-    let checked = check_table("s3_table2.csv", "rmse", |_| true, |row| hybrid(&row["dataset"], &row["workload"]));
+    let checked = check_table(
+        "s3_table2.csv",
+        "rmse",
+        |_| true,
+        |row| hybrid(&row["dataset"], &row["workload"]),
+    );
     assert_eq!(checked, 24);
 }
 
 #[test]
 fn table_5_fourier_and_query_smasher() {
-    let checked = check_table("s3_table5.csv", "rmse", |_| true, |row| mixed(size(row, "n"), size(row, "d")));
+    let checked =
+        check_table("s3_table5.csv", "rmse", |_| true, |row| mixed(size(row, "n"), size(row, "d")));
     assert_eq!(checked, 30);
 }
 
 #[test]
 fn table_8_fourier_and_query_smasher() {
-    let small =
-        |row: &HashMap<String, String>| row["workload"] != "random" || row["method"] == "WFF" || size(row, "n") <= 20;
-    let checked = check_table("s3_table8.csv", "wrmse", small, |row| weighted(size(row, "n"), &row["workload"]));
+    let small = |row: &HashMap<String, String>| {
+        row["workload"] != "random" || row["method"] == "WFF" || size(row, "n") <= 20
+    };
+    let checked = check_table("s3_table8.csv", "wrmse", small, |row| {
+        weighted(size(row, "n"), &row["workload"])
+    });
     assert!(checked >= 2 * (4 * 6 + 2), "{checked}");
 }
 
-/// Values of the specification that are certified to 1e-4 only: ours may be lower by that much, never higher.
+/// Values of the specification that are certified to 1e-4 only: ours may be lower by that much,
+/// never higher.
 fn assert_loose_optimum(value: f64, printed: &str, what: &str) {
     let expected: f64 = printed.parse().unwrap();
-    assert!(value < expected + tolerance(printed) && value > expected * (1.0 - 1e-4), "{what}: {value}");
+    assert!(
+        value < expected + tolerance(printed) && value > expected * (1.0 - 1e-4),
+        "{what}: {value}"
+    );
 }
 
-/// 26 of 35 cells to the printed digits, the others within 4e-5: the distance of the published, unconverged bases from the
-/// certified ones. The published bases themselves print every cell; they are held to it beside the experiments.
+/// 26 of 35 cells to the printed digits, the others within 4e-5: the distance of the published,
+/// unconverged bases from the certified ones. The published bases themselves print every cell; they
+/// are held to it beside the experiments.
 #[test]
 fn residual_planner_plus_of_tables_4_and_5() {
     let (mut same, mut all) = (0, 0);
     let mut check = |name: &str, workload: &GroupedWorkload, printed: &str, what: &str| {
         let (value, expected) = (plan(name, workload).rmse(), printed.parse::<f64>().unwrap());
-        assert!((value / expected - 1.0).abs() <= 4e-5 + tolerance(printed) / expected, "{what}: {value}");
+        assert!(
+            (value / expected - 1.0).abs() <= 4e-5 + tolerance(printed) / expected,
+            "{what}: {value}"
+        );
         same += usize::from((value - expected).abs() <= tolerance(printed));
         all += 1;
     };
@@ -218,8 +258,9 @@ fn residual_planner_plus_of_tables_4_and_5() {
     assert_eq!((same, all), (26, 35));
 }
 
-/// All but the three cells of RP+ that the specification could not explain either, and HDMM's 5.647488, which is printed as
-/// 5.648. The three are those in which RP+ is below the value that is printed for QuerySmasher.
+/// All but the three cells of RP+ that the specification could not explain either, and HDMM's
+/// 5.647488, which is printed as 5.648. The three are those in which RP+ is below the value that is
+/// printed for QuerySmasher.
 #[test]
 fn residual_planner_plus_and_hdmm_of_table_2() {
     let mut checked = 0;
@@ -240,7 +281,9 @@ fn residual_planner_plus_and_hdmm_of_table_2() {
         };
         let value = plan(name, &hybrid(dataset, ways)).rmse();
         assert_printed(value, printed, &format!("{row:?}"));
-        let same = |other: &&HashMap<String, String>| ["dataset", "workload"].iter().all(|k| other[*k] == row[*k]);
+        let same = |other: &&HashMap<String, String>| {
+            ["dataset", "workload"].iter().all(|k| other[*k] == row[*k])
+        };
         let smasher = rows.iter().filter(same).find(|other| other["method"] == "QS").unwrap();
         let below = value < smasher["rmse"].parse::<f64>().unwrap();
         assert_eq!(below, row["method"] == "RP+" && printed != row["rmse"], "{row:?}");
@@ -249,8 +292,8 @@ fn residual_planner_plus_and_hdmm_of_table_2() {
     assert_eq!(checked, 24);
 }
 
-/// Table 3: the 1-way part of a categorical attribute is identity; a pair with more than 5000 residual cells asks for prefix
-/// sums.
+/// Table 3: the 1-way part of a categorical attribute is identity; a pair with more than 5000
+/// residual cells asks for prefix sums.
 fn pairs(dataset: &str, family: Family) -> GroupedWorkload {
     let singles = hybrid(dataset, "1-way");
     let schema = singles.schema().clone();
@@ -276,7 +319,10 @@ fn table_3_fourier_and_residual_planner_plus() {
             "RP+" => "residual-planner-plus",
             _ => continue,
         };
-        let workload = pairs(&row["dataset"], if row["workload"] == "affine" { Family::AFFINE } else { Family::ABS });
+        let workload = pairs(
+            &row["dataset"],
+            if row["workload"] == "affine" { Family::AFFINE } else { Family::ABS },
+        );
         assert_eq!(workload.count().to_string(), row["queries"]);
         assert_printed(plan(name, &workload).rmse(), &row["rmse"], &format!("{row:?}"));
         checked += 1;
@@ -288,9 +334,11 @@ fn table_3_fourier_and_residual_planner_plus() {
 fn hdmm_of_table_4() {
     let mut checked = 0;
     for row in published("s3_table4.csv").iter().filter(|row| row["method"] == "HDMM") {
-        // The published marginal cells repeat WFF's value; the other missing ones are "not implemented".
+        // The published marginal cells repeat WFF's value; the other missing ones are "not
+        // implemented".
         if matches!(row["workload"].as_str(), "prefix" | "range") {
-            let value = plan("hdmm-kronecker", &one_and_two_way(size(row, "n"), &row["workload"])).rmse();
+            let value =
+                plan("hdmm-kronecker", &one_and_two_way(size(row, "n"), &row["workload"])).rmse();
             assert_printed(value, &row["rmse"], &format!("{row:?}"));
             checked += 1;
         }
@@ -298,20 +346,25 @@ fn hdmm_of_table_4() {
     assert_eq!(checked, 10);
 }
 
-/// Proposition 2 of `docs/reference-measures.md` on configs of S3. The rest of Table 2 and of Table 8's products was compared once:
-/// docs/reference-measures.md says so.
+/// Proposition 2 of `docs/reference-measures.md` on configs of S3. The rest of Table 2 and of Table
+/// 8's products was compared once: docs/reference-measures.md says so.
 #[test]
 fn reference_measures_are_never_above_one_kronecker_strategy() {
     let mut workloads = Vec::new();
-    for (n, family) in [10, 20, 30].into_iter().flat_map(|n| ["prefix", "range"].map(|family| (n, family))) {
+    for (n, family) in
+        [10, 20, 30].into_iter().flat_map(|n| ["prefix", "range"].map(|family| (n, family)))
+    {
         workloads.push((format!("Table 4, {family}, n = {n}"), one_and_two_way(n, family)));
     }
     for ways in ["1-way", "2-way", "3-way", "<=3-way"] {
         workloads.push((format!("Table 2, CPS, {ways}"), hybrid("CPS", ways)));
     }
-    workloads.extend(["prefix", "range"].map(|family| (format!("Table 8, {family}"), weighted(10, family))));
+    workloads.extend(
+        ["prefix", "range"].map(|family| (format!("Table 8, {family}"), weighted(10, family))),
+    );
     for (name, workload) in &workloads {
-        let (anova, kronecker) = (plan("anova", workload).rmse(), plan("hdmm-kronecker", workload).rmse());
+        let (anova, kronecker) =
+            (plan("anova", workload).rmse(), plan("hdmm-kronecker", workload).rmse());
         assert!(anova <= kronecker * (1.0 + 1e-7), "{name}: {anova} above {kronecker}");
     }
 }
@@ -326,7 +379,9 @@ fn certified_optima_of_table_4() {
         (40, ["67.460", "90.903", "41.946", "43.843", ""]),
         (50, ["73.801", "100.962", "44.071", "45.940", ""]),
     ] {
-        for (name, optimum) in ["prefix", "range", "affine", "abs", "random"].into_iter().zip(optima) {
+        for (name, optimum) in
+            ["prefix", "range", "affine", "abs", "random"].into_iter().zip(optima)
+        {
             if !optimum.is_empty() {
                 let value = plan("query-smasher", &one_and_two_way(n, name)).rmse();
                 if name == "random" {
@@ -347,7 +402,11 @@ fn certified_optima_of_table_2() {
         ("Loans", ["4.6698", "14.575", "34.991", "34.927"]),
     ] {
         for (ways, optimum) in ["1-way", "2-way", "3-way", "<=3-way"].into_iter().zip(optima) {
-            assert_printed(plan("query-smasher", &hybrid(dataset, ways)).rmse(), optimum, &format!("{dataset} {ways}"));
+            assert_printed(
+                plan("query-smasher", &hybrid(dataset, ways)).rmse(),
+                optimum,
+                &format!("{dataset} {ways}"),
+            );
         }
     }
 }
@@ -362,7 +421,10 @@ fn certified_optima_of_tables_5_and_8() {
     ] {
         for (d, optimum) in [10, 20, 30, 40, 50].into_iter().zip(optima) {
             let value = plan("query-smasher", &mixed(n, d)).rmse();
-            assert!((value / optimum - 1.0f64).abs() < 1.2e-4, "n={n} d={d}: {value} is not {optimum}");
+            assert!(
+                (value / optimum - 1.0f64).abs() < 1.2e-4,
+                "n={n} d={d}: {value} is not {optimum}"
+            );
         }
     }
     for (n, optima) in [
@@ -371,7 +433,9 @@ fn certified_optima_of_tables_5_and_8() {
         (30, ["99.931", "131.747", "65.620", "68.852", ""]),
         (40, ["112.960", "151.981", "70.261", "73.425", ""]),
     ] {
-        for (name, optimum) in ["prefix", "range", "affine", "abs", "random"].into_iter().zip(optima) {
+        for (name, optimum) in
+            ["prefix", "range", "affine", "abs", "random"].into_iter().zip(optima)
+        {
             if !optimum.is_empty() {
                 let value = plan("query-smasher", &weighted(n, name)).rmse();
                 assert_loose_optimum(value, optimum, &format!("{name} {n}"));

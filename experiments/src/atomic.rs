@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file by way of a temporary one in the same folder: write, fsync, rename, fsync of the folder.
+/// Writes a file by way of a temporary one in the same folder: write, fsync, rename, fsync of the
+/// folder.
 ///
-/// Missing folders are made. A process that is killed leaves at most a `.….tmp` file, which git ignores.
+/// Missing folders are made. A process that is killed leaves at most a `.….tmp` file, which git
+/// ignores.
 ///
 /// # Errors
 /// What the file system says; the old file is then still there.
@@ -33,7 +35,8 @@ pub fn check_writable(dir: &Path) -> io::Result<()> {
     probe.write_all(b"probe")
 }
 
-/// A temporary file with the permissions of an ordinary one (the crate's default is private to the user).
+/// A temporary file with the permissions of an ordinary one (the crate's default is private to the
+/// user).
 fn temporary_in(dir: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".writing-").suffix(".tmp");

@@ -1,7 +1,7 @@
 //! The columns of result tables: the only file that spells their names.
 //!
-//! A table has the columns `experiment` and `cell`, then those that fill the cells' keys ([`crate::experiment::Kind::KEYS`]), then
-//! the others in the order of [`AFTER_KEYS`].
+//! A table has the columns `experiment` and `cell`, then those that fill the cells' keys
+//! ([`crate::experiment::Kind::KEYS`]), then the others in the order of [`AFTER_KEYS`].
 
 /// The id of the experiment.
 pub const EXPERIMENT: &str = "experiment";
@@ -35,8 +35,10 @@ pub const DATA: &str = "data";
 /// What stands before the key columns.
 pub const BEFORE_KEYS: [&str; 2] = [EXPERIMENT, CELL];
 /// What stands after the key columns.
-pub const AFTER_KEYS: [&str; 9] = [METHOD, METRIC, VALUE, LOWER_BOUND, GAP, TEXT, SECONDS, PEAK_MB, SEED];
-/// What a cell costs. These columns differ from run to run; all others are a function of config and seed.
+pub const AFTER_KEYS: [&str; 9] =
+    [METHOD, METRIC, VALUE, LOWER_BOUND, GAP, TEXT, SECONDS, PEAK_MB, SEED];
+/// What a cell costs. These columns differ from run to run; all others are a function of config and
+/// seed.
 pub const COSTS: [&str; 2] = [SECONDS, PEAK_MB];
 
 /// Whether a column is one that every table has.

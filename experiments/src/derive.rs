@@ -1,4 +1,5 @@
-//! Ratios of values of one run: rows that the comparison and the figures find in the result table as if it held them.
+//! Ratios of values of one run: rows that the comparison and the figures find in the result table
+//! as if it held them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,18 +9,24 @@ use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::table::Table;
 
-/// The table with the rows of all `[[derive]]` tables of its config. Ratios of earlier ones can be taken up by later ones. The profile
-/// `quick`, which runs a slice of the cells, has no smallest, largest or mean ones.
+/// The table with the rows of all `[[derive]]` tables of its config. Ratios of earlier ones can be
+/// taken up by later ones. The profile `quick`, which runs a slice of the cells, has no smallest,
+/// largest or mean ones.
 ///
 /// # Errors
-/// A column that is not there, or no row that a ratio could be made of although there are rows of its metric.
+/// A column that is not there, or no row that a ratio could be made of although there are rows of
+/// its metric.
 pub fn extended(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<Table> {
     specs.iter().try_fold(table.clone(), |table, spec| {
         let columns: Vec<&str> = spec.set.keys().map(String::as_str).collect();
         let table = table.with_columns(&columns)?;
         // A slice of the rows has other extremes.
         let is_of_all = spec.take.is_some();
-        if profile == Profile::Quick && is_of_all { Ok(table) } else { table.extended(&rows(&table, spec)?) }
+        if profile == Profile::Quick && is_of_all {
+            Ok(table)
+        } else {
+            table.extended(&rows(&table, spec)?)
+        }
     })
 }
 
@@ -33,7 +40,8 @@ fn is_choice(value: &str) -> bool {
     value == ANY || value.contains(OR)
 }
 
-/// What is made of a row's number and its partner's; `x` is the row's place in the column that `exponent_of` names.
+/// What is made of a row's number and its partner's; `x` is the row's place in the column that
+/// `exponent_of` names.
 fn made_of(spec: &DeriveSpec, (value, x): (f64, Option<f64>), partner: f64) -> Option<f64> {
     let ratio = value / partner;
     let made = match &spec.exponent_of {
@@ -51,8 +59,11 @@ type Fields = BTreeMap<String, String>;
 fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     table.require(&spec.column, "derive.column")?;
     spec.over.keys().try_for_each(|column| table.require(column, "derive.over"))?;
-    let keys: Vec<&str> =
-        table.columns().into_iter().filter(|column| !columns::is_fixed(column) || *column == columns::METHOD).collect();
+    let keys: Vec<&str> = table
+        .columns()
+        .into_iter()
+        .filter(|column| !columns::is_fixed(column) || *column == columns::METHOD)
+        .collect();
     let from = table.with(columns::METRIC, &spec.from)?;
     let key = |table: &Table, row: usize| -> Vec<String> {
         keys.iter().map(|column| table.field(column, row).to_owned()).collect()
@@ -77,9 +88,13 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     for row in 0..divided.len() {
         let partner: Vec<String> = keys
             .iter()
-            .map(|column| spec.over.get(*column).map_or(divided.field(column, row), String::as_str).to_owned())
+            .map(|column| {
+                spec.over.get(*column).map_or(divided.field(column, row), String::as_str).to_owned()
+            })
             .collect();
-        let (Some(value), Some(partner)) = (divided.number(&spec.column, row), partners.get(&partner)) else {
+        let (Some(value), Some(partner)) =
+            (divided.number(&spec.column, row), partners.get(&partner))
+        else {
             continue;
         };
         let x = spec.exponent_of.as_ref().and_then(|column| divided.number(column, row));
@@ -88,13 +103,23 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
         }
     }
     if ratios.is_empty() && !divided.is_empty() {
-        let expected =
-            format!("a row with {:?} beside those of metric \"{}\" ([[derive]] {})", spec.over, spec.from, spec.metric);
-        return Err(Error::file(FileRole::Input, table.name(), expected, "none", "correct `over` or `where`"));
+        let expected = format!(
+            "a row with {:?} beside those of metric \"{}\" ([[derive]] {})",
+            spec.over, spec.from, spec.metric
+        );
+        return Err(Error::file(
+            FileRole::Input,
+            table.name(),
+            expected,
+            "none",
+            "correct `over` or `where`",
+        ));
     }
     let made = |row: usize, ratio: f64, data: Option<&str>| {
-        let mut fields: Fields =
-            keys.iter().map(|column| ((*column).to_owned(), divided.field(column, row).to_owned())).collect();
+        let mut fields: Fields = keys
+            .iter()
+            .map(|column| ((*column).to_owned(), divided.field(column, row).to_owned()))
+            .collect();
         for column in [columns::EXPERIMENT, columns::CELL, columns::SEED] {
             fields.insert(column.to_owned(), divided.field(column, row).to_owned());
         }
@@ -107,7 +132,8 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
         fields
     };
     let Some(take) = spec.take else {
-        let mut rows: Vec<Fields> = ratios.iter().map(|&(row, ratio)| made(row, ratio, None)).collect();
+        let mut rows: Vec<Fields> =
+            ratios.iter().map(|&(row, ratio)| made(row, ratio, None)).collect();
         for (row, error) in errors(table, spec, &keys, &divided, &ratios)? {
             let metric = (columns::METRIC.to_owned(), format!("{}{STANDARD_ERROR}", spec.metric));
             rows.push(made(row, error, None).into_iter().chain([metric]).collect());
@@ -115,14 +141,17 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
         return Ok(rows);
     };
     // An extreme of several tables is of stand-ins as soon as one of them is.
-    let labels: BTreeSet<&str> = ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
+    let labels: BTreeSet<&str> =
+        ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
     let data = labels.contains(STAND_IN).then_some(STAND_IN);
     let by_ratio = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
     let kept = match take {
         Take::Smallest => ratios.iter().min_by(by_ratio).copied(),
         Take::Largest => ratios.iter().max_by(by_ratio).copied(),
         Take::Mean => {
-            let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+            let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>()
+                / ratios.len() as f64)
+                .exp();
             ratios.first().map(|&(row, _)| (row, mean))
         }
     };
@@ -132,7 +161,8 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
 /// What the metric of a standard error has behind the name of that of the mean.
 const STANDARD_ERROR: &str = "_se";
 
-/// The standard errors of ratios, of those whose two means have one; none if the spec asks for none. A row over itself is exact.
+/// The standard errors of ratios, of those whose two means have one; none if the spec asks for
+/// none. A row over itself is exact.
 fn errors(
     table: &Table,
     spec: &DeriveSpec,
@@ -143,15 +173,21 @@ fn errors(
     let Some(metric) = &spec.error else { return Ok(Vec::new()) };
     let of = |table: &Table| -> HashMap<Vec<String>, f64> {
         let key = |row| keys.iter().map(|column| table.field(column, row).to_owned()).collect();
-        (0..table.len()).filter_map(|row| Some((key(row), table.number(columns::VALUE, row)?))).collect()
+        (0..table.len())
+            .filter_map(|row| Some((key(row), table.number(columns::VALUE, row)?)))
+            .collect()
     };
     let relative = of(&table.with(columns::METRIC, metric)?);
     let means = of(&table.with(columns::METRIC, &spec.from)?);
     let share = |key: &Vec<String>| Some(relative.get(key)? / means.get(key)?);
     let error = |&(row, ratio): &(usize, f64)| {
-        let own: Vec<String> = keys.iter().map(|column| divided.field(column, row).to_owned()).collect();
-        let partner: Vec<String> =
-            keys.iter().zip(&own).map(|(column, own)| spec.over.get(*column).unwrap_or(own).clone()).collect();
+        let own: Vec<String> =
+            keys.iter().map(|column| divided.field(column, row).to_owned()).collect();
+        let partner: Vec<String> = keys
+            .iter()
+            .zip(&own)
+            .map(|(column, own)| spec.over.get(*column).unwrap_or(own).clone())
+            .collect();
         let error = if own == partner { 0.0 } else { ratio * share(&own)?.hypot(share(&partner)?) };
         Some((row, error))
     };
@@ -182,7 +218,9 @@ mod tests {
         let extended = extended(&table(), &[spec], Profile::Standard).unwrap();
         let made = extended.with(columns::METRIC, "ratio").unwrap();
         assert_eq!(extended.len(), 5 + made.len());
-        let fields = |row| (made.field("dataset", row).to_owned(), made.field(columns::DATA, row).to_owned());
+        let fields = |row| {
+            (made.field("dataset", row).to_owned(), made.field(columns::DATA, row).to_owned())
+        };
         (0..made.len())
             .map(|row| {
                 let (dataset, data) = fields(row);
@@ -199,13 +237,19 @@ mod tests {
         assert_eq!(derived(spec), [real("small", 2.0), stand_in("large", 1.25)]);
         let times = format!("{spec}column = 'seconds'\n");
         assert_eq!(derived(&times), [real("small", 4.0), stand_in("large", 10.0)]);
-        assert_eq!(derived(&format!("{times}inverse = true\n")), [real("small", 0.25), stand_in("large", 0.1)]);
+        assert_eq!(
+            derived(&format!("{times}inverse = true\n")),
+            [real("small", 0.25), stand_in("large", 0.1)]
+        );
     }
 
     #[test]
     fn an_extreme_over_a_stand_in_is_one_of_stand_ins() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nwhere = { method = ['slow'] }\ncolumn = 'seconds'\n";
-        assert_eq!(derived(&format!("{spec}take = 'smallest'\n")), [("small".to_owned(), STAND_IN.to_owned(), 4.0)]);
+        assert_eq!(
+            derived(&format!("{spec}take = 'smallest'\n")),
+            [("small".to_owned(), STAND_IN.to_owned(), 4.0)]
+        );
         let mean = derived(&format!("{spec}take = 'mean'\n"));
         approx::assert_relative_eq!(mean[0].2, 40f64.sqrt(), max_relative = 1e-14);
         let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
@@ -220,7 +264,10 @@ mod tests {
     #[test]
     fn the_best_of_a_column_is_a_partner() {
         let ratios = derived("metric = 'ratio'\nfrom = 'error'\nover = { method = '*' }\n");
-        assert_eq!(ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(), [2.0, 1.0, 1.25, 1.0, 1.0]);
+        assert_eq!(
+            ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(),
+            [2.0, 1.0, 1.25, 1.0, 1.0]
+        );
     }
 
     /// 6 ± 0.6 over 3 ± 0.6 is 2 ± 2·√(0.1² + 0.2²); what has no error of its own makes none.
@@ -232,10 +279,14 @@ mod tests {
             s9/t,c,large,stand-in,slow,error_se,1,,,,30,1,7\n";
         std::fs::write(&path, format!("{TABLE}{errors}")).unwrap();
         let table = Table::read(&path, "t.csv", "none").unwrap();
-        let text = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nerror = 'error_se'\n";
+        let text =
+            "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nerror = 'error_se'\n";
         let spec: DeriveSpec = toml::from_str(text).unwrap();
         spec.validate().unwrap();
-        let made = extended(&table, &[spec], Profile::Standard).unwrap().with(columns::METRIC, "ratio_se").unwrap();
+        let made = extended(&table, &[spec], Profile::Standard)
+            .unwrap()
+            .with(columns::METRIC, "ratio_se")
+            .unwrap();
         let found: Vec<(&str, f64)> = (0..made.len())
             .map(|row| (made.field(columns::CELL, row), made.number(columns::VALUE, row).unwrap()))
             .collect();
@@ -248,8 +299,7 @@ mod tests {
 
     #[test]
     fn savings_and_exponents_of_growth() {
-        let saving =
-            "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\nwhere = { method = ['fast'] }\n";
+        let saving = "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\nwhere = { method = ['fast'] }\n";
         let spec: DeriveSpec = toml::from_str(&format!("{saving}saving = true\n")).unwrap();
         let of = |spec: &DeriveSpec, table: &Table| -> Vec<f64> {
             let extended = extended(table, std::slice::from_ref(spec), Profile::Standard).unwrap();
@@ -260,23 +310,28 @@ mod tests {
         approx::assert_relative_eq!(found[..], [50.0, 20.0][..], max_relative = 1e-12);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.csv");
-        let rows: String =
-            [(10, 2.0), (20, 8.0), (40, 32.0)].map(|(d, t)| format!("s9/g,c{d},{d},m,t,{t},,,,1,1,7\n")).concat();
-        let head = "experiment,cell,d,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
+        let rows: String = [(10, 2.0), (20, 8.0), (40, 32.0)]
+            .map(|(d, t)| format!("s9/g,c{d},{d},m,t,{t},,,,1,1,7\n"))
+            .concat();
+        let head =
+            "experiment,cell,d,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
         std::fs::write(&path, format!("{head}{rows}")).unwrap();
         let growth = "metric = 'growth'\nfrom = 't'\nover = { d = '10' }\nexponent_of = 'd'\n";
         let spec: DeriveSpec = toml::from_str(growth).unwrap();
         spec.validate().unwrap();
         let found = of(&spec, &Table::read(&path, "g.csv", "none").unwrap());
         approx::assert_relative_eq!(found[..], [2.0, 2.0][..], max_relative = 1e-12);
-        let spec: DeriveSpec = toml::from_str(&growth.replace("exponent_of = 'd'", "exponent_of = 'n'")).unwrap();
+        let spec: DeriveSpec =
+            toml::from_str(&growth.replace("exponent_of = 'd'", "exponent_of = 'n'")).unwrap();
         assert_eq!(spec.validate().unwrap_err().key(), "exponent_of");
     }
 
     #[test]
     fn a_partner_that_never_is_there_is_an_error() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fats' }\n";
-        let error = extended(&table(), &[toml::from_str(spec).unwrap()], Profile::Standard).unwrap_err().to_string();
+        let error = extended(&table(), &[toml::from_str(spec).unwrap()], Profile::Standard)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("fats") && error.contains("t.csv"), "{error}");
     }
 

@@ -1,4 +1,5 @@
-//! What differs between two folders of results: what must be equal bit by bit, and what it costs within a factor.
+//! What differs between two folders of results: what must be equal bit by bit, and what it costs
+//! within a factor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -28,8 +29,11 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { table, row, column, first, second } = self;
-        let place: Vec<&str> =
-            [table, row, column].into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let place: Vec<&str> = [table, row, column]
+            .into_iter()
+            .map(String::as_str)
+            .filter(|part| !part.is_empty())
+            .collect();
         write!(f, "{}: {first} | {second}", place.join(" · "))
     }
 }
@@ -45,9 +49,10 @@ pub struct Outcome {
     pub differences: Vec<Difference>,
 }
 
-/// Compares all result tables of two folders (`results/`, or that of a profile). Columns that are a function of config and seed must be
-/// equal as they are written. Times and memory, and the values of the metrics that `is_timed` names, may differ; with `costs_within`
-/// by no more than that factor.
+/// Compares all result tables of two folders (`results/`, or that of a profile). Columns that are a
+/// function of config and seed must be equal as they are written. Times and memory, and the values
+/// of the metrics that `is_timed` names, may differ; with `costs_within` by no more than that
+/// factor.
 ///
 /// # Errors
 /// A folder that is not there or has no table, a table that cannot be read.
@@ -61,7 +66,13 @@ pub fn between(
         let found = tables_below(folder)?;
         if found.is_empty() {
             let remedy = "name a folder of results such as results/ or results/quick/";
-            return Err(Error::file(FileRole::Input, folder, "result tables (*.csv) in subfolders", "none", remedy));
+            return Err(Error::file(
+                FileRole::Input,
+                folder,
+                "result tables (*.csv) in subfolders",
+                "none",
+                remedy,
+            ));
         }
         Ok(found)
     };
@@ -80,13 +91,15 @@ pub fn between(
             });
             continue;
         }
-        let read = |folder: &Path| Table::read(&folder.join(name), name, "run the experiment again");
+        let read =
+            |folder: &Path| Table::read(&folder.join(name), name, "run the experiment again");
         tables(name, &read(first)?, &read(second)?, is_timed, costs_within, &mut outcome);
     }
     Ok(outcome)
 }
 
-/// The tables below a folder of results, by their paths with `/`; those of other profiles and of cells are not part of it.
+/// The tables below a folder of results, by their paths with `/`; those of other profiles and of
+/// cells are not part of it.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -94,8 +107,8 @@ pub fn tables_below(folder: &Path) -> Result<BTreeSet<String>> {
     files_below(folder, &["csv"])
 }
 
-/// The files with these extensions in subfolders of a folder, by their paths with `/`; folders of other profiles and of cells are not
-/// part of it.
+/// The files with these extensions in subfolders of a folder, by their paths with `/`; folders of
+/// other profiles and of cells are not part of it.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -105,20 +118,35 @@ pub fn files_below(folder: &Path, extensions: &[&str]) -> Result<BTreeSet<String
     Ok(found)
 }
 
-fn collect(folder: &Path, below: &Path, extensions: &[&str], found: &mut BTreeSet<String>) -> Result<()> {
+fn collect(
+    folder: &Path,
+    below: &Path,
+    extensions: &[&str],
+    found: &mut BTreeSet<String>,
+) -> Result<()> {
     let path = folder.join(below);
     let unreadable = |error: std::io::Error| {
-        Error::file(FileRole::Input, &path, "a folder of results", error, "name a folder of results such as results/")
+        Error::file(
+            FileRole::Input,
+            &path,
+            "a folder of results",
+            error,
+            "name a folder of results such as results/",
+        )
     };
     for entry in fs::read_dir(&path).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let place: PathBuf = below.join(&name);
         if entry.path().is_dir() {
-            if !(below.as_os_str().is_empty() && (RESERVED.contains(&name.as_str()) || name == "figures")) {
+            if !(below.as_os_str().is_empty()
+                && (RESERVED.contains(&name.as_str()) || name == "figures"))
+            {
                 collect(folder, &place, extensions, found)?;
             }
-        } else if Path::new(&name).extension().is_some_and(|found| extensions.iter().any(|one| found == *one))
+        } else if Path::new(&name)
+            .extension()
+            .is_some_and(|found| extensions.iter().any(|one| found == *one))
             && !below.as_os_str().is_empty()
         {
             // Tables of experiments are in folders; bench.csv, which is none, is not.
@@ -139,10 +167,12 @@ fn tables(
     if first.columns() != second.columns() {
         let only = |one: &Table, other: &Table| {
             let theirs = other.columns();
-            let mine: Vec<&str> = one.columns().into_iter().filter(|column| !theirs.contains(column)).collect();
+            let mine: Vec<&str> =
+                one.columns().into_iter().filter(|column| !theirs.contains(column)).collect();
             if mine.is_empty() { "no others".to_owned() } else { mine.join(", ") }
         };
-        let order = if only(first, second) == only(second, first) { ", in another order" } else { "" };
+        let order =
+            if only(first, second) == only(second, first) { ", in another order" } else { "" };
         outcome.rows += first.len().max(second.len());
         outcome.differences.push(Difference {
             table: name.to_owned(),
@@ -154,7 +184,12 @@ fn tables(
         return;
     }
     let by_row = |table: &Table| -> BTreeMap<(String, String), usize> {
-        let key = |row| (table.field(columns::CELL, row).to_owned(), table.field(columns::METRIC, row).to_owned());
+        let key = |row| {
+            (
+                table.field(columns::CELL, row).to_owned(),
+                table.field(columns::METRIC, row).to_owned(),
+            )
+        };
         (0..table.len()).map(|row| (key(row), row)).collect()
     };
     let (ours, theirs) = (by_row(first), by_row(second));
@@ -179,7 +214,8 @@ fn tables(
         };
         for column in &columns {
             let (a, b) = (first.field(column, one), second.field(column, other));
-            let cost = columns::COSTS.contains(column) || (*column == columns::VALUE && is_timed(&key.1));
+            let cost =
+                columns::COSTS.contains(column) || (*column == columns::VALUE && is_timed(&key.1));
             let equal = if cost { near(a, b, costs_within) } else { a == b };
             if !equal {
                 differs(column, a, b);
@@ -209,13 +245,18 @@ mod tests {
             fs::create_dir_all(folder.path().join(place)).unwrap();
         }
         fs::write(folder.path().join("s9/t.csv"), format!("{HEAD}{rows}")).unwrap();
-        fs::write(folder.path().join("quick/s9/t.csv"), format!("{HEAD}another,profile,m,x,1,1,1\n")).unwrap();
+        fs::write(
+            folder.path().join("quick/s9/t.csv"),
+            format!("{HEAD}another,profile,m,x,1,1,1\n"),
+        )
+        .unwrap();
         folder
     }
 
     fn differences(first: &str, second: &str, factor: Option<f64>) -> Vec<String> {
         let (first, second) = (folder(first), folder(second));
-        let outcome = between(first.path(), second.path(), &|metric| metric == "speedup", factor).unwrap();
+        let outcome =
+            between(first.path(), second.path(), &|metric| metric == "speedup", factor).unwrap();
         assert_eq!(outcome.tables, 1);
         outcome.differences.iter().map(ToString::to_string).collect()
     }
@@ -226,9 +267,16 @@ mod tests {
         let theirs = ours.replace(",5,1", ",7,2").replace("speedup,3", "speedup,4");
         assert_eq!(differences(ours, &theirs, None), [""; 0]);
         assert_eq!(differences(ours, &theirs, Some(2.0)), [""; 0]);
-        assert_eq!(differences(ours, &theirs, Some(1.35)).len(), 2 * 2, "seconds and memory of two rows");
+        assert_eq!(
+            differences(ours, &theirs, Some(1.35)).len(),
+            2 * 2,
+            "seconds and memory of two rows"
+        );
         let other = ours.replace("error,0.1", "error,0.10000000000000002");
-        assert_eq!(differences(ours, &other, None), ["s9/t.csv · a error · value: 0.1 | 0.10000000000000002"]);
+        assert_eq!(
+            differences(ours, &other, None),
+            ["s9/t.csv · a error · value: 0.1 | 0.10000000000000002"]
+        );
     }
 
     #[test]
@@ -239,7 +287,12 @@ mod tests {
         fs::write(second.path().join("s9/t.csv"), renamed).unwrap();
         let outcome = between(first.path(), second.path(), &|_| false, None).unwrap();
         let found: Vec<String> = outcome.differences.iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["s9/t.csv · other columns, so no row is compared: only here: method | only here: data"]);
+        assert_eq!(
+            found,
+            [
+                "s9/t.csv · other columns, so no row is compared: only here: method | only here: data"
+            ]
+        );
     }
 
     #[test]
@@ -250,7 +303,8 @@ mod tests {
         let (first, second) = (folder(ours), folder(ours));
         fs::rename(second.path().join("s9/t.csv"), second.path().join("s9/u.csv")).unwrap();
         let outcome = between(first.path(), second.path(), &|_| false, None).unwrap();
-        let tables: Vec<&str> = outcome.differences.iter().map(|difference| difference.table.as_str()).collect();
+        let tables: Vec<&str> =
+            outcome.differences.iter().map(|difference| difference.table.as_str()).collect();
         assert_eq!(tables, ["s9/t.csv", "s9/u.csv"]);
         let empty = tempfile::tempdir().unwrap();
         let error = between(first.path(), empty.path(), &|_| false, None).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! `docs/reviewing.md`: every item of the papers with its config, command, cost, files and verdicts, in a page whose other parts are
-//! written by hand.
+//! `docs/reviewing.md`: every item of the papers with its config, command, cost, files and
+//! verdicts, in a page whose other parts are written by hand.
 //!
 //! ```text
 //! docs/templates/reviewing.md ─┐
@@ -9,7 +9,8 @@
 //! results/*.provenance.json ───┘
 //! ```
 //!
-//! And the page of [`past_s3`], and the blocks of [`aims`] in a page that is otherwise written by hand.
+//! And the page of [`past_s3`], and the blocks of [`aims`] in a page that is otherwise written by
+//! hand.
 
 pub mod aims;
 mod choices;
@@ -41,14 +42,16 @@ pub fn is_wanted(root: &Path) -> bool {
     root.join(TEMPLATE).is_file()
 }
 
-/// Writes the page, and those of [`aims`] and [`past_s3`] where a root has them, and returns their paths.
+/// Writes the page, and those of [`aims`] and [`past_s3`] where a root has them, and returns their
+/// paths.
 ///
 /// # Errors
 /// As [`render`], [`aims::render`] and [`past_s3::render`], and a page that cannot be written.
 pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
     let page = root.join(PAGE);
     let text = render(root, configs)?;
-    write_atomically(&page, text.as_bytes()).map_err(|error| Error::unwritable(FileRole::Report, &page, &error))?;
+    write_atomically(&page, text.as_bytes())
+        .map_err(|error| Error::unwritable(FileRole::Report, &page, &error))?;
     let mut pages = vec![page];
     if aims::is_wanted(root) {
         pages.push(aims::write(root, configs)?);
@@ -59,12 +62,14 @@ pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// The page as it should be: a function of the template, the configs, and the committed comparison and provenance.
+/// The page as it should be: a function of the template, the configs, and the committed comparison
+/// and provenance.
 ///
 /// # Errors
 /// No template or no comparison; a mark in the template that nothing fills.
 pub fn render(root: &Path, configs: &[Config]) -> Result<String> {
-    let template = read(root, TEMPLATE, "restore it; it is the part of the page that is written by hand")?;
+    let template =
+        read(root, TEMPLATE, "restore it; it is the part of the page that is written by hand")?;
     let comparison = read(root, "results/COMPARISON.md", "run `reproduce compare`")?;
     let mut ordered: Vec<&Config> = configs.iter().collect();
     ordered.sort_by(|a, b| a.in_order_of_papers(b));
@@ -90,19 +95,22 @@ pub fn render(root: &Path, configs: &[Config]) -> Result<String> {
 }
 
 fn read(root: &Path, file: &str, remedy: &str) -> Result<String> {
-    fs::read_to_string(root.join(file))
-        .map_err(|error| Error::file(FileRole::Input, file, "a text that can be read", error, remedy))
+    fs::read_to_string(root.join(file)).map_err(|error| {
+        Error::file(FileRole::Input, file, "a text that can be read", error, remedy)
+    })
 }
 
-/// Experiment → number of values per verdict, as `COMPARISON.md` has them: below its line `` `id` · reproduces … `` each row of a
-/// section ends with its verdict.
+/// Experiment → number of values per verdict, as `COMPARISON.md` has them: below its line `` `id` ·
+/// reproduces … `` each row of a section ends with its verdict.
 fn verdicts(comparison: &str) -> BTreeMap<&str, Counts> {
     let mut given: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();
     let mut experiment = None;
     for line in comparison.lines() {
         if line.starts_with("## ") {
             experiment = None;
-        } else if let Some((id, _)) = line.strip_prefix('`').and_then(|rest| rest.split_once("` · reproduces ")) {
+        } else if let Some((id, _)) =
+            line.strip_prefix('`').and_then(|rest| rest.split_once("` · reproduces "))
+        {
             experiment = Some(id);
         } else if let (Some(id), Some(verdict)) = (experiment, verdict_of(line)) {
             given.entry(id).or_default().push(verdict);
@@ -136,16 +144,25 @@ fn items(configs: &[&Config], verdicts: &BTreeMap<&str, Counts>) -> String {
 
 fn row(config: &Config, verdicts: Option<&Counts>) -> String {
     let id = config.experiment.as_str();
-    let item = config.reproduces.strip_prefix(config.paper()).unwrap_or_default().trim_start_matches([',', ':']).trim();
+    let item = config
+        .reproduces
+        .strip_prefix(config.paper())
+        .unwrap_or_default()
+        .trim_start_matches([',', ':'])
+        .trim();
     let item = if item.is_empty() { config.title.as_str() } else { item };
     let cost = |profile| {
         let (seconds, mb) = config.expected(profile);
         format!("{}, {}", duration(seconds), memory(mb))
     };
     // A slice takes seconds unless its config says otherwise.
-    let quick = config.quick.expected_seconds.map_or_else(|| "–".to_owned(), |_| cost(Profile::Quick));
-    let figures: String =
-        config.figure.iter().map(|figure| format!(", [{0}](../figures/{0}.svg)", figure.file)).collect();
+    let quick =
+        config.quick.expected_seconds.map_or_else(|| "–".to_owned(), |_| cost(Profile::Quick));
+    let figures: String = config
+        .figure
+        .iter()
+        .map(|figure| format!(", [{0}](../figures/{0}.svg)", figure.file))
+        .collect();
     let verdicts = match verdicts {
         Some(counts) => format!("[{}](../results/COMPARISON.md#{id})", counts.in_words()),
         None if config.compare.is_empty() => "no printed values".to_owned(),
@@ -163,7 +180,9 @@ fn row(config: &Config, verdicts: Option<&Counts>) -> String {
 fn costs(root: &Path) -> Result<String> {
     let makefile = read(root, "Makefile", "restore it")?;
     let cost = |name: &str| {
-        let line = makefile.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(":="));
+        let line = makefile
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(":="));
         line.map_or("not measured", str::trim).to_owned()
     };
     let mut text = "| command | time and memory on 2 cores |\n|---|---|\n".to_owned();
@@ -184,15 +203,20 @@ fn data(root: &Path, configs: &[&Config]) -> String {
     let mut used: BTreeMap<String, [BTreeSet<&str>; 2]> = BTreeMap::new();
     for config in configs {
         let file = Results::new(root, Profile::Standard).provenance(&config.experiment);
-        for data in Recorded::read(&file).ok().flatten().into_iter().flat_map(|record| record.data) {
+        for data in Recorded::read(&file).ok().flatten().into_iter().flat_map(|record| record.data)
+        {
             if data.label() == SYNTHETIC {
                 continue;
             }
             used.entry(data.name).or_default()[usize::from(!data.real)].insert(&config.experiment);
         }
     }
-    let mut text = "| data set | results on the real table | results on the stand-in |\n|---|---|---|\n".to_owned();
-    let list = |ids: &BTreeSet<&str>| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    let mut text =
+        "| data set | results on the real table | results on the stand-in |\n|---|---|---|\n"
+            .to_owned();
+    let list = |ids: &BTreeSet<&str>| {
+        ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    };
     for (name, [real, stand_in]) in &used {
         text.push_str(&format!("| {name} | {} | {} |\n", list(real), list(stand_in)));
     }
@@ -223,6 +247,9 @@ mod tests {
 ";
         let verdicts = verdicts(text);
         assert_eq!(verdicts.len(), 1);
-        assert_eq!(verdicts["s9/x"].in_words(), "1 FAILED, 1 deviates, 1 not comparable, 1 reproduced");
+        assert_eq!(
+            verdicts["s9/x"].in_words(),
+            "1 FAILED, 1 deviates, 1 not comparable, 1 reproduced"
+        );
     }
 }

@@ -31,7 +31,8 @@ pub fn sha256_of_file(file: &Path) -> io::Result<String> {
     Ok(format!("{:x}", hash.finalize()))
 }
 
-/// SHA-256 of a list of texts: each with its length before it, so that no two lists run into the same bytes.
+/// SHA-256 of a list of texts: each with its length before it, so that no two lists run into the
+/// same bytes.
 #[must_use]
 pub fn sha256_of_fields(fields: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -75,6 +76,9 @@ mod tests {
 
     #[test]
     fn sha256_of_the_standard() {
-        assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            sha256_hex(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 }

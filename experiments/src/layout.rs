@@ -1,8 +1,9 @@
 //! Where things are below `--root`: the only file that knows the folder names.
 //!
-//! The tables, figures and reports of the profile `standard` are committed, so every other profile has its own folder
-//! `results/<profile>/…`, and results on stand-ins never replace results on real data: see [`Results`]. Finished cells are shared
-//! by all profiles: a cell is found by its inputs, whoever asked for it.
+//! The tables, figures and reports of the profile `standard` are committed, so every other profile
+//! has its own folder `results/<profile>/…`, and results on stand-ins never replace results on real
+//! data: see [`Results`]. Finished cells are shared by all profiles: a cell is found by its inputs,
+//! whoever asked for it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,9 @@ pub fn configs_dir(root: &Path) -> PathBuf {
 
 /// The result tables, figures and reports of one profile.
 ///
-/// Their usual place is `results/` and `figures/` for the profile `standard`, `results/<profile>/` for the others. Where a
-/// table there was computed on real data that this machine has stand-ins of only, the machine's own results go to the folder
-/// `stand-in` of that place.
+/// Their usual place is `results/` and `figures/` for the profile `standard`, `results/<profile>/`
+/// for the others. Where a table there was computed on real data that this machine has stand-ins of
+/// only, the machine's own results go to the folder `stand-in` of that place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results<'r> {
     root: &'r Path,
@@ -62,7 +63,8 @@ impl<'r> Results<'r> {
         self.dir().join(format!("{experiment}.provenance.json"))
     }
 
-    /// The folder of the figures. Those of the profile `standard` at the usual place are committed, and stand by themselves.
+    /// The folder of the figures. Those of the profile `standard` at the usual place are committed,
+    /// and stand by themselves.
     #[must_use]
     pub fn figures(self) -> PathBuf {
         match self.profile {

@@ -1,12 +1,14 @@
-//! The research artifact of `matmech`: configs, cells, results, figures and the comparison with published values.
+//! The research artifact of `matmech`: configs, cells, results, figures and the comparison with
+//! published values.
 //!
 //! ```text
 //! configs/<paper>/<name>.toml ──▶ cells ──▶ results/cells/… ──▶ results/<paper>/<name>.csv ──▶ figures, verdicts
 //!        [config]            [experiment]      [engine::store]        [engine::results]        [figures], [compare]
 //! ```
 //!
-//! A kind of experiment is one file that implements [`experiment::Kind`] and one line in [`registry`]; everything else (parallel
-//! runs, random streams, resume, tables, provenance) comes from [`engine`]. `docs/extending.md` shows how.
+//! A kind of experiment is one file that implements [`experiment::Kind`] and one line in
+//! [`registry`]; everything else (parallel runs, random streams, resume, tables, provenance) comes
+//! from [`engine`]. `docs/extending.md` shows how.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,4 +1,5 @@
-//! A value as a paper prints it: the number, and how far from it a value may be that prints the same.
+//! A value as a paper prints it: the number, and how far from it a value may be that prints the
+//! same.
 
 use std::fmt;
 
@@ -88,7 +89,9 @@ impl Printed {
     #[must_use]
     pub fn format_like(&self, ours: f64) -> String {
         match self {
-            Self::Number(digits) | Self::Below(digits) | Self::Above(digits) => digits.format_like(ours),
+            Self::Number(digits) | Self::Below(digits) | Self::Above(digits) => {
+                digits.format_like(ours)
+            }
             Self::NotImplemented | Self::Text(_) => significant(ours, 6),
         }
     }
@@ -118,7 +121,8 @@ impl fmt::Display for Printed {
 }
 
 impl Digits {
-    /// Reads `[-+]digits[.digits][e[-+]digits]`, with commas between groups of three digits allowed.
+    /// Reads `[-+]digits[.digits][e[-+]digits]`, with commas between groups of three digits
+    /// allowed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().replace('\u{2212}', "-");
@@ -141,7 +145,13 @@ impl Digits {
             return None;
         }
         let significant = format!("{whole}{fraction}").trim_start_matches('0').len().max(1);
-        Some(Self { value, half_unit, decimals: fraction.len(), significant, scientific: text.contains(['e', 'E']) })
+        Some(Self {
+            value,
+            half_unit,
+            decimals: fraction.len(),
+            significant,
+            scientific: text.contains(['e', 'E']),
+        })
     }
 
     fn accepts(&self, ours: f64) -> bool {
@@ -161,7 +171,8 @@ impl Digits {
             return format!("{ours}");
         }
         let fixed = format!("{ours:.*}", self.decimals + 2);
-        let shows_nothing = ours != 0.0 && fixed.bytes().all(|byte| matches!(byte, b'0' | b'.' | b'-'));
+        let shows_nothing =
+            ours != 0.0 && fixed.bytes().all(|byte| matches!(byte, b'0' | b'.' | b'-'));
         if shows_nothing { significant(ours, 3) } else { fixed }
     }
 }
@@ -198,7 +209,8 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
     let last = digits.saturating_sub(1);
     let rounded = format!("{value:.last$e}");
-    let exponent: i32 = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let exponent: i32 =
+        rounded.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     if !(-4..7).contains(&exponent) {
         return rounded;
     }
@@ -257,7 +269,9 @@ mod tests {
         assert!(!published.accepts(5_314_999.0) && !published.accepts(5_325_001.0));
         assert!(!published.accepts(f64::NAN));
         let published = Printed::parse("1.26");
-        assert!(published.accepts(1.264125) && published.accepts(1.265) && !published.accepts(1.26501));
+        assert!(
+            published.accepts(1.264125) && published.accepts(1.265) && !published.accepts(1.26501)
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The kinds of experiments and figures that configs can name. A new one is one file and one line here.
+//! The kinds of experiments and figures that configs can name. A new one is one file and one line
+//! here.
 
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
@@ -28,7 +29,8 @@ pub fn figures() -> Vec<Box<dyn FigureKind>> {
     vec![Box::new(Lines), Box::new(Bars), Box::new(Dots), Box::new(Matrices), Box::new(TradeOff)]
 }
 
-/// The kinds of experiments, in the order in which messages list them. Kinds that run on tables hold a clone of the catalogue.
+/// The kinds of experiments, in the order in which messages list them. Kinds that run on tables
+/// hold a clone of the catalogue.
 #[must_use]
 pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
     vec![

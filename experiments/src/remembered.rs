@@ -6,8 +6,8 @@ use crate::error::Result;
 
 type Slot<V> = Arc<Mutex<Option<Arc<V>>>>;
 
-/// The results of the last `room` different keys. A result must be a function of its key: then nothing that is computed from it
-/// depends on what is kept, nor on who asks first.
+/// The results of the last `room` different keys. A result must be a function of its key: then
+/// nothing that is computed from it depends on what is kept, nor on who asks first.
 #[derive(Debug)]
 pub struct Remembered<K, V> {
     room: usize,
@@ -21,7 +21,8 @@ impl<K: PartialEq, V> Remembered<K, V> {
         Remembered { room, slots: Mutex::default() }
     }
 
-    /// The result for a key, computed if it is not kept. Whoever comes second waits for that key only.
+    /// The result for a key, computed if it is not kept. Whoever comes second waits for that key
+    /// only.
     ///
     /// # Errors
     /// What `compute` says; nothing is kept then.

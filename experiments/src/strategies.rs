@@ -44,7 +44,12 @@ mod tests {
         for method in [SVD_BOUND, "wavelet", "eigen-design:wavelet", "eigen-separation(group=4)"] {
             check_method("methods[1]", method).unwrap();
         }
-        for method in ["wavelets", "eigen-design:wavelets", "eigen-separation(groups=4)", "matrix:nowhere.npy"] {
+        for method in [
+            "wavelets",
+            "eigen-design:wavelets",
+            "eigen-separation(groups=4)",
+            "matrix:nowhere.npy",
+        ] {
             let error = check_method("methods[1]", method).unwrap_err();
             assert_eq!(error.key(), "methods[1]", "{error}");
         }

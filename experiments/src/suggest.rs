@@ -1,14 +1,17 @@
 //! "Did you mean": the nearest known names.
 
-pub use matmech::error::nearest;
+pub use matmech::call::nearest;
 use strsim::levenshtein;
 
-/// The `count` known names nearest to `found`, best first, however far they are. A key is usually a part of an address, so a name
-/// is as near as the part of it that has the length of `found`.
+/// The `count` known names nearest to `found`, best first, however far they are. A key is usually a
+/// part of an address, so a name is as near as the part of it that has the length of `found`.
 #[must_use]
 pub fn near<'n>(found: &str, known: &[&'n str], count: usize) -> Vec<&'n str> {
-    let mut ranked: Vec<(usize, usize, &str)> =
-        known.iter().enumerate().map(|(order, name)| (distance_to_part(found, name), order, *name)).collect();
+    let mut ranked: Vec<(usize, usize, &str)> = known
+        .iter()
+        .enumerate()
+        .map(|(order, name)| (distance_to_part(found, name), order, *name))
+        .collect();
     ranked.sort_unstable();
     ranked.into_iter().take(count).map(|(_, _, name)| name).collect()
 }
@@ -17,7 +20,8 @@ pub fn near<'n>(found: &str, known: &[&'n str], count: usize) -> Vec<&'n str> {
 fn distance_to_part(found: &str, name: &str) -> usize {
     let letters = found.chars().count();
     // Where letters begin, and the end.
-    let places: Vec<usize> = name.char_indices().map(|(place, _)| place).chain([name.len()]).collect();
+    let places: Vec<usize> =
+        name.char_indices().map(|(place, _)| place).chain([name.len()]).collect();
     let parts = places.windows(letters + 1).map(|part| &name[part[0]..part[letters]]);
     parts.map(|part| levenshtein(found, part)).min().unwrap_or_else(|| levenshtein(found, name))
 }

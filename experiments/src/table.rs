@@ -1,4 +1,5 @@
-//! Tables that were written to files: result tables and tables of known values, as data frames; the only file that uses polars.
+//! Tables that were written to files: result tables and tables of known values, as data frames; the
+//! only file that uses polars.
 //!
 //! Every column is read as text: printed digits carry the precision that a verdict is about.
 
@@ -9,7 +10,8 @@ use polars::prelude::*;
 
 use crate::error::{Error, FileRole, Result};
 
-/// A data frame with the name that messages call it by, and the line of every row in the file it comes from.
+/// A data frame with the name that messages call it by, and the line of every row in the file it
+/// comes from.
 #[derive(Clone, Debug)]
 pub struct Table {
     name: String,
@@ -36,7 +38,8 @@ pub struct Summary {
 }
 
 impl Table {
-    /// Reads a CSV file with a header; `name` is what messages call it, `remedy` what to do when it is not there.
+    /// Reads a CSV file with a header; `name` is what messages call it, `remedy` what to do when it
+    /// is not there.
     ///
     /// # Errors
     /// A missing or malformed file.
@@ -45,8 +48,9 @@ impl Table {
         if !path.is_file() {
             return Err(Error::file(FileRole::Input, name, expected, "no such file", remedy));
         }
-        let malformed =
-            |error: PolarsError| Error::file(FileRole::Input, name, expected, error, "mend the file, or write it anew");
+        let malformed = |error: PolarsError| {
+            Error::file(FileRole::Input, name, expected, error, "mend the file, or write it anew")
+        };
         let frame = CsvReadOptions::default()
             .with_has_header(true)
             .with_infer_schema_length(Some(0))
@@ -87,7 +91,12 @@ impl Table {
     /// Names of the columns, in the order of the file.
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
-        self.frame.get_column_names().into_iter().map(PlSmallStr::as_str).filter(|name| *name != LINE).collect()
+        self.frame
+            .get_column_names()
+            .into_iter()
+            .map(PlSmallStr::as_str)
+            .filter(|name| *name != LINE)
+            .collect()
     }
 
     /// The field of a row; empty if it or the column is absent.
@@ -130,7 +139,8 @@ impl Table {
         ))
     }
 
-    /// The rows whose fields are among the allowed values; `key` is the config key that names the filter.
+    /// The rows whose fields are among the allowed values; `key` is the config key that names the
+    /// filter.
     ///
     /// # Errors
     /// A filter on a column that is not there.
@@ -164,7 +174,8 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: rows().map_err(|error| self.defect(&error))? })
     }
 
-    /// The table with the values of a column in another spelling, where `names` has one. A column that is absent stays absent.
+    /// The table with the values of a column in another spelling, where `names` has one. A column
+    /// that is absent stays absent.
     ///
     /// # Errors
     /// A column that does not hold text, which is a defect of this program.
@@ -172,9 +183,11 @@ impl Table {
         let renamed = || -> PolarsResult<DataFrame> {
             let mut frame = self.frame.clone();
             if let Ok(values) = self.frame.column(column) {
-                let in_our_spelling = values
-                    .str()?
-                    .apply(|value| value.map(|value| names.get(value).map_or(value, String::as_str).to_owned().into()));
+                let in_our_spelling = values.str()?.apply(|value| {
+                    value.map(|value| {
+                        names.get(value).map_or(value, String::as_str).to_owned().into()
+                    })
+                });
                 frame.with_column(in_our_spelling.into_column())?;
             }
             Ok(frame)
@@ -201,22 +214,28 @@ impl Table {
         Ok(frame)
     }
 
-    /// The table with more rows behind its own, each column → field; a column that it does not have is added. What is not given is
-    /// empty. The new rows have no line in the file.
+    /// The table with more rows behind its own, each column → field; a column that it does not have
+    /// is added. What is not given is empty. The new rows have no line in the file.
     ///
     /// # Errors
     /// A column that does not hold text, which is a defect of this program.
     pub fn extended(&self, rows: &[BTreeMap<String, String>]) -> Result<Self> {
         let frame = || -> PolarsResult<DataFrame> {
-            let names: BTreeSet<&str> = rows.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+            let names: BTreeSet<&str> =
+                rows.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
             let frame = self.framed_with(&Vec::from_iter(names))?;
-            let field = |row: &BTreeMap<String, String>, name: &str| row.get(name).cloned().unwrap_or_default();
+            let field = |row: &BTreeMap<String, String>, name: &str| {
+                row.get(name).cloned().unwrap_or_default()
+            };
             let more: Vec<Column> = frame
                 .get_column_names()
                 .into_iter()
                 .map(|name| match name.as_str() {
                     LINE => Column::new(LINE.into(), vec![0 as IdxSize; rows.len()]),
-                    other => Column::new(name.clone(), rows.iter().map(|row| field(row, other)).collect::<Vec<_>>()),
+                    other => Column::new(
+                        name.clone(),
+                        rows.iter().map(|row| field(row, other)).collect::<Vec<_>>(),
+                    ),
                 })
                 .collect();
             frame.vstack(&DataFrame::new_infer_height(more)?)
@@ -227,12 +246,15 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: frame().map_err(|error| self.defect(&error))? })
     }
 
-    /// For each row, the rows of `ours` with equal values in the columns `on`, ascending (a left join).
+    /// For each row, the rows of `ours` with equal values in the columns `on`, ascending (a left
+    /// join).
     ///
     /// # Errors
     /// A column that is not in both tables.
     pub fn matches(&self, ours: &Self, on: &[String]) -> Result<Vec<Vec<usize>>> {
-        for (table, column) in [self, ours].into_iter().flat_map(|table| on.iter().map(move |column| (table, column))) {
+        for (table, column) in
+            [self, ours].into_iter().flat_map(|table| on.iter().map(move |column| (table, column)))
+        {
             table.require(column, "join")?;
         }
         let mut found = vec![Vec::new(); self.len()];
@@ -240,12 +262,16 @@ impl Table {
             return Ok(found);
         }
         let joined = || -> PolarsResult<Vec<(usize, usize)>> {
-            let rows = |table: &Self, name: &str| table.frame.select(on)?.with_row_index(name.into(), None);
+            let rows = |table: &Self, name: &str| {
+                table.frame.select(on)?.with_row_index(name.into(), None)
+            };
             let (left, right) = (rows(self, "row")?, rows(ours, "our row")?);
             let joined = left.join(&right, on, on, JoinArgs::new(JoinType::Inner), None)?;
             let (rows, our_rows) = (joined.column("row")?.idx()?, joined.column("our row")?.idx()?);
             let pairs = rows.iter().zip(our_rows.iter());
-            Ok(pairs.filter_map(|(row, our_row)| Some((row? as usize, our_row? as usize))).collect())
+            Ok(pairs
+                .filter_map(|(row, our_row)| Some((row? as usize, our_row? as usize)))
+                .collect())
         };
         for (row, our_row) in joined().map_err(|error| self.defect(&error))? {
             if let Some(rows) = found.get_mut(row) {
@@ -256,18 +282,21 @@ impl Table {
         Ok(found)
     }
 
-    /// The rows summarised by point: those that agree in the columns `by` and in `x`, in the order in which they first occur. A
-    /// column that is absent tells no rows apart; `x` and `y` have one number per row.
+    /// The rows summarised by point: those that agree in the columns `by` and in `x`, in the order
+    /// in which they first occur. A column that is absent tells no rows apart; `x` and `y` have one
+    /// number per row.
     ///
     /// # Errors
     /// Fewer or more numbers than rows, which is a defect of this program.
     pub fn summarised(&self, by: &[&str], x: &[f64], y: &[f64]) -> Result<Vec<Summary>> {
         let summaries = || -> PolarsResult<Vec<Summary>> {
             let keys = by.iter().filter_map(|column| self.frame.column(column).ok()).enumerate();
-            let mut columns: Vec<Column> =
-                keys.map(|(place, column)| column.clone().with_name(format!("key {place}").into())).collect();
+            let mut columns: Vec<Column> = keys
+                .map(|(place, column)| column.clone().with_name(format!("key {place}").into()))
+                .collect();
             columns.push(Column::new("x".into(), x));
-            let names: Vec<PlSmallStr> = columns.iter().map(|column| column.name().clone()).collect();
+            let names: Vec<PlSmallStr> =
+                columns.iter().map(|column| column.name().clone()).collect();
             let y = Float64Chunked::from_slice("y".into(), y);
             let frame = DataFrame::new_infer_height(columns)?;
             let groups = frame.group_by_stable(names)?.into_groups();
@@ -334,28 +363,48 @@ mod tests {
     fn filtered_rows_keep_their_lines() {
         let table = table("a,b\n1,x\n2,\n3,x\n4,y\n");
         let filter = |column: &str, values: &[&str]| {
-            BTreeMap::from([(column.to_owned(), values.iter().map(|value| (*value).to_owned()).collect())])
+            BTreeMap::from([(
+                column.to_owned(),
+                values.iter().map(|value| (*value).to_owned()).collect(),
+            )])
         };
         let lines = |table: &Table| (0..table.len()).map(|row| table.line(row)).collect::<Vec<_>>();
         assert_eq!(lines(&table.filtered(&filter("b", &["y", "x"]), "where").unwrap()), [2, 4, 5]);
         assert_eq!(lines(&table.filtered(&filter("b", &[""]), "where").unwrap()), [3]);
         assert!(table.filtered(&filter("b", &[]), "where").unwrap().is_empty());
-        assert!(table.filtered(&filter("c", &["y"]), "where").unwrap_err().to_string().contains("`where`"));
+        assert!(
+            table
+                .filtered(&filter("c", &["y"]), "where")
+                .unwrap_err()
+                .to_string()
+                .contains("`where`")
+        );
         assert_eq!(lines(&table.with("b", "x").unwrap()), [2, 4]);
         assert!(table.with("c", "x").unwrap().is_empty());
-        let renamed = table.renamed("b", &BTreeMap::from([("x".to_owned(), "ours".to_owned())])).unwrap();
+        let renamed =
+            table.renamed("b", &BTreeMap::from([("x".to_owned(), "ours".to_owned())])).unwrap();
         assert_eq!(renamed.fields("b").collect::<Vec<_>>(), ["ours", "", "ours", "y"]);
     }
 
     #[test]
     fn points_are_summarised_in_the_order_in_which_they_occur() {
         let table = table("series\nb\na\nb\nb\n");
-        let found = table.summarised(&["series", "absent"], &[2.0, 1.0, 1.0, 2.0], &[1.0, 7.0, 9.0, 4.0]).unwrap();
-        let summary =
-            |rows: &[usize], mean, smallest, largest| Summary { rows: rows.to_vec(), mean, smallest, largest };
+        let found = table
+            .summarised(&["series", "absent"], &[2.0, 1.0, 1.0, 2.0], &[1.0, 7.0, 9.0, 4.0])
+            .unwrap();
+        let summary = |rows: &[usize], mean, smallest, largest| Summary {
+            rows: rows.to_vec(),
+            mean,
+            smallest,
+            largest,
+        };
         assert_eq!(
             found,
-            [summary(&[0, 3], 2.5, 1.0, 4.0), summary(&[1], 7.0, 7.0, 7.0), summary(&[2], 9.0, 9.0, 9.0)]
+            [
+                summary(&[0, 3], 2.5, 1.0, 4.0),
+                summary(&[1], 7.0, 7.0, 7.0),
+                summary(&[2], 9.0, 9.0, 9.0)
+            ]
         );
     }
 }

@@ -1,6 +1,11 @@
 //! The archive is a function of the commit, and its metadata is what Zenodo and RO-Crate read.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,9 +26,14 @@ fn the_same_commit_gives_the_same_bytes() {
     }
     let pack = || {
         let folder = tempfile::tempdir().unwrap();
-        let output = Command::new("sh").arg(root().join("scripts/archive.sh")).arg(folder.path()).output().unwrap();
+        let output = Command::new("sh")
+            .arg(root().join("scripts/archive.sh"))
+            .arg(folder.path())
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let files: Vec<PathBuf> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+        let files: Vec<PathBuf> =
+            std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
         assert_eq!(files.len(), 1, "{files:?}");
         std::fs::read(&files[0]).unwrap()
     };
@@ -36,7 +46,9 @@ fn the_same_commit_gives_the_same_bytes() {
 fn the_metadata_names_what_is_there() {
     let crate_of = json("ro-crate-metadata.json");
     let graph = crate_of["@graph"].as_array().unwrap();
-    let of = |id: &str| graph.iter().find(|entity| entity["@id"] == id).unwrap_or_else(|| panic!("no entity {id}"));
+    let of = |id: &str| {
+        graph.iter().find(|entity| entity["@id"] == id).unwrap_or_else(|| panic!("no entity {id}"))
+    };
     assert_eq!(of("ro-crate-metadata.json")["about"]["@id"], "./");
     let parts = of("./")["hasPart"].as_array().unwrap();
     for part in parts.iter().map(|part| part["@id"].as_str().unwrap()) {

@@ -10,8 +10,7 @@ use experiments::config::{Config, Profile, parse};
 use experiments::error::Result;
 use experiments::{figures, registry};
 
-const HEAD: &str =
-    "experiment,cell,sampling,domain,queries,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
+const HEAD: &str = "experiment,cell,sampling,domain,queries,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
 
 const LINES: &str = "[[figure]]\nfile = \"s9/lines\"\ntitle = \"Sampled workloads\"\nkind = \"lines\"\nx = \"queries\"\n\
     x_label = \"number of queries\"\nx_log = true\ny = \"share\"\ny_label = \"share of the error\"\nseries = \"domain\"\n\
@@ -27,7 +26,9 @@ fn results() -> String {
         for (domain, power) in [("1024", 0.05), ("32x32", 0.1)] {
             for queries in [100, 1000, 10_000] {
                 let share = factor * (f64::from(queries) / 10_000.0).powf(power);
-                text.push_str(&format!("s9/f,c,{sampling},{domain},{queries},svdb,share,{share},,,,0.1,1,7\n"));
+                text.push_str(&format!(
+                    "s9/f,c,{sampling},{domain},{queries},svdb,share,{share},,,,0.1,1,7\n"
+                ));
             }
         }
     }
@@ -59,7 +60,9 @@ fn drawn(root: &Path, figures: &str) -> Vec<PathBuf> {
 fn refusal(results: &str, figures: &str) -> String {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", results);
-    draw_all(root.path(), &[config(root.path(), figures)], Profile::Standard).unwrap_err().to_string()
+    draw_all(root.path(), &[config(root.path(), figures)], Profile::Standard)
+        .unwrap_err()
+        .to_string()
 }
 
 /// The texts of an SVG, in the order of drawing.
@@ -84,11 +87,18 @@ fn the_same_table_gives_the_same_bytes() {
             let root = tempfile::tempdir().unwrap();
             write(root.path(), "results/s9/f.csv", &results());
             let files = drawn(root.path(), &figures);
-            let names: Vec<String> =
-                files.iter().map(|file| file.strip_prefix(root.path()).unwrap().display().to_string()).collect();
+            let names: Vec<String> = files
+                .iter()
+                .map(|file| file.strip_prefix(root.path()).unwrap().display().to_string())
+                .collect();
             assert_eq!(
                 names,
-                ["figures/s9/lines.svg", "figures/s9/lines.png", "figures/s9/bars.svg", "figures/s9/bars.png"]
+                [
+                    "figures/s9/lines.svg",
+                    "figures/s9/lines.png",
+                    "figures/s9/bars.svg",
+                    "figures/s9/bars.png"
+                ]
             );
             files.iter().map(|file| fs::read(file).unwrap()).collect()
         })
@@ -103,15 +113,27 @@ fn a_line_chart_has_its_labels_in_order() {
     let files = drawn(root.path(), LINES);
     let svg = fs::read_to_string(&files[0]).unwrap();
     let texts = texts(&svg);
-    for label in ["Sampled workloads", "uniform", "biased", "number of queries", "share of the error", "1000", "10,000"]
-    {
+    for label in [
+        "Sampled workloads",
+        "uniform",
+        "biased",
+        "number of queries",
+        "share of the error",
+        "1000",
+        "10,000",
+    ] {
         assert!(texts.contains(&label), "{label} in {texts:?}");
     }
     let legend: Vec<&str> = texts.iter().rev().take(3).rev().copied().collect();
     assert_eq!(legend, ["32 × 32", "1024", "all queries"]);
     assert_eq!(svg.matches("<svg ").count(), 1);
-    assert!(svg.contains("width=\"1600\" height=\"1000\"") && svg.contains("aria-label=\"Sampled workloads\""));
-    assert!(!svg.contains("http") || svg.matches("http").count() == svg.matches("xmlns=\"http").count());
+    assert!(
+        svg.contains("width=\"1600\" height=\"1000\"")
+            && svg.contains("aria-label=\"Sampled workloads\"")
+    );
+    assert!(
+        !svg.contains("http") || svg.matches("http").count() == svg.matches("xmlns=\"http").count()
+    );
 }
 
 #[test]
@@ -135,7 +157,9 @@ fn bars_stand_on_the_axis_and_grow_with_their_values() {
     let svg = fs::read_to_string(&drawn(root.path(), BARS)[0]).unwrap();
     let rectangles = |color: &str| -> Vec<(f64, f64)> {
         svg.lines()
-            .filter(|line| line.starts_with("<rect ") && line.contains(&format!("fill=\"{color}\"")))
+            .filter(|line| {
+                line.starts_with("<rect ") && line.contains(&format!("fill=\"{color}\""))
+            })
             .map(|line| {
                 let number = |name: &str| -> f64 {
                     let rest = line.split(&format!(" {name}=\"")).nth(1).unwrap();
@@ -149,9 +173,15 @@ fn bars_stand_on_the_axis_and_grow_with_their_values() {
     // Two domains and the sample in the legend.
     assert_eq!((uniform.len(), biased.len()), (3, 3));
     let base = uniform[0].0;
-    assert!(biased.iter().all(|(_, height)| *height > 20.0), "the shortest bar is still a bar: {biased:?}");
-    assert!([uniform[1], biased[0], biased[1]].iter().all(|(bottom, _)| (bottom - base).abs() <= 1.0));
-    // Equal ratios are equal distances on a logarithmic axis: both domains fall by the same factor 0.6.
+    assert!(
+        biased.iter().all(|(_, height)| *height > 20.0),
+        "the shortest bar is still a bar: {biased:?}"
+    );
+    assert!(
+        [uniform[1], biased[0], biased[1]].iter().all(|(bottom, _)| (bottom - base).abs() <= 1.0)
+    );
+    // Equal ratios are equal distances on a logarithmic axis: both domains fall by the same factor
+    // 0.6.
     let falls = [uniform[0].1 - biased[0].1, uniform[1].1 - biased[1].1];
     assert!(falls[0] > 20.0 && (falls[0] - falls[1]).abs() <= 2.0, "{falls:?}");
     assert!(texts(&svg).contains(&"0.794"), "value labels: {:?}", texts(&svg));
@@ -164,12 +194,17 @@ fn means_have_whiskers_and_published_values_rings() {
         y = \"share\"\ny_label = \"share\"\nseries = \"sampling\"\naggregate = \"mean\"\n\
         published = { file = \"p.csv\", rename = { sampling = { \"U\" = \"uniform\" } } }\n";
     write(root.path(), "results/s9/f.csv", &results());
-    write(root.path(), "data/published/p.csv", "sampling,queries,value\nU,100,0.7\nU,1000,NI\nother,100,0.5\n");
+    write(
+        root.path(),
+        "data/published/p.csv",
+        "sampling,queries,value\nU,100,0.7\nU,1000,NI\nother,100,0.5\n",
+    );
     let svg = fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap();
     let texts = texts(&svg);
     assert!(texts.contains(&"published") && texts.contains(&"smallest to largest"), "{texts:?}");
     // Two arcs and two of their halo for the one published point, and as many in the legend.
-    let arcs = svg.lines().filter(|line| line.starts_with("<polyline") && line.matches(',').count() > 20);
+    let arcs =
+        svg.lines().filter(|line| line.starts_with("<polyline") && line.matches(',').count() > 20);
     assert_eq!(arcs.count(), 8);
 }
 
@@ -183,18 +218,23 @@ fn an_unmarked_series_is_a_line_only() {
     // Whether there are other shapes than lines, of both colours.
     let marked = |more: &str| {
         let svg = fs::read_to_string(&drawn(root.path(), &format!("{figure}{more}"))[0]).unwrap();
-        ["#0072B2", "#D55E00"]
-            .map(|color| svg.lines().any(|line| line.contains(color) && !line.starts_with("<polyline")))
+        ["#0072B2", "#D55E00"].map(|color| {
+            svg.lines().any(|line| line.contains(color) && !line.starts_with("<polyline"))
+        })
     };
     assert_eq!(marked(""), [true, true]);
     assert_eq!(marked("unmarked = [\"uniform\"]\n"), [false, true]);
 }
 
-/// The whisker of a value goes from one standard error below it to one above; without standard errors the figure is refused.
+/// The whisker of a value goes from one standard error below it to one above; without standard
+/// errors the figure is refused.
 #[test]
 fn standard_errors_are_whiskers() {
-    let table =
-        |se: f64| format!("{HEAD}s9/f,c,u,1024,100,m,share,2,,,,0,1,7\ns9/f,c,u,1024,100,m,share_se,{se},,,,0,1,7\n");
+    let table = |se: f64| {
+        format!(
+            "{HEAD}s9/f,c,u,1024,100,m,share,2,,,,0,1,7\ns9/f,c,u,1024,100,m,share_se,{se},,,,0,1,7\n"
+        )
+    };
     let figure = LINES.replace("series_names", "y_error = \"share_se\"\nseries_names");
     let drawing = |se: f64, figure: &str| {
         let root = tempfile::tempdir().unwrap();
@@ -231,16 +271,29 @@ fn published_values_are_drawn_in_the_figure_s_unit() {
 #[test]
 fn what_cannot_be_drawn_is_refused_with_the_reason() {
     let duplicated = refusal(&results(), &BARS.replace("where = { queries = [\"100\"] }\n", ""));
-    assert!(duplicated.contains("line 3 falls on the same point") && duplicated.contains("aggregate"), "{duplicated}");
+    assert!(
+        duplicated.contains("line 3 falls on the same point") && duplicated.contains("aggregate"),
+        "{duplicated}"
+    );
     let categorical = refusal(&results(), &LINES.replace("x = \"queries\"", "x = \"method\""));
-    assert!(categorical.contains("a positive number in column \"method\" on line 2"), "{categorical}");
+    assert!(
+        categorical.contains("a positive number in column \"method\" on line 2"),
+        "{categorical}"
+    );
     let unknown = refusal(&results(), &LINES.replace("series = \"domain\"", "series = \"domian\""));
-    assert!(unknown.contains("a column \"domian\" (named by the config key `series`)"), "{unknown}");
+    assert!(
+        unknown.contains("a column \"domian\" (named by the config key `series`)"),
+        "{unknown}"
+    );
     let absent = refusal(&results(), &LINES.replace("y = \"share\"", "y = \"rmse\""));
-    assert!(absent.contains("rows with metric \"rmse\"") && absent.contains("configs/s9/f.toml"), "{absent}");
+    assert!(
+        absent.contains("rows with metric \"rmse\"") && absent.contains("configs/s9/f.toml"),
+        "{absent}"
+    );
     let negative = refusal(&format!("{HEAD}s9/f,c,u,1024,100,m,share,-1,,,,0,1,7\n"), BARS);
     assert!(
-        negative.contains("a positive number as metric share on line 2") && negative.contains("\"-1\""),
+        negative.contains("a positive number as metric share on line 2")
+            && negative.contains("\"-1\""),
         "{negative}"
     );
 }
@@ -273,9 +326,16 @@ fn quick_figures_have_their_own_folder_and_may_be_absent() {
 #[test]
 fn a_single_point_and_equal_values_have_a_drawing() {
     let root = tempfile::tempdir().unwrap();
-    write(root.path(), "results/s9/f.csv", &format!("{HEAD}s9/f,c,u,1024,100,m,share,1,,,,0,1,7\n"));
-    for figure in [LINES.replace("reference_lines", "#"), LINES.replace("y = ", "y_log = true\ny = "), BARS.to_owned()]
-    {
+    write(
+        root.path(),
+        "results/s9/f.csv",
+        &format!("{HEAD}s9/f,c,u,1024,100,m,share,1,,,,0,1,7\n"),
+    );
+    for figure in [
+        LINES.replace("reference_lines", "#"),
+        LINES.replace("y = ", "y_log = true\ny = "),
+        BARS.to_owned(),
+    ] {
         let svg = fs::read_to_string(&drawn(root.path(), &figure)[0]).unwrap();
         assert!(!svg.contains("NaN") && texts(&svg).len() > 5, "{:?}", texts(&svg));
         assert!(!svg.contains(&i32::MAX.to_string()) && !svg.contains(&i32::MIN.to_string()));
@@ -295,15 +355,21 @@ fn drawings_from_stand_ins_say_so() {
         fs::read_to_string(&drawn(root.path(), LINES)[0]).unwrap()
     };
     assert!(drawn_on(&|_| "stand-in").contains("Sampled workloads (stand-in data)"));
-    assert!(drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)"));
+    assert!(
+        drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)")
+    );
     assert!(!drawn_on(&|_| "real").contains("stand-in"));
     // Lines 1 to 6 are one panel, the others another.
     let by_panel = drawn_on(&|k| if k <= 6 { "stand-in" } else { "real" });
-    assert!(by_panel.contains("uniform (stand-in)") && !by_panel.contains("biased (stand-in)"), "{by_panel}");
+    assert!(
+        by_panel.contains("uniform (stand-in)") && !by_panel.contains("biased (stand-in)"),
+        "{by_panel}"
+    );
     assert!(!by_panel.contains("partly"), "{by_panel}");
 }
 
-/// The heights of markers and texts of a drawing at a column of text: here the labels of the two axes.
+/// The heights of markers and texts of a drawing at a column of text: here the labels of the two
+/// axes.
 #[test]
 fn a_second_axis_stands_at_the_right_with_its_own_scale() {
     let root = tempfile::tempdir().unwrap();
@@ -316,9 +382,14 @@ fn a_second_axis_stands_at_the_right_with_its_own_scale() {
         assert!(texts.contains(&part), "{part} in {texts:?}");
     }
     let alone = fs::read_to_string(&drawn(root.path(), LINES)[0]).unwrap();
-    let labels = |svg: &str| self::texts(svg).iter().filter(|text| text.parse::<f64>().is_ok_and(|x| x <= 1.2)).count();
+    let labels = |svg: &str| {
+        self::texts(svg).iter().filter(|text| text.parse::<f64>().is_ok_and(|x| x <= 1.2)).count()
+    };
     assert_eq!(labels(&svg), labels(&alone), "the first axis is as it was");
-    assert!(texts.iter().any(|text| text.parse() == Ok(250.0)), "the second axis has the times: {texts:?}");
+    assert!(
+        texts.iter().any(|text| text.parse() == Ok(250.0)),
+        "the second axis has the times: {texts:?}"
+    );
 }
 
 #[test]
@@ -327,7 +398,10 @@ fn matrices_have_an_entry_per_cell_and_no_legend() {
     let mut rows = HEAD.to_owned();
     for (query, entries) in [(1, [0.25, -1.0]), (2, [0.0, 0.5])] {
         for (cell, entry) in entries.iter().enumerate() {
-            rows.push_str(&format!("s9/f,c,left,{},{query},m,entry,{entry},,,,0.1,1,7\n", cell + 1));
+            rows.push_str(&format!(
+                "s9/f,c,left,{},{query},m,entry,{entry},,,,0.1,1,7\n",
+                cell + 1
+            ));
         }
     }
     write(root.path(), "results/s9/f.csv", &rows);
@@ -337,5 +411,9 @@ fn matrices_have_an_entry_per_cell_and_no_legend() {
     let texts = texts(&svg);
     let count = |text: &str| texts.iter().filter(|found| **found == text).count();
     assert_eq!((count("0.25"), count("−1"), count("0.5")), (1, 1, 1), "{texts:?}");
-    assert_eq!((count("1"), count("2")), (2, 2), "one label for each row and column, none in a legend: {texts:?}");
+    assert_eq!(
+        (count("1"), count("2")),
+        (2, 2),
+        "one label for each row and column, none in a legend: {texts:?}"
+    );
 }

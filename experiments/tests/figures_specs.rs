@@ -10,8 +10,7 @@ use experiments::error::Result;
 use experiments::figures::Figure;
 use experiments::registry;
 
-const FIGURE: &str =
-    "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
+const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
 const COMPARE: &str = "published = \"a.csv\"\njoin = [\"workload\"]\nmetric = \"rmse\"\n";
 
 /// Key and message of a refusal.
@@ -27,7 +26,8 @@ fn config(table: &str, text: &str) -> Result<Config> {
 /// Where and why a `[[figure]]` is refused, by the config or by its kind.
 fn figure(text: &str) -> Outcome {
     let kinds = registry::figures();
-    let refused = config("figure", text).and_then(|config| Figure::all_of(&config, &kinds).map(|_| ()));
+    let refused =
+        config("figure", text).and_then(|config| Figure::all_of(&config, &kinds).map(|_| ()));
     refused.map_err(|error| (error.key().to_owned(), error.to_string()))
 }
 
@@ -47,14 +47,24 @@ fn refused(table: &str, outcome: Outcome, key: &str, part: &str) -> String {
 
 #[test]
 fn sound_tables_are_accepted() {
-    for more in
-        ["", "y_min = 0.5\ny_max = 2\ny_log = true\nx_log = true\n", "published = { file = \"p.csv\", scale = 1000 }\n"]
-    {
+    for more in [
+        "",
+        "y_min = 0.5\ny_max = 2\ny_log = true\nx_log = true\n",
+        "published = { file = \"p.csv\", scale = 1000 }\n",
+    ] {
         assert_eq!(figure(&format!("{FIGURE}{more}")), Ok(()));
     }
-    assert_eq!(figure(&format!("{}value_labels = true\n", FIGURE.replace("lines", "bars"))), Ok(()));
+    assert_eq!(
+        figure(&format!("{}value_labels = true\n", FIGURE.replace("lines", "bars"))),
+        Ok(())
+    );
     assert_eq!(compare(COMPARE), Ok(()));
-    assert_eq!(compare(&format!("{COMPARE}our_column = \"seconds\"\nnot_comparable = {{ rmse = \"r\" }}\n")), Ok(()));
+    assert_eq!(
+        compare(&format!(
+            "{COMPARE}our_column = \"seconds\"\nnot_comparable = {{ rmse = \"r\" }}\n"
+        )),
+        Ok(())
+    );
     assert_eq!(compare("reference = \"a.csv\"\njoin = [\"a\"]\nmetric_column = \"q\"\n"), Ok(()));
 }
 
@@ -66,7 +76,11 @@ fn figures_that_make_no_sense_are_refused_by_key() {
         ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside that"),
         ("unmarked = [\"a\"]\n", "unmarked", "to stand beside `series`"),
         ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
-        ("second = { y = \"t\", y_label = \"t\", colour = 1 }\n", "second.colour", "an unknown key"),
+        (
+            "second = { y = \"t\", y_label = \"t\", colour = 1 }\n",
+            "second.colour",
+            "an unknown key",
+        ),
         ("y_min = 2\ny_max = 1\n", "y_max", "found:    2 and 1"),
         ("published = { file = \"p.csv\", scale = 0 }\n", "published.scale", "found:    0"),
         (
@@ -83,7 +97,12 @@ fn figures_that_make_no_sense_are_refused_by_key() {
         refused("figure", figure(&FIGURE.replace("s1/a", file)), "file", "line 11\n");
     }
     let bars = FIGURE.replace("lines", "bars");
-    refused("figure", figure(&format!("{bars}x_log = true\n")), "x_log", "only with kind = \"lines\"");
+    refused(
+        "figure",
+        figure(&format!("{bars}x_log = true\n")),
+        "x_log",
+        "only with kind = \"lines\"",
+    );
     refused("figure", figure(&FIGURE.replace("lines", "line")), "kind", "did you mean \"lines\"?");
 }
 
@@ -100,7 +119,12 @@ fn kinds_of_figures_refuse_what_they_have_no_axis_for() {
         ("matrices", "y_max = 2\n", "y_max"),
         ("matrices", "reference_lines = [{ value = 1.0, label = \"l\" }]\n", "reference_lines"),
     ] {
-        refused("figure", figure(&format!("{}{more}", FIGURE.replace("lines", kind))), key, "only with");
+        refused(
+            "figure",
+            figure(&format!("{}{more}", FIGURE.replace("lines", kind))),
+            key,
+            "only with",
+        );
     }
 }
 
@@ -118,18 +142,30 @@ fn comparisons_that_make_no_sense_are_refused_by_key() {
         (format!("{published}metric_column = \"q\"\n"), "metric", "found:    both"),
         (format!("{reference}not_comparable = {{ m = \"r\" }}\n"), "not_comparable", "`reference`"),
         (format!("{published}our_column = \"seconds\"\n"), "our_column", "`not_comparable`"),
-        (format!("{published}our_column = \"gap\"\n"), "our_column", "one of the names seconds, peak_mb"),
+        (
+            format!("{published}our_column = \"gap\"\n"),
+            "our_column",
+            "one of the names seconds, peak_mb",
+        ),
         (format!("{published}rounded = [2]\n"), "rounded", "found:    [2]"),
         (format!("{published}rounded = [2, 3]\n"), "rounded", "found:    [2, 3]"),
         (format!("{reference}rounded = [3, 2]\n"), "rounded", "beside `reference`"),
         (format!("{published}improvable = [\"x\"]\n"), "improvable", "a join of the column method"),
-        (format!("{}improvable = [\"x\"]\n", reference.replace("\"a\"", "\"method\"")), "improvable", "it without"),
+        (
+            format!("{}improvable = [\"x\"]\n", reference.replace("\"a\"", "\"method\"")),
+            "improvable",
+            "it without",
+        ),
         (format!("{published}within_factor = 1\n"), "within_factor", "a factor above 1"),
         (format!("{published}within = 0\n"), "within", "a positive number"),
         (format!("{reference}within = 0.1\n"), "within", "beside `reference`"),
         (format!("{published}within = 0.1\nwithin_factor = 2\n"), "within", "both"),
         (format!("{published}deviations = {{ a = \"It is so.\" }}\n"), "deviations", "neither"),
-        (format!("{published}within = 0.1\ndeviations = {{ a = \"so\" }}\n"), "deviations.a", "full stop"),
+        (
+            format!("{published}within = 0.1\ndeviations = {{ a = \"so\" }}\n"),
+            "deviations.a",
+            "full stop",
+        ),
         (format!("{published}fliter = {{}}\n"), "fliter", "did you mean `filter`?"),
     ] {
         refused("compare", compare(&text), key, part);

@@ -1,4 +1,5 @@
-//! Files import only from floors below their own, as the tables in `docs/architecture.md` have them.
+//! Files import only from floors below their own, as the tables in `docs/architecture.md` have
+//! them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
@@ -14,14 +15,21 @@ fn root() -> &'static Path {
 fn floors(heading: &str) -> BTreeMap<String, usize> {
     let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     let section = text.split(heading).nth(1).unwrap();
-    let table = section.lines().skip_while(|line| !line.starts_with("| ")).take_while(|line| line.starts_with('|'));
+    let table = section
+        .lines()
+        .skip_while(|line| !line.starts_with("| "))
+        .take_while(|line| line.starts_with('|'));
     let rows: Vec<&str> = table.filter(|line| line.starts_with("| ")).skip(1).collect();
     let mut floors = BTreeMap::new();
     for (depth, row) in rows.iter().enumerate() {
         let places = row.split('|').nth(2).unwrap();
         for place in places.split('`').skip(1).step_by(2) {
             let module = place.trim_end_matches('/').trim_end_matches(".rs");
-            assert_eq!(floors.insert(module.to_owned(), rows.len() - depth), None, "{module} twice");
+            assert_eq!(
+                floors.insert(module.to_owned(), rows.len() - depth),
+                None,
+                "{module} twice"
+            );
         }
     }
     floors
@@ -36,7 +44,9 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 fn named(source: &str) -> BTreeSet<String> {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code: String = code.map(|line| format!("{line}\n")).collect();
-    let word = |text: &str| text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let word = |text: &str| {
+        text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+    };
     let after = code.split("crate::").skip(1);
     let names = after.flat_map(|rest| match rest.strip_prefix('{') {
         Some(list) => list.split('}').next().unwrap().split(',').map(word).collect(),
@@ -50,19 +60,35 @@ fn named(source: &str) -> BTreeSet<String> {
 fn check(heading: &str, src: &Path, crates: &[&str]) {
     let floors = floors(heading);
     let mut seen: BTreeSet<String> = crates.iter().map(|name| (*name).to_owned()).collect();
-    for file in sources(src).iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+    for file in sources(src)
+        .iter()
+        .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
+    {
         let place = file.strip_prefix(src).unwrap();
-        let module =
-            place.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
+        let module = place
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_str()
+            .unwrap()
+            .trim_end_matches(".rs")
+            .to_owned();
         if module == "lib" || module == "main" && !floors.contains_key("main") {
             continue;
         }
-        let own = *floors.get(&module).unwrap_or_else(|| panic!("{module} is on no floor of docs/architecture.md"));
+        let own = *floors
+            .get(&module)
+            .unwrap_or_else(|| panic!("{module} is on no floor of docs/architecture.md"));
         for other in named(&fs::read_to_string(file).unwrap()) {
-            let floor = *floors
-                .get(&other)
-                .unwrap_or_else(|| panic!("{} names {other}, which is on no floor", place.display()));
-            assert!(other == module || floor < own, "{} imports {other}, which is not below it", place.display());
+            let floor = *floors.get(&other).unwrap_or_else(|| {
+                panic!("{} names {other}, which is on no floor", place.display())
+            });
+            assert!(
+                other == module || floor < own,
+                "{} imports {other}, which is not below it",
+                place.display()
+            );
         }
         seen.insert(module);
     }
@@ -79,12 +105,14 @@ fn no_file_of_the_experiments_imports_from_its_own_floor_or_above() {
     check("### The experiments: floors", &root().join("experiments/src"), &[]);
 }
 
-/// What the hash of the sources leaves out of the library decides no result: neither the rest of the library nor an experiment names it.
+/// What the hash of the sources leaves out of the library decides no result: neither the rest of
+/// the library nor an experiment names it.
 #[test]
 fn nothing_that_computes_names_what_the_hash_leaves_out() {
     let build = fs::read_to_string(root().join("experiments/build.rs")).unwrap();
     let list = build.lines().find_map(|line| line.trim().strip_prefix("(\"src\", &[")).unwrap();
-    let parts: Vec<&str> = list.split('"').skip(1).step_by(2).map(|part| part.trim_end_matches(".rs")).collect();
+    let parts: Vec<&str> =
+        list.split('"').skip(1).step_by(2).map(|part| part.trim_end_matches(".rs")).collect();
     assert!(parts.contains(&"cli") && parts.contains(&"release"), "{parts:?}");
     let src = root().join("src");
     for file in sources(&src) {
@@ -92,12 +120,19 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
         let module = place.components().next().unwrap().as_os_str().to_str().unwrap().to_owned();
         if !parts.contains(&module.as_str()) && module != "lib" {
             let named = named(&fs::read_to_string(&file).unwrap());
-            assert!(parts.iter().all(|part| !named.contains(*part)), "{}: {named:?}", place.display());
+            assert!(
+                parts.iter().all(|part| !named.contains(*part)),
+                "{}: {named:?}",
+                place.display()
+            );
         }
     }
     for file in sources(&root().join("experiments/src")) {
         // Names of the library alone: this crate has a `cli` of its own.
-        let source = fs::read_to_string(&file).unwrap().replace("crate::", "").replace("matmech::", "crate::");
+        let source = fs::read_to_string(&file)
+            .unwrap()
+            .replace("crate::", "")
+            .replace("matmech::", "crate::");
         let named = named(&source);
         assert!(parts.iter().all(|part| !named.contains(*part)), "{}: {named:?}", file.display());
     }
@@ -105,7 +140,6 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
 
 #[test]
 fn imports_are_found_in_every_form() {
-    let source =
-        "use crate::a::{B, c};\nuse crate::{d, e as f};\n    x(crate::g::h())\n/// [`crate::i`]\nuse crate::Result;\n";
+    let source = "use crate::a::{B, c};\nuse crate::{d, e as f};\n    x(crate::g::h())\n/// [`crate::i`]\nuse crate::Result;\n";
     assert_eq!(named(source), ["a", "d", "e", "g"].map(str::to_owned).into());
 }

@@ -1,4 +1,5 @@
-//! `docs/reviewing.md` is what its template, the configs and the committed results give, and its commands are commands.
+//! `docs/reviewing.md` is what its template, the configs and the committed results give, and its
+//! commands are commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
@@ -23,7 +24,10 @@ fn the_page_is_up_to_date() {
     let expected = guide::render(&root(), &config::load_all(&root()).unwrap()).unwrap();
     let page = page();
     let stale = expected.lines().zip(page.lines()).find(|(expected, found)| expected != found);
-    assert!(expected == page, "{PAGE} is stale, run `reproduce guide`; the first line that differs: {stale:?}");
+    assert!(
+        expected == page,
+        "{PAGE} is stale, run `reproduce guide`; the first line that differs: {stale:?}"
+    );
 }
 
 /// The table of the hybrid over the best mechanism, and the aims: of the committed results.
@@ -33,10 +37,16 @@ fn the_aims_are_up_to_date() {
     let expected = aims::render(&root(), &configs).unwrap();
     let page = fs::read_to_string(root().join(aims::PAGE)).unwrap();
     let stale = expected.lines().zip(page.lines()).find(|(expected, found)| expected != found);
-    assert!(expected == page, "{} is stale, run `reproduce guide`; the first line that differs: {stale:?}", aims::PAGE);
+    assert!(
+        expected == page,
+        "{} is stale, run `reproduce guide`; the first line that differs: {stale:?}",
+        aims::PAGE
+    );
     let lines: Vec<&str> = expected.lines().collect();
     for name in ["Adult", "NLTCS", "Salary", "Titanic"] {
-        let of_table = lines.iter().filter(|line| line.starts_with(&format!("| {name} | ")) && line.contains("**1**"));
+        let of_table = lines
+            .iter()
+            .filter(|line| line.starts_with(&format!("| {name} | ")) && line.contains("**1**"));
         assert_eq!(of_table.count(), 3, "one best mechanism of {name} for each budget");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -50,7 +60,11 @@ fn the_aims_are_up_to_date() {
 #[test]
 fn the_tables_past_s3_are_up_to_date() {
     let found = fs::read_to_string(root().join(past_s3::PAGE)).unwrap();
-    assert!(past_s3::render(&root()).unwrap() == found, "{} is stale, run `reproduce guide`", past_s3::PAGE);
+    assert!(
+        past_s3::render(&root()).unwrap() == found,
+        "{} is stale, run `reproduce guide`",
+        past_s3::PAGE
+    );
     // The paper's rows stand beside ours, with the certificate and the bound.
     let row = found.lines().find(|line| line.starts_with("| 50 | 40 | prefix |")).unwrap();
     assert!(row.contains("75.26 (QS)") && row.contains("72.637"), "{row}");
@@ -63,7 +77,8 @@ fn every_config_has_its_line_and_every_command_is_one() {
         let command = format!("`reproduce run {}`", config.experiment);
         assert_eq!(page.matches(&command).count(), 1, "{command}");
     }
-    for command in page.split('`').skip(1).step_by(2).filter(|code| code.starts_with("reproduce ")) {
+    for command in page.split('`').skip(1).step_by(2).filter(|code| code.starts_with("reproduce "))
+    {
         let words = command.replace("…", "s1/fig2");
         let parsed = Arguments::try_parse_from(words.split_whitespace());
         assert!(parsed.is_ok(), "`{command}`: {}", parsed.unwrap_err());
@@ -94,5 +109,8 @@ fn a_mark_that_nothing_fills_is_refused() {
     assert!(error.contains("{{thing}}") && error.contains(TEMPLATE), "{error}");
     fs::remove_file(folder.path().join("results/COMPARISON.md")).unwrap();
     let error = guide::render(folder.path(), &[]).unwrap_err().to_string();
-    assert!(error.contains("results/COMPARISON.md") && error.contains("reproduce compare"), "{error}");
+    assert!(
+        error.contains("results/COMPARISON.md") && error.contains("reproduce compare"),
+        "{error}"
+    );
 }

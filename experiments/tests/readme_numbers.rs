@@ -1,6 +1,11 @@
 //! The numbers in the README are those of the committed results.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +28,9 @@ fn every_part_is_that_of_the_results() {
     let wrong: Vec<String> = PARTS
         .iter()
         .filter_map(|part| match should_say(&root(), part) {
-            Ok(expected) => expected.map(|expected| format!("{} should be:\n{expected}", part.name)),
+            Ok(expected) => {
+                expected.map(|expected| format!("{} should be:\n{expected}", part.name))
+            }
             Err(error) => Some(format!("{}: {error}", part.name)),
         })
         .collect();
@@ -34,9 +41,14 @@ fn every_part_is_that_of_the_results() {
 #[test]
 fn tables_have_all_their_lines() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    for (name, lines) in
-        [("verdicts", 4), ("bench", 7), ("fig4", 7), ("example-3.1", 5), ("table4", 7), ("alternative", 5)]
-    {
+    for (name, lines) in [
+        ("verdicts", 4),
+        ("bench", 7),
+        ("fig4", 7),
+        ("example-3.1", 5),
+        ("table4", 7),
+        ("alternative", 5),
+    ] {
         let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
         let block = readme.split(&begin).nth(1).unwrap().split(&end).next().unwrap();
         assert_eq!(block.trim().lines().count(), lines + 2, "{name}");
@@ -47,20 +59,28 @@ fn tables_have_all_their_lines() {
 fn a_changed_number_and_missing_marks_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("results")).unwrap();
-    std::fs::copy(root().join("results/bench.csv"), folder.path().join("results/bench.csv")).unwrap();
+    std::fs::copy(root().join("results/bench.csv"), folder.path().join("results/bench.csv"))
+        .unwrap();
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let check = |text: &str| {
         std::fs::write(folder.path().join("README.md"), text).unwrap();
         should_say(folder.path(), part("bench"))
     };
     assert_eq!(check(&readme).unwrap(), None);
-    let block = readme.split("<!-- bench: begin -->").nth(1).unwrap().split("<!-- bench: end -->").next().unwrap();
+    let block = readme
+        .split("<!-- bench: begin -->")
+        .nth(1)
+        .unwrap()
+        .split("<!-- bench: end -->")
+        .next()
+        .unwrap();
     assert!(check(&readme.replace(block, &block.replace(" s |", "0 s |"))).unwrap().is_some());
     let error = check(&readme.replace("<!-- bench: end -->", "")).unwrap_err().to_string();
     assert!(error.contains("<!-- bench: begin -->"), "{error}");
 }
 
-/// A newcomer without network and data runs the experiment, then the tests: her stand-ins replace nothing that the README quotes.
+/// A newcomer without network and data runs the experiment, then the tests: her stand-ins replace
+/// nothing that the README quotes.
 #[test]
 fn the_table_of_s4_survives_a_run_without_data() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +102,11 @@ fn the_table_of_s4_survives_a_run_without_data() {
         .env_remove("MATMECH_DATA")
         .output()
         .unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(output.status.success() && said.contains("results/s4/fig4.csv is kept"), "{said}");
     table_of_s4(folder.path());
     let own = std::fs::read_to_string(folder.path().join("results/stand-in/s4/fig4.csv")).unwrap();

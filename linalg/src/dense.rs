@@ -50,12 +50,18 @@ fn check_square(what: &str, a: ArrayView2<'_, f64>) -> Result<usize> {
     let (rows, cols) = a.dim();
     if rows != cols || rows == 0 {
         let found = format!("{rows} x {cols}");
-        return Err(Error::shape(what, "a non-empty square matrix", found, "pass a Gram matrix (cells x cells)"));
+        return Err(Error::shape(
+            what,
+            "a non-empty square matrix",
+            found,
+            "pass a Gram matrix (cells x cells)",
+        ));
     }
     Ok(rows)
 }
 
-/// Eigenvalues and eigenvectors of the symmetric matrix `a` (lower triangle read). O(n³) time, O(n²) memory.
+/// Eigenvalues and eigenvectors of the symmetric matrix `a` (lower triangle read). O(n³) time,
+/// O(n²) memory.
 ///
 /// # Errors
 /// `a` is not square, or holds NaN or infinite entries.
@@ -72,7 +78,8 @@ pub fn eigh_with(backend: Backend, a: ArrayView2<'_, f64>) -> Result<Eigh> {
     let failed = || Error::DidNotConverge { what: "eigendecomposition".into(), order };
     match backend {
         Backend::Faer => {
-            let eigen = with_faer(a, |m| SelfAdjointEigen::new(m, Side::Lower)).map_err(|_| failed())?;
+            let eigen =
+                with_faer(a, |m| SelfAdjointEigen::new(m, Side::Lower)).map_err(|_| failed())?;
             let values: Array1<f64> = eigen.S().column_vector().iter().copied().collect();
             if values.iter().any(|v| !v.is_finite()) {
                 return Err(failed());
@@ -105,19 +112,23 @@ pub fn eigvalsh(a: ArrayView2<'_, f64>) -> Result<Array1<f64>> {
 /// The row space of a matrix `a = W diag(σ) B`, without W: `aᵀa = Bᵀ diag(σ²) B`.
 #[derive(Debug, Clone)]
 pub struct RowSpace {
-    /// σ, descending, exact to about `ε · σ_max`: squares of σ are known far better than from the eigenvalues of `aᵀa`.
+    /// σ, descending, exact to about `ε · σ_max`: squares of σ are known far better than from the
+    /// eigenvalues of `aᵀa`.
     pub singular_values: Array1<f64>,
     /// B, orthonormal rows in the order of `singular_values`.
     pub basis: Array2<f64>,
 }
 
-/// The row space of `a` (m×n) by its singular value decomposition. O(m n · min(m, n)) time, O(m n) memory.
+/// The row space of `a` (m×n) by its singular value decomposition. O(m n · min(m, n)) time, O(m n)
+/// memory.
 ///
 /// # Errors
 /// `a` holds NaN or infinite entries.
 pub fn row_space(a: ArrayView2<'_, f64>) -> Result<RowSpace> {
-    let failed =
-        || Error::DidNotConverge { what: "singular value decomposition".into(), order: a.nrows().min(a.ncols()) };
+    let failed = || Error::DidNotConverge {
+        what: "singular value decomposition".into(),
+        order: a.nrows().min(a.ncols()),
+    };
     if a.iter().any(|x| !x.is_finite()) {
         return Err(failed());
     }
@@ -128,7 +139,8 @@ pub fn row_space(a: ArrayView2<'_, f64>) -> Result<RowSpace> {
 
 fn llt(what: &str, a: ArrayView2<'_, f64>) -> Result<Llt<f64>> {
     let order = check_square(what, a)?;
-    with_faer(a, |m| Llt::new(m, Side::Lower)).map_err(|_| Error::NotPositiveDefinite { what: what.into(), order })
+    with_faer(a, |m| Llt::new(m, Side::Lower))
+        .map_err(|_| Error::NotPositiveDefinite { what: what.into(), order })
 }
 
 /// The lower Cholesky factor `L` of `a = L Lᵀ`. O(n³/3) time.
@@ -150,15 +162,17 @@ pub fn cholesky_with(backend: Backend, a: ArrayView2<'_, f64>) -> Result<Array2<
         Backend::Lapack => {
             use ndarray_linalg::{Cholesky as _, UPLO};
             let order = check_square("Cholesky factorisation", a)?;
-            a.to_owned()
-                .cholesky(UPLO::Lower)
-                .map_err(|_| Error::NotPositiveDefinite { what: "Cholesky factorisation".into(), order })
+            a.to_owned().cholesky(UPLO::Lower).map_err(|_| Error::NotPositiveDefinite {
+                what: "Cholesky factorisation".into(),
+                order,
+            })
         }
     }
 }
 
-/// The lower Cholesky factor of `a`, or `None` if some pivot shows that `a` is singular to working precision: less than
-/// 1e-9 of its diagonal entry is left once the earlier columns are known. O(n³/3) time.
+/// The lower Cholesky factor of `a`, or `None` if some pivot shows that `a` is singular to working
+/// precision: less than 1e-9 of its diagonal entry is left once the earlier columns are known.
+/// O(n³/3) time.
 ///
 /// # Errors
 /// `a` is not square.
@@ -166,7 +180,11 @@ pub fn full_rank_cholesky(a: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>>
     const SINGULAR: f64 = 1e-9;
     match cholesky(a) {
         Ok(factor) => {
-            let regular = factor.diag().iter().zip(a.diag()).all(|(&l, &d)| l.is_finite() && l * l > SINGULAR * d);
+            let regular = factor
+                .diag()
+                .iter()
+                .zip(a.diag())
+                .all(|(&l, &d)| l.is_finite() && l * l > SINGULAR * d);
             Ok(regular.then_some(factor))
         }
         Err(Error::NotPositiveDefinite { .. }) => Ok(None),
@@ -193,7 +211,9 @@ pub fn spd_inverse_with(backend: Backend, a: ArrayView2<'_, f64>) -> Result<Arra
         Backend::Lapack => {
             use ndarray_linalg::InverseC as _;
             let order = check_square("SPD inverse", a)?;
-            a.to_owned().invc().map_err(|_| Error::NotPositiveDefinite { what: "SPD inverse".into(), order })
+            a.to_owned()
+                .invc()
+                .map_err(|_| Error::NotPositiveDefinite { what: "SPD inverse".into(), order })
         }
     }
 }
@@ -231,8 +251,8 @@ pub fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Result<Array2<
     Ok(matmul(a, b))
 }
 
-/// [`product`] of matrices whose shapes the caller has made to fit: the counterpart of [`ndarray`]'s `dot`, whose contract it
-/// shares.
+/// [`product`] of matrices whose shapes the caller has made to fit: the counterpart of
+/// [`ndarray`]'s `dot`, whose contract it shares.
 ///
 /// # Panics
 /// The inner sizes differ.
@@ -244,7 +264,14 @@ pub fn matmul(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     if let Some(cells) = out.as_slice_mut() {
         with_faer(a, |fa| {
             with_faer(b, |fb| {
-                multiply(MatMut::from_row_major_slice_mut(cells, m, n), Accum::Replace, fa, fb, 1.0, Par::Seq);
+                multiply(
+                    MatMut::from_row_major_slice_mut(cells, m, n),
+                    Accum::Replace,
+                    fa,
+                    fb,
+                    1.0,
+                    Par::Seq,
+                );
             });
         });
     }
@@ -260,12 +287,20 @@ pub fn add_gram(accumulator: &mut Array2<f64>, a: ArrayView2<'_, f64>) {
     assert_eq!(accumulator.dim(), (n, n), "sum of Gram matrices of order {n}");
     let add = |out: &mut [f64]| {
         with_faer(a, |m| {
-            multiply(MatMut::from_row_major_slice_mut(out, n, n), Accum::Add, m.transpose(), m, 1.0, Par::Seq);
+            multiply(
+                MatMut::from_row_major_slice_mut(out, n, n),
+                Accum::Add,
+                m.transpose(),
+                m,
+                1.0,
+                Par::Seq,
+            );
         });
     };
     match accumulator.as_slice_mut() {
         Some(cells) => add(cells),
-        // The sum is symmetric, but what is there already need not be: only row-major cells can be added to in place.
+        // The sum is symmetric, but what is there already need not be: only row-major cells can be
+        // added to in place.
         None => {
             let mut cells: Vec<f64> = accumulator.iter().copied().collect();
             add(&mut cells);
@@ -281,7 +316,9 @@ mod tests {
     use ndarray::array;
 
     fn hilbert_like(n: usize) -> Array2<f64> {
-        Array2::from_shape_fn((n, n), |(i, j)| 1.0 / (1.0 + i.abs_diff(j) as f64) + if i == j { 1.0 } else { 0.0 })
+        Array2::from_shape_fn((n, n), |(i, j)| {
+            1.0 / (1.0 + i.abs_diff(j) as f64) + if i == j { 1.0 } else { 0.0 }
+        })
     }
 
     #[test]
@@ -300,8 +337,16 @@ mod tests {
         let l = cholesky(a.view()).unwrap();
         assert_abs_diff_eq!(product(l.view(), l.t()).unwrap(), a, epsilon = 1e-13);
         let inverse = spd_inverse(a.view()).unwrap();
-        assert_abs_diff_eq!(product(a.view(), inverse.view()).unwrap(), Array2::eye(9), epsilon = 1e-12);
-        assert_abs_diff_eq!(spd_solve(a.view(), Array2::eye(9).view()).unwrap(), inverse, epsilon = 1e-12);
+        assert_abs_diff_eq!(
+            product(a.view(), inverse.view()).unwrap(),
+            Array2::eye(9),
+            epsilon = 1e-12
+        );
+        assert_abs_diff_eq!(
+            spd_solve(a.view(), Array2::eye(9).view()).unwrap(),
+            inverse,
+            epsilon = 1e-12
+        );
     }
 
     #[test]
@@ -317,7 +362,11 @@ mod tests {
         let a = array![[1.0, 2.0, 0.0, 4.0], [0.0, 1.0, 1.0, -1.0], [1.0, 3.0, 1.0, 3.0]];
         let RowSpace { singular_values, basis } = row_space(a.view()).unwrap();
         assert!(singular_values[1] > 1.0 && singular_values[2] < 1e-15 * singular_values[0]);
-        assert_abs_diff_eq!(product(basis.view(), basis.t()).unwrap(), Array2::eye(3), epsilon = 1e-14);
+        assert_abs_diff_eq!(
+            product(basis.view(), basis.t()).unwrap(),
+            Array2::eye(3),
+            epsilon = 1e-14
+        );
         let root = &basis * &singular_values.insert_axis(ndarray::Axis(1));
         assert_abs_diff_eq!(root.t().dot(&root), a.t().dot(&a), epsilon = 1e-13);
         assert!(row_space(array![[1.0, f64::NAN]].view()).is_err());

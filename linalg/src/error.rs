@@ -20,7 +20,9 @@ pub enum Error {
         remedy: &'static str,
     },
     /// A matrix that had to be symmetric positive definite and is not.
-    #[error("{what}: expected a symmetric positive definite matrix of order {order}, found a non-positive pivot")]
+    #[error(
+        "{what}: expected a symmetric positive definite matrix of order {order}, found a non-positive pivot"
+    )]
     NotPositiveDefinite {
         /// The matrix.
         what: String,

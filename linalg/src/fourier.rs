@@ -1,4 +1,5 @@
-//! Power spectra over boxes of cells, by fast Fourier transforms of any length (the only place that names their backend).
+//! Power spectra over boxes of cells, by fast Fourier transforms of any length (the only place that
+//! names their backend).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use rustfft::{Fft, FftPlanner};
 use crate::error::{Error, Result};
 use crate::row_major::{cell_index, coordinates};
 
-/// Discrete Fourier transforms over a row-major box, `F_j = Σ_x v_x exp(−2πi Σ_k j_k x_k / n_k)`, not normalised.
+/// Discrete Fourier transforms over a row-major box, `F_j = Σ_x v_x exp(−2πi Σ_k j_k x_k / n_k)`,
+/// not normalised.
 pub struct BoxTransform {
     shape: Vec<usize>,
     axes: Vec<Arc<dyn Fft<f64>>>,
@@ -27,7 +29,10 @@ impl BoxTransform {
     /// Prepares transforms over a box.
     pub fn new(shape: &[usize]) -> Self {
         let mut planner = FftPlanner::new();
-        BoxTransform { shape: shape.to_vec(), axes: shape.iter().map(|&n| planner.plan_fft_forward(n)).collect() }
+        BoxTransform {
+            shape: shape.to_vec(),
+            axes: shape.iter().map(|&n| planner.plan_fft_forward(n)).collect(),
+        }
     }
 
     /// The number of cells.
@@ -60,7 +65,8 @@ impl BoxTransform {
         }
     }
 
-    /// `Σ_q |FFT(q)_j|²` over the rows, one value per frequency j. O(rows · cells log cells) time, O(cells) memory.
+    /// `Σ_q |FFT(q)_j|²` over the rows, one value per frequency j. O(rows · cells log cells) time,
+    /// O(cells) memory.
     ///
     /// # Errors
     /// A row of another length.
@@ -68,7 +74,8 @@ impl BoxTransform {
         let mut power = vec![0.0; self.cells()];
         for row in rows {
             self.check(row.len())?;
-            let mut values: Vec<Complex<f64>> = row.into_iter().map(|x| Complex::new(x, 0.0)).collect();
+            let mut values: Vec<Complex<f64>> =
+                row.into_iter().map(|x| Complex::new(x, 0.0)).collect();
             self.forward(&mut values);
             for (sum, x) in power.iter_mut().zip(&values) {
                 *sum += x.norm_sqr();
@@ -77,8 +84,8 @@ impl BoxTransform {
         Ok(power)
     }
 
-    /// The same from the Gram matrix `G = Σ_q qᵀq`: the transform of its shift averages `c_δ = Σ_x G[x, x+δ]`.
-    /// O(cells²) time.
+    /// The same from the Gram matrix `G = Σ_q qᵀq`: the transform of its shift averages
+    /// `c_δ = Σ_x G[x, x+δ]`. O(cells²) time.
     ///
     /// # Errors
     /// A matrix of another order.
@@ -86,7 +93,8 @@ impl BoxTransform {
         self.check(gram.nrows())?;
         self.check(gram.ncols())?;
         let cells = self.cells();
-        let places: Vec<Vec<usize>> = (0..cells).map(|cell| coordinates(&self.shape, cell)).collect();
+        let places: Vec<Vec<usize>> =
+            (0..cells).map(|cell| coordinates(&self.shape, cell)).collect();
         let mut shifts = vec![Complex::default(); cells];
         let mut moved = vec![0; self.shape.len()];
         for (x, from) in places.iter().enumerate() {
@@ -102,27 +110,31 @@ impl BoxTransform {
         Ok(shifts.iter().map(|x| x.re.max(0.0)).collect())
     }
 
-    /// The real vector with the given spectrum over the cells, `x_δ = (1/N) Σ_j s_j cos(2π j·δ/n)`, for a spectrum that is
-    /// real and even: the first row of the circulant matrix with these eigenvalues.
+    /// The real vector with the given spectrum over the cells, `x_δ = (1/N) Σ_j s_j cos(2π j·δ/n)`,
+    /// for a spectrum that is real and even: the first row of the circulant matrix with these
+    /// eigenvalues.
     ///
     /// # Errors
     /// A spectrum of another length.
     pub fn circulant_row(&self, spectrum: &[f64]) -> Result<Vec<f64>> {
         self.check(spectrum.len())?;
-        let mut values: Vec<Complex<f64>> = spectrum.iter().map(|&x| Complex::new(x, 0.0)).collect();
+        let mut values: Vec<Complex<f64>> =
+            spectrum.iter().map(|&x| Complex::new(x, 0.0)).collect();
         self.forward(&mut values);
         let cells = self.cells() as f64;
         Ok(values.iter().map(|x| x.re / cells).collect())
     }
 
-    /// The circulant matrix with the given real and even eigenvalues times a vector. O(cells log cells).
+    /// The circulant matrix with the given real and even eigenvalues times a vector. O(cells log
+    /// cells).
     ///
     /// # Errors
     /// A vector or a spectrum of another length.
     pub fn filter(&self, values: &[f64], spectrum: &[f64]) -> Result<Vec<f64>> {
         self.check(values.len())?;
         self.check(spectrum.len())?;
-        let mut transformed: Vec<Complex<f64>> = values.iter().map(|&x| Complex::new(x, 0.0)).collect();
+        let mut transformed: Vec<Complex<f64>> =
+            values.iter().map(|&x| Complex::new(x, 0.0)).collect();
         self.forward(&mut transformed);
         // The inverse transform is the forward one of the conjugate; the result is real.
         for (x, s) in transformed.iter_mut().zip(spectrum) {
@@ -184,7 +196,8 @@ mod tests {
     fn both_routes_agree_with_the_definition() {
         for (seed, shape) in [(1.0, vec![3, 4]), (2.0, vec![7]), (3.0, vec![2, 3, 2])] {
             let cells: usize = shape.iter().product();
-            let matrix = Array2::from_shape_fn((5, cells), |(i, j)| (seed * (i * cells + j) as f64).sin());
+            let matrix =
+                Array2::from_shape_fn((5, cells), |(i, j)| (seed * (i * cells + j) as f64).sin());
             let rows: Vec<Vec<f64>> = matrix.rows().into_iter().map(|row| row.to_vec()).collect();
             let transform = BoxTransform::new(&shape);
             let expected = power_by_definition(&shape, &rows);
@@ -206,7 +219,11 @@ mod tests {
         let matrix = ndarray::Array2::from_shape_fn((5, 5), |(i, j)| row[(j + 5 - i) % 5]);
         let x = [1.0, -2.0, 0.5, 3.0, 0.0];
         let product = matrix.dot(&ndarray::arr1(&x)).to_vec();
-        assert_abs_diff_eq!(transform.filter(&x, &spectrum).unwrap().as_slice(), product.as_slice(), epsilon = 1e-14);
+        assert_abs_diff_eq!(
+            transform.filter(&x, &spectrum).unwrap().as_slice(),
+            product.as_slice(),
+            epsilon = 1e-14
+        );
         let mut values = crate::eigvalsh(matrix.view()).unwrap().to_vec();
         values.reverse();
         for (value, expected) in values.iter().zip([4.0, 1.0, 1.0, 0.5, 0.5]) {

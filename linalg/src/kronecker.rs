@@ -42,12 +42,14 @@ pub fn kron_apply(factors: &[ArrayView2<'_, f64>], x: &[f64]) -> Result<Vec<f64>
         ));
     }
     let mut current = x.to_vec();
-    // Apply the last factor first and rotate its axis to the front: after d rounds the axes are back in order.
+    // Apply the last factor first and rotate its axis to the front: after d rounds the axes are
+    // back in order.
     for factor in factors.iter().rev() {
         let (rows, cols) = factor.dim();
         let rest = current.len() / cols.max(1);
-        let reshaped = ArrayView2::from_shape((rest, cols), &current)
-            .map_err(|e| Error::shape("Kronecker product times vector", "matching sizes", e.to_string(), REMEDY))?;
+        let reshaped = ArrayView2::from_shape((rest, cols), &current).map_err(|e| {
+            Error::shape("Kronecker product times vector", "matching sizes", e.to_string(), REMEDY)
+        })?;
         let rotated = matmul(factor.view(), reshaped.t());
         debug_assert_eq!(rotated.dim(), (rows, rest));
         current = rotated.into_raw_vec_and_offset().0;

@@ -1,7 +1,8 @@
-//! Dense linear algebra on [`ndarray`] arrays of `f64`: what matmech computes with, behind functions of concrete types.
+//! Dense linear algebra on [`ndarray`] arrays of `f64`: what matmech computes with, behind
+//! functions of concrete types.
 //!
-//! The backends' kernels are generic and take most of a build. Here they are compiled once; the library above is rebuilt
-//! without them. This crate is the only one that names a backend:
+//! The backends' kernels are generic and take most of a build. Here they are compiled once; the
+//! library above is rebuilt without them. This crate is the only one that names a backend:
 //!
 //! | module | what | backend |
 //! |---|---|---|
@@ -30,8 +31,8 @@ mod spd_factor;
 mod walsh;
 
 pub use dense::{
-    Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh, full_rank_cholesky, matmul,
-    product, row_space, spd_inverse, spd_inverse_with, spd_solve,
+    Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh,
+    full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,
 };
 pub use error::{Error, Result};
 pub use fourier::BoxTransform;

@@ -4,8 +4,9 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::error::{Error, Result};
 
-/// R with `RᵀR = a` (rank × n) by Cholesky's factorisation with complete pivoting, or `None` once more than `most` rows would
-/// be needed. What is left out has a largest entry of 8 ε times the largest one of `a`. O(n · rank²) time.
+/// R with `RᵀR = a` (rank × n) by Cholesky's factorisation with complete pivoting, or `None` once
+/// more than `most` rows would be needed. What is left out has a largest entry of 8 ε times the
+/// largest one of `a`. O(n · rank²) time.
 ///
 /// # Errors
 /// `a` is not square, or not positive semidefinite by more than rounding.
@@ -13,7 +14,12 @@ pub fn low_rank_root(a: ArrayView2<'_, f64>, most: usize) -> Result<Option<Array
     let (n, columns) = a.dim();
     if n != columns || n == 0 {
         let found = format!("{n} x {columns}");
-        return Err(Error::shape("low-rank root", "a non-empty square matrix", found, "pass a Gram matrix"));
+        return Err(Error::shape(
+            "low-rank root",
+            "a non-empty square matrix",
+            found,
+            "pass a Gram matrix",
+        ));
     }
     let mut left: Array1<f64> = a.diag().to_owned();
     let top = left.iter().copied().fold(0.0, f64::max);
@@ -56,7 +62,8 @@ mod tests {
     #[test]
     fn a_root_has_the_rank_and_the_gram() {
         let rows = Array2::from_shape_fn((5, 40), |(i, j)| (((1 + i) * (2 + j * j)) as f64).sin());
-        let doubled = Array2::from_shape_fn((10, 40), |(i, j)| (1 + i / 5) as f64 * rows[[i % 5, j]]);
+        let doubled =
+            Array2::from_shape_fn((10, 40), |(i, j)| (1 + i / 5) as f64 * rows[[i % 5, j]]);
         let gram = gram_of(doubled.view());
         let root = low_rank_root(gram.view(), 20).unwrap().unwrap();
         assert_eq!(root.nrows(), 5);

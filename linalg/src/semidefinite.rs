@@ -5,7 +5,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use crate::dense::{add_gram, eigh, full_rank_cholesky, product, spd_solve};
 use crate::error::Result;
 
-/// The range of a positive semidefinite matrix, `A = U diag(λ) Uᵀ` without the eigenvalues that are zero.
+/// The range of a positive semidefinite matrix, `A = U diag(λ) Uᵀ` without the eigenvalues that are
+/// zero.
 #[derive(Debug, Clone)]
 pub struct Semidefinite {
     /// λ > 0, ascending.
@@ -15,7 +16,8 @@ pub struct Semidefinite {
 }
 
 impl Semidefinite {
-    /// The eigenvalues that are not zero to working precision ([`nonzero_eigenvalues`]), with their vectors. O(n³).
+    /// The eigenvalues that are not zero to working precision ([`nonzero_eigenvalues`]), with their
+    /// vectors. O(n³).
     ///
     /// # Errors
     /// A matrix that is not square, or has entries that are not finite.
@@ -31,7 +33,10 @@ impl Semidefinite {
         let eigen = eigh(a)?;
         let cut = cut(&eigen.values);
         let kept: Vec<usize> = (0..eigen.values.len()).filter(|&k| eigen.values[k] > cut).collect();
-        Ok(Semidefinite { values: eigen.values.select(Axis(0), &kept), basis: eigen.vectors.select(Axis(1), &kept) })
+        Ok(Semidefinite {
+            values: eigen.values.select(Axis(0), &kept),
+            basis: eigen.vectors.select(Axis(1), &kept),
+        })
     }
 
     /// The number of eigenvalues that are not zero.
@@ -81,8 +86,8 @@ fn zero_below(values: &Array1<f64>) -> f64 {
     8.0 * values.len() as f64 * f64::EPSILON * values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Positions of the eigenvalues of a positive semidefinite matrix that are not zero to working precision: larger than
-/// 8 n ε times the largest.
+/// Positions of the eigenvalues of a positive semidefinite matrix that are not zero to working
+/// precision: larger than 8 n ε times the largest.
 pub fn nonzero_eigenvalues(values: &Array1<f64>) -> Vec<usize> {
     let cut = zero_below(values);
     (0..values.len()).filter(|&k| values[k] > cut).collect()
@@ -100,8 +105,9 @@ pub enum Quotient {
     },
 }
 
-/// `tr(G V⁺)` for positive semidefinite G and V (n×n): the workload's total variance under a strategy with Gram V; or how
-/// much of G is outside the range of V, where that is not negligible. O(n³) time.
+/// `tr(G V⁺)` for positive semidefinite G and V (n×n): the workload's total variance under a
+/// strategy with Gram V; or how much of G is outside the range of V, where that is not negligible.
+/// O(n³) time.
 ///
 /// # Errors
 /// Shapes differ, or the eigensolver fails.
@@ -127,7 +133,10 @@ pub fn trace_of_quotient(g: ArrayView2<'_, f64>, v: ArrayView2<'_, f64>) -> Resu
 ///
 /// # Errors
 /// Shapes differ, or the eigensolver fails.
-pub fn least_squares_inverse(queries: ArrayView2<'_, f64>, gram: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+pub fn least_squares_inverse(
+    queries: ArrayView2<'_, f64>,
+    gram: ArrayView2<'_, f64>,
+) -> Result<Array2<f64>> {
     if full_rank_cholesky(gram)?.is_some() {
         return spd_solve(gram, queries.t());
     }
@@ -164,24 +173,32 @@ mod tests {
         let queries = queries();
         let v = gram_of(queries.view());
         let inside = gram_of(array![[1.0, 1.0, -1.0, 5.0]].view());
-        let expected = matmul(inside.view(), Semidefinite::of(v.view()).unwrap().pseudo_inverse().view()).diag().sum();
+        let expected =
+            matmul(inside.view(), Semidefinite::of(v.view()).unwrap().pseudo_inverse().view())
+                .diag()
+                .sum();
         match trace_of_quotient(inside.view(), v.view()).unwrap() {
             Quotient::Trace(trace) => assert_abs_diff_eq!(trace, expected, epsilon = 1e-12),
             other => panic!("{other:?}"),
         }
         let outside = trace_of_quotient(Array2::eye(4).view(), v.view()).unwrap();
         // The identity has half of its trace outside a range of dimension 2 of 4.
-        assert!(matches!(outside, Quotient::Outside { share } if (share - 0.5).abs() < 1e-12), "{outside:?}");
+        assert!(
+            matches!(outside, Quotient::Outside { share } if (share - 0.5).abs() < 1e-12),
+            "{outside:?}"
+        );
     }
 
     #[test]
     fn least_squares_of_deficient_queries_gives_the_smallest_solution() {
         let queries = queries();
-        let inverse = least_squares_inverse(queries.view(), gram_of(queries.view()).view()).unwrap();
+        let inverse =
+            least_squares_inverse(queries.view(), gram_of(queries.view()).view()).unwrap();
         assert_abs_diff_eq!(queries.dot(&inverse).dot(&queries), queries, epsilon = 1e-12);
         assert_abs_diff_eq!(inverse.dot(&queries).dot(&inverse), inverse, epsilon = 1e-12);
         let regular = array![[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]];
-        let inverse = least_squares_inverse(regular.view(), gram_of(regular.view()).view()).unwrap();
+        let inverse =
+            least_squares_inverse(regular.view(), gram_of(regular.view()).view()).unwrap();
         assert_abs_diff_eq!(inverse.dot(&regular), Array2::eye(2), epsilon = 1e-14);
     }
 }

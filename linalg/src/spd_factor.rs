@@ -1,4 +1,5 @@
-//! Symmetric systems that are solved for several right-hand sides, and the half of a Gram matrix that they need.
+//! Symmetric systems that are solved for several right-hand sides, and the half of a Gram matrix
+//! that they need.
 
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as multiply};
 use faer::linalg::solvers::{Llt, Solve};
@@ -21,9 +22,15 @@ impl SpdFactor {
         let (rows, cols) = a.dim();
         if rows != cols || rows == 0 {
             let found = format!("{rows} x {cols}");
-            return Err(Error::shape("Cholesky factor", "a non-empty square matrix", found, "pass a Gram matrix"));
+            return Err(Error::shape(
+                "Cholesky factor",
+                "a non-empty square matrix",
+                found,
+                "pass a Gram matrix",
+            ));
         }
-        let refused = |_| Error::NotPositiveDefinite { what: "Cholesky factor".into(), order: rows };
+        let refused =
+            |_| Error::NotPositiveDefinite { what: "Cholesky factor".into(), order: rows };
         Ok(SpdFactor(with_faer(a, |m| Llt::new(m, Side::Lower)).map_err(refused)?))
     }
 
@@ -39,7 +46,12 @@ impl SpdFactor {
     pub fn solve(&self, b: &Array1<f64>) -> Result<Array1<f64>> {
         if b.len() != self.order() {
             let expected = format!("a right-hand side of {} numbers", self.order());
-            return Err(Error::shape("Cholesky solve", expected, b.len().to_string(), "pass one number per row"));
+            return Err(Error::shape(
+                "Cholesky solve",
+                expected,
+                b.len().to_string(),
+                "pass one number per row",
+            ));
         }
         let column: Vec<f64> = b.to_vec();
         let solved = self.0.solve(MatRef::from_column_major_slice(&column, b.len(), 1));
@@ -47,8 +59,8 @@ impl SpdFactor {
     }
 }
 
-/// The lower triangle of `aᵀa` for `a` (m×n), zeros above it: half the work of [`gram_of`](crate::gram_of), and all that
-/// [`SpdFactor::of`] reads. m·n² flops.
+/// The lower triangle of `aᵀa` for `a` (m×n), zeros above it: half the work of
+/// [`gram_of`](crate::gram_of), and all that [`SpdFactor::of`] reads. m·n² flops.
 pub fn lower_gram_of(a: ArrayView2<'_, f64>) -> Array2<f64> {
     let n = a.ncols();
     let mut out = Array2::zeros((n, n));
@@ -88,7 +100,11 @@ mod tests {
         let b = Array1::from_shape_fn(23, |i| (i as f64).cos());
         let expected = spd_solve(whole.view(), b.view().insert_axis(Axis(1))).unwrap();
         let factor = SpdFactor::of(half.view()).unwrap();
-        assert_abs_diff_eq!(factor.solve(&b).unwrap(), expected.column(0).to_owned(), epsilon = 1e-10);
+        assert_abs_diff_eq!(
+            factor.solve(&b).unwrap(),
+            expected.column(0).to_owned(),
+            epsilon = 1e-10
+        );
         assert!(factor.solve(&Array1::zeros(3)).is_err());
         assert!(SpdFactor::of((-whole).view()).is_err());
         assert!(SpdFactor::of(a.view()).is_err());

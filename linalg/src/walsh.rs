@@ -10,7 +10,12 @@ pub fn walsh_hadamard(x: &mut [f64]) -> Result<()> {
     let n = x.len();
     if !n.is_power_of_two() {
         let remedy = "give every attribute a number of values that is a power of two";
-        return Err(Error::shape("Walsh–Hadamard transform", "a power of two", n.to_string(), remedy));
+        return Err(Error::shape(
+            "Walsh–Hadamard transform",
+            "a power of two",
+            n.to_string(),
+            remedy,
+        ));
     }
     let mut half = 1;
     while half < n {
@@ -35,7 +40,11 @@ mod tests {
         let mut y = x.clone();
         walsh_hadamard(&mut y).unwrap();
         for (k, y) in y.iter().enumerate() {
-            let sum: f64 = x.iter().enumerate().map(|(j, x)| if (k & j).count_ones() % 2 == 0 { *x } else { -x }).sum();
+            let sum: f64 = x
+                .iter()
+                .enumerate()
+                .map(|(j, x)| if (k & j).count_ones() % 2 == 0 { *x } else { -x })
+                .sum();
             assert!((y - sum).abs() < 1e-13);
         }
         assert!(walsh_hadamard(&mut [0.0; 6]).is_err());

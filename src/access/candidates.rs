@@ -13,7 +13,8 @@ pub struct Candidate {
     pub weight: f64,
 }
 
-/// The marginals that may be selected, in a fixed order. Public: they follow from the schema and the workload.
+/// The marginals that may be selected, in a fixed order. Public: they follow from the schema and
+/// the workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
     list: Vec<Candidate>,

@@ -74,11 +74,16 @@ impl<'a> DataVector<'a> {
     /// A vector of another length than the cells of the shape, or with entries that are not finite.
     pub(super) fn new(shape: &[usize], cells: &'a [f64]) -> Result<Self> {
         let expected = shape.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n));
-        if expected != Some(cells.len()) || cells.iter().any(|x| !x.is_finite()) || shape.len() > AttributeSet::CAPACITY
+        if expected != Some(cells.len())
+            || cells.iter().any(|x| !x.is_finite())
+            || shape.len() > AttributeSet::CAPACITY
         {
             return Err(Error::bad_input(
                 "data vector",
-                format!("{} finite numbers, one per cell", expected.map_or("fewer".into(), |n| n.to_string())),
+                format!(
+                    "{} finite numbers, one per cell",
+                    expected.map_or("fewer".into(), |n| n.to_string())
+                ),
                 format!("{} numbers", cells.len()),
                 "count the records of every cell in row-major order",
             ));

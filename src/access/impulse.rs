@@ -8,9 +8,10 @@ use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho};
 use crate::residual::centre_box;
 
-/// Answers every measurement with the true values and, at one coordinate of all noise that is drawn, one standard deviation.
-/// What a mechanism makes of it is a column of the matrix that turns independent standard normals into its errors: the sum of
-/// their squares over all coordinates is the exact variance.
+/// Answers every measurement with the true values and, at one coordinate of all noise that is
+/// drawn, one standard deviation. What a mechanism makes of it is a column of the matrix that turns
+/// independent standard normals into its errors: the sum of their squares over all coordinates is
+/// the exact variance.
 pub(crate) struct Impulse<'a> {
     records: &'a Records,
     rho: Rho,
@@ -25,8 +26,9 @@ impl<'a> Impulse<'a> {
         Impulse { records, rho, asked: 0.0, at, drawn: 0 }
     }
 
-    /// Σ over all coordinates of `response`², item by item: `run` returns what a mechanism answers, of which the answers
-    /// without noise are taken. Asserts that the questions cost the whole budget.
+    /// Σ over all coordinates of `response`², item by item: `run` returns what a mechanism answers,
+    /// of which the answers without noise are taken. Asserts that the questions cost the whole
+    /// budget.
     pub(crate) fn exact_variances(
         records: &Records,
         rho: Rho,
@@ -64,7 +66,12 @@ impl PaidAccess for Impulse<'_> {
         Rho::new(self.rho.get() - self.asked).ok()
     }
 
-    fn reserved(&mut self, _: &str, _: Rho, measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>) -> Result<()> {
+    fn reserved(
+        &mut self,
+        _: &str,
+        _: Rho,
+        measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
+    ) -> Result<()> {
         measure(self)
     }
 
@@ -72,7 +79,9 @@ impl PaidAccess for Impulse<'_> {
         self.asked += question.cost(self.records.sizes())?.get();
         let mut values = self.records.marginal(question.attributes())?;
         let deviation = match *question {
-            Question::Marginal { variance, .. } | Question::Residual { variance, .. } => variance.sqrt(),
+            Question::Marginal { variance, .. } | Question::Residual { variance, .. } => {
+                variance.sqrt()
+            }
             Question::Strategy { strategy, privacy_cost, .. } => {
                 values = strategy.answers(&values)?;
                 1.0 / privacy_cost.get().sqrt()
@@ -88,7 +97,12 @@ impl PaidAccess for Impulse<'_> {
         Ok(values)
     }
 
-    fn select(&mut self, _: &CandidateSelection, _: &Candidates, _: &dyn MarginalEstimates) -> Result<usize> {
+    fn select(
+        &mut self,
+        _: &CandidateSelection,
+        _: &Candidates,
+        _: &dyn MarginalEstimates,
+    ) -> Result<usize> {
         unreachable!("variances of a mechanism that selects depend on the data")
     }
 }

@@ -7,7 +7,8 @@ pub(super) struct Interval {
     high: f64,
 }
 
-/// Bounds grow by this much more than the norms say, so that rounding of long sums cannot break them.
+/// Bounds grow by this much more than the norms say, so that rounding of long sums cannot break
+/// them.
 const ROUNDING: f64 = 1e-9;
 
 impl Interval {

@@ -16,11 +16,12 @@ use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho, SeededNoise, ZcdpAccountant};
 use crate::residual::{centre_box, summed};
 
-/// Measurements may exceed what was reserved for them by this share: the rounding of a sum of their costs.
+/// Measurements may exceed what was reserved for them by this share: the rounding of a sum of their
+/// costs.
 const ROUNDING: f64 = 1e-9;
 
-/// Private data that can be asked only what the accountant pays for. The seeded noise makes its answers repeatable and so
-/// **not private**.
+/// Private data that can be asked only what the accountant pays for. The seeded noise makes its
+/// answers repeatable and so **not private**.
 pub struct PrivateTable<'a> {
     counts: Box<dyn Counts + 'a>,
     accountant: ZcdpAccountant,
@@ -29,8 +30,8 @@ pub struct PrivateTable<'a> {
     selector: Selector,
 }
 
-/// What is public: the sizes of the attributes, and what was paid for what. No record, no count, no state of the noise, and not
-/// how often selection looked at a count, which depends on the counts.
+/// What is public: the sizes of the attributes, and what was paid for what. No record, no count, no
+/// state of the noise, and not how often selection looked at a count, which depends on the counts.
 impl fmt::Debug for PrivateTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PrivateTable")
@@ -52,7 +53,10 @@ struct Reserved {
 /// Not the counts.
 impl fmt::Debug for Reserved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reserved").field("total", &self.total).field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Reserved")
+            .field("total", &self.total)
+            .field("left", &self.left)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,12 +73,18 @@ impl<'a> PrivateTable<'a> {
     ///
     /// # Errors
     /// A vector of another length than the cells of the shape, or with entries that are not finite.
-    pub fn of_vector(shape: &[usize], cells: &'a [f64], rho: Rho, rng: &'a mut dyn Rng) -> Result<Self> {
+    pub fn of_vector(
+        shape: &[usize],
+        cells: &'a [f64],
+        rho: Rho,
+        rng: &'a mut dyn Rng,
+    ) -> Result<Self> {
         Ok(Self::new(Box::new(DataVector::new(shape, cells)?), rho, rng))
     }
 
-    /// A table of zeros over attributes of these sizes. A mechanism that only measures adds the same noise to every table, so
-    /// what it answers here are its errors: for experiments, which save the counting.
+    /// A table of zeros over attributes of these sizes. A mechanism that only measures adds the
+    /// same noise to every table, so what it answers here are its errors: for experiments, which
+    /// save the counting.
     pub fn of_zeros(sizes: &[usize], rho: Rho, rng: &'a mut dyn Rng) -> Self {
         Self::new(Box::new(Zeros(sizes.to_vec())), rho, rng)
     }
@@ -101,11 +111,18 @@ impl<'a> PrivateTable<'a> {
 
     /// Pays from the reservation if there is one, else from the budget.
     fn pay(&mut self, what: &str, cost: Rho) -> Result<()> {
-        let Some(reserved) = &mut self.reserved else { return Ok(self.accountant.spend(what, cost)?) };
+        let Some(reserved) = &mut self.reserved else {
+            return Ok(self.accountant.spend(what, cost)?);
+        };
         let left = reserved.left - cost.get();
         if left < -ROUNDING * reserved.total.get() {
             let (left, total) = (reserved.left, reserved.total);
-            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: cost.get(), left, total: total.get() });
+            return Err(Error::BudgetExhausted {
+                what: what.to_owned(),
+                asked: cost.get(),
+                left,
+                total: total.get(),
+            });
         }
         reserved.left = left.max(0.0);
         Ok(())
@@ -113,12 +130,17 @@ impl<'a> PrivateTable<'a> {
 }
 
 impl PrivateTable<'_> {
-    /// The marginal on some attributes: counted, or summed from one that was counted for the same reservation.
+    /// The marginal on some attributes: counted, or summed from one that was counted for the same
+    /// reservation.
     fn count(&mut self, attributes: AttributeSet) -> Result<Vec<f64>> {
         let mut values = Vec::new();
         let known = self.reserved.as_ref().and_then(|reserved| reserved.counted.as_ref());
         if let Some((larger, counts)) = known.filter(|(larger, _)| attributes.is_subset(*larger)) {
-            return Ok(summed(&larger.items(self.counts.sizes()), larger.axes_in(attributes), counts));
+            return Ok(summed(
+                &larger.items(self.counts.sizes()),
+                larger.axes_in(attributes),
+                counts,
+            ));
         }
         self.counts.count_into(attributes, &mut values)?;
         if let Some(reserved) = self.reserved.as_mut().filter(|_| self.counts.are_whole()) {
@@ -162,7 +184,9 @@ impl PaidAccess for PrivateTable<'_> {
         let attributes = question.attributes();
         let mut values = self.count(attributes)?;
         let deviation = match *question {
-            Question::Marginal { variance, .. } | Question::Residual { variance, .. } => variance.sqrt(),
+            Question::Marginal { variance, .. } | Question::Residual { variance, .. } => {
+                variance.sqrt()
+            }
             Question::Strategy { strategy, privacy_cost, .. } => {
                 values = strategy.answers(&values)?;
                 privacy_cost.get().sqrt().recip()
@@ -182,7 +206,13 @@ impl PaidAccess for PrivateTable<'_> {
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
         self.pay("selection", selection.cost()?)?;
-        self.selector.select(self.counts.as_ref(), &mut self.noise, selection, candidates, estimates)
+        self.selector.select(
+            self.counts.as_ref(),
+            &mut self.noise,
+            selection,
+            candidates,
+            estimates,
+        )
     }
 }
 
@@ -196,7 +226,8 @@ mod tests {
     use crate::estimation::ResidualEstimates;
     use crate::schema::Schema;
 
-    /// After the same questions tables of other records, of other length and with other noise look the same.
+    /// After the same questions tables of other records, of other length and with other noise look
+    /// the same.
     #[test]
     fn debug_output_shows_what_was_paid_and_no_data() {
         let schema = Schema::uniform(4, 3).unwrap();
@@ -204,8 +235,11 @@ mod tests {
         let shown = |count, seed| {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);
             let records = Records::uniform(&schema, count, &mut rng).unwrap();
-            let mut table = PrivateTable::of_records(&records, Rho::new(0.5).unwrap(), &mut rng).unwrap();
-            table.measure(&Question::Marginal { attributes, variance: 4.0 }, NoiseStream::Shared).unwrap();
+            let mut table =
+                PrivateTable::of_records(&records, Rho::new(0.5).unwrap(), &mut rng).unwrap();
+            table
+                .measure(&Question::Marginal { attributes, variance: 4.0 }, NoiseStream::Shared)
+                .unwrap();
             let candidates = [attributes, AttributeSet::first(1)].map(|attributes| {
                 let cells = attributes.items(&schema.sizes()).iter().product();
                 Candidate { attributes, cells, weight: 1.0 }
@@ -218,13 +252,15 @@ mod tests {
         let one = shown(1, 1);
         assert!(one.starts_with("PrivateTable { sizes: [4, 4, 4], accountant: "), "{one}");
         assert!(
-            one.contains("measurement of the marginal on [0, 1]") && one.ends_with("reserved: None, .. }"),
+            one.contains("measurement of the marginal on [0, 1]")
+                && one.ends_with("reserved: None, .. }"),
             "{one}"
         );
         assert_eq!(one, shown(300, 2));
         let cells = [7.25; 64];
         let mut rng = ChaCha20Rng::seed_from_u64(3);
-        let vector = PrivateTable::of_vector(&[64], &cells, Rho::new(0.5).unwrap(), &mut rng).unwrap();
+        let vector =
+            PrivateTable::of_vector(&[64], &cells, Rho::new(0.5).unwrap(), &mut rng).unwrap();
         assert!(!format!("{vector:?}").contains("7.25"));
     }
 }

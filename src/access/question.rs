@@ -9,24 +9,28 @@ use crate::residual::privacy_coefficient;
 /// A measurement of a marginal with Gaussian noise.
 #[derive(Debug, Clone, Copy)]
 pub enum Question<'a> {
-    /// `μ_γ + N(0, σ²I)`: every cell of the marginal on γ. ρ = 1/(2σ²), since a record is in one cell.
+    /// `μ_γ + N(0, σ²I)`: every cell of the marginal on γ. ρ = 1/(2σ²), since a record is in one
+    /// cell.
     Marginal {
         /// γ.
         attributes: AttributeSet,
         /// σ².
         variance: f64,
     },
-    /// The residual of τ from `μ_τ + N(0, σ²I)`, centred along all axes. ρ = p_τ/(2σ²) (S4, Prop. 4.3).
+    /// The residual of τ from `μ_τ + N(0, σ²I)`, centred along all axes. ρ = p_τ/(2σ²) (S4, Prop.
+    /// 4.3).
     ///
-    /// Centring undoes nothing: what it removes are the residuals on subsets of τ, which this measurement does not release.
-    /// The noise left is that of `z_τ` in S4, Sec. 4.1, of covariance σ² V_τ in the paper's coordinates.
+    /// Centring undoes nothing: what it removes are the residuals on subsets of τ, which this
+    /// measurement does not release. The noise left is that of `z_τ` in S4, Sec. 4.1, of covariance
+    /// σ² V_τ in the paper's coordinates.
     Residual {
         /// τ.
         attributes: AttributeSet,
         /// σ².
         variance: f64,
     },
-    /// `B μ_γ + N(0, I/β)` for a strategy with `BᵀB = V`. ρ = β · max_i V_ii / 2, recomputed from the matrices.
+    /// `B μ_γ + N(0, I/β)` for a strategy with `BᵀB = V`. ρ = β · max_i V_ii / 2, recomputed from
+    /// the matrices.
     Strategy {
         /// γ.
         attributes: AttributeSet,
@@ -87,9 +91,15 @@ impl Question<'_> {
 impl std::fmt::Display for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Marginal { attributes, .. } => write!(f, "measurement of the marginal on {attributes:?}"),
-            Self::Residual { attributes, .. } => write!(f, "measurement of the residual on {attributes:?}"),
-            Self::Strategy { attributes, .. } => write!(f, "measurement of a strategy on {attributes:?}"),
+            Self::Marginal { attributes, .. } => {
+                write!(f, "measurement of the marginal on {attributes:?}")
+            }
+            Self::Residual { attributes, .. } => {
+                write!(f, "measurement of the residual on {attributes:?}")
+            }
+            Self::Strategy { attributes, .. } => {
+                write!(f, "measurement of a strategy on {attributes:?}")
+            }
         }
     }
 }

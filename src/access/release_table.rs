@@ -1,4 +1,5 @@
-//! The leaf of the door that releases go through: integer questions, paid by their integers, with the operating system's noise.
+//! The leaf of the door that releases go through: integer questions, paid by their integers, with
+//! the operating system's noise.
 
 use std::fmt;
 
@@ -35,7 +36,8 @@ impl IntegerQuestion<'_> {
     /// As [`IntegerQuestion::cost`].
     pub fn joint_cost(questions: &[Self], unit: PrivacyUnit) -> Result<JointCost> {
         let strategies = questions.iter().map(|own| (own.attributes, own.strategy));
-        let deviations: Vec<RationalDeviation> = questions.iter().map(|own| own.deviation).collect();
+        let deviations: Vec<RationalDeviation> =
+            questions.iter().map(|own| own.deviation).collect();
         JointSensitivity::of(strategies, unit).cost(&deviations)
     }
 }
@@ -67,7 +69,12 @@ impl<'a> ReleaseTable<'a> {
     ///
     /// # Errors
     /// A marginal on two attributes of 2³² cells or more.
-    pub fn open(records: &'a Records, total: Rho, unit: PrivacyUnit, noise: OperatingSystemNoise) -> Result<Self> {
+    pub fn open(
+        records: &'a Records,
+        total: Rho,
+        unit: PrivacyUnit,
+        noise: OperatingSystemNoise,
+    ) -> Result<Self> {
         let counter = MarginalCounter::new(records)?;
         let (total, spent) = (ExactRho::of_rounded_down(total), ExactRho::zero());
         Ok(ReleaseTable { records, counter, unit, total, spent, noise, counts: Vec::new() })
@@ -87,17 +94,24 @@ impl<'a> ReleaseTable<'a> {
         let sizes = self.records.sizes();
         for question in questions {
             let attributes = question.attributes;
-            if attributes.end() > sizes.len() || attributes.items(sizes) != question.strategy.shape() {
+            if attributes.end() > sizes.len()
+                || attributes.items(sizes) != question.strategy.shape()
+            {
                 let expected = format!("a strategy over attributes {attributes:?}");
                 let found = format!("one over {:?}", question.strategy.shape());
                 return Err(Error::bug("integer question", expected, found));
             }
         }
-        let is_coarse =
-            |own: &&IntegerQuestion<'_>| own.deviation != RationalDeviation::ZERO && !own.deviation.is_fine();
+        let is_coarse = |own: &&IntegerQuestion<'_>| {
+            own.deviation != RationalDeviation::ZERO && !own.deviation.is_fine()
+        };
         if let Some(question) = questions.iter().find(is_coarse) {
             let found = question.deviation.to_string();
-            return Err(Error::bug("integer question", "noise of a deviation of at least 2^16", found));
+            return Err(Error::bug(
+                "integer question",
+                "noise of a deviation of at least 2^16",
+                found,
+            ));
         }
         let cost = IntegerQuestion::joint_cost(questions, self.unit)?.rho;
         let spent = self.spent.plus(&cost);
@@ -105,7 +119,12 @@ impl<'a> ReleaseTable<'a> {
             let left = self.total.minus(&self.spent).map_or(0.0, |left| left.to_f64_rounded_up());
             let what = format!("integer answers to {} questions", questions.len());
             let total = self.total.rounded_up()?;
-            return Err(Error::BudgetExhausted { what, asked: cost.rounded_up()?.get(), left, total: total.get() });
+            return Err(Error::BudgetExhausted {
+                what,
+                asked: cost.rounded_up()?.get(),
+                left,
+                total: total.get(),
+            });
         }
         self.spent = spent;
         questions.iter().map(|question| self.answer_paid(question)).collect()
@@ -137,7 +156,8 @@ mod tests {
         let columns = vec![Column::from_iter([0, 1, 1]), Column::from_iter([0, 0, 1])];
         let records = Records::new(&schema, columns).unwrap();
         let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
-        let strategy = IntegerStrategy::new(factors.map(|own| Arc::new(own.unwrap())).to_vec()).unwrap();
+        let strategy =
+            IntegerStrategy::new(factors.map(|own| Arc::new(own.unwrap())).to_vec()).unwrap();
         let attributes = AttributeSet::single(0);
         let deviation = RationalDeviation::new(2 << 16, 1).unwrap();
         let question = IntegerQuestion { attributes, strategy: &strategy, deviation };
@@ -145,25 +165,43 @@ mod tests {
         let unit = PrivacyUnit::default();
         assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
         let open = |rho| {
-            ReleaseTable::open(&records, Rho::new(rho).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap()
+            ReleaseTable::open(
+                &records,
+                Rho::new(rho).unwrap(),
+                unit,
+                OperatingSystemNoise::of_counter(1),
+            )
+            .unwrap()
         };
         let mut table = open(1.0);
         assert_eq!(table.answer(&[question]).unwrap()[0].len(), 3);
         let refused = table.answer(&[question]).unwrap_err();
         assert!(matches!(refused, Error::BudgetExhausted { left: 0.25, .. }), "{refused}");
         assert_eq!(table.spent().rounded_up().unwrap().get(), 0.75);
-        assert!(open(0.75).answer(&[question]).is_ok() && open(0.75f64.next_down()).answer(&[question]).is_err());
-        assert!(open(1.5).answer(&[question; 2]).is_ok() && open(1.4).answer(&[question; 2]).is_err());
+        assert!(
+            open(0.75).answer(&[question]).is_ok()
+                && open(0.75f64.next_down()).answer(&[question]).is_err()
+        );
+        assert!(
+            open(1.5).answer(&[question; 2]).is_ok() && open(1.4).answer(&[question; 2]).is_err()
+        );
         let wrong = IntegerQuestion { attributes: AttributeSet::single(1), ..question };
         assert!(open(1.0).answer(&[wrong]).is_err());
         // Answers less their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
-        let mut empty =
-            ReleaseTable::open(&zeros, Rho::new(1.0).unwrap(), unit, OperatingSystemNoise::of_counter(1)).unwrap();
-        let (with, without) = (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
+        let mut empty = ReleaseTable::open(
+            &zeros,
+            Rho::new(1.0).unwrap(),
+            unit,
+            OperatingSystemNoise::of_counter(1),
+        )
+        .unwrap();
+        let (with, without) =
+            (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
         let exact: Vec<i128> = with[0].iter().zip(&without[0]).map(|(a, b)| a - b).collect();
         assert_eq!(exact, [0, 3 << 16, -3 << 16]);
-        let coarse = IntegerQuestion { deviation: RationalDeviation::new(1 << 15, 1).unwrap(), ..question };
+        let coarse =
+            IntegerQuestion { deviation: RationalDeviation::new(1 << 15, 1).unwrap(), ..question };
         assert!(open(1e9).answer(&[coarse]).unwrap_err().to_string().contains("2^16"));
         assert_eq!(format!("{empty:?}"), format!("{:?}", open(1.0)));
     }

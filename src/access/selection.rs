@@ -21,7 +21,8 @@ pub struct CandidateSelection {
 }
 
 impl CandidateSelection {
-    /// ρ = ε²/8, to nearest: the exponential mechanism has bounded range, which halves the usual ε²/2 twice (S4, App. B).
+    /// ρ = ε²/8, to nearest: the exponential mechanism has bounded range, which halves the usual
+    /// ε²/2 twice (S4, App. B).
     ///
     /// # Errors
     /// An ε that is not positive, or not of ordinary size.
@@ -30,14 +31,16 @@ impl CandidateSelection {
     }
 }
 
-/// Counts of candidates are kept up to this many cells in all (256 MiB); the others are counted again.
+/// Counts of candidates are kept up to this many cells in all (256 MiB); the others are counted
+/// again.
 const CELLS_KEPT: usize = 1 << 26;
 
 /// What is known of the candidates between selections, on the private side of the door.
 ///
-/// Scores are bounded by intervals, which every change of the estimates widens, and a candidate's marginal is looked at only
-/// while its upper bound is the largest: the winner is the same as if all had been computed. *Memory*: one marginal, and the
-/// counts of the candidates looked at, up to 256 MiB.
+/// Scores are bounded by intervals, which every change of the estimates widens, and a candidate's
+/// marginal is looked at only while its upper bound is the largest: the winner is the same as if
+/// all had been computed. *Memory*: one marginal, and the counts of the candidates looked at, up to
+/// 256 MiB.
 #[derive(Default)]
 pub(super) struct Selector {
     /// The candidates of the last selection, in their order, with the bounds on their errors.
@@ -69,7 +72,8 @@ impl Selector {
         let scale = 0.5 * selection.epsilon / candidates.largest_weight();
         let noisy_score = |place: usize, error: f64| {
             let candidate = &list[place];
-            let score = candidate.weight * (error - selection.penalty_per_cell * candidate.cells as f64);
+            let score =
+                candidate.weight * (error - selection.penalty_per_cell * candidate.cells as f64);
             scale * score + noise[place]
         };
         let floor = (0..list.len())
@@ -90,9 +94,14 @@ impl Selector {
         Err(Error::bug("selection", "at least one candidate with a finite score", "none"))
     }
 
-    /// Widens the bounds by what the estimates may have changed. Bounds that hold before any look: ‖μ_γ‖₁ is the number of
-    /// records, ‖μ̂_γ‖₁ at most what the estimates say.
-    fn update_bounds(&mut self, counts: &dyn Counts, candidates: &Candidates, estimates: &dyn MarginalEstimates) {
+    /// Widens the bounds by what the estimates may have changed. Bounds that hold before any look:
+    /// ‖μ_γ‖₁ is the number of records, ‖μ̂_γ‖₁ at most what the estimates say.
+    fn update_bounds(
+        &mut self,
+        counts: &dyn Counts,
+        candidates: &Candidates,
+        estimates: &dyn MarginalEstimates,
+    ) {
         let sets = candidates.list().iter().map(|c| c.attributes);
         if self.known.iter().map(|(set, _)| *set).eq(sets.clone()) {
             for (set, interval) in &mut self.known {
@@ -113,15 +122,23 @@ impl Selector {
     }
 
     /// ‖μ_γ − μ̂_γ‖₁.
-    fn error(&mut self, counts: &dyn Counts, candidate: &Candidate, estimates: &dyn MarginalEstimates) -> Result<f64> {
+    fn error(
+        &mut self,
+        counts: &dyn Counts,
+        candidate: &Candidate,
+        estimates: &dyn MarginalEstimates,
+    ) -> Result<f64> {
         self.looks += 1;
         let estimate = estimates.marginal(candidate.attributes)?;
         if let Some(counts) = self.counts.get(&candidate.attributes) {
             return Ok(estimate.iter().zip(counts).map(|(e, &c)| (e - f64::from(c)).abs()).sum());
         }
         counts.count_into(candidate.attributes, &mut self.counted)?;
-        let whole = |count: f64| (0.0..=f64::from(u32::MAX)).contains(&count) && count.fract() == 0.0;
-        if self.cells_kept + candidate.cells <= CELLS_KEPT && self.counted.iter().all(|&count| whole(count)) {
+        let whole =
+            |count: f64| (0.0..=f64::from(u32::MAX)).contains(&count) && count.fract() == 0.0;
+        if self.cells_kept + candidate.cells <= CELLS_KEPT
+            && self.counted.iter().all(|&count| whole(count))
+        {
             self.cells_kept += candidate.cells;
             let counts = self.counted.iter().map(|&count| count as u32).collect();
             self.counts.insert(candidate.attributes, counts);

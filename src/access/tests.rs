@@ -22,7 +22,8 @@ fn rho(x: f64) -> Rho {
 }
 
 fn records() -> Records {
-    Records::uniform(&Schema::uniform(4, 3).unwrap(), 50, &mut ChaCha20Rng::seed_from_u64(1)).unwrap()
+    Records::uniform(&Schema::uniform(4, 3).unwrap(), 50, &mut ChaCha20Rng::seed_from_u64(1))
+        .unwrap()
 }
 
 /// The noise that a question draws from a shared stream: its answer minus the answer without noise.
@@ -34,14 +35,16 @@ fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
     let mut exact = records.marginal(question.attributes()).unwrap();
     match question {
         Question::Marginal { .. } => {}
-        Question::Residual { attributes, .. } => centre_box(&attributes.items(records.sizes()), &mut exact),
+        Question::Residual { attributes, .. } => {
+            centre_box(&attributes.items(records.sizes()), &mut exact)
+        }
         Question::Strategy { strategy, .. } => exact = strategy.answers(&exact).unwrap(),
     }
     noisy.iter().zip(exact).map(|(y, x)| y - x).collect()
 }
 
-/// The standard normals are those of the stream; what a question makes of them follows from its variance exactly. That the
-/// stream is standard normal is tested where it is drawn.
+/// The standard normals are those of the stream; what a question makes of them follows from its
+/// variance exactly. That the stream is standard normal is tested where it is drawn.
 #[test]
 fn the_noise_of_a_question_has_its_variance() {
     let pair = set(&[0, 2]);
@@ -57,10 +60,14 @@ fn the_noise_of_a_question_has_its_variance() {
     let factor = StrategyFactor::from_queries(&[4], 3.0 * ndarray::Array2::eye(4)).unwrap();
     let strategy = SubspaceStrategy::Kronecker(vec![factor.clone(), factor]);
     let privacy_cost = PrivacyCost::new(0.16).unwrap();
-    expect(noise_of(&Question::Strategy { attributes: pair, strategy: &strategy, privacy_cost }, 5), scaled(2.5));
+    expect(
+        noise_of(&Question::Strategy { attributes: pair, strategy: &strategy, privacy_cost }, 5),
+        scaled(2.5),
+    );
 }
 
-/// ρ = Δ²/(2σ²) with Δ by brute force: the largest change of the noiseless answer when one record is added.
+/// ρ = Δ²/(2σ²) with Δ by brute force: the largest change of the noiseless answer when one record
+/// is added.
 #[test]
 fn costs_are_those_of_the_largest_change_by_one_record() {
     let sizes = [3, 4, 2];
@@ -80,11 +87,16 @@ fn costs_are_those_of_the_largest_change_by_one_record() {
         };
         let variance = 0.7;
         let cost = |question: Question<'_>| question.cost(&sizes).unwrap().get();
-        let close = |a: f64, b: f64| approx::assert_relative_eq!(a, b / (2.0 * variance), max_relative = 1e-12);
+        let close = |a: f64, b: f64| {
+            approx::assert_relative_eq!(a, b / (2.0 * variance), max_relative = 1e-12)
+        };
         close(cost(Question::Marginal { attributes, variance }), change(false));
         close(cost(Question::Residual { attributes, variance }), change(true));
     }
-    assert_eq!(CandidateSelection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(), 0.4 * 0.4 / 8.0);
+    assert_eq!(
+        CandidateSelection { epsilon: 0.4, penalty_per_cell: 1.0 }.cost().unwrap().get(),
+        0.4 * 0.4 / 8.0
+    );
 }
 
 #[test]
@@ -94,15 +106,23 @@ fn questions_without_meaning_are_refused_before_anything_is_paid() {
     let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
     for variance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let question = Question::Residual { attributes: set(&[1]), variance };
-        assert!(table.measure(&question, NoiseStream::Shared).unwrap_err().to_string().contains("variance"));
+        assert!(
+            table
+                .measure(&question, NoiseStream::Shared)
+                .unwrap_err()
+                .to_string()
+                .contains("variance")
+        );
     }
     let outside = Question::Marginal { attributes: set(&[3]), variance: 1.0 };
-    assert!(table.measure(&outside, NoiseStream::Shared).unwrap_err().to_string().contains("below 3"));
+    assert!(
+        table.measure(&outside, NoiseStream::Shared).unwrap_err().to_string().contains("below 3")
+    );
     assert!(table.accountant().ledger().is_empty());
 }
 
-/// Exhausted at the first question, in the middle, and within a reservation: an error that says how much was asked and left,
-/// and nothing measured.
+/// Exhausted at the first question, in the middle, and within a reservation: an error that says how
+/// much was asked and left, and nothing measured.
 #[test]
 fn an_exhausted_budget_is_an_error_that_can_be_matched() {
     let records = records();
@@ -119,7 +139,8 @@ fn an_exhausted_budget_is_an_error_that_can_be_matched() {
     let (asked, left) = exhausted(table.measure(&ask(5.0), NoiseStream::Shared).unwrap_err());
     assert!(asked == 0.1 && (left - 0.05).abs() < 1e-15);
     assert_eq!(table.accountant().ledger().len(), 1);
-    let (asked, _) = exhausted(table.reserved("too much", rho(0.06), &mut |_| panic!("not paid")).unwrap_err());
+    let (asked, _) =
+        exhausted(table.reserved("too much", rho(0.06), &mut |_| panic!("not paid")).unwrap_err());
     assert_eq!(asked, 0.06);
     let in_two = table.reserved("the rest", rho(0.04), &mut |access| {
         access.measure(&ask(20.0), NoiseStream::Shared)?;
@@ -131,7 +152,8 @@ fn an_exhausted_budget_is_an_error_that_can_be_matched() {
     assert!(asked == 0.025 && (left - 0.01).abs() < 1e-15);
     let selection = CandidateSelection { epsilon: 1.0, penalty_per_cell: 0.0 };
     let estimates = crate::estimation::ResidualEstimates::new(&Schema::uniform(4, 3).unwrap());
-    let candidates = Candidates::new(vec![Candidate { attributes: set(&[0]), cells: 4, weight: 1.0 }]);
+    let candidates =
+        Candidates::new(vec![Candidate { attributes: set(&[0]), cells: 4, weight: 1.0 }]);
     assert_eq!(exhausted(table.select(&selection, &candidates, &estimates).unwrap_err()).0, 0.125);
 }
 
@@ -163,20 +185,30 @@ fn records_that_cannot_be_opened_are_refused() {
     assert!(message.contains("records") && message.contains("remedy"), "{message}");
 }
 
-/// Marginals on fewer attributes are summed from one that was counted for the same reservation: the answers are those of a table
-/// that is asked one thing at a time, to the last bit.
+/// Marginals on fewer attributes are summed from one that was counted for the same reservation: the
+/// answers are those of a table that is asked one thing at a time, to the last bit.
 #[test]
 fn what_is_counted_once_is_answered_as_if_counted_anew() {
-    let schema = Schema::of_sizes(&[3, 5, 2, 4], crate::domain::AttributeKind::Categorical).unwrap();
+    let schema =
+        Schema::of_sizes(&[3, 5, 2, 4], crate::domain::AttributeKind::Categorical).unwrap();
     let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
-    let asked = [set(&[0, 1, 3]), set(&[1, 3]), set(&[0]), set(&[]), set(&[0, 2]), set(&[2]), set(&[0, 1, 3])];
+    let asked = [
+        set(&[0, 1, 3]),
+        set(&[1, 3]),
+        set(&[0]),
+        set(&[]),
+        set(&[0, 2]),
+        set(&[2]),
+        set(&[0, 1, 3]),
+    ];
     let ask = |access: &mut dyn PaidAccess, (round, attributes): (usize, AttributeSet)| {
         let question = Question::Residual { attributes, variance: 0.5 };
         access.measure(&question, NoiseStream::Own { round: round as u64 }).unwrap()
     };
     let (mut one, mut other) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
     let mut table = PrivateTable::of_records(&records, rho(100.0), &mut one).unwrap();
-    let alone: Vec<Vec<f64>> = asked.into_iter().enumerate().map(|asked| ask(&mut table, asked)).collect();
+    let alone: Vec<Vec<f64>> =
+        asked.into_iter().enumerate().map(|asked| ask(&mut table, asked)).collect();
     let mut table = PrivateTable::of_records(&records, rho(100.0), &mut other).unwrap();
     let mut together = Vec::new();
     table

@@ -1,5 +1,5 @@
-//! `matmech answer`: everything that can be made from the measurements of a release, at no cost: answers
-//! with their exact errors, adjusted answers, the statement.
+//! `matmech answer`: everything that can be made from the measurements of a release, at no cost:
+//! answers with their exact errors, adjusted answers, the statement.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ pub(super) struct AnswerCommand {
     /// The table to write, which must not exist
     #[arg(long, value_name = "FILE", default_value = "answers.csv")]
     out: PathBuf,
-    /// Also write adjusted.csv next to it: nonnegative whole answers, biased, without standard errors
+    /// Also write adjusted.csv next to it: nonnegative whole answers, biased, without standard
+    /// errors
     #[arg(long)]
     adjust: bool,
     /// Also write statement.json and statement.md next to it: the statement of the release
@@ -76,7 +77,10 @@ impl AnswerCommand {
             bar.end();
         }
         if let [json, markdown] = statements.as_slice() {
-            let statement = measured.statement.clone().adjusted(self.adjust.then(|| adjust::IN_WORDS.to_owned()));
+            let statement = measured
+                .statement
+                .clone()
+                .adjusted(self.adjust.then(|| adjust::IN_WORDS.to_owned()));
             json.write(&statement.to_json()?)?;
             markdown.write(&statement.to_markdown())?;
         }
@@ -94,7 +98,10 @@ impl AnswerCommand {
         };
         output::write(&report, self.json, |out: &mut dyn Write, report| {
             let Report { queries, groups, .. } = report;
-            writeln!(out, "queries  {queries} in {groups} groups, from measurements that are paid for")?;
+            writeln!(
+                out,
+                "queries  {queries} in {groups} groups, from measurements that are paid for"
+            )?;
             report.written.iter().try_for_each(|file| writeln!(out, "written  {file}"))
         })
     }
@@ -111,7 +118,12 @@ impl NewFile {
         // A link to nothing does not exist for `exists`.
         if std::fs::symlink_metadata(&path).is_ok() {
             let remedy = "give --out the name of a file that does not exist, in a folder without the other files";
-            return Err(Error::bad_input(path.display().to_string(), "no such file yet", "one", remedy));
+            return Err(Error::bad_input(
+                path.display().to_string(),
+                "no such file yet",
+                "one",
+                remedy,
+            ));
         }
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");
@@ -120,13 +132,15 @@ impl NewFile {
     }
 
     fn write(&self, text: &str) -> anyhow::Result<()> {
-        durable::write(&self.partial, text).with_context(|| format!("writing {}", self.partial.display()))
+        durable::write(&self.partial, text)
+            .with_context(|| format!("writing {}", self.partial.display()))
     }
 
     /// Gives the file its name.
     fn finish(self) -> anyhow::Result<()> {
         let NewFile { path, partial } = self;
-        let renamed = std::fs::rename(&partial, &path).and_then(|()| durable::sync_parent(Path::new(&path)));
+        let renamed =
+            std::fs::rename(&partial, &path).and_then(|()| durable::sync_parent(Path::new(&path)));
         renamed.with_context(|| format!("giving {} its name", partial.display()))
     }
 }

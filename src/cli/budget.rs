@@ -12,7 +12,8 @@ pub(super) struct BudgetArguments {
     /// Privacy cost β = Σ (sensitivity/σ)² = 2ρ = μ²
     #[arg(long, value_name = "BETA", allow_negative_numbers = true, conflicts_with_all = ["epsilon", "rho", "mu"])]
     privacy_cost: Option<f64>,
-    /// ε of (ε, δ)-differential privacy (plan: analytic Gaussian calibration; release, ledger: that of fine discrete Gaussian noise; simulate: through zCDP)
+    /// ε of (ε, δ)-differential privacy (plan: analytic Gaussian calibration; release, ledger: that
+    /// of fine discrete Gaussian noise; simulate: through zCDP)
     #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with_all = ["rho", "mu"])]
     epsilon: Option<f64>,
     /// δ of (ε, δ)-differential privacy
@@ -30,27 +31,39 @@ impl BudgetArguments {
     /// The budget between tables that differ by one record more or less.
     pub(super) fn budget(&self) -> anyhow::Result<PrivacyBudget> {
         let guarantee = match (self.privacy_cost, self.epsilon.zip(self.delta), self.rho, self.mu) {
-            (Some(cost), ..) => Guarantee::ZeroConcentrated { rho: PrivacyCost::new(cost)?.rho().get() },
+            (Some(cost), ..) => {
+                Guarantee::ZeroConcentrated { rho: PrivacyCost::new(cost)?.rho().get() }
+            }
             (None, Some((epsilon, delta)), ..) => Guarantee::ApproximateAnalytic { epsilon, delta },
             (None, None, Some(rho), _) => Guarantee::ZeroConcentrated { rho },
             (None, None, None, Some(mu)) => Guarantee::GaussianDp { mu },
             (None, None, None, None) => {
-                anyhow::bail!("no budget; give --privacy-cost, --epsilon and --delta, --rho or --mu")
+                anyhow::bail!(
+                    "no budget; give --privacy-cost, --epsilon and --delta, --rho or --mu"
+                )
             }
         };
         Ok(guarantee.into())
     }
 
-    /// ρ for a private release: (ε, δ) by the conversion for fine discrete Gaussian noise. Gaussian DP is refused: discrete noise is not
-    /// accounted for in it.
+    /// ρ for a private release: (ε, δ) by the conversion for fine discrete Gaussian noise. Gaussian
+    /// DP is refused: discrete noise is not accounted for in it.
     pub(super) fn rho(&self) -> anyhow::Result<Rho> {
         if let Some(mu) = self.mu {
             let remedy = "give --rho, or --epsilon and --delta";
             let expected = "a budget of zero-concentrated or (epsilon, delta)-differential privacy";
-            return Err(Error::bad_input("option --mu of a release", expected, mu.to_string(), remedy).into());
+            return Err(Error::bad_input(
+                "option --mu of a release",
+                expected,
+                mu.to_string(),
+                remedy,
+            )
+            .into());
         }
         match self.epsilon.zip(self.delta) {
-            Some((epsilon, delta)) => Ok(fine_noise::rho_of_approximate_rounded_down(epsilon, delta)?),
+            Some((epsilon, delta)) => {
+                Ok(fine_noise::rho_of_approximate_rounded_down(epsilon, delta)?)
+            }
             None => Ok(self.budget()?.rho()?),
         }
     }

@@ -16,11 +16,13 @@ use crate::workload::{QueryCount, Workload};
 /// Arguments of `matmech certify`.
 #[derive(Debug, Args)]
 pub(super) struct CertifyCommand {
-    /// The strategy matrix, .npy (two-dimensional float64) or .csv, one query per row and one column per cell; several
-    /// files are the factors of a Kronecker product, in the order of the attributes
+    /// The strategy matrix, .npy (two-dimensional float64) or .csv, one query per row and one
+    /// column per cell; several files are the factors of a Kronecker product, in the order of the
+    /// attributes
     #[arg(value_name = "STRATEGY.npy", required = true)]
     strategy: Vec<PathBuf>,
-    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, union(range:64; cdf:64), matrix(shape=4x2):W.npy
+    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, union(range:64; cdf:64),
+    /// matrix(shape=4x2):W.npy
     #[arg(long)]
     workload: String,
     /// Relative gap at which the search for the optimum stops; the bounds hold whatever it is
@@ -32,7 +34,8 @@ pub(super) struct CertifyCommand {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Write the dual vector, one weight per cell: what it takes to check the lower bound without this program
+    /// Write the dual vector, one weight per cell: what it takes to check the lower bound without
+    /// this program
     #[arg(long, value_name = "DUAL.npy")]
     save_dual: Option<PathBuf>,
 }
@@ -75,7 +78,8 @@ struct Report {
 
 impl CertifyCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let options = OptimalOptions { tolerance: self.tolerance, max_iterations: self.max_iterations };
+        let options =
+            OptimalOptions { tolerance: self.tolerance, max_iterations: self.max_iterations };
         let optimal = Optimal::new(options)?;
         let workload = Workload::parse(&self.workload)?;
         if let Some(path) = &self.save_dual {
@@ -150,24 +154,40 @@ impl CertifyCommand {
 }
 
 fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
-    writeln!(out, "workload     {} ({} cells, {} queries)", report.workload, report.cells, report.queries)?;
+    writeln!(
+        out,
+        "workload     {} ({} cells, {} queries)",
+        report.workload, report.cells, report.queries
+    )?;
     writeln!(
         out,
         "strategy     {} ({} queries, rank {}, condition {:.1e})",
         report.strategy, report.strategy_queries, report.rank, report.condition
     )?;
     writeln!(out, "sensitivity  {:.10e}   largest column norm", report.sensitivity)?;
-    writeln!(out, "error        {:.10e}   total expected squared error at unit privacy cost", report.error)?;
+    writeln!(
+        out,
+        "error        {:.10e}   total expected squared error at unit privacy cost",
+        report.error
+    )?;
     writeln!(out, "SVD bound    {:.10e}   error/bound {:.6}", report.svd_bound, report.ratio)?;
     writeln!(out, "lower bound  {:.10e}   certified: no strategy is below", report.lower_bound)?;
-    writeln!(out, "upper bound  {:.10e}   the best strategy known; gap {:.2e}", report.upper_bound, report.gap)?;
+    writeln!(
+        out,
+        "upper bound  {:.10e}   the best strategy known; gap {:.2e}",
+        report.upper_bound, report.gap
+    )?;
     writeln!(
         out,
         "distance     at most {:.5} %, at least {:.5} % above the smallest possible error",
         100.0 * report.at_most_above_optimum,
         100.0 * report.at_least_above_optimum
     )?;
-    writeln!(out, "solver       {:?} after {} eigendecompositions", report.status, report.iterations)?;
+    writeln!(
+        out,
+        "solver       {:?} after {} eigendecompositions",
+        report.status, report.iterations
+    )?;
     writeln!(out, "time         {:.3} s", report.seconds)?;
     if let Some(path) = &report.dual {
         writeln!(out, "dual vector  {} ({} weights)", path.display(), report.cells)?;

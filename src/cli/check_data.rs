@@ -19,10 +19,12 @@ pub(super) struct CheckDataCommand {
     /// The records: CSV with a header
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
-    /// How records with a value outside the schema are handled, where the schema declares no cell for other values
+    /// How records with a value outside the schema are handled, where the schema declares no cell
+    /// for other values
     #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
     out_of_domain: OutOfDomain,
-    /// Column that tells persons apart: of the records of one person the first --unit-rows of the file are kept
+    /// Column that tells persons apart: of the records of one person the first --unit-rows of the
+    /// file are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
     /// Maximum records per person
@@ -52,17 +54,25 @@ impl CheckDataCommand {
 
 fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     let DataCheck { records, kept, dropped, over_limit, attributes, offences } = &report.check;
-    writeln!(out, "NOT PRIVATE   counts are exact and values are quoted: for those who may see the data")?;
+    writeln!(
+        out,
+        "NOT PRIVATE   counts are exact and values are quoted: for those who may see the data"
+    )?;
     writeln!(
         out,
         "records       {records} read, {kept} kept, {dropped} outside the schema, {over_limit} over the limit of their person"
     )?;
     writeln!(out, "{:>10}  {:>10}  {:>10}  attribute", "outside", "clamped", "other")?;
     for own in attributes {
-        writeln!(out, "{:>10}  {:>10}  {:>10}  {}", own.outside, own.clamped, own.other, own.attribute)?;
+        writeln!(
+            out,
+            "{:>10}  {:>10}  {:>10}  {}",
+            own.outside, own.clamped, own.other, own.attribute
+        )?;
     }
     for own in offences {
-        let of = own.attribute.as_ref().map_or(String::new(), |name| format!(", attribute `{name}`"));
+        let of =
+            own.attribute.as_ref().map_or(String::new(), |name| format!(", attribute `{name}`"));
         writeln!(out, "line {}{of}: expected {}, found {}", own.line, own.expected, own.found)?;
     }
     Ok(())

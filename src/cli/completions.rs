@@ -24,7 +24,8 @@ impl CompletionsCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let mut command = Arguments::command();
         let name = command.get_name().to_owned();
-        // Into memory first: the generator panics where it cannot write, and a closed pipe is no reason to.
+        // Into memory first: the generator panics where it cannot write, and a closed pipe is no
+        // reason to.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, name, &mut script);
         output::to_standard_output("the completion script", |out| out.write_all(&script))

@@ -69,7 +69,9 @@ impl LedgerCommand {
             Action::Create { ledger, budget, unit, json } => {
                 (Ledger::create(ledger, budget.rho()?, budget.delta(), unit.unit())?, None, json)
             }
-            Action::Show { ledger, delta, waiting, json } => (Ledger::open(ledger, waiting.waiting())?, *delta, json),
+            Action::Show { ledger, delta, waiting, json } => {
+                (Ledger::open(ledger, waiting.waiting())?, *delta, json)
+            }
         };
         let balance = ledger.balance()?;
         let delta = delta.or(balance.delta).unwrap_or(DELTA);
@@ -89,7 +91,8 @@ impl LedgerCommand {
             unsettled: balance.unsettled,
         };
         output::write(&report, *json, |out: &mut dyn Write, report| {
-            let [total, spent, left] = [report.total_rho, report.spent_rho, report.left_rho].map(as_in_json);
+            let [total, spent, left] =
+                [report.total_rho, report.spent_rho, report.left_rho].map(as_in_json);
             let [epsilon, delta] = [report.spent_epsilon, report.delta].map(as_in_json);
             writeln!(out, "total     rho {total}")?;
             writeln!(
@@ -102,7 +105,10 @@ impl LedgerCommand {
             match report.unsettled {
                 0 => Ok(()),
                 some => {
-                    writeln!(out, "unsettled {some}: runs that did not come to their end; what they reserved is spent")
+                    writeln!(
+                        out,
+                        "unsettled {some}: runs that did not come to their end; what they reserved is spent"
+                    )
                 }
             }
         })

@@ -5,7 +5,8 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
-/// Prints a report to standard output as one JSON object or, by `print`, as text. A reader that stops early is no error.
+/// Prints a report to standard output as one JSON object or, by `print`, as text. A reader that
+/// stops early is no error.
 pub(super) fn write<R: Serialize>(
     report: &R,
     json: bool,
@@ -13,7 +14,9 @@ pub(super) fn write<R: Serialize>(
 ) -> anyhow::Result<()> {
     to_standard_output("the report", |out| {
         if json {
-            serde_json::to_writer_pretty(&mut *out, report).map_err(std::io::Error::from).and_then(|()| writeln!(out))
+            serde_json::to_writer_pretty(&mut *out, report)
+                .map_err(std::io::Error::from)
+                .and_then(|()| writeln!(out))
         } else {
             print(out, report)
         }

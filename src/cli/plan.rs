@@ -1,4 +1,5 @@
-//! `matmech plan`: what to measure for a workload over many attributes, and the error to expect. Never opens data.
+//! `matmech plan`: what to measure for a workload over many attributes, and the error to expect.
+//! Never opens data.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,11 +33,12 @@ pub(super) struct PlanCommand {
     /// The planner, with its options in parentheses
     #[arg(long, default_value = "query-smasher", long_help = format!("The planner, with its options in parentheses:\n{}", planner::listing()))]
     planner: String,
-    /// Short for the option `measure` of `anova`: uniform, optimised, or a TOML file of [[attribute]] tables with name and
-    /// measure
+    /// Short for the option `measure` of `anova`: uniform, optimised, or a TOML file of
+    /// [[attribute]] tables with name and measure
     #[arg(long, value_name = "uniform|optimised|FILE")]
     measure: Option<String>,
-    /// Also compute a lower bound over all matrix mechanisms: for product queries on one and two attributes, and for small domains
+    /// Also compute a lower bound over all matrix mechanisms: for product queries on one and two
+    /// attributes, and for small domains
     #[arg(long)]
     global_bound: bool,
     #[command(flatten)]
@@ -53,9 +55,11 @@ struct Report {
     queries: QueryCount,
     /// √(Σ weight · variance / queries)
     rmse: f64,
-    /// Certified: no other choice of strategies for what is measured does better. Absent if nothing is proved.
+    /// Certified: no other choice of strategies for what is measured does better. Absent if nothing
+    /// is proved.
     lower_bound_rmse: Option<f64>,
-    /// Certified: no matrix mechanism at all does better. Absent if it was not asked for or is not to be had.
+    /// Certified: no matrix mechanism at all does better. Absent if it was not asked for or is not
+    /// to be had.
     global_lower_bound_rmse: Option<f64>,
     /// The error of its quadrature, as a share of it; it has been rounded down by as much.
     global_lower_bound_error: Option<f64>,
@@ -116,14 +120,20 @@ impl PlanCommand {
         let planner = planner::by_name(&named)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
-        let bound =
-            self.global_bound.then(|| GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())));
+        let bound = self
+            .global_bound
+            .then(|| GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())));
         let report = report(&plan, bound, budget.neighbours, started.elapsed().as_secs_f64());
         output::write(&report, self.json, print)
     }
 }
 
-fn report(plan: &Plan, bound: Option<Result<GlobalBound>>, neighbours: Neighbours, seconds: f64) -> Report {
+fn report(
+    plan: &Plan,
+    bound: Option<Result<GlobalBound>>,
+    neighbours: Neighbours,
+    seconds: f64,
+) -> Report {
     let attributes = plan.schema().attributes();
     let groups = plan
         .groups()
@@ -138,13 +148,24 @@ fn report(plan: &Plan, bound: Option<Result<GlobalBound>>, neighbours: Neighbour
         .collect();
     let measure = (attributes.iter().zip(plan.measure().measures()))
         .filter(|(_, measure)| !measure.is_uniform())
-        .map(|(attribute, measure)| MeasureReport { attribute: attribute.name.clone(), measure: measure.to_vec() })
+        .map(|(attribute, measure)| MeasureReport {
+            attribute: attribute.name.clone(),
+            measure: measure.to_vec(),
+        })
         .collect();
     let queries = plan.queries().as_f64();
     let (global, note) = match bound {
         Some(Ok(bound)) => {
-            let note = serde_json::to_value(bound.method).ok().and_then(|name| name.as_str().map(str::to_owned));
-            (Some((bound.rmse(queries, plan.privacy_cost().get()), bound.quadrature_error / 2.0)), note)
+            let note = serde_json::to_value(bound.method)
+                .ok()
+                .and_then(|name| name.as_str().map(str::to_owned));
+            (
+                Some((
+                    bound.rmse(queries, plan.privacy_cost().get()),
+                    bound.quadrature_error / 2.0,
+                )),
+                note,
+            )
         }
         Some(Err(reason)) => (None, Some(reason.to_string())),
         None => (None, None),
@@ -179,11 +200,19 @@ fn report(plan: &Plan, bound: Option<Result<GlobalBound>>, neighbours: Neighbour
 fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "planner       {}", report.planner)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
-    writeln!(out, "privacy cost  {} ({} measured)", report.privacy_cost, report.recomputed_privacy_cost)?;
+    writeln!(
+        out,
+        "privacy cost  {} ({} measured)",
+        report.privacy_cost, report.recomputed_privacy_cost
+    )?;
     writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "RMSE          {:.6}", report.rmse)?;
     if let Some(bound) = report.lower_bound_rmse {
-        writeln!(out, "lower bound   {bound:.6}   certified; gap {:.2e}", report.rmse / bound - 1.0)?;
+        writeln!(
+            out,
+            "lower bound   {bound:.6}   certified; gap {:.2e}",
+            report.rmse / bound - 1.0
+        )?;
     }
     if let Some(bound) = report.global_lower_bound_rmse {
         let error = report.global_lower_bound_error.unwrap_or_default();
@@ -211,10 +240,20 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
     for group in report.groups.iter().take(GROUPS_SHOWN) {
         let queries = group.queries.to_string();
-        writeln!(out, "{:>14.6}  {queries:>14}  {} on {}", group.rmse, group.family, group.attributes.join(", "))?;
+        writeln!(
+            out,
+            "{:>14.6}  {queries:>14}  {} on {}",
+            group.rmse,
+            group.family,
+            group.attributes.join(", ")
+        )?;
     }
     if report.groups.len() > GROUPS_SHOWN {
-        writeln!(out, "… and {} more groups; --json lists all", report.groups.len() - GROUPS_SHOWN)?;
+        writeln!(
+            out,
+            "… and {} more groups; --json lists all",
+            report.groups.len() - GROUPS_SHOWN
+        )?;
     }
     Ok(())
 }

@@ -16,23 +16,27 @@ use crate::workload::{Gram, QueryCount, Workload};
 /// Arguments of `matmech solve`.
 #[derive(Debug, Args)]
 pub(super) struct SolveCommand {
-    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, affine:20x20, residual(abs:40x40), matrix(shape=4x2):W.npy,
-    /// identity-marginals(ways=2):8x8x8, union(range:64; cdf:64), normalised(range:64)
+    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, affine:20x20, residual(abs:40x40),
+    /// matrix(shape=4x2):W.npy, identity-marginals(ways=2):8x8x8, union(range:64; cdf:64),
+    /// normalised(range:64)
     #[arg(long)]
     workload: String,
-    /// The strategy, e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), or matrix:FILE.npy for one of your own
+    /// The strategy, e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), or
+    /// matrix:FILE.npy for one of your own
     #[arg(long, default_value = "optimal", long_help = strategy_help())]
     strategy: String,
     /// Short for the option `tolerance` of the strategy: the relative gap at which it stops
     #[arg(long)]
     tolerance: Option<f64>,
-    /// Short for the option `max-iterations` of `optimal`: maximum eigendecompositions per Kronecker factor
+    /// Short for the option `max-iterations` of `optimal`: maximum eigendecompositions per
+    /// Kronecker factor
     #[arg(long)]
     max_iterations: Option<usize>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Write the strategy's queries as .npy files, one per Kronecker factor: PREFIX-1.npy, PREFIX-2.npy, …
+    /// Write the strategy's queries as .npy files, one per Kronecker factor: PREFIX-1.npy,
+    /// PREFIX-2.npy, …
     #[arg(long, value_name = "PREFIX")]
     save: Option<PathBuf>,
 }
@@ -98,11 +102,19 @@ fn save(prefix: &Path, strategy: &Strategy) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(workload: &Workload, gram: &Gram, selection: &Selection, seconds: f64) -> crate::Result<Report> {
+fn report(
+    workload: &Workload,
+    gram: &Gram,
+    selection: &Selection,
+    seconds: f64,
+) -> crate::Result<Report> {
     let svd_bound = strategy::svd_bound(gram)?;
     let lower_bound = selection.certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound));
-    let mut details: serde_json::Map<String, serde_json::Value> =
-        selection.details.iter().map(|(name, value)| ((*name).to_string(), serde_json::json!(value))).collect();
+    let mut details: serde_json::Map<String, serde_json::Value> = selection
+        .details
+        .iter()
+        .map(|(name, value)| ((*name).to_string(), serde_json::json!(value)))
+        .collect();
     if workload.query_weight() != 1.0 {
         details.insert("query_weight".into(), serde_json::json!(workload.query_weight()));
     }
@@ -126,9 +138,17 @@ fn report(workload: &Workload, gram: &Gram, selection: &Selection, seconds: f64)
 }
 
 fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
-    writeln!(out, "workload     {} ({} cells, {} queries)", report.workload, report.cells, report.queries)?;
+    writeln!(
+        out,
+        "workload     {} ({} cells, {} queries)",
+        report.workload, report.cells, report.queries
+    )?;
     writeln!(out, "strategy     {}", report.strategy)?;
-    writeln!(out, "error        {:.10e}   total expected squared error at unit privacy cost", report.error)?;
+    writeln!(
+        out,
+        "error        {:.10e}   total expected squared error at unit privacy cost",
+        report.error
+    )?;
     writeln!(out, "SVD bound    {:.10e}   error/bound {:.6}", report.svd_bound, report.ratio)?;
     writeln!(out, "lower bound  {:.10e}   certified; gap {:.2e}", report.lower_bound, report.gap)?;
     if let Some(status) = report.status {

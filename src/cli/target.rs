@@ -24,7 +24,8 @@ impl Target {
     /// The queries, and what a workload file with them says.
     ///
     /// # Errors
-    /// A file that cannot be read or is no workload of the schema; `--ways` that the schema does not have; queries that do not fit.
+    /// A file that cannot be read or is no workload of the schema; `--ways` that the schema does
+    /// not have; queries that do not fit.
     pub(super) fn read(&self, schema: &Schema) -> Result<(GroupedWorkload, String)> {
         match (&self.workload, &self.ways) {
             (Some(path), _) => of_file(schema, path),
@@ -42,30 +43,34 @@ impl Target {
     }
 }
 
-/// The largest marginal, and the most answers of a group: truth, estimate, measurement and what they are made from took up
-/// to 37 bytes per cell when measured, which is 5 GiB here.
+/// The largest marginal, and the most answers of a group: truth, estimate, measurement and what
+/// they are made from took up to 37 bytes per cell when measured, which is 5 GiB here.
 const LARGEST_MARGINAL: usize = 1 << 27;
 
-/// The most residuals, Σ_γ 2^|γ|, that a workload may be made of: they are listed before anything is measured.
+/// The most residuals, Σ_γ 2^|γ|, that a workload may be made of: they are listed before anything
+/// is measured.
 const MOST_RESIDUALS: f64 = (1u64 << 26) as f64;
 
 /// All marginals on the given numbers of attributes.
 ///
 /// # Errors
-/// Numbers that are not distinct and between 1 and the number of attributes, and marginals that do not fit.
+/// Numbers that are not distinct and between 1 and the number of attributes, and marginals that do
+/// not fit.
 fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
     let attributes = schema.attributes().len();
-    // Before the sets are listed: they may be too many for that. There are none of more attributes than the schema has.
+    // Before the sets are listed: they may be too many for that. There are none of more attributes
+    // than the schema has.
     let possible = ways.iter().filter(|&&way| way <= attributes);
     check_residuals(possible.map(|&way| binomial(attributes, way) * (way as f64).exp2()).sum())?;
     let identity = GroupFamily::Product(Family::IDENTITY);
-    let workload = GroupedWorkload::all_ways(schema.clone(), &identity, ways).map_err(|e| match e {
-        Error::BadInput { expected, found, .. } => {
-            let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";
-            Error::bad_input("--ways", expected, found, remedy)
-        }
-        other => other,
-    })?;
+    let workload =
+        GroupedWorkload::all_ways(schema.clone(), &identity, ways).map_err(|e| match e {
+            Error::BadInput { expected, found, .. } => {
+                let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";
+                Error::bad_input("--ways", expected, found, remedy)
+            }
+            other => other,
+        })?;
     check_cells(&workload)?;
     Ok(workload)
 }
@@ -81,8 +86,8 @@ pub(super) fn of_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, 
     Ok((checked(workload)?, text))
 }
 
-/// The groups of a workload that is written in the statement of a release. Matrices that it names are
-/// looked for in the current folder.
+/// The groups of a workload that is written in the statement of a release. Matrices that it names
+/// are looked for in the current folder.
 ///
 /// # Errors
 /// As [`of_file`].
@@ -91,7 +96,9 @@ pub(super) fn of_text(schema: &Schema, text: &str) -> Result<GroupedWorkload> {
 }
 
 fn checked(workload: GroupedWorkload) -> Result<GroupedWorkload> {
-    check_residuals(workload.groups().iter().map(|group| (group.attributes().len() as f64).exp2()).sum())?;
+    check_residuals(
+        workload.groups().iter().map(|group| (group.attributes().len() as f64).exp2()).sum(),
+    )?;
     check_cells(&workload)?;
     Ok(workload)
 }
@@ -117,7 +124,10 @@ fn check_residuals(residuals: f64) -> Result<()> {
 fn check_cells(workload: &GroupedWorkload) -> Result<()> {
     let too_large = |group: &QueryGroup, what: &str, unit, found: f64| {
         Error::too_large(
-            format!("{what} on {} (the most that fit take 5 GiB)", workload.schema().names(group.attributes())),
+            format!(
+                "{what} on {} (the most that fit take 5 GiB)",
+                workload.schema().names(group.attributes())
+            ),
             unit,
             LARGEST_MARGINAL as f64,
             found,

@@ -57,8 +57,8 @@ pub struct DataCheck {
     pub offences: Vec<Offence>,
 }
 
-/// Counts what a release would do with every record of a file. **Not private**: all counts are exact, and
-/// values of the file are quoted.
+/// Counts what a release would do with every record of a file. **Not private**: all counts are
+/// exact, and values of the file are quoted.
 ///
 /// # Errors
 /// A file that cannot be opened or read, or a header without exactly one column per attribute.
@@ -75,19 +75,35 @@ pub fn check_csv(
 fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
     let coder = RecordCoder::new(schema, &csv.columns, rule);
     let mut persons = csv.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
-    let attribute = |name: &str| AttributeCheck { attribute: name.to_owned(), outside: 0, clamped: 0, other: 0 };
+    let attribute = |name: &str| AttributeCheck {
+        attribute: name.to_owned(),
+        outside: 0,
+        clamped: 0,
+        other: 0,
+    };
     let attributes = schema.attributes().iter().map(|own| attribute(&own.name)).collect();
-    let mut found = DataCheck { records: 0, kept: 0, dropped: 0, over_limit: 0, attributes, offences: Vec::new() };
+    let mut found = DataCheck {
+        records: 0,
+        kept: 0,
+        dropped: 0,
+        over_limit: 0,
+        attributes,
+        offences: Vec::new(),
+    };
     let mut line = csv::ByteRecord::new();
     loop {
         match csv.reader.read_byte_record(&mut line) {
             Ok(true) => {}
             Ok(false) => return Ok(found),
             Err(error) => {
-                let Some(opened) = csv.reader.get_ref().open_quotation() else { return Err(csv.unreadable(error)) };
+                let Some(opened) = csv.reader.get_ref().open_quotation() else {
+                    return Err(csv.unreadable(error));
+                };
                 let expected = "a quotation mark that is closed".to_owned();
                 let value = "one that is opened and never closed: a release fails".to_owned();
-                found.offences.insert(0, Offence { line: opened, attribute: None, expected, found: value });
+                found
+                    .offences
+                    .insert(0, Offence { line: opened, attribute: None, expected, found: value });
                 return Ok(found);
             }
         }
@@ -152,18 +168,22 @@ mod tests {
         let text = "id,age,job\np,5,clerk\np,99,clerk\nq,old,cook\np,15,clerk\nq,25\n";
         let found = check_of(text, OutOfDomain::Drop, None);
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 2, 0));
-        let counts: Vec<_> = found.attributes.iter().map(|own| (own.outside, own.clamped, own.other)).collect();
+        let counts: Vec<_> =
+            found.attributes.iter().map(|own| (own.outside, own.clamped, own.other)).collect();
         assert_eq!(counts, [(2, 0, 0), (0, 0, 2)]);
-        let lines: Vec<_> = found.offences.iter().map(|own| (own.line, own.found.as_str())).collect();
+        let lines: Vec<_> =
+            found.offences.iter().map(|own| (own.line, own.found.as_str())).collect();
         assert_eq!(lines, [(3, "`99`"), (4, "`old`"), (4, "`cook`"), (6, "no value")]);
-        let found = check_of(text, OutOfDomain::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
+        let found =
+            check_of(text, OutOfDomain::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 1, 1));
         assert_eq!(found.attributes[0].clamped, 1);
     }
 
     #[test]
     fn a_quotation_mark_that_is_never_closed_is_found() {
-        let found = check_of("age,job\n5,clerk\n6,\"a\nb\"\n7,\"clerk\n8,clerk\n", OutOfDomain::Drop, None);
+        let found =
+            check_of("age,job\n5,clerk\n6,\"a\nb\"\n7,\"clerk\n8,clerk\n", OutOfDomain::Drop, None);
         assert_eq!((found.offences[0].line, &found.offences[0].attribute), (5, &None));
         assert_eq!(found.records, 2);
     }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The cell numbers of one attribute, 1, 2 or 4 bytes per record, as the largest of them needs: what readers fill and
-/// [`Records`](super::Records) are made of.
+/// The cell numbers of one attribute, 1, 2 or 4 bytes per record, as the largest of them needs:
+/// what readers fill and [`Records`](super::Records) are made of.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Column(Width);
 
@@ -17,7 +17,8 @@ enum Width {
     Large(Vec<u32>),
 }
 
-/// Nothing: the values are private, and so are their number and the bytes that the largest of them takes.
+/// Nothing: the values are private, and so are their number and the bytes that the largest of them
+/// takes.
 impl fmt::Debug for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Column").finish_non_exhaustive()
@@ -39,7 +40,8 @@ impl FromIterator<u32> for Column {
 }
 
 impl Column {
-    /// An empty column for cell numbers below `size`: its bytes per record do not depend on the records.
+    /// An empty column for cell numbers below `size`: its bytes per record do not depend on the
+    /// records.
     pub fn for_size(size: usize) -> Self {
         Column(match size {
             0..=0x100 => Width::Small(Vec::new()),
@@ -95,9 +97,11 @@ impl Column {
         (0..self.len()).map(|record| self.get(record).unwrap_or_default())
     }
 
-    /// `cells[i] ← cells[i] · size + value of record start + i`: one more digit of row-major cell numbers.
+    /// `cells[i] ← cells[i] · size + value of record start + i`: one more digit of row-major cell
+    /// numbers.
     pub(super) fn append_digit(&self, size: usize, start: usize, cells: &mut [u32]) {
-        // u32 keeps four numbers in one vector register; callers have checked that the marginal has fewer cells.
+        // u32 keeps four numbers in one vector register; callers have checked that the marginal has
+        // fewer cells.
         let size = size as u32;
         fn append<T: Copy + Into<u32>>(values: &[T], size: u32, cells: &mut [u32]) {
             for (cell, &value) in cells.iter_mut().zip(values) {

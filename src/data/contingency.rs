@@ -1,14 +1,16 @@
-//! Many marginals of the same records: bit sets of records instead of one pass over the records per marginal.
+//! Many marginals of the same records: bit sets of records instead of one pass over the records per
+//! marginal.
 //!
-//! For every value but the last of an attribute the records that have it are a bit set. A cell of the marginal on (a, b, c)
-//! that avoids the last values is |A ∩ B ∩ C|; the other cells follow from the marginals on two attributes, such as
+//! For every value but the last of an attribute the records that have it are a bit set. A cell of
+//! the marginal on (a, b, c) that avoids the last values is |A ∩ B ∩ C|; the other cells follow
+//! from the marginals on two attributes, such as
 //!
 //! ```text
 //! n(a, b, last) = n(a, b) − Σ_{c < last} n(a, b, c)
 //! ```
 //!
-//! so a marginal costs Π (n_i − 1) intersections of N/64 words, against N increments of the direct way. Whichever is
-//! cheaper is taken, marginal by marginal.
+//! so a marginal costs Π (n_i − 1) intersections of N/64 words, against N increments of the direct
+//! way. Whichever is cheaper is taken, marginal by marginal.
 
 use std::fmt;
 
@@ -23,26 +25,30 @@ use crate::error::Result;
 /// Attributes with more values get no bit sets: their marginals are cheaper to count directly.
 const LARGEST: usize = 64;
 
-/// The time of one increment of the direct way in times of one word of an intersection, as measured.
+/// The time of one increment of the direct way in times of one word of an intersection, as
+/// measured.
 const INCREMENT: usize = 5;
 
 /// Records with the bit sets of their small attributes and the marginals on pairs of these.
 ///
-/// *Memory*: N/8 bytes per value of a small attribute, 8 bytes per cell of a pair's marginal: 10 MB for the 66 attributes
-/// and 378,817 records of S4's ACS.
+/// *Memory*: N/8 bytes per value of a small attribute, 8 bytes per cell of a pair's marginal: 10 MB
+/// for the 66 attributes and 378,817 records of S4's ACS.
 pub struct MarginalCounter<'a> {
     records: &'a Records,
     arch: Arch,
     /// Per attribute, block by block, one row per value but the last; `None` for a large attribute.
     sets: Vec<Option<BitSets>>,
-    /// The marginal on (p, q), row-major, at p · attributes + q, for p < q with bit sets; else empty.
+    /// The marginal on (p, q), row-major, at p · attributes + q, for p < q with bit sets; else
+    /// empty.
     pairs: Vec<Vec<f64>>,
 }
 
 /// As of [`Records`]: what is counted is private.
 impl fmt::Debug for MarginalCounter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MarginalCounter").field("sizes", &self.records.sizes()).finish_non_exhaustive()
+        f.debug_struct("MarginalCounter")
+            .field("sizes", &self.records.sizes())
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,7 +81,8 @@ impl BitSets {
     }
 }
 
-/// An axis of a marginal being counted: its bit sets, its size, and the distance of neighbours along it.
+/// An axis of a marginal being counted: its bit sets, its size, and the distance of neighbours
+/// along it.
 #[derive(Clone, Copy)]
 struct Axis<'a> {
     position: usize,
@@ -113,8 +120,8 @@ impl<'a> MarginalCounter<'a> {
         Ok(counter)
     }
 
-    /// The marginal on some attributes, row-major in ascending order, into a vector that is reused: the same counts as
-    /// [`Records::count_into`], in less time where the attributes are small.
+    /// The marginal on some attributes, row-major in ascending order, into a vector that is reused:
+    /// the same counts as [`Records::count_into`], in less time where the attributes are small.
     ///
     /// # Errors
     /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
@@ -141,7 +148,8 @@ impl<'a> MarginalCounter<'a> {
         axes.reverse();
         let intersections: usize = axes.iter().map(|axis| axis.sets.values).product();
         let words = self.records.len().div_ceil(64 * WORDS) * WORDS;
-        (intersections.saturating_mul(words) < INCREMENT * self.records.len()).then(|| axes.try_into().ok())?
+        (intersections.saturating_mul(words) < INCREMENT * self.records.len())
+            .then(|| axes.try_into().ok())?
     }
 
     fn blocks(&self) -> usize {
@@ -182,8 +190,12 @@ impl<'a> MarginalCounter<'a> {
                 }
             }
         }
-        infer_last(counts, c, &[(a, a.sets.values), (b, b.sets.values)], |at| self.pair(a, at[0], b, at[1]));
-        infer_last(counts, b, &[(a, a.sets.values), (c, c.size)], |at| self.pair(a, at[0], c, at[1]));
+        infer_last(counts, c, &[(a, a.sets.values), (b, b.sets.values)], |at| {
+            self.pair(a, at[0], b, at[1])
+        });
+        infer_last(counts, b, &[(a, a.sets.values), (c, c.size)], |at| {
+            self.pair(a, at[0], c, at[1])
+        });
         infer_last(counts, a, &[(b, b.size), (c, c.size)], |at| self.pair(b, at[0], c, at[1]));
     }
 
@@ -198,11 +210,18 @@ impl<'a> MarginalCounter<'a> {
     }
 }
 
-/// Fills the cells with the last value along `axis` from the sums over it: at every point of the other axes, up to the
-/// given number of values, `total` of the point less the cells that are there. Sums of integers below 2⁵³ are exact.
-fn infer_last(counts: &mut [f64], axis: Axis<'_>, others: &[(Axis<'_>, usize)], total: impl Fn([usize; 2]) -> f64) {
+/// Fills the cells with the last value along `axis` from the sums over it: at every point of the
+/// other axes, up to the given number of values, `total` of the point less the cells that are
+/// there. Sums of integers below 2⁵³ are exact.
+fn infer_last(
+    counts: &mut [f64],
+    axis: Axis<'_>,
+    others: &[(Axis<'_>, usize)],
+    total: impl Fn([usize; 2]) -> f64,
+) {
     let (first, firsts) = others[0];
-    let (stride, seconds) = others.get(1).map_or((0, 1), |&(second, values)| (second.stride, values));
+    let (stride, seconds) =
+        others.get(1).map_or((0, 1), |&(second, values)| (second.stride, values));
     for i in 0..firsts {
         for j in 0..seconds {
             let start = i * first.stride + j * stride;
@@ -213,8 +232,8 @@ fn infer_last(counts: &mut [f64], axis: Axis<'_>, others: &[(Axis<'_>, usize)], 
 }
 
 impl Records {
-    /// The marginals on many sets of attributes, each row-major in ascending order. For sets of which only one at a time is
-    /// wanted, use a [`MarginalCounter`].
+    /// The marginals on many sets of attributes, each row-major in ascending order. For sets of
+    /// which only one at a time is wanted, use a [`MarginalCounter`].
     ///
     /// # Errors
     /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
@@ -240,7 +259,8 @@ mod tests {
     use crate::domain::AttributeKind;
     use crate::schema::Schema;
 
-    /// Skewed records: the square of a uniform number, so that last values are rare, and absent in small tables.
+    /// Skewed records: the square of a uniform number, so that last values are rare, and absent in
+    /// small tables.
     fn skewed(sizes: &[usize], count: usize, seed: u64) -> Records {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();

@@ -7,8 +7,8 @@ const BLOCK: usize = 1 << 16;
 
 /// A source of CSV that reports what the reader does not.
 ///
-/// - A quotation mark that is opened and never closed is an error at the end of the file. The reader
-///   would take the rest of the file as one value.
+/// - A quotation mark that is opened and never closed is an error at the end of the file. The
+///   reader would take the rest of the file as one value.
 /// - A blank line of a file with one column is a record with an empty value. The reader skips it,
 ///   so that replacing a value by nothing would remove a record. The header may follow blank lines.
 ///
@@ -103,7 +103,10 @@ impl<R: Read> CsvBytes<R> {
             self.take(byte);
         }
         if self.ended && self.is_quoted() {
-            return Err(Error::new(ErrorKind::InvalidData, "a quotation mark is opened and never closed"));
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                "a quotation mark is opened and never closed",
+            ));
         }
         Ok(())
     }
@@ -168,7 +171,8 @@ mod tests {
     use super::*;
 
     fn records(source: impl Read) -> std::result::Result<Vec<csv::ByteRecord>, csv::Error> {
-        let reader = csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(source);
+        let reader =
+            csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(source);
         reader.into_byte_records().collect()
     }
 
@@ -184,8 +188,8 @@ mod tests {
         }
     }
 
-    /// Whether the reader itself is inside quotation marks at the end: then a last line that would be
-    /// a record of its own becomes part of the value.
+    /// Whether the reader itself is inside quotation marks at the end: then a last line that would
+    /// be a record of its own becomes part of the value.
     fn is_open_at_the_end(bytes: &[u8]) -> bool {
         let marked = [bytes, b"\n\"mark\"\n"].concat();
         let all = records(marked.as_slice()).unwrap();
@@ -230,7 +234,9 @@ mod tests {
 
     #[test]
     fn a_header_that_is_quoted_over_lines_is_one_record() {
-        for (text, count) in [("\"a\nb\"\nx\n\ny\n", 4), ("\"a\",b\nx\n\ny\n", 3), ("a\r\n\r\nx\r\n", 3), ("", 0)] {
+        for (text, count) in
+            [("\"a\nb\"\nx\n\ny\n", 4), ("\"a\",b\nx\n\ny\n", 3), ("a\r\n\r\nx\r\n", 3), ("", 0)]
+        {
             assert_eq!(records(CsvBytes::new(text.as_bytes())).unwrap().len(), count, "{text:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! CSV files with a public schema: every value is coded as the schema says, and one that it does not know is dealt with by
-//! a rule that looks at nothing but the record at hand.
+//! CSV files with a public schema: every value is coded as the schema says, and one that it does
+//! not know is dealt with by a rule that looks at nothing but the record at hand.
 
 use std::fmt;
 use std::io::Read;
@@ -13,7 +13,8 @@ use super::record_coder::{Outcome, RecordCoder};
 use crate::error::{Error, Place, Result};
 use crate::schema::Schema;
 
-/// A table with what the rule for values outside the schema did. The counts are exact, so they are **not private**.
+/// A table with what the rule for values outside the schema did. The counts are exact, so they are
+/// **not private**.
 #[derive(Clone)]
 pub struct CsvTable {
     /// The records that were kept.
@@ -31,21 +32,23 @@ impl fmt::Debug for CsvTable {
     }
 }
 
-/// Reads a CSV file with a header, whose columns are found by the names of the schema's attributes; other columns are
-/// ignored, spaces around values too. Codings without `values` or `bins` expect the cell numbers themselves.
+/// Reads a CSV file with a header, whose columns are found by the names of the schema's attributes;
+/// other columns are ignored, spaces around values too. Codings without `values` or `bins` expect
+/// the cell numbers themselves.
 ///
-/// A value outside the schema is handled by the rule. Without one it is an error that names the record and the column; do
-/// not use that where the success of reading is itself published.
+/// A value outside the schema is handled by the rule. Without one it is an error that names the
+/// record and the column; do not use that where the success of reading is itself published.
 ///
 /// Streams: memory is the table's, 1, 2 or 4 bytes per value. *Time*: O(values · log size).
 ///
 /// # Errors
-/// A file that cannot be read or whose lines have different lengths, an attribute without column or with two, no record at
-/// all or none left, and, without a rule, a value outside the schema.
+/// A file that cannot be read or whose lines have different lengths, an attribute without column or
+/// with two, no record at all or none left, and, without a rule, a value outside the schema.
 pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CsvTable> {
     let origin = path.display().to_string();
-    let file = std::fs::File::open(path)
-        .map_err(|e| Error::io(path, "opening", e, "give the path of a CSV file with a header line"))?;
+    let file = std::fs::File::open(path).map_err(|e| {
+        Error::io(path, "opening", e, "give the path of a CSV file with a header line")
+    })?;
     read_csv_from(file, &origin, schema, rule)
 }
 
@@ -53,9 +56,18 @@ pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Resu
 ///
 /// # Errors
 /// As [`read_csv`].
-pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CsvTable> {
+pub fn read_csv_from(
+    source: impl Read,
+    origin: &str,
+    schema: &Schema,
+    rule: Option<OutOfDomain>,
+) -> Result<CsvTable> {
     let malformed = |e: csv::Error| {
-        Error::csv(Path::new(origin), e, "correct the file: a header line, then one value per column on every line")
+        Error::csv(
+            Path::new(origin),
+            e,
+            "correct the file: a header line, then one value per column on every line",
+        )
     };
     let mut reader = csv::ReaderBuilder::new().from_reader(CsvBytes::new(source));
     let mut header = reader.byte_headers().map_err(malformed)?.clone();
@@ -73,7 +85,8 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Opt
         outcomes.clear();
         outcomes.extend(coder.outcomes(&line));
         let Some(outside) = outcomes.iter().position(|outcome| *outcome == Outcome::Outside) else {
-            clamped += outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Clamped(_))).count();
+            clamped +=
+                outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Clamped(_))).count();
             let cells = outcomes.iter().filter_map(|outcome| outcome.cell());
             table.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
             continue;
@@ -81,7 +94,8 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Opt
         if rule.is_none() {
             let at = line.position().map_or(0, |at| at.line() as usize);
             let (column, allowed) = coder.described(outside);
-            let value = String::from_utf8_lossy(line.get(column).unwrap_or_default().trim_ascii()).into_owned();
+            let value = String::from_utf8_lossy(line.get(column).unwrap_or_default().trim_ascii())
+                .into_owned();
             return Err(Error::Parse {
                 origin: origin.to_owned(),
                 place: Some(Place { line: at, column: column + 1 }),
@@ -95,7 +109,11 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Opt
         dropped += 1;
     }
     if read == dropped {
-        let found = if read == 0 { "a header only".into() } else { format!("{read} records, all outside the schema") };
+        let found = if read == 0 {
+            "a header only".into()
+        } else {
+            format!("{read} records, all outside the schema")
+        };
         let remedy = "check that the file is complete and that the schema describes it";
         return Err(Error::bad_input(origin, "at least one record of the schema", found, remedy));
     }
@@ -104,7 +122,8 @@ pub fn read_csv_from(source: impl Read, origin: &str, schema: &Schema, rule: Opt
 
 /// The column with an attribute's name.
 fn column_named(header: &csv::ByteRecord, name: &str, origin: &str) -> Result<usize> {
-    let mut columns = header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
+    let mut columns =
+        header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
     let shown = || header.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(", ");
     match (columns.next(), columns.next()) {
         (Some((column, _)), None) => Ok(column),
@@ -158,8 +177,7 @@ mod tests {
         (0..4).map(|p| table.records.column(p).unwrap().collect()).collect()
     }
 
-    const GOOD: &str =
-        "code,unused,age,level,job\n0,x,0,299, baker \n1,y,19.99,0,clerk\n1,,79.999,256,7\n0,z,2e1,1,7\n";
+    const GOOD: &str = "code,unused,age,level,job\n0,x,0,299, baker \n1,y,19.99,0,clerk\n1,,79.999,256,7\n0,z,2e1,1,7\n";
 
     #[test]
     fn values_are_coded_by_the_schema_and_columns_found_by_name() {
@@ -174,14 +192,27 @@ mod tests {
             (
                 "19.99",
                 "80",
-                vec!["X.csv, line 3, column 3: ", "column `age` of record 2", "from 0 to below 80", "`80`"],
+                vec![
+                    "X.csv, line 3, column 3: ",
+                    "column `age` of record 2",
+                    "from 0 to below 80",
+                    "`80`",
+                ],
             ),
             ("19.99", "-1", vec!["column `age`", "`-1`"]),
             ("19.99", "NaN", vec!["column `age`", "`NaN`"]),
             ("19.99", "old", vec!["column `age`", "`old`"]),
             ("19.99", "", vec!["column `age`", "``"]),
-            ("clerk", "Clerk", vec!["line 3, column 5", "`Clerk` in column `job`", "clerk, baker, 7"]),
-            ("0,x", "2,x", vec!["line 2", "`2` in column `code` of record 1", "cell number from 0 to 1"]),
+            (
+                "clerk",
+                "Clerk",
+                vec!["line 3, column 5", "`Clerk` in column `job`", "clerk, baker, 7"],
+            ),
+            (
+                "0,x",
+                "2,x",
+                vec!["line 2", "`2` in column `code` of record 1", "cell number from 0 to 1"],
+            ),
             ("0,x", "0.5,x", vec!["column `code`", "`0.5`"]),
             ("299", "300", vec!["column `level`", "from 0 to 299", "`300`"]),
         ] {
@@ -252,10 +283,13 @@ mod tests {
                 assert!(message.contains(part), "{part} in {message}");
             }
         }
-        let message = read("age,job,code,level\n1,cook,0,0\n", Some(OutOfDomain::Drop)).unwrap_err().to_string();
+        let message = read("age,job,code,level\n1,cook,0,0\n", Some(OutOfDomain::Drop))
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("1 records, all outside the schema"), "{message}");
         let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
-        let error = read_csv(Path::new("nowhere.csv"), &schema, Some(OutOfDomain::Drop)).unwrap_err();
+        let error =
+            read_csv(Path::new("nowhere.csv"), &schema, Some(OutOfDomain::Drop)).unwrap_err();
         assert!(error.to_string().contains("nowhere.csv"));
     }
 }

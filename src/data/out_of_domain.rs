@@ -1,7 +1,7 @@
 //! How records with values outside the schema are handled.
 
-/// How a record with a value outside the schema is handled, where the attribute has no cell for other
-/// values.
+/// How a record with a value outside the schema is handled, where the attribute has no cell for
+/// other values.
 ///
 /// Every record is handled separately, so one record more or less in the file is at most one record
 /// more or less in the table.
@@ -11,6 +11,7 @@
 pub enum OutOfDomain {
     /// Leave the record out
     Drop,
-    /// Move numbers of numeric attributes to the nearest cell; leave the record out where there is none
+    /// Move numbers of numeric attributes to the nearest cell; leave the record out where there is
+    /// none
     Clamp,
 }

@@ -2,7 +2,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Words of a bit set that are looked at together: 4 KiB, so that a few of them fit the first-level cache.
+/// Words of a bit set that are looked at together: 4 KiB, so that a few of them fit the first-level
+/// cache.
 pub(super) const WORDS: usize = 512;
 
 /// |a ∩ b|, in the widest vector registers that the processor has: the binary is built for any processor of its kind.
@@ -15,7 +16,8 @@ struct Intersection<'a>(&'a [u64; WORDS], &'a [u64; WORDS]);
 impl WithSimd for Intersection<'_> {
     type Output = u32;
 
-    /// Inlined into one function per kind of processor, so that the compiler uses its instructions for this loop.
+    /// Inlined into one function per kind of processor, so that the compiler uses its instructions
+    /// for this loop.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> u32 {
         self.0.iter().zip(self.1).map(|(a, b)| (a & b).count_ones()).sum()

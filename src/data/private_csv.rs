@@ -37,8 +37,8 @@ impl PrivateCsv {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// A file that cannot be opened or read, or a header without exactly one column per attribute of
-    /// the schema and for the person. No message quotes the file.
+    /// A file that cannot be opened or read, or a header without exactly one column per attribute
+    /// of the schema and for the person. No message quotes the file.
     pub fn open(path: &Path, schema: &Schema, person: Option<PersonLimit>) -> Result<Self> {
         let remedy = "give the path of a CSV file that this user can read";
         let failed = |e| Error::io(path, "opening", e, remedy);
@@ -55,13 +55,21 @@ impl<R: Read> PrivateCsv<R> {
     ///
     /// # Errors
     /// As [`PrivateCsv::open`].
-    pub fn from_source(source: R, path: &Path, schema: &Schema, person: Option<PersonLimit>) -> Result<Self> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(CsvBytes::new(source));
+    pub fn from_source(
+        source: R,
+        path: &Path,
+        schema: &Schema,
+        person: Option<PersonLimit>,
+    ) -> Result<Self> {
+        let mut reader =
+            csv::ReaderBuilder::new().flexible(true).from_reader(CsvBytes::new(source));
         let mut header = reader.byte_headers().map_err(|e| unreadable(path, e))?.clone();
         header.trim();
         let attributes = schema.attributes().iter().map(|a| a.name.as_str());
-        let names: Vec<&str> = attributes.chain(person.as_ref().map(|limit| limit.column.as_str())).collect();
-        let found: Vec<Vec<usize>> = names.iter().map(|name| columns_named(&header, name)).collect();
+        let names: Vec<&str> =
+            attributes.chain(person.as_ref().map(|limit| limit.column.as_str())).collect();
+        let found: Vec<Vec<usize>> =
+            names.iter().map(|name| columns_named(&header, name)).collect();
         let listed = |count: &dyn Fn(usize) -> bool| {
             let wrong = names.iter().zip(&found).filter(|(_, columns)| count(columns.len()));
             wrong.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -108,7 +116,12 @@ impl<R: Read> PrivateCsv<R> {
     /// # Errors
     /// A file that cannot be read to its end, or ends within quotation marks. More than 2³² − 1
     /// records.
-    pub fn read(mut self, schema: &Schema, rule: OutOfDomain, kept: AttributeSet) -> Result<Records> {
+    pub fn read(
+        mut self,
+        schema: &Schema,
+        rule: OutOfDomain,
+        kept: AttributeSet,
+    ) -> Result<Records> {
         let coder = RecordCoder::new(schema, &self.columns, rule);
         let mut persons = self.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
         let attributes = schema.attributes().iter().enumerate();
@@ -129,7 +142,13 @@ impl<R: Read> PrivateCsv<R> {
             count += 1;
             if count > u32::MAX as usize {
                 let remedy = "release parts of the table one by one";
-                return Err(Error::too_large("table", "records", u32::MAX.into(), count as f64, remedy));
+                return Err(Error::too_large(
+                    "table",
+                    "records",
+                    u32::MAX.into(),
+                    count as f64,
+                    remedy,
+                ));
             }
             for (column, &cell) in table.iter_mut().zip(&cells) {
                 if let Some(column) = column {
@@ -155,7 +174,12 @@ fn unreadable(path: &Path, error: csv::Error) -> Error {
             Error::io(path, "reading", source, remedy)
         }
         // Whatever else the reader says would quote the file.
-        _ => Error::bad_input(path.display().to_string(), "a CSV file", "another", "export the file as CSV"),
+        _ => Error::bad_input(
+            path.display().to_string(),
+            "a CSV file",
+            "another",
+            "export the file as CSV",
+        ),
     }
 }
 
@@ -170,7 +194,12 @@ mod tests {
         Schema::from_toml(SCHEMA, "S.toml").unwrap()
     }
 
-    fn read_with(bytes: &[u8], schema: &Schema, rule: OutOfDomain, person: Option<PersonLimit>) -> Result<Records> {
+    fn read_with(
+        bytes: &[u8],
+        schema: &Schema,
+        rule: OutOfDomain,
+        person: Option<PersonLimit>,
+    ) -> Result<Records> {
         let kept = AttributeSet::first(schema.attributes().len());
         PrivateCsv::from_source(bytes, Path::new("X.csv"), schema, person)?.read(schema, rule, kept)
     }
@@ -204,10 +233,15 @@ mod tests {
             let records = read_with(TEXT, &schema, rule, None).unwrap();
             [0, 1].map(|p| records.column(p).unwrap().collect::<Vec<_>>())
         };
-        assert_eq!(of(OutOfDomain::Drop), [[0, 1, 1, 3, 1, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
-        assert_eq!(of(OutOfDomain::Clamp), [[0, 1, 1, 3, 3, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]);
-        let one =
-            "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\nother = \"b\"\n";
+        assert_eq!(
+            of(OutOfDomain::Drop),
+            [[0, 1, 1, 3, 1, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]
+        );
+        assert_eq!(
+            of(OutOfDomain::Clamp),
+            [[0, 1, 1, 3, 3, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]
+        );
+        let one = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\nother = \"b\"\n";
         let one = Schema::from_toml(one, "S.toml").unwrap();
         let records = read_with(b"job\na\n\na\n?\n", &one, OutOfDomain::Drop, None).unwrap();
         assert_eq!(records.column(0).unwrap().collect::<Vec<_>>(), [0, 1, 0, 1]);
@@ -238,7 +272,8 @@ mod tests {
         assert_eq!(ages(2), [0, 1, 3, 0, 1]);
         assert_eq!(ages(3), [0, 1, 2, 3, 0, 1]);
         let limit = PersonLimit { column: "ssn".into(), rows: 1 };
-        let refused = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap_err().to_string();
+        let refused =
+            read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap_err().to_string();
         assert!(refused.contains("no column `ssn`") && !refused.contains("id"), "{refused}");
     }
 
@@ -262,7 +297,9 @@ mod tests {
         }
         // A column whose name is no UTF-8 is a column that the schema does not name.
         assert!(read(b"age,job,\xff\n5,clerk,1\n", OutOfDomain::Drop).is_ok());
-        let message = read(b"age,job\n5,clerk\n6,\"secret\n7,clerk\n", OutOfDomain::Drop).unwrap_err().to_string();
+        let message = read(b"age,job\n5,clerk\n6,\"secret\n7,clerk\n", OutOfDomain::Drop)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("never closed") && !message.contains("secret"), "{message}");
     }
 }

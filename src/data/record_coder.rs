@@ -53,7 +53,10 @@ impl<'a> RecordCoder<'a> {
 
     /// The outcomes of a line's values, attribute by attribute. A value that is missing or no UTF-8
     /// is a value outside the attribute.
-    pub(super) fn outcomes<'b>(&'b self, line: &'b csv::ByteRecord) -> impl Iterator<Item = Outcome> + 'b {
+    pub(super) fn outcomes<'b>(
+        &'b self,
+        line: &'b csv::ByteRecord,
+    ) -> impl Iterator<Item = Outcome> + 'b {
         self.attributes.iter().map(|own| {
             let value = line.get(own.column).and_then(|bytes| std::str::from_utf8(bytes).ok());
             let coded = value.map_or(Coded::Outside, |value| own.coder.code(value.trim()));

@@ -12,15 +12,16 @@ use crate::schema::Schema;
 /// Cell numbers are computed for so many records at a time: they stay in the first-level cache.
 const BLOCK: usize = 2048;
 
-/// A marginal of so few cells is counted in [`LANES`] tables at once, because an increment that follows one of the same
-/// cell has to wait for it, and in small tables of real data that is the rule.
+/// A marginal of so few cells is counted in [`LANES`] tables at once, because an increment that
+/// follows one of the same cell has to wait for it, and in small tables of real data that is the
+/// rule.
 const SMALL: usize = 1024;
 
 /// Tables that share the counting of a small marginal.
 const LANES: usize = 4;
 
-/// A table of records, one column of cell numbers per attribute: 1, 2 or 4 bytes per record and attribute for attributes
-/// of at most 2⁸, 2¹⁶ or more values.
+/// A table of records, one column of cell numbers per attribute: 1, 2 or 4 bytes per record and
+/// attribute for attributes of at most 2⁸, 2¹⁶ or more values.
 #[derive(Clone)]
 pub struct Records {
     sizes: Vec<usize>,
@@ -29,8 +30,9 @@ pub struct Records {
     count: usize,
 }
 
-/// The sizes of the attributes, which are public. Neither values nor their number: debug output ends up in logs and in messages
-/// of failed assertions, and between tables that differ by one record the number of records is private too.
+/// The sizes of the attributes, which are public. Neither values nor their number: debug output
+/// ends up in logs and in messages of failed assertions, and between tables that differ by one
+/// record the number of records is private too.
 impl fmt::Debug for Records {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Records").field("sizes", &self.sizes).finish_non_exhaustive()
@@ -41,22 +43,31 @@ impl Records {
     /// Records from columns of cell numbers, in the order of the schema.
     ///
     /// # Errors
-    /// A column too many or too few, columns of different lengths, a cell number outside its attribute,
-    /// or an attribute of more than 2³² values.
+    /// A column too many or too few, columns of different lengths, a cell number outside its
+    /// attribute, or an attribute of more than 2³² values.
     pub fn new(schema: &Schema, columns: Vec<Column>) -> Result<Self> {
         let count = columns.first().map_or(0, Column::len);
         Self::of_some_attributes(schema, columns.into_iter().map(Some).collect(), count)
     }
 
-    /// `count` records of which only some attributes are held: `None` for the others, which cannot be
-    /// counted and cost no memory.
+    /// `count` records of which only some attributes are held: `None` for the others, which cannot
+    /// be counted and cost no memory.
     ///
     /// # Errors
     /// As [`Records::new`].
-    pub(super) fn of_some_attributes(schema: &Schema, columns: Vec<Option<Column>>, count: usize) -> Result<Self> {
+    pub(super) fn of_some_attributes(
+        schema: &Schema,
+        columns: Vec<Option<Column>>,
+        count: usize,
+    ) -> Result<Self> {
         let attributes = schema.attributes();
         let refuse = |what: String, expected: String, found: String| {
-            Err(Error::bad_input(what, expected, found, "code every value as a cell number 0 to size − 1"))
+            Err(Error::bad_input(
+                what,
+                expected,
+                found,
+                "code every value as a cell number 0 to size − 1",
+            ))
         };
         if columns.len() != attributes.len() {
             let expected = format!("{} columns, one per attribute", attributes.len());
@@ -66,12 +77,22 @@ impl Records {
             let Some(column) = column else { continue };
             let what = format!("records, column `{}`", attribute.name);
             if attribute.size as u64 > 1 << 32 {
-                return refuse(what, "an attribute of at most 2^32 values".into(), attribute.size.to_string());
+                return refuse(
+                    what,
+                    "an attribute of at most 2^32 values".into(),
+                    attribute.size.to_string(),
+                );
             }
             if column.len() != count {
-                return refuse(what, format!("{count} values, as in the first column"), column.len().to_string());
+                return refuse(
+                    what,
+                    format!("{count} values, as in the first column"),
+                    column.len().to_string(),
+                );
             }
-            if let Some((row, cell)) = column.iter().enumerate().find(|&(_, cell)| cell as usize >= attribute.size) {
+            if let Some((row, cell)) =
+                column.iter().enumerate().find(|&(_, cell)| cell as usize >= attribute.size)
+            {
                 let found = format!("{cell} in record {}", row + 1);
                 return refuse(what, format!("cell numbers below {}", attribute.size), found);
             }
@@ -87,12 +108,15 @@ impl Records {
         let columns = schema
             .attributes()
             .iter()
-            .map(|attribute| (0..count).map(|_| rng.random_range(0..attribute.size) as u32).collect())
+            .map(|attribute| {
+                (0..count).map(|_| rng.random_range(0..attribute.size) as u32).collect()
+            })
             .collect();
         Self::new(schema, columns)
     }
 
-    /// The cell numbers of one attribute, record by record; `None` for a position that the schema lacks.
+    /// The cell numbers of one attribute, record by record; `None` for a position that the schema
+    /// lacks.
     pub fn column(&self, position: usize) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
         Some(self.column_at(position)?.iter())
     }
@@ -112,7 +136,8 @@ impl Records {
         &self.sizes
     }
 
-    /// The marginal on some attributes, row-major in ascending order. O(records · attributes + cells).
+    /// The marginal on some attributes, row-major in ascending order. O(records · attributes +
+    /// cells).
     ///
     /// # Errors
     /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
@@ -122,7 +147,8 @@ impl Records {
         Ok(counts)
     }
 
-    /// [`Records::marginal`] into a vector that is reused: nothing is allocated once it is large enough.
+    /// [`Records::marginal`] into a vector that is reused: nothing is allocated once it is large
+    /// enough.
     ///
     /// # Errors
     /// As [`Records::marginal`].
@@ -174,10 +200,17 @@ impl Records {
                 "read the attributes that are counted",
             ));
         }
-        let cells = attributes.positions().try_fold(1usize, |cells, p| cells.checked_mul(self.sizes[p]));
+        let cells =
+            attributes.positions().try_fold(1usize, |cells, p| cells.checked_mul(self.sizes[p]));
         cells.filter(|&cells| cells <= u32::MAX as usize).ok_or_else(|| {
             let found = attributes.positions().map(|p| self.sizes[p] as f64).product();
-            Error::too_large("marginal", "cells", u32::MAX.into(), found, "count marginals on fewer attributes")
+            Error::too_large(
+                "marginal",
+                "cells",
+                u32::MAX.into(),
+                found,
+                "count marginals on fewer attributes",
+            )
         })
     }
 
@@ -185,7 +218,8 @@ impl Records {
         self.columns.get(position)?.as_ref()
     }
 
-    /// Hands out the cell numbers of all records in a marginal of fewer than 2³² cells, a block of records at a time.
+    /// Hands out the cell numbers of all records in a marginal of fewer than 2³² cells, a block of
+    /// records at a time.
     fn for_each_block(&self, attributes: AttributeSet, mut count: impl FnMut(&[u32])) {
         let mut cells = [0u32; BLOCK];
         let mut start = 0;
@@ -246,12 +280,17 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let records =
-            Records::new(&schema(&[3, 70_000, 70_000]), [2, 69_999, 0].map(|v| Column::from_iter([v])).to_vec())
-                .unwrap();
+        let records = Records::new(
+            &schema(&[3, 70_000, 70_000]),
+            [2, 69_999, 0].map(|v| Column::from_iter([v])).to_vec(),
+        )
+        .unwrap();
         assert!(records.marginal(set(&[3])).unwrap_err().to_string().contains("positions below 3"));
         let message = records.marginal(set(&[1, 2])).unwrap_err().to_string();
-        assert!(message.contains("4900000000 cells") && message.contains("fewer attributes"), "{message}");
+        assert!(
+            message.contains("4900000000 cells") && message.contains("fewer attributes"),
+            "{message}"
+        );
         assert!(records.column(3).is_none());
     }
 
@@ -264,20 +303,27 @@ mod tests {
         };
         let (few, many) = (of(&[[1, 5]]), of(&[[2, 69_999], [0, 300], [1, 7]]));
         assert_eq!(format!("{few:?}"), "Records { sizes: [3, 70000], .. }");
-        // Tables that differ in values, in their number and in the bytes that they take look the same.
+        // Tables that differ in values, in their number and in the bytes that they take look the
+        // same.
         assert_eq!(format!("{few:?}"), format!("{many:?}"));
-        assert_eq!(format!("{:?}", few.column_at(1).unwrap()), format!("{:?}", many.column_at(1).unwrap()));
-        let counters =
-            [&few, &many].map(|records| format!("{:?}", crate::data::MarginalCounter::new(records).unwrap()));
+        assert_eq!(
+            format!("{:?}", few.column_at(1).unwrap()),
+            format!("{:?}", many.column_at(1).unwrap())
+        );
+        let counters = [&few, &many]
+            .map(|records| format!("{:?}", crate::data::MarginalCounter::new(records).unwrap()));
         assert_eq!(counters[0], "MarginalCounter { sizes: [3, 70000], .. }");
         assert_eq!(counters[0], counters[1]);
-        let read = |records: Records, dropped| crate::data::CsvTable { records, dropped, clamped: 0 };
+        let read =
+            |records: Records, dropped| crate::data::CsvTable { records, dropped, clamped: 0 };
         assert_eq!(format!("{:?}", read(few, 0)), format!("{:?}", read(many, 9)));
     }
 
     #[test]
     fn a_reused_vector_holds_only_the_new_marginal() {
-        let records = Records::new(&schema(&[3, 2]), [[2, 2, 0], [1, 0, 0]].map(Column::from_iter).to_vec()).unwrap();
+        let records =
+            Records::new(&schema(&[3, 2]), [[2, 2, 0], [1, 0, 0]].map(Column::from_iter).to_vec())
+                .unwrap();
         let mut counts = vec![7.0; 100];
         records.count_into(set(&[0, 1]), &mut counts).unwrap();
         assert_eq!(counts, [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);

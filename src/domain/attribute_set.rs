@@ -5,10 +5,11 @@ use std::fmt;
 use super::axis_set::{AxisSet, subsets_of};
 use crate::error::{Error, Result};
 
-/// A set of attributes of a domain with at most 128 of them, by position. Ordered by its bits, which puts ∅ first.
+/// A set of attributes of a domain with at most 128 of them, by position. Ordered by its bits,
+/// which puts ∅ first.
 ///
-/// The marginal on a set has its attributes as axes, in ascending order, the last one varying fastest; [`AxisSet`] is a
-/// subset of them.
+/// The marginal on a set has its attributes as axes, in ascending order, the last one varying
+/// fastest; [`AxisSet`] is a subset of them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AttributeSet(u128);
 
@@ -28,10 +29,20 @@ impl AttributeSet {
         for &p in positions {
             if p >= Self::CAPACITY {
                 let remedy = "use fewer attributes";
-                return Err(Error::bad_input("attribute set", "positions below 128", p.to_string(), remedy));
+                return Err(Error::bad_input(
+                    "attribute set",
+                    "positions below 128",
+                    p.to_string(),
+                    remedy,
+                ));
             }
             if bits >> p & 1 == 1 {
-                return Err(Error::bad_input("attribute set", "each attribute once", format!("{p} twice"), "drop one"));
+                return Err(Error::bad_input(
+                    "attribute set",
+                    "each attribute once",
+                    format!("{p} twice"),
+                    "drop one",
+                ));
             }
             bits |= 1 << p;
         }
@@ -76,7 +87,8 @@ impl AttributeSet {
         AttributeSet(self.0 & !other.0)
     }
 
-    /// All subsets, ∅ first and the set itself last: the one with the axes [`AxisSet::from_number`]`(k)` is the k-th.
+    /// All subsets, ∅ first and the set itself last: the one with the axes
+    /// [`AxisSet::from_number`]`(k)` is the k-th.
     pub fn subsets(self) -> impl Iterator<Item = Self> {
         subsets_of(self.0).map(AttributeSet)
     }
@@ -85,11 +97,13 @@ impl AttributeSet {
     pub fn of_size(self, size: usize) -> impl Iterator<Item = Self> {
         let positions: Vec<usize> = self.positions().collect();
         let last = positions.len().saturating_sub(size);
-        // Places of the chosen ones among the positions: the next combination raises the last place that can be raised.
+        // Places of the chosen ones among the positions: the next combination raises the last place
+        // that can be raised.
         let mut next = (size <= positions.len()).then(|| (0..size).collect::<Vec<usize>>());
         std::iter::from_fn(move || {
             let mut places = next.take()?;
-            let set = places.iter().fold(Self::EMPTY, |set, &k| AttributeSet(set.0 | 1 << positions[k]));
+            let set =
+                places.iter().fold(Self::EMPTY, |set, &k| AttributeSet(set.0 | 1 << positions[k]));
             if let Some(k) = (0..size).rev().find(|&k| places[k] < last + k) {
                 places[k] += 1;
                 for later in k + 1..size {
@@ -151,8 +165,8 @@ impl AttributeSet {
         Self::CAPACITY - self.0.leading_zeros() as usize
     }
 
-    /// The set's items of a list with one for every attribute of the domain, in ascending order of the positions. The set
-    /// must lie within the list: positions beyond it are left out.
+    /// The set's items of a list with one for every attribute of the domain, in ascending order of
+    /// the positions. The set must lie within the list: positions beyond it are left out.
     pub(crate) fn items<T: Copy>(self, all: &[T]) -> Vec<T> {
         self.positions().filter_map(|p| all.get(p)).copied().collect()
     }
@@ -180,7 +194,8 @@ mod tests {
         assert_eq!((a.len(), a.end(), b.is_empty()), (2, 66, false));
         assert_eq!((a.intersection(b), b.union(set(&[0]))), (b, a));
         let subsets: Vec<AttributeSet> = set(&[1, 5, 127]).subsets().collect();
-        let by_number: Vec<AttributeSet> = AxisSet::subsets(3).map(|axes| set(&[1, 5, 127]).at(axes)).collect();
+        let by_number: Vec<AttributeSet> =
+            AxisSet::subsets(3).map(|axes| set(&[1, 5, 127]).at(axes)).collect();
         assert_eq!(subsets, by_number);
         assert_eq!(subsets[6], set(&[5, 127]));
         assert_eq!(AttributeSet::EMPTY.subsets().count(), 1);

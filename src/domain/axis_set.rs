@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// Some of the axes of an array, such as the attributes τ ⊆ γ of the marginal on γ: axis i is the i-th attribute of γ. At
-/// most 128 axes.
+/// Some of the axes of an array, such as the attributes τ ⊆ γ of the marginal on γ: axis i is the
+/// i-th attribute of γ. At most 128 axes.
 ///
-/// The subsets of k axes are numbered 0 … 2^k − 1, bit i of the number saying whether axis i is in the subset; what is known
-/// of all of them is kept in a list in that order.
+/// The subsets of k axes are numbered 0 … 2^k − 1, bit i of the number saying whether axis i is in
+/// the subset; what is known of all of them is kept in a list in that order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AxisSet(u128);
 
@@ -21,7 +21,9 @@ impl AxisSet {
 
     /// The axes for which `chosen` holds, of `count`.
     pub fn of(count: usize, chosen: impl Fn(usize) -> bool) -> Self {
-        AxisSet((0..count.min(128)).filter(|&axis| chosen(axis)).fold(0, |bits, axis| bits | 1 << axis))
+        AxisSet(
+            (0..count.min(128)).filter(|&axis| chosen(axis)).fold(0, |bits, axis| bits | 1 << axis),
+        )
     }
 
     pub(super) fn from_bits(bits: u128) -> Self {
@@ -83,7 +85,12 @@ impl AxisSet {
 
     /// The items at the axes of the set, of one item per axis.
     pub fn of_items<T: Copy>(self, items: &[T]) -> Vec<T> {
-        items.iter().enumerate().filter(|&(axis, _)| self.contains(axis)).map(|(_, &item)| item).collect()
+        items
+            .iter()
+            .enumerate()
+            .filter(|&(axis, _)| self.contains(axis))
+            .map(|(_, &item)| item)
+            .collect()
     }
 }
 
@@ -93,10 +100,12 @@ impl fmt::Debug for AxisSet {
     }
 }
 
-/// All subsets of a set given by its bits, in the order of numbers: the next one is the next larger number among those that
-/// use only bits of the set.
+/// All subsets of a set given by its bits, in the order of numbers: the next one is the next larger
+/// number among those that use only bits of the set.
 pub(super) fn subsets_of(bits: u128) -> impl Iterator<Item = u128> {
-    std::iter::successors(Some(0), move |&subset| (subset != bits).then(|| (subset | !bits).wrapping_add(1) & bits))
+    std::iter::successors(Some(0), move |&subset| {
+        (subset != bits).then(|| (subset | !bits).wrapping_add(1) & bits)
+    })
 }
 
 #[cfg(test)]
@@ -126,6 +135,9 @@ mod tests {
         assert_eq!(set.without(4), AxisSet::of(3, |axis| axis != 1));
         assert_eq!(set.without(0).among(set), AxisSet::of(3, |axis| axis > 0));
         assert!(set.without(0).is_subset(set) && !set.is_subset(set.without(0)));
-        assert_eq!((AxisSet::EMPTY.end(), AxisSet::all(128).len(), AxisSet::all(200).end()), (0, 128, 128));
+        assert_eq!(
+            (AxisSet::EMPTY.end(), AxisSet::all(128).len(), AxisSet::all(200).end()),
+            (0, 128, 128)
+        );
     }
 }

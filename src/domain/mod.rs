@@ -55,10 +55,20 @@ impl Domain {
         for (i, attribute) in attributes.iter().enumerate() {
             let what = format!("attribute `{}`", attribute.name);
             if attribute.size == 0 {
-                return Err(Error::bad_input(what, "a size of at least 1", "0", "give the number of its values"));
+                return Err(Error::bad_input(
+                    what,
+                    "a size of at least 1",
+                    "0",
+                    "give the number of its values",
+                ));
             }
             if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::bad_input(what, "a name used once", "the name twice", "rename one of the two"));
+                return Err(Error::bad_input(
+                    what,
+                    "a name used once",
+                    "the name twice",
+                    "rename one of the two",
+                ));
             }
             cells = cells.checked_mul(attribute.size).ok_or_else(|| {
                 let found: f64 = attributes.iter().map(|a| a.size as f64).product();
@@ -78,7 +88,11 @@ impl Domain {
             shape
                 .iter()
                 .enumerate()
-                .map(|(i, &size)| Attribute { name: format!("A{}", i + 1), size, kind: AttributeKind::Numeric })
+                .map(|(i, &size)| Attribute {
+                    name: format!("A{}", i + 1),
+                    size,
+                    kind: AttributeKind::Numeric,
+                })
                 .collect(),
         )
     }

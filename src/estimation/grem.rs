@@ -1,4 +1,5 @@
-//! GReM-MLE: from noisy residuals to the most likely consistent marginals (S4, Sec. 4.1 and Alg. 3).
+//! GReM-MLE: from noisy residuals to the most likely consistent marginals (S4, Sec. 4.1 and Alg.
+//! 3).
 
 use std::collections::HashMap;
 
@@ -9,9 +10,10 @@ use crate::schema::Schema;
 
 /// What is known about one residual τ: the mean of its measurements, weighted by their precisions.
 ///
-/// The estimate is stored *centred*: c_τ = Recon(z_τ, τ, τ) = (⊗_{i∈τ} (I − J/n_i)) y_τ over the n_τ cells of the marginal
-/// on τ, instead of the Π (n_i − 1) numbers of z_τ. It is the same information (Decomp of c_τ is z_τ), and Recon to γ ⊇ τ
-/// only spreads it: every cell gets c_τ/n_{γ∖τ}.
+/// The estimate is stored *centred*: c_τ = Recon(z_τ, τ, τ) = (⊗_{i∈τ} (I − J/n_i)) y_τ over the
+/// n_τ cells of the marginal on τ, instead of the Π (n_i − 1) numbers of z_τ. It is the same
+/// information (Decomp of c_τ is z_τ), and Recon to γ ⊇ τ only spreads it: every cell gets
+/// c_τ/n_{γ∖τ}.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResidualEstimate {
     centred: Vec<f64>,
@@ -35,10 +37,12 @@ impl ResidualEstimate {
     }
 }
 
-/// The residual estimates of a table: c_τ and λ_τ of every residual measured so far. What is not measured is estimated as 0.
+/// The residual estimates of a table: c_τ and λ_τ of every residual measured so far. What is not
+/// measured is estimated as 0.
 ///
-/// Any marginal follows from them, μ̂_γ = Σ_{τ⊆γ} Recon(z_τ, τ, γ); together these are consistent, and they maximise the
-/// likelihood of all measurements (S4, Theorem 4.1). *Memory*: 8 n_τ bytes per measured residual.
+/// Any marginal follows from them, μ̂_γ = Σ_{τ⊆γ} Recon(z_τ, τ, γ); together these are consistent,
+/// and they maximise the likelihood of all measurements (S4, Theorem 4.1). *Memory*: 8 n_τ bytes
+/// per measured residual.
 #[derive(Debug, Clone)]
 pub struct ResidualEstimates {
     sizes: Vec<usize>,
@@ -81,15 +85,27 @@ impl ResidualEstimates {
         self.known.len()
     }
 
-    /// Takes in a measurement of τ, centred, with noise variance σ²: c ← (λc + σ⁻²y)/(λ + σ⁻²), λ ← λ + σ⁻².
-    /// Returns the change of c_τ, which is what the marginals on γ ⊇ τ have to be told. O(n_τ).
+    /// Takes in a measurement of τ, centred, with noise variance σ²: c ← (λc + σ⁻²y)/(λ + σ⁻²), λ ←
+    /// λ + σ⁻². Returns the change of c_τ, which is what the marginals on γ ⊇ τ have to be told.
+    /// O(n_τ).
     ///
     /// # Errors
-    /// A set outside the schema, another number of cells, or a variance that is not a finite number greater than 0.
-    pub fn update(&mut self, tau: AttributeSet, measured_centred: &[f64], variance: f64) -> Result<Vec<f64>> {
+    /// A set outside the schema, another number of cells, or a variance that is not a finite number
+    /// greater than 0.
+    pub fn update(
+        &mut self,
+        tau: AttributeSet,
+        measured_centred: &[f64],
+        variance: f64,
+    ) -> Result<Vec<f64>> {
         let cells: usize = self.shape_of(tau)?.iter().product();
         let refuse = |expected: String, found: String, remedy: &str| {
-            Err(Error::bad_input(format!("measurement of the residual on {tau:?}"), expected, found, remedy))
+            Err(Error::bad_input(
+                format!("measurement of the residual on {tau:?}"),
+                expected,
+                found,
+                remedy,
+            ))
         };
         if measured_centred.len() != cells {
             let found = format!("{} numbers", measured_centred.len());
@@ -111,25 +127,39 @@ impl ResidualEstimates {
         };
         estimate.precision += precision;
         let weight = precision / estimate.precision;
-        let change: Vec<f64> =
-            measured_centred.iter().zip(&estimate.centred).map(|(new, old)| weight * (new - old)).collect();
+        let change: Vec<f64> = measured_centred
+            .iter()
+            .zip(&estimate.centred)
+            .map(|(new, old)| weight * (new - old))
+            .collect();
         for (value, change) in estimate.centred.iter_mut().zip(&change) {
             *value += change;
         }
         Ok(change)
     }
 
-    /// Takes in `μ_γ + N(0, σ²I)` as the residuals that it is equivalent to: for every τ ⊆ γ the sums over γ∖τ, centred, with
-    /// variance σ² n_{γ∖τ}. O(2^k n_γ) for k attributes.
+    /// Takes in `μ_γ + N(0, σ²I)` as the residuals that it is equivalent to: for every τ ⊆ γ the
+    /// sums over γ∖τ, centred, with variance σ² n_{γ∖τ}. O(2^k n_γ) for k attributes.
     ///
     /// # Errors
     /// As [`ResidualEstimates::update`].
-    pub fn update_by_marginal(&mut self, gamma: AttributeSet, measured: &[f64], variance: f64) -> Result<()> {
+    pub fn update_by_marginal(
+        &mut self,
+        gamma: AttributeSet,
+        measured: &[f64],
+        variance: f64,
+    ) -> Result<()> {
         let sizes = self.shape_of(gamma)?;
         let cells: usize = sizes.iter().product();
         if measured.len() != cells {
-            let (what, found) = (format!("measurement of the marginal on {gamma:?}"), measured.len().to_string());
-            return Err(Error::bad_input(what, format!("{cells} cells"), found, "pass one number per cell"));
+            let (what, found) =
+                (format!("measurement of the marginal on {gamma:?}"), measured.len().to_string());
+            return Err(Error::bad_input(
+                what,
+                format!("{cells} cells"),
+                found,
+                "pass one number per cell",
+            ));
         }
         for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
             let mut centred = summed(&sizes, kept, measured);
@@ -141,8 +171,9 @@ impl ResidualEstimates {
 
     /// μ̂_γ, row-major. O(k n_γ) for k attributes.
     ///
-    /// The residuals other than γ itself are collected by the first attribute i of γ that they lack: those that lack the
-    /// same one are added up over γ∖{i}, which has n_i times fewer cells, and spread once.
+    /// The residuals other than γ itself are collected by the first attribute i of γ that they
+    /// lack: those that lack the same one are added up over γ∖{i}, which has n_i times fewer cells,
+    /// and spread once.
     ///
     /// # Errors
     /// An attribute that the schema lacks.
@@ -151,7 +182,8 @@ impl ResidualEstimates {
         Ok(self.collected(self.own_part(gamma, &sizes), gamma, &sizes, 0))
     }
 
-    /// μ̂_γ with c_γ given instead of looked up: for marginals whose own residual is not to be kept.
+    /// μ̂_γ with c_γ given instead of looked up: for marginals whose own residual is not to be
+    /// kept.
     pub(crate) fn completed(&self, gamma: AttributeSet, centred: Vec<f64>) -> Result<Vec<f64>> {
         let sizes = self.shape_of(gamma)?;
         Ok(self.collected(centred, gamma, &sizes, 0))
@@ -165,8 +197,15 @@ impl ResidualEstimates {
         }
     }
 
-    /// Adds Σ Recon(z_τ, τ, γ) over the proper subsets τ of γ that contain the first `fixed` attributes.
-    fn collected(&self, mut sum: Vec<f64>, gamma: AttributeSet, sizes: &[usize], fixed: usize) -> Vec<f64> {
+    /// Adds Σ Recon(z_τ, τ, γ) over the proper subsets τ of γ that contain the first `fixed`
+    /// attributes.
+    fn collected(
+        &self,
+        mut sum: Vec<f64>,
+        gamma: AttributeSet,
+        sizes: &[usize],
+        fixed: usize,
+    ) -> Vec<f64> {
         for axis in fixed..sizes.len() {
             let kept = AxisSet::all(sizes.len()).without(axis);
             let (fewer, own) = (gamma.at(kept), kept.of_items(sizes));
@@ -181,8 +220,8 @@ impl ResidualEstimates {
         self.known.remove(&tau);
     }
 
-    /// Σ_{τ⊆γ} v_τ/λ_τ: the variance of every cell of μ̂_γ (S4, Prop. 4.4). Infinite if a residual of γ is not measured,
-    /// and for attributes that the schema lacks.
+    /// Σ_{τ⊆γ} v_τ/λ_τ: the variance of every cell of μ̂_γ (S4, Prop. 4.4). Infinite if a residual
+    /// of γ is not measured, and for attributes that the schema lacks.
     pub fn cell_variance(&self, gamma: AttributeSet) -> f64 {
         let Ok(sizes) = self.shape_of(gamma) else { return f64::INFINITY };
         let term = |(tau, precision): (AxisSet, f64)| match variance_coefficient(&sizes, tau) {

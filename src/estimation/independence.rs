@@ -1,4 +1,5 @@
-//! Marginals from residuals that are kept for a reference measure: what was not measured means independence.
+//! Marginals from residuals that are kept for a reference measure: what was not measured means
+//! independence.
 
 use std::collections::HashMap;
 
@@ -7,18 +8,21 @@ use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::{Measure, ReferenceMeasure, project_for, spread_for};
 
-/// The estimates of [`ResidualEstimates`] with ν_i in place of 1/n_i where a residual leaves attribute i out.
+/// The estimates of [`ResidualEstimates`] with ν_i in place of 1/n_i where a residual leaves
+/// attribute i out.
 ///
 /// ```text
 /// f_τ = (⊗_{i∈τ} (I − ν_i 1ᵀ)) μ̂_τ  for every measured τ,        μ̃_γ = Σ_{τ⊆γ, τ measured} f_τ ⊗ (⊗_{i∈γ∖τ} ν_i),
 /// ```
 ///
-/// μ̂ the estimates of GReM. An f_τ that is left out is 0: with ν_i the normalised 1-way marginals, a pair that was not measured
-/// is that of independent attributes (total · ν_i ⊗ ν_j), where GReM has an additive model μ̂_i/n_j + μ̂_j/n_i − total/(n_i n_j).
+/// μ̂ the estimates of GReM. An f_τ that is left out is 0: with ν_i the normalised 1-way marginals,
+/// a pair that was not measured is that of independent attributes (total · ν_i ⊗ ν_j), where GReM
+/// has an additive model μ̂_i/n_j + μ̂_j/n_i − total/(n_i n_j).
 ///
-/// μ̃ is consistent, and μ̃_γ = μ̂_γ where every subset of γ was measured, and everywhere if ν is uniform. *What it gives up*: ν is made
-/// of noisy answers, so an estimate with a residual that was not measured is no longer linear in the measurements, and not the
-/// most likely one. It costs no privacy. *Memory*: 8 n_τ bytes per measured residual. *Source*: the project's
+/// μ̃ is consistent, and μ̃_γ = μ̂_γ where every subset of γ was measured, and everywhere if ν is
+/// uniform. *What it gives up*: ν is made of noisy answers, so an estimate with a residual that was
+/// not measured is no longer linear in the measurements, and not the most likely one. It costs no
+/// privacy. *Memory*: 8 n_τ bytes per measured residual. *Source*: the project's
 /// `docs/reference-measures.md`.
 #[derive(Debug, Clone)]
 pub struct IndependentMarginals {
@@ -28,14 +32,16 @@ pub struct IndependentMarginals {
 }
 
 impl IndependentMarginals {
-    /// With the measure of the estimated 1-way marginals: negative counts set to 0, scaled to sum to 1; uniform where no count is
-    /// positive. O(k n_τ) for every measured τ of k attributes.
+    /// With the measure of the estimated 1-way marginals: negative counts set to 0, scaled to sum
+    /// to 1; uniform where no count is positive. O(k n_τ) for every measured τ of k attributes.
     ///
     /// # Errors
     /// None for estimates of one table.
     pub fn of_estimates(estimates: &ResidualEstimates) -> Result<Self> {
         let measures = (0..estimates.sizes().len())
-            .map(|position| estimates.marginal(AttributeSet::single(position)).map(|counts| normalised(&counts)))
+            .map(|position| {
+                estimates.marginal(AttributeSet::single(position)).map(|counts| normalised(&counts))
+            })
             .collect::<Result<Vec<_>>>()?;
         Self::for_measure(estimates, ReferenceMeasure::new(measures))
     }
@@ -102,11 +108,13 @@ mod tests {
     /// Estimates from noisy measurements of these residuals, by the bits of their attributes.
     fn estimates(measured: &[usize]) -> ResidualEstimates {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
-        let mut estimates = ResidualEstimates::new(&Schema::of_sizes(&SIZES, AttributeKind::Categorical).unwrap());
+        let mut estimates =
+            ResidualEstimates::new(&Schema::of_sizes(&SIZES, AttributeKind::Categorical).unwrap());
         for &bits in measured {
             let tau = numbered(bits);
             let sizes = tau.items(&SIZES);
-            let mut counts: Vec<f64> = (0..sizes.iter().product()).map(|_| rng.random_range(0.0..9.0)).collect();
+            let mut counts: Vec<f64> =
+                (0..sizes.iter().product()).map(|_| rng.random_range(0.0..9.0)).collect();
             centre_box(&sizes, &mut counts);
             let total = if bits == 0 { vec![60.0] } else { counts };
             estimates.update(tau, &total, 0.5).unwrap();
@@ -118,8 +126,13 @@ mod tests {
         AttributeSet::first(SIZES.len()).at(AxisSet::from_number(bits))
     }
 
-    fn same(estimates: &ResidualEstimates, independent: &IndependentMarginals, gamma: AttributeSet) {
-        let (found, expected) = (independent.marginal(gamma).unwrap(), estimates.marginal(gamma).unwrap());
+    fn same(
+        estimates: &ResidualEstimates,
+        independent: &IndependentMarginals,
+        gamma: AttributeSet,
+    ) {
+        let (found, expected) =
+            (independent.marginal(gamma).unwrap(), estimates.marginal(gamma).unwrap());
         assert_abs_diff_eq!(found.as_slice(), expected.as_slice(), epsilon = 1e-10);
     }
 
@@ -127,21 +140,26 @@ mod tests {
     fn it_is_grem_for_the_uniform_measure_and_where_everything_is_measured() {
         let all: Vec<usize> = (0..16).collect();
         let (some, whole) = (estimates(&[0, 1, 2, 8, 3, 9]), estimates(&all));
-        let uniform = IndependentMarginals::for_measure(&some, ReferenceMeasure::uniform(&SIZES)).unwrap();
-        let (of_some, of_whole) =
-            (IndependentMarginals::of_estimates(&some).unwrap(), IndependentMarginals::of_estimates(&whole).unwrap());
+        let uniform =
+            IndependentMarginals::for_measure(&some, ReferenceMeasure::uniform(&SIZES)).unwrap();
+        let (of_some, of_whole) = (
+            IndependentMarginals::of_estimates(&some).unwrap(),
+            IndependentMarginals::of_estimates(&whole).unwrap(),
+        );
         assert!(!of_whole.measure().is_uniform());
         for bits in all {
             same(&some, &uniform, numbered(bits));
             same(&whole, &of_whole, numbered(bits));
         }
-        // Attribute 2 has one value, and so no residual: {0, 1} and {0, 1, 2} are measured, {1, 3} is not.
+        // Attribute 2 has one value, and so no residual: {0, 1} and {0, 1, 2} are measured, {1, 3}
+        // is not.
         for bits in [0, 1, 2, 4, 8, 3, 9, 7, 13] {
             same(&some, &of_some, numbered(bits));
         }
     }
 
-    /// Cell by cell from the marginals: total · p_i p_j for a pair, and μ̂_{ij} ⊗ p_k for a triple with one measured pair.
+    /// Cell by cell from the marginals: total · p_i p_j for a pair, and μ̂_{ij} ⊗ p_k for a triple
+    /// with one measured pair.
     #[test]
     fn what_is_not_measured_is_independent() {
         let estimates = estimates(&[0, 1, 2, 8, 3]);
@@ -149,8 +167,9 @@ mod tests {
         let marginal = |bits| estimates.marginal(numbered(bits)).unwrap();
         let (first, last, pair) = (marginal(1), marginal(8), marginal(3));
         assert!(first.iter().chain(&last).all(|count| *count > 0.0));
-        let product =
-            |left: &[f64]| -> Vec<f64> { left.iter().flat_map(|x| last.iter().map(move |y| x * y / 60.0)).collect() };
+        let product = |left: &[f64]| -> Vec<f64> {
+            left.iter().flat_map(|x| last.iter().map(move |y| x * y / 60.0)).collect()
+        };
         for (bits, expected) in [(9, product(&first)), (11, product(&pair))] {
             let found = independent.marginal(numbered(bits)).unwrap();
             assert_abs_diff_eq!(found.as_slice(), expected.as_slice(), epsilon = 1e-10);
@@ -167,10 +186,20 @@ mod tests {
             let marginal = independent.marginal(gamma).unwrap();
             for beta in gamma.subsets() {
                 let added = summed(&gamma.items(&SIZES), gamma.axes_in(beta), &marginal);
-                assert_abs_diff_eq!(added.as_slice(), independent.marginal(beta).unwrap().as_slice(), epsilon = 1e-10);
+                assert_abs_diff_eq!(
+                    added.as_slice(),
+                    independent.marginal(beta).unwrap().as_slice(),
+                    epsilon = 1e-10
+                );
             }
         }
         assert_eq!(normalised(&[-1.0, -2.0]), Measure::uniform(2));
-        assert!(independent.marginal(AttributeSet::single(4)).unwrap_err().to_string().contains("below 4"));
+        assert!(
+            independent
+                .marginal(AttributeSet::single(4))
+                .unwrap_err()
+                .to_string()
+                .contains("below 4")
+        );
     }
 }

@@ -7,9 +7,9 @@ use crate::residual::spread_onto;
 
 /// The estimated marginals μ̂_γ of a workload.
 ///
-/// When the estimate of one residual τ changes, only the marginals on γ ⊇ τ change, each by Recon of the change (S4,
-/// Prop. 4.2). *Memory*: 8 bytes per cell of the workload; where that is too much,
-/// [`ResidualEstimates::marginal`] makes each marginal when it is needed.
+/// When the estimate of one residual τ changes, only the marginals on γ ⊇ τ change, each by Recon
+/// of the change (S4, Prop. 4.2). *Memory*: 8 bytes per cell of the workload; where that is too
+/// much, [`ResidualEstimates::marginal`] makes each marginal when it is needed.
 #[derive(Debug, Clone)]
 pub struct LazyMarginals {
     sets: Vec<AttributeSet>,
@@ -32,14 +32,15 @@ impl LazyMarginals {
         Ok(LazyMarginals { sets: workload.to_vec(), sizes, marginals })
     }
 
-    /// Adds Recon(change, τ, γ) to every μ̂_γ with γ ⊇ τ, and returns the number of cells touched. `change` is what
-    /// [`ResidualEstimates::update`] returned. O(|W| + cells touched).
+    /// Adds Recon(change, τ, γ) to every μ̂_γ with γ ⊇ τ, and returns the number of cells touched.
+    /// `change` is what [`ResidualEstimates::update`] returned. O(|W| + cells touched).
     ///
     /// # Errors
     /// A change of another number of cells than the marginal on τ has.
     pub fn apply(&mut self, tau: AttributeSet, change: &[f64]) -> Result<usize> {
         let mut touched = 0;
-        for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals) {
+        for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals)
+        {
             if !tau.is_subset(*gamma) {
                 continue;
             }
@@ -59,12 +60,14 @@ impl LazyMarginals {
         Ok(touched)
     }
 
-    /// Makes every marginal anew as Σ_τ Recon(z_τ, τ, γ), residual by residual (S4, Alg. 3, line 4), and returns the number
-    /// of cells written: n_γ for every measured τ ⊆ γ. It is the baseline that lazy updating is compared with;
-    /// [`ResidualEstimates::marginal`] needs fewer passes. O(2^k · cells of the workload).
+    /// Makes every marginal anew as Σ_τ Recon(z_τ, τ, γ), residual by residual (S4, Alg. 3, line
+    /// 4), and returns the number of cells written: n_γ for every measured τ ⊆ γ. It is the
+    /// baseline that lazy updating is compared with; [`ResidualEstimates::marginal`] needs fewer
+    /// passes. O(2^k · cells of the workload).
     pub fn rebuild(&mut self, estimates: &ResidualEstimates) -> usize {
         let mut written = 0;
-        for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals) {
+        for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals)
+        {
             marginal.fill(0.0);
             for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
                 let Some(estimate) = estimates.get(tau) else { continue };

@@ -1,7 +1,9 @@
-//! Estimation: from noisy measurements to estimates of marginals that are consistent with each other.
+//! Estimation: from noisy measurements to estimates of marginals that are consistent with each
+//! other.
 //!
-//! Every estimator answers two questions, [`MarginalEstimates`]: what the marginal of a set of attributes is, and how much
-//! it can have changed since it was last asked. That is all that adaptive selection needs.
+//! Every estimator answers two questions, [`MarginalEstimates`]: what the marginal of a set of
+//! attributes is, and how much it can have changed since it was last asked. That is all that
+//! adaptive selection needs.
 
 pub mod graphical_model;
 mod grem;
@@ -16,7 +18,8 @@ pub use lazy::LazyMarginals;
 use crate::domain::AttributeSet;
 use crate::error::Result;
 
-/// Estimates of all marginals, as a mechanism has them at some moment. Nothing in them is private: they were paid for.
+/// Estimates of all marginals, as a mechanism has them at some moment. Nothing in them is private:
+/// they were paid for.
 pub trait MarginalEstimates {
     /// μ̂_γ, row-major.
     ///
@@ -29,8 +32,8 @@ pub trait MarginalEstimates {
         f64::INFINITY
     }
 
-    /// At least ‖μ̂_γ − μ̂'_γ‖₁ with μ̂' the estimates of the round before. By default nothing is known, and every marginal
-    /// has to be looked at again.
+    /// At least ‖μ̂_γ − μ̂'_γ‖₁ with μ̂' the estimates of the round before. By default nothing is
+    /// known, and every marginal has to be looked at again.
     fn change_bound(&self, _gamma: AttributeSet) -> f64 {
         f64::INFINITY
     }

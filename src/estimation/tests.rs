@@ -44,7 +44,8 @@ fn all_marginals() -> Vec<AttributeSet> {
     AttributeSet::first(SIZES.len()).subsets().collect()
 }
 
-/// A Kronecker product over all attributes, of one matrix for those in the set and one for the others.
+/// A Kronecker product over all attributes, of one matrix for those in the set and one for the
+/// others.
 fn kronecker(
     inside: AttributeSet,
     own: impl Fn(usize) -> Array2<f64>,
@@ -117,8 +118,9 @@ proptest! {
     }
 }
 
-/// Theorem 4.1: least squares over all data vectors, weighted by the inverse covariances σ²V_τ in the paper's own
-/// coordinates (dense subtraction matrices), with the smallest of the minimisers where something is not measured.
+/// Theorem 4.1: least squares over all data vectors, weighted by the inverse covariances σ²V_τ in
+/// the paper's own coordinates (dense subtraction matrices), with the smallest of the minimisers
+/// where something is not measured.
 #[test]
 fn estimates_minimise_the_weighted_squared_error() {
     let mut rng = ChaCha20Rng::seed_from_u64(4);
@@ -140,11 +142,13 @@ fn estimates_minimise_the_weighted_squared_error() {
         let tau = set(positions);
         let sizes = tau.items(&SIZES);
         let y = normals(sizes.iter().product(), &mut rng);
-        // z = Decomp(y, τ, τ), R the residual query on the data, V = D Dᵀ with D the matrix of Decomp.
+        // z = Decomp(y, τ, τ), R the residual query on the data, V = D Dᵀ with D the matrix of
+        // Decomp.
         let decomposition = kronecker(tau, subtraction, |_| Array2::eye(1));
         let queries = kronecker(tau, subtraction, row);
         let z = decomposition.dot(&Array1::from_vec(y.clone()));
-        let inverse = linalg::spd_inverse(decomposition.dot(&decomposition.t()).view()).unwrap() / variance;
+        let inverse =
+            linalg::spd_inverse(decomposition.dot(&decomposition.t()).view()).unwrap() / variance;
         normal += &queries.t().dot(&inverse).dot(&queries);
         right += &queries.t().dot(&inverse).dot(&z);
         let mut centred = y;
@@ -172,21 +176,30 @@ fn estimated_marginals_are_consistent() {
         let marginal = estimates.marginal(gamma).unwrap();
         for beta in gamma.subsets() {
             let added = summed(&gamma.items(&SIZES), gamma.axes_in(beta), &marginal);
-            assert_abs_diff_eq!(added.as_slice(), estimates.marginal(beta).unwrap().as_slice(), epsilon = 1e-10);
+            assert_abs_diff_eq!(
+                added.as_slice(),
+                estimates.marginal(beta).unwrap().as_slice(),
+                epsilon = 1e-10
+            );
         }
     }
 }
 
-/// The noise in a cell is a linear combination of the noise of all measurements: with one standard deviation at one
-/// coordinate at a time, the sum of squares over all coordinates is the exact variance.
+/// The noise in a cell is a linear combination of the noise of all measurements: with one standard
+/// deviation at one coordinate at a time, the sum of squares over all coordinates is the exact
+/// variance.
 #[test]
 fn cell_variances_are_those_of_the_noise() {
     let gamma = AttributeSet::first(4);
-    // Twice with different noise, so that precisions add up. The attribute of one value (2) has no residual.
+    // Twice with different noise, so that precisions add up. The attribute of one value (2) has no
+    // residual.
     let variance = |step: usize| 0.5 + (step * 7 % 5) as f64;
-    let measured: Vec<(AttributeSet, f64)> =
-        (0..32).map(|step| (numbered(step % 16), variance(step))).filter(|(tau, _)| !tau.contains(2)).collect();
-    let coordinates: usize = measured.iter().map(|(tau, _)| tau.items(&SIZES).iter().product::<usize>()).sum();
+    let measured: Vec<(AttributeSet, f64)> = (0..32)
+        .map(|step| (numbered(step % 16), variance(step)))
+        .filter(|(tau, _)| !tau.contains(2))
+        .collect();
+    let coordinates: usize =
+        measured.iter().map(|(tau, _)| tau.items(&SIZES).iter().product::<usize>()).sum();
     let mut sums = vec![0.0; 24];
     let mut expected = f64::NAN;
     for coordinate in 0..coordinates {
@@ -219,8 +232,16 @@ fn precisions_add_up_and_estimates_are_weighted_means() {
     assert_eq!(first, vec![2.0, -1.0, -1.0]);
     let change = estimates.update(set(&[0]), &[-2.0, 1.0, 1.0], 0.25).unwrap();
     let estimate = estimates.get(set(&[0])).unwrap();
-    assert_abs_diff_eq!(estimate.centred(), [-2.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0].as_slice(), epsilon = 1e-15);
-    assert_abs_diff_eq!(change.as_slice(), [-8.0 / 3.0, 4.0 / 3.0, 4.0 / 3.0].as_slice(), epsilon = 1e-15);
+    assert_abs_diff_eq!(
+        estimate.centred(),
+        [-2.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0].as_slice(),
+        epsilon = 1e-15
+    );
+    assert_abs_diff_eq!(
+        change.as_slice(),
+        [-8.0 / 3.0, 4.0 / 3.0, 4.0 / 3.0].as_slice(),
+        epsilon = 1e-15
+    );
     assert_relative_eq!(estimate.precision(), 6.0);
     assert_eq!(estimates.precisions(set(&[0, 3])), vec![0.0, 6.0, 0.0, 0.0]);
     assert_eq!((estimates.measured(), estimates.precision(set(&[1]))), (1, 0.0));
@@ -229,8 +250,12 @@ fn precisions_add_up_and_estimates_are_weighted_means() {
 #[test]
 fn misfits_are_refused() {
     let mut estimates = ResidualEstimates::new(&schema(&SIZES));
-    assert!(estimates.update(set(&[0]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("3 numbers"));
-    assert!(estimates.update(set(&[9]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("below 4"));
+    assert!(
+        estimates.update(set(&[0]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("3 numbers")
+    );
+    assert!(
+        estimates.update(set(&[9]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("below 4")
+    );
     for variance in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-320] {
         assert!(estimates.update(set(&[0]), &[0.0; 3], variance).is_err());
     }

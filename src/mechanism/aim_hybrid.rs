@@ -1,5 +1,5 @@
-//! The hybrid: AIM's loop with a junction tree of bounded size, fitted by soft iterative proportional fitting, and measured
-//! marginals that do not fit the tree beside it.
+//! The hybrid: AIM's loop with a junction tree of bounded size, fitted by soft iterative
+//! proportional fitting, and measured marginals that do not fit the tree beside it.
 //!
 //! ```text
 //! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d
@@ -13,19 +13,24 @@
 //! until the budget is spent; 40 sweeps
 //! ```
 //!
-//! What it gives up: the answers are biased (shrunk towards the model), and those of marginals beside the tree need not agree
-//! with the others. They are nonnegative. With no room at all (`max_mb` 0) there is only the model of independent attributes,
-//! and everything measured stands beside it: the local variant.
+//! What it gives up: the answers are biased (shrunk towards the model), and those of marginals
+//! beside the tree need not agree with the others. They are nonnegative. With no room at all
+//! (`max_mb` 0) there is only the model of independent attributes, and everything measured stands
+//! beside it: the local variant.
 //!
-//! *Privacy*: a measurement costs 1/(2σ²), a record being in one cell; the score's L1 distance changes by at most 1 for fixed
-//! estimates, so selection costs ε²/8. Candidates, tree, annealing, N̂ and the switch are made of sizes and answers. A score may
-//! be that of an earlier round's estimates: where the model is large or candidates are many, those that share fewer than two
-//! attributes with the last measured one are looked at again in every few rounds only, which depends on sizes and answers.
+//! *Privacy*: a measurement costs 1/(2σ²), a record being in one cell; the score's L1 distance
+//! changes by at most 1 for fixed estimates, so selection costs ε²/8. Candidates, tree, annealing,
+//! N̂ and the switch are made of sizes and answers. A score may be that of an earlier round's
+//! estimates: where the model is large or candidates are many, those that share fewer than two
+//! attributes with the last measured one are looked at again in every few rounds only, which
+//! depends on sizes and answers.
 //!
-//! *Cost*: a round is three sweeps, O(cells of the model · factors per clique), and the marginals looked at. *Source*: ours; the
-//! loop is that of S4, App. F.
+//! *Cost*: a round is three sweeps, O(cells of the model · factors per clique), and the marginals
+//! looked at. *Source*: ours; the loop is that of S4, App. F.
 
-use super::aim::{AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds};
+use super::aim::{
+    AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds,
+};
 use super::aim_pgm::max_mb;
 use super::{BatchMarginals, Mechanism, RunReport, marginals_of};
 use crate::access::{Candidate, PaidAccess};
@@ -43,7 +48,8 @@ const SWEEPS: usize = 3;
 /// Sweeps after the last one, at most.
 const LAST_SWEEPS: usize = 40;
 
-/// With more candidates than this those far from the last measured one are not looked at again in every round.
+/// With more candidates than this those far from the last measured one are not looked at again in
+/// every round.
 const REFRESHED: usize = 1000;
 
 /// Nor with a model of more cells than this (¼ MB): then in every fourth round.
@@ -60,17 +66,26 @@ pub struct AimHybrid {
     patience: f64,
     /// K: how many rounds share what annealing leaves.
     last_rounds: f64,
-    /// τ of the priors of marginals on two attributes and more; that of one attribute is half as much again.
+    /// τ of the priors of marginals on two attributes and more; that of one attribute is half as
+    /// much again.
     width: f64,
-    /// ResidualPlanner answers where its expected mean L1 error is at most this share of the records; 0 for never.
+    /// ResidualPlanner answers where its expected mean L1 error is at most this share of the
+    /// records; 0 for never.
     switch: f64,
 }
 
-/// Chosen on Adult; compared with others on synthetic tables made for that and on real ones, which moved nothing
-/// (`docs/simulating.md`).
+/// Chosen on Adult; compared with others on synthetic tables made for that and on real ones, which
+/// moved nothing (`docs/simulating.md`).
 impl Default for AimHybrid {
     fn default() -> Self {
-        AimHybrid { max_mb: 2.0, rounds: 16.0, patience: 0.7, last_rounds: 1.0, width: 2.0, switch: 0.015 }
+        AimHybrid {
+            max_mb: 2.0,
+            rounds: 16.0,
+            patience: 0.7,
+            last_rounds: 1.0,
+            width: 2.0,
+            switch: 0.015,
+        }
     }
 }
 
@@ -113,7 +128,12 @@ impl Mechanism for AimHybrid {
             max_mb: max_mb(call, self.max_mb)?,
             rounds: call.number("rounds", self.rounds, "a number of at least 1", |x| x >= 1.0)?,
             patience: positive("patience", self.patience)?,
-            last_rounds: call.number("last-rounds", self.last_rounds, "an integer of at least 1", is_count)?,
+            last_rounds: call.number(
+                "last-rounds",
+                self.last_rounds,
+                "an integer of at least 1",
+                is_count,
+            )?,
             width: positive("width", self.width)?,
             switch: call.number("switch", self.switch, "a number of at least 0", |x| x >= 0.0)?,
         }))
@@ -132,7 +152,8 @@ impl Mechanism for AimHybrid {
         let marginals = marginals_of(self.name(), workload)?;
         let schema = workload.schema();
         let closure = Closure::of_workload(schema, &marginals)?;
-        let first = RoundBudget::of_rounds(access.total(), self.rounds * closure.attributes().len() as f64);
+        let first =
+            RoundBudget::of_rounds(access.total(), self.rounds * closure.attributes().len() as f64);
         let residuals = ResidualEstimates::new(schema);
         let cells = cells_of_mb(self.max_mb);
         let mut estimates = HybridEstimates {
@@ -196,7 +217,12 @@ impl AdaptiveEstimates for HybridEstimates {
         Ok(())
     }
 
-    fn measured(&mut self, gamma: AttributeSet, values: Vec<f64>, budget: &RoundBudget) -> Result<()> {
+    fn measured(
+        &mut self,
+        gamma: AttributeSet,
+        values: Vec<f64>,
+        budget: &RoundBudget,
+    ) -> Result<()> {
         self.soft.measured(gamma, &values, budget.variance)?;
         self.soft.sweep(if budget.last { LAST_SWEEPS } else { SWEEPS });
         self.measured = gamma;
@@ -216,7 +242,8 @@ impl MarginalEstimates for HybridEstimates {
         self.soft.marginal(gamma)
     }
 
-    /// Nothing is known of those that are looked at again; the others' scores stay those of their last look.
+    /// Nothing is known of those that are looked at again; the others' scores stay those of their
+    /// last look.
     fn change_bound(&self, gamma: AttributeSet) -> f64 {
         let near = gamma.len() < 3 || gamma.intersection(self.measured).len() >= 2;
         if near || self.looks_again { f64::INFINITY } else { 0.0 }

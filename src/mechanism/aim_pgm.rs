@@ -11,14 +11,17 @@
 //! until the budget is spent; a longer fit
 //! ```
 //!
-//! The answers are nonnegative, agree with each other and are biased. *Where it differs from the published code*: a fit ends by
-//! a declared tolerance of a certified gap, or when it hardly improves, instead of after 1,000 steps; the loss has 2σ², not 2σ.
-//! *Cost*: the fits, O(cells of the model · measured sets per clique) a step; memory is that of two models, and the limit is on
+//! The answers are nonnegative, agree with each other and are biased. *Where it differs from the
+//! published code*: a fit ends by a declared tolerance of a certified gap, or when it hardly
+//! improves, instead of after 1,000 steps; the loss has 2σ², not 2σ. *Cost*: the fits, O(cells of
+//! the model · measured sets per clique) a step; memory is that of two models, and the limit is on
 //! the cells of one. *Source*: S4, App. F; McKenna et al., AIM (2022).
 
 use std::cell::RefCell;
 
-use super::aim::{AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds};
+use super::aim::{
+    AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds,
+};
 use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{Candidate, PaidAccess};
 use crate::call::Call;
@@ -116,7 +119,8 @@ impl Mechanism for AimPgm {
     ) -> Result<RunReport> {
         let (marginals, closure) = self.closure(workload)?;
         let sizes = workload.schema().sizes();
-        let first = RoundBudget::of_rounds(access.total(), (ROUNDS * closure.attributes().len()) as f64);
+        let first =
+            RoundBudget::of_rounds(access.total(), (ROUNDS * closure.attributes().len()) as f64);
         let mut estimates = ModelEstimates::new(sizes, closure.attributes(), self.max_mb)?;
         measure_attributes(&closure, &first, access, &mut estimates)?;
         let rounds = run_rounds(&closure, first, Schedule::AIM, access, &mut estimates)?;
@@ -184,7 +188,12 @@ impl AdaptiveEstimates for ModelEstimates {
         self.fit(ROUND_FIT)
     }
 
-    fn measured(&mut self, gamma: AttributeSet, values: Vec<f64>, budget: &RoundBudget) -> Result<()> {
+    fn measured(
+        &mut self,
+        gamma: AttributeSet,
+        values: Vec<f64>,
+        budget: &RoundBudget,
+    ) -> Result<()> {
         self.model.measure(gamma, values, budget.variance)?;
         self.fit(if budget.last { LAST_FIT } else { ROUND_FIT })
     }

@@ -1,4 +1,5 @@
-//! ResidualPlanner on data: all marginals of a workload at once, one after the other in little memory (S4, Sec. 4.3 and 6).
+//! ResidualPlanner on data: all marginals of a workload at once, one after the other in little
+//! memory (S4, Sec. 4.3 and 6).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,12 +41,14 @@ impl Mechanism for ResidualPlannerMechanism {
         answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<RunReport> {
         let marginals = marginals_of(self.name(), workload)?;
-        BatchMarginals::plan(workload.schema(), &marginals, access.total())?.run(access, answers)?;
+        BatchMarginals::plan(workload.schema(), &marginals, access.total())?
+            .run(access, answers)?;
         Ok(RunReport::default())
     }
 
     fn expected(&self, workload: &GroupedWorkload, rho: Rho) -> Result<ExpectedErrors> {
-        let plan = BatchMarginals::plan(workload.schema(), &marginals_of(self.name(), workload)?, rho)?;
+        let plan =
+            BatchMarginals::plan(workload.schema(), &marginals_of(self.name(), workload)?, rho)?;
         let (squared_error, mean_l1) = (plan.expected_squared_error(), plan.expected_mean_l1());
         Ok(ExpectedErrors { squared_error: Some(squared_error), mean_l1: Some(mean_l1) })
     }
@@ -53,12 +56,13 @@ impl Mechanism for ResidualPlannerMechanism {
 
 /// The optimal noise for the marginals of a workload, in closed form; no data is involved.
 ///
-/// With V_τ = Σ_{γ∈W, γ⊇τ} n_γ v_τ(γ), the total expected squared error Σ V_τ σ_τ² is smallest under Σ p_τ/(2σ_τ²) = ρ for
-/// σ_τ² = √(T p_τ/(2ρ V_τ)), where it is T = (Σ √(p_τ V_τ))²/(2ρ). It is the plan of
-/// [`ResidualPlanner`](crate::planner::ResidualPlanner) for identity queries, by residual instead of by matrix.
+/// With V_τ = Σ_{γ∈W, γ⊇τ} n_γ v_τ(γ), the total expected squared error Σ V_τ σ_τ² is smallest
+/// under Σ p_τ/(2σ_τ²) = ρ for σ_τ² = √(T p_τ/(2ρ V_τ)), where it is T = (Σ √(p_τ V_τ))²/(2ρ). It
+/// is the plan of [`ResidualPlanner`](crate::planner::ResidualPlanner) for identity queries, by
+/// residual instead of by matrix.
 ///
-/// *Cost*: O(2^k) per marginal on k attributes. *Reference*: Xiao et al., An optimal and scalable matrix mechanism for noisy
-/// marginals (2023).
+/// *Cost*: O(2^k) per marginal on k attributes. *Reference*: Xiao et al., An optimal and scalable
+/// matrix mechanism for noisy marginals (2023).
 #[derive(Debug, Clone)]
 pub struct BatchMarginals {
     schema: Schema,
@@ -77,7 +81,12 @@ impl BatchMarginals {
     pub fn plan(schema: &Schema, workload: &[AttributeSet], rho: Rho) -> Result<Self> {
         if workload.is_empty() {
             let remedy = "name the marginals";
-            return Err(Error::bad_input("batch of marginals", "at least one marginal", "none", remedy));
+            return Err(Error::bad_input(
+                "batch of marginals",
+                "at least one marginal",
+                "none",
+                remedy,
+            ));
         }
         let mut marginals = Vec::with_capacity(workload.len());
         // By residual: p_τ and V_τ.
@@ -98,8 +107,15 @@ impl BatchMarginals {
         let cost = rho.privacy_cost().get();
         let expected_squared_error = root * root / cost;
         let variance = |p: f64, v: f64| root / cost * (p / v).sqrt();
-        let variances = coefficients.into_iter().map(|(tau, (p, v))| (tau, variance(p, v))).collect();
-        Ok(BatchMarginals { schema: schema.clone(), workload: marginals, variances, rho, expected_squared_error })
+        let variances =
+            coefficients.into_iter().map(|(tau, (p, v))| (tau, variance(p, v))).collect();
+        Ok(BatchMarginals {
+            schema: schema.clone(),
+            workload: marginals,
+            variances,
+            rho,
+            expected_squared_error,
+        })
     }
 
     /// T: the expected squared error of all cells of all marginals together.
@@ -107,8 +123,9 @@ impl BatchMarginals {
         self.expected_squared_error
     }
 
-    /// The expected value of ‖μ̂_γ − μ_γ‖₁, averaged over the marginals of the workload: every cell of the marginal on γ has
-    /// Gaussian noise of the same variance Σ_{τ⊆γ} v_τ(γ) σ_τ² (S4, Prop. 4.4), so the sum is n_γ √(2/π · variance).
+    /// The expected value of ‖μ̂_γ − μ_γ‖₁, averaged over the marginals of the workload: every cell
+    /// of the marginal on γ has Gaussian noise of the same variance Σ_{τ⊆γ} v_τ(γ) σ_τ² (S4, Prop.
+    /// 4.4), so the sum is n_γ √(2/π · variance).
     pub fn expected_mean_l1(&self) -> f64 {
         let mut total = 0.0;
         for (gamma, sizes) in &self.workload {
@@ -129,20 +146,29 @@ impl BatchMarginals {
         self.variances.iter().map(|(&tau, &variance)| (tau, variance))
     }
 
-    /// Measures the residuals and gives `each` the place and the estimate of every marginal of the workload, in its order. The
-    /// whole budget is paid first.
+    /// Measures the residuals and gives `each` the place and the estimate of every marginal of the
+    /// workload, in its order. The whole budget is paid first.
     ///
-    /// *Memory*: the residuals that a later marginal still needs (for all sets of three attributes, those on at most two),
-    /// and one marginal. *Time*: O(k) per cell of the workload, and a count of the records per residual.
+    /// *Memory*: the residuals that a later marginal still needs (for all sets of three attributes,
+    /// those on at most two), and one marginal. *Time*: O(k) per cell of the workload, and a count
+    /// of the records per residual.
     ///
     /// # Errors
     /// [`Error::BudgetExhausted`]: less than ρ is left; nothing was measured. A table of another schema, and what `each`
     /// returns.
-    pub fn run(&self, access: &mut dyn PaidAccess, each: &mut dyn FnMut(usize, &[f64]) -> Result<()>) -> Result<()> {
+    pub fn run(
+        &self,
+        access: &mut dyn PaidAccess,
+        each: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<()> {
         access.reserved("ResidualPlanner", self.rho, &mut |access| self.measure(access, each))
     }
 
-    fn measure(&self, access: &mut dyn PaidAccess, each: &mut dyn FnMut(usize, &[f64]) -> Result<()>) -> Result<()> {
+    fn measure(
+        &self,
+        access: &mut dyn PaidAccess,
+        each: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<()> {
         let mut estimates = ResidualEstimates::new(&self.schema);
         // Marginals that still need a residual.
         let mut needed: HashMap<AttributeSet, usize> = HashMap::new();
@@ -203,13 +229,18 @@ mod tests {
         Rho::new(x).unwrap()
     }
 
-    /// Adult at (ε, δ) = (1, 1e-9), all 3-way marginals, as the specification of S4 computed it independently.
+    /// Adult at (ε, δ) = (1, 1e-9), all 3-way marginals, as the specification of S4 computed it
+    /// independently.
     #[test]
     fn the_total_error_on_adult_is_known() {
         let schema = schema(&[28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2]);
         let workload = attribute_sets(&schema, &[3]).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho(0.014_973_057_67)).unwrap();
-        assert!((plan.expected_squared_error() / 1.2145e10 - 1.0).abs() < 0.5e-4, "{}", plan.expected_squared_error());
+        assert!(
+            (plan.expected_squared_error() / 1.2145e10 - 1.0).abs() < 0.5e-4,
+            "{}",
+            plan.expected_squared_error()
+        );
         assert_eq!(plan.variances().count(), 576);
     }
 
@@ -222,7 +253,11 @@ mod tests {
         let grouped = GroupedWorkload::all_ways(schema.clone(), &identity, &[1, 3]).unwrap();
         let matrices = ResidualPlanner.plan(&grouped, rho.privacy_cost()).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho).unwrap();
-        assert_relative_eq!(plan.expected_squared_error(), matrices.total_variance(), max_relative = 1e-12);
+        assert_relative_eq!(
+            plan.expected_squared_error(),
+            matrices.total_variance(),
+            max_relative = 1e-12
+        );
         assert_eq!(plan.variances().count(), matrices.measurements().len());
         let mut cost = 0.0;
         for (tau, variance) in plan.variances() {
@@ -247,8 +282,8 @@ mod tests {
         all
     }
 
-    /// Exactly, one coordinate of the noise at a time: unbiased, with the total error T and the L1 error of Gaussian noise of
-    /// the cells' exact variances, and the whole budget spent.
+    /// Exactly, one coordinate of the noise at a time: unbiased, with the total error T and the L1
+    /// error of Gaussian noise of the cells' exact variances, and the whole budget spent.
     #[test]
     fn the_errors_are_those_of_the_plan() {
         let schema = schema(&[3, 1, 4, 2]);
@@ -258,10 +293,19 @@ mod tests {
         let exact = answers(&plan, &mut Impulse::new(&records, rho(0.3), None));
         let truth = Impulse::truth(&records, &workload);
         approx::assert_abs_diff_eq!(exact.as_slice(), truth.as_slice(), epsilon = 1e-9);
-        let variances = Impulse::exact_variances(&records, rho(0.3), |access| answers(&plan, access));
-        assert_relative_eq!(variances.iter().sum::<f64>(), plan.expected_squared_error(), max_relative = 1e-10);
+        let variances =
+            Impulse::exact_variances(&records, rho(0.3), |access| answers(&plan, access));
+        assert_relative_eq!(
+            variances.iter().sum::<f64>(),
+            plan.expected_squared_error(),
+            max_relative = 1e-10
+        );
         let l1: f64 = variances.iter().map(|v| (2.0 / std::f64::consts::PI * v).sqrt()).sum();
-        assert_relative_eq!(l1 / workload.len() as f64, plan.expected_mean_l1(), max_relative = 1e-10);
+        assert_relative_eq!(
+            l1 / workload.len() as f64,
+            plan.expected_mean_l1(),
+            max_relative = 1e-10
+        );
     }
 
     /// Without data the answers are the errors that the same noise makes on a table.
@@ -272,7 +316,8 @@ mod tests {
         let workload = attribute_sets(&schema, &[2, 3]).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho(0.3)).unwrap();
         let (mut one, mut other) = (ChaCha20Rng::seed_from_u64(9), ChaCha20Rng::seed_from_u64(9));
-        let errors = answers(&plan, &mut PrivateTable::of_zeros(&schema.sizes(), rho(0.3), &mut one));
+        let errors =
+            answers(&plan, &mut PrivateTable::of_zeros(&schema.sizes(), rho(0.3), &mut one));
         let mut table = PrivateTable::of_records(&records, rho(0.3), &mut other).unwrap();
         let noisy = answers(&plan, &mut table);
         assert_eq!(table.remaining(), None);

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Distances over the marginals of a workload. They compare with the true data and so are **not private**.
+/// Distances over the marginals of a workload. They compare with the true data and so are **not
+/// private**.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct MarginalErrors {
     records: f64,

@@ -1,4 +1,5 @@
-//! The matrix mechanism: measure a strategy with Gaussian noise, reconstruct by least squares, answer.
+//! The matrix mechanism: measure a strategy with Gaussian noise, reconstruct by least squares,
+//! answer.
 
 use crate::access::{PaidAccess, Question};
 use crate::domain::AttributeSet;
@@ -8,12 +9,12 @@ use crate::privacy::{NoiseStream, PrivacyCost};
 use crate::strategy::Strategy;
 use crate::workload::Workload;
 
-/// The matrix mechanism with a given strategy (S1, Prop. 2.3): an estimate of every cell of the domain. All that `access` has
-/// left is spent.
+/// The matrix mechanism with a given strategy (S1, Prop. 2.3): an estimate of every cell of the
+/// domain. All that `access` has left is spent.
 ///
-/// `y = A x + N(0, σ² I)` with `σ² = ‖A‖₂²/β`, estimate `x̂ = A⁺ y` (of smallest norm if A leaves directions unmeasured);
-/// answers `W x̂` have the total expected squared error `err(A)/β`, whatever the data. The cost is recomputed from the
-/// matrices that are measured.
+/// `y = A x + N(0, σ² I)` with `σ² = ‖A‖₂²/β`, estimate `x̂ = A⁺ y` (of smallest norm if A leaves
+/// directions unmeasured); answers `W x̂` have the total expected squared error `err(A)/β`,
+/// whatever the data. The cost is recomputed from the matrices that are measured.
 ///
 /// ```
 /// use matmech::access::PrivateTable;
@@ -32,7 +33,8 @@ use crate::workload::Workload;
 /// ```
 ///
 /// # Errors
-/// A strategy over another domain than the table's, or without any query; [`Error::BudgetExhausted`] if nothing is left.
+/// A strategy over another domain than the table's, or without any query;
+/// [`Error::BudgetExhausted`] if nothing is left.
 pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Result<Vec<f64>> {
     if strategy.shape() != access.sizes() {
         return Err(Error::bad_input(
@@ -55,7 +57,12 @@ pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Resul
     let what = format!("strategy `{}`", strategy.name());
     let Some(rho) = access.remaining() else {
         let total = access.total();
-        return Err(Error::BudgetExhausted { what, asked: total.get(), left: 0.0, total: total.get() });
+        return Err(Error::BudgetExhausted {
+            what,
+            asked: total.get(),
+            left: 0.0,
+            total: total.get(),
+        });
     };
     let attributes = AttributeSet::first(access.sizes().len());
     let privacy_cost = PrivacyCost::new(rho.privacy_cost().get() / sensitivity_squared)?;
@@ -68,11 +75,12 @@ pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Resul
     measured.reconstruct(&noisy)
 }
 
-/// The answers of a workload's queries on a (true or estimated) data vector, by the workload's structure
-/// ([`Workload::answers`]). O(queries) memory.
+/// The answers of a workload's queries on a (true or estimated) data vector, by the workload's
+/// structure ([`Workload::answers`]). O(queries) memory.
 ///
 /// # Errors
-/// A data vector of another length or with entries that are not finite, or AllPredicate over too many cells to enumerate.
+/// A data vector of another length or with entries that are not finite, or AllPredicate over too
+/// many cells to enumerate.
 pub fn answer(workload: &Workload, data: &[f64]) -> Result<Vec<f64>> {
     if data.len() != workload.cells() || data.iter().any(|x| !x.is_finite()) {
         return Err(Error::bad_input(
@@ -104,8 +112,8 @@ mod tests {
         Rho::new(x).unwrap()
     }
 
-    /// Exactly, one coordinate of the noise at a time: the answers are unbiased, the questions cost the budget, and the total
-    /// error is that of the formula, err(A)/β.
+    /// Exactly, one coordinate of the noise at a time: the answers are unbiased, the questions cost
+    /// the budget, and the total error is that of the formula, err(A)/β.
     #[test]
     fn the_error_is_that_of_the_formula() {
         for (text, name) in [
@@ -122,18 +130,28 @@ mod tests {
             ("residual(prefix:3x3)", "workload"),
         ] {
             let workload = Workload::parse(text).unwrap();
-            let selection = strategy::by_name(name).unwrap().select(&workload.gram().unwrap()).unwrap();
+            let selection =
+                strategy::by_name(name).unwrap().select(&workload.gram().unwrap()).unwrap();
             let schema = Schema::of_sizes(workload.shape(), AttributeKind::Numeric).unwrap();
-            let records = Records::uniform(&schema, 40, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+            let records =
+                Records::uniform(&schema, 40, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
             let budget = rho(0.125);
             let run = |access: &mut dyn PaidAccess| {
                 answer(&workload, &estimate_cells(&selection.strategy, access).unwrap()).unwrap()
             };
             let data = records.marginal(AttributeSet::first(workload.shape().len())).unwrap();
             let exact = run(&mut Impulse::new(&records, budget, None));
-            assert_abs_diff_eq!(exact.as_slice(), answer(&workload, &data).unwrap().as_slice(), epsilon = 1e-7);
+            assert_abs_diff_eq!(
+                exact.as_slice(),
+                answer(&workload, &data).unwrap().as_slice(),
+                epsilon = 1e-7
+            );
             let total: f64 = Impulse::exact_variances(&records, budget, run).iter().sum();
-            assert_relative_eq!(total, selection.error / budget.privacy_cost().get(), max_relative = 1e-8);
+            assert_relative_eq!(
+                total,
+                selection.error / budget.privacy_cost().get(),
+                max_relative = 1e-8
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! A fixed sequence of measured marginals: what an iterative mechanism does when nobody selects (S4, Sec. 6, Table 2).
+//! A fixed sequence of measured marginals: what an iterative mechanism does when nobody selects
+//! (S4, Sec. 6, Table 2).
 
 use super::conditional_residual_planner::{allocate, isotropic};
 use crate::access::{PaidAccess, Question};
@@ -23,7 +24,8 @@ pub enum MarginalNoise {
 pub enum MarginalUpdates {
     /// Only what changes ([`LazyMarginals`]).
     Lazy,
-    /// All marginals from all their residuals after every measured marginal (Alg. 3 as it stands), the baseline.
+    /// All marginals from all their residuals after every measured marginal (Alg. 3 as it stands),
+    /// the baseline.
     Full,
 }
 
@@ -36,8 +38,8 @@ pub struct MeasuredMarginal {
     pub rho: Rho,
 }
 
-/// The marginals to measure: `first` without keeping the workload's marginals, then, with them up to date after every
-/// single one, `then`.
+/// The marginals to measure: `first` without keeping the workload's marginals, then, with them up
+/// to date after every single one, `then`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MarginalSequence {
     /// What is measured before the first reconstruction.
@@ -47,15 +49,17 @@ pub struct MarginalSequence {
 }
 
 impl MarginalSequence {
-    /// The protocol of S4, Table 2: half of the budget equally on all single attributes, half equally on the workload, in
-    /// the order given.
+    /// The protocol of S4, Table 2: half of the budget equally on all single attributes, half
+    /// equally on the workload, in the order given.
     ///
     /// # Errors
     /// A budget so small that its shares have no meaning.
     pub fn half_and_half(schema: &Schema, workload: &[AttributeSet], rho: Rho) -> Result<Self> {
         let equally = |sets: Vec<AttributeSet>| -> Result<Vec<MeasuredMarginal>> {
             let share = rho.get() / 2.0 / sets.len() as f64;
-            sets.into_iter().map(|attributes| Ok(MeasuredMarginal { attributes, rho: Rho::new(share)? })).collect()
+            sets.into_iter()
+                .map(|attributes| Ok(MeasuredMarginal { attributes, rho: Rho::new(share)? }))
+                .collect()
         };
         let single = AttributeSet::first(schema.attributes().len()).of_size(1).collect();
         Ok(MarginalSequence { first: equally(single)?, then: equally(workload.to_vec())? })
@@ -69,22 +73,25 @@ pub struct SequenceOutcome {
     pub marginals: Vec<Vec<f64>>,
     /// The estimates of the residuals.
     pub estimates: ResidualEstimates,
-    /// Cells of the workload's marginals that updates wrote, n_γ for each Recon to γ; without the first reconstruction.
+    /// Cells of the workload's marginals that updates wrote, n_γ for each Recon to γ; without the
+    /// first reconstruction.
     pub cells_touched: u64,
     /// Residual measurements in the second part of the sequence.
     pub residuals_measured: usize,
 }
 
-/// Measures a sequence of marginals and keeps the estimates of a workload up to date. Every marginal is paid before it is
-/// measured; where rounding has used up a last bit of the budget, the last one is cut to what remains.
+/// Measures a sequence of marginals and keeps the estimates of a workload up to date. Every
+/// marginal is paid before it is measured; where rounding has used up a last bit of the budget, the
+/// last one is cut to what remains.
 ///
-/// *Time*: per measured marginal O(records + 2^k n_γ), and the cells touched: for lazy updates those of the marginals on
-/// supersets of the measured residuals, for full ones 2^k times the workload. *Memory*: the workload's marginals and the
-/// measured residuals, 8 bytes per cell.
+/// *Time*: per measured marginal O(records + 2^k n_γ), and the cells touched: for lazy updates
+/// those of the marginals on supersets of the measured residuals, for full ones 2^k times the
+/// workload. *Memory*: the workload's marginals and the measured residuals, 8 bytes per cell.
 ///
 /// # Errors
-/// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): more than `access` has left; the marginal was not measured. A
-/// marginal on attributes that the schema lacks, or a table of another schema.
+/// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): more than `access` has left; the
+/// marginal was not measured. A marginal on attributes that the schema lacks, or a table of another
+/// schema.
 pub fn measure_sequence(
     schema: &Schema,
     workload: &[AttributeSet],
@@ -111,12 +118,19 @@ pub fn measure_sequence(
             MarginalUpdates::Full => cells_touched += kept.rebuild(&estimates) as u64,
         }
     }
-    Ok(SequenceOutcome { marginals: kept.into_marginals(), estimates, cells_touched, residuals_measured })
+    Ok(SequenceOutcome {
+        marginals: kept.into_marginals(),
+        estimates,
+        cells_touched,
+        residuals_measured,
+    })
 }
 
-/// What a marginal may cost. Equal shares may together exceed the budget by rounding: the last is cut to what remains.
+/// What a marginal may cost. Equal shares may together exceed the budget by rounding: the last is
+/// cut to what remains.
 fn affordable(access: &dyn PaidAccess, rho: Rho) -> Rho {
-    let all_but_rounding = |left: &Rho| *left < rho && rho.get() - left.get() <= 1e-9 * access.total().get();
+    let all_but_rounding =
+        |left: &Rho| *left < rho && rho.get() - left.get() <= 1e-9 * access.total().get();
     access.remaining().filter(all_but_rounding).unwrap_or(rho)
 }
 
@@ -139,9 +153,11 @@ fn measure(
                 let allocation = allocate(&sizes, &precisions, rho)?;
                 // The largest first: the others are summed from its counts.
                 let mut measured = Vec::new();
-                for (axes, variance) in allocation.measured().collect::<Vec<_>>().into_iter().rev() {
+                for (axes, variance) in allocation.measured().collect::<Vec<_>>().into_iter().rev()
+                {
                     let attributes = gamma.at(axes);
-                    let answer = access.measure(&Question::Residual { attributes, variance }, stream)?;
+                    let answer =
+                        access.measure(&Question::Residual { attributes, variance }, stream)?;
                     measured.push((attributes, variance, answer));
                 }
                 for (attributes, variance, answer) in measured.into_iter().rev() {
@@ -150,7 +166,8 @@ fn measure(
             }
             MarginalNoise::Isotropic => {
                 let variance = rho.privacy_cost().get().recip();
-                let whole = access.measure(&Question::Marginal { attributes: gamma, variance }, stream)?;
+                let whole =
+                    access.measure(&Question::Marginal { attributes: gamma, variance }, stream)?;
                 for (axes, variance) in isotropic(&sizes, &precisions, rho)?.measured() {
                     let (tau, mut part) = (gamma.at(axes), summed(&sizes, axes, &whole));
                     centre_box(&axes.of_items(&sizes), &mut part);
@@ -200,11 +217,18 @@ mod tests {
         Rho::new(x).unwrap()
     }
 
-    fn run(case: &Case, budget: f64, how: (MarginalNoise, MarginalUpdates), seed: u64) -> SequenceOutcome {
-        let sequence = MarginalSequence::half_and_half(&case.schema, &case.workload, rho(budget)).unwrap();
+    fn run(
+        case: &Case,
+        budget: f64,
+        how: (MarginalNoise, MarginalUpdates),
+        seed: u64,
+    ) -> SequenceOutcome {
+        let sequence =
+            MarginalSequence::half_and_half(&case.schema, &case.workload, rho(budget)).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut table = PrivateTable::of_records(&case.records, rho(budget), &mut rng).unwrap();
-        let outcome = measure_sequence(&case.schema, &case.workload, &sequence, how, &mut table).unwrap();
+        let outcome =
+            measure_sequence(&case.schema, &case.workload, &sequence, how, &mut table).unwrap();
         assert_eq!(table.accountant().ledger().len(), 8);
         assert!(table.remaining().map_or(0.0, Rho::get) < 1e-12 * budget);
         outcome
@@ -222,7 +246,8 @@ mod tests {
         }
     }
 
-    /// Lazy and full updates of the same measurements agree, and touch the cells that Prop. 4.2 and Alg. 3 say.
+    /// Lazy and full updates of the same measurements agree, and touch the cells that Prop. 4.2 and
+    /// Alg. 3 say.
     #[test]
     fn lazy_and_full_updates_agree() {
         let case = case();
@@ -238,22 +263,31 @@ mod tests {
         let mut expected = 0;
         for gamma in &case.workload {
             for tau in gamma.subsets() {
-                expected += case.workload.iter().filter(|g| tau.is_subset(**g)).map(cells).sum::<u64>();
+                expected +=
+                    case.workload.iter().filter(|g| tau.is_subset(**g)).map(cells).sum::<u64>();
             }
         }
         assert_eq!(lazy.cells_touched, expected);
-        // At most all eight residuals of all marginals after each of four measurements; less while some are unmeasured.
-        assert!(full.cells_touched < 32 * all && full.cells_touched > 24 * all, "{} {all}", full.cells_touched);
+        // At most all eight residuals of all marginals after each of four measurements; less while
+        // some are unmeasured.
+        assert!(
+            full.cells_touched < 32 * all && full.cells_touched > 24 * all,
+            "{} {all}",
+            full.cells_touched
+        );
         let conditional = run(&case, 0.5, ALL[0], 12);
-        assert!(conditional.residuals_measured < 32 && conditional.cells_touched < lazy.cells_touched);
+        assert!(
+            conditional.residuals_measured < 32 && conditional.cells_touched < lazy.cells_touched
+        );
     }
 
-    /// Exactly, one coordinate of the noise at a time: the variance of every cell is the one that the precisions imply, and the
-    /// conditional division makes the sum smaller.
+    /// Exactly, one coordinate of the noise at a time: the variance of every cell is the one that
+    /// the precisions imply, and the conditional division makes the sum smaller.
     #[test]
     fn variances_are_those_of_the_precisions() {
         let case = case();
-        let sequence = MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.5)).unwrap();
+        let sequence =
+            MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.5)).unwrap();
         let mut totals = Vec::new();
         for how in &ALL[..2] {
             let run = |access: &mut dyn PaidAccess| {
@@ -261,8 +295,13 @@ mod tests {
             };
             let silent = run(&mut Impulse::new(&case.records, rho(0.5), None));
             let truth = Impulse::truth(&case.records, &case.workload);
-            assert_abs_diff_eq!(silent.marginals.concat().as_slice(), truth.as_slice(), epsilon = 1e-9);
-            let variances = Impulse::exact_variances(&case.records, rho(0.5), |a| run(a).marginals.concat());
+            assert_abs_diff_eq!(
+                silent.marginals.concat().as_slice(),
+                truth.as_slice(),
+                epsilon = 1e-9
+            );
+            let variances =
+                Impulse::exact_variances(&case.records, rho(0.5), |a| run(a).marginals.concat());
             let mut cells = variances.iter();
             for (marginal, &gamma) in silent.marginals.iter().zip(&case.workload) {
                 let implied = silent.estimates.cell_variance(gamma);
@@ -278,22 +317,26 @@ mod tests {
     #[test]
     fn the_budget_is_halved_and_shared_equally() {
         let case = case();
-        let sequence = MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.8)).unwrap();
+        let sequence =
+            MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.8)).unwrap();
         assert_eq!((sequence.first.len(), sequence.then.len()), (4, 4));
         for marginal in sequence.first.iter().chain(&sequence.then) {
             assert_relative_eq!(marginal.rho.get(), 0.1, max_relative = 1e-14);
         }
     }
 
-    /// Exhausted before the first marginal, and in the middle: an error that can be matched, and no further marginal measured.
+    /// Exhausted before the first marginal, and in the middle: an error that can be matched, and no
+    /// further marginal measured.
     #[test]
     fn an_exhausted_budget_ends_the_sequence() {
         let case = case();
-        let sequence = MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.8)).unwrap();
+        let sequence =
+            MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.8)).unwrap();
         for (budget, paid) in [(0.05, 0), (0.75, 7)] {
             let mut rng = ChaCha20Rng::seed_from_u64(0);
             let mut table = PrivateTable::of_records(&case.records, rho(budget), &mut rng).unwrap();
-            let refused = measure_sequence(&case.schema, &case.workload, &sequence, ALL[0], &mut table);
+            let refused =
+                measure_sequence(&case.schema, &case.workload, &sequence, ALL[0], &mut table);
             assert!(matches!(refused, Err(Error::BudgetExhausted { .. })));
             assert_eq!(table.accountant().ledger().len(), paid);
         }

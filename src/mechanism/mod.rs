@@ -1,7 +1,8 @@
 //! Mechanisms: what asks private data, and makes estimates of the answers.
 //!
-//! A [`Mechanism`] sees a workload and a [`PaidAccess`]; it cannot see a record ([`access`](crate::access) says why). To add
-//! one, implement the trait in a file of its own and add a line to [`mechanisms`].
+//! A [`Mechanism`] sees a workload and a [`PaidAccess`]; it cannot see a record
+//! ([`access`](crate::access) says why). To add one, implement the trait in a file of its own and
+//! add a line to [`mechanisms`].
 //!
 //! ```
 //! use matmech::access::PrivateTable;
@@ -48,7 +49,8 @@ pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, iso
 pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
 pub use measured_sequence::{
-    MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome, measure_sequence,
+    MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome,
+    measure_sequence,
 };
 pub use planned::Planned;
 pub(crate) use planned::fitted_to_planned_residuals;
@@ -71,16 +73,19 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// One line for listings.
     fn summary(&self) -> &str;
 
-    /// Whether what is asked depends on earlier answers. A mechanism that is not adaptive adds the same noise to every table.
+    /// Whether what is asked depends on earlier answers. A mechanism that is not adaptive adds the
+    /// same noise to every table.
     fn is_adaptive(&self) -> bool;
 
-    /// Whether the answers are the true ones plus noise that no table changes: then a run on a table of zeros has the errors
-    /// of a run on any. By default, that the mechanism is not adaptive.
+    /// Whether the answers are the true ones plus noise that no table changes: then a run on a
+    /// table of zeros has the errors of a run on any. By default, that the mechanism is not
+    /// adaptive.
     fn is_linear(&self) -> bool {
         !self.is_adaptive()
     }
 
-    /// Whether every run ends with a model that synthetic records can be drawn from; by default not.
+    /// Whether every run ends with a model that synthetic records can be drawn from; by default
+    /// not.
     fn ends_with_model(&self) -> bool {
         false
     }
@@ -95,10 +100,15 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// Invalid values.
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
-        Err(Error::bug("configuration of a mechanism", "a mechanism that takes options", call.text()))
+        Err(Error::bug(
+            "configuration of a mechanism",
+            "a mechanism that takes options",
+            call.text(),
+        ))
     }
 
-    /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default none is.
+    /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default
+    /// none is.
     ///
     /// # Errors
     /// As said.
@@ -106,12 +116,13 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Spends the budget of `access` and gives `answers` the place of every group of the workload, in order, with the
-    /// estimated answers of its queries in the order of their rows: for a marginal, its cells.
+    /// Spends the budget of `access` and gives `answers` the place of every group of the workload,
+    /// in order, with the estimated answers of its queries in the order of their rows: for a
+    /// marginal, its cells.
     ///
     /// # Errors
-    /// A workload that the mechanism cannot answer; [`Error::BudgetExhausted`] if `access` has less left than the mechanism
-    /// needs; and what `access` and `answers` return.
+    /// A workload that the mechanism cannot answer; [`Error::BudgetExhausted`] if `access` has less
+    /// left than the mechanism needs; and what `access` and `answers` return.
     fn run(
         &self,
         workload: &GroupedWorkload,
@@ -119,7 +130,8 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<RunReport>;
 
-    /// The errors to expect with the budget ρ, where there is a closed form that needs no data. By default there is none.
+    /// The errors to expect with the budget ρ, where there is a closed form that needs no data. By
+    /// default there is none.
     ///
     /// # Errors
     /// A workload that the mechanism cannot answer.
@@ -155,7 +167,8 @@ pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<A
     for (k, group) in workload.groups().iter().enumerate() {
         let refuse = |expected: &str, found: String, remedy: &str| {
             let names = workload.schema().names(group.attributes());
-            let what = format!("mechanism `{mechanism}`, group {} ({} on {names})", k + 1, group.family());
+            let what =
+                format!("mechanism `{mechanism}`, group {} ({} on {names})", k + 1, group.family());
             Err(Error::bad_input(what, expected, found, remedy))
         };
         if !is_marginal(group) {
@@ -170,7 +183,11 @@ pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<A
             return refuse("a marginal of weight 1", format!("weight {}", group.weight()), remedy);
         }
         if !seen.insert(group.attributes()) {
-            return refuse("every marginal once", "it a second time".into(), "remove one of the two");
+            return refuse(
+                "every marginal once",
+                "it a second time".into(),
+                "remove one of the two",
+            );
         }
     }
     Ok(workload.groups().iter().map(QueryGroup::attributes).collect())

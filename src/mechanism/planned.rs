@@ -1,15 +1,19 @@
-//! *Planned*: every residual measured once, by a plan that no data enters, then local maximum entropy.
+//! *Planned*: every residual measured once, by a plan that no data enters, then local maximum
+//! entropy.
 //!
-//! Of ρ, 0.5 % goes to the total, 10 % to residuals of one attribute, 59.5 % to those of two and 30 % to larger ones (each order
-//! above two an equal part of it; orders that the workload lacks leave theirs to the others). Inside an order the precision is
-//! `λ_τ ∝ n_τ^½`, at the price `p_τ λ_τ/2`. The answers are those of [`SoftIpf`] with no tree: 1-way marginals by the update
-//! with τ₁ = 3; pairs with the product of their attributes as q and τ₂ = 1; larger ones fitted to their pairs, then τ₃ = 0.15.
+//! Of ρ, 0.5 % goes to the total, 10 % to residuals of one attribute, 59.5 % to those of two and 30
+//! % to larger ones (each order above two an equal part of it; orders that the workload lacks leave
+//! theirs to the others). Inside an order the precision is `λ_τ ∝ n_τ^½`, at the price `p_τ λ_τ/2`.
+//! The answers are those of [`SoftIpf`] with no tree: 1-way marginals by the update with τ₁ = 3;
+//! pairs with the product of their attributes as q and τ₂ = 1; larger ones fitted to their pairs,
+//! then τ₃ = 0.15.
 //!
-//! The measurements are a matrix mechanism whose answers could be released with exact errors; the reconstruction is not linear:
-//! its answers are nonnegative and biased, need not agree with each other, and their errors depend on the data.
-//! *Cost*: a count of the records per residual, then O(k n_γ) a marginal; memory is that of all residuals, 8 bytes for every cell of
-//! W↓. *Source*: ours; the shares were chosen on one run on Adult, the exponent and τ₃ on synthetic tables made for that, and all were
-//! compared with others on those and on real ones (`docs/simulating.md`).
+//! The measurements are a matrix mechanism whose answers could be released with exact errors; the
+//! reconstruction is not linear: its answers are nonnegative and biased, need not agree with each
+//! other, and their errors depend on the data. *Cost*: a count of the records per residual, then
+//! O(k n_γ) a marginal; memory is that of all residuals, 8 bytes for every cell of W↓. *Source*:
+//! ours; the shares were chosen on one run on Adult, the exponent and τ₃ on synthetic tables made
+//! for that, and all were compared with others on those and on real ones (`docs/simulating.md`).
 
 use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{PaidAccess, Question};
@@ -41,7 +45,8 @@ pub struct Planned {
     larger: f64,
     /// Precision inside an order grows with n_τ to this power.
     exponent: f64,
-    /// The widths of the priors: how far answers may go from what smaller ones say, in standard deviations of the noise.
+    /// The widths of the priors: how far answers may go from what smaller ones say, in standard
+    /// deviations of the noise.
     widths: Widths,
 }
 
@@ -74,15 +79,20 @@ impl Mechanism for Planned {
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
-        let share = |key, default| call.number(key, default, "a positive share of the budget", |x| x > 0.0 && x < 1.0);
+        let share = |key, default| {
+            call.number(key, default, "a positive share of the budget", |x| x > 0.0 && x < 1.0)
+        };
         let (singles, larger) = (share("singles", self.singles)?, share("larger", self.larger)?);
         if singles + larger >= 1.0 - TOTAL {
             let found = format!("`singles` and `larger` of {} together", singles + larger);
-            return Err(
-                call.refuse(format!("shares that leave some for pairs: less than {} together", 1.0 - TOTAL), &found)
-            );
+            return Err(call.refuse(
+                format!("shares that leave some for pairs: less than {} together", 1.0 - TOTAL),
+                &found,
+            ));
         }
-        let exponent = call.number("exponent", self.exponent, "a number from 0 to 2", |x| (0.0..=2.0).contains(&x))?;
+        let exponent = call.number("exponent", self.exponent, "a number from 0 to 2", |x| {
+            (0.0..=2.0).contains(&x)
+        })?;
         let width = |key, default| call.number(key, default, "a positive number", |x| x > 0.0);
         let widths = Widths {
             single: width("width-1", self.widths.single)?,
@@ -126,7 +136,8 @@ impl Mechanism for Planned {
     }
 }
 
-/// Local maximum entropy on residuals that were measured as planned: the answers of this mechanism, and the adjusted ones of a release.
+/// Local maximum entropy on residuals that were measured as planned: the answers of this mechanism,
+/// and the adjusted ones of a release.
 ///
 /// # Errors
 /// Attributes outside the schema.
@@ -151,9 +162,15 @@ fn fitted(
 
 impl Planned {
     /// The residuals of W↓ with their noise variances, ∅ first: Σ p_τ/(2σ_τ²) = ρ.
-    fn plan(&self, schema: &Schema, workload: &[AttributeSet], rho: f64) -> Result<Vec<(AttributeSet, f64)>> {
+    fn plan(
+        &self,
+        schema: &Schema,
+        workload: &[AttributeSet],
+        rho: f64,
+    ) -> Result<Vec<(AttributeSet, f64)>> {
         let sizes = schema.sizes();
-        let mut sets: Vec<AttributeSet> = workload.iter().flat_map(|gamma| gamma.subsets()).collect();
+        let mut sets: Vec<AttributeSet> =
+            workload.iter().flat_map(|gamma| gamma.subsets()).collect();
         sets.sort_by_key(|set| (set.len(), *set));
         sets.dedup();
         let mut priced = Vec::with_capacity(sets.len());
@@ -210,19 +227,27 @@ mod tests {
     fn the_plan_spends_the_budget_by_its_shares() {
         let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
         let sizes = schema.sizes();
-        for (ways, shares) in [(vec![3], vec![0.005, 0.1, 0.595, 0.3]), (vec![2], vec![0.005, 0.1, 0.595])] {
-            let measured = Planned::default().plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2).unwrap();
+        for (ways, shares) in
+            [(vec![3], vec![0.005, 0.1, 0.595, 0.3]), (vec![2], vec![0.005, 0.1, 0.595])]
+        {
+            let measured = Planned::default()
+                .plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2)
+                .unwrap();
             let mut spent = vec![0.0; shares.len()];
             for (tau, variance) in &measured {
-                spent[tau.len()] +=
-                    Question::Residual { attributes: *tau, variance: *variance }.cost(&sizes).unwrap().get();
+                spent[tau.len()] += Question::Residual { attributes: *tau, variance: *variance }
+                    .cost(&sizes)
+                    .unwrap()
+                    .get();
             }
             let all: f64 = shares.iter().sum();
             for (spent, share) in spent.iter().zip(&shares) {
                 approx::assert_relative_eq!(*spent, 0.2 * share / all, max_relative = 1e-12);
             }
-            let weight =
-                |k: usize| measured[k].1 * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().sqrt();
+            let weight = |k: usize| {
+                measured[k].1
+                    * measured[k].0.positions().map(|p| sizes[p] as f64).product::<f64>().sqrt()
+            };
             approx::assert_relative_eq!(weight(1), weight(3), max_relative = 1e-12);
         }
         let large = Schema::uniform(5000, 3).unwrap();

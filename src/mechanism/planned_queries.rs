@@ -14,8 +14,8 @@ use crate::workload::{GroupedWorkload, QueryGroup};
 /// A full-domain measurement over more cells than this is refused: 1 GiB of estimates.
 const MOST_CELLS: usize = 1 << 27;
 
-/// Plans the workload without data, measures once, and answers every query without bias and with the variance that was
-/// planned.
+/// Plans the workload without data, measures once, and answers every query without bias and with
+/// the variance that was planned.
 ///
 /// *Requirements*: those of the planner. *Reference*: S3, Sec. 6.
 #[derive(Debug)]
@@ -64,20 +64,25 @@ impl Mechanism for PlannedQueries {
 
     fn expected(&self, workload: &GroupedWorkload, rho: Rho) -> Result<ExpectedErrors> {
         let plan = self.planner.plan(workload, rho.privacy_cost())?;
-        Ok(ExpectedErrors { squared_error: Some(plan.groups().iter().map(|g| g.variance).sum()), mean_l1: None })
+        Ok(ExpectedErrors {
+            squared_error: Some(plan.groups().iter().map(|g| g.variance).sum()),
+            mean_l1: None,
+        })
     }
 }
 
-/// Runs a plan: every measurement is made exactly once, when the first group needs it; `answers` receives each group's
-/// place, its estimated marginal's answers in the order of the family's rows. The whole plan is paid first.
+/// Runs a plan: every measurement is made exactly once, when the first group needs it; `answers`
+/// receives each group's place, its estimated marginal's answers in the order of the family's rows.
+/// The whole plan is paid first.
 ///
-/// Memory: the records, the estimates of residual subspaces that a later group still needs, and one group's marginal and
-/// answers. *Time*: O(records + cells · Σ sizes) per measurement and group. The exact variances are those of
-/// [`Plan::groups`].
+/// Memory: the records, the estimates of residual subspaces that a later group still needs, and one
+/// group's marginal and answers. *Time*: O(records + cells · Σ sizes) per measurement and group.
+/// The exact variances are those of [`Plan::groups`].
 ///
 /// # Errors
 /// [`Error::BudgetExhausted`]: less than the plan's privacy cost is left; nothing was measured. Another workload than the
-/// plan's, a table of another schema, or a full-domain plan over too many cells; and what `answers` returns.
+/// plan's, a table of another schema, or a full-domain plan over too many cells; and what `answers`
+/// returns.
 pub fn run_plan(
     plan: &Plan,
     workload: &GroupedWorkload,
@@ -97,7 +102,10 @@ pub fn run_plan(
     }
     if plan.reconstruction() == Reconstruction::FullDomain {
         let sizes = access.sizes();
-        let cells = sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).filter(|&n| n <= MOST_CELLS);
+        let cells = sizes
+            .iter()
+            .try_fold(1usize, |cells, &n| cells.checked_mul(n))
+            .filter(|&n| n <= MOST_CELLS);
         if cells.is_none() {
             return Err(Error::too_large(
                 "measurement of the full domain",
@@ -108,18 +116,26 @@ pub fn run_plan(
             ));
         }
     }
-    access.reserved(&format!("plan of `{}`", plan.planner()), plan.privacy_cost().rho(), &mut |access| {
-        let mut run = Run::new(plan, workload);
-        for (place, group) in workload.groups().iter().enumerate() {
-            let marginal = match plan.reconstruction() {
-                Reconstruction::ResidualSubspaces => run.marginal_by_residuals(group, access)?,
-                Reconstruction::OwnMarginal => run.take(group.attributes(), access)?.unwrap_or_default(),
-                Reconstruction::FullDomain => run.marginal_of_full_domain(group, access)?,
-            };
-            answers(place, &group.answers(&marginal)?)?;
-        }
-        Ok(())
-    })
+    access.reserved(
+        &format!("plan of `{}`", plan.planner()),
+        plan.privacy_cost().rho(),
+        &mut |access| {
+            let mut run = Run::new(plan, workload);
+            for (place, group) in workload.groups().iter().enumerate() {
+                let marginal = match plan.reconstruction() {
+                    Reconstruction::ResidualSubspaces => {
+                        run.marginal_by_residuals(group, access)?
+                    }
+                    Reconstruction::OwnMarginal => {
+                        run.take(group.attributes(), access)?.unwrap_or_default()
+                    }
+                    Reconstruction::FullDomain => run.marginal_of_full_domain(group, access)?,
+                };
+                answers(place, &group.answers(&marginal)?)?;
+            }
+            Ok(())
+        },
+    )
 }
 
 /// The measurements of a plan while groups are answered.
@@ -134,7 +150,8 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan, workload: &GroupedWorkload) -> Self {
-        let measurements: HashMap<_, _> = plan.measurements().iter().map(|m| (m.attributes, m)).collect();
+        let measurements: HashMap<_, _> =
+            plan.measurements().iter().map(|m| (m.attributes, m)).collect();
         let everything = AttributeSet::first(plan.schema().attributes().len());
         let mut needed: HashMap<AttributeSet, usize> = HashMap::new();
         for group in workload.groups() {
@@ -151,8 +168,8 @@ impl<'a> Run<'a> {
         Run { measure: plan.measure(), measurements, needed, estimates: HashMap::new() }
     }
 
-    /// The estimate of a measurement: made now if it is the first time, kept only while others need it. `None` if the plan
-    /// does not measure it.
+    /// The estimate of a measurement: made now if it is the first time, kept only while others need
+    /// it. `None` if the plan does not measure it.
     fn take(&mut self, set: AttributeSet, access: &mut dyn PaidAccess) -> Result<Option<Vec<f64>>> {
         let Some(measurement) = self.measurements.get(&set) else { return Ok(None) };
         let estimate = match self.estimates.remove(&set) {
@@ -171,15 +188,25 @@ impl<'a> Run<'a> {
         Ok(Some(estimate))
     }
 
-    /// The estimated marginal of a group: residual estimates spread by the reference measure over the attributes they lack.
-    fn marginal_by_residuals(&mut self, group: &QueryGroup, access: &mut dyn PaidAccess) -> Result<Vec<f64>> {
+    /// The estimated marginal of a group: residual estimates spread by the reference measure over
+    /// the attributes they lack.
+    fn marginal_by_residuals(
+        &mut self,
+        group: &QueryGroup,
+        access: &mut dyn PaidAccess,
+    ) -> Result<Vec<f64>> {
         let mut marginal = vec![0.0; group.sizes().iter().product()];
         let measures = self.measure.of(group.attributes());
         for (kept, set) in AxisSet::subsets(group.sizes().len()).zip(group.attributes().subsets()) {
             if let Some(mut estimate) = self.take(set, access)? {
-                // The strategy's rows see the residual up to what is orthogonal to them; the measure says which part is meant.
+                // The strategy's rows see the residual up to what is orthogonal to them; the
+                // measure says which part is meant.
                 if !self.measure.is_uniform() {
-                    project_for(&kept.of_items(group.sizes()), &mut estimate, &self.measure.of(set));
+                    project_for(
+                        &kept.of_items(group.sizes()),
+                        &mut estimate,
+                        &self.measure.of(set),
+                    );
                 }
                 spread_for(&mut marginal, group.sizes(), kept, &estimate, &measures);
             }
@@ -187,7 +214,11 @@ impl<'a> Run<'a> {
         Ok(marginal)
     }
 
-    fn marginal_of_full_domain(&mut self, group: &QueryGroup, access: &mut dyn PaidAccess) -> Result<Vec<f64>> {
+    fn marginal_of_full_domain(
+        &mut self,
+        group: &QueryGroup,
+        access: &mut dyn PaidAccess,
+    ) -> Result<Vec<f64>> {
         let everything = AttributeSet::first(access.sizes().len());
         let estimate = self.take(everything, access)?.unwrap_or_default();
         Ok(summed(access.sizes(), group.attributes().axes(), &estimate))
@@ -258,13 +289,15 @@ mod tests {
 
     /// The queries of a group, row by row, applied to the records' marginal.
     fn truth(workload: &GroupedWorkload, records: &Records) -> Vec<f64> {
-        let of_group = |group: &QueryGroup| group.answers(&records.marginal(group.attributes()).unwrap()).unwrap();
+        let of_group = |group: &QueryGroup| {
+            group.answers(&records.marginal(group.attributes()).unwrap()).unwrap()
+        };
         workload.groups().iter().flat_map(of_group).collect()
     }
 
-    /// For every planner, exactly, one coordinate of the noise at a time: the answers without noise are the true ones, every
-    /// group has the variance that was planned, every single query the variance that the plan states for it, and the questions
-    /// cost the budget.
+    /// For every planner, exactly, one coordinate of the noise at a time: the answers without noise
+    /// are the true ones, every group has the variance that was planned, every single query the
+    /// variance that the plan states for it, and the questions cost the budget.
     #[test]
     fn answers_are_unbiased_with_the_planned_variances() {
         let records = records();
@@ -272,8 +305,14 @@ mod tests {
             let workload = workload(planner.name() != "hdmm-kronecker");
             let plan = planner.plan(&workload, PrivacyCost::UNIT).unwrap();
             let exact = answers(&plan, &workload, &mut Impulse::new(&records, rho(0.5), None));
-            assert_abs_diff_eq!(exact.as_slice(), truth(&workload, &records).as_slice(), epsilon = 1e-7);
-            let variances = Impulse::exact_variances(&records, rho(0.5), |access| answers(&plan, &workload, access));
+            assert_abs_diff_eq!(
+                exact.as_slice(),
+                truth(&workload, &records).as_slice(),
+                epsilon = 1e-7
+            );
+            let variances = Impulse::exact_variances(&records, rho(0.5), |access| {
+                answers(&plan, &workload, access)
+            });
             let mut queries = variances.iter();
             for (group, planned) in workload.groups().iter().zip(plan.groups()) {
                 let rows: Vec<Vec<f64>> = match group.queries() {
@@ -307,7 +346,9 @@ mod tests {
     #[test]
     fn answers_are_counts() {
         let records = records();
-        let by_hand = (0..200).filter(|&r| (0..3).all(|c| records.column(c).unwrap().nth(r) == Some(0))).count();
+        let by_hand = (0..200)
+            .filter(|&r| (0..3).all(|c| records.column(c).unwrap().nth(r) == Some(0)))
+            .count();
         assert_eq!(truth(&workload(true), &records)[0], by_hand as f64);
         let workload = workload(true);
         let group = &workload.groups()[0];
@@ -323,7 +364,8 @@ mod tests {
             let mut rng = ChaCha20Rng::seed_from_u64(4);
             let mut table = PrivateTable::of_records(records, rho(budget), &mut rng).unwrap();
             let error =
-                run_plan(plan, workload, &mut table, &mut |_, _| panic!("nothing may be answered")).unwrap_err();
+                run_plan(plan, workload, &mut table, &mut |_, _| panic!("nothing may be answered"))
+                    .unwrap_err();
             assert!(table.accountant().ledger().is_empty());
             error
         };
@@ -334,8 +376,12 @@ mod tests {
         assert!(refused(&plan, &mixed, &other, 1.0).to_string().contains("a table of its schema"));
         let large = Schema::uniform(40, 40).unwrap();
         let marginals =
-            GroupedWorkload::all_ways(large.clone(), &GroupFamily::Product(Family::IDENTITY), &[1]).unwrap();
-        let plan = crate::planner::by_name("hdmm-kronecker").unwrap().plan(&marginals, PrivacyCost::UNIT).unwrap();
+            GroupedWorkload::all_ways(large.clone(), &GroupFamily::Product(Family::IDENTITY), &[1])
+                .unwrap();
+        let plan = crate::planner::by_name("hdmm-kronecker")
+            .unwrap()
+            .plan(&marginals, PrivacyCost::UNIT)
+            .unwrap();
         let few = Records::uniform(&large, 3, &mut rng).unwrap();
         let message = refused(&plan, &marginals, &few, 1.0).to_string();
         assert!(message.contains("full domain"), "{message}");

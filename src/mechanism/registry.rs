@@ -1,6 +1,8 @@
 //! The list of mechanisms.
 
-use super::{AimGrem, AimHybrid, AimPgm, Mechanism, Planned, PlannedQueries, ResidualPlannerMechanism};
+use super::{
+    AimGrem, AimHybrid, AimPgm, Mechanism, Planned, PlannedQueries, ResidualPlannerMechanism,
+};
 use crate::call::{self, named};
 use crate::error::Result;
 
@@ -24,8 +26,11 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
 /// # Errors
 /// No mechanism has the name, and the message lists those that exist; or it lacks the options.
 pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
-    const REMEDY: &str = "write e.g. aim-hybrid, aim-pgm(max-mb=5), aim-grem(reconstruction=independence)";
-    call::choose(("mechanism", REMEDY), text, mechanisms(), |mechanism, call| mechanism.configured(call))
+    const REMEDY: &str =
+        "write e.g. aim-hybrid, aim-pgm(max-mb=5), aim-grem(reconstruction=independence)";
+    call::choose(("mechanism", REMEDY), text, mechanisms(), |mechanism, call| {
+        mechanism.configured(call)
+    })
 }
 
 /// The mechanisms with their options, one per line.

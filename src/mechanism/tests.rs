@@ -18,7 +18,11 @@ fn rho(x: f64) -> Rho {
 fn setting() -> (GroupedWorkload, Records) {
     let schema = Schema::uniform(3, 4).unwrap();
     let records = Records::uniform(&schema, 400, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
-    (GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[1, 2]).unwrap(), records)
+    (
+        GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[1, 2])
+            .unwrap(),
+        records,
+    )
 }
 
 #[test]
@@ -37,7 +41,8 @@ fn names_and_summaries_are_distinct_and_found() {
     }
 }
 
-/// Every group is answered once, in order; with much budget by the true counts; and no more is spent than there is.
+/// Every group is answered once, in order; with much budget by the true counts; and no more is
+/// spent than there is.
 #[test]
 fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
     let (workload, records) = setting();
@@ -54,7 +59,11 @@ fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
                     let truth = records.marginal(workload.groups()[place].attributes())?;
                     assert_eq!(answers.len(), truth.len());
                     if budget > 1e6 {
-                        let worst = answers.iter().zip(&truth).map(|(a, t)| (a - t).abs()).fold(0.0, f64::max);
+                        let worst = answers
+                            .iter()
+                            .zip(&truth)
+                            .map(|(a, t)| (a - t).abs())
+                            .fold(0.0, f64::max);
                         assert!(worst < 0.01, "{}: {worst}", mechanism.name());
                     }
                     Ok(())
@@ -62,13 +71,17 @@ fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
                 .unwrap();
             assert_eq!(next, workload.groups().len(), "{}", mechanism.name());
             let spent = table.accountant().spent();
-            assert!(spent <= budget && spent >= budget * (1.0 - 1e-9), "{}: {spent}", mechanism.name());
+            assert!(
+                spent <= budget && spent >= budget * (1.0 - 1e-9),
+                "{}: {spent}",
+                mechanism.name()
+            );
         }
     }
 }
 
-/// What is expected without data is what comes out on average: 400 runs within five standard errors. That the variances
-/// themselves are right is tested exactly in each mechanism.
+/// What is expected without data is what comes out on average: 400 runs within five standard
+/// errors. That the variances themselves are right is tested exactly in each mechanism.
 #[test]
 fn expected_errors_are_those_found() {
     const RUNS: usize = 400;
@@ -76,7 +89,9 @@ fn expected_errors_are_those_found() {
     let budget = rho(0.1);
     let mut closed_forms = 0;
     for mechanism in mechanisms() {
-        let Some(expected) = mechanism.expected(&workload, budget).unwrap().squared_error else { continue };
+        let Some(expected) = mechanism.expected(&workload, budget).unwrap().squared_error else {
+            continue;
+        };
         closed_forms += 1;
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let errors: Vec<f64> = (0..RUNS)
@@ -85,20 +100,27 @@ fn expected_errors_are_those_found() {
                 let mut squared = 0.0;
                 let mut add = |place: usize, answers: &[f64]| -> Result<()> {
                     let truth = records.marginal(workload.groups()[place].attributes())?;
-                    squared += answers.iter().zip(&truth).map(|(a, t)| (a - t).powi(2)).sum::<f64>();
+                    squared +=
+                        answers.iter().zip(&truth).map(|(a, t)| (a - t).powi(2)).sum::<f64>();
                     Ok(())
                 };
                 mechanism.run(&workload, &mut table, &mut add).unwrap();
                 squared
             })
             .collect();
-        let (mean, error) = (crate::statistics::mean(&errors), crate::statistics::standard_error(&errors).unwrap());
-        assert!((mean - expected).abs() < 5.0 * error, "{}: {mean} against {expected} ± {error}", mechanism.name());
+        let (mean, error) =
+            (crate::statistics::mean(&errors), crate::statistics::standard_error(&errors).unwrap());
+        assert!(
+            (mean - expected).abs() < 5.0 * error,
+            "{}: {mean} against {expected} ± {error}",
+            mechanism.name()
+        );
     }
     assert_eq!(closed_forms, 2);
 }
 
-/// Exhausted before anything is measured, for every mechanism: the same error, nothing answered, nothing in the ledger.
+/// Exhausted before anything is measured, for every mechanism: the same error, nothing answered,
+/// nothing in the ledger.
 #[test]
 fn a_budget_that_is_gone_is_an_error_of_every_mechanism() {
     let (workload, records) = setting();
@@ -107,13 +129,15 @@ fn a_budget_that_is_gone_is_an_error_of_every_mechanism() {
         let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
         // What somebody else reserved and left is not for the mechanism.
         table.reserved("somebody else", rho(1.0), &mut |_| Ok(())).unwrap();
-        let outcome = mechanism.run(&workload, &mut table, &mut |_, _| panic!("nothing may be answered"));
+        let outcome =
+            mechanism.run(&workload, &mut table, &mut |_, _| panic!("nothing may be answered"));
         assert!(matches!(outcome, Err(Error::BudgetExhausted { .. })), "{}", mechanism.name());
         assert_eq!(table.accountant().ledger().len(), 1, "{}", mechanism.name());
     }
 }
 
-/// A table of which somebody else takes all that is left just before the mechanism asks its `questions`-th question.
+/// A table of which somebody else takes all that is left just before the mechanism asks its
+/// `questions`-th question.
 struct Drained<'a, 'b> {
     table: &'a mut PrivateTable<'b>,
     questions: usize,
@@ -169,8 +193,8 @@ impl PaidAccess for Drained<'_, '_> {
     }
 }
 
-/// The budget is gone before the k-th question, for every k until a run ends without noticing: an error that can be matched,
-/// nothing asked after it, and nothing answered.
+/// The budget is gone before the k-th question, for every k until a run ends without noticing: an
+/// error that can be matched, nothing asked after it, and nothing answered.
 #[test]
 fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
     let (workload, records) = setting();
@@ -190,7 +214,12 @@ fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
                 Err(Error::BudgetExhausted { .. }) => {
                     failures += 1;
                     assert_eq!(answered, 0, "{}", mechanism.name());
-                    assert_eq!(ledger.last().unwrap().what, "somebody else", "{}", mechanism.name());
+                    assert_eq!(
+                        ledger.last().unwrap().what,
+                        "somebody else",
+                        "{}",
+                        mechanism.name()
+                    );
                 }
                 Ok(_) => {
                     assert_eq!(answered, workload.groups().len());
@@ -200,14 +229,20 @@ fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
             }
         }
         // Those that pay for everything at once can only fail at the start.
-        assert!(if mechanism.is_adaptive() { failures > 5 } else { failures == 1 }, "{}: {failures}", mechanism.name());
+        assert!(
+            if mechanism.is_adaptive() { failures > 5 } else { failures == 1 },
+            "{}: {failures}",
+            mechanism.name()
+        );
     }
 }
 
 #[test]
 fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
     let schema = Schema::uniform(3, 2).unwrap();
-    let ranges = GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::RANGE), &[1]).unwrap();
+    let ranges =
+        GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::RANGE), &[1])
+            .unwrap();
     for mechanism in mechanisms() {
         let refused = mechanism.accepts(&ranges);
         match mechanism.name() {
@@ -218,10 +253,12 @@ fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
             }
         }
     }
-    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 2.0).unwrap();
+    let identity =
+        QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 2.0).unwrap();
     let weighted = GroupedWorkload::new(schema.clone(), vec![identity]).unwrap();
     assert!(marginals_of("m", &weighted).unwrap_err().to_string().contains("weight 2"));
-    let identity = QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 1.0).unwrap();
+    let identity =
+        QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 1.0).unwrap();
     let twice = GroupedWorkload::new(schema, vec![identity.clone(), identity]).unwrap();
     assert!(marginals_of("m", &twice).unwrap_err().to_string().contains("a second time"));
 }

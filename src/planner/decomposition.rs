@@ -1,16 +1,17 @@
 //! Decomposition of a workload into residual subspaces (S3, Sec. 5 and 6.1).
 //!
-//! A query q on attributes S splits into one subquery per subset A ⊆ S, `q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)`, over
-//! the marginal on A; subqueries of different A are orthogonal and their answers add up to q's. The residual Gram of A is
-//! the sum over all groups that contain A,
+//! A query q on attributes S splits into one subquery per subset A ⊆ S,
+//! `q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)`, over the marginal on A; subqueries of different A
+//! are orthogonal and their answers add up to q's. The residual Gram of A is the sum over all
+//! groups that contain A,
 //!
 //! ```text
 //! G_A = Σ_groups w · Π_{i∉A} m_i · ⊗_{i∈A} C Γ_i C          C = I − J/n, m_i = 1ᵀΓ_i1/n_i²
 //! ```
 //!
-//! for product families (for a reference measure ν_i, `I − ν_i 1ᵀ` from the right and ν_i take the places of C and 1/n_i); joint
-//! queries contribute one dense matrix over A. Here it is kept as a sum of such terms with
-//! equal ones merged: O(Σ_groups 2^|S|) time and memory, whatever the sizes.
+//! for product families (for a reference measure ν_i, `I − ν_i 1ᵀ` from the right and ν_i take the
+//! places of C and 1/n_i); joint queries contribute one dense matrix over A. Here it is kept as a
+//! sum of such terms with equal ones merged: O(Σ_groups 2^|S|) time and memory, whatever the sizes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -73,9 +74,12 @@ impl Decomposition {
     pub fn for_measure(workload: &GroupedWorkload, measure: &ReferenceMeasure) -> Result<Self> {
         measure.check_sizes(&workload.schema().sizes())?;
         let mut kernels = Kernels::default();
-        let mut shares: BTreeMap<(usize, AttributeSet), BTreeMap<Vec<KernelId>, Vec<f64>>> = BTreeMap::new();
+        let mut shares: BTreeMap<(usize, AttributeSet), BTreeMap<Vec<KernelId>, Vec<f64>>> =
+            BTreeMap::new();
         for group in workload.groups() {
-            for (attributes, term) in enumerate(group, measure, &mut |wanted| kernels.place_or_make(&wanted))? {
+            for (attributes, term) in
+                enumerate(group, measure, &mut |wanted| kernels.place_or_make(&wanted))?
+            {
                 shares
                     .entry((attributes.len(), attributes))
                     .or_default()
@@ -94,7 +98,8 @@ impl Decomposition {
                 terms: terms
                     .into_iter()
                     .map(|(kernels, mut shares)| {
-                        // Summed in ascending order, so that sets in the same situation get the same bits.
+                        // Summed in ascending order, so that sets in the same situation get the
+                        // same bits.
                         shares.sort_by(f64::total_cmp);
                         Term { coefficient: shares.iter().sum(), kernels }
                     })
@@ -136,8 +141,8 @@ impl Decomposition {
         })
     }
 
-    /// The kernels whose mean energies a group's coefficients are made from, with these energies: one per attribute of a product,
-    /// one for joint queries.
+    /// The kernels whose mean energies a group's coefficients are made from, with these energies:
+    /// one per attribute of a product, one for joint queries.
     ///
     /// # Errors
     /// As [`Decomposition::terms_of`].
@@ -149,7 +154,9 @@ impl Decomposition {
                 .zip(&axes)
                 .map(|(family, axis)| self.known(&Wanted::Family(*family, axis)))
                 .collect::<Result<Vec<_>>>()?,
-            GroupQueries::Joint(queries) => vec![self.known(&Wanted::Joint(queries, AxisSet::EMPTY, &axes))?],
+            GroupQueries::Joint(queries) => {
+                vec![self.known(&Wanted::Joint(queries, AxisSet::EMPTY, &axes))?]
+            }
         };
         Ok(found.into_iter().map(|f| (f.own, f.mean_energy)).collect())
     }
@@ -203,7 +210,8 @@ impl Kernels {
             Wanted::Family(family, axis) => Kernel::of_family(*family, axis)?,
             Wanted::Joint(queries, kept, axes) => Kernel::of_joint(queries, *kept, axes)?,
         };
-        let (id, negligible, mean_energy) = (self.list.len(), kernel.is_negligible(), kernel.mean_energy());
+        let (id, negligible, mean_energy) =
+            (self.list.len(), kernel.is_negligible(), kernel.mean_energy());
         let mut first = id;
         for (place, other) in self.list.iter().enumerate() {
             if self.first[place] == place && kernel.looks_like(other)? {
@@ -234,7 +242,8 @@ impl Wanted<'_> {
 
 /// A group's attributes as its kernels see them.
 fn axes_of(group: &QueryGroup, measure: &ReferenceMeasure) -> Vec<Axis> {
-    let axis = |p: usize| Axis { measure: measure.of_attribute(p).clone(), class: measure.classes()[p] };
+    let axis =
+        |p: usize| Axis { measure: measure.of_attribute(p).clone(), class: measure.classes()[p] };
     group.attributes().positions().map(axis).collect()
 }
 
@@ -281,7 +290,11 @@ fn enumerate(
                 }
             }
             (GroupQueries::Product(_), Some(factors)) => {
-                if factors.iter().enumerate().any(|(axis, kernel)| kept.contains(axis) && kernel.negligible) {
+                if factors
+                    .iter()
+                    .enumerate()
+                    .any(|(axis, kernel)| kept.contains(axis) && kernel.negligible)
+                {
                     continue;
                 }
                 for (axis, kernel) in factors.iter().enumerate() {

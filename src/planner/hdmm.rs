@@ -40,13 +40,15 @@ pub enum HdmmForm {
 
 /// HDMM (McKenna et al. 2018) under L2 sensitivity.
 ///
-/// *Single Kronecker*: `V = ⊗ V_i` minimises `Σ_groups w Π_{i∈S} tr(Γ_i V_i⁻¹) Π_{i∉S} tr(J V_i⁻¹)` by up to ten
-/// coordinate sweeps, each step the certified 1-D optimum for `aJ + Σ bΓ` with a and b from the other attributes; it starts from the
-/// Gram traces (V = I). *Union*: the certified optimum of every attribute set's own queries, the privacy cost divided
-/// `p_S ∝ √L_S`, total `(Σ_S √L_S)²/β`; a query is answered from its own marginal only.
+/// *Single Kronecker*: `V = ⊗ V_i` minimises `Σ_groups w Π_{i∈S} tr(Γ_i V_i⁻¹) Π_{i∉S} tr(J V_i⁻¹)`
+/// by up to ten coordinate sweeps, each step the certified 1-D optimum for `aJ + Σ bΓ` with a and b
+/// from the other attributes; it starts from the Gram traces (V = I). *Union*: the certified
+/// optimum of every attribute set's own queries, the privacy cost divided `p_S ∝ √L_S`, total
+/// `(Σ_S √L_S)²/β`; a query is answered from its own marginal only.
 ///
-/// *Requirements*: the single strategy takes product families only. *Cost*: single: sweeps × attributes 1-D solves and
-/// O(sweeps · attributes · groups); union: one solve per distinct family and size. *Reference*: S3, Sec. 8; its spec.
+/// *Requirements*: the single strategy takes product families only. *Cost*: single: sweeps ×
+/// attributes 1-D solves and O(sweeps · attributes · groups); union: one solve per distinct family
+/// and size. *Reference*: S3, Sec. 8; its spec.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hdmm {
     /// Which strategies to consider. Default [`HdmmForm::Best`].
@@ -71,14 +73,17 @@ impl Planner for Hdmm {
     }
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
-        let products_only = workload.groups().iter().all(|g| matches!(g.queries(), GroupQueries::Product(_)));
+        let products_only =
+            workload.groups().iter().all(|g| matches!(g.queries(), GroupQueries::Product(_)));
         let plan = match self.form {
             HdmmForm::SingleKronecker => single(self.name(), workload, privacy_cost)?,
             HdmmForm::UnionOfKroneckers => union(self.name(), workload, privacy_cost)?,
             HdmmForm::Best if !products_only => union(self.name(), workload, privacy_cost)?,
             HdmmForm::Best => {
-                let (one, many) =
-                    (single(self.name(), workload, privacy_cost)?, union(self.name(), workload, privacy_cost)?);
+                let (one, many) = (
+                    single(self.name(), workload, privacy_cost)?,
+                    union(self.name(), workload, privacy_cost)?,
+                );
                 if one.total_variance() < many.total_variance() { one } else { many }
             }
         };
@@ -139,7 +144,11 @@ fn families_of(group: &QueryGroup) -> Result<&[Family]> {
         GroupQueries::Joint(_) => Err(Error::bad_input(
             "planner `hdmm-kronecker`",
             "product families: identity, prefix, range, circular, hybrid",
-            format!("a group of `{}` queries on {} attributes jointly", group.family(), group.sizes().len()),
+            format!(
+                "a group of `{}` queries on {} attributes jointly",
+                group.family(),
+                group.sizes().len()
+            ),
             "use hdmm-union or query-smasher",
         )),
     }
@@ -150,14 +159,21 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
     for (position, attribute) in workload.schema().attributes().iter().enumerate() {
         let mut families: Vec<(Family, Array2<f64>, f64)> = Vec::new();
         for group in workload.groups() {
-            let wanted = group.attributes().positions().zip(families_of(group)?).find(|(p, _)| *p == position);
-            if let Some((_, family)) = wanted.filter(|(_, f)| families.iter().all(|(known, ..)| known != *f)) {
+            let wanted = group
+                .attributes()
+                .positions()
+                .zip(families_of(group)?)
+                .find(|(p, _)| *p == position);
+            if let Some((_, family)) =
+                wanted.filter(|(_, f)| families.iter().all(|(known, ..)| known != *f))
+            {
                 let gram = family_gram(*family, attribute.size)?;
                 let ratio = gram.diag().sum() / attribute.size as f64;
                 families.push((*family, gram, ratio));
             }
         }
-        let strategy = StrategyFactor::of_unit_cost(&[attribute.size], Array2::eye(attribute.size))?;
+        let strategy =
+            StrategyFactor::of_unit_cost(&[attribute.size], Array2::eye(attribute.size))?;
         axes.push(Axis { size: attribute.size, families, total: attribute.size as f64, strategy });
     }
     let (mut solves, mut iterations) = (0, 0);
@@ -174,8 +190,11 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
             }
             axis.strategy = strategy;
         }
-        let now: f64 =
-            variances(workload, &axes)?.iter().zip(workload.groups()).map(|(variance, g)| variance * g.weight()).sum();
+        let now: f64 = variances(workload, &axes)?
+            .iter()
+            .zip(workload.groups())
+            .map(|(variance, g)| variance * g.weight())
+            .sum();
         let settled = loss - now <= SETTLED * loss;
         loss = now;
         if settled {
@@ -183,8 +202,11 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
         }
     }
     let variances = variances(workload, &axes)?;
-    let groups =
-        workload.groups().iter().zip(variances).map(|(g, variance)| GroupError::of(g, variance / privacy_cost.get()));
+    let groups = workload
+        .groups()
+        .iter()
+        .zip(variances)
+        .map(|(g, variance)| GroupError::of(g, variance / privacy_cost.get()));
     let groups = groups.collect();
     Ok(Plan {
         planner: name.to_string(),
@@ -192,7 +214,9 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
         privacy_cost,
         measurements: vec![PlannedMeasurement {
             attributes: AttributeSet::first(axes.len()),
-            strategy: Arc::new(SubspaceStrategy::Kronecker(axes.into_iter().map(|axis| axis.strategy).collect())),
+            strategy: Arc::new(SubspaceStrategy::Kronecker(
+                axes.into_iter().map(|axis| axis.strategy).collect(),
+            )),
             privacy_cost,
         }],
         reconstruction: Reconstruction::FullDomain,
@@ -215,9 +239,13 @@ fn variances(workload: &GroupedWorkload, axes: &[Axis]) -> Result<Vec<f64>> {
     workload.groups().iter().map(variance).collect()
 }
 
-/// `aJ + Σ bΓ`: what the loss is for one attribute with the others fixed, up to a factor. Ratios to `tr(J V⁻¹)` keep the
-/// products over all attributes inside an f64.
-fn coordinate_gram(workload: &GroupedWorkload, axes: &[Axis], position: usize) -> Result<Array2<f64>> {
+/// `aJ + Σ bΓ`: what the loss is for one attribute with the others fixed, up to a factor. Ratios to
+/// `tr(J V⁻¹)` keep the products over all attributes inside an f64.
+fn coordinate_gram(
+    workload: &GroupedWorkload,
+    axes: &[Axis],
+    position: usize,
+) -> Result<Array2<f64>> {
     let axis = &axes[position];
     let mut total_share = 0.0;
     let mut shares = vec![0.0; axis.families.len()];
@@ -253,7 +281,8 @@ struct Union<'a> {
     iterations: usize,
 }
 
-/// The strategy of one attribute set: every group's own error under it, and the tightness of the whole.
+/// The strategy of one attribute set: every group's own error under it, and the tightness of the
+/// whole.
 struct Marginal {
     strategy: SubspaceStrategy,
     errors: Vec<f64>,
@@ -273,14 +302,15 @@ impl<'a> Union<'a> {
             [group] => match group.queries() {
                 GroupQueries::Product(families) => return self.product(families, group.sizes()),
                 GroupQueries::Joint(queries) => {
-                    let best = match self.joints.iter().find(|(known, _)| *known == queries.as_ref()) {
-                        Some((_, best)) => best.clone(),
-                        None => {
-                            let best = self.solve(group.sizes(), full_gram(group)?)?;
-                            self.joints.push((queries.as_ref(), best.clone()));
-                            best
-                        }
-                    };
+                    let best =
+                        match self.joints.iter().find(|(known, _)| *known == queries.as_ref()) {
+                            Some((_, best)) => best.clone(),
+                            None => {
+                                let best = self.solve(group.sizes(), full_gram(group)?)?;
+                                self.joints.push((queries.as_ref(), best.clone()));
+                                best
+                            }
+                        };
                     let error = best.error;
                     (best, vec![error])
                 }
@@ -292,11 +322,18 @@ impl<'a> Union<'a> {
                     sum.scaled_add(group.weight(), gram);
                 }
                 let best = self.solve(several[0].sizes(), sum)?;
-                let errors = grams.iter().map(|gram| trace(gram, &best.strategy)).collect::<Result<Vec<_>>>()?;
+                let errors = grams
+                    .iter()
+                    .map(|gram| trace(gram, &best.strategy))
+                    .collect::<Result<Vec<_>>>()?;
                 (best, errors)
             }
         };
-        Ok(Marginal { strategy: SubspaceStrategy::Kronecker(vec![best.strategy]), errors, tightness: best.tightness })
+        Ok(Marginal {
+            strategy: SubspaceStrategy::Kronecker(vec![best.strategy]),
+            errors,
+            tightness: best.tightness,
+        })
     }
 
     fn product(&mut self, families: &[Family], sizes: &[usize]) -> Result<Marginal> {
@@ -314,7 +351,11 @@ impl<'a> Union<'a> {
             error *= best.error;
             tightness *= best.tightness;
         }
-        Ok(Marginal { strategy: SubspaceStrategy::Kronecker(parts), errors: vec![error], tightness })
+        Ok(Marginal {
+            strategy: SubspaceStrategy::Kronecker(parts),
+            errors: vec![error],
+            tightness,
+        })
     }
 }
 
@@ -327,9 +368,11 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> R
     let mut chosen = Vec::with_capacity(by_set.len());
     let (mut total, mut total_bound) = (0.0, 0.0);
     for ((_, attributes), places) in by_set {
-        let groups: Vec<&QueryGroup> = places.iter().map(|&place| &workload.groups()[place]).collect();
+        let groups: Vec<&QueryGroup> =
+            places.iter().map(|&place| &workload.groups()[place]).collect();
         let marginal = union.marginal(&groups)?;
-        let error: f64 = marginal.errors.iter().zip(&groups).map(|(error, g)| error * g.weight()).sum();
+        let error: f64 =
+            marginal.errors.iter().zip(&groups).map(|(error, g)| error * g.weight()).sum();
         total += error.sqrt();
         total_bound += (error * marginal.tightness).sqrt();
         chosen.push((attributes, marginal, error, places));
@@ -344,7 +387,11 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> R
             variances[place] = error / share;
         }
     }
-    let groups = workload.groups().iter().zip(variances).map(|(group, variance)| GroupError::of(group, variance));
+    let groups = workload
+        .groups()
+        .iter()
+        .zip(variances)
+        .map(|(group, variance)| GroupError::of(group, variance));
     Ok(Plan {
         planner: name.to_string(),
         schema: workload.schema().clone(),

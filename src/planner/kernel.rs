@@ -16,8 +16,9 @@ const COMPARED_CELLS: usize = 128;
 /// Queries whose residual part is smaller than this share of the whole have none.
 const NEGLIGIBLE: f64 = 1e-12;
 
-/// One distinct residual Gram: a family on one attribute, centred, or joint queries averaged over some of their
-/// attributes and centred along the others. Matrices and spectra are made when first asked for.
+/// One distinct residual Gram: a family on one attribute, centred, or joint queries averaged over
+/// some of their attributes and centred along the others. Matrices and spectra are made when first
+/// asked for.
 ///
 /// Averages are those of the attributes' reference measures.
 #[derive(Debug)]
@@ -40,7 +41,8 @@ pub(super) enum Source {
     Joint(Arc<JointQueries>, AxisSet),
 }
 
-/// An attribute as kernels see it: its measure, and the number that it has in common with attributes that share it.
+/// An attribute as kernels see it: its measure, and the number that it has in common with
+/// attributes that share it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     /// The measure.
@@ -63,7 +65,9 @@ impl Kernel {
         let total = matrix.diag().sum();
         let (centred, mean_energy) = if axis.measure.is_uniform() {
             let sum = matrix.sum();
-            let gram = Gram::from_factors(vec![GramFactor { shape: vec![n], matrix: Arc::new(matrix) }])?.residual();
+            let gram =
+                Gram::from_factors(vec![GramFactor { shape: vec![n], matrix: Arc::new(matrix) }])?
+                    .residual();
             // Σ over the queries of (mean of q)² = 1ᵀΓ1/n².
             (gram.factors()[0].matrix.clone(), sum / (n * n) as f64)
         } else {
@@ -83,7 +87,11 @@ impl Kernel {
     }
 
     /// The kernel of joint queries on the attributes that are kept. O(queries · cells).
-    pub(super) fn of_joint(queries: &Arc<JointQueries>, kept: AxisSet, axes: &[Axis]) -> Result<Self> {
+    pub(super) fn of_joint(
+        queries: &Arc<JointQueries>,
+        kept: AxisSet,
+        axes: &[Axis],
+    ) -> Result<Self> {
         let sizes = kept.of_items(queries.sizes());
         let dropped = smeared_cells(queries.sizes(), kept);
         let mut energy = 0.0;
@@ -113,7 +121,12 @@ impl Kernel {
             && self.axes[0].class == axis.class
     }
 
-    pub(super) fn is_joint(&self, queries: &Arc<JointQueries>, kept: AxisSet, axes: &[Axis]) -> bool {
+    pub(super) fn is_joint(
+        &self,
+        queries: &Arc<JointQueries>,
+        kept: AxisSet,
+        axes: &[Axis],
+    ) -> bool {
         match &self.source {
             Source::Joint(own, own_kept) => {
                 *own_kept == kept
@@ -134,17 +147,27 @@ impl Kernel {
         &self.axes
     }
 
-    /// Whether both are small and have the same Gram up to rounding: what joint queries look like from either of two
-    /// attributes that they treat alike.
+    /// Whether both are small and have the same Gram up to rounding: what joint queries look like
+    /// from either of two attributes that they treat alike.
     pub(super) fn looks_like(&self, other: &Self) -> Result<bool> {
         let cells: usize = self.sizes.iter().product();
-        if self.sizes != other.sizes || self.negligible || other.negligible || !(2..=COMPARED_CELLS).contains(&cells) {
+        if self.sizes != other.sizes
+            || self.negligible
+            || other.negligible
+            || !(2..=COMPARED_CELLS).contains(&cells)
+        {
             return Ok(false);
         }
-        if self.axes.iter().chain(&other.axes).all(|axis| axis.measure.is_uniform() && axis.class == 0) {
+        if self
+            .axes
+            .iter()
+            .chain(&other.axes)
+            .all(|axis| axis.measure.is_uniform() && axis.class == 0)
+        {
             return Ok(equal(&*self.gram()?, &*other.gram()?));
         }
-        // Equal at one measure is not equal at its neighbours: they are compared at measures without any symmetry.
+        // Equal at one measure is not equal at its neighbours: they are compared at measures
+        // without any symmetry.
         if self.classes() != other.classes() {
             return Ok(false);
         }
@@ -153,9 +176,12 @@ impl Kernel {
 
     /// The classes of the attributes that are kept, and of the others.
     fn classes(&self) -> (Vec<usize>, Vec<usize>) {
-        let kept = |axis: usize| !matches!(&self.source, Source::Joint(_, kept) if !kept.contains(axis));
-        let (own, others): (Vec<_>, Vec<_>) = self.axes.iter().enumerate().partition(|(axis, _)| kept(*axis));
-        let classes = |axes: Vec<(usize, &Axis)>| axes.into_iter().map(|(_, axis)| axis.class).collect();
+        let kept =
+            |axis: usize| !matches!(&self.source, Source::Joint(_, kept) if !kept.contains(axis));
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.axes.iter().enumerate().partition(|(axis, _)| kept(*axis));
+        let classes =
+            |axes: Vec<(usize, &Axis)>| axes.into_iter().map(|(_, axis)| axis.class).collect();
         (classes(own), classes(others))
     }
 
@@ -163,7 +189,8 @@ impl Kernel {
     fn at_generic_measures(&self) -> Result<Self> {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let generic = |axis: &Axis| {
-            let weight = |value: usize| 0.5 + (GOLDEN * (1 + value + 7 * axis.class) as f64).fract();
+            let weight =
+                |value: usize| 0.5 + (GOLDEN * (1 + value + 7 * axis.class) as f64).fract();
             let weights: Vec<f64> = (0..axis.measure.size()).map(weight).collect();
             let sum: f64 = weights.iter().sum();
             let measure = Measure::of(weights.iter().map(|w| w / sum).collect())?;
@@ -194,13 +221,14 @@ impl Kernel {
         self.negligible
     }
 
-    /// Σ over the queries of w·(q·ν)², the factor that an averaged-out attribute contributes (for a one-attribute
-    /// family), or the coefficient of the residual subspace ∅ (for joint queries).
+    /// Σ over the queries of w·(q·ν)², the factor that an averaged-out attribute contributes (for a
+    /// one-attribute family), or the coefficient of the residual subspace ∅ (for joint queries).
     pub fn mean_energy(&self) -> f64 {
         self.mean_energy
     }
 
-    /// The residual Gram, cells × cells. For joint queries O(queries · cells²) the first time, and O(cells²) memory kept.
+    /// The residual Gram, cells × cells. For joint queries O(queries · cells²) the first time, and
+    /// O(cells²) memory kept.
     ///
     /// # Errors
     /// Too many cells.
@@ -266,7 +294,8 @@ fn centred(gram: Array2<f64>, measure: &Measure) -> Array2<f64> {
     let once = |matrix: Array2<f64>| {
         let mut turned = matrix.reversed_axes().as_standard_layout().into_owned();
         for mut row in turned.rows_mut() {
-            let mean: f64 = row.iter().enumerate().map(|(value, x)| measure.weight(value) * x).sum();
+            let mean: f64 =
+                row.iter().enumerate().map(|(value, x)| measure.weight(value) * x).sum();
             row -= mean;
         }
         turned

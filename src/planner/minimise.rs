@@ -1,4 +1,5 @@
-//! Minimising a smooth function of product measures: limited-memory BFGS with the line search of Moré and Thuente.
+//! Minimising a smooth function of product measures: limited-memory BFGS with the line search of
+//! Moré and Thuente.
 
 use std::cell::RefCell;
 
@@ -46,18 +47,32 @@ type Function<'f> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + 'f;
 ///
 /// # Errors
 /// What the function returns, and the library's own.
-pub(super) fn minimise(function: &mut Function<'_>, start: Vec<f64>, limits: &Limits) -> Result<Minimum> {
+pub(super) fn minimise(
+    function: &mut Function<'_>,
+    start: Vec<f64>,
+    limits: &Limits,
+) -> Result<Minimum> {
     let (value, gradient) = function(&start)?;
     let steepest = gradient.iter().fold(0.0f64, |top, g| top.max(g.abs()));
     let mut best = Minimum { x: start.clone(), value, status: Status::Converged, evaluations: 1 };
     if start.is_empty() || steepest <= limits.tolerance * value {
         return Ok(best);
     }
-    // The first direction is the negative gradient: in these units its largest entry is the first step.
+    // The first direction is the negative gradient: in these units its largest entry is the first
+    // step.
     let scale = FIRST_STEP / steepest;
-    let seen = Seen { function, scale, last: (start.clone(), value, gradient), best, failed: None, limits: *limits };
+    let seen = Seen {
+        function,
+        scale,
+        last: (start.clone(), value, gradient),
+        best,
+        failed: None,
+        limits: *limits,
+    };
     let problem = Problem(RefCell::new(seen));
-    let failed = |e: argmin::core::Error| Error::bug("search for a reference measure", "an answer of the optimiser", e);
+    let failed = |e: argmin::core::Error| {
+        Error::bug("search for a reference measure", "an answer of the optimiser", e)
+    };
     let line_search = MoreThuenteLineSearch::new().with_c(1e-4, 0.9).map_err(failed)?;
     let solver = LBFGS::new(line_search, MEMORY)
         .with_tolerance_grad(limits.tolerance * value * scale)
@@ -67,7 +82,8 @@ pub(super) fn minimise(function: &mut Function<'_>, start: Vec<f64>, limits: &Li
         .configure(|state| state.param(start).max_iters(limits.steps as u64))
         .timer(false)
         .run();
-    let reason = run.as_ref().ok().and_then(|result| result.state().get_termination_reason().cloned());
+    let reason =
+        run.as_ref().ok().and_then(|result| result.state().get_termination_reason().cloned());
     drop(run);
     let seen = problem.0.into_inner();
     if let Some(error) = seen.failed {
@@ -78,7 +94,8 @@ pub(super) fn minimise(function: &mut Function<'_>, start: Vec<f64>, limits: &Li
         Some(TerminationReason::SolverConverged) => Status::Converged,
         Some(TerminationReason::MaxItersReached) => Status::IterationLimit,
         _ if best.evaluations >= limits.evaluations => Status::IterationLimit,
-        // The line search found no lower point: rounding and the solvers' tolerance are all that is left.
+        // The line search found no lower point: rounding and the solvers' tolerance are all that is
+        // left.
         _ => Status::Stalled,
     };
     Ok(best)
@@ -201,9 +218,16 @@ mod tests {
         let mut calls = 0;
         let mut function = |x: &[f64]| {
             calls += 1;
-            if calls < 3 { Ok(rosenbrock(x)) } else { Err(Error::DidNotConverge { what: "test".into(), order: 2 }) }
+            if calls < 3 {
+                Ok(rosenbrock(x))
+            } else {
+                Err(Error::DidNotConverge { what: "test".into(), order: 2 })
+            }
         };
-        assert!(matches!(minimise(&mut function, vec![0.0, 0.5], &LIMITS), Err(Error::DidNotConverge { .. })));
+        assert!(matches!(
+            minimise(&mut function, vec![0.0, 0.5], &LIMITS),
+            Err(Error::DidNotConverge { .. })
+        ));
     }
 
     #[test]
@@ -215,10 +239,12 @@ mod tests {
         };
         let nu = softmax(&z, &[3, 2]);
         assert!((nu[0].iter().sum::<f64>() - 1.0).abs() < 1e-15);
-        let gradient = through_softmax(&nu, &[vec![nu[0][2], 0.0, nu[0][0]], vec![0.0, 6.0 * nu[1][1]]]);
+        let gradient =
+            through_softmax(&nu, &[vec![nu[0][2], 0.0, nu[0][0]], vec![0.0, 6.0 * nu[1][1]]]);
         for (k, own) in gradient.iter().enumerate() {
-            let moved =
-                |step: f64| value(&std::array::from_fn::<f64, 5, _>(|j| z[j] + if j == k { step } else { 0.0 }));
+            let moved = |step: f64| {
+                value(&std::array::from_fn::<f64, 5, _>(|j| z[j] + if j == k { step } else { 0.0 }))
+            };
             assert!((own - (moved(1e-5) - moved(-1e-5)) / 2e-5).abs() < 1e-9);
         }
     }

@@ -1,18 +1,22 @@
 //! Planners: what to measure for a workload over many attributes (S3).
 //!
-//! A planner sees a [`GroupedWorkload`] and a privacy cost and returns a [`Plan`]: measurements of residual subspaces (or
-//! marginals) with their shares of the cost, and the exact error of every query group. No data is involved. To add one,
-//! implement [`Planner`] and add a line to [`planners`].
+//! A planner sees a [`GroupedWorkload`] and a privacy cost and returns a [`Plan`]: measurements of
+//! residual subspaces (or marginals) with their shares of the cost, and the exact error of every
+//! query group. No data is involved. To add one, implement [`Planner`] and add a line to
+//! [`planners`].
 //!
-//! *Cost*, for groups over at most k of d attributes with n values each (`cargo bench --bench planners` measures it):
+//! *Cost*, for groups over at most k of d attributes with n values each
+//! (`cargo bench --bench planners` measures it):
 //!
 //! - decomposition and errors: O(groups · 2^k) time and memory, whatever n is;
-//! - solves: one per distinct residual problem, so independent of d. O(n³) per iteration for families of one attribute and
-//!   their products, O(rows² · cells) for few joint queries, O(cells³) for other joint queries and sums of products; HDMM and
-//!   ResidualPlanner+ solve per attribute size or family, ResidualPlanner and Weighted Fourier need no iteration;
-//! - a plan holds 8·n² bytes per distinct 1-D strategy, 8·rank·cells per joint one (8·cells² if it is not of low rank), and
-//!   about 100 bytes per group and residual subspace;
-//! - a run of a plan takes O(records + cells · Σ n) per group and holds the records and the estimates that later groups need.
+//! - solves: one per distinct residual problem, so independent of d. O(n³) per iteration for
+//!   families of one attribute and their products, O(rows² · cells) for few joint queries,
+//!   O(cells³) for other joint queries and sums of products; HDMM and ResidualPlanner+ solve per
+//!   attribute size or family, ResidualPlanner and Weighted Fourier need no iteration;
+//! - a plan holds 8·n² bytes per distinct 1-D strategy, 8·rank·cells per joint one (8·cells² if it
+//!   is not of low rank), and about 100 bytes per group and residual subspace;
+//! - a run of a plan takes O(records + cells · Σ n) per group and holds the records and the
+//!   estimates that later groups need.
 //!
 //! ```
 //! use matmech::{planner, privacy::PrivacyCost, schema::Schema};
@@ -52,8 +56,8 @@ pub use registry::{by_name, listing, planners};
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
 pub use solver::{
-    AttributeBasis, Bases, BasisSolver, CertifiedSolver, FourierSolver, PrefixBasis, ResidualBasis, Solved,
-    SubspaceProblem, SubspaceSolver,
+    AttributeBasis, Bases, BasisSolver, CertifiedSolver, FourierSolver, PrefixBasis, ResidualBasis,
+    Solved, SubspaceProblem, SubspaceSolver,
 };
 pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;
@@ -84,8 +88,8 @@ pub trait Planner: std::fmt::Debug + Send + Sync {
         Err(Error::bug("configuration of a planner", "a planner that takes options", call.text()))
     }
 
-    /// Whether its plans are strategies for the residual subspaces: then the lower bound of QuerySmasher, which holds for any
-    /// choice of such strategies, holds for them too.
+    /// Whether its plans are strategies for the residual subspaces: then the lower bound of
+    /// QuerySmasher, which holds for any choice of such strategies, holds for them too.
     fn over_residual_subspaces(&self) -> bool {
         false
     }

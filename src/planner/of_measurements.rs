@@ -16,16 +16,18 @@ use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 const ROUNDING: f64 = 1e-9;
 
 impl Plan {
-    /// The plan of a planner outside this crate: what it measures and how answers come from it. Its privacy
-    /// cost is the sum of the shares, and the errors of all groups are computed from the matrices.
+    /// The plan of a planner outside this crate: what it measures and how answers come from it. Its
+    /// privacy cost is the sum of the shares, and the errors of all groups are computed from the
+    /// matrices.
     ///
-    /// Nothing is claimed about the best plan, so there is no lower bound. *Cost*: for residual subspaces a
-    /// decomposition, and a trace per distinct strategy and kernel; otherwise a product with every query.
+    /// Nothing is claimed about the best plan, so there is no lower bound. *Cost*: for residual
+    /// subspaces a decomposition, and a trace per distinct strategy and kernel; otherwise a product
+    /// with every query.
     ///
     /// # Errors
-    /// Measurements of attributes or cells that the schema lacks, one set twice, strategies of residual
-    /// subspaces that do not annihilate the measure, strategies that cost more than their shares, or queries
-    /// that the measurements do not determine.
+    /// Measurements of attributes or cells that the schema lacks, one set twice, strategies of
+    /// residual subspaces that do not annihilate the measure, strategies that cost more than their
+    /// shares, or queries that the measurements do not determine.
     pub fn of_measurements(
         planner: &str,
         workload: &GroupedWorkload,
@@ -34,7 +36,8 @@ impl Plan {
         measure: &ReferenceMeasure,
     ) -> Result<Plan> {
         check(workload, &measurements, reconstruction, measure)?;
-        let privacy_cost = PrivacyCost::new(measurements.iter().map(|own| own.privacy_cost.get()).sum())?;
+        let privacy_cost =
+            PrivacyCost::new(measurements.iter().map(|own| own.privacy_cost.get()).sum())?;
         let mut plan = Plan {
             planner: planner.to_owned(),
             schema: workload.schema().clone(),
@@ -53,7 +56,8 @@ impl Plan {
                 residual_errors(workload, measure, &plan.measurements, &HashSet::new())?
             }
             Reconstruction::OwnMarginal | Reconstruction::FullDomain => {
-                let group = |group: &QueryGroup| Ok(GroupError::of(group, plan.variance_of(group)?));
+                let group =
+                    |group: &QueryGroup| Ok(GroupError::of(group, plan.variance_of(group)?));
                 workload.groups().iter().map(group).collect::<Result<_>>()?
             }
         };
@@ -67,24 +71,26 @@ impl Plan {
             GroupQueries::Product(_) => 1.0,
         };
         let rows = group.rows()?.enumerate();
-        rows.map(|(query, row)| Ok(weight(query) * self.query_variance(group.attributes(), &row)?)).sum()
+        rows.map(|(query, row)| Ok(weight(query) * self.query_variance(group.attributes(), &row)?))
+            .sum()
     }
 
-    /// The plan with other strategies and shares c_A of the privacy cost, one per measurement and in
-    /// their order, for the residual subspaces of another measure; its privacy cost is their sum. The
-    /// errors are those of the new strategies, exactly: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace without a
-    /// share is known without noise: it adds nothing to the errors and is no measurement.
+    /// The plan with other strategies and shares c_A of the privacy cost, one per measurement and
+    /// in their order, for the residual subspaces of another measure; its privacy cost is their
+    /// sum. The errors are those of the new strategies, exactly: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace
+    /// without a share is known without noise: it adds nothing to the errors and is no measurement.
     ///
     /// # Errors
-    /// Another workload than the plan's, a plan that does not measure residual subspaces, another number
-    /// of strategies, or strategies that cost more than their shares.
+    /// Another workload than the plan's, a plan that does not measure residual subspaces, another
+    /// number of strategies, or strategies that cost more than their shares.
     pub fn remeasured(
         &self,
         workload: &GroupedWorkload,
         measure: &ReferenceMeasure,
         strategies: &[(Arc<SubspaceStrategy>, Option<PrivacyCost>)],
     ) -> Result<Plan> {
-        let is_same = self.schema == *workload.schema() && self.groups.len() == workload.groups().len();
+        let is_same =
+            self.schema == *workload.schema() && self.groups.len() == workload.groups().len();
         if !is_same
             || self.reconstruction != Reconstruction::ResidualSubspaces
             || strategies.len() != self.measurements.len()
@@ -92,7 +98,11 @@ impl Plan {
             return Err(Error::bad_input(
                 "plan with other strategies",
                 "a plan of residual subspaces, its workload, and a strategy per measurement",
-                format!("{} strategies for {} measurements", strategies.len(), self.measurements.len()),
+                format!(
+                    "{} strategies for {} measurements",
+                    strategies.len(),
+                    self.measurements.len()
+                ),
                 "plan this workload first",
             ));
         }
@@ -102,12 +112,15 @@ impl Plan {
                 Some(PlannedMeasurement { attributes: planned.attributes, strategy, privacy_cost })
             })
             .collect();
-        let without_noise = self.measurements.iter().zip(strategies).filter(|(_, own)| own.1.is_none());
+        let without_noise =
+            self.measurements.iter().zip(strategies).filter(|(_, own)| own.1.is_none());
         let known = without_noise.map(|(planned, _)| planned.attributes).collect();
         let groups = residual_errors(workload, measure, &measurements, &known)?;
         let measure = measure.clone();
-        let privacy_cost = PrivacyCost::new(measurements.iter().map(|m| m.privacy_cost.get()).sum())?;
-        Plan { privacy_cost, measurements, measure, groups, lower_bound: None, ..self.clone() }.checked()
+        let privacy_cost =
+            PrivacyCost::new(measurements.iter().map(|m| m.privacy_cost.get()).sum())?;
+        Plan { privacy_cost, measurements, measure, groups, lower_bound: None, ..self.clone() }
+            .checked()
     }
 }
 
@@ -164,7 +177,12 @@ fn check(
         let attributes = planned.attributes;
         let refuse = |expected: String, found: String| {
             let remedy = "measure every set of attributes once, by a strategy over its cells";
-            Err(Error::bad_input(format!("measurement on attributes {attributes:?}"), expected, found, remedy))
+            Err(Error::bad_input(
+                format!("measurement on attributes {attributes:?}"),
+                expected,
+                found,
+                remedy,
+            ))
         };
         if attributes.end() > sizes.len() || planned.strategy.shape() != attributes.items(&sizes) {
             let expected = "attributes of the schema, and a strategy over their cells".to_owned();
@@ -174,7 +192,9 @@ fn check(
             return refuse("every set of attributes once".into(), "it a second time".into());
         }
         if reconstruction == Reconstruction::ResidualSubspaces && !annihilates(planned, measure)? {
-            let expected = "a strategy of the residual subspace, which annihilates the reference measure".to_owned();
+            let expected =
+                "a strategy of the residual subspace, which annihilates the reference measure"
+                    .to_owned();
             return refuse(expected, "one that does not".into());
         }
     }
@@ -183,7 +203,9 @@ fn check(
 
 /// Whether every factor of a strategy is 0 against the measure along every axis.
 fn annihilates(planned: &PlannedMeasurement, measure: &ReferenceMeasure) -> Result<bool> {
-    let SubspaceStrategy::Kronecker(factors) = planned.strategy.as_ref() else { return Ok(measure.is_uniform()) };
+    let SubspaceStrategy::Kronecker(factors) = planned.strategy.as_ref() else {
+        return Ok(measure.is_uniform());
+    };
     let measures = measure.of(planned.attributes);
     let mut start = 0;
     for factor in factors {

@@ -28,7 +28,8 @@ pub struct PlannedMeasurement {
 /// How answers come from the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconstruction {
-    /// A query is the sum of its subqueries, each answered from the measurement of its residual subspace.
+    /// A query is the sum of its subqueries, each answered from the measurement of its residual
+    /// subspace.
     ResidualSubspaces,
     /// A query is answered from the measurement of its own attribute set.
     OwnMarginal,
@@ -47,8 +48,8 @@ pub struct GroupError {
     pub queries: QueryCount,
     /// The group's weight in the objective.
     pub weight: f64,
-    /// The sum of the queries' variances (each times its own weight where queries have weights), without the group's
-    /// weight.
+    /// The sum of the queries' variances (each times its own weight where queries have weights),
+    /// without the group's weight.
     pub variance: f64,
 }
 
@@ -70,8 +71,8 @@ impl GroupError {
     }
 }
 
-/// How an optimiser found the reference measure of a plan. Whatever the status, the plan's errors and certificate are those of
-/// the measure that it has.
+/// How an optimiser found the reference measure of a plan. Whatever the status, the plan's errors
+/// and certificate are those of the measure that it has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasureSearch {
     /// How the optimiser ended, from the start that led to the measure.
@@ -92,7 +93,8 @@ pub struct MeasureSearch {
 pub enum MeasureStart {
     /// The uniform measure.
     Uniform,
-    /// The measures of the one-attribute optima, or more weight on the ends where queries are joint.
+    /// The measures of the one-attribute optima, or more weight on the ends where queries are
+    /// joint.
     Peaked,
     /// The measures of HDMM's single Kronecker strategy.
     Kronecker,
@@ -100,7 +102,8 @@ pub enum MeasureStart {
     None,
 }
 
-/// A plan: measurements and the exact errors of what is answered from them. Made without looking at any data.
+/// A plan: measurements and the exact errors of what is answered from them. Made without looking at
+/// any data.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(super) planner: String,
@@ -142,8 +145,8 @@ impl Plan {
         self.reconstruction
     }
 
-    /// The reference measure of the residual subspaces that are measured; uniform for all planners but
-    /// [`Anova`](super::Anova).
+    /// The reference measure of the residual subspaces that are measured; uniform for all planners
+    /// but [`Anova`](super::Anova).
     pub fn measure(&self) -> &ReferenceMeasure {
         &self.measure
     }
@@ -183,8 +186,9 @@ impl Plan {
         (self.total_variance() / self.queries().as_f64()).sqrt()
     }
 
-    /// Certified: no choice of strategies for what the plan measures (residual subspaces, or marginals without inference
-    /// across them) and of their privacy costs has a smaller [`Plan::total_variance`]. Only of planners that prove it.
+    /// Certified: no choice of strategies for what the plan measures (residual subspaces, or
+    /// marginals without inference across them) and of their privacy costs has a smaller
+    /// [`Plan::total_variance`]. Only of planners that prove it.
     pub fn lower_bound(&self) -> Option<f64> {
         self.lower_bound
     }
@@ -194,8 +198,8 @@ impl Plan {
         self.lower_bound.map(|bound| (bound / self.queries().as_f64()).sqrt())
     }
 
-    /// The total privacy cost of the measurements, recomputed from the matrices of their strategies: the largest diagonal
-    /// entry of every V, times its share.
+    /// The total privacy cost of the measurements, recomputed from the matrices of their
+    /// strategies: the largest diagonal entry of every V, times its share.
     pub fn recomputed_privacy_cost(&self) -> f64 {
         self.measurements.iter().map(|m| m.privacy_cost.get() * m.strategy.max_diagonal()).sum()
     }
@@ -211,13 +215,16 @@ impl Plan {
         }
         Err(Error::bug(
             "plan",
-            format!("measurements of privacy cost at most {} from `{}`", self.privacy_cost, self.planner),
+            format!(
+                "measurements of privacy cost at most {} from `{}`",
+                self.privacy_cost, self.planner
+            ),
             format!("{spent}, recomputed from the strategies; nothing was measured"),
         ))
     }
 
-    /// The exact variance of any query over the row-major cells of the marginal on some attributes. O(2^k · cells · Σ sizes)
-    /// for k attributes.
+    /// The exact variance of any query over the row-major cells of the marginal on some attributes.
+    /// O(2^k · cells · Σ sizes) for k attributes.
     ///
     /// # Errors
     /// A query of another length, or one that the plan's measurements cannot answer.
@@ -240,7 +247,8 @@ impl Plan {
         match self.reconstruction {
             Reconstruction::OwnMarginal => {
                 let own = self.measurements.iter().find(|m| m.attributes == attributes);
-                let own = own.ok_or_else(|| unanswered("no measurement of this marginal".into()))?;
+                let own =
+                    own.ok_or_else(|| unanswered("no measurement of this marginal".into()))?;
                 Ok(own.strategy.variance(query)? / own.privacy_cost.get())
             }
             Reconstruction::FullDomain => self.full_domain_variance(attributes, query),
@@ -256,7 +264,9 @@ impl Plan {
                         continue;
                     }
                     let own = self.measurements.iter().find(|m| m.attributes == set);
-                    let own = own.ok_or_else(|| unanswered(format!("no measurement of residual subspace {set:?}")))?;
+                    let own = own.ok_or_else(|| {
+                        unanswered(format!("no measurement of residual subspace {set:?}"))
+                    })?;
                     variance += own.strategy.variance(&part)? / own.privacy_cost.get();
                 }
                 Ok(variance)
@@ -270,7 +280,9 @@ impl Plan {
         let mut own = Vec::new();
         for measurement in &self.measurements {
             variance /= measurement.privacy_cost.get();
-            let SubspaceStrategy::Kronecker(factors) = measurement.strategy.as_ref() else { continue };
+            let SubspaceStrategy::Kronecker(factors) = measurement.strategy.as_ref() else {
+                continue;
+            };
             for (position, factor) in factors.iter().enumerate() {
                 if attributes.contains(position) {
                     own.push(factor.clone());

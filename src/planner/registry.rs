@@ -1,7 +1,8 @@
 //! The list of planners.
 
 use super::{
-    Anova, Hdmm, HdmmForm, NoiseDivision, Planner, QuerySmasher, ResidualPlanner, ResidualPlannerPlus, WeightedFourier,
+    Anova, Hdmm, HdmmForm, NoiseDivision, Planner, QuerySmasher, ResidualPlanner,
+    ResidualPlannerPlus, WeightedFourier,
 };
 use crate::call::{self, named};
 use crate::error::Result;

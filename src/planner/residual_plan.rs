@@ -1,4 +1,5 @@
-//! From a decomposed workload and a solver to a plan: every distinct residual problem is solved once.
+//! From a decomposed workload and a solver to a plan: every distinct residual problem is solved
+//! once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use crate::residual::ReferenceMeasure;
 use crate::strategy::StrategyFactor;
 use crate::workload::{GroupQueries, GroupedWorkload};
 
-/// What makes two residual problems the same: the attributes' classes, and the kernels with the ratios of their
-/// coefficients (as bits).
+/// What makes two residual problems the same: the attributes' classes, and the kernels with the
+/// ratios of their coefficients (as bits).
 type Signature = (Vec<usize>, Vec<(u64, Vec<KernelId>)>);
 
 /// A strategy for a class of residual problems that differ by a factor only.
@@ -50,18 +51,26 @@ impl<'a> Solutions<'a> {
         }
     }
 
-    /// The place of the solution of a residual problem, and the factor by which its Gram exceeds that of the class.
+    /// The place of the solution of a residual problem, and the factor by which its Gram exceeds
+    /// that of the class.
     pub fn solve(&mut self, residual: &ResidualProblem) -> Result<(usize, f64)> {
         let scale = residual.terms.first().map_or(1.0, |t| t.coefficient);
         let terms: Vec<(f64, Vec<KernelId>)> =
             residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
         let pairs = residual.attributes.positions().zip(&residual.kinds);
-        let classes: Vec<usize> = pairs.map(|(position, kind)| self.solver.class(position, *kind)).collect();
+        let classes: Vec<usize> =
+            pairs.map(|(position, kind)| self.solver.class(position, *kind)).collect();
         Ok((self.class(&residual.sizes, &classes, terms)?, scale))
     }
 
-    fn class(&mut self, sizes: &[usize], classes: &[usize], terms: Vec<(f64, Vec<KernelId>)>) -> Result<usize> {
-        let signature = (classes.to_vec(), terms.iter().map(|(c, k)| (c.to_bits(), k.clone())).collect());
+    fn class(
+        &mut self,
+        sizes: &[usize],
+        classes: &[usize],
+        terms: Vec<(f64, Vec<KernelId>)>,
+    ) -> Result<usize> {
+        let signature =
+            (classes.to_vec(), terms.iter().map(|(c, k)| (c.to_bits(), k.clone())).collect());
         if let Some(&place) = self.known.get(&signature) {
             return Ok(place);
         }
@@ -73,7 +82,10 @@ impl<'a> Solutions<'a> {
             },
             [(_, kernels)] if kernels.len() > 1 => self.product(sizes, classes, kernels)?,
             _ => {
-                let terms = terms.iter().map(|(c, kernels)| (*c, self.decomposition.kernels(kernels))).collect();
+                let terms = terms
+                    .iter()
+                    .map(|(c, kernels)| (*c, self.decomposition.kernels(kernels)))
+                    .collect();
                 let solved = self.solver.solve(&SubspaceProblem { sizes, classes, terms })?;
                 self.solves += 1;
                 self.iterations += solved.iterations;
@@ -91,7 +103,12 @@ impl<'a> Solutions<'a> {
     }
 
     /// A product of kernels: the product of the factors' solutions.
-    fn product(&mut self, sizes: &[usize], classes: &[usize], kernels: &[KernelId]) -> Result<Solution> {
+    fn product(
+        &mut self,
+        sizes: &[usize],
+        classes: &[usize],
+        kernels: &[KernelId],
+    ) -> Result<Solution> {
         let (mut factors, mut error, mut lower_bound) = (Vec::new(), 1.0, Some(1.0));
         for ((n, class), kernel) in sizes.iter().zip(classes).zip(kernels) {
             let place = self.class(&[*n], &[*class], vec![(1.0, vec![*kernel])])?;
@@ -105,7 +122,11 @@ impl<'a> Solutions<'a> {
                 }
             }
         }
-        Ok(Solution { strategy: Arc::new(SubspaceStrategy::Kronecker(factors)), error, lower_bound })
+        Ok(Solution {
+            strategy: Arc::new(SubspaceStrategy::Kronecker(factors)),
+            error,
+            lower_bound,
+        })
     }
 
     /// `tr(K V⁺)` of a product of kernels under a solution, at unit privacy cost.
@@ -119,7 +140,8 @@ impl<'a> Solutions<'a> {
     }
 }
 
-/// Decomposes a workload once it is known from sizes alone that every residual problem fits the solver's memory.
+/// Decomposes a workload once it is known from sizes alone that every residual problem fits the
+/// solver's memory.
 pub(super) fn decompose_what_fits(
     workload: &GroupedWorkload,
     measure: &ReferenceMeasure,
@@ -132,7 +154,8 @@ pub(super) fn decompose_what_fits(
     }
     let decomposition = Decomposition::for_measure(workload, measure)?;
     for ResidualProblem { sizes, terms, .. } in decomposition.residuals() {
-        let terms: Vec<_> = terms.iter().map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect();
+        let terms: Vec<_> =
+            terms.iter().map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms };
         if !problem.is_product() {
             solver.check_fits(sizes, problem.joint_rows())?;
@@ -142,8 +165,9 @@ pub(super) fn decompose_what_fits(
 }
 
 impl Plan {
-    /// Plans a workload by residual subspaces under a planner's name: every distinct problem is solved once, and the privacy
-    /// cost divided so that the weighted sum of all variances is smallest, `p_A ∝ √L_A`, which makes it `(Σ √L_A)²/β`.
+    /// Plans a workload by residual subspaces under a planner's name: every distinct problem is
+    /// solved once, and the privacy cost divided so that the weighted sum of all variances is
+    /// smallest, `p_A ∝ √L_A`, which makes it `(Σ √L_A)²/β`.
     ///
     /// # Errors
     /// A solve fails or is refused, or the strategies cost more than they may.
@@ -172,7 +196,8 @@ impl Plan {
     }
 }
 
-/// Plans a workload by residual subspaces: solve each, divide the privacy cost `p_A ∝ √L_A`, total `(Σ √L_A)²/β`.
+/// Plans a workload by residual subspaces: solve each, divide the privacy cost `p_A ∝ √L_A`, total
+/// `(Σ √L_A)²/β`.
 ///
 /// # Errors
 /// A solve fails or is refused, or the strategies cost more than they may.
@@ -193,7 +218,8 @@ pub(super) fn plan(
         let (place, scale) = solutions.solve(residual)?;
         let solution = &solutions.list[place];
         roots.push((scale * solution.error).sqrt());
-        root_bounds = root_bounds.zip(solution.lower_bound).map(|(sum, bound)| sum + (scale * bound).sqrt());
+        root_bounds =
+            root_bounds.zip(solution.lower_bound).map(|(sum, bound)| sum + (scale * bound).sqrt());
         places.push(place);
     }
     if let Some(other) = allocate_by {
@@ -207,7 +233,11 @@ pub(super) fn plan(
         .zip(places.iter().zip(&shares))
         .map(|(residual, (&place, &share))| {
             let strategy = solutions.list[place].strategy.clone();
-            Ok(PlannedMeasurement { attributes: residual.attributes, strategy, privacy_cost: PrivacyCost::new(share)? })
+            Ok(PlannedMeasurement {
+                attributes: residual.attributes,
+                strategy,
+                privacy_cost: PrivacyCost::new(share)?,
+            })
         })
         .collect::<Result<_>>()?;
     let mut groups = Vec::with_capacity(workload.groups().len());

@@ -15,20 +15,20 @@ pub enum NoiseDivision {
     /// The workload's own.
     #[default]
     Own,
-    /// Those of the workload with prefix sums in place of every ordered family, as the published code does for product
-    /// workloads.
+    /// Those of the workload with prefix sums in place of every ordered family, as the published
+    /// code does for product workloads.
     Prefix,
 }
 
-/// Measures every residual subspace in a fixed product basis: by default the prefix basis on numeric attributes and
-/// ResidualPlanner's on categorical ones.
+/// Measures every residual subspace in a fixed product basis: by default the prefix basis on
+/// numeric attributes and ResidualPlanner's on categorical ones.
 ///
-/// A subspace costs `p_A = Π pc_i` and has the total variance `v_A` of its subqueries; with the noise divided optimally
-/// the total is `(Σ_A √(p_A v_A))²/β`. With [`NoiseDivision::Prefix`] the noise is optimal for other coefficients and the
-/// total is `Σ_A p_A v_A/s_A`, `s_A ∝ √(p_A v'_A)`.
+/// A subspace costs `p_A = Π pc_i` and has the total variance `v_A` of its subqueries; with the
+/// noise divided optimally the total is `(Σ_A √(p_A v_A))²/β`. With [`NoiseDivision::Prefix`] the
+/// noise is optimal for other coefficients and the total is `Σ_A p_A v_A/s_A`, `s_A ∝ √(p_A v'_A)`.
 ///
-/// *Cost*: one 1-D optimum per attribute size; O(2^|S|) per query group; joint queries O(queries · cells · Σ sizes).
-/// *Reference*: Xiao et al., ResidualPlanner+ (2025); S3, Sec. 5 and 8.
+/// *Cost*: one 1-D optimum per attribute size; O(2^|S|) per query group; joint queries O(queries ·
+/// cells · Σ sizes). *Reference*: Xiao et al., ResidualPlanner+ (2025); S3, Sec. 5 and 8.
 #[derive(Debug, Clone, Default)]
 pub struct ResidualPlannerPlus {
     /// The bases of the attributes. Default [`Bases::default`].
@@ -47,12 +47,18 @@ impl ResidualPlannerPlus {
     ///
     /// # Errors
     /// As [`Planner::plan`].
-    pub fn plan_as(&self, name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
+    pub fn plan_as(
+        &self,
+        name: &str,
+        workload: &GroupedWorkload,
+        privacy_cost: PrivacyCost,
+    ) -> Result<Plan> {
         let solver = BasisSolver { bases: self.bases.clone() };
         let prefix = match self.division {
             NoiseDivision::Own => None,
             NoiseDivision::Prefix => {
-                let groups = workload.groups().iter().map(|g| g.with_ordered_as(Family::PREFIX)).collect();
+                let groups =
+                    workload.groups().iter().map(|g| g.with_ordered_as(Family::PREFIX)).collect();
                 Some(GroupedWorkload::new(workload.schema().clone(), groups)?)
             }
         };
@@ -71,7 +77,9 @@ impl Planner for ResidualPlannerPlus {
 
     fn summary(&self) -> &str {
         match self.division {
-            NoiseDivision::Own => "prefix bases on numeric attributes, noise divided by the workload's coefficients",
+            NoiseDivision::Own => {
+                "prefix bases on numeric attributes, noise divided by the workload's coefficients"
+            }
             NoiseDivision::Prefix => "the same bases, noise divided as for prefix sums",
         }
     }

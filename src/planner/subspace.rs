@@ -12,7 +12,8 @@ use crate::strategy::StrategyFactor;
 pub enum SubspaceStrategy {
     /// The Kronecker product of factors; none for ∅, where the total itself is measured.
     Kronecker(Vec<StrategyFactor>),
-    /// Noise on Fourier coefficients: V is block-circulant with the given eigenvalues, one per frequency of the box.
+    /// Noise on Fourier coefficients: V is block-circulant with the given eigenvalues, one per
+    /// frequency of the box.
     Fourier {
         /// The sizes of the attributes.
         shape: Vec<usize>,
@@ -25,16 +26,23 @@ impl SubspaceStrategy {
     /// The sizes of the attributes.
     pub fn shape(&self) -> Vec<usize> {
         match self {
-            SubspaceStrategy::Kronecker(factors) => factors.iter().flat_map(|f| f.shape().iter().copied()).collect(),
+            SubspaceStrategy::Kronecker(factors) => {
+                factors.iter().flat_map(|f| f.shape().iter().copied()).collect()
+            }
             SubspaceStrategy::Fourier { shape, .. } => shape.clone(),
         }
     }
 
-    /// The privacy cost of measuring it as it stands: the largest diagonal entry of V, recomputed from the matrices.
+    /// The privacy cost of measuring it as it stands: the largest diagonal entry of V, recomputed
+    /// from the matrices.
     pub fn max_diagonal(&self) -> f64 {
         match self {
-            SubspaceStrategy::Kronecker(factors) => factors.iter().map(StrategyFactor::sensitivity_squared).product(),
-            SubspaceStrategy::Fourier { spectrum, .. } => spectrum.iter().sum::<f64>() / spectrum.len() as f64,
+            SubspaceStrategy::Kronecker(factors) => {
+                factors.iter().map(StrategyFactor::sensitivity_squared).product()
+            }
+            SubspaceStrategy::Fourier { spectrum, .. } => {
+                spectrum.iter().sum::<f64>() / spectrum.len() as f64
+            }
         }
     }
 
@@ -52,26 +60,36 @@ impl SubspaceStrategy {
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let row = BoxTransform::new(shape).circulant_row(spectrum)?;
-                let places: Vec<Vec<usize>> = (0..cells).map(|c| crate::domain::coordinates(shape, c)).collect();
+                let places: Vec<Vec<usize>> =
+                    (0..cells).map(|c| crate::domain::coordinates(shape, c)).collect();
                 Ok(Array2::from_shape_fn((cells, cells), |(i, j)| {
-                    let shift: Vec<usize> =
-                        places[i].iter().zip(&places[j]).zip(shape).map(|((a, b), n)| (b + n - a) % n).collect();
+                    let shift: Vec<usize> = places[i]
+                        .iter()
+                        .zip(&places[j])
+                        .zip(shape)
+                        .map(|((a, b), n)| (b + n - a) % n)
+                        .collect();
                     row[crate::domain::cell_index(shape, &shift)]
                 }))
             }
         }
     }
 
-    /// `B x`: what is measured of a marginal. Its privacy cost with noise of variance 1 is [`SubspaceStrategy::max_diagonal`].
-    /// O(cells · Σ sizes), for Fourier strategies O(cells log cells).
+    /// `B x`: what is measured of a marginal. Its privacy cost with noise of variance 1 is
+    /// [`SubspaceStrategy::max_diagonal`]. O(cells · Σ sizes), for Fourier strategies O(cells log
+    /// cells).
     ///
     /// # Errors
     /// A marginal of another length.
     pub fn answers(&self, marginal: &[f64]) -> Result<Vec<f64>> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
-                let queries = factors.iter().map(StrategyFactor::queries).collect::<Result<Vec<_>>>()?;
-                Ok(linalg::kron_apply(&queries.iter().map(|q| q.view()).collect::<Vec<_>>(), marginal)?)
+                let queries =
+                    factors.iter().map(StrategyFactor::queries).collect::<Result<Vec<_>>>()?;
+                Ok(linalg::kron_apply(
+                    &queries.iter().map(|q| q.view()).collect::<Vec<_>>(),
+                    marginal,
+                )?)
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let roots: Vec<f64> = spectrum.iter().map(|s| s.sqrt()).collect();
@@ -80,27 +98,30 @@ impl SubspaceStrategy {
         }
     }
 
-    /// `B⁺ y`: the cells of a marginal from noisy answers. With noise of variance σ² it is unbiased for the part of the
-    /// marginal that V sees, with covariance `σ² V⁺`.
+    /// `B⁺ y`: the cells of a marginal from noisy answers. With noise of variance σ² it is unbiased
+    /// for the part of the marginal that V sees, with covariance `σ² V⁺`.
     ///
     /// # Errors
     /// Another number of answers.
     pub fn reconstruct(&self, answers: &[f64]) -> Result<Vec<f64>> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
-                let back = factors.iter().map(StrategyFactor::inverse).collect::<Result<Vec<_>>>()?;
+                let back =
+                    factors.iter().map(StrategyFactor::inverse).collect::<Result<Vec<_>>>()?;
                 Ok(linalg::kron_apply(&back.iter().map(|b| b.view()).collect::<Vec<_>>(), answers)?)
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
-                let inverse: Vec<f64> =
-                    spectrum.iter().map(|s| if *s > 0.0 { s.sqrt().recip() } else { 0.0 }).collect();
+                let inverse: Vec<f64> = spectrum
+                    .iter()
+                    .map(|s| if *s > 0.0 { s.sqrt().recip() } else { 0.0 })
+                    .collect();
                 Ok(BoxTransform::new(shape).filter(answers, &inverse)?)
             }
         }
     }
 
-    /// `q V⁺ qᵀ`: the variance of a residual query at unit privacy cost. O(cells · Σ sizes), for Fourier strategies
-    /// O(cells log cells).
+    /// `q V⁺ qᵀ`: the variance of a residual query at unit privacy cost. O(cells · Σ sizes), for
+    /// Fourier strategies O(cells log cells).
     ///
     /// # Errors
     /// A query of another length.
@@ -110,7 +131,8 @@ impl SubspaceStrategy {
                 if let [single] = factors.as_slice() {
                     return single.variance(query);
                 }
-                let covariances = factors.iter().map(|f| f.covariance()).collect::<Result<Vec<_>>>()?;
+                let covariances =
+                    factors.iter().map(|f| f.covariance()).collect::<Result<Vec<_>>>()?;
                 let views: Vec<_> = covariances.iter().map(|c| c.view()).collect();
                 Ok(linalg::kron_apply(&views, query)?.iter().zip(query).map(|(x, q)| x * q).sum())
             }
@@ -121,8 +143,8 @@ impl SubspaceStrategy {
         }
     }
 
-    /// `tr(K V⁺)` for a product of kernels (one per attribute, or one over all): the total variance at unit privacy cost
-    /// of the queries whose residual Gram K is.
+    /// `tr(K V⁺)` for a product of kernels (one per attribute, or one over all): the total variance
+    /// at unit privacy cost of the queries whose residual Gram K is.
     ///
     /// # Errors
     /// A kernel too large to be dense where that is needed.
@@ -132,7 +154,8 @@ impl SubspaceStrategy {
                 ([few], [joint]) if few.is_low_rank() => few.total_variance(joint.rows()?),
                 (factors, kernels) if factors.len() == kernels.len() => {
                     factors.iter().zip(kernels).try_fold(1.0, |product, (factor, kernel)| {
-                        Ok(product * entrywise(kernel.gram()?.as_ref(), factor.covariance()?.as_ref()))
+                        Ok(product
+                            * entrywise(kernel.gram()?.as_ref(), factor.covariance()?.as_ref()))
                     })
                 }
                 ([block], kernels) => {
@@ -154,7 +177,9 @@ impl SubspaceStrategy {
                     "use the strategy of the same attributes",
                 )),
             },
-            SubspaceStrategy::Fourier { spectrum, .. } => Ok(quotient(&product_power(kernels)?, spectrum)),
+            SubspaceStrategy::Fourier { spectrum, .. } => {
+                Ok(quotient(&product_power(kernels)?, spectrum))
+            }
         }
     }
 }

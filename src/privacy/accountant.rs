@@ -15,10 +15,11 @@ pub struct LedgerEntry {
 
 /// A zCDP budget ρ that every access to private data is paid from, before it happens.
 ///
-/// zCDP adds up, also when later accesses depend on the results of earlier ones (S4, Prop. B.5). The running total is
-/// rounded up at every step, so the sum of the ledger's entries in exact arithmetic never exceeds ρ; an access that would
-/// exceed it by however little is refused and nothing is spent. The rounding wastes at most one unit in the last place of ρ
-/// per access; a last step takes what is left with [`ZcdpAccountant::spend_rest`].
+/// zCDP adds up, also when later accesses depend on the results of earlier ones (S4, Prop. B.5).
+/// The running total is rounded up at every step, so the sum of the ledger's entries in exact
+/// arithmetic never exceeds ρ; an access that would exceed it by however little is refused and
+/// nothing is spent. The rounding wastes at most one unit in the last place of ρ per access; a last
+/// step takes what is left with [`ZcdpAccountant::spend_rest`].
 ///
 /// ```
 /// use matmech::privacy::{PrivacyError, Rho, ZcdpAccountant};
@@ -52,14 +53,20 @@ impl ZcdpAccountant {
         let spent = sum_up(self.spent, rho.get());
         if spent > self.total.get() {
             let left = self.remaining().map_or(0.0, Rho::get);
-            return Err(PrivacyError::BudgetExhausted { what: what.to_owned(), asked: rho.get(), left, total: self.total.get() });
+            return Err(PrivacyError::BudgetExhausted {
+                what: what.to_owned(),
+                asked: rho.get(),
+                left,
+                total: self.total.get(),
+            });
         }
         self.spent = spent;
         self.ledger.push(LedgerEntry { what: what.to_owned(), rho });
         Ok(())
     }
 
-    /// Pays all that remains for one last access and returns how much it is; if nothing remains, there must be no access.
+    /// Pays all that remains for one last access and returns how much it is; if nothing remains,
+    /// there must be no access.
     pub fn spend_rest(&mut self, what: &str) -> Option<Rho> {
         let rest = self.remaining();
         self.spent = self.total.get();
@@ -97,9 +104,11 @@ mod tests {
 
     use super::*;
 
-    /// A double between 2⁻⁶⁰ and 4 as a whole number of units 2⁻¹²⁰: exact, since its last bit is at least 2⁻¹¹².
+    /// A double between 2⁻⁶⁰ and 4 as a whole number of units 2⁻¹²⁰: exact, since its last bit is
+    /// at least 2⁻¹¹².
     fn units(x: f64) -> i128 {
-        let (bits, exponent) = (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
+        let (bits, exponent) =
+            (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
         assert!((-120..=-50).contains(&exponent), "{x}");
         (bits as i128) << (exponent + 120)
     }
@@ -108,8 +117,9 @@ mod tests {
         budget.remaining().map_or(0.0, Rho::get)
     }
 
-    /// Ten thousand random sequences, in whole numbers: the ledger never exceeds the budget, what is refused would have
-    /// exceeded it (but for one unit in the last place per access), and the rest leaves nothing but that.
+    /// Ten thousand random sequences, in whole numbers: the ledger never exceeds the budget, what
+    /// is refused would have exceeded it (but for one unit in the last place per access), and the
+    /// rest leaves nothing but that.
     #[test]
     fn the_exact_total_never_exceeds_the_budget() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -147,7 +157,10 @@ mod tests {
             }
             assert!(total <= units(rho));
             exact += i32::from(units(rho) - total <= i128::from(steps + 2) * last_place);
-            assert_eq!((budget.remaining(), budget.spent(), budget.spend_rest("more")), (None, rho, None));
+            assert_eq!(
+                (budget.remaining(), budget.spent(), budget.spend_rest("more")),
+                (None, rho, None)
+            );
             assert!(budget.spend("more", Rho::new(1e-300).unwrap()).is_err());
         }
         assert!(refused > 10_000 && exact == 10_000, "{refused} {exact}");
@@ -162,10 +175,16 @@ mod tests {
         let asked = rho(rest.get().next_up());
         let refused = budget.spend("marginal on age", asked).unwrap_err();
         let message = refused.to_string();
-        assert!(message.contains("marginal on age") && message.contains(&rest.to_string()), "{message}");
+        assert!(
+            message.contains("marginal on age") && message.contains(&rest.to_string()),
+            "{message}"
+        );
         match refused {
             PrivacyError::BudgetExhausted { what, asked: found, left, total } => {
-                assert_eq!((what.as_str(), found, left, total), ("marginal on age", asked.get(), rest.get(), 0.1));
+                assert_eq!(
+                    (what.as_str(), found, left, total),
+                    ("marginal on age", asked.get(), rest.get(), 0.1)
+                );
             }
             other => panic!("{other:?}"),
         }

@@ -1,12 +1,12 @@
 //! Calibration by bisection that never rounds to the unsafe side.
 
-/// The largest positive number for which `feasible` holds, for a predicate that holds below some threshold and fails
-/// above it.
+/// The largest positive number for which `feasible` holds, for a predicate that holds below some
+/// threshold and fails above it.
 ///
-/// The bracket grows by factors of two from 1, then shrinks by geometric bisection until its ends are neighbouring
-/// floating-point numbers (about 60 evaluations); the returned end is one at which the predicate *was evaluated and
-/// held*, so a calibration never overspends by rounding. `None` if the threshold lies outside the normal range of
-/// `f64`.
+/// The bracket grows by factors of two from 1, then shrinks by geometric bisection until its ends
+/// are neighbouring floating-point numbers (about 60 evaluations); the returned end is one at which
+/// the predicate *was evaluated and held*, so a calibration never overspends by rounding. `None` if
+/// the threshold lies outside the normal range of `f64`.
 pub(super) fn largest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (1.0_f64, 1.0_f64);
     if feasible(1.0) {
@@ -27,7 +27,8 @@ pub(super) fn largest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {
         }
     }
     loop {
-        // Within a factor of two the arithmetic middle is as good as the geometric one and cannot overflow.
+        // Within a factor of two the arithmetic middle is as good as the geometric one and cannot
+        // overflow.
         let middle = low + 0.5 * (high - low);
         if middle <= low || middle >= high {
             return Some(low);
@@ -40,8 +41,8 @@ pub(super) fn largest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {
     }
 }
 
-/// The smallest positive number for which `feasible` holds, for a predicate that fails below some threshold and holds
-/// above it.
+/// The smallest positive number for which `feasible` holds, for a predicate that fails below some
+/// threshold and holds above it.
 ///
 /// The mirror image of [`largest_feasible`], with the same guarantee on the returned number.
 pub(super) fn smallest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {

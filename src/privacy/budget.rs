@@ -3,15 +3,16 @@
 use std::fmt;
 
 use super::error::PrivacyError;
-use super::parameters::{budget_delta, budget_epsilon};
 use super::neighbours::Neighbours;
+use super::parameters::{budget_delta, budget_epsilon};
 use super::privacy_cost::PrivacyCost;
 use super::zcdp::Rho;
 use super::{gaussian, gaussian_dp};
 
 /// A total privacy budget: a guarantee, and the neighbours between which it holds.
 ///
-/// Every notion translates into one number, the privacy cost β that all Gaussian measurements together may have:
+/// Every notion translates into one number, the privacy cost β that all Gaussian measurements
+/// together may have:
 ///
 /// | notion | β |
 /// |---|---|
@@ -20,8 +21,8 @@ use super::{gaussian, gaussian_dp};
 /// | (ε, δ), classical | ε²/(2 ln(2/δ)) = 1/P(ε, δ) |
 /// | (ε, δ), analytic | μ², μ the largest with δ(μ, ε) <= δ |
 ///
-/// where β = Σ Δᵢ²/σᵢ², and for a strategy B measured with noise covariance Σ, β = max_i (BᵀΣ⁻¹B)ᵢᵢ. Planning needs β
-/// only.
+/// where β = Σ Δᵢ²/σᵢ², and for a strategy B measured with noise covariance Σ, β = max_i
+/// (BᵀΣ⁻¹B)ᵢᵢ. Planning needs β only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrivacyBudget {
     /// What is guaranteed.
@@ -68,49 +69,62 @@ impl From<Guarantee> for PrivacyBudget {
 }
 
 impl PrivacyBudget {
-    /// β: the total privacy cost Σ Δᵢ²/σᵢ² = 2ρ = μ² that this budget allows; rounded down, but for the classical
-    /// calibration, whose formula is evaluated as the papers have it.
+    /// β: the total privacy cost Σ Δᵢ²/σᵢ² = 2ρ = μ² that this budget allows; rounded down, but for
+    /// the classical calibration, whose formula is evaluated as the papers have it.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless the parameters are finite and positive, and δ < 1;
-    /// [`PrivacyError::ClassicalCalibrationFails`] for a classical budget whose noise would not deliver its δ (possible
-    /// only for ε > 1); [`PrivacyError::NoSolution`] if the result would leave the range of ordinary numbers.
+    /// [`PrivacyError::ClassicalCalibrationFails`] for a classical budget whose noise would not
+    /// deliver its δ (possible only for ε > 1); [`PrivacyError::NoSolution`] if the result would
+    /// leave the range of ordinary numbers.
     pub fn privacy_cost(&self) -> Result<PrivacyCost, PrivacyError> {
         match self.guarantee {
             Guarantee::ZeroConcentrated { rho } => Ok(Rho::new(rho)?.privacy_cost()),
             Guarantee::ApproximateClassical { epsilon, delta } => {
                 let delivered = gaussian::classical_delivered_delta(epsilon, delta)?;
                 if delivered > delta {
-                    return Err(PrivacyError::ClassicalCalibrationFails { epsilon, delta, delivered });
+                    return Err(PrivacyError::ClassicalCalibrationFails {
+                        epsilon,
+                        delta,
+                        delivered,
+                    });
                 }
                 PrivacyCost::new(gaussian::classical_variance_factor(epsilon, delta)?.recip())
             }
             Guarantee::ApproximateAnalytic { epsilon, delta } => {
                 let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
-                PrivacyCost::of_mu_rounded_down(gaussian_dp::mu_of_approximate_rounded_down(epsilon, delta)?)
+                PrivacyCost::of_mu_rounded_down(gaussian_dp::mu_of_approximate_rounded_down(
+                    epsilon, delta,
+                )?)
             }
             Guarantee::GaussianDp { mu } => PrivacyCost::of_mu_rounded_down(mu),
         }
     }
 
-    /// ρ for mechanisms that are accounted for in zCDP because they also select, rounded down: (ε, δ) by the conversion that
-    /// holds for every ρ-zCDP mechanism, whichever calibration is named; the other notions as ρ = β/2.
+    /// ρ for mechanisms that are accounted for in zCDP because they also select, rounded down: (ε,
+    /// δ) by the conversion that holds for every ρ-zCDP mechanism, whichever calibration is named;
+    /// the other notions as ρ = β/2.
     ///
     /// # Errors
     /// As [`PrivacyBudget::privacy_cost`].
     pub fn rho(&self) -> Result<Rho, PrivacyError> {
         match self.guarantee {
-            Guarantee::ApproximateClassical { epsilon, delta } | Guarantee::ApproximateAnalytic { epsilon, delta } => {
+            Guarantee::ApproximateClassical { epsilon, delta }
+            | Guarantee::ApproximateAnalytic { epsilon, delta } => {
                 Rho::of_approximate_rounded_down(epsilon, delta)
             }
-            Guarantee::ZeroConcentrated { .. } | Guarantee::GaussianDp { .. } => Ok(self.privacy_cost()?.rho()),
+            Guarantee::ZeroConcentrated { .. } | Guarantee::GaussianDp { .. } => {
+                Ok(self.privacy_cost()?.rho())
+            }
         }
     }
 
-    /// σ = Δ/√β, rounded up: the noise standard deviation if all of the budget goes to queries of joint L2 sensitivity Δ.
+    /// σ = Δ/√β, rounded up: the noise standard deviation if all of the budget goes to queries of
+    /// joint L2 sensitivity Δ.
     ///
     /// # Errors
-    /// As [`privacy_cost`](Self::privacy_cost), and [`PrivacyError::InvalidParameter`] unless Δ is finite and positive.
+    /// As [`privacy_cost`](Self::privacy_cost), and [`PrivacyError::InvalidParameter`] unless Δ is
+    /// finite and positive.
     pub fn noise_deviation_rounded_up(&self, l2_sensitivity: f64) -> Result<f64, PrivacyError> {
         self.privacy_cost()?.noise_deviation_rounded_up(l2_sensitivity)
     }
@@ -121,10 +135,16 @@ impl fmt::Display for PrivacyBudget {
         match self.guarantee {
             Guarantee::ZeroConcentrated { rho } => write!(f, "rho-zCDP with rho = {rho}")?,
             Guarantee::ApproximateClassical { epsilon, delta } => {
-                write!(f, "(epsilon, delta)-DP, classical calibration, epsilon = {epsilon}, delta = {delta:e}")?;
+                write!(
+                    f,
+                    "(epsilon, delta)-DP, classical calibration, epsilon = {epsilon}, delta = {delta:e}"
+                )?;
             }
             Guarantee::ApproximateAnalytic { epsilon, delta } => {
-                write!(f, "(epsilon, delta)-DP, analytic calibration, epsilon = {epsilon}, delta = {delta:e}")?;
+                write!(
+                    f,
+                    "(epsilon, delta)-DP, analytic calibration, epsilon = {epsilon}, delta = {delta:e}"
+                )?;
             }
             Guarantee::GaussianDp { mu } => write!(f, "mu-Gaussian DP with mu = {mu}")?,
         }
@@ -146,12 +166,22 @@ mod tests {
     fn the_four_notions_agree_on_one_number() {
         let (epsilon, delta) = (1.0, 1e-5);
         let sigma = gaussian::analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap();
-        let cost = budget(Guarantee::ApproximateAnalytic { epsilon, delta }).privacy_cost().unwrap();
+        let cost =
+            budget(Guarantee::ApproximateAnalytic { epsilon, delta }).privacy_cost().unwrap();
         assert_relative_eq!(cost.get(), 1.0 / (sigma * sigma), max_relative = 1e-14);
         let (mu, rho) = (cost.mu_rounded_up(), cost.rho().get());
-        for same in [Guarantee::GaussianDp { mu }, Guarantee::ZeroConcentrated { rho }].map(budget) {
-            assert_relative_eq!(same.privacy_cost().unwrap().get(), cost.get(), max_relative = 1e-15);
-            assert_relative_eq!(same.noise_deviation_rounded_up(7.0).unwrap(), 7.0 * sigma, max_relative = 1e-14);
+        for same in [Guarantee::GaussianDp { mu }, Guarantee::ZeroConcentrated { rho }].map(budget)
+        {
+            assert_relative_eq!(
+                same.privacy_cost().unwrap().get(),
+                cost.get(),
+                max_relative = 1e-15
+            );
+            assert_relative_eq!(
+                same.noise_deviation_rounded_up(7.0).unwrap(),
+                7.0 * sigma,
+                max_relative = 1e-14
+            );
         }
         let classical = budget(Guarantee::ApproximateClassical { epsilon, delta });
         assert_relative_eq!(
@@ -174,7 +204,9 @@ mod tests {
 
     #[test]
     fn classical_budget_that_would_not_be_kept_is_refused() {
-        let classical = |epsilon| budget(Guarantee::ApproximateClassical { epsilon, delta: 1e-5 }).privacy_cost();
+        let classical = |epsilon| {
+            budget(Guarantee::ApproximateClassical { epsilon, delta: 1e-5 }).privacy_cost()
+        };
         assert!(classical(9.39).is_ok());
         let refused = classical(9.4).unwrap_err();
         assert!(matches!(refused, PrivacyError::ClassicalCalibrationFails { .. }));
@@ -194,7 +226,9 @@ mod tests {
                 assert!(budget(guarantee).privacy_cost().is_err(), "{guarantee:?}");
                 assert!(budget(guarantee).rho().is_err(), "{guarantee:?}");
             }
-            assert!(budget(Guarantee::GaussianDp { mu: 1.0 }).noise_deviation_rounded_up(bad).is_err());
+            assert!(
+                budget(Guarantee::GaussianDp { mu: 1.0 }).noise_deviation_rounded_up(bad).is_err()
+            );
         }
         // Its square underflows: refused rather than returned as a cost of 0.
         assert!(budget(Guarantee::GaussianDp { mu: 1e-200 }).privacy_cost().is_err());

@@ -18,7 +18,8 @@ pub enum PrivacyError {
         /// How to mend it.
         remedy: &'static str,
     },
-    /// The classical calibration, used beyond the theorem, would promise more privacy than its noise delivers.
+    /// The classical calibration, used beyond the theorem, would promise more privacy than its
+    /// noise delivers.
     #[error(
         "classical Gaussian calibration: expected an epsilon at which it keeps its promise, found epsilon = {epsilon}, \
          where its noise delivers delta = {delivered:e} instead of {delta:e}; use the analytic Gaussian calibration, \
@@ -32,7 +33,8 @@ pub enum PrivacyError {
         /// The smallest delta that the calibrated noise really provides at this epsilon.
         delivered: f64,
     },
-    /// A budget that does not pay for an access to data. Nothing was spent, and nothing was looked at.
+    /// A budget that does not pay for an access to data. Nothing was spent, and nothing was looked
+    /// at.
     #[error(
         "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, found {asked}\n  remedy: \
          spend less, or start with a larger budget"
@@ -47,7 +49,8 @@ pub enum PrivacyError {
         /// The ρ of the whole budget.
         total: f64,
     },
-    /// Noise that was drawn before, asked for again: the two would cancel. A mistake of the mechanism, not of its user.
+    /// Noise that was drawn before, asked for again: the two would cancel. A mistake of the
+    /// mechanism, not of its user.
     #[error(
         "noise: expected every stream once, found round {round} twice; this is a bug of the mechanism, please report it"
     )]
@@ -56,7 +59,9 @@ pub enum PrivacyError {
         round: u64,
     },
     /// The operating system gave no random bytes. Nothing was released.
-    #[error("noise: expected random bytes from the operating system, found none ({reason}); nothing was released")]
+    #[error(
+        "noise: expected random bytes from the operating system, found none ({reason}); nothing was released"
+    )]
     NoRandomness {
         /// What the system said.
         reason: String,

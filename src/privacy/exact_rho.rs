@@ -25,8 +25,9 @@ impl ExactRho {
         ExactRho(BigUint::from(1u32))
     }
 
-    /// k²Δ²/(2σ²): discrete Gaussian noise on integer answers whose squared L2 distance between neighbouring tables is at most
-    /// Δ², for units of k records (Canonne, Kamath & Steinke 2020, Thm 14; group privacy of zCDP, Bun & Steinke 2016, Prop. 27).
+    /// k²Δ²/(2σ²): discrete Gaussian noise on integer answers whose squared L2 distance between
+    /// neighbouring tables is at most Δ², for units of k records (Canonne, Kamath & Steinke 2020,
+    /// Thm 14; group privacy of zCDP, Bun & Steinke 2016, Prop. 27).
     ///
     /// # Errors
     /// No noise for answers that neighbours change: no ρ is large enough.
@@ -71,7 +72,11 @@ impl ExactRho {
         // Ordinary numbers only: from 1e-300 on nothing is subnormal.
         let mantissa = BigUint::from(bits & ((1 << 52) - 1) | 1 << 52);
         let exponent = (bits >> 52 & 0x7ff) as i64 - 1075 + i64::from(PLACES);
-        ExactRho(if exponent >= 0 { mantissa << exponent as u64 } else { mantissa >> exponent.unsigned_abs() })
+        ExactRho(if exponent >= 0 {
+            mantissa << exponent as u64
+        } else {
+            mantissa >> exponent.unsigned_abs()
+        })
     }
 
     /// Whether nothing is spent.
@@ -119,19 +124,26 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_the_formula_rounded_up() {
-        let half = ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 1).unwrap();
+        let half =
+            ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 1).unwrap();
         assert_eq!(half.rounded_up().unwrap().get(), 0.5);
-        let twice = ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 2).unwrap();
+        let twice =
+            ExactRho::of_discrete_gaussian(&BigUint::from(9u32), deviation(3, 1), 2).unwrap();
         assert_eq!(twice.rounded_up().unwrap().get(), 2.0);
-        let third = ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(3, 1), 3).unwrap();
+        let third =
+            ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(3, 1), 3).unwrap();
         assert_eq!(third.rounded_up().unwrap().get(), 1.0);
-        let unreduced = ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(9, 3), 3).unwrap();
+        let unreduced =
+            ExactRho::of_discrete_gaussian(&BigUint::from(2u32), deviation(9, 3), 3).unwrap();
         assert_eq!(unreduced, third);
         // 1/3 is no double: the next one above it, and three of them exceed 1.
-        let third = ExactRho::of_discrete_gaussian(&BigUint::from(6u32), deviation(3, 1), 1).unwrap();
+        let third =
+            ExactRho::of_discrete_gaussian(&BigUint::from(6u32), deviation(3, 1), 1).unwrap();
         let found = third.rounded_up().unwrap().get();
         assert!(found * 3.0 >= 1.0 && found.next_down() <= 1.0 / 3.0, "{found}");
-        assert!(third.plus(&third).plus(&third) > ExactRho::of_rounded_down(Rho::new(1.0).unwrap()));
+        assert!(
+            third.plus(&third).plus(&third) > ExactRho::of_rounded_down(Rho::new(1.0).unwrap())
+        );
     }
 
     #[test]

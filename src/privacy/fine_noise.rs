@@ -1,10 +1,10 @@
 //! The privacy of answers with fine discrete Gaussian noise: almost that of Gaussian noise.
 //!
-//! Whole-number answers with independent discrete Gaussian noise are ρ-zCDP with ρ = Σ v_t²/(2σ_t²), v_t
-//! the change of answer t between two neighbours, exactly as with Gaussian noise. The conversion of ρ to
-//! (ε, δ) that holds for every ρ-zCDP mechanism loses 8 to 11 % of the variance against the exact curve of
-//! Gaussian noise. Discrete noise of deviations σ_t ≥ σ₀ has nearly that curve, also if the questions are
-//! chosen adaptively:
+//! Whole-number answers with independent discrete Gaussian noise are ρ-zCDP with ρ = Σ
+//! v_t²/(2σ_t²), v_t the change of answer t between two neighbours, exactly as with Gaussian noise.
+//! The conversion of ρ to (ε, δ) that holds for every ρ-zCDP mechanism loses 8 to 11 % of the
+//! variance against the exact curve of Gaussian noise. Discrete noise of deviations σ_t ≥ σ₀ has
+//! nearly that curve, also if the questions are chosen adaptively:
 //!
 //! ```text
 //! δ(ε) ≤ (F/Φ(u)) · δ_G(μ √(1 + κ²), ε − κμu + κ²μ²/2),        μ² = 2ρ,
@@ -14,23 +14,24 @@
 //! for every κ > 0 and u, M answers, and δ_G the curve of [`gaussian_dp`]. Here σ₀ = 2¹⁶,
 //! κ = 2⁻¹⁵, u = 8 and M ≤ 2⁶⁰, so F/Φ(u) < 1 + 10⁻¹³ and ε moves by 2.5·10⁻⁴ μ.
 //!
-//! *Proof.* Under one of the two tables the privacy loss is L = Σ v_t²/(2σ_t²) + Σ a_t N_t/σ_t, a_t = v_t/σ_t,
-//! because the v_t are whole numbers, and δ(ε) = ∫₀^∞ e^{−s} P(L > ε + s) ds. If Σ a_t² < μ² on some path, the
-//! rest is made up by a Gaussian answer at the end, which can only raise δ; so let Σ a_t² = μ². Let
-//! M_t = N_t/σ_t + κG_t with independent standard normal G_t. By Poisson's summation formula the density of M_t
-//! is at most (1 + 2 Σ_j exp(−2π²j²h²)) times that of N(0, 1 + κ²), given all earlier outputs. By backward
-//! induction over the answers, with the tail of the remaining Gaussian sum as the value,
-//! P(Σ a_t M_t ≥ r) ≤ F Q(r/(μ√(1 + κ²))). And Σ a_t N_t/σ_t ≥ t brings Σ a_t M_t ≥ t − κμu with probability
-//! at least Φ(u), since the G_t are independent of all outputs. So P(L > z) is at most F/Φ(u) times the tail of
-//! N(μ²/2 + κμu, μ²(1 + κ²)) at z, and the integral over s is δ_G at the shifted arguments. ∎
+//! *Proof.* Under one of the two tables the privacy loss is L = Σ v_t²/(2σ_t²) + Σ a_t N_t/σ_t, a_t
+//! = v_t/σ_t, because the v_t are whole numbers, and δ(ε) = ∫₀^∞ e^{−s} P(L > ε + s) ds. If Σ a_t²
+//! < μ² on some path, the rest is made up by a Gaussian answer at the end, which can only raise δ;
+//! so let Σ a_t² = μ². Let M_t = N_t/σ_t + κG_t with independent standard normal G_t. By Poisson's
+//! summation formula the density of M_t is at most (1 + 2 Σ_j exp(−2π²j²h²)) times that of N(0, 1 +
+//! κ²), given all earlier outputs. By backward induction over the answers, with the tail of the
+//! remaining Gaussian sum as the value, P(Σ a_t M_t ≥ r) ≤ F Q(r/(μ√(1 + κ²))). And Σ a_t N_t/σ_t ≥
+//! t brings Σ a_t M_t ≥ t − κμu with probability at least Φ(u), since the G_t are independent of
+//! all outputs. So P(L > z) is at most F/Φ(u) times the tail of N(μ²/2 + κμu, μ²(1 + κ²)) at z, and
+//! the integral over s is δ_G at the shifted arguments. ∎
 //!
 //! For Σ a_t N_t of one answer to a query the same argument bounds the tails of its error: see
 //! `release::reach`.
 
 use super::bisection::{largest_feasible, smallest_feasible};
 use super::error::PrivacyError;
-use super::parameters::{budget_delta, budget_epsilon};
 use super::gaussian_dp;
+use super::parameters::{budget_delta, budget_epsilon};
 use super::zcdp::{self, Rho};
 
 /// κ: the deviation of the smoothing noise in units of σ.
@@ -42,7 +43,8 @@ pub(crate) const REACH: f64 = 8.0;
 /// ln(F/Φ(u)), and the rounding of the curves: their relative error is below this.
 const MARGIN: f64 = 1e-11;
 
-/// ln δ(ρ, ε), rounded up: the better of the curve of fine noise and that of every ρ-zCDP mechanism.
+/// ln δ(ρ, ε), rounded up: the better of the curve of fine noise and that of every ρ-zCDP
+/// mechanism.
 fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     let any = zcdp::ln_curve(rho, epsilon);
     let mu = (2.0 * rho).sqrt();
@@ -57,8 +59,8 @@ fn ln_curve(rho: f64, epsilon: f64) -> f64 {
 /// The largest ρ for which answers with fine noise that are ρ-zCDP are (ε, δ)-DP, rounded down.
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ρ
-/// would leave the range of ordinary numbers.
+/// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1;
+/// [`PrivacyError::NoSolution`] if ρ would leave the range of ordinary numbers.
 pub fn rho_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<Rho, PrivacyError> {
     let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
     let ln_target = delta.ln();
@@ -73,8 +75,8 @@ pub fn rho_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<Rho, 
 /// The smallest ε for which answers with fine noise that are ρ-zCDP are (ε, δ)-DP, rounded up.
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would leave the range
-/// of `f64`.
+/// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
+/// leave the range of `f64`.
 pub fn epsilon_rounded_up(rho: Rho, delta: f64) -> Result<f64, PrivacyError> {
     let ln_target = budget_delta(delta)?.ln();
     if ln_curve(rho.get(), 0.0) <= ln_target {
@@ -105,7 +107,9 @@ mod tests {
     /// The bound with any κ and u; F for M answers.
     fn bound(mu: f64, epsilon: f64, sigma: f64, (kappa, u): (f64, f64), answers: f64) -> f64 {
         let square = (sigma * kappa).powi(2) / (1.0 + kappa * kappa);
-        let excess: f64 = (1..5).map(|j| (-2.0 * (std::f64::consts::PI * f64::from(j)).powi(2) * square).exp()).sum();
+        let excess: f64 = (1..5)
+            .map(|j| (-2.0 * (std::f64::consts::PI * f64::from(j)).powi(2) * square).exp())
+            .sum();
         let factor = (1.0 + 2.0 * excess).powf(answers) / (1.0 - 0.5 * libm::erfc(u / 2f64.sqrt()));
         let shifted = epsilon - kappa * mu * u + 0.5 * (kappa * mu).powi(2);
         factor * gaussian_dp::ln_curve(mu * (1.0 + kappa * kappa).sqrt(), shifted).exp()
@@ -118,8 +122,8 @@ mod tests {
         (-reach..=reach).map(|z| (at(z) - epsilon.exp() * at(z + v)).max(0.0)).sum()
     }
 
-    /// One answer by its definition, for noise that is coarse enough to be seen: the bound holds, the curve
-    /// of Gaussian noise alone does not, and the bound tends to it.
+    /// One answer by its definition, for noise that is coarse enough to be seen: the bound holds,
+    /// the curve of Gaussian noise alone does not, and the bound tends to it.
     #[test]
     fn the_bound_holds_for_one_answer() {
         let mut exceeded = 0;
@@ -135,13 +139,15 @@ mod tests {
                         );
                     }
                 }
-                exceeded += usize::from(exact > gaussian_dp::ln_curve(mu, epsilon).exp() * (1.0 + 1e-6));
+                exceeded +=
+                    usize::from(exact > gaussian_dp::ln_curve(mu, epsilon).exp() * (1.0 + 1e-6));
             }
         }
         assert!(exceeded > 3, "{exceeded}");
     }
 
-    /// Two answers, the second question chosen by the first answer: δ by its definition over all outputs.
+    /// Two answers, the second question chosen by the first answer: δ by its definition over all
+    /// outputs.
     #[test]
     fn the_bound_holds_for_adaptive_questions() {
         let sigma = 8.0;
@@ -155,19 +161,23 @@ mod tests {
             for y in -reach..=reach {
                 let v = second(y);
                 for w in -reach..=reach {
-                    exact += (at(y) * at(w) - f64::exp(epsilon) * at(y + first) * at(w + v)).max(0.0);
+                    exact +=
+                        (at(y) * at(w) - f64::exp(epsilon) * at(y + first) * at(w + v)).max(0.0);
                 }
             }
             for (kappa, u) in [(0.25, 4.0), (0.1, 5.0)] {
                 if epsilon > kappa * mu * u {
-                    assert!(exact <= bound(mu, epsilon, sigma, (kappa, u), 2.0), "{epsilon}: {exact}");
+                    assert!(
+                        exact <= bound(mu, epsilon, sigma, (kappa, u), 2.0),
+                        "{epsilon}: {exact}"
+                    );
                 }
             }
         }
     }
 
-    /// With the constants of this module: above the definition for one answer of the smallest deviation, and
-    /// within 2·10⁻³ of it.
+    /// With the constants of this module: above the definition for one answer of the smallest
+    /// deviation, and within 2·10⁻³ of it.
     #[test]
     fn the_bound_is_tight_for_fine_noise() {
         let sigma = 65_536.0;
@@ -181,8 +191,8 @@ mod tests {
         }
     }
 
-    /// A share of 8 to 11 % of the variance at δ = 1e-9, against the conversion for every zCDP mechanism; less
-    /// than 0.1 % is lost against continuous Gaussian noise.
+    /// A share of 8 to 11 % of the variance at δ = 1e-9, against the conversion for every zCDP
+    /// mechanism; less than 0.1 % is lost against continuous Gaussian noise.
     #[test]
     fn fine_noise_buys_more_than_any_zcdp_mechanism() {
         for (epsilon, gain) in [(0.1, 1.11), (1.0, 1.09), (10.0, 1.08)] {
@@ -207,7 +217,8 @@ mod tests {
             assert!(own.get() <= 0.5 * mu * mu);
         }
         assert!(
-            rho_of_approximate_rounded_down(0.0, 1e-9).is_err() && rho_of_approximate_rounded_down(1.0, 0.0).is_err()
+            rho_of_approximate_rounded_down(0.0, 1e-9).is_err()
+                && rho_of_approximate_rounded_down(1.0, 0.0).is_err()
         );
     }
 }

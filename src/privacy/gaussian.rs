@@ -1,15 +1,15 @@
 //! The Gaussian mechanism under (ε, δ)-differential privacy: classical and analytic calibration.
 //!
-//! **Classical** (S1, Prop. 2.2; S2, Prop. 2): adding N(0, σ²) with σ = Δ·√(2 ln(2/δ))/ε to queries of L2 sensitivity Δ
-//! is (ε, δ)-DP. In units of the squared sensitivity the variance is P(ε, δ) = 2 ln(2/δ)/ε², the factor that multiplies
-//! every error formula of S1 and S2.
+//! **Classical** (S1, Prop. 2.2; S2, Prop. 2): adding N(0, σ²) with σ = Δ·√(2 ln(2/δ))/ε to queries
+//! of L2 sensitivity Δ is (ε, δ)-DP. In units of the squared sensitivity the variance is P(ε, δ) =
+//! 2 ln(2/δ)/ε², the factor that multiplies every error formula of S1 and S2.
 //!
 //! The theorem behind it is proved for ε <= 1 only. What is known beyond, from the exact curve of
 //! [`super::gaussian_dp`]: at ε <= 1 the classical noise is more than is needed (ε = 1, δ = 10⁻⁵: it delivers
-//! δ = 2.4·10⁻⁸); it keeps its promise up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵, 10.5 for δ = 10⁻⁹; past that it
-//! promises more privacy than it gives, without bound, because σ must not fall faster than 1/√(2ε) and 1/ε does.
-//! [`classical_delivered_delta`] computes this for any (ε, δ), and [`PrivacyBudget`](super::PrivacyBudget) refuses a
-//! classical budget that is not kept.
+//! δ = 2.4·10⁻⁸); it keeps its promise up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵, 10.5 for δ =
+//! 10⁻⁹; past that it promises more privacy than it gives, without bound, because σ must not fall
+//! faster than 1/√(2ε) and 1/ε does. [`classical_delivered_delta`] computes this for any (ε, δ),
+//! and [`PrivacyBudget`](super::PrivacyBudget) refuses a classical budget that is not kept.
 //!
 //! **Analytic** (Balle & Wang 2018, Algorithm 1): the smallest σ for which the exact curve
 //! δ = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ) is met; right for every ε > 0.
@@ -17,13 +17,14 @@
 //! σ has the unit of the query answers (records), P and ε none. Every function is O(1).
 
 use super::error::PrivacyError;
-use super::parameters::{budget_delta, budget_epsilon, noise_scale, sensitivity};
 use super::gaussian_dp;
+use super::parameters::{budget_delta, budget_epsilon, noise_scale, sensitivity};
 
-/// P(ε, δ) = 2 ln(2/δ)/ε²: the classical noise variance per unit of squared L2 sensitivity (S1, Prop. 2.4; S2,
-/// Prop. 4).
+/// P(ε, δ) = 2 ln(2/δ)/ε²: the classical noise variance per unit of squared L2 sensitivity (S1,
+/// Prop. 2.4; S2, Prop. 4).
 ///
-/// This is the papers' formula as it stands, for any ε; see the module documentation for where it is a guarantee.
+/// This is the papers' formula as it stands, for any ε; see the module documentation for where it
+/// is a guarantee.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1.
@@ -32,7 +33,8 @@ pub fn classical_variance_factor(epsilon: f64, delta: f64) -> Result<f64, Privac
     Ok(2.0 * ln_two_over(delta) / (epsilon * epsilon))
 }
 
-/// σ = Δ·√(2 ln(2/δ))/ε: the classical noise standard deviation for L2 sensitivity Δ (S1, Prop. 2.2).
+/// σ = Δ·√(2 ln(2/δ))/ε: the classical noise standard deviation for L2 sensitivity Δ (S1, Prop.
+/// 2.2).
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless Δ > 0 and ε > 0 are finite and 0 < δ < 1.
@@ -42,8 +44,8 @@ pub fn classical_sigma(l2_sensitivity: f64, epsilon: f64, delta: f64) -> Result<
     Ok(l2_sensitivity * (2.0 * ln_two_over(delta)).sqrt() / epsilon)
 }
 
-/// The δ that the classical calibration for (ε, δ) really delivers at ε: above the promised one, the classical formula
-/// must not be used.
+/// The δ that the classical calibration for (ε, δ) really delivers at ε: above the promised one,
+/// the classical formula must not be used.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1.
@@ -52,7 +54,8 @@ pub fn classical_delivered_delta(epsilon: f64, delta: f64) -> Result<f64, Privac
     gaussian_dp::delta(mu, epsilon)
 }
 
-/// δ(σ, ε) of N(0, σ²) noise on a query of L2 sensitivity Δ, exactly (Balle & Wang 2018, Theorem 8).
+/// δ(σ, ε) of N(0, σ²) noise on a query of L2 sensitivity Δ, exactly (Balle & Wang 2018, Theorem
+/// 8).
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless Δ > 0, σ > 0 and ε >= 0, all finite.
@@ -60,17 +63,23 @@ pub fn analytic_delta(l2_sensitivity: f64, sigma: f64, epsilon: f64) -> Result<f
     gaussian_dp::delta(gaussian_dp::mu_of_gaussian(l2_sensitivity, sigma)?, epsilon)
 }
 
-/// The smallest σ whose noise on a query of L2 sensitivity Δ is (ε, δ)-DP, rounded to the feasible side.
+/// The smallest σ whose noise on a query of L2 sensitivity Δ is (ε, δ)-DP, rounded to the feasible
+/// side.
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless Δ > 0 and ε > 0 are finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if
-/// σ would leave the range of `f64`.
-pub fn analytic_sigma_rounded_up(l2_sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
+/// [`PrivacyError::InvalidParameter`] unless Δ > 0 and ε > 0 are finite and 0 < δ < 1;
+/// [`PrivacyError::NoSolution`] if σ would leave the range of `f64`.
+pub fn analytic_sigma_rounded_up(
+    l2_sensitivity: f64,
+    epsilon: f64,
+    delta: f64,
+) -> Result<f64, PrivacyError> {
     let l2_sensitivity = sensitivity(l2_sensitivity)?;
     let mu = gaussian_dp::mu_of_approximate_rounded_down(epsilon, delta)?;
     let ln_target = delta.ln();
     let mut sigma = l2_sensitivity / mu;
-    // The division may have rounded σ down by half a unit in the last place: step back to the feasible side.
+    // The division may have rounded σ down by half a unit in the last place: step back to the
+    // feasible side.
     let mut step = f64::EPSILON;
     while sigma.is_finite() && gaussian_dp::ln_curve(l2_sensitivity / sigma, epsilon) > ln_target {
         sigma *= 1.0 + step;
@@ -78,7 +87,9 @@ pub fn analytic_sigma_rounded_up(l2_sensitivity: f64, epsilon: f64, delta: f64) 
     }
     noise_scale(sigma).map_err(|_| PrivacyError::NoSolution {
         quantity: "noise standard deviation",
-        given: format!("sensitivity = {l2_sensitivity:e}, epsilon = {epsilon:e}, delta = {delta:e}"),
+        given: format!(
+            "sensitivity = {l2_sensitivity:e}, epsilon = {epsilon:e}, delta = {delta:e}"
+        ),
         remedy: "rescale the queries to a sensitivity near 1",
     })
 }
@@ -98,16 +109,25 @@ mod tests {
     #[test]
     fn classical_formula_is_the_papers() {
         // S2 uses epsilon = 0.5, delta = 1e-4: P = 2 ln(20000)/0.25.
-        assert_relative_eq!(classical_variance_factor(0.5, 1e-4).unwrap(), 79.227_900_420_289_02, max_relative = 1e-14);
+        assert_relative_eq!(
+            classical_variance_factor(0.5, 1e-4).unwrap(),
+            79.227_900_420_289_02,
+            max_relative = 1e-14
+        );
         let sigma = classical_sigma(3.0, 0.5, 1e-4).unwrap();
-        assert_relative_eq!(sigma * sigma, 9.0 * classical_variance_factor(0.5, 1e-4).unwrap(), max_relative = 1e-14);
+        assert_relative_eq!(
+            sigma * sigma,
+            9.0 * classical_variance_factor(0.5, 1e-4).unwrap(),
+            max_relative = 1e-14
+        );
         assert!(classical_variance_factor(1e-3, 5e-324).unwrap().is_finite());
     }
 
     #[test]
     fn analytic_sigma_matches_published_and_multiprecision_values() {
-        // (epsilon, delta, sigma at unit sensitivity); computed with 60- to 700-digit arithmetic. The first is the
-        // value other implementations print: 3.730631634816464 by a looser bisection.
+        // (epsilon, delta, sigma at unit sensitivity); computed with 60- to 700-digit arithmetic.
+        // The first is the value other implementations print: 3.730631634816464 by a looser
+        // bisection.
         let expected = [
             (1.0, 1e-5, 3.730_631_634_815_942),
             (0.1, 1e-9, 50.209_818_263_015_33),
@@ -139,11 +159,18 @@ mod tests {
 
     #[test]
     fn classical_calibration_is_too_careful_first_and_fails_later() {
-        assert_relative_eq!(classical_delivered_delta(1.0, 1e-5).unwrap(), 2.4339e-8, max_relative = 1e-4);
+        assert_relative_eq!(
+            classical_delivered_delta(1.0, 1e-5).unwrap(),
+            2.4339e-8,
+            max_relative = 1e-4
+        );
         // Largest epsilon at which the promise is kept, from 60-digit arithmetic.
-        for (delta, last) in
-            [(1e-2, 7.906_490_074), (1e-5, 9.391_321_462), (1e-9, 10.537_996_6), (1e-12, 11.143_709_41)]
-        {
+        for (delta, last) in [
+            (1e-2, 7.906_490_074),
+            (1e-5, 9.391_321_462),
+            (1e-9, 10.537_996_6),
+            (1e-12, 11.143_709_41),
+        ] {
             assert!(classical_delivered_delta(last - 1e-6, delta).unwrap() < delta);
             assert!(classical_delivered_delta(last + 1e-6, delta).unwrap() > delta);
         }
@@ -160,7 +187,10 @@ mod tests {
         }
         for bad in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
             let message = analytic_sigma_rounded_up(1.0, 1.0, bad).unwrap_err().to_string();
-            assert!(message.contains("delta") && message.contains("strictly between 0 and 1"), "{message}");
+            assert!(
+                message.contains("delta") && message.contains("strictly between 0 and 1"),
+                "{message}"
+            );
             assert!(classical_variance_factor(1.0, bad).is_err());
         }
     }

@@ -1,9 +1,9 @@
 //! Gaussian differential privacy: the exact privacy curve of Gaussian noise.
 //!
-//! A mechanism is μ-GDP if telling two neighbouring data sets apart from its output is no easier than telling N(0, 1)
-//! from N(μ, 1) (Dong, Roth & Su 2022). Gaussian noise of standard deviation σ on a query of L2 sensitivity Δ is
-//! exactly μ-GDP with μ = Δ/σ; measurements compose by μ² = Σ μᵢ², adaptively too. So the privacy cost of this crate,
-//! β = Σ Δᵢ²/σᵢ², is μ².
+//! A mechanism is μ-GDP if telling two neighbouring data sets apart from its output is no easier
+//! than telling N(0, 1) from N(μ, 1) (Dong, Roth & Su 2022). Gaussian noise of standard deviation σ
+//! on a query of L2 sensitivity Δ is exactly μ-GDP with μ = Δ/σ; measurements compose by μ² = Σ
+//! μᵢ², adaptively too. So the privacy cost of this crate, β = Σ Δᵢ²/σᵢ², is μ².
 //!
 //! Its (ε, δ) curve (Balle & Wang 2018, Theorem 8; Dong et al., Corollary 2.13) is
 //!
@@ -11,22 +11,26 @@
 //! δ(μ, ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
 //! ```
 //!
-//! With a = ε/μ − μ/2 and b = a + μ, e^ε φ(b) = φ(a), so that δ = φ(a)·(m(a) − m(b)) for the Mills ratio m = (1 − Φ)/φ:
-//! a form without overflow (ε = 10⁴) and without underflow in the logarithm (δ = 10⁻³⁰⁰ and far below).
+//! With a = ε/μ − μ/2 and b = a + μ, e^ε φ(b) = φ(a), so that δ = φ(a)·(m(a) − m(b)) for the Mills
+//! ratio m = (1 − Φ)/φ: a form without overflow (ε = 10⁴) and without underflow in the logarithm (δ
+//! = 10⁻³⁰⁰ and far below).
 //!
-//! All quantities are dimensionless; every function is O(1), the conversions by bisection take about 100 evaluations
-//! (some tens of microseconds).
+//! All quantities are dimensionless; every function is O(1), the conversions by bisection take
+//! about 100 evaluations (some tens of microseconds).
 
 use super::bisection::{largest_feasible, smallest_feasible};
 use super::error::PrivacyError;
-use super::parameters::{budget_delta, budget_epsilon, curve_epsilon, noise_scale, positive, sensitivity};
 use super::normal_tail::{ln_density, mills_ratio, mills_ratio_drop};
+use super::parameters::{
+    budget_delta, budget_epsilon, curve_epsilon, noise_scale, positive, sensitivity,
+};
 
 fn valid_mu(mu: f64) -> Result<f64, PrivacyError> {
     positive("Gaussian-DP parameter mu", mu, "mu is sensitivity / sigma of the noise, e.g. 0.5")
 }
 
-/// μ = Δ/σ of Gaussian noise with standard deviation `sigma` on a query of L2 sensitivity `l2_sensitivity`.
+/// μ = Δ/σ of Gaussian noise with standard deviation `sigma` on a query of L2 sensitivity
+/// `l2_sensitivity`.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless both are finite and positive.
@@ -34,8 +38,8 @@ pub fn mu_of_gaussian(l2_sensitivity: f64, sigma: f64) -> Result<f64, PrivacyErr
     Ok(sensitivity(l2_sensitivity)? / noise_scale(sigma)?)
 }
 
-/// μ = √(Σ μᵢ²) of several Gaussian-DP mechanisms on the same data, also chosen adaptively (Dong, Roth & Su 2022,
-/// Corollary 3.3).
+/// μ = √(Σ μᵢ²) of several Gaussian-DP mechanisms on the same data, also chosen adaptively (Dong,
+/// Roth & Su 2022, Corollary 3.3).
 ///
 /// An empty composition gives 0: nothing was released.
 ///
@@ -47,7 +51,8 @@ pub fn compose(mus: &[f64]) -> Result<f64, PrivacyError> {
 
 /// ln δ(μ, ε), finite also where δ itself underflows.
 ///
-/// Relative error of δ: some 1e-15 times (1 + a²), a = ε/μ − μ/2; the factor is the condition number of the problem.
+/// Relative error of δ: some 1e-15 times (1 + a²), a = ε/μ − μ/2; the factor is the condition
+/// number of the problem.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless μ > 0 and ε >= 0, both finite.
@@ -55,7 +60,8 @@ pub fn ln_delta(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
     Ok(ln_curve(valid_mu(mu)?, curve_epsilon(epsilon)?))
 }
 
-/// δ(μ, ε): the smallest δ for which a μ-GDP mechanism is certain to be (ε, δ)-DP; 0 where it underflows.
+/// δ(μ, ε): the smallest δ for which a μ-GDP mechanism is certain to be (ε, δ)-DP; 0 where it
+/// underflows.
 ///
 /// # Errors
 /// As [`ln_delta`].
@@ -63,36 +69,42 @@ pub fn delta(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
     Ok(ln_delta(mu, epsilon)?.exp())
 }
 
-/// The largest μ whose Gaussian mechanisms are (ε, δ)-DP, rounded down: by bisection that keeps the feasible side.
+/// The largest μ whose Gaussian mechanisms are (ε, δ)-DP, rounded down: by bisection that keeps the
+/// feasible side.
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if μ would
-/// leave the range of `f64`.
+/// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1;
+/// [`PrivacyError::NoSolution`] if μ would leave the range of `f64`.
 pub fn mu_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
     let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
     let ln_target = delta.ln();
-    largest_feasible(|mu| ln_curve(mu, epsilon) <= ln_target).ok_or_else(|| PrivacyError::NoSolution {
-        quantity: "Gaussian-DP parameter mu",
-        given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
-        remedy: "use an epsilon and a delta of ordinary size",
+    largest_feasible(|mu| ln_curve(mu, epsilon) <= ln_target).ok_or_else(|| {
+        PrivacyError::NoSolution {
+            quantity: "Gaussian-DP parameter mu",
+            given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
+            remedy: "use an epsilon and a delta of ordinary size",
+        }
     })
 }
 
-/// The smallest ε for which μ-GDP gives (ε, δ)-DP, rounded up; 0 if δ(μ, 0) is already small enough.
+/// The smallest ε for which μ-GDP gives (ε, δ)-DP, rounded up; 0 if δ(μ, 0) is already small
+/// enough.
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless μ > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
-/// leave the range of `f64`.
+/// [`PrivacyError::InvalidParameter`] unless μ > 0 is finite and 0 < δ < 1;
+/// [`PrivacyError::NoSolution`] if ε would leave the range of `f64`.
 pub fn epsilon_rounded_up(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
     let (mu, delta) = (valid_mu(mu)?, budget_delta(delta)?);
     let ln_target = delta.ln();
     if ln_curve(mu, 0.0) <= ln_target {
         return Ok(0.0);
     }
-    smallest_feasible(|epsilon| ln_curve(mu, epsilon) <= ln_target).ok_or_else(|| PrivacyError::NoSolution {
-        quantity: "epsilon",
-        given: format!("mu = {mu:e}, delta = {delta:e}"),
-        remedy: "use a mu and a delta of ordinary size",
+    smallest_feasible(|epsilon| ln_curve(mu, epsilon) <= ln_target).ok_or_else(|| {
+        PrivacyError::NoSolution {
+            quantity: "epsilon",
+            given: format!("mu = {mu:e}, delta = {delta:e}"),
+            remedy: "use a mu and a delta of ordinary size",
+        }
     })
 }
 
@@ -115,14 +127,16 @@ mod tests {
 
     use super::*;
 
-    /// δ as the expected excess of the privacy loss over ε, by Simpson's rule: the loss of N(μ, 1) against N(0, 1) is
-    /// N(μ²/2, μ²), so δ = ∫ over z > a of (1 − e^(−μ(z−a))) φ(z) dz with a = (ε − μ²/2)/μ. Shares nothing with the
-    /// Mills-ratio formula.
+    /// δ as the expected excess of the privacy loss over ε, by Simpson's rule: the loss of N(μ, 1)
+    /// against N(0, 1) is N(μ²/2, μ²), so δ = ∫ over z > a of (1 − e^(−μ(z−a))) φ(z) dz with a = (ε
+    /// − μ²/2)/μ. Shares nothing with the Mills-ratio formula.
     fn delta_by_integration(mu: f64, epsilon: f64) -> f64 {
         let a = (epsilon - 0.5 * mu * mu) / mu;
         let (start, panels) = (a.max(-12.0), 200_000_u32);
         let width = 24.0 / f64::from(panels);
-        let integrand = |z: f64| -(-mu * (z - a)).exp_m1() * (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let integrand = |z: f64| {
+            -(-mu * (z - a)).exp_m1() * (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt()
+        };
         let sum: f64 = (0..=panels)
             .map(|i| {
                 let weight = match i {
@@ -143,12 +157,20 @@ mod tests {
             for epsilon in [0.0, 1e-3, 0.1, 1.0, 3.0, 10.0] {
                 let integrated = delta_by_integration(mu, epsilon);
                 if integrated > 1e-290 {
-                    assert_relative_eq!(delta(mu, epsilon).unwrap(), integrated, max_relative = 1e-9);
+                    assert_relative_eq!(
+                        delta(mu, epsilon).unwrap(),
+                        integrated,
+                        max_relative = 1e-9
+                    );
                 }
             }
         }
         // The published calibration: sigma = 3.730631634816464 at epsilon = 1, delta = 1e-5.
-        assert_relative_eq!(delta_by_integration(1.0 / 3.730_631_634_816_464, 1.0), 1e-5, max_relative = 1e-9);
+        assert_relative_eq!(
+            delta_by_integration(1.0 / 3.730_631_634_816_464, 1.0),
+            1e-5,
+            max_relative = 1e-9
+        );
     }
 
     #[test]
@@ -184,7 +206,9 @@ mod tests {
             assert!(compose(&[1.0, bad]).unwrap_err().to_string().contains("mu"));
             assert!(delta(bad, 1.0).is_err());
             assert!(epsilon_rounded_up(bad, 0.1).is_err());
-            assert!(mu_of_gaussian(1.0, bad).unwrap_err().to_string().contains("standard deviation"));
+            assert!(
+                mu_of_gaussian(1.0, bad).unwrap_err().to_string().contains("standard deviation")
+            );
             assert!(mu_of_approximate_rounded_down(bad, 0.1).is_err());
         }
         assert!(delta(1.0, -1e-9).unwrap_err().to_string().contains("at least 0"));

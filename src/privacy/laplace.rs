@@ -1,24 +1,26 @@
-//! The ε-matrix mechanism, and how its error compares with the (ε, δ)-matrix mechanism (S1, App. B).
+//! The ε-matrix mechanism, and how its error compares with the (ε, δ)-matrix mechanism (S1, App.
+//! B).
 //!
-//! Under pure ε-differential privacy the strategy A is measured with Laplace noise of scale b = ‖A‖₁/ε, ‖A‖₁ the
-//! largest L1 norm of a column: Error = (2/ε²)·‖A‖₁²·tr(G (AᵀA)⁻¹) (Prop. B.4), against P(ε, δ)·‖A‖₂²·tr(G (AᵀA)⁻¹)
-//! with Gaussian noise. The trace is common, so
+//! Under pure ε-differential privacy the strategy A is measured with Laplace noise of scale b =
+//! ‖A‖₁/ε, ‖A‖₁ the largest L1 norm of a column: Error = (2/ε²)·‖A‖₁²·tr(G (AᵀA)⁻¹) (Prop. B.4),
+//! against P(ε, δ)·‖A‖₂²·tr(G (AᵀA)⁻¹) with Gaussian noise. The trace is common, so
 //!
 //! ```text
 //! error ratio, Laplace over Gaussian = (2/ε²) ‖A‖₁² / (P(ε, δ) ‖A‖₂²) = ‖A‖₁² / (ln(2/δ) ‖A‖₂²).
 //! ```
 //!
-//! App. B.3 sets δ = 2/n² for n cells: ln(2/δ) = 2 ln n, whatever ε is. A strategy of predicate (0/1) queries has
-//! ‖A‖₂² = ‖A‖₁, so Gaussian noise has the lower error as soon as ‖A‖₁ > **2 ln n**. The paper prints the threshold √(log n):
-//! its error formula there carries (log^¼ n)² = √(log n) where P(ε, 2/n²)·ε²/2 = 2 ln n belongs.
+//! App. B.3 sets δ = 2/n² for n cells: ln(2/δ) = 2 ln n, whatever ε is. A strategy of predicate
+//! (0/1) queries has ‖A‖₂² = ‖A‖₁, so Gaussian noise has the lower error as soon as ‖A‖₁ > **2 ln
+//! n**. The paper prints the threshold √(log n): its error formula there carries (log^¼ n)² = √(log
+//! n) where P(ε, 2/n²)·ε²/2 = 2 ln n belongs.
 //!
 //! Everything is dimensionless and O(1).
 
 use super::error::PrivacyError;
 use super::parameters::{budget_delta, budget_epsilon, sensitivity};
 
-/// 2/ε²·‖A‖₁²: the variance of the Laplace noise on each strategy query, which multiplies the trace term (S1, Prop.
-/// B.4).
+/// 2/ε²·‖A‖₁²: the variance of the Laplace noise on each strategy query, which multiplies the trace
+/// term (S1, Prop. B.4).
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ‖A‖₁ > 0 and ε > 0 are finite.
@@ -33,8 +35,13 @@ pub fn variance(l1_sensitivity: f64, epsilon: f64) -> Result<f64, PrivacyError> 
 /// Above 1, Gaussian noise with the classical calibration is more accurate. Independent of ε.
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless both sensitivities are finite and positive and 0 < δ < 1.
-pub fn error_ratio_to_gaussian(l1_sensitivity: f64, l2_sensitivity: f64, delta: f64) -> Result<f64, PrivacyError> {
+/// [`PrivacyError::InvalidParameter`] unless both sensitivities are finite and positive and 0 < δ <
+/// 1.
+pub fn error_ratio_to_gaussian(
+    l1_sensitivity: f64,
+    l2_sensitivity: f64,
+    delta: f64,
+) -> Result<f64, PrivacyError> {
     let norms = sensitivity(l1_sensitivity)? / sensitivity(l2_sensitivity)?;
     Ok(norms * norms / (std::f64::consts::LN_2 - budget_delta(delta)?.ln()))
 }
@@ -48,15 +55,18 @@ pub fn delta_of_cells(cells: usize) -> Result<f64, PrivacyError> {
     Ok(2.0 / (n * n))
 }
 
-/// Error ratio, Laplace over Gaussian with δ = 2/n², of a strategy of predicate queries: ‖A‖₁/(2 ln n).
+/// Error ratio, Laplace over Gaussian with δ = 2/n², of a strategy of predicate queries: ‖A‖₁/(2 ln
+/// n).
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] unless ‖A‖₁ is finite and positive and there are at least 2 cells.
+/// [`PrivacyError::InvalidParameter`] unless ‖A‖₁ is finite and positive and there are at least 2
+/// cells.
 pub fn predicate_error_ratio(l1_sensitivity: f64, cells: usize) -> Result<f64, PrivacyError> {
     Ok(sensitivity(l1_sensitivity)? / predicate_threshold(cells)?)
 }
 
-/// 2 ln n: the ‖A‖₁ of a predicate strategy from which Gaussian noise with δ = 2/n² has the lower error.
+/// 2 ln n: the ‖A‖₁ of a predicate strategy from which Gaussian noise with δ = 2/n² has the lower
+/// error.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] for fewer than 2 cells.
@@ -103,14 +113,28 @@ mod tests {
     fn predicate_strategies_cross_at_two_ln_n() {
         for cells in [2_usize, 16, 256, 1024, 1 << 20] {
             let threshold = predicate_threshold(cells).unwrap();
-            let ratio = |l1: f64| error_ratio_to_gaussian(l1, l1.sqrt(), delta_of_cells(cells).unwrap()).unwrap();
+            let ratio = |l1: f64| {
+                error_ratio_to_gaussian(l1, l1.sqrt(), delta_of_cells(cells).unwrap()).unwrap()
+            };
             assert_relative_eq!(ratio(threshold), 1.0, max_relative = 1e-13);
-            assert_relative_eq!(ratio(7.0), predicate_error_ratio(7.0, cells).unwrap(), max_relative = 1e-13);
+            assert_relative_eq!(
+                ratio(7.0),
+                predicate_error_ratio(7.0, cells).unwrap(),
+                max_relative = 1e-13
+            );
         }
-        // Binary hierarchy over 1024 cells: 11 levels, below the threshold 13.86, so Laplace noise is better there,
-        // although 11 exceeds the printed threshold sqrt(log 1024) = 2.63.
-        assert_relative_eq!(predicate_threshold(1024).unwrap(), 13.862_943_611_198_906, max_relative = 1e-14);
-        assert_relative_eq!(predicate_error_ratio(11.0, 1024).unwrap(), 0.793_482_272_488_929_9, max_relative = 1e-13);
+        // Binary hierarchy over 1024 cells: 11 levels, below the threshold 13.86, so Laplace noise
+        // is better there, although 11 exceeds the printed threshold sqrt(log 1024) = 2.63.
+        assert_relative_eq!(
+            predicate_threshold(1024).unwrap(),
+            13.862_943_611_198_906,
+            max_relative = 1e-14
+        );
+        assert_relative_eq!(
+            predicate_error_ratio(11.0, 1024).unwrap(),
+            0.793_482_272_488_929_9,
+            max_relative = 1e-13
+        );
     }
 
     #[test]

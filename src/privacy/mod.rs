@@ -1,12 +1,13 @@
 //! Privacy accounting for Gaussian noise, and the pure-ε comparison of S1, App. B.
 //!
-//! One number runs through the whole crate: the **privacy cost** β = Σ Δᵢ²/σᵢ² of Gaussian measurements with L2
-//! sensitivities Δᵢ and standard deviations σᵢ. It adds up, also under adaptive composition, and it is β = 2ρ in
-//! zero-concentrated DP and β = μ² in Gaussian DP. A [`PrivacyBudget`] in any of the usual notions says how much of it
-//! may be spent.
+//! One number runs through the whole crate: the **privacy cost** β = Σ Δᵢ²/σᵢ² of Gaussian
+//! measurements with L2 sensitivities Δᵢ and standard deviations σᵢ. It adds up, also under
+//! adaptive composition, and it is β = 2ρ in zero-concentrated DP and β = μ² in Gaussian DP. A
+//! [`PrivacyBudget`] in any of the usual notions says how much of it may be spent.
 //!
-//! [`PrivacyCost`] (β) and [`Rho`] are types, so that the one is not taken for the other; a conversion that may round says
-//! in its name to which side, and a budget is rounded down, what was spent up. A guarantee is between [`Neighbours`].
+//! [`PrivacyCost`] (β) and [`Rho`] are types, so that the one is not taken for the other; a
+//! conversion that may round says in its name to which side, and a budget is rounded down, what was
+//! spent up. A guarantee is between [`Neighbours`].
 //!
 //! | what | |
 //! |---|---|

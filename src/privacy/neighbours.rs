@@ -2,21 +2,23 @@
 
 use std::fmt;
 
-/// The neighbour relation that a guarantee holds for. Sensitivities are differences between neighbours, so a budget means
-/// nothing without it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+/// The neighbour relation that a guarantee holds for. Sensitivities are differences between
+/// neighbours, so a budget means nothing without it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Neighbours {
-    /// One record more or less: a query matrix changes its answers by one of its columns, so its sensitivity is the
-    /// largest column norm.
+    /// One record more or less: a query matrix changes its answers by one of its columns, so its
+    /// sensitivity is the largest column norm.
     #[default]
     AddOrRemoveOneRecord,
-    /// One record with other values: a query matrix changes its answers by the difference of two of its columns, and the
-    /// number of records is public.
+    /// One record with other values: a query matrix changes its answers by the difference of two of
+    /// its columns, and the number of records is public.
     ReplaceOneRecord,
-    /// Either of the two: a record may have other values, be there or not. A query matrix changes its
-    /// answers by a column or by the difference of two.
+    /// Either of the two: a record may have other values, be there or not. A query matrix changes
+    /// its answers by a column or by the difference of two.
     ReplaceAddOrRemoveOneRecord,
 }
 
@@ -30,7 +32,8 @@ impl fmt::Display for Neighbours {
     }
 }
 
-/// Whom a guarantee protects: everybody who has at most so many records, each of which may be there or not, or have other values.
+/// Whom a guarantee protects: everybody who has at most so many records, each of which may be there
+/// or not, or have other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {

@@ -1,5 +1,5 @@
-//! Noise of experiments: repeatable, in floating point, not private. That of releases is in `operating_system_noise.rs`; noise is drawn
-//! nowhere else.
+//! Noise of experiments: repeatable, in floating point, not private. That of releases is in
+//! `operating_system_noise.rs`; noise is drawn nowhere else.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,13 +10,14 @@ use rand_distr::{Distribution, Exp1, StandardNormal};
 
 use super::error::PrivacyError;
 
-/// Noise from a generator that can be seeded: experiments are repeatable with it, and their output is **not private**. It
-/// is floating-point noise besides, which no release may use.
+/// Noise from a generator that can be seeded: experiments are repeatable with it, and their output
+/// is **not private**. It is floating-point noise besides, which no release may use.
 ///
-/// A measurement takes the next numbers of one shared stream, or has a stream of its own, named by what is measured and a
-/// round: then its noise does not depend on the order of measuring. Both are ChaCha with 8 rounds, which has no known
-/// distinguisher and takes two thirds of the time of 20 rounds, which counts where a run draws 10⁹ numbers; they are seeded
-/// from the caller's generator when the first number is drawn.
+/// A measurement takes the next numbers of one shared stream, or has a stream of its own, named by
+/// what is measured and a round: then its noise does not depend on the order of measuring. Both are
+/// ChaCha with 8 rounds, which has no known distinguisher and takes two thirds of the time of 20
+/// rounds, which counts where a run draws 10⁹ numbers; they are seeded from the caller's generator
+/// when the first number is drawn.
 pub struct SeededNoise<'a> {
     seeds: &'a mut dyn Rng,
     shared: Option<ChaCha8Rng>,
@@ -36,8 +37,8 @@ impl fmt::Debug for SeededNoise<'_> {
 pub enum NoiseStream {
     /// The next numbers of the stream that all such measurements share.
     Shared,
-    /// A stream of its own for what is measured and the round: half of its key is the seed, half what is measured (128 bits
-    /// each), its nonce the round. It can be used once.
+    /// A stream of its own for what is measured and the round: half of its key is the seed, half
+    /// what is measured (128 bits each), its nonce the round. It can be used once.
     Own {
         /// Tells measurements of the same marginal apart.
         round: u64,
@@ -53,8 +54,8 @@ impl<'a> SeededNoise<'a> {
     /// Adds N(0, σ²) to every value; `measured` names what is measured for a stream of its own.
     ///
     /// # Errors
-    /// A standard deviation that is not finite and positive; [`PrivacyError::StreamUsedTwice`] for a stream that was used before, whose noise
-    /// would cancel.
+    /// A standard deviation that is not finite and positive; [`PrivacyError::StreamUsedTwice`] for
+    /// a stream that was used before, whose noise would cancel.
     pub fn add_gaussian(
         &mut self,
         values: &mut [f64],
@@ -75,8 +76,8 @@ impl<'a> SeededNoise<'a> {
         Ok(())
     }
 
-    /// Standard Gumbel noise, −ln E with E ~ Exp(1), from the shared stream: of scores s_i with such noise the largest is the
-    /// i-th with probability ∝ exp(s_i).
+    /// Standard Gumbel noise, −ln E with E ~ Exp(1), from the shared stream: of scores s_i with
+    /// such noise the largest is the i-th with probability ∝ exp(s_i).
     pub fn gumbel(&mut self, count: usize) -> Vec<f64> {
         let stream = self.shared();
         let mut draw = || {
@@ -115,7 +116,10 @@ mod tests {
 
     use super::*;
 
-    fn drawn(seed: u64, ask: impl FnOnce(&mut SeededNoise<'_>) -> Result<Vec<f64>, PrivacyError>) -> Vec<f64> {
+    fn drawn(
+        seed: u64,
+        ask: impl FnOnce(&mut SeededNoise<'_>) -> Result<Vec<f64>, PrivacyError>,
+    ) -> Vec<f64> {
         ask(&mut SeededNoise::new(&mut ChaCha20Rng::seed_from_u64(seed))).unwrap()
     }
 
@@ -141,9 +145,9 @@ mod tests {
         distance.fold(0.0, f64::max) * count.sqrt()
     }
 
-    /// Kolmogorov and Smirnov: if the distributions are equal, the distance exceeds 2.5 with probability below
-    /// 2 e^{−12.5} < 1e-5. A σ that is wrong by 3% moves the distribution function by up to 0.0072, with 200,000 draws a
-    /// distance of 3.2.
+    /// Kolmogorov and Smirnov: if the distributions are equal, the distance exceeds 2.5 with
+    /// probability below 2 e^{−12.5} < 1e-5. A σ that is wrong by 3% moves the distribution
+    /// function by up to 0.0072, with 200,000 draws a distance of 3.2.
     #[test]
     fn gaussian_noise_has_the_normal_distribution() {
         let normal = |x: f64| 0.5 * libm::erfc(-x / (2.5 * 2f64.sqrt()));
@@ -161,12 +165,16 @@ mod tests {
 
     #[test]
     fn gumbel_noise_has_its_distribution() {
-        assert!(distance(drawn(2, |noise| Ok(noise.gumbel(200_000))), |x| (-(-x).exp()).exp()) < 2.5);
+        assert!(
+            distance(drawn(2, |noise| Ok(noise.gumbel(200_000))), |x| (-(-x).exp()).exp()) < 2.5
+        );
     }
 
     #[test]
     fn streams_are_repeatable_and_distinct() {
-        let first = |seed: u64, stream, measured| drawn(seed, |noise| gaussian(noise, 1, stream, measured))[0];
+        let first = |seed: u64, stream, measured| {
+            drawn(seed, |noise| gaussian(noise, 1, stream, measured))[0]
+        };
         let own = |round| NoiseStream::Own { round };
         assert_eq!(first(5, own(2), 1 << 90), first(5, own(2), 1 << 90));
         let mut draws = vec![
@@ -190,7 +198,10 @@ mod tests {
         assert_ne!(shared, gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap());
         let own = NoiseStream::Own { round: 0 };
         gaussian(&mut noise, 2, own, 1).unwrap();
-        assert!(matches!(gaussian(&mut noise, 2, own, 1), Err(PrivacyError::StreamUsedTwice { round: 0 })));
+        assert!(matches!(
+            gaussian(&mut noise, 2, own, 1),
+            Err(PrivacyError::StreamUsedTwice { round: 0 })
+        ));
         assert!(gaussian(&mut noise, 2, own, 2).is_ok());
     }
 

@@ -1,16 +1,19 @@
-//! The upper tail of the standard normal distribution through its Mills ratio, without underflow or cancellation.
+//! The upper tail of the standard normal distribution through its Mills ratio, without underflow or
+//! cancellation.
 //!
-//! With φ the density and Q(x) = 1 − Φ(x) the upper tail, the Mills ratio is m(x) = Q(x)/φ(x). It decreases, solves
-//! m′(x) = x·m(x) − 1, and has Laplace's continued fraction m(x) = 1/(x + K(x)), K(x) = 1/(x + 2/(x + 3/(x + …))).
+//! With φ the density and Q(x) = 1 − Φ(x) the upper tail, the Mills ratio is m(x) = Q(x)/φ(x). It
+//! decreases, solves m′(x) = x·m(x) − 1, and has Laplace's continued fraction m(x) = 1/(x + K(x)),
+//! K(x) = 1/(x + 2/(x + 3/(x + …))).
 
 use std::f64::consts::{FRAC_PI_2, PI, SQRT_2};
 
 /// From here on the continued fraction is used; below it, the complementary error function.
 const CONTINUED_FRACTION_FROM: f64 = 3.0;
-/// Terms that bring the continued fraction to machine precision at [`CONTINUED_FRACTION_FROM`] (relative error 2e-17;
-/// faster beyond).
+/// Terms that bring the continued fraction to machine precision at [`CONTINUED_FRACTION_FROM`]
+/// (relative error 2e-17; faster beyond).
 const CONTINUED_FRACTION_TERMS: u32 = 60;
-/// Differences of the Mills ratio over intervals up to this length are integrated instead of subtracted.
+/// Differences of the Mills ratio over intervals up to this length are integrated instead of
+/// subtracted.
 const INTEGRATE_UP_TO: f64 = 0.5;
 /// Nodes (symmetric) and weights of the 8-point Gauss–Legendre rule on [−1, 1].
 const GAUSS_LEGENDRE: [(f64, f64); 4] = [
@@ -49,7 +52,8 @@ fn mills_ratio_descent(x: f64) -> f64 {
     }
 }
 
-/// m(a) − m(a + width) for a > −2 and width > 0, to nearly full relative precision also where the two are close.
+/// m(a) − m(a + width) for a > −2 and width > 0, to nearly full relative precision also where the
+/// two are close.
 pub(super) fn mills_ratio_drop(a: f64, width: f64) -> f64 {
     if width <= INTEGRATE_UP_TO {
         let half = 0.5 * width;
@@ -57,7 +61,9 @@ pub(super) fn mills_ratio_drop(a: f64, width: f64) -> f64 {
         let integral: f64 = GAUSS_LEGENDRE
             .iter()
             .map(|&(node, weight)| {
-                weight * (mills_ratio_descent(middle - half * node) + mills_ratio_descent(middle + half * node))
+                weight
+                    * (mills_ratio_descent(middle - half * node)
+                        + mills_ratio_descent(middle + half * node))
             })
             .sum();
         half * integral
@@ -91,14 +97,23 @@ mod tests {
             (1e8, -5_000_000_000_000_019.34),
         ];
         for (x, ln_tail) in expected {
-            assert_relative_eq!(ln_density(x) + mills_ratio(x).ln(), ln_tail, max_relative = 4e-16, epsilon = 1e-15);
+            assert_relative_eq!(
+                ln_density(x) + mills_ratio(x).ln(),
+                ln_tail,
+                max_relative = 4e-16,
+                epsilon = 1e-15
+            );
         }
     }
 
     #[test]
     fn the_two_formulas_meet_at_their_border() {
         let border = super::CONTINUED_FRACTION_FROM;
-        assert_relative_eq!(mills_ratio(border), mills_ratio(border.next_down()), max_relative = 4e-15);
+        assert_relative_eq!(
+            mills_ratio(border),
+            mills_ratio(border.next_down()),
+            max_relative = 4e-15
+        );
     }
 
     #[test]

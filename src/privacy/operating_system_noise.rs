@@ -15,10 +15,12 @@ const BLOCK: usize = 4096;
 /// Values noised by one thread before another is worth starting.
 const PER_THREAD: usize = 4096;
 
-/// Discrete Gaussian noise, `P(z) ∝ exp(−z²/(2σ²))` on the integers (Canonne, Kamath & Steinke 2020), for releases.
+/// Discrete Gaussian noise, `P(z) ∝ exp(−z²/(2σ²))` on the integers (Canonne, Kamath & Steinke
+/// 2020), for releases.
 ///
-/// Its only source is the operating system. There is no seed, no state to keep, and no constructor that takes a generator: noise
-/// of a release cannot be repeated, by nobody. (Tests of this crate have one more source, compiled only for them.)
+/// Its only source is the operating system. There is no seed, no state to keep, and no constructor
+/// that takes a generator: noise of a release cannot be repeated, by nobody. (Tests of this crate
+/// have one more source, compiled only for them.)
 ///
 /// The sampler is exact: whole numbers throughout, no floating point. Values are divided among the
 /// machine's cores.
@@ -50,7 +52,8 @@ impl OperatingSystemNoise {
         OperatingSystemNoise { source: Source::OperatingSystem }
     }
 
-    /// Repeatable noise for tests of this crate: a stream of the counter-based generator ChaCha per call.
+    /// Repeatable noise for tests of this crate: a stream of the counter-based generator ChaCha per
+    /// call.
     #[cfg(test)]
     pub(crate) fn of_counter(seed: u64) -> Self {
         OperatingSystemNoise { source: Source::Counter { seed, streams: 0 } }
@@ -59,8 +62,13 @@ impl OperatingSystemNoise {
     /// Adds independent discrete Gaussian noise to every value, and nothing if σ is 0.
     ///
     /// # Errors
-    /// [`PrivacyError::NoRandomness`] if the operating system has none; a sum beyond 128 bits. Then no value may be used.
-    pub fn add(&mut self, values: &mut [i128], deviation: RationalDeviation) -> Result<(), PrivacyError> {
+    /// [`PrivacyError::NoRandomness`] if the operating system has none; a sum beyond 128 bits. Then
+    /// no value may be used.
+    pub fn add(
+        &mut self,
+        values: &mut [i128],
+        deviation: RationalDeviation,
+    ) -> Result<(), PrivacyError> {
         if deviation == RationalDeviation::ZERO {
             return Ok(());
         }
@@ -80,7 +88,9 @@ impl OperatingSystemNoise {
 
 /// Every thread has a stream of its own from the operating system.
 fn draw_in_parallel(values: &mut [i128], gaussian: &DiscreteGaussian) -> Result<(), PrivacyError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(values.len() / PER_THREAD + 1);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(values.len() / PER_THREAD + 1);
     let chunk = values.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
         let work = |part: &mut [i128]| {
@@ -88,20 +98,29 @@ fn draw_in_parallel(values: &mut [i128], gaussian: &DiscreteGaussian) -> Result<
             draw(part, gaussian, &mut stream)?;
             stream.sound()
         };
-        let workers: Vec<_> = values.chunks_mut(chunk).map(|part| scope.spawn(move || work(part))).collect();
+        let workers: Vec<_> =
+            values.chunks_mut(chunk).map(|part| scope.spawn(move || work(part))).collect();
         workers.into_iter().try_for_each(|worker| {
-            let lost = || PrivacyError::NoRandomness { reason: "a thread that drew noise ended early".into() };
+            let lost = || PrivacyError::NoRandomness {
+                reason: "a thread that drew noise ended early".into(),
+            };
             worker.join().map_err(|_| lost())?
         })
     })
 }
 
 /// The one function that draws noise for releases.
-fn draw(values: &mut [i128], gaussian: &DiscreteGaussian, generator: &mut impl rand::Rng) -> Result<(), PrivacyError> {
+fn draw(
+    values: &mut [i128],
+    gaussian: &DiscreteGaussian,
+    generator: &mut impl rand::Rng,
+) -> Result<(), PrivacyError> {
     let mut bits = RandomBits::new(generator);
     for value in values {
         let sum = gaussian.sample(&mut bits).and_then(|noise| value.checked_add(noise));
-        *value = sum.ok_or_else(|| PrivacyError::InvalidDeviation { found: "noise beyond 128 bits".into() })?;
+        *value = sum.ok_or_else(|| PrivacyError::InvalidDeviation {
+            found: "noise beyond 128 bits".into(),
+        })?;
     }
     Ok(())
 }
@@ -125,7 +144,8 @@ impl Default for OperatingSystemStream {
 impl OperatingSystemStream {
     /// Whether every byte came from the operating system.
     fn sound(self) -> Result<(), PrivacyError> {
-        self.failure.map_or(Ok(()), |error| Err(PrivacyError::NoRandomness { reason: error.to_string() }))
+        self.failure
+            .map_or(Ok(()), |error| Err(PrivacyError::NoRandomness { reason: error.to_string() }))
     }
 
     fn refill(&mut self) {
@@ -188,7 +208,8 @@ mod tests {
         let sigma = RationalDeviation::new(1 << 20, 1).unwrap();
         let (first, second) = (sample(sigma), sample(sigma));
         assert!(first.iter().zip(&second).filter(|(a, b)| a == b).count() < 10);
-        let all: Vec<f64> = first.iter().chain(&second).map(|z| *z as f64 / sigma.to_f64()).collect();
+        let all: Vec<f64> =
+            first.iter().chain(&second).map(|z| *z as f64 / sigma.to_f64()).collect();
         let count = all.len() as f64;
         let mean = all.iter().sum::<f64>() / count;
         let variance = all.iter().map(|z| z * z).sum::<f64>() / count;

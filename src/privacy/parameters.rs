@@ -3,15 +3,28 @@
 use super::error::PrivacyError;
 
 /// `value`, if it is finite and greater than 0.
-pub(super) fn positive(quantity: &'static str, value: f64, remedy: &'static str) -> Result<f64, PrivacyError> {
+pub(super) fn positive(
+    quantity: &'static str,
+    value: f64,
+    remedy: &'static str,
+) -> Result<f64, PrivacyError> {
     if value.is_finite() && value > 0.0 {
         return Ok(value);
     }
-    Err(PrivacyError::InvalidParameter { quantity, expected: "a finite number greater than 0", found: value, remedy })
+    Err(PrivacyError::InvalidParameter {
+        quantity,
+        expected: "a finite number greater than 0",
+        found: value,
+        remedy,
+    })
 }
 
 /// `value`, if squares, halves and doubles of it neither overflow nor lose digits.
-pub(super) fn ordinary(quantity: &'static str, value: f64, remedy: &'static str) -> Result<f64, PrivacyError> {
+pub(super) fn ordinary(
+    quantity: &'static str,
+    value: f64,
+    remedy: &'static str,
+) -> Result<f64, PrivacyError> {
     if (1e-300..=1e300).contains(&value) {
         return Ok(value);
     }
@@ -20,11 +33,20 @@ pub(super) fn ordinary(quantity: &'static str, value: f64, remedy: &'static str)
 }
 
 /// `value`, if it is finite and at least 0.
-pub(super) fn non_negative(quantity: &'static str, value: f64, remedy: &'static str) -> Result<f64, PrivacyError> {
+pub(super) fn non_negative(
+    quantity: &'static str,
+    value: f64,
+    remedy: &'static str,
+) -> Result<f64, PrivacyError> {
     if value.is_finite() && value >= 0.0 {
         return Ok(value);
     }
-    Err(PrivacyError::InvalidParameter { quantity, expected: "a finite number of at least 0", found: value, remedy })
+    Err(PrivacyError::InvalidParameter {
+        quantity,
+        expected: "a finite number of at least 0",
+        found: value,
+        remedy,
+    })
 }
 
 /// An epsilon to calibrate for: finite and greater than 0.
@@ -34,7 +56,11 @@ pub(super) fn budget_epsilon(epsilon: f64) -> Result<f64, PrivacyError> {
 
 /// An epsilon to evaluate a privacy curve at: finite and at least 0.
 pub(super) fn curve_epsilon(epsilon: f64) -> Result<f64, PrivacyError> {
-    non_negative("epsilon", epsilon, "give the privacy-loss bound as a number of at least 0, e.g. 1.0")
+    non_negative(
+        "epsilon",
+        epsilon,
+        "give the privacy-loss bound as a number of at least 0, e.g. 1.0",
+    )
 }
 
 /// A delta strictly between 0 and 1.
@@ -52,10 +78,18 @@ pub(super) fn budget_delta(delta: f64) -> Result<f64, PrivacyError> {
 
 /// An L1 or L2 sensitivity: finite and greater than 0.
 pub(super) fn sensitivity(sensitivity: f64) -> Result<f64, PrivacyError> {
-    positive("sensitivity", sensitivity, "a strategy that no record influences needs no noise: leave it out")
+    positive(
+        "sensitivity",
+        sensitivity,
+        "a strategy that no record influences needs no noise: leave it out",
+    )
 }
 
 /// A noise standard deviation: finite and greater than 0.
 pub(super) fn noise_scale(sigma: f64) -> Result<f64, PrivacyError> {
-    positive("noise standard deviation", sigma, "an answer without noise has no finite privacy cost")
+    positive(
+        "noise standard deviation",
+        sigma,
+        "an answer without noise has no finite privacy cost",
+    )
 }

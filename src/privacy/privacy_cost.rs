@@ -6,11 +6,12 @@ use super::error::PrivacyError;
 use super::parameters::{noise_scale, ordinary, sensitivity};
 use super::rounding::{product_down, product_up, quotient_up, root_up};
 
-/// The privacy cost β = Σ Δᵢ²/σᵢ² of Gaussian measurements; for a strategy B measured with noise covariance Σ,
-/// β = max_i (BᵀΣ⁻¹B)ᵢᵢ. It adds up over measurements, also adaptive ones. β = 2ρ = μ².
+/// The privacy cost β = Σ Δᵢ²/σᵢ² of Gaussian measurements; for a strategy B measured with noise
+/// covariance Σ, β = max_i (BᵀΣ⁻¹B)ᵢᵢ. It adds up over measurements, also adaptive ones. β = 2ρ =
+/// μ².
 ///
-/// A finite number from 1e-300 to 1e300. As a budget it may be rounded down, as what was spent up; every conversion says
-/// which it does.
+/// A finite number from 1e-300 to 1e300. As a budget it may be rounded down, as what was spent up;
+/// every conversion says which it does.
 ///
 /// ```
 /// use matmech::privacy::PrivacyCost;
@@ -38,7 +39,8 @@ impl PrivacyCost {
     /// β = Δ²/σ² of N(0, σ²) noise on a query of L2 sensitivity Δ, rounded up.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and β is of ordinary size.
+    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and β is of
+    /// ordinary size.
     pub fn of_gaussian_rounded_up(l2_sensitivity: f64, sigma: f64) -> Result<Self, PrivacyError> {
         Self::new(square_up(quotient_up(sensitivity(l2_sensitivity)?, noise_scale(sigma)?)))
     }
@@ -46,7 +48,8 @@ impl PrivacyCost {
     /// β = μ² that a budget of μ-Gaussian DP allows, rounded down.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless μ is finite and positive and β is of ordinary size.
+    /// [`PrivacyError::InvalidParameter`] unless μ is finite and positive and β is of ordinary
+    /// size.
     pub fn of_mu_rounded_down(mu: f64) -> Result<Self, PrivacyError> {
         let remedy = "give mu as a positive number, e.g. 0.5";
         let mu = ordinary("Gaussian-DP parameter mu", mu, remedy)?;
@@ -68,12 +71,14 @@ impl PrivacyCost {
         root_up(self.0)
     }
 
-    /// σ = Δ/√β: the standard deviation of the noise if all of β goes to queries of joint L2 sensitivity Δ, rounded up.
+    /// σ = Δ/√β: the standard deviation of the noise if all of β goes to queries of joint L2
+    /// sensitivity Δ, rounded up.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless Δ is finite and positive.
     pub fn noise_deviation_rounded_up(self, l2_sensitivity: f64) -> Result<f64, PrivacyError> {
-        let mut sigma = quotient_up(sensitivity(l2_sensitivity)?, super::rounding::root_down(self.0));
+        let mut sigma =
+            quotient_up(sensitivity(l2_sensitivity)?, super::rounding::root_down(self.0));
         // The two roundings up can still leave Δ²/σ² a last digit above β.
         while square_up(quotient_up(l2_sensitivity, sigma)) > self.0 {
             sigma = sigma.next_up();

@@ -7,7 +7,8 @@ use num_traits::ToPrimitive;
 
 use super::error::PrivacyError;
 
-/// A standard deviation σ as a quotient of whole numbers, so that what is drawn and what is accounted for are the same number.
+/// A standard deviation σ as a quotient of whole numbers, so that what is drawn and what is
+/// accounted for are the same number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RationalDeviation {
     numerator: u128,
@@ -38,14 +39,20 @@ impl RationalDeviation {
     /// # Errors
     /// A part that is 0, a numerator above 2¹¹² or a denominator above 2⁶⁴.
     pub fn new(numerator: u128, denominator: u128) -> Result<Self, PrivacyError> {
-        if numerator == 0 || denominator == 0 || numerator > Self::MAX_NUMERATOR || denominator > 1 << 64 {
-            return Err(PrivacyError::InvalidDeviation { found: format!("{numerator}/{denominator}") });
+        if numerator == 0
+            || denominator == 0
+            || numerator > Self::MAX_NUMERATOR
+            || denominator > 1 << 64
+        {
+            return Err(PrivacyError::InvalidDeviation {
+                found: format!("{numerator}/{denominator}"),
+            });
         }
         Ok(RationalDeviation { numerator, denominator })
     }
 
-    /// The smallest σ ≥ `deviation` with 24 bits after the first, and no fraction from 2²⁴ on: long fractions make drawing slow. The
-    /// variance grows by a share of 1.2·10⁻⁷ at most.
+    /// The smallest σ ≥ `deviation` with 24 bits after the first, and no fraction from 2²⁴ on: long
+    /// fractions make drawing slow. The variance grows by a share of 1.2·10⁻⁷ at most.
     ///
     /// # Errors
     /// A number that is not finite and positive, or too large.
@@ -102,8 +109,8 @@ impl RationalDeviation {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// The variance of the discrete Gaussian with this σ: σ² but for a share of about e^(−2π²σ²), which counts below σ = 2 only and is
-    /// summed there.
+    /// The variance of the discrete Gaussian with this σ: σ² but for a share of about e^(−2π²σ²),
+    /// which counts below σ = 2 only and is summed there.
     pub fn variance(self) -> f64 {
         let square = self.to_f64().powi(2);
         if square >= 4.0 || square == 0.0 {
@@ -157,7 +164,9 @@ mod tests {
         assert_eq!(sigma.times_two_to(2).unwrap(), RationalDeviation::new(3, 2).unwrap());
         assert_eq!(sigma.times_two_to(5).unwrap(), RationalDeviation::new(12, 1).unwrap());
         assert!(sigma.times_two_to(120).is_err());
-        assert!(!sigma.times_two_to(17).unwrap().is_fine() && sigma.times_two_to(18).unwrap().is_fine());
+        assert!(
+            !sigma.times_two_to(17).unwrap().is_fine() && sigma.times_two_to(18).unwrap().is_fine()
+        );
         for bad in ["", "1", "0/2", "1/0", "a/b", "-1/2", "1/99999999999999999999999"] {
             assert!(bad.parse::<RationalDeviation>().is_err(), "{bad}");
         }

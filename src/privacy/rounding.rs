@@ -1,4 +1,5 @@
-//! Arithmetic that rounds to a chosen side, for numbers of ordinary size (no overflow, no underflow).
+//! Arithmetic that rounds to a chosen side, for numbers of ordinary size (no overflow, no
+//! underflow).
 
 /// The smallest double that is at least a + b.
 pub(super) fn sum_up(a: f64, b: f64) -> f64 {
@@ -68,36 +69,52 @@ mod tests {
         if e >= f { (a << shift).cmp(&b) } else { a.cmp(&(b << shift)) }
     }
 
-    /// Against whole-number arithmetic: products, quotients and roots lie on their side of the exact value, and the next
-    /// double towards it lies on the other.
+    /// Against whole-number arithmetic: products, quotients and roots lie on their side of the
+    /// exact value, and the next double towards it lies on the other.
     #[test]
     fn results_lie_on_their_side_and_are_the_nearest_there() {
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         for _ in 0..20_000 {
             let (a, b): (f64, f64) = (rng.random_range(1.0..2.0), rng.random_range(1.0..2.0));
             let ((ma, ea), (mb, eb)) = (exact(a), exact(b));
-            // Drop bits so that comparisons stay within 128: 53 + 53 bits of product, one double of 53 shifted by 52.
+            // Drop bits so that comparisons stay within 128: 53 + 53 bits of product, one double of
+            // 53 shifted by 52.
             let product = (ma * mb, ea + eb);
             let scaled = |x: f64| {
                 let (m, e) = exact(x);
                 (m << 50, e - 50)
             };
             let (up, down) = (product_up(a, b), product_down(a, b));
-            assert!(compare(scaled(up), product).is_ge() && compare(scaled(up.next_down()), product).is_lt());
-            assert!(compare(scaled(down), product).is_le() && compare(scaled(down.next_up()), product).is_gt());
+            assert!(
+                compare(scaled(up), product).is_ge()
+                    && compare(scaled(up.next_down()), product).is_lt()
+            );
+            assert!(
+                compare(scaled(down), product).is_le()
+                    && compare(scaled(down.next_up()), product).is_gt()
+            );
             let q = quotient_up(a, b);
             let times_b = |x: f64| {
                 let (m, e) = exact(x);
                 (m * mb, e + eb)
             };
-            assert!(compare(times_b(q), scaled(a)).is_ge() && compare(times_b(q.next_down()), scaled(a)).is_lt());
+            assert!(
+                compare(times_b(q), scaled(a)).is_ge()
+                    && compare(times_b(q.next_down()), scaled(a)).is_lt()
+            );
             let square = |x: f64| {
                 let (m, e) = exact(x);
                 (m * m, 2 * e)
             };
             let (high, low) = (root_up(a), root_down(a));
-            assert!(compare(square(high), scaled(a)).is_ge() && compare(square(high.next_down()), scaled(a)).is_lt());
-            assert!(compare(square(low), scaled(a)).is_le() && compare(square(low.next_up()), scaled(a)).is_gt());
+            assert!(
+                compare(square(high), scaled(a)).is_ge()
+                    && compare(square(high.next_down()), scaled(a)).is_lt()
+            );
+            assert!(
+                compare(square(low), scaled(a)).is_le()
+                    && compare(square(low.next_up()), scaled(a)).is_gt()
+            );
         }
     }
 }

@@ -1,22 +1,23 @@
 //! Zero-concentrated differential privacy.
 //!
-//! A mechanism is ρ-zCDP if its Rényi divergence of every order α > 1 between neighbouring data sets is at most αρ (Bun
-//! & Steinke 2016). Gaussian noise of standard deviation σ on a query of L2 sensitivity Δ is Δ²/(2σ²)-zCDP; ρ adds up
-//! under composition, adaptive too. In the papers' words, the privacy cost is β = Σ Δᵢ²/σᵢ² = 2ρ.
+//! A mechanism is ρ-zCDP if its Rényi divergence of every order α > 1 between neighbouring data
+//! sets is at most αρ (Bun & Steinke 2016). Gaussian noise of standard deviation σ on a query of L2
+//! sensitivity Δ is Δ²/(2σ²)-zCDP; ρ adds up under composition, adaptive too. In the papers' words,
+//! the privacy cost is β = Σ Δᵢ²/σᵢ² = 2ρ.
 //!
-//! From ρ to (ε, δ), by the tightest conversion known for a Rényi guarantee (Canonne, Kamath & Steinke 2020;
-//! S4, Prop. B.2):
+//! From ρ to (ε, δ), by the tightest conversion known for a Rényi guarantee (Canonne, Kamath &
+//! Steinke 2020; S4, Prop. B.2):
 //!
 //! ```text
 //! δ(ρ, ε) = min over α > 1 of exp((α − 1)(αρ − ε) + α ln(1 − 1/α)) / (α − 1)
 //! ```
 //!
-//! The logarithm is convex in α with derivative (2α − 1)ρ − ε + ln(1 − 1/α), which increases; it is bisected. Every α
-//! gives a valid δ, so inexact minimisation errs on the safe side. With t = α − 1 and u = ln t nothing overflows or
-//! cancels: ln δ = t((1 + t)ρ − ε − ln(1 + 1/t)) − ln(1 + t).
+//! The logarithm is convex in α with derivative (2α − 1)ρ − ε + ln(1 − 1/α), which increases; it is
+//! bisected. Every α gives a valid δ, so inexact minimisation errs on the safe side. With t = α − 1
+//! and u = ln t nothing overflows or cancels: ln δ = t((1 + t)ρ − ε − ln(1 + 1/t)) − ln(1 + t).
 //!
-//! ρ, β, ε and δ are dimensionless. δ costs about 100 evaluations, its inverses about 60 times as much (under a
-//! millisecond).
+//! ρ, β, ε and δ are dimensionless. δ costs about 100 evaluations, its inverses about 60 times as
+//! much (under a millisecond).
 
 use std::fmt;
 
@@ -27,8 +28,8 @@ use super::privacy_cost::PrivacyCost;
 
 /// ρ of ρ-zero-concentrated differential privacy: a budget, or what an access costs.
 ///
-/// A finite number from 1e-300 to 1e300. As a budget it may be rounded down, as what was spent up; every conversion says
-/// which it does.
+/// A finite number from 1e-300 to 1e300. As a budget it may be rounded down, as what was spent up;
+/// every conversion says which it does.
 ///
 /// ```
 /// use matmech::privacy::Rho;
@@ -51,12 +52,12 @@ impl Rho {
         ordinary("zCDP parameter rho", rho, remedy).map(Rho)
     }
 
-    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that keeps the feasible side of
-    /// the curve as [`Rho::ln_delta`] computes it, to its accuracy.
+    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that
+    /// keeps the feasible side of the curve as [`Rho::ln_delta`] computes it, to its accuracy.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1; [`PrivacyError::NoSolution`] if ρ would
-    /// leave the range of ordinary numbers.
+    /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1;
+    /// [`PrivacyError::NoSolution`] if ρ would leave the range of ordinary numbers.
     pub fn of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<Self, PrivacyError> {
         let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
         let ln_target = delta.ln();
@@ -68,10 +69,12 @@ impl Rho {
         })
     }
 
-    /// ρ = Δ²/(2σ²) of N(0, σ²) noise on a query of L2 sensitivity Δ (Bun & Steinke 2016, Prop. 1.6), rounded up.
+    /// ρ = Δ²/(2σ²) of N(0, σ²) noise on a query of L2 sensitivity Δ (Bun & Steinke 2016, Prop.
+    /// 1.6), rounded up.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and ρ is of ordinary size.
+    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and ρ is of
+    /// ordinary size.
     pub fn of_gaussian_rounded_up(l2_sensitivity: f64, sigma: f64) -> Result<Self, PrivacyError> {
         Ok(PrivacyCost::of_gaussian_rounded_up(l2_sensitivity, sigma)?.rho())
     }
@@ -86,8 +89,8 @@ impl Rho {
         PrivacyCost::of_ordinary(2.0 * self.0)
     }
 
-    /// ln δ(ρ, ε), finite also where δ itself underflows; 0 (nothing is promised) at most. Accurate to about 1e-13 of
-    /// itself, to either side.
+    /// ln δ(ρ, ε), finite also where δ itself underflows; 0 (nothing is promised) at most. Accurate
+    /// to about 1e-13 of itself, to either side.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless ε >= 0 is finite.
@@ -95,7 +98,8 @@ impl Rho {
         Ok(ln_curve(self.0, curve_epsilon(epsilon)?))
     }
 
-    /// δ(ρ, ε): the δ for which every ρ-zCDP mechanism is (ε, δ)-DP, to the accuracy of [`Rho::ln_delta`].
+    /// δ(ρ, ε): the δ for which every ρ-zCDP mechanism is (ε, δ)-DP, to the accuracy of
+    /// [`Rho::ln_delta`].
     ///
     /// An upper bound on what a Gaussian mechanism of this ρ really gives, which is
     /// [`gaussian_dp::delta`](super::gaussian_dp::delta) at μ = √(2ρ).
@@ -106,11 +110,12 @@ impl Rho {
         Ok(self.ln_delta(epsilon)?.exp())
     }
 
-    /// The smallest ε for which ρ-zCDP gives (ε, δ)-DP, rounded up; 0 if δ(ρ, 0) is already small enough.
+    /// The smallest ε for which ρ-zCDP gives (ε, δ)-DP, rounded up; 0 if δ(ρ, 0) is already small
+    /// enough.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would leave the range of
-    /// `f64`.
+    /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
+    /// leave the range of `f64`.
     pub fn epsilon_rounded_up(self, delta: f64) -> Result<f64, PrivacyError> {
         let ln_target = budget_delta(delta)?.ln();
         if ln_curve(self.0, 0.0) <= ln_target {
@@ -124,8 +129,8 @@ impl Rho {
         })
     }
 
-    /// ε = ρ + 2√(ρ ln(1/δ)): the simple conversion (Bun & Steinke 2016, Prop. 1.3), an upper bound on
-    /// [`Rho::epsilon_rounded_up`] that lies far above its rounding.
+    /// ε = ρ + 2√(ρ ln(1/δ)): the simple conversion (Bun & Steinke 2016, Prop. 1.3), an upper bound
+    /// on [`Rho::epsilon_rounded_up`] that lies far above its rounding.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1.
@@ -156,10 +161,11 @@ impl fmt::LowerExp for Rho {
 /// ln δ(ρ, ε) for arguments already checked, by bisection of the derivative in u = ln(α − 1).
 pub(super) fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     // ln(1 + 1/t) for t = e^u, also where t underflows.
-    let ln_one_plus_inverse = |u: f64| if u < 0.0 { u.exp().ln_1p() - u } else { (-u).exp().ln_1p() };
+    let ln_one_plus_inverse =
+        |u: f64| if u < 0.0 { u.exp().ln_1p() - u } else { (-u).exp().ln_1p() };
     let derivative = |u: f64| (2.0 * u.exp() + 1.0) * rho - epsilon - ln_one_plus_inverse(u);
-    // At the lower end ln(1 + 1/t) > 3ρ >= (2t + 1)ρ; at the upper one (2t + 1)ρ > ε + 1 > ε + ln(1 + 1/t), t being at
-    // least 1.
+    // At the lower end ln(1 + 1/t) > 3ρ >= (2t + 1)ρ; at the upper one (2t + 1)ρ > ε + 1 > ε + ln(1
+    // + 1/t), t being at least 1.
     let mut low = -3.0 * rho - 1.0;
     let mut high = ((epsilon + 1.0) / (2.0 * rho)).max(1.0).ln();
     loop {
@@ -188,8 +194,9 @@ mod tests {
 
     #[test]
     fn table_of_rho_at_delta_1e_9_to_all_printed_digits() {
-        // (epsilon, digits after the leading one, printed value); 60-digit arithmetic gives 1.0907857044 at epsilon =
-        // 10, where delta(1.0907858, 10) = 1.0000021e-9 would already overspend.
+        // (epsilon, digits after the leading one, printed value); 60-digit arithmetic gives
+        // 1.0907857044 at epsilon = 10, where delta(1.0907858, 10) = 1.0000021e-9 would already
+        // overspend.
         let table = [
             (0.1, 6, "1.771384e-4"),
             (0.31, 6, "1.573173e-3"),
@@ -231,7 +238,9 @@ mod tests {
         for (rho, epsilon) in [(0.015, 1.0), (0.5, 3.0), (2.0, 1.0), (10.0, 40.0), (1e-3, 0.2)] {
             let grid = (0..400_000)
                 .map(|i| 1.0 + (-10.0 + f64::from(i) * 5e-5_f64).exp())
-                .map(|a: f64| ((a - 1.0) * (a * rho - epsilon) + a * (1.0 - 1.0 / a).ln()).exp() / (a - 1.0))
+                .map(|a: f64| {
+                    ((a - 1.0) * (a * rho - epsilon) + a * (1.0 - 1.0 / a).ln()).exp() / (a - 1.0)
+                })
                 .fold(f64::INFINITY, f64::min);
             let ours = Rho::new(rho).unwrap().delta(epsilon).unwrap();
             assert_relative_eq!(ours, grid, max_relative = 1e-6);

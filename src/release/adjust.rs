@@ -1,7 +1,9 @@
-//! Nonnegative answers from the same measurements, by local maximum entropy: the reconstruction of the mechanism `planned`.
+//! Nonnegative answers from the same measurements, by local maximum entropy: the reconstruction of
+//! the mechanism `planned`.
 //!
-//! It costs no privacy. Its answers are biased, their errors depend on the data, and the standard errors of the release do not apply
-//! to them; where the noise is larger than the counts they are much nearer to the truth.
+//! It costs no privacy. Its answers are biased, their errors depend on the data, and the standard
+//! errors of the release do not apply to them; where the noise is larger than the counts they are
+//! much nearer to the truth.
 
 use std::path::Path;
 
@@ -28,7 +30,8 @@ const MIN_VARIANCE: f64 = 1e-12;
 pub enum Consistency {
     /// All are sums of the whole numbers of one marginal.
     OneMarginal,
-    /// Those of one set of attributes are; marginals of different sets need not agree on what they share.
+    /// Those of one set of attributes are; marginals of different sets need not agree on what they
+    /// share.
     EachMarginal,
 }
 
@@ -50,9 +53,10 @@ pub fn check(uniform: bool) -> Result<()> {
 
 /// Writes nonnegative whole answers to all queries of a workload.
 ///
-/// Every estimated marginal is rounded to whole numbers with the sum of the estimated number of records, largest remainders first, and
-/// queries are answered from it. Where one set of attributes of the workload holds all others, all are answered from its marginal.
-/// *Cost*: O(k cells) a marginal.
+/// Every estimated marginal is rounded to whole numbers with the sum of the estimated number of
+/// records, largest remainders first, and queries are answered from it. Where one set of attributes
+/// of the workload holds all others, all are answered from its marginal. *Cost*: O(k cells) a
+/// marginal.
 ///
 /// # Errors
 /// As [`check`]; a file that cannot be written.
@@ -68,7 +72,12 @@ pub fn write(
     // Without the total nothing says how many records there are; it is estimated from nothing else.
     if estimates.part(AttributeSet::EMPTY).is_none() {
         let remedy = "add queries whose sum counts all records, such as family = \"total\"";
-        return Err(Error::bad_input("option --adjust", "a measured number of records", "none", remedy));
+        return Err(Error::bad_input(
+            "option --adjust",
+            "a measured number of records",
+            "none",
+            remedy,
+        ));
     }
     for &set in &sets {
         let Some((estimate, noise, strategy)) = estimates.part(set) else { continue };
@@ -76,12 +85,16 @@ pub fn write(
         let variance = (noise * mean_eigenvalue(strategy, estimate.len())?).max(MIN_VARIANCE);
         residuals.update(set, estimate, variance)?;
     }
-    let used = workload.groups().iter().fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
+    let used = workload
+        .groups()
+        .iter()
+        .fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
     sets.retain(|set| set.is_subset(used));
     let fitted = fitted_to_planned_residuals(residuals, used, sets)?;
     let total = fitted.total().round().max(0.0);
     let whole = workload.groups().iter().map(QueryGroup::attributes).find(|set| *set == used);
-    let consistency = if whole.is_some() { Consistency::OneMarginal } else { Consistency::EachMarginal };
+    let consistency =
+        if whole.is_some() { Consistency::OneMarginal } else { Consistency::EachMarginal };
     let mut known: Option<(AttributeSet, Vec<f64>)> = None;
     let schema = estimates.schema();
     answers::write_adjusted(path, workload, progress, &mut |group| {
@@ -98,10 +111,15 @@ pub fn write(
     Ok(consistency)
 }
 
-/// tr(V⁺)/rank: the variance of a centred cell, as if noise were the same in all directions. With `V = (I − J/n)·n/(n − 1)` it is.
+/// tr(V⁺)/rank: the variance of a centred cell, as if noise were the same in all directions. With
+/// `V = (I − J/n)·n/(n − 1)` it is.
 fn mean_eigenvalue(strategy: &SubspaceStrategy, cells: usize) -> Result<f64> {
     let SubspaceStrategy::Kronecker(factors) = strategy else {
-        return Err(Error::bug("adjusted answers", "Kronecker strategies", format!("one over {cells} cells")));
+        return Err(Error::bug(
+            "adjusted answers",
+            "Kronecker strategies",
+            format!("one over {cells} cells"),
+        ));
     };
     factors.iter().try_fold(1.0, |product, factor| {
         let rank: usize = factor.shape().iter().map(|n| n - 1).product();
@@ -117,7 +135,9 @@ fn rounded_to(total: f64, values: Vec<f64>) -> Vec<f64> {
     let mut rounded: Vec<f64> = scaled.iter().map(|x| x.floor()).collect();
     let missing = (total - rounded.iter().sum::<f64>()).max(0.0) as usize;
     let mut order: Vec<usize> = (0..scaled.len()).collect();
-    order.sort_by(|&a, &b| (scaled[b] - rounded[b]).total_cmp(&(scaled[a] - rounded[a])).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| {
+        (scaled[b] - rounded[b]).total_cmp(&(scaled[a] - rounded[a])).then(a.cmp(&b))
+    });
     for place in order.into_iter().cycle().take(if scaled.is_empty() { 0 } else { missing }) {
         rounded[place] += 1.0;
     }

@@ -46,7 +46,8 @@ pub fn of_group(estimates: &Estimates, group: &QueryGroup) -> Result<Vec<Answer>
     Ok(rows.map(|(estimate, v)| Answer { estimate, standard_error: v.max(0.0).sqrt() }).collect())
 }
 
-/// Writes the table of a workload, group by group; `progress` hears of every group. Memory: one group.
+/// Writes the table of a workload, group by group; `progress` hears of every group. Memory: one
+/// group.
 ///
 /// # Errors
 /// Queries outside the span of what was measured; a file that cannot be written.
@@ -60,20 +61,29 @@ pub fn write(
     let reach = Reach::of(workload.count().as_f64());
     let schema = workload.schema();
     table(path, &COLUMNS, workload, progress, &mut |out, group| {
-        let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
+        let (attributes, words) =
+            (schema.names(group.attributes()), QueryWords::of(schema, group)?);
         for (query, answer) in of_group(estimates, group)?.into_iter().enumerate() {
             let Answer { estimate, standard_error } = answer;
             let (text, cells) = words.of_query(query);
-            let (single, all) = (reach.single * standard_error, reach.simultaneous * standard_error);
+            let (single, all) =
+                (reach.single * standard_error, reach.simultaneous * standard_error);
             // Intervals are rounded to the outside.
             let (low, high) = (|x: f64| (x * 1e6).floor() / 1e6, |x: f64| (x * 1e6).ceil() / 1e6);
-            let intervals =
-                [low(estimate - single), high(estimate + single), low(estimate - all), high(estimate + all)];
+            let intervals = [
+                low(estimate - single),
+                high(estimate + single),
+                low(estimate - all),
+                high(estimate + all),
+            ];
             let numbers = [estimate, standard_error].into_iter().chain(intervals);
             let numbers: Vec<String> = numbers.map(|x| format!("{x:.6}")).collect();
             let weight = (group.weight() * weight_of(group, query)).to_string();
             let fixed = [attributes.as_str(), group.family(), &text, &cells];
-            let fields = fixed.into_iter().chain(numbers.iter().map(String::as_str)).chain([weight.as_str()]);
+            let fields = fixed
+                .into_iter()
+                .chain(numbers.iter().map(String::as_str))
+                .chain([weight.as_str()]);
             out.write_record(fields).map_err(|e| failed(path, e))?;
         }
         Ok(())
@@ -91,9 +101,11 @@ pub(super) fn write_adjusted(
     answers: &mut dyn FnMut(&QueryGroup) -> Result<Vec<f64>>,
 ) -> Result<()> {
     let schema = workload.schema();
-    let columns = ["attributes", "family", "query", "cells", "adjusted_standard_errors_do_not_apply"];
+    let columns =
+        ["attributes", "family", "query", "cells", "adjusted_standard_errors_do_not_apply"];
     table(path, &columns, workload, progress, &mut |out, group| {
-        let (attributes, words) = (schema.names(group.attributes()), QueryWords::of(schema, group)?);
+        let (attributes, words) =
+            (schema.names(group.attributes()), QueryWords::of(schema, group)?);
         for (query, answer) in answers(group)?.into_iter().enumerate() {
             let (text, cells) = words.of_query(query);
             let fields = [attributes.as_str(), group.family(), &text, &cells, &answer.to_string()];
@@ -114,7 +126,9 @@ fn table(
     rows: &mut dyn FnMut(&mut Table, &QueryGroup) -> Result<()>,
 ) -> Result<()> {
     let io = |e| Error::io(path, "writing", e, REMEDY);
-    let mut out = csv::WriterBuilder::new().buffer_capacity(1 << 20).from_writer(File::create(path).map_err(io)?);
+    let mut out = csv::WriterBuilder::new()
+        .buffer_capacity(1 << 20)
+        .from_writer(File::create(path).map_err(io)?);
     out.write_record(columns).map_err(|e| failed(path, e))?;
     for (place, group) in workload.groups().iter().enumerate() {
         rows(&mut out, group)?;
@@ -124,8 +138,7 @@ fn table(
     out.into_inner().map_err(|e| io(e.into_error()))?.sync_all().map_err(io)
 }
 
-const REMEDY: &str =
-    "make space on the disk; the measurements are kept: `matmech answer` writes the answers again, at no cost";
+const REMEDY: &str = "make space on the disk; the measurements are kept: `matmech answer` writes the answers again, at no cost";
 
 fn failed(path: &Path, error: csv::Error) -> Error {
     Error::csv(path, error, REMEDY)

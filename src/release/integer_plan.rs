@@ -1,4 +1,5 @@
-//! A plan in whole numbers: what is measured, with which noise, at which exact cost, and with which error.
+//! A plan in whole numbers: what is measured, with which noise, at which exact cost, and with which
+//! error.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use crate::error::{Error, Result};
 use crate::planner::{Plan, Reconstruction, SubspaceStrategy};
 use crate::privacy::{ExactRho, PrivacyCost, PrivacyUnit, RationalDeviation, Rho};
 use crate::residual::ReferenceMeasure;
-use crate::strategy::{IntegerFactor, IntegerStrategy, JointCost, JointSensitivity, StrategyFactor};
+use crate::strategy::{
+    IntegerFactor, IntegerStrategy, JointCost, JointSensitivity, StrategyFactor,
+};
 use crate::workload::GroupedWorkload;
 
 /// The total variance of the rounded plan exceeds that of the planned one by at most this share.
@@ -36,16 +39,22 @@ pub struct IntegerMeasurement {
 impl IntegerMeasurement {
     /// The question to the data.
     pub fn question(&self) -> IntegerQuestion<'_> {
-        IntegerQuestion { attributes: self.attributes, strategy: &self.strategy, deviation: self.deviation }
+        IntegerQuestion {
+            attributes: self.attributes,
+            strategy: &self.strategy,
+            deviation: self.deviation,
+        }
     }
 
-    /// The share c_A = Δ²/Var of a privacy cost that the measurement's noise is worth, for one record
-    /// more or less; `None` without noise.
+    /// The share c_A = Δ²/Var of a privacy cost that the measurement's noise is worth, for one
+    /// record more or less; `None` without noise.
     fn worth(&self) -> Result<Option<PrivacyCost>> {
         if self.deviation == RationalDeviation::ZERO {
             return Ok(None);
         }
-        Ok(Some(PrivacyCost::new(self.strategy.squared_sensitivity_f64() / self.deviation.variance())?))
+        Ok(Some(PrivacyCost::new(
+            self.strategy.squared_sensitivity_f64() / self.deviation.variance(),
+        )?))
     }
 }
 
@@ -62,16 +71,21 @@ pub struct IntegerPlan {
 }
 
 impl IntegerPlan {
-    /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it, and
-    /// chooses the deviations that spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the plan's shares
-    /// c_A, rounded up, and the least s for which the joint cost is at most ρ. A number of records that
-    /// is public is measured without noise. Strategies whose noise would be coarse are multiplied by a
-    /// power of two.
+    /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it,
+    /// and chooses the deviations that spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the
+    /// plan's shares c_A, rounded up, and the least s for which the joint cost is at most ρ. A
+    /// number of records that is public is measured without noise. Strategies whose noise would be
+    /// coarse are multiplied by a power of two.
     ///
     /// # Errors
-    /// A plan that does not measure residual subspaces; joint strategies over too many cells, answers that could overflow; a plan that no
-    /// number of bits brings near enough.
-    pub fn of(plan: &Plan, workload: &GroupedWorkload, rho: Rho, unit: PrivacyUnit) -> Result<Self> {
+    /// A plan that does not measure residual subspaces; joint strategies over too many cells,
+    /// answers that could overflow; a plan that no number of bits brings near enough.
+    pub fn of(
+        plan: &Plan,
+        workload: &GroupedWorkload,
+        rho: Rho,
+        unit: PrivacyUnit,
+    ) -> Result<Self> {
         if plan.reconstruction() != Reconstruction::ResidualSubspaces {
             return Err(Error::bad_input(
                 format!("release of a plan of `{}`", plan.planner()),
@@ -84,7 +98,8 @@ impl IntegerPlan {
         let rounding = (plan.total_variance(), rounded.variance);
         let Rounded { weights, strategies, measure, .. } = rounded;
         let sets = plan.measurements().iter().map(|own| own.attributes);
-        let joint = JointSensitivity::of(sets.clone().zip(strategies.iter().map(|own| &own.0)), unit);
+        let joint =
+            JointSensitivity::of(sets.clone().zip(strategies.iter().map(|own| &own.0)), unit);
         let shares = plan.measurements().iter().map(|own| own.privacy_cost.get());
         // Answers that no neighbours change are public: they need no noise.
         let variances: Vec<Option<f64>> = (strategies.iter().zip(shares))
@@ -108,13 +123,19 @@ impl IntegerPlan {
                 Ok(IntegerMeasurement { attributes, strategy, deviation })
             })
             .collect::<Result<_>>()?;
-        let questions: Vec<IntegerQuestion<'_>> = measurements.iter().map(IntegerMeasurement::question).collect();
+        let questions: Vec<IntegerQuestion<'_>> =
+            measurements.iter().map(IntegerMeasurement::question).collect();
         let cost = IntegerQuestion::joint_cost(&questions, unit)?;
         if ExactRho::of_rounded_down(rho).minus(&cost.rho).is_none() {
-            return Err(Error::bug("integer plan", format!("a cost of at most {rho}"), cost.rho.to_f64_rounded_up()));
+            return Err(Error::bug(
+                "integer plan",
+                format!("a cost of at most {rho}"),
+                cost.rho.to_f64_rounded_up(),
+            ));
         }
         let real = strategies.iter().zip(&measurements);
-        let real: Vec<_> = real.map(|((_, real), own)| Ok((real.clone(), own.worth()?))).collect::<Result<_>>()?;
+        let real: Vec<_> =
+            real.map(|((_, real), own)| Ok((real.clone(), own.worth()?))).collect::<Result<_>>()?;
         let plan = plan.remeasured(workload, &measure, &real)?;
         Ok(IntegerPlan { plan, weights, measurements, unit, cost, precision, rounding })
     }
@@ -165,8 +186,8 @@ impl IntegerPlan {
     }
 }
 
-/// The strategy and its deviation, both times the least power of two that makes the noise fine: the cost
-/// and the error are the same. Twice as fine as it must be, so that σ is not at the limit.
+/// The strategy and its deviation, both times the least power of two that makes the noise fine: the
+/// cost and the error are the same. Twice as fine as it must be, so that σ is not at the limit.
 fn with_fine_noise(
     strategy: &IntegerStrategy,
     deviation: RationalDeviation,
@@ -203,8 +224,14 @@ fn paid(
     let budget = ExactRho::of_rounded_down(rho);
     let mut s = cost(&deviations(1.0)?)?.rho.to_f64_rounded_up() / rho.get();
     if s <= 0.0 {
-        let (expected, remedy) = ("queries that depend on the records", "add queries to the workload");
-        return Err(Error::bad_input("release", expected, "none: the number of records is public here", remedy));
+        let (expected, remedy) =
+            ("queries that depend on the records", "add queries to the workload");
+        return Err(Error::bad_input(
+            "release",
+            expected,
+            "none: the number of records is public here",
+            remedy,
+        ));
     }
     for _ in 0..60 {
         let chosen = deviations(s)?;
@@ -225,15 +252,21 @@ struct Rounded {
     variance: f64,
 }
 
-/// What two factors have in common if they become the same integers: V, by its place in memory, and the measures.
+/// What two factors have in common if they become the same integers: V, by its place in memory, and
+/// the measures.
 type FactorKey = (usize, Vec<Vec<i64>>);
 
-/// What does not depend on the number of bits: the rows to be rounded, by V and measures, with the factor whose V keeps its place.
+/// What does not depend on the number of bits: the rows to be rounded, by V and measures, with the
+/// factor whose V keeps its place.
 type RowsByFactor = HashMap<FactorKey, (StrategyFactor, Arc<Array2<f64>>)>;
 
 impl Rounded {
-    /// The coarsest rounding that is precise enough; `None` for its precision where nothing is rounded.
-    fn precise_enough(plan: &Plan, workload: &GroupedWorkload) -> Result<(Self, Option<Precision>)> {
+    /// The coarsest rounding that is precise enough; `None` for its precision where nothing is
+    /// rounded.
+    fn precise_enough(
+        plan: &Plan,
+        workload: &GroupedWorkload,
+    ) -> Result<(Self, Option<Precision>)> {
         let planned = plan.total_variance();
         let mut rows = RowsByFactor::new();
         let (mut refused, mut ended, mut nearest) = (None, false, f64::INFINITY);
@@ -251,7 +284,8 @@ impl Rounded {
                         nearest = nearest.min(excess);
                     }
                     Ok(None) => {}
-                    // Too many bits of the measure for these of the strategy; fewer may do for more of those.
+                    // Too many bits of the measure for these of the strategy; fewer may do for more
+                    // of those.
                     Err(error @ Error::TooLarge { .. }) => {
                         ended = measure_bits == fewest;
                         refused = Some(error);
@@ -284,20 +318,30 @@ impl Rounded {
         precision: Precision,
         rows: &mut RowsByFactor,
     ) -> Result<Option<(Self, bool)>> {
-        let measured = plan.measurements().iter().fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+        let measured = plan
+            .measurements()
+            .iter()
+            .fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
         let of_attribute = |(position, measure)| match measured.contains(position) {
             true => rounding::weights(measure, precision.measure_bits),
             false => Ok(Vec::new()),
         };
-        let weights: Vec<Vec<i64>> =
-            plan.measure().measures().iter().enumerate().map(of_attribute).collect::<Result<_>>()?;
+        let weights: Vec<Vec<i64>> = plan
+            .measure()
+            .measures()
+            .iter()
+            .enumerate()
+            .map(of_attribute)
+            .collect::<Result<_>>()?;
         let measure = rounding::reference_measure(&weights, &plan.schema().sizes())?;
         let mut made = Made { precision, rows, factors: HashMap::new(), is_rounded: false };
         made.is_rounded = !measure.is_uniform();
-        let mut known: HashMap<FactorKey, (IntegerStrategy, Arc<SubspaceStrategy>)> = HashMap::new();
+        let mut known: HashMap<FactorKey, (IntegerStrategy, Arc<SubspaceStrategy>)> =
+            HashMap::new();
         let mut strategies = Vec::with_capacity(plan.measurements().len());
         for planned in plan.measurements() {
-            let own: Vec<Vec<i64>> = planned.attributes.positions().map(|p| weights[p].clone()).collect();
+            let own: Vec<Vec<i64>> =
+                planned.attributes.positions().map(|p| weights[p].clone()).collect();
             let key = (Arc::as_ptr(&planned.strategy) as usize, own);
             if let Some(found) = known.get(&key) {
                 strategies.push(found.clone());
@@ -307,15 +351,18 @@ impl Rounded {
             strategies.push(found.clone());
             known.insert(key, found);
         }
-        let shares =
-            strategies.iter().zip(plan.measurements()).map(|((_, real), m)| (real.clone(), Some(m.privacy_cost)));
+        let shares = strategies
+            .iter()
+            .zip(plan.measurements())
+            .map(|((_, real), m)| (real.clone(), Some(m.privacy_cost)));
         let rounded = plan.remeasured(workload, &measure, &shares.collect::<Vec<_>>())?;
         let variance = rounded.total_variance();
         Ok(Some((Rounded { weights, measure, strategies, variance }, made.is_rounded)))
     }
 }
 
-/// A factor in whole numbers, as doubles, and as it was planned: while that lives, no other has its place in memory.
+/// A factor in whole numbers, as doubles, and as it was planned: while that lives, no other has its
+/// place in memory.
 type MadeFactor = (Arc<IntegerFactor>, StrategyFactor, StrategyFactor);
 
 /// Factors that were made already.
@@ -338,11 +385,14 @@ impl Made<'_> {
                 vec![StrategyFactor::from_gram(shape, Arc::new(planned.gram()?))]
             }
         };
-        let (mut whole, mut real) = (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
+        let (mut whole, mut real) =
+            (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
         let mut start = 0;
         for factor in &factors {
             let end = start + factor.shape().len();
-            let Some((own, own_real)) = self.factor(factor, weights[start..end].to_vec())? else { return Ok(None) };
+            let Some((own, own_real)) = self.factor(factor, weights[start..end].to_vec())? else {
+                return Ok(None);
+            };
             whole.push(own);
             real.push(own_real);
             start = end;
@@ -372,7 +422,12 @@ impl Made<'_> {
                     rows
                 }
             };
-            match rounding::rounded(factor.shape(), &rows, key.1.clone(), self.precision.strategy_bits)? {
+            match rounding::rounded(
+                factor.shape(),
+                &rows,
+                key.1.clone(),
+                self.precision.strategy_bits,
+            )? {
                 Some(made) => made,
                 None => return Ok(None),
             }

@@ -1,7 +1,7 @@
 //! The ledger: what was spent on a table, written down before it is opened.
 //!
-//! A file of one JSON object a line. The first names the last line; the second says how much there is
-//! and for whom; then come reservations and settlements:
+//! A file of one JSON object a line. The first names the last line; the second says how much there
+//! is and for whom; then come reservations and settlements:
 //!
 //! ```text
 //! {"ledger":2,"lines":"0000000004","last":"<hash of line 4>"}
@@ -11,10 +11,10 @@
 //! ```
 //!
 //! What is reserved is spent, settled or not: a settlement only tells that the run came to its end.
-//! Every line is appended under an exclusive lock and forced to the disk before anything else happens;
-//! then the first line, of fixed length, is rewritten. The hashes (SHA-256 of the text of a line) make
-//! a chain, so a ledger in which a line was changed, moved or removed is refused, the last line
-//! included; so is a file that is not exactly such lines.
+//! Every line is appended under an exclusive lock and forced to the disk before anything else
+//! happens; then the first line, of fixed length, is rewritten. The hashes (SHA-256 of the text of
+//! a line) make a chain, so a ledger in which a line was changed, moved or removed is refused, the
+//! last line included; so is a file that is not exactly such lines.
 
 mod file;
 
@@ -107,8 +107,8 @@ pub struct Ledger {
     waiting: Waiting,
 }
 
-/// Budget that was written down as spent. Only a ledger makes one; opening a table for a release takes
-/// it.
+/// Budget that was written down as spent. Only a ledger makes one; opening a table for a release
+/// takes it.
 #[derive(Debug)]
 pub struct Reservation {
     number: u64,
@@ -158,8 +158,8 @@ struct Contents {
 }
 
 impl Ledger {
-    /// A new ledger with a total, in a file that does not exist yet; `delta` is that of the budget, if
-    /// it has one.
+    /// A new ledger with a total, in a file that does not exist yet; `delta` is that of the budget,
+    /// if it has one.
     ///
     /// # Errors
     /// The file exists or cannot be written.
@@ -215,7 +215,8 @@ impl Ledger {
         let mut file = LockedFile::exclusive(&self.path, self.waiting, When::Before)?;
         let read = self.read(&mut file)?;
         let own = read.opening.unit;
-        // Where a value outside the schema leaves a record out, replacing a record includes removing it.
+        // Where a value outside the schema leaves a record out, replacing a record includes
+        // removing it.
         let is_replaced = unit.neighbours == Neighbours::ReplaceAddOrRemoveOneRecord
             && own.neighbours == Neighbours::ReplaceOneRecord;
         if own.rows != unit.rows || !(own.neighbours == unit.neighbours || is_replaced) {
@@ -229,11 +230,21 @@ impl Ledger {
         let spent = read.spent.plus(&cost(rho));
         if ExactRho::of_rounded_down(read.total).minus(&spent).is_none() {
             let left = left_rounded_down(&read).map_or(0.0, Rho::get);
-            return Err(Error::BudgetExhausted { what: what.to_owned(), asked: rho.get(), left, total: read.total.get() });
+            return Err(Error::BudgetExhausted {
+                what: what.to_owned(),
+                asked: rho.get(),
+                left,
+                total: read.total.get(),
+            });
         }
         let number = read.reservations.len() as u64 + 1;
         let previous = read.last;
-        let line = text_of(&Line::Reserve { reserve: number, rho: rho.get(), what: what.to_owned(), previous })?;
+        let line = text_of(&Line::Reserve {
+            reserve: number,
+            rho: rho.get(),
+            what: what.to_owned(),
+            previous,
+        })?;
         let index = read.lines + 1;
         file.append(&line, &text_of(&Head::of(index, &line))?)?;
         Ok(Reservation { number, line: index, hash: sha256(line.as_bytes()), rho, unit })
@@ -242,13 +253,15 @@ impl Ledger {
     /// Writes down that the run of a reservation came to its end.
     ///
     /// # Errors
-    /// The ledger does not hold the reservation any more, or cannot be written. The reservation stays
-    /// spent.
+    /// The ledger does not hold the reservation any more, or cannot be written. The reservation
+    /// stays spent.
     pub fn settle(&self, reservation: Reservation) -> Result<()> {
         let mut file = LockedFile::exclusive(&self.path, self.waiting, When::AfterTheRun)?;
         let read = self.read(&mut file)?;
-        let kept =
-            read.reservations.iter().any(|(line, hash, _)| *line == reservation.line && *hash == reservation.hash);
+        let kept = read
+            .reservations
+            .iter()
+            .any(|(line, hash, _)| *line == reservation.line && *hash == reservation.hash);
         if !kept {
             return Err(Error::bad_input(
                 format!("ledger {}", self.path.display()),
@@ -276,7 +289,8 @@ fn text_of(line: &impl Serialize) -> Result<String> {
 
 /// What a line costs: the double as it is written.
 fn cost(rho: Rho) -> ExactRho {
-    // Nothing is lost: a double of ordinary size below 2^-256 is rounded to zero, so that is rounded up.
+    // Nothing is lost: a double of ordinary size below 2^-256 is rounded to zero, so that is
+    // rounded up.
     let down = ExactRho::of_rounded_down(rho);
     if down.to_f64_rounded_up() < rho.get() { down.plus(&ExactRho::smallest()) } else { down }
 }
@@ -309,27 +323,40 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
         let found = "a last line without end".into();
         return Err(refuse(lines.len().max(1), "a ledger whose lines are complete", found));
     }
-    let head: Head = serde_json::from_str(lines[0])
-        .map_err(|_| refuse(1, "the first line of a ledger of version 2", "something else".into()))?;
-    let promised = head.lines.parse::<usize>().ok().filter(|_| head.lines.len() == 10 && head.ledger == FORMAT);
-    let promised = promised.ok_or_else(|| refuse(1, "the first line of a ledger of version 2", "another".into()))?;
+    let head: Head = serde_json::from_str(lines[0]).map_err(|_| {
+        refuse(1, "the first line of a ledger of version 2", "something else".into())
+    })?;
+    let promised = head
+        .lines
+        .parse::<usize>()
+        .ok()
+        .filter(|_| head.lines.len() == 10 && head.ledger == FORMAT);
+    let promised = promised
+        .ok_or_else(|| refuse(1, "the first line of a ledger of version 2", "another".into()))?;
     if lines.len() < promised.max(2) {
         let found = format!("{} lines: the last ones were removed", lines.len());
         return Err(refuse(lines.len(), &format!("a ledger of {promised} lines"), found));
     }
-    let opening: Opening =
-        serde_json::from_str(lines[1]).map_err(|_| refuse(2, "the budget of a ledger", "something else".into()))?;
+    let opening: Opening = serde_json::from_str(lines[1])
+        .map_err(|_| refuse(2, "the budget of a ledger", "something else".into()))?;
     let total = Rho::new(opening.total_rho).map_err(|e| refuse(2, "a total", e.to_string()))?;
     if opening.unit.rows == 0 {
         return Err(refuse(2, "at least one record per person", "0".into()));
     }
     let last = sha256(lines[1].as_bytes());
-    let mut read = Contents { opening, total, spent: ExactRho::zero(), reservations: Vec::new(), lines: 2, last };
+    let mut read = Contents {
+        opening,
+        total,
+        spent: ExactRho::zero(),
+        reservations: Vec::new(),
+        lines: 2,
+        last,
+    };
     let mut is_last = read.lines == promised && read.last == head.last;
     for (index, line) in lines.iter().enumerate().skip(2) {
         let number = index + 1;
-        let parsed: Line =
-            serde_json::from_str(line).map_err(|_| refuse(number, "a line of a ledger", "something else".into()))?;
+        let parsed: Line = serde_json::from_str(line)
+            .map_err(|_| refuse(number, "a line of a ledger", "something else".into()))?;
         let (Line::Reserve { previous, .. } | Line::Settle { previous, .. }) = &parsed;
         if *previous != read.last {
             let found = "the hash of another: lines were changed, moved or removed".into();

@@ -1,8 +1,8 @@
 //! The noisy integers of a release with everything that is needed to go on from them.
 //!
-//! A folder of five files: `schema.toml`; `statement.json`; `strategies.json` with the integer rows, the
-//! reference measures and the deviations; `noisy.csv` with one noisy integer a line; and `SHA256SUMS`.
-//! All of it is an output of the release: what is done with it costs no privacy.
+//! A folder of five files: `schema.toml`; `statement.json`; `strategies.json` with the integer
+//! rows, the reference measures and the deviations; `noisy.csv` with one noisy integer a line; and
+//! `SHA256SUMS`. All of it is an output of the release: what is done with it costs no privacy.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufWriter, Write};
@@ -35,7 +35,8 @@ const NOISY: &str = "noisy.csv";
 /// The checksums, as `sha256sum -c` reads them.
 const SUMS: &str = "SHA256SUMS";
 
-const REMEDY: &str = "give the folder `measurements` of a release of this version, as it was written";
+const REMEDY: &str =
+    "give the folder `measurements` of a release of this version, as it was written";
 
 /// Noisy answers to integer questions.
 #[derive(Debug, Clone)]
@@ -46,8 +47,8 @@ pub struct Measurements {
     pub schema_text: String,
     /// What was measured, for whom it is private, and for which queries.
     pub statement: Statement,
-    /// The reference measure of every attribute that is measured in whole numbers p, ν = p/Σp; empty for
-    /// the others.
+    /// The reference measure of every attribute that is measured in whole numbers p, ν = p/Σp;
+    /// empty for the others.
     pub weights: Vec<Vec<i64>>,
     /// Whom the release protects.
     pub unit: PrivacyUnit,
@@ -91,18 +92,22 @@ struct SubspaceEntry {
 }
 
 impl Measurements {
-    /// Writes the folder, which must exist, and forces it to the disk, the checksums last: a folder with
-    /// them is complete.
+    /// Writes the folder, which must exist, and forces it to the disk, the checksums last: a folder
+    /// with them is complete.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let io = |name: &'static str| {
             let path = folder.join(name);
-            move |e| Error::io(&path, "writing", e, "make space on the disk; what was measured is spent")
+            move |e| {
+                Error::io(&path, "writing", e, "make space on the disk; what was measured is spent")
+            }
         };
         let mut sums = String::new();
-        let mut put = |name: &'static str, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| -> Result<()> {
+        let mut put = |name: &'static str,
+                       write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>|
+         -> Result<()> {
             let file = std::fs::File::create(folder.join(name)).map_err(io(name))?;
             let mut out = Hashed::new(BufWriter::new(file));
             write(&mut out).map_err(io(name))?;
@@ -119,14 +124,20 @@ impl Measurements {
             Ok(())
         })?;
         put(SCHEMA, &|out| out.write_all(self.schema_text.as_bytes()))?;
-        put(STATEMENT, &|out| serde_json::to_writer(out, &self.statement).map_err(std::io::Error::from))?;
-        put(STRATEGIES, &|out| serde_json::to_writer(out, &self.document()).map_err(std::io::Error::from))?;
+        put(STATEMENT, &|out| {
+            serde_json::to_writer(out, &self.statement).map_err(std::io::Error::from)
+        })?;
+        put(STRATEGIES, &|out| {
+            serde_json::to_writer(out, &self.document()).map_err(std::io::Error::from)
+        })?;
         crate::durable::write(&folder.join(SUMS), &sums).map_err(io(SUMS))?;
         crate::durable::sync_folder(folder).map_err(io(SUMS))
     }
 
     fn document(&self) -> Document {
-        let names = |set: AttributeSet| set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect();
+        let names = |set: AttributeSet| {
+            set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect()
+        };
         let mut places: HashMap<*const IntegerFactor, usize> = HashMap::new();
         let (mut factors, mut subspaces) = (Vec::new(), Vec::with_capacity(self.list.len()));
         for (own, noisy) in &self.list {
@@ -148,11 +159,18 @@ impl Measurements {
             });
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Document { format: FORMAT, version, unit: self.unit, measures: self.weights.clone(), factors, subspaces }
+        Document {
+            format: FORMAT,
+            version,
+            unit: self.unit,
+            measures: self.weights.clone(),
+            factors,
+            subspaces,
+        }
     }
 
-    /// Reads a folder that [`Measurements::write`] wrote. Everything is checked: files against their
-    /// checksums, rows against measures, numbers of answers against rows.
+    /// Reads a folder that [`Measurements::write`] wrote. Everything is checked: files against
+    /// their checksums, rows against measures, numbers of answers against rows.
     ///
     /// # Errors
     /// Files that cannot be read, were edited, or do not fit each other.
@@ -163,7 +181,8 @@ impl Measurements {
         };
         let text = |name: &str, bytes: Vec<u8>| {
             let path = folder.join(name).display().to_string();
-            String::from_utf8(bytes).map_err(|_| Error::bad_input(path, "a text in UTF-8", "other bytes", REMEDY))
+            String::from_utf8(bytes)
+                .map_err(|_| Error::bad_input(path, "a text in UTF-8", "other bytes", REMEDY))
         };
         let sums = text(SUMS, read(SUMS)?)?;
         let mut files = HashMap::new();
@@ -218,9 +237,12 @@ impl Measurements {
             let cells = entry.rows.first().map_or(0, Vec::len);
             let count = entry.rows.len();
             let even = entry.rows.iter().all(|row| row.len() == cells);
-            let rows = Array2::from_shape_vec((count, cells), entry.rows.into_iter().flatten().collect());
+            let rows =
+                Array2::from_shape_vec((count, cells), entry.rows.into_iter().flatten().collect());
             match rows {
-                Ok(rows) if even => Ok(Arc::new(IntegerFactor::new(&entry.shape, entry.measures, rows)?)),
+                Ok(rows) if even => {
+                    Ok(Arc::new(IntegerFactor::new(&entry.shape, entry.measures, rows)?))
+                }
                 _ => Err(refuse(STRATEGIES, "rows of one length", "others".into())),
             }
         });
@@ -228,19 +250,35 @@ impl Measurements {
         let mut measurements = Vec::with_capacity(document.subspaces.len());
         let mut total = 0usize;
         for entry in document.subspaces {
-            let positions = entry.attributes.iter().map(|name| schema.position(name)).collect::<Result<Vec<_>>>()?;
+            let positions = entry
+                .attributes
+                .iter()
+                .map(|name| schema.position(name))
+                .collect::<Result<Vec<_>>>()?;
             let attributes = AttributeSet::from_positions(&positions)?;
-            let own = entry.factors.iter().map(|place| factors.get(*place).cloned()).collect::<Option<Vec<_>>>();
-            let own = own.ok_or_else(|| refuse(STRATEGIES, "factors of the list", format!("{:?}", entry.factors)))?;
+            let own = entry
+                .factors
+                .iter()
+                .map(|place| factors.get(*place).cloned())
+                .collect::<Option<Vec<_>>>();
+            let own = own.ok_or_else(|| {
+                refuse(STRATEGIES, "factors of the list", format!("{:?}", entry.factors))
+            })?;
             let shape: Vec<usize> = own.iter().flat_map(|f| f.shape().iter().copied()).collect();
             let measures: Vec<&Vec<i64>> = own.iter().flat_map(|f| f.weights()).collect();
-            let expected: Vec<&Vec<i64>> = positions.iter().map(|p| &document.measures[*p]).collect();
+            let expected: Vec<&Vec<i64>> =
+                positions.iter().map(|p| &document.measures[*p]).collect();
             let rows = own.iter().try_fold(1usize, |all, f| all.checked_mul(f.rows().nrows()));
             total = rows.and_then(|rows| total.checked_add(rows)).unwrap_or(usize::MAX);
-            let fit = positions.is_sorted() && shape == attributes.items(&sizes) && measures == expected;
+            let fit =
+                positions.is_sorted() && shape == attributes.items(&sizes) && measures == expected;
             if !fit || rows != Some(entry.answers) || total > MAX_ANSWERS {
                 let found = format!("others for {:?}", entry.attributes);
-                return Err(refuse(STRATEGIES, "factors and answers that fit the attributes", found));
+                return Err(refuse(
+                    STRATEGIES,
+                    "factors and answers that fit the attributes",
+                    found,
+                ));
             }
             let strategy = IntegerStrategy::new(own)?;
             let deviation = entry.deviation.parse()?;
@@ -253,7 +291,14 @@ impl Measurements {
         }
         let list = read_noisy(noisy, measurements, &format!("{origin}/{NOISY}"))?;
         let (weights, unit) = (document.measures, document.unit);
-        Ok(Measurements { schema, schema_text: schema_text.to_owned(), statement, weights, unit, list })
+        Ok(Measurements {
+            schema,
+            schema_text: schema_text.to_owned(),
+            statement,
+            weights,
+            unit,
+            list,
+        })
     }
 }
 
@@ -272,7 +317,9 @@ fn read_noisy(
     };
     let mut lines = source.lines().enumerate();
     let mut next = |expected: String| -> Result<(usize, String)> {
-        let Some((place, line)) = lines.next() else { return Err(refuse(0, expected, "the end of the file")) };
+        let Some((place, line)) = lines.next() else {
+            return Err(refuse(0, expected, "the end of the file"));
+        };
         Ok((place + 1, line.map_err(|_| refuse(place + 1, expected, "bytes that are no text"))?))
     };
     let header = next("a header".into())?;
@@ -285,10 +332,14 @@ fn read_noisy(
         for _ in 0..own.strategy.rows() {
             let expected = || format!("a whole number for subspace {subspace}");
             let (place, line) = next(expected())?;
-            let parts = line.split_once(',').and_then(|(a, b)| a.parse::<usize>().ok().zip(b.parse::<i128>().ok()));
+            let parts = line
+                .split_once(',')
+                .and_then(|(a, b)| a.parse::<usize>().ok().zip(b.parse::<i128>().ok()));
             match parts {
                 // Beyond this no answer and no noise goes, so sums of them are safe.
-                Some((own, answer)) if own == subspace && answer.unsigned_abs() < 1 << 126 => noisy.push(answer),
+                Some((own, answer)) if own == subspace && answer.unsigned_abs() < 1 << 126 => {
+                    noisy.push(answer)
+                }
                 _ => return Err(refuse(place, expected(), "something else")),
             }
         }

@@ -4,9 +4,11 @@
 //! plan (doubles) → integer rows and rational deviations → reservation in the ledger → noisy integers → answers, statement
 //! ```
 //!
-//! Everything up to the reservation is computed from the schema, the workload and the budget; everything after the noisy integers from
-//! them. In between stands one function, [`run()`], which takes a [`Reservation`] that only a [`Ledger`] can make, and noise that
-//! only the operating system can make. The mechanism, its proof and its limits are in the project's `docs/releasing.md`.
+//! Everything up to the reservation is computed from the schema, the workload and the budget;
+//! everything after the noisy integers from them. In between stands one function, [`run()`], which
+//! takes a [`Reservation`] that only a [`Ledger`] can make, and noise that only the operating
+//! system can make. The mechanism, its proof and its limits are in the project's
+//! `docs/releasing.md`.
 //!
 //! | file | what |
 //! |---|---|

@@ -47,7 +47,10 @@ impl QueryWords {
                     let size = schema.attributes()[position].size;
                     Ok(family.rows(&[size])?.map(|row| part(schema, position, &row)).collect())
                 };
-                Ok(QueryWords { axes: families.iter().zip(&positions).map(axis).collect::<Result<_>>()?, joint: None })
+                Ok(QueryWords {
+                    axes: families.iter().zip(&positions).map(axis).collect::<Result<_>>()?,
+                    joint: None,
+                })
             }
         }
     }
@@ -64,14 +67,17 @@ impl QueryWords {
             left /= axis.len();
         }
         parts.reverse();
-        let join = |of: fn(&Part) -> &str, by: &str| parts.iter().map(|part| of(part)).collect::<Vec<_>>().join(by);
+        let join = |of: fn(&Part) -> &str, by: &str| {
+            parts.iter().map(|part| of(part)).collect::<Vec<_>>().join(by)
+        };
         (join(|part| &part.words, " and "), join(|part| &part.bounds, "; "))
     }
 }
 
 fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
     let name = &schema.attributes()[position].name;
-    let chosen: Vec<usize> = row.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(cell, _)| cell).collect();
+    let chosen: Vec<usize> =
+        row.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(cell, _)| cell).collect();
     let is_set = chosen.iter().all(|&cell| row[cell] == 1.0);
     let (Some(&first), Some(&last), true) = (chosen.first(), chosen.last(), is_set) else {
         let weights = row.iter().map(|x| x.to_string()).collect::<Vec<_>>().join(" ");
@@ -81,14 +87,21 @@ fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
         return Part { words: format!("any {name}"), bounds: format!("{first}-{last}") };
     }
     if last - first + 1 == chosen.len() {
-        return Part { words: between(schema, position, name, first, last), bounds: format!("{first}-{last}") };
+        return Part {
+            words: between(schema, position, name, first, last),
+            bounds: format!("{first}-{last}"),
+        };
     }
     // Ranges that wrap around leave out a run of cells.
     let cells = chosen.iter().map(|cell| cell.to_string()).collect::<Vec<_>>().join(" ");
-    let named: Vec<String> = chosen.iter().take(NAMED).map(|&cell| value(schema, position, cell)).collect();
+    let named: Vec<String> =
+        chosen.iter().take(NAMED).map(|&cell| value(schema, position, cell)).collect();
     let more = chosen.len().saturating_sub(NAMED);
     let rest = if more > 0 { format!(" or {more} more") } else { String::new() };
-    Part { words: format!("{name} one of {}{rest}", named.join(", ")), bounds: format!("cells {cells}") }
+    Part {
+        words: format!("{name} one of {}{rest}", named.join(", ")),
+        bounds: format!("cells {cells}"),
+    }
 }
 
 fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usize) -> String {
@@ -106,7 +119,9 @@ fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usi
 
 fn value(schema: &Schema, position: usize, cell: usize) -> String {
     match schema.coding(position) {
-        Some(Coding::Values(values)) => values.get(cell).map(ToString::to_string).unwrap_or_default(),
+        Some(Coding::Values(values)) => {
+            values.get(cell).map(ToString::to_string).unwrap_or_default()
+        }
         Some(Coding::Bins { .. }) => between(schema, position, "", cell, cell).trim().to_owned(),
         _ => cell.to_string(),
     }
@@ -128,16 +143,23 @@ mod tests {
         .unwrap();
         let set = |p: &[usize]| AttributeSet::from_positions(p).unwrap();
         let words = |p: &[usize], families: &[Family], k| {
-            QueryWords::of(&schema, &QueryGroup::product(&schema, set(p), families, 1.0).unwrap()).unwrap().of_query(k)
+            QueryWords::of(&schema, &QueryGroup::product(&schema, set(p), families, 1.0).unwrap())
+                .unwrap()
+                .of_query(k)
         };
         let both = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         let pair = [Family::PREFIX, Family::IDENTITY];
-        assert_eq!(words(&[0, 1], &pair, 3), both("age from 10 to below 30 and sex = m", "0-1; 1-1"));
+        assert_eq!(
+            words(&[0, 1], &pair, 3),
+            both("age from 10 to below 30 and sex = m", "0-1; 1-1")
+        );
         assert_eq!(words(&[0, 1], &pair, 6), both("any age and sex = f", "0-3; 0-0"));
         assert_eq!(words(&[2], &[Family::RANGE], 5), both("code from 1 to 2", "1-2"));
         let circular: Vec<_> = (0..16).map(|k| words(&[2], &[Family::CIRCULAR], k)).collect();
         assert!(circular.contains(&both("code one of 0, 3", "cells 0 3")), "{circular:?}");
-        let joint = std::sync::Arc::new(crate::workload::JointQueries::family(Family::AFFINE, &[4, 4]).unwrap());
+        let joint = std::sync::Arc::new(
+            crate::workload::JointQueries::family(Family::AFFINE, &[4, 4]).unwrap(),
+        );
         let group = QueryGroup::joint(&schema, set(&[0, 2]), joint, "affine", 1.0).unwrap();
         let affine = QueryWords::of(&schema, &group).unwrap().of_query(2);
         assert_eq!(affine, both("cell of age + cell of code at most 2", "row 2"));

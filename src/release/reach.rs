@@ -75,8 +75,9 @@ mod tests {
             positive.clone().chain(positive.skip(1).map(|(y, p)| (-y, p))).collect()
         };
         let second = if b == 0.0 { vec![(0.0, 1.0)] } else { all(b) };
-        let of_first =
-            |(x, p): (f64, f64)| p * second.iter().filter(|(y, _)| (x + y).abs() > length).map(|(_, q)| q).sum::<f64>();
+        let of_first = |(x, p): (f64, f64)| {
+            p * second.iter().filter(|(y, _)| (x + y).abs() > length).map(|(_, q)| q).sum::<f64>()
+        };
         all(a).into_iter().map(of_first).sum()
     }
 
@@ -88,12 +89,15 @@ mod tests {
             let reach = Reach::of(queries);
             assert!(missed(sigma, (1.0, 0.0), reach.single * sigma) <= MISSED);
             let share = missed(sigma, (1.0, 0.0), reach.simultaneous * sigma);
-            assert!(share <= MISSED / queries && share > 0.98 * MISSED / queries, "{queries}: {share}");
+            assert!(
+                share <= MISSED / queries && share > 0.98 * MISSED / queries,
+                "{queries}: {share}"
+            );
         }
     }
 
-    /// Sums of two with other coefficients, whose values no longer lie on a grid, for noise so coarse that
-    /// it is seen: the argument with the κ that such noise needs.
+    /// Sums of two with other coefficients, whose values no longer lie on a grid, for noise so
+    /// coarse that it is seen: the argument with the κ that such noise needs.
     #[test]
     fn intervals_hold_for_sums_of_noisy_integers() {
         for (sigma, kappa, u) in [(2.0, 0.9, 3.0), (7.0, 0.25, 4.0), (20.0, 0.1, 5.0)] {

@@ -10,14 +10,15 @@ use crate::strategy::{IntegerFactor, StrategyFactor};
 /// A joint factor over more cells is not released: its rows are a dense matrix.
 const MOST_CELLS: usize = 2500;
 
-/// What a strategy does not measure is measured too, with this share of the privacy cost: then rounding cannot lose a query, since the
-/// rows span the whole residual subspace.
+/// What a strategy does not measure is measured too, with this share of the privacy cost: then
+/// rounding cannot lose a query, since the rows span the whole residual subspace.
 const COMPLETION: f64 = 1e-7;
 
 /// A strategy whose V is this near to `(I − J/n)·n/(n − 1)` is rounded to `nI − J`.
 const NEAR: f64 = 2e-7;
 
-/// How finely strategies and measures are rounded: rows to multiples of 2^−strategy, measures to multiples of 2^−measure.
+/// How finely strategies and measures are rounded: rows to multiples of 2^−strategy, measures to
+/// multiples of 2^−measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Precision {
     /// k.
@@ -42,7 +43,11 @@ pub(super) fn weights(measure: &Measure, bits: u32) -> Result<Vec<i64>> {
         })
         .collect();
     if rounded.iter().sum::<i64>() <= 0 {
-        return Err(Error::bug("integer measure", "weights with a positive sum", format!("{rounded:?}")));
+        return Err(Error::bug(
+            "integer measure",
+            "weights with a positive sum",
+            format!("{rounded:?}"),
+        ));
     }
     Ok(rounded)
 }
@@ -66,8 +71,9 @@ fn measure(weights: &[i64], size: usize) -> Result<Measure> {
     if shares.iter().all(|share| *share > 0.0) {
         return Measure::of(shares);
     }
-    Measure::signed(&shares)
-        .ok_or_else(|| Error::bug("integer measure", "weights that sum to 1", format!("{weights:?}")))
+    Measure::signed(&shares).ok_or_else(|| {
+        Error::bug("integer measure", "weights that sum to 1", format!("{weights:?}"))
+    })
 }
 
 /// Whether a factor becomes `nI − J`, which needs no rounding.
@@ -92,7 +98,10 @@ pub(super) fn spanning_rows(factor: &StrategyFactor, weights: &[Vec<i64>]) -> Re
     let cells = factor.cells();
     if cells > MOST_CELLS {
         return Err(Error::too_large(
-            format!("joint strategy over attributes of sizes {:?}, as whole numbers", factor.shape()),
+            format!(
+                "joint strategy over attributes of sizes {:?}, as whole numbers",
+                factor.shape()
+            ),
             "cells",
             MOST_CELLS as f64,
             cells as f64,
@@ -107,7 +116,9 @@ pub(super) fn spanning_rows(factor: &StrategyFactor, weights: &[Vec<i64>]) -> Re
     }
     let centring = weights.iter().map(|p| {
         let sum: i64 = p.iter().sum();
-        Array2::from_shape_fn((p.len(), p.len()), |(i, j)| f64::from(u8::from(i == j)) - p[i] as f64 / sum as f64)
+        Array2::from_shape_fn((p.len(), p.len()), |(i, j)| {
+            f64::from(u8::from(i == j)) - p[i] as f64 / sum as f64
+        })
     });
     let centring: Vec<Array2<f64>> = centring.collect();
     let rest = linalg::gram_of(linalg::kron_all(centring.iter().map(|c| c.view())).view());
@@ -132,7 +143,8 @@ pub(super) fn rounded(
     bits: u32,
 ) -> Result<Option<IntegerFactor>> {
     let scale = f64::from(bits).exp2();
-    let factor = IntegerFactor::centring(shape, weights, &rows.mapv(|x| (x * scale).round() as i64))?;
+    let factor =
+        IntegerFactor::centring(shape, weights, &rows.mapv(|x| (x * scale).round() as i64))?;
     if factor.rows().iter().all(|x| *x == 0) {
         return Ok(None);
     }

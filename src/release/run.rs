@@ -10,11 +10,12 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, OperatingSystemNoise};
 
-/// Reads the records and measures the plan, paid from a reservation that the ledger has on the disk.
+/// Reads the records and measures the plan, paid from a reservation that the ledger has on the
+/// disk.
 ///
 /// # Errors
-/// A plan that costs more than was reserved or protects others, before a record is read. A file that
-/// cannot be read to its end.
+/// A plan that costs more than was reserved or protects others, before a record is read. A file
+/// that cannot be read to its end.
 pub fn run(
     plan: &IntegerPlan,
     statement: Statement,
@@ -24,7 +25,8 @@ pub fn run(
     reservation: &Reservation,
 ) -> Result<Measurements> {
     check(plan, reservation)?;
-    let measured = plan.measurements().iter().fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+    let measured =
+        plan.measurements().iter().fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
     let records = data.read(plan.plan().schema(), rule, measured)?;
     measure(plan, statement, schema_text, &records, reservation, OperatingSystemNoise::new())
 }
@@ -52,11 +54,16 @@ pub(super) fn measure(
 ) -> Result<Measurements> {
     check(plan, reservation)?;
     let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise)?;
-    let questions: Vec<IntegerQuestion<'_>> = plan.measurements().iter().map(|own| own.question()).collect();
+    let questions: Vec<IntegerQuestion<'_>> =
+        plan.measurements().iter().map(|own| own.question()).collect();
     let answers = table.answer(&questions)?;
     if table.spent() != plan.cost() {
         let found = table.spent().to_f64_rounded_up();
-        return Err(Error::bug("release", format!("a cost of {}", plan.cost().to_f64_rounded_up()), found));
+        return Err(Error::bug(
+            "release",
+            format!("a cost of {}", plan.cost().to_f64_rounded_up()),
+            found,
+        ));
     }
     Ok(Measurements {
         schema: plan.plan().schema().clone(),

@@ -1,5 +1,5 @@
-//! The statement of a release: what was measured, for whom it is private, how exact it is, and what is
-//! not protected.
+//! The statement of a release: what was measured, for whom it is private, how exact it is, and what
+//! is not protected.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -203,7 +203,8 @@ impl Statement {
     /// # Errors
     /// None that a statement can have.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|e| crate::error::Error::bug("statement", "a text", e))
+        serde_json::to_string_pretty(self)
+            .map_err(|e| crate::error::Error::bug("statement", "a text", e))
     }
 
     /// In words, as Markdown.
@@ -225,7 +226,10 @@ impl Statement {
         for what in &self.not_protected {
             let _ = writeln!(text, "- {what}");
         }
-        let _ = writeln!(text, "\n| measured | ρ alone | Δ² | σ | integers |\n|---|---:|---:|---:|---:|");
+        let _ = writeln!(
+            text,
+            "\n| measured | ρ alone | Δ² | σ | integers |\n|---|---:|---:|---:|---:|"
+        );
         for own in &self.subspaces {
             let bound = if own.sensitivity_is_attained { "" } else { "at most " };
             let (rho, square) = (as_in_json(own.rho), &own.squared_sensitivity);
@@ -252,7 +256,10 @@ impl Statement {
             }
             None => String::new(),
         };
-        format!("# Statement of a private release\n\nMade by {} {}.{ledger}", self.program, self.version)
+        format!(
+            "# Statement of a private release\n\nMade by {} {}.{ledger}",
+            self.program, self.version
+        )
     }
 
     fn guarantee(&self) -> String {
@@ -309,7 +316,9 @@ impl Statement {
         let limit = match &self.person_limit {
             None => String::new(),
             Some(PersonLimit { column, rows }) => {
-                format!(" Of the records with the same value of `{column}` the first {rows} of the file were kept.")
+                format!(
+                    " Of the records with the same value of `{column}` the first {rows} of the file were kept."
+                )
             }
         };
         format!(

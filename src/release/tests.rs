@@ -1,4 +1,5 @@
-//! What must hold of a release, checked from outside its code: cost, distribution, attack, planted bugs, damaged inputs.
+//! What must hold of a release, checked from outside its code: cost, distribution, attack, planted
+//! bugs, damaged inputs.
 
 mod audit;
 mod cost;
@@ -14,7 +15,8 @@ use crate::privacy::{OperatingSystemNoise, PrivacyUnit, Rho};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// A plan on a schema of these sizes (numeric), for a workload in TOML. Its cost is checked against the written integers.
+/// A plan on a schema of these sizes (numeric), for a workload in TOML. Its cost is checked against
+/// the written integers.
 fn plan_of(
     planner: &str,
     sizes: &[usize],
@@ -23,19 +25,26 @@ fn plan_of(
     unit: PrivacyUnit,
 ) -> (GroupedWorkload, IntegerPlan) {
     let schema = Schema::of_sizes(sizes, AttributeKind::Numeric).unwrap();
-    let workload = GroupedWorkload::from_toml(&schema, workload, "W.toml", std::path::Path::new("")).unwrap();
+    let workload =
+        GroupedWorkload::from_toml(&schema, workload, "W.toml", std::path::Path::new("")).unwrap();
     let rho = Rho::new(rho).unwrap();
-    let plan = crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost()).unwrap();
+    let plan =
+        crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost()).unwrap();
     let plan = IntegerPlan::of(&plan, &workload, rho, unit).unwrap();
-    let written = cost::strategies_of(&released(&plan, &records_of(workload.schema(), &rows(sizes)), 1));
-    assert!(cost::agrees(plan.cost(), &cost::recomputed(&written, unit), plan.is_attained()), "{planner} on {sizes:?}");
+    let written =
+        cost::strategies_of(&released(&plan, &records_of(workload.schema(), &rows(sizes)), 1));
+    assert!(
+        cost::agrees(plan.cost(), &cost::recomputed(&written, unit), plan.is_attained()),
+        "{planner} on {sizes:?}"
+    );
     (workload, plan)
 }
 
 /// The text of a schema of these sizes.
 fn schema_text(sizes: &[usize]) -> String {
-    let entry =
-        |(k, n): (usize, &usize)| format!("[[attribute]]\nname = \"A{}\"\nsize = {n}\nkind = \"numeric\"\n", k + 1);
+    let entry = |(k, n): (usize, &usize)| {
+        format!("[[attribute]]\nname = \"A{}\"\nsize = {n}\nkind = \"numeric\"\n", k + 1)
+    };
     sizes.iter().enumerate().map(entry).collect()
 }
 
@@ -47,7 +56,9 @@ fn records_of(schema: &Schema, rows: &[Vec<u32>]) -> Records {
 
 /// Ten records of a table that no attribute is independent in.
 fn rows(sizes: &[usize]) -> Vec<Vec<u32>> {
-    (0..10usize).map(|k| sizes.iter().enumerate().map(|(p, n)| ((k * k + p * k) % n) as u32).collect()).collect()
+    (0..10usize)
+        .map(|k| sizes.iter().enumerate().map(|(p, n)| ((k * k + p * k) % n) as u32).collect())
+        .collect()
 }
 
 /// A release without file and ledger, with the noise of a test's stream.
@@ -56,7 +67,8 @@ fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     // What tests reserve is what the plan costs, or the next double.
     let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
     let noise = OperatingSystemNoise::of_counter(seed);
-    run::measure(plan, statement_of(plan), &schema_text(&sizes), records, &reservation, noise).unwrap()
+    run::measure(plan, statement_of(plan), &schema_text(&sizes), records, &reservation, noise)
+        .unwrap()
 }
 
 /// A statement without ledger, made once: of which plan does not matter to what is measured.
@@ -70,6 +82,7 @@ fn statement_of(plan: &IntegerPlan) -> Statement {
     STATEMENT.get_or_init(of_plan).clone()
 }
 
-/// The plan of the tests of distributions: total, a rounded strategy, one without rounding, and a product of both.
+/// The plan of the tests of distributions: total, a rounded strategy, one without rounding, and a
+/// product of both.
 const SMALL: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n[[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n\
                      [[queries]]\nfamily = \"range\"\nattributes = [\"A1\", \"A2\"]\n";

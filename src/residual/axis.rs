@@ -1,4 +1,5 @@
-//! The four in-axis operations: each maps every one-dimensional run along one axis of an array (S4, Table 1).
+//! The four in-axis operations: each maps every one-dimensional run along one axis of an array (S4,
+//! Table 1).
 //!
 //! | operation | on a run v | matrix |
 //! |---|---|---|
@@ -9,8 +10,8 @@
 
 use super::wide::add_slices;
 
-/// A row-major array seen along one axis (or several neighbouring ones as one): `outer` blocks of `n` slices, each of `inner`
-/// cells that are neighbours in memory.
+/// A row-major array seen along one axis (or several neighbouring ones as one): `outer` blocks of
+/// `n` slices, each of `inner` cells that are neighbours in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lanes {
     /// Product of the sizes before the axis.
@@ -50,13 +51,16 @@ pub fn sum(from: &[f64], lanes: Lanes, to: &mut [f64]) {
             *sum = total(run);
         }
     } else {
-        for (block, sums) in from.chunks_exact(lanes.n * lanes.inner).zip(to.chunks_exact_mut(lanes.inner)) {
+        for (block, sums) in
+            from.chunks_exact(lanes.n * lanes.inner).zip(to.chunks_exact_mut(lanes.inner))
+        {
             add_slices(block, sums);
         }
     }
 }
 
-/// Differences from the first slice along the axis: `outer × n × inner` cells to `outer × (n − 1) × inner`.
+/// Differences from the first slice along the axis: `outer × n × inner` cells to
+/// `outer × (n − 1) × inner`.
 ///
 /// # Panics
 /// A slice of another length.
@@ -66,7 +70,9 @@ pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
         return;
     }
     let Lanes { n, inner, .. } = lanes;
-    for (block, differences) in from.chunks_exact(n * inner).zip(to.chunks_exact_mut((n - 1) * inner)) {
+    for (block, differences) in
+        from.chunks_exact(n * inner).zip(to.chunks_exact_mut((n - 1) * inner))
+    {
         let (first, others) = block.split_at(inner);
         if let [first] = first {
             for (difference, x) in differences.iter_mut().zip(others) {
@@ -74,7 +80,9 @@ pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
             }
             continue;
         }
-        for (slice, differences) in others.chunks_exact(inner).zip(differences.chunks_exact_mut(inner)) {
+        for (slice, differences) in
+            others.chunks_exact(inner).zip(differences.chunks_exact_mut(inner))
+        {
             for ((difference, x), first) in differences.iter_mut().zip(slice).zip(first) {
                 *difference = x - first;
             }
@@ -82,8 +90,8 @@ pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     }
 }
 
-/// The pseudoinverse of [`sub`]: puts a slice of zeros first and subtracts the mean along the axis. `lanes` describes the result,
-/// `outer × n × inner`; `from` has `outer × (n − 1) × inner` cells.
+/// The pseudoinverse of [`sub`]: puts a slice of zeros first and subtracts the mean along the axis.
+/// `lanes` describes the result, `outer × n × inner`; `from` has `outer × (n − 1) × inner` cells.
 ///
 /// # Panics
 /// A slice of another length.
@@ -114,7 +122,8 @@ pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     }
 }
 
-/// The pseudoinverse of [`sum`]: spreads each value evenly over the axis, `outer × inner` cells to `outer × n × inner`.
+/// The pseudoinverse of [`sum`]: spreads each value evenly over the axis, `outer × inner` cells to
+/// `outer × n × inner`.
 ///
 /// # Panics
 /// A slice of another length.
@@ -144,7 +153,8 @@ fn check(from: &[f64], expected: usize, to: &[f64], result: usize) {
     assert_eq!(to.len(), result, "in-axis operation: length of the result");
 }
 
-/// The sum of a run, in eight interleaved partial sums: vectorises, and errs less than one running sum.
+/// The sum of a run, in eight interleaved partial sums: vectorises, and errs less than one running
+/// sum.
 #[inline(always)]
 pub(super) fn total(run: &[f64]) -> f64 {
     const WIDTH: usize = 8;
@@ -174,7 +184,10 @@ mod tests {
         let x: Vec<f64> = [1, 2, 3, 5, 8, 13, 0, 1, 4, 9, 16, 25].map(f64::from).to_vec();
         let middle = Lanes::of(&[2, 3, 2], 1);
         let last = Lanes::of(&[4, 3], 1);
-        assert_eq!((middle, last), (Lanes { outer: 2, n: 3, inner: 2 }, Lanes { outer: 4, n: 3, inner: 1 }));
+        assert_eq!(
+            (middle, last),
+            (Lanes { outer: 2, n: 3, inner: 2 }, Lanes { outer: 4, n: 3, inner: 1 })
+        );
         let run = |op: fn(&[f64], Lanes, &mut [f64]), from: &[f64], lanes, cells| {
             let mut to = vec![f64::NAN; cells];
             op(from, lanes, &mut to);
@@ -184,11 +197,23 @@ mod tests {
         assert_eq!(run(sum, &x, last, 4), [6.0, 26.0, 5.0, 50.0]);
         assert_eq!(run(sub, &x, middle, 8), [2.0, 3.0, 7.0, 11.0, 4.0, 8.0, 16.0, 24.0]);
         assert_eq!(run(sub, &x, last, 8), [1.0, 2.0, 3.0, 8.0, 1.0, 4.0, 7.0, 16.0]);
-        assert_eq!(run(smear, &[6.0, 3.0], Lanes { outer: 1, n: 3, inner: 2 }, 6), [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]);
-        assert_eq!(run(smear, &[6.0, 3.0], Lanes { outer: 2, n: 3, inner: 1 }, 6), [2.0, 2.0, 2.0, 1.0, 1.0, 1.0]);
+        assert_eq!(
+            run(smear, &[6.0, 3.0], Lanes { outer: 1, n: 3, inner: 2 }, 6),
+            [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]
+        );
+        assert_eq!(
+            run(smear, &[6.0, 3.0], Lanes { outer: 2, n: 3, inner: 1 }, 6),
+            [2.0, 2.0, 2.0, 1.0, 1.0, 1.0]
+        );
         let ones_less = [3.0, 6.0, 9.0, 0.0];
-        assert_eq!(run(center, &ones_less, Lanes { outer: 2, n: 3, inner: 1 }, 6), [-3.0, 0.0, 3.0, -3.0, 6.0, -3.0]);
-        assert_eq!(run(center, &ones_less, Lanes { outer: 1, n: 3, inner: 2 }, 6), [-4.0, -2.0, -1.0, 4.0, 5.0, -2.0]);
+        assert_eq!(
+            run(center, &ones_less, Lanes { outer: 2, n: 3, inner: 1 }, 6),
+            [-3.0, 0.0, 3.0, -3.0, 6.0, -3.0]
+        );
+        assert_eq!(
+            run(center, &ones_less, Lanes { outer: 1, n: 3, inner: 2 }, 6),
+            [-4.0, -2.0, -1.0, 4.0, 5.0, -2.0]
+        );
     }
 
     #[test]

@@ -6,10 +6,12 @@ use super::wide::{Loops, Mean, Sum, Wide, change1, change2};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// Subtracts from a vector over a row-major box its mean along every axis in turn: its residual part, `(⊗ (I − J/n_i)) x`, which is
-/// Recon(Decomp(x)) with all axes kept. Zero if some axis has one value only; the identity if there is no axis.
+/// Subtracts from a vector over a row-major box its mean along every axis in turn: its residual
+/// part, `(⊗ (I − J/n_i)) x`, which is Recon(Decomp(x)) with all axes kept. Zero if some axis has
+/// one value only; the identity if there is no axis.
 ///
-/// *Time*: O(cells): two passes over memory, the rest in cache. *Memory*: two arrays of a slice's size.
+/// *Time*: O(cells): two passes over memory, the rest in cache. *Memory*: two arrays of a slice's
+/// size.
 ///
 /// # Errors
 /// A size of 0, or `values` of another length than Π `sizes`.
@@ -25,13 +27,14 @@ pub(crate) fn centre_box(sizes: &[usize], values: &mut [f64]) {
     if sizes.contains(&1) {
         values.fill(0.0);
     } else if !values.is_empty() {
-        let scratch: usize = (1..sizes.len()).map(|level| 2 * sizes[level..].iter().product::<usize>()).sum();
+        let scratch: usize =
+            (1..sizes.len()).map(|level| 2 * sizes[level..].iter().product::<usize>()).sum();
         centre(Wide::new(), values, sizes, None, &mut vec![0.0; scratch]);
     }
 }
 
-/// `x ← (⊗ (I − J/n_i)) x − minus`. The mean of the slices along the first axis, centred along the others, is what all slices lose
-/// beside their own centring; it goes down with the recursion.
+/// `x ← (⊗ (I − J/n_i)) x − minus`. The mean of the slices along the first axis, centred along the
+/// others, is what all slices lose beside their own centring; it goes down with the recursion.
 fn centre(wide: Wide, x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scratch: &mut [f64]) {
     match *sizes {
         [] => {}
@@ -45,7 +48,9 @@ fn centre(wide: Wide, x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scr
             let slices = x.chunks_exact_mut(cells);
             let Some(minus) = minus else {
                 // Backwards: the last slices that were summed are still in cache.
-                return slices.rev().for_each(|slice| centre(wide, slice, tail, Some(mean), scratch));
+                return slices
+                    .rev()
+                    .for_each(|slice| centre(wide, slice, tail, Some(mean), scratch));
             };
             let (both, scratch) = scratch.split_at_mut(cells);
             for (slice, minus) in slices.zip(minus.chunks_exact(cells)) {

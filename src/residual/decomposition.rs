@@ -1,4 +1,5 @@
-//! Decomp: from a marginal to a residual (S4, Alg. 1), and the sums and means of a marginal over some of its axes.
+//! Decomp: from a marginal to a residual (S4, Alg. 1), and the sums and means of a marginal over
+//! some of its axes.
 
 use super::axis::{self, Lanes};
 use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
@@ -6,11 +7,13 @@ use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// The residual `ζ_τ = Decomp(μ_γ, γ, τ)`: the marginal summed over the axes that are not kept, then differenced from the first
-/// slice along those that are. Π_{kept} (n_i − 1) entries, row-major; one entry, the total, if nothing is kept.
+/// The residual `ζ_τ = Decomp(μ_γ, γ, τ)`: the marginal summed over the axes that are not kept,
+/// then differenced from the first slice along those that are. Π_{kept} (n_i − 1) entries,
+/// row-major; one entry, the total, if nothing is kept.
 ///
-/// *Time*: O(n_γ), each cell of the marginal read once from memory: sums go first and shrink the array, and differences along all
-/// axes are taken block by block in cache. *Memory*: the result and two arrays of a slice's size. *Source*: S4, Alg. 1, Thm 3.2.
+/// *Time*: O(n_γ), each cell of the marginal read once from memory: sums go first and shrink the
+/// array, and differences along all axes are taken block by block in cache. *Memory*: the result
+/// and two arrays of a slice's size. *Source*: S4, Alg. 1, Thm 3.2.
 ///
 /// # Errors
 /// Axes that `sizes` lacks, a size of 0, or a marginal of another length than Π `sizes`.
@@ -20,11 +23,17 @@ pub fn decomp(marginal: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f6
     Ok(residual)
 }
 
-/// [`decomp`] into a vector that is used again: it gets the residual's length, and what it held is overwritten.
+/// [`decomp`] into a vector that is used again: it gets the residual's length, and what it held is
+/// overwritten.
 ///
 /// # Errors
 /// As [`decomp`].
-pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: AxisSet, residual: &mut Vec<f64>) -> Result<()> {
+pub fn decomp_into(
+    marginal: &[f64],
+    sizes: &[usize],
+    kept: AxisSet,
+    residual: &mut Vec<f64>,
+) -> Result<()> {
     check("Decomp", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
     let own = kept.of_items(sizes);
     residual.resize(own.iter().map(|n| n - 1).product(), 0.0);
@@ -33,7 +42,14 @@ pub fn decomp_into(marginal: &[f64], sizes: &[usize], kept: AxisSet, residual: &
     }
     let sums = sums(marginal, sizes, kept);
     let mut scratch = vec![0.0; scratch_cells(&own)];
-    differences(Wide::new(), sums.as_deref().unwrap_or(marginal), &own, None, residual, &mut scratch);
+    differences(
+        Wide::new(),
+        sums.as_deref().unwrap_or(marginal),
+        &own,
+        None,
+        residual,
+        &mut scratch,
+    );
     Ok(())
 }
 
@@ -50,12 +66,15 @@ pub(crate) fn summed(sizes: &[usize], kept: AxisSet, values: &[f64]) -> Vec<f64>
     sums(values, sizes, kept).unwrap_or_else(|| values.to_vec())
 }
 
-/// The sums over the axes that are not kept, those that shrink the array most first; `None` if all are kept.
+/// The sums over the axes that are not kept, those that shrink the array most first; `None` if all
+/// are kept.
 fn sums(values: &[f64], sizes: &[usize], kept: AxisSet) -> Option<Vec<f64>> {
     let mut runs = runs(sizes, kept);
     let mut current: Option<Vec<f64>> = None;
     let mut next = Vec::new();
-    while let Some((place, _)) = runs.iter().enumerate().filter(|(_, run)| !run.0).max_by_key(|(_, run)| run.1) {
+    while let Some((place, _)) =
+        runs.iter().enumerate().filter(|(_, run)| !run.0).max_by_key(|(_, run)| run.1)
+    {
         let lengths: Vec<usize> = runs.iter().map(|run| run.1).collect();
         let lanes = Lanes::of(&lengths, place);
         next.resize(lanes.outer * lanes.inner, 0.0);
@@ -67,17 +86,26 @@ fn sums(values: &[f64], sizes: &[usize], kept: AxisSet) -> Option<Vec<f64>> {
     current
 }
 
-/// Scratch that [`differences`] needs: at every level two slices of differences, and one row at the last.
+/// Scratch that [`differences`] needs: at every level two slices of differences, and one row at the
+/// last.
 fn scratch_cells(sizes: &[usize]) -> usize {
     (1..sizes.len()).map(|level| 2 * sizes[level..].iter().map(|n| n - 1).product::<usize>()).sum()
 }
 
 /// `to = (⊗ S) from − minus`, every size at least 2.
 ///
-/// With D the differences along the axes after the first, `to[i] = D(from[i]) − D(from[0])`: the second term is the same for all i,
-/// and goes down with the recursion as what is still to be subtracted. So a cell is read from memory once, and everything else
-/// that its difference needs is at most one slice, in cache.
-fn differences(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
+/// With D the differences along the axes after the first, `to[i] = D(from[i]) − D(from[0])`: the
+/// second term is the same for all i, and goes down with the recursion as what is still to be
+/// subtracted. So a cell is read from memory once, and everything else that its difference needs is
+/// at most one slice, in cache.
+fn differences(
+    wide: Wide,
+    from: &[f64],
+    sizes: &[usize],
+    minus: Option<&[f64]>,
+    to: &mut [f64],
+    scratch: &mut [f64],
+) {
     match *sizes {
         [] => to[0] = from[0],
         [_] => row(from, minus, to),
@@ -90,7 +118,9 @@ fn differences(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>,
             differences(wide, first, tail, None, corner, scratch);
             let blocks = others.chunks_exact(cells).zip(to.chunks_exact_mut(entries));
             let Some(minus) = minus else {
-                return blocks.for_each(|(from, to)| differences(wide, from, tail, Some(corner), to, scratch));
+                return blocks.for_each(|(from, to)| {
+                    differences(wide, from, tail, Some(corner), to, scratch)
+                });
             };
             let (both, scratch) = scratch.split_at_mut(entries);
             for ((from, to), minus) in blocks.zip(minus.chunks_exact(entries)) {

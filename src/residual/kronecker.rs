@@ -1,11 +1,15 @@
-//! The baseline: Decomp and Recon as products of a Kronecker matrix with a vector, by the shuffle algorithm (S4, App. E).
+//! The baseline: Decomp and Recon as products of a Kronecker matrix with a vector, by the shuffle
+//! algorithm (S4, App. E).
 //!
-//! Decomp is the matrix ⊗ F_i with F_i = S for a kept axis and 1ᵀ for another, and Recon the product of the pseudoinverses (S4,
-//! Eq. 3 and 4). The shuffle algorithm goes through the factors from the last to the first: the vector is reshaped to a matrix whose
-//! rows run along the factor's axis, multiplied, and transposed, so that after all factors the axes are in order again. The factors are
-//! either dense matrices ([`apply_dense`]) or their action in O(rows + columns) ([`apply_structured`]).
+//! Decomp is the matrix ⊗ F_i with F_i = S for a kept axis and 1ᵀ for another, and Recon the
+//! product of the pseudoinverses (S4, Eq. 3 and 4). The shuffle algorithm goes through the factors
+//! from the last to the first: the vector is reshaped to a matrix whose rows run along the factor's
+//! axis, multiplied, and transposed, so that after all factors the axes are in order again. The
+//! factors are either dense matrices ([`apply_dense`]) or their action in O(rows + columns)
+//! ([`apply_structured`]).
 //!
-//! Kept for comparison: [`decomp`](super::decomp()) and [`recon`](super::recon()) need no transposed copies.
+//! Kept for comparison: [`decomp`](super::decomp()) and [`recon`](super::recon()) need no
+//! transposed copies.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -71,17 +75,22 @@ impl Factor {
 
 /// The factors of Decomp: S for kept axes, 1ᵀ for the others (S4, Eq. 3).
 pub fn decomp_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
-    let factor = |(axis, &n): (usize, &usize)| if kept.contains(axis) { Factor::Sub(n) } else { Factor::Sum(n) };
+    let factor = |(axis, &n): (usize, &usize)| {
+        if kept.contains(axis) { Factor::Sub(n) } else { Factor::Sum(n) }
+    };
     sizes.iter().enumerate().map(factor).collect()
 }
 
 /// The factors of Recon: S⁺ for kept axes, 1/n for the others (S4, Eq. 4).
 pub fn recon_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
-    let factor = |(axis, &n): (usize, &usize)| if kept.contains(axis) { Factor::Center(n) } else { Factor::Smear(n) };
+    let factor = |(axis, &n): (usize, &usize)| {
+        if kept.contains(axis) { Factor::Center(n) } else { Factor::Smear(n) }
+    };
     sizes.iter().enumerate().map(factor).collect()
 }
 
-/// `(⊗ F_i) x` with dense factors: each step a matrix product with a transposed matrix. O(Σ_i rows_i · cells) flops.
+/// `(⊗ F_i) x` with dense factors: each step a matrix product with a transposed matrix. O(Σ_i
+/// rows_i · cells) flops.
 ///
 /// # Errors
 /// `x` of another length than the product of the factors' columns.
@@ -94,8 +103,8 @@ pub fn apply_dense(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
     Ok(linalg::kron_apply(&views, x)?)
 }
 
-/// `(⊗ F_i) x` with the factors' action in O(rows + columns): each step one pass along the rows and one transposed copy.
-/// O(factors · cells) time.
+/// `(⊗ F_i) x` with the factors' action in O(rows + columns): each step one pass along the rows and
+/// one transposed copy. O(factors · cells) time.
 ///
 /// # Errors
 /// As [`apply_dense`].
@@ -115,7 +124,8 @@ pub fn apply_structured(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
     Ok(current)
 }
 
-/// The result if the factors make it empty or nothing goes into it, which needs an axis of one value.
+/// The result if the factors make it empty or nothing goes into it, which needs an axis of one
+/// value.
 ///
 /// # Errors
 /// `x` of another length than the product of the factors' columns.
@@ -141,7 +151,9 @@ fn transpose(from: &[f64], rows: usize, columns: usize, to: &mut [f64]) {
         for left in (0..columns).step_by(SIDE) {
             for column in left..(left + SIDE).min(columns) {
                 let cells = &mut to[column * rows + top..column * rows + bottom];
-                for (cell, x) in cells.iter_mut().zip(from[top * columns + column..].iter().step_by(columns)) {
+                for (cell, x) in
+                    cells.iter_mut().zip(from[top * columns + column..].iter().step_by(columns))
+                {
                     *cell = *x;
                 }
             }

@@ -10,8 +10,9 @@ const ROUNDING: f64 = 1e-9;
 
 /// A probability measure ν on the values of one attribute; what users give is positive everywhere.
 ///
-/// Its residual rows are H = {f : f·ν = 0}, the range of `P = I − ν 1ᵀ` acting on rows from the right; with ν = 1/n this is
-/// `I − J/n`, the residual of S3 and S4. *Source*: the project's `docs/reference-measures.md`.
+/// Its residual rows are H = {f : f·ν = 0}, the range of `P = I − ν 1ᵀ` acting on rows from the
+/// right; with ν = 1/n this is `I − J/n`, the residual of S3 and S4. *Source*: the project's
+/// `docs/reference-measures.md`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measure {
     n: usize,
@@ -35,10 +36,13 @@ impl Measure {
 
     /// The same under a name for messages.
     pub(super) fn named(what: &str, mut weights: Vec<f64>) -> Result<Self> {
-        const REMEDY: &str =
-            "give one positive number per value, summing to 1; an attribute left out gets the uniform measure";
-        let refuse = |found: String| Err(Error::bad_input(what, "positive numbers that sum to 1", found, REMEDY));
-        if let Some((value, weight)) = weights.iter().enumerate().find(|(_, w)| !(**w > 0.0 && w.is_finite())) {
+        const REMEDY: &str = "give one positive number per value, summing to 1; an attribute left out gets the uniform measure";
+        let refuse = |found: String| {
+            Err(Error::bad_input(what, "positive numbers that sum to 1", found, REMEDY))
+        };
+        if let Some((value, weight)) =
+            weights.iter().enumerate().find(|(_, w)| !(**w > 0.0 && w.is_finite()))
+        {
             return refuse(format!("{weight} for value {value}"));
         }
         let sum: f64 = weights.iter().fold(0.0, |sum, w| sum + w);
@@ -49,7 +53,8 @@ impl Measure {
         Ok(Measure { n: weights.len(), weights: Some(weights.into()) })
     }
 
-    /// The measure with weights of any sign that sum to 1, which is all that the algebra needs: that of a Kronecker strategy.
+    /// The measure with weights of any sign that sum to 1, which is all that the algebra needs:
+    /// that of a Kronecker strategy.
     pub(crate) fn signed(weights: &[f64]) -> Option<Self> {
         let sum: f64 = weights.iter().sum();
         let sound = weights.iter().all(|w| w.is_finite()) && (sum - 1.0).abs() <= ROUNDING;
@@ -111,7 +116,8 @@ impl ReferenceMeasure {
     /// # Errors
     /// A class without a measure.
     pub fn of_classes(classes: Vec<usize>, measures: &[Measure]) -> Result<Self> {
-        let own = classes.iter().map(|&class| measures.get(class).cloned()).collect::<Option<Vec<_>>>();
+        let own =
+            classes.iter().map(|&class| measures.get(class).cloned()).collect::<Option<Vec<_>>>();
         let own = own.ok_or_else(|| {
             let found = format!("{} measures for classes {classes:?}", measures.len());
             Error::bad_input(
@@ -183,7 +189,10 @@ mod tests {
             let message = Measure::of(weights).unwrap_err().to_string();
             assert!(message.contains(said), "{message}");
         }
-        let measure = ReferenceMeasure::new(vec![Measure::of(vec![0.25, 0.75]).unwrap(), Measure::uniform(3)]);
+        let measure = ReferenceMeasure::new(vec![
+            Measure::of(vec![0.25, 0.75]).unwrap(),
+            Measure::uniform(3),
+        ]);
         assert!(measure.check_sizes(&[2, 3]).is_ok());
         assert!(measure.check_sizes(&[2, 4]).unwrap_err().to_string().contains("[2, 3]"));
         assert!(measure.check_sizes(&[2]).is_err());
@@ -193,7 +202,8 @@ mod tests {
     #[test]
     fn equal_measures_are_of_one_class() {
         let own = Measure::of(vec![0.25, 0.75]).unwrap();
-        let measure = ReferenceMeasure::new(vec![Measure::uniform(2), own.clone(), Measure::uniform(3), own]);
+        let measure =
+            ReferenceMeasure::new(vec![Measure::uniform(2), own.clone(), Measure::uniform(3), own]);
         assert_eq!(measure.classes(), [0, 1, 0, 1]);
         assert!(!measure.is_uniform() && ReferenceMeasure::uniform(&[2, 3]).is_uniform());
         assert_eq!(measure.of_attribute(1).to_vec(), [0.25, 0.75]);

@@ -23,12 +23,12 @@ struct Entry {
 }
 
 impl ReferenceMeasure {
-    /// Reads a measure from a TOML file: `[[attribute]]` tables with `name` and `measure`, one number per value. Attributes that are not
-    /// listed get the uniform measure.
+    /// Reads a measure from a TOML file: `[[attribute]]` tables with `name` and `measure`, one
+    /// number per value. Attributes that are not listed get the uniform measure.
     ///
     /// # Errors
-    /// A file that cannot be read or is no such table; an attribute that the schema lacks or that comes twice; numbers that are no
-    /// measure on the attribute's values.
+    /// A file that cannot be read or is no such table; an attribute that the schema lacks or that
+    /// comes twice; numbers that are no measure on the attribute's values.
     pub fn read(schema: &Schema, path: &Path) -> Result<Self> {
         Self::from_toml(schema, &read_text(path, "measure file")?, &path.display().to_string())
     }
@@ -39,9 +39,11 @@ impl ReferenceMeasure {
     /// As [`ReferenceMeasure::read`].
     pub fn from_toml(schema: &Schema, text: &str, origin: &str) -> Result<Self> {
         let expected = "[[attribute]] tables with name and measure = [numbers]";
-        let document: Document = toml::from_str(text).map_err(|e| Error::toml(origin, text, expected, &e))?;
+        let document: Document =
+            toml::from_str(text).map_err(|e| Error::toml(origin, text, expected, &e))?;
         let attributes = schema.attributes();
-        let mut measures: Vec<Measure> = attributes.iter().map(|a| Measure::uniform(a.size)).collect();
+        let mut measures: Vec<Measure> =
+            attributes.iter().map(|a| Measure::uniform(a.size)).collect();
         let mut listed = vec![false; attributes.len()];
         for entry in document.attribute {
             let Some(position) = attributes.iter().position(|a| a.name == entry.name) else {
@@ -56,7 +58,12 @@ impl ReferenceMeasure {
             let what = format!("{origin}: measure of `{}`", entry.name);
             let (size, found) = (attributes[position].size, entry.measure.len());
             if std::mem::replace(&mut listed[position], true) {
-                return Err(Error::bad_input(what, "every attribute once", "it twice", "drop one of the tables"));
+                return Err(Error::bad_input(
+                    what,
+                    "every attribute once",
+                    "it twice",
+                    "drop one of the tables",
+                ));
             }
             if found != size {
                 return Err(Error::bad_input(
@@ -80,7 +87,9 @@ mod tests {
     fn files_are_read_and_their_mistakes_explained() {
         let schema = Schema::uniform(3, 2).unwrap();
         let names: Vec<&str> = schema.attributes().iter().map(|a| a.name.as_str()).collect();
-        let table = |name: &str, measure: &str| format!("[[attribute]]\nname = \"{name}\"\nmeasure = {measure}\n");
+        let table = |name: &str, measure: &str| {
+            format!("[[attribute]]\nname = \"{name}\"\nmeasure = {measure}\n")
+        };
         let read = |text: &str| ReferenceMeasure::from_toml(&schema, text, "M.toml");
         let measure = read(&table(names[1], "[0.25, 0.5, 0.25]")).unwrap();
         assert!(measure.of_attribute(0).is_uniform());

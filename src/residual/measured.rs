@@ -1,5 +1,5 @@
-//! The in-axis algebra for a reference measure ν_i per axis; 1/n_i in place of ν_i is what S3 and S4 have, and takes the shorter
-//! ways that are there for it.
+//! The in-axis algebra for a reference measure ν_i per axis; 1/n_i in place of ν_i is what S3 and
+//! S4 have, and takes the shorter ways that are there for it.
 //!
 //! | on | operation | along a kept axis | along another |
 //! |---|---|---|---|
@@ -18,12 +18,20 @@ fn all_uniform<'a>(mut measures: impl Iterator<Item = &'a Measure>) -> bool {
 }
 
 /// The measures of the axes that are not kept, with their axes.
-fn dropped(measures: &[Measure], kept: AxisSet) -> impl DoubleEndedIterator<Item = (usize, &Measure)> + Clone {
+fn dropped(
+    measures: &[Measure],
+    kept: AxisSet,
+) -> impl DoubleEndedIterator<Item = (usize, &Measure)> + Clone {
     measures.iter().enumerate().filter(move |(axis, _)| !kept.contains(*axis))
 }
 
 /// A query contracted with its measure along every axis that is not kept. O(cells).
-pub(crate) fn contracted(sizes: &[usize], kept: AxisSet, values: Vec<f64>, measures: &[Measure]) -> Vec<f64> {
+pub(crate) fn contracted(
+    sizes: &[usize],
+    kept: AxisSet,
+    values: Vec<f64>,
+    measures: &[Measure],
+) -> Vec<f64> {
     if all_uniform(dropped(measures, kept).map(|(_, m)| m)) {
         return averaged(sizes, kept, values);
     }
@@ -84,9 +92,16 @@ fn subtract(values: &mut [f64], lanes: Lanes, what: &[f64], share: impl Fn(usize
     }
 }
 
-/// Adds the part of a marginal that a residual on the kept axes carries: `marginal += part ⊗ (⊗_{not kept} ν_i)`, with `part`
-/// already projected. O(axes · cells), for the uniform measure one pass.
-pub(crate) fn spread_for(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, part: &[f64], measures: &[Measure]) {
+/// Adds the part of a marginal that a residual on the kept axes carries:
+/// `marginal += part ⊗ (⊗_{not kept} ν_i)`, with `part` already projected. O(axes · cells), for the
+/// uniform measure one pass.
+pub(crate) fn spread_for(
+    marginal: &mut [f64],
+    sizes: &[usize],
+    kept: AxisSet,
+    part: &[f64],
+    measures: &[Measure],
+) {
     if all_uniform(dropped(measures, kept).map(|(_, m)| m)) {
         return spread_onto(marginal, sizes, kept, part);
     }
@@ -121,7 +136,9 @@ mod tests {
     use crate::linalg::kron_all;
 
     fn measures() -> Vec<Measure> {
-        [vec![0.2, 0.5, 0.3], vec![0.9, 0.1], vec![0.1, 0.2, 0.3, 0.4]].map(|w| Measure::of(w).unwrap()).to_vec()
+        [vec![0.2, 0.5, 0.3], vec![0.9, 0.1], vec![0.1, 0.2, 0.3, 0.4]]
+            .map(|w| Measure::of(w).unwrap())
+            .to_vec()
     }
 
     const SIZES: [usize; 3] = [3, 2, 4];
@@ -131,7 +148,9 @@ mod tests {
         let factor = |(axis, m): (usize, &Measure)| {
             let weights = m.to_vec();
             if kept.contains(axis) {
-                Array2::from_shape_fn((m.size(), m.size()), |(i, j)| f64::from(u8::from(i == j)) - weights[i])
+                Array2::from_shape_fn((m.size(), m.size()), |(i, j)| {
+                    f64::from(u8::from(i == j)) - weights[i]
+                })
             } else {
                 Array2::from_shape_fn((m.size(), 1), |(i, _)| weights[i])
             }

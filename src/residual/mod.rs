@@ -1,14 +1,18 @@
-//! Residuals: marginals taken apart into parts that do not overlap, and put together again (S4, Sec. 3).
+//! Residuals: marginals taken apart into parts that do not overlap, and put together again (S4,
+//! Sec. 3).
 //!
-//! With γ a set of attributes, μ_γ its marginal and τ ⊆ γ, the residual ζ_τ = Decomp(μ_γ, γ, τ) is μ_γ summed over the axes
-//! of γ∖τ and differenced along those of τ; Recon is the pseudoinverse of Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
+//! With γ a set of attributes, μ_γ its marginal and τ ⊆ γ, the residual ζ_τ = Decomp(μ_γ, γ, τ) is
+//! μ_γ summed over the axes of γ∖τ and differenced along those of τ; Recon is the pseudoinverse of
+//! Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
 //!
-//! Arrays are row-major over γ (the last attribute fastest) with their sizes beside them; an [`AxisSet`] says which axes of γ are in τ.
-//! Recon ∘ Decomp on τ subtracts the mean along every axis ([`centre_in_place`]), so a residual can be kept *centred*, with Π n_i
-//! cells instead of Π (n_i − 1) and the same information; [`add_spread`] then adds its part to a marginal.
+//! Arrays are row-major over γ (the last attribute fastest) with their sizes beside them; an
+//! [`AxisSet`] says which axes of γ are in τ. Recon ∘ Decomp on τ subtracts the mean along every
+//! axis ([`centre_in_place`]), so a residual can be kept *centred*, with Π n_i cells instead of Π
+//! (n_i − 1) and the same information; [`add_spread`] then adds its part to a marginal.
 //!
-//! The mean is one way to leave an attribute out: any [`Measure`] on its values will do, and [`ReferenceMeasure`] has one per attribute.
-//! The uniform one is the mean, and the case that the functions here are for.
+//! The mean is one way to leave an attribute out: any [`Measure`] on its values will do, and
+//! [`ReferenceMeasure`] has one per attribute. The uniform one is the mean, and the case that the
+//! functions here are for.
 //!
 //! ```
 //! use matmech::domain::AxisSet;
@@ -53,7 +57,8 @@ pub(crate) use wide::{Loops, Wide};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 
-/// Refuses sizes that describe no box, axes that it does not have, and an array of another length than `cells` makes of them.
+/// Refuses sizes that describe no box, axes that it does not have, and an array of another length
+/// than `cells` makes of them.
 ///
 /// # Errors
 /// As said; `what` is the operation and `array` the name of its input.
@@ -65,19 +70,31 @@ fn check(
     kept: AxisSet,
     cells: impl Fn(usize, bool) -> usize,
 ) -> Result<()> {
-    let refuse = |expected: String, found: String, remedy: &str| Err(Error::bad_input(what, expected, found, remedy));
+    let refuse = |expected: String, found: String, remedy: &str| {
+        Err(Error::bad_input(what, expected, found, remedy))
+    };
     if kept.end() > sizes.len() {
         let expected = format!("axes below {}", sizes.len());
         return refuse(expected, format!("{kept:?}"), "name axes of the array, from 0");
     }
     if sizes.contains(&0) || sizes.iter().try_fold(1usize, |all, &n| all.checked_mul(n)).is_none() {
         let expected = "sizes of at least 1 whose product fits in memory".into();
-        return refuse(expected, format!("{sizes:?}"), "give the number of values of each attribute");
+        return refuse(
+            expected,
+            format!("{sizes:?}"),
+            "give the number of values of each attribute",
+        );
     }
-    let expected: usize = sizes.iter().enumerate().map(|(axis, &n)| cells(n, kept.contains(axis))).product();
+    let expected: usize =
+        sizes.iter().enumerate().map(|(axis, &n)| cells(n, kept.contains(axis))).product();
     if found != expected {
-        let expected = format!("a {array} of {expected} cells for sizes {sizes:?}, kept axes {kept:?}");
-        return refuse(expected, found.to_string(), "pass row-major values, the last attribute fastest");
+        let expected =
+            format!("a {array} of {expected} cells for sizes {sizes:?}, kept axes {kept:?}");
+        return refuse(
+            expected,
+            found.to_string(),
+            "pass row-major values, the last attribute fastest",
+        );
     }
     Ok(())
 }

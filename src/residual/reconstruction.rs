@@ -7,12 +7,13 @@ use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// The part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ carries: centred along the kept axes, spread evenly over
-/// the others. Π `sizes` cells, row-major. The pseudoinverse of [`decomp`](super::decomp).
+/// The part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ carries: centred along
+/// the kept axes, spread evenly over the others. Π `sizes` cells, row-major. The pseudoinverse of
+/// [`decomp`](super::decomp).
 ///
-/// *Time*: O(n_γ): the kept axes are centred while the array is small, in two passes over the residual however many they are, and
-/// the last spreading writes each cell once. *Memory*: the result, at most one more array, and a few of a slice's size.
-/// *Source*: S4, Alg. 2, Thm 3.2.
+/// *Time*: O(n_γ): the kept axes are centred while the array is small, in two passes over the
+/// residual however many they are, and the last spreading writes each cell once. *Memory*: the
+/// result, at most one more array, and a few of a slice's size. *Source*: S4, Alg. 2, Thm 3.2.
 ///
 /// # Errors
 /// Axes that `sizes` lacks, a size of 0, or a residual of another length than Π_{kept} (n_i − 1).
@@ -22,12 +23,25 @@ pub fn recon(residual: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f64
     Ok(part)
 }
 
-/// [`recon`] into a vector that is used again: it gets the marginal's length, and what it held is overwritten.
+/// [`recon`] into a vector that is used again: it gets the marginal's length, and what it held is
+/// overwritten.
 ///
 /// # Errors
 /// As [`recon`].
-pub fn recon_into(residual: &[f64], sizes: &[usize], kept: AxisSet, part: &mut Vec<f64>) -> Result<()> {
-    check("Recon", "residual", residual.len(), sizes, kept, |n, kept| if kept { n - 1 } else { 1 })?;
+pub fn recon_into(
+    residual: &[f64],
+    sizes: &[usize],
+    kept: AxisSet,
+    part: &mut Vec<f64>,
+) -> Result<()> {
+    check(
+        "Recon",
+        "residual",
+        residual.len(),
+        sizes,
+        kept,
+        |n, kept| if kept { n - 1 } else { 1 },
+    )?;
     let own = kept.of_items(sizes);
     part.resize(own.iter().product(), 0.0);
     if residual.is_empty() {
@@ -40,7 +54,12 @@ pub fn recon_into(residual: &[f64], sizes: &[usize], kept: AxisSet, part: &mut V
         && n >= three_axes::SHORTEST
     {
         let mut scratch = vec![0.0; three_axes::scratch_cells([l, m, n])];
-        Wide::new().run(ThreeAxes { from: residual, sizes: [l, m, n], to: part, scratch: &mut scratch });
+        Wide::new().run(ThreeAxes {
+            from: residual,
+            sizes: [l, m, n],
+            to: part,
+            scratch: &mut scratch,
+        });
     } else {
         let mut scratch = vec![0.0; scratch_cells(&own)];
         centred(Wide::new(), residual, &own, None, part, &mut scratch);
@@ -49,7 +68,8 @@ pub fn recon_into(residual: &[f64], sizes: &[usize], kept: AxisSet, part: &mut V
     Ok(())
 }
 
-/// Spreads an array over the kept runs over the others too, the longest last: the array is small until then.
+/// Spreads an array over the kept runs over the others too, the longest last: the array is small
+/// until then.
 fn smear_all(part: &mut Vec<f64>, runs: &[(bool, usize)]) {
     let mut lengths: Vec<usize> = runs.iter().map(|&(kept, n)| if kept { n } else { 1 }).collect();
     let mut others: Vec<usize> = (0..runs.len()).filter(|&place| !runs[place].0).collect();
@@ -64,16 +84,25 @@ fn smear_all(part: &mut Vec<f64>, runs: &[(bool, usize)]) {
     }
 }
 
-/// Scratch that [`centred`] needs: at every level the slice to be subtracted, twice, and the sum of the slices it is made from.
+/// Scratch that [`centred`] needs: at every level the slice to be subtracted, twice, and the sum of
+/// the slices it is made from.
 fn scratch_cells(sizes: &[usize]) -> usize {
     (1..sizes.len()).map(|level| 3 * sizes[level..].iter().product::<usize>()).sum()
 }
 
 /// `to = (⊗ S⁺) from − minus`; `sizes` are those of `to`, every one at least 2.
 ///
-/// With C the centring along the axes after the first and m = C(Σ_i from[i])/n, the first slice of the result is −m and the others
-/// are `C(from[i]) − m`: m goes down with the recursion as what is still to be subtracted.
-fn centred(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to: &mut [f64], scratch: &mut [f64]) {
+/// With C the centring along the axes after the first and m = C(Σ_i from[i])/n, the first slice of
+/// the result is −m and the others are `C(from[i]) − m`: m goes down with the recursion as what is
+/// still to be subtracted.
+fn centred(
+    wide: Wide,
+    from: &[f64],
+    sizes: &[usize],
+    minus: Option<&[f64]>,
+    to: &mut [f64],
+    scratch: &mut [f64],
+) {
     match *sizes {
         [] => to[0] = from[0],
         [_] => row(from, minus, to),
@@ -93,7 +122,9 @@ fn centred(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to:
             let Some(minus) = minus else {
                 fill1(first, mean, |mean| -mean);
                 // Backwards: the last slices that were summed are still in cache.
-                return blocks.rev().for_each(|(from, to)| centred(wide, from, tail, Some(mean), to, scratch));
+                return blocks
+                    .rev()
+                    .for_each(|(from, to)| centred(wide, from, tail, Some(mean), to, scratch));
             };
             let (both, scratch) = scratch.split_at_mut(cells);
             fill2(first, mean, &minus[..cells], |mean, minus| -(mean + minus));
@@ -105,7 +136,8 @@ fn centred(wide: Wide, from: &[f64], sizes: &[usize], minus: Option<&[f64]>, to:
     }
 }
 
-/// [`centred`] along two axes; `sums` and `mean` are scratch for a row of the residual and one of the result.
+/// [`centred`] along two axes; `sums` and `mean` are scratch for a row of the residual and one of
+/// the result.
 struct Plane<'a> {
     from: &'a [f64],
     m: usize,
@@ -132,7 +164,9 @@ impl Loops for Plane<'_> {
         for ((from, to), minus) in rows.zip(minus[n..].chunks_exact(n)) {
             let own = total(from) / n as f64;
             to[0] = -own - (mean[0] + minus[0]);
-            fill3(&mut to[1..], from, &mean[1..], &minus[1..], |x, mean, minus| (x - own) - (mean + minus));
+            fill3(&mut to[1..], from, &mean[1..], &minus[1..], |x, mean, minus| {
+                (x - own) - (mean + minus)
+            });
         }
     }
 }

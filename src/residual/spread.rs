@@ -4,16 +4,26 @@ use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// Adds Recon of a centred residual: `marginal += centred / n_{γ∖τ}`, the same for all cells that agree on the kept axes. With
-/// `centred = (⊗_{i∈τ} (I − J/n_i)) μ_τ`, summing this over all τ ⊆ γ rebuilds μ_γ (S4, Prop. 3.1).
+/// Adds Recon of a centred residual: `marginal += centred / n_{γ∖τ}`, the same for all cells that
+/// agree on the kept axes. With `centred = (⊗_{i∈τ} (I − J/n_i)) μ_τ`, summing this over all τ ⊆ γ
+/// rebuilds μ_γ (S4, Prop. 3.1).
 ///
-/// *Time*: O(n_γ), one pass: a vector addition along kept inner axes, a constant added along the others.
+/// *Time*: O(n_γ), one pass: a vector addition along kept inner axes, a constant added along the
+/// others.
 ///
 /// # Errors
-/// Axes that `sizes` lacks, a size of 0, or arrays of other lengths than sizes and axes make of them.
-pub fn add_spread(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, centred: &[f64]) -> Result<()> {
+/// Axes that `sizes` lacks, a size of 0, or arrays of other lengths than sizes and axes make of
+/// them.
+pub fn add_spread(
+    marginal: &mut [f64],
+    sizes: &[usize],
+    kept: AxisSet,
+    centred: &[f64],
+) -> Result<()> {
     check("spreading a residual", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
-    check("spreading a residual", "residual", centred.len(), sizes, kept, |n, kept| if kept { n } else { 1 })?;
+    check("spreading a residual", "residual", centred.len(), sizes, kept, |n, kept| {
+        if kept { n } else { 1 }
+    })?;
     spread_onto(marginal, sizes, kept, centred);
     Ok(())
 }
@@ -28,8 +38,8 @@ pub(crate) fn spread_onto(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, 
     }
 }
 
-/// [`spread_onto`] with the share given, along runs of neighbouring axes of one kind: peels off the leading runs until one or
-/// two are left.
+/// [`spread_onto`] with the share given, along runs of neighbouring axes of one kind: peels off the
+/// leading runs until one or two are left.
 fn spread(marginal: &mut [f64], runs: &[(bool, usize)], centred: &[f64], share: f64) {
     match *runs {
         [] | [(true, _)] => add_scaled(marginal, centred, share),
@@ -60,8 +70,8 @@ fn add_constant(cells: &mut [f64], value: f64) {
     cells.iter_mut().for_each(|cell| *cell += value);
 }
 
-/// Adds one value to each run of neighbouring cells. Short runs have their length known at compile time: a loop over two cells would
-/// cost more than the additions.
+/// Adds one value to each run of neighbouring cells. Short runs have their length known at compile
+/// time: a loop over two cells would cost more than the additions.
 fn add_to_runs(marginal: &mut [f64], values: &[f64], share: f64) {
     fn short<const N: usize>(marginal: &mut [f64], values: &[f64], share: f64) {
         for (run, value) in marginal.as_chunks_mut::<N>().0.iter_mut().zip(values) {
@@ -85,7 +95,8 @@ fn add_to_runs(marginal: &mut [f64], values: &[f64], share: f64) {
     }
 }
 
-/// Adds the same values to each slice. Short slices are laid side by side first, so that the additions run over longer stretches.
+/// Adds the same values to each slice. Short slices are laid side by side first, so that the
+/// additions run over longer stretches.
 fn add_to_slices(marginal: &mut [f64], values: &[f64], share: f64) {
     const STRETCH: usize = 64;
     let slice = values.len();

@@ -9,15 +9,23 @@ use proptest::prelude::*;
 /// S4, Fig. 1(a): age × education.
 const EXAMPLE: [f64; 12] = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
 
-/// S4, App. A: the residual on each subset, and twelve times its part of the marginal. Row 2, column 3 of the last part is printed
-/// as 32; every row of a centred array sums to 0, so it is 33.
+/// S4, App. A: the residual on each subset, and twelve times its part of the marginal. Row 2,
+/// column 3 of the last part is printed as 32; every row of a centred array sums to 0, so it is 33.
 #[test]
 fn the_worked_example_of_appendix_a() {
     let sizes = [4, 3];
     let cases: [(usize, &[f64], [f64; 12]); 4] = [
         (0b00, &[100.0], [100.0; 12]),
-        (0b01, &[5.0, 9.0, 30.0], [-44.0, -44.0, -44.0, -24.0, -24.0, -24.0, -8.0, -8.0, -8.0, 76.0, 76.0, 76.0]),
-        (0b10, &[1.0, 12.0], [-13.0, -10.0, 23.0, -13.0, -10.0, 23.0, -13.0, -10.0, 23.0, -13.0, -10.0, 23.0]),
+        (
+            0b01,
+            &[5.0, 9.0, 30.0],
+            [-44.0, -44.0, -44.0, -24.0, -24.0, -24.0, -8.0, -8.0, -8.0, 76.0, 76.0, 76.0],
+        ),
+        (
+            0b10,
+            &[1.0, 12.0],
+            [-13.0, -10.0, 23.0, -13.0, -10.0, 23.0, -13.0, -10.0, 23.0, -13.0, -10.0, 23.0],
+        ),
         (
             0b11,
             &[4.0, 13.0, -6.0, 6.0, 11.0, 13.0],
@@ -42,7 +50,9 @@ fn the_worked_example_of_appendix_a() {
 /// Sizes (some of them 1), values of a marginal, and which axes are kept.
 fn boxes() -> impl Strategy<Value = (Vec<usize>, AxisSet, Vec<f64>)> {
     prop::collection::vec((1usize..=6, any::<bool>()), 0..=5)
-        .prop_filter("small enough for explicit matrices", |axes| axes.iter().map(|a| a.0).product::<usize>() <= 240)
+        .prop_filter("small enough for explicit matrices", |axes| {
+            axes.iter().map(|a| a.0).product::<usize>() <= 240
+        })
         .prop_flat_map(|axes| {
             let (sizes, kept): (Vec<usize>, Vec<bool>) = axes.into_iter().unzip();
             let cells = sizes.iter().product::<usize>();
@@ -210,8 +220,8 @@ proptest! {
     }
 }
 
-/// Larger arrays take other paths than the small ones above: slices of more than a vector register, sums of many slices, and Recon
-/// along three axes.
+/// Larger arrays take other paths than the small ones above: slices of more than a vector register,
+/// sums of many slices, and Recon along three axes.
 #[test]
 fn large_arrays_agree_with_the_structured_baseline() {
     for (sizes, kept) in [
@@ -227,7 +237,8 @@ fn large_arrays_agree_with_the_structured_baseline() {
         (vec![7, 9, 6, 8, 5], vec![false, true, true, false, true]),
     ] {
         let kept = set(&kept);
-        let marginal: Vec<f64> = (0..sizes.iter().product()).map(|i: usize| ((i * i) as f64).sin()).collect();
+        let marginal: Vec<f64> =
+            (0..sizes.iter().product()).map(|i: usize| ((i * i) as f64).sin()).collect();
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         let by_shuffle = apply_structured(&decomp_factors(&sizes, kept), &marginal).unwrap();
         assert_abs_diff_eq!(residual[..], by_shuffle[..], epsilon = 1e-10);
@@ -243,7 +254,10 @@ fn an_attribute_of_one_value_carries_nothing() {
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::from_number(0b01)).unwrap(), [1.0]);
     assert_eq!(recon(&[], &[2, 1], AxisSet::from_number(0b10)).unwrap(), [0.0, 0.0]);
     assert_eq!(apply_dense(&[Factor::Smear(2), Factor::Center(1)], &[]).unwrap(), [0.0, 0.0]);
-    assert_eq!(apply_structured(&[Factor::Sub(2), Factor::Sub(1)], &[3.0, 4.0]).unwrap(), Vec::<f64>::new());
+    assert_eq!(
+        apply_structured(&[Factor::Sub(2), Factor::Sub(1)], &[3.0, 4.0]).unwrap(),
+        Vec::<f64>::new()
+    );
 }
 
 #[test]
@@ -275,12 +289,18 @@ fn results_do_not_depend_on_what_a_vector_held() {
 #[test]
 fn arrays_that_do_not_fit_are_refused() {
     let (first, both) = (AxisSet::from_number(0b01), AxisSet::all(2));
-    let centred = |sizes: &[usize], mut values: Vec<f64>| centre_in_place(sizes, &mut values).map(|()| values);
-    let spread =
-        |kept, mut marginal: Vec<f64>, part: &[f64]| add_spread(&mut marginal, &[2, 3], kept, part).map(|()| marginal);
+    let centred = |sizes: &[usize], mut values: Vec<f64>| {
+        centre_in_place(sizes, &mut values).map(|()| values)
+    };
+    let spread = |kept, mut marginal: Vec<f64>, part: &[f64]| {
+        add_spread(&mut marginal, &[2, 3], kept, part).map(|()| marginal)
+    };
     for (error, words) in [
         (decomp(&[1.0; 5], &[2, 3], first), ["Decomp", "marginal of 6 cells", "found 5"]),
-        (decomp(&[1.0; 6], &[2, 3], AxisSet::from_number(0b100)), ["Decomp", "axes below 2", "found [2]"]),
+        (
+            decomp(&[1.0; 6], &[2, 3], AxisSet::from_number(0b100)),
+            ["Decomp", "axes below 2", "found [2]"],
+        ),
         (decomp(&[], &[2, 0], both), ["Decomp", "at least 1", "[2, 0]"]),
         (decomp(&[], &[usize::MAX, 2], both), ["Decomp", "fits in memory", "2]"]),
         (recon(&[1.0; 6], &[2, 3], both), ["Recon", "residual of 2 cells", "found 6"]),
@@ -290,7 +310,10 @@ fn arrays_that_do_not_fit_are_refused() {
         (spread(first, vec![0.0; 6], &[1.0; 3]), ["spreading", "residual of 2 cells", "found 3"]),
         (spread(first, vec![0.0; 5], &[1.0; 2]), ["spreading", "marginal of 6 cells", "found 5"]),
         (apply_dense(&[Factor::Sum(3)], &[1.0]), ["Kronecker", "3 cells", "found 1 cells"]),
-        (apply_structured(&[Factor::Smear(3)], &[1.0; 3]), ["Kronecker", "1 cells", "found 3 cells"]),
+        (
+            apply_structured(&[Factor::Smear(3)], &[1.0; 3]),
+            ["Kronecker", "1 cells", "found 3 cells"],
+        ),
     ] {
         let message = error.unwrap_err().to_string();
         assert!(words.iter().all(|word| message.contains(word)), "{message}");

@@ -1,9 +1,10 @@
 //! Recon along three axes, by inclusion and exclusion over the means (S4, Alg. 2).
 //!
 //! With z the residual and a slice of zeros before it along every axis, `(I − J/n)^{⊗3} z` is
-//! `z[i,j,k] − a[j,k] − b[i,k] − c[i,j]`: a the mean of z over i, centred along both its axes, b the mean over j, centred along k, and
-//! c the mean over k. One sweep over z makes a and b, another one c and the result. That reads z twice from memory; centring one
-//! axis after the other inside each slice reads it from cache four times, which costs more than the memory does.
+//! `z[i,j,k] − a[j,k] − b[i,k] − c[i,j]`: a the mean of z over i, centred along both its axes, b
+//! the mean over j, centred along k, and c the mean over k. One sweep over z makes a and b, another
+//! one c and the result. That reads z twice from memory; centring one axis after the other inside
+//! each slice reads it from cache four times, which costs more than the memory does.
 
 use std::ops::Range;
 
@@ -17,12 +18,13 @@ const BLOCK: usize = 8;
 /// Shortest last axis that this way can do: its residual fills a block.
 pub(super) const SHORTEST: usize = BLOCK + 1;
 
-/// Rows of a slice whose sums are made together, while the residual is in cache: those of four slices stay in the first cache for
-/// all blocks of columns.
+/// Rows of a slice whose sums are made together, while the residual is in cache: those of four
+/// slices stay in the first cache for all blocks of columns.
 const ROWS: usize = 16;
 
-/// Residuals of more entries come from memory. Then one row after the other: four streams, which the processor sees coming, where
-/// rows in groups would be too many. The order of the additions is the same.
+/// Residuals of more entries come from memory. Then one row after the other: four streams, which
+/// the processor sees coming, where rows in groups would be too many. The order of the additions is
+/// the same.
 const IN_CACHE: usize = 1 << 19;
 
 /// Scratch that [`ThreeAxes`] needs for these sizes.
@@ -30,7 +32,8 @@ pub(super) fn scratch_cells([l, m, n]: [usize; 3]) -> usize {
     m * n + (l - 1) * n + n
 }
 
-/// `to = (S⁺ ⊗ S⁺ ⊗ S⁺) from`; `sizes` are those of `to`, every one at least 2 and the last at least [`SHORTEST`].
+/// `to = (S⁺ ⊗ S⁺ ⊗ S⁺) from`; `sizes` are those of `to`, every one at least 2 and the last at
+/// least [`SHORTEST`].
 pub(super) struct ThreeAxes<'a> {
     pub from: &'a [f64],
     pub sizes: [usize; 3],
@@ -65,7 +68,8 @@ fn scale(x: &mut [f64], factor: f64) {
     }
 }
 
-/// Adds z to `a` over its first axis and to `b` over its second; both have a column more in front, and z rows of n − 1.
+/// Adds z to `a` over its first axis and to `b` over its second; both have a column more in front,
+/// and z rows of n − 1.
 #[inline(always)]
 fn add_up(from: &[f64], [m, n]: [usize; 2], a: &mut [f64], b: &mut [f64]) {
     let slice = (m - 1) * (n - 1);
@@ -74,7 +78,9 @@ fn add_up(from: &[f64], [m, n]: [usize; 2], a: &mut [f64], b: &mut [f64]) {
     for (z, b) in (&mut fours).zip(&mut sums) {
         add_slices::<4>(z, n, together, a, b);
     }
-    for (z, b) in fours.remainder().chunks_exact(slice).zip(sums.into_remainder().chunks_exact_mut(n)) {
+    for (z, b) in
+        fours.remainder().chunks_exact(slice).zip(sums.into_remainder().chunks_exact_mut(n))
+    {
         add_slices::<1>(z, n, together, a, b);
     }
 }
@@ -96,8 +102,8 @@ fn add_slices<const I: usize>(z: &[f64], n: usize, together: usize, a: &mut [f64
     }
 }
 
-/// [`add_slices`] for some rows and the block of columns that starts at `column`; in the `LAST` block for those of its columns that
-/// are in no block before it.
+/// [`add_slices`] for some rows and the block of columns that starts at `column`; in the `LAST`
+/// block for those of its columns that are in no block before it.
 #[inline(always)]
 fn add_block<const I: usize, const LAST: bool>(
     z: &[f64],
@@ -135,11 +141,13 @@ fn add_block<const I: usize, const LAST: bool>(
     }
 }
 
-/// In the last block of a row: all bits for a column that is in no whole block before it, none for the others.
+/// In the last block of a row: all bits for a column that is in no whole block before it, none for
+/// the others.
 #[inline(always)]
 fn new_columns(columns: usize) -> &'static [u64; BLOCK] {
     const NONE: [u64; BLOCK] = [0; BLOCK];
-    // A table in memory: made in registers from `columns`, the masks would be made again at every use.
+    // A table in memory: made in registers from `columns`, the masks would be made again at every
+    // use.
     static BITS: [[u64; BLOCK]; 2] = [NONE, [u64::MAX; BLOCK]];
     BITS.as_flattened()[columns % BLOCK..].first_chunk().unwrap_or(&NONE)
 }
@@ -150,7 +158,8 @@ fn only(x: f64, bits: u64) -> f64 {
     f64::from_bits(x.to_bits() & bits)
 }
 
-/// The result without its first slice: z − a − b − c. Two slices at a time, so that a row of `a` is read once for both.
+/// The result without its first slice: z − a − b − c. Two slices at a time, so that a row of `a` is
+/// read once for both.
 #[inline(always)]
 fn subtract(from: &[f64], [m, n]: [usize; 2], a: &[f64], b: &[f64], to: &mut [f64]) {
     let slice = (m - 1) * (n - 1);
@@ -193,7 +202,13 @@ fn subtract_pair(z: [&[f64]; 2], a: &[f64], b: [&[f64]; 2], to: [&mut [f64]; 2])
         let (c0, c1) = (sum0 * share, sum1 * share);
         to0[0] = -c0 - (a[0] + b0[0]);
         to1[0] = -c1 - (a[0] + b1[0]);
-        subtract_row([z0, z1], [c0, c1], &a[1..], [&b0[1..], &b1[1..]], [&mut to0[1..], &mut to1[1..]]);
+        subtract_row(
+            [z0, z1],
+            [c0, c1],
+            &a[1..],
+            [&b0[1..], &b1[1..]],
+            [&mut to0[1..], &mut to1[1..]],
+        );
     }
 }
 
@@ -216,7 +231,8 @@ fn totals([z0, z1]: [&[f64]; 2], new: &[u64; BLOCK]) -> [f64; 2] {
     sums.map(|[a, b, c, d, e, f, g, h]| ((a + e) + (c + g)) + ((b + f) + (d + h)))
 }
 
-/// `to = (z − c) − (a + b)` for two rows that have a in common, all of one length of at least a block.
+/// `to = (z − c) − (a + b)` for two rows that have a in common, all of one length of at least a
+/// block.
 #[inline(always)]
 fn subtract_row(z: [&[f64]; 2], c: [f64; 2], a: &[f64], b: [&[f64]; 2], to: [&mut [f64]; 2]) {
     let ([z0, z1], [c0, c1], [b0, b1], [to0, to1]) = (z, c, b, to);
@@ -226,7 +242,8 @@ fn subtract_row(z: [&[f64]; 2], c: [f64; 2], a: &[f64], b: [&[f64]; 2], to: [&mu
         let blocks = a.len();
         let (z0, z1) = (&z0.as_chunks().0[..blocks], &z1.as_chunks().0[..blocks]);
         let (b0, b1) = (&b0.as_chunks().0[..blocks], &b1.as_chunks().0[..blocks]);
-        let (to0, to1) = (&mut to0.as_chunks_mut().0[..blocks], &mut to1.as_chunks_mut().0[..blocks]);
+        let (to0, to1) =
+            (&mut to0.as_chunks_mut().0[..blocks], &mut to1.as_chunks_mut().0[..blocks]);
         for k in 0..blocks {
             subtract_block(&z0[k], c0, &a[k], &b0[k], &mut to0[k]);
             subtract_block(&z1[k], c1, &a[k], &b1[k], &mut to1[k]);
@@ -248,7 +265,13 @@ fn subtract_row(z: [&[f64]; 2], c: [f64; 2], a: &[f64], b: [&[f64]; 2], to: [&mu
 }
 
 #[inline(always)]
-fn subtract_block(z: &[f64; BLOCK], c: f64, a: &[f64; BLOCK], b: &[f64; BLOCK], to: &mut [f64; BLOCK]) {
+fn subtract_block(
+    z: &[f64; BLOCK],
+    c: f64,
+    a: &[f64; BLOCK],
+    b: &[f64; BLOCK],
+    to: &mut [f64; BLOCK],
+) {
     let mut block = [0.0; BLOCK];
     for k in 0..BLOCK {
         block[k] = (z[k] - c) - (a[k] + b[k]);

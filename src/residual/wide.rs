@@ -1,12 +1,13 @@
 //! Loops over slices in the widest vector registers of this machine.
 
-/// Which vector instructions the processor has: found once per operation, handed to its inner loops. The order of additions is
-/// written in the loops and none is contracted, so results do not depend on it.
+/// Which vector instructions the processor has: found once per operation, handed to its inner
+/// loops. The order of additions is written in the loops and none is contracted, so results do not
+/// depend on it.
 #[derive(Clone, Copy)]
 pub(crate) struct Wide(pulp::Arch);
 
-/// Loops over slices, with what they work on. A closure would not do: only what is `#[inline(always)]` is sure to be compiled for
-/// the instructions that were found.
+/// Loops over slices, with what they work on. A closure would not do: only what is
+/// `#[inline(always)]` is sure to be compiled for the instructions that were found.
 pub(crate) trait Loops {
     /// Runs them; to be marked `#[inline(always)]`, and so everything it calls.
     fn run(self);
@@ -36,8 +37,8 @@ impl Wide {
 /// Width of the blocks that loops go in: two or four vector registers.
 const BLOCK: usize = 8;
 
-/// `to[i] = f(a[i])`. Slices of one length, as below. The last block may overlap the one before it: what it computes again is the
-/// same, and no short loop is left over.
+/// `to[i] = f(a[i])`. Slices of one length, as below. The last block may overlap the one before it:
+/// what it computes again is the same, and no short loop is left over.
 #[inline(always)]
 pub(super) fn fill1(to: &mut [f64], a: &[f64], f: impl Fn(f64) -> f64) {
     fill3(to, a, a, a, |a, _, _| f(a));
@@ -51,7 +52,13 @@ pub(super) fn fill2(to: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64) -
 
 /// `to[i] = f(a[i], b[i], c[i])`.
 #[inline(always)]
-pub(super) fn fill3(to: &mut [f64], a: &[f64], b: &[f64], c: &[f64], f: impl Fn(f64, f64, f64) -> f64) {
+pub(super) fn fill3(
+    to: &mut [f64],
+    a: &[f64],
+    b: &[f64],
+    c: &[f64],
+    f: impl Fn(f64, f64, f64) -> f64,
+) {
     let length = to.len();
     assert!(a.len() == length && b.len() == length && c.len() == length);
     let block = |to: &mut [f64; BLOCK], a: &[f64; BLOCK], b: &[f64; BLOCK], c: &[f64; BLOCK]| {
@@ -62,7 +69,8 @@ pub(super) fn fill3(to: &mut [f64], a: &[f64], b: &[f64], c: &[f64], f: impl Fn(
     for (to, ((a, b), c)) in to.as_chunks_mut().0.iter_mut().zip(blocks) {
         block(to, a, b, c);
     }
-    if let (Some(to), Some(a), Some(b), Some(c)) = (to.last_chunk_mut(), a.last_chunk(), b.last_chunk(), c.last_chunk())
+    if let (Some(to), Some(a), Some(b), Some(c)) =
+        (to.last_chunk_mut(), a.last_chunk(), b.last_chunk(), c.last_chunk())
     {
         if !length.is_multiple_of(BLOCK) {
             block(to, a, b, c);
@@ -106,8 +114,8 @@ pub(super) fn change4(
 /// The slices that are left of a change.
 type Rest<'a> = (&'a mut [f64], &'a [f64], &'a [f64], &'a [f64], &'a [f64]);
 
-/// `sums` becomes the sum of the slices of its own length in `block`. Four at a time, so that the sums are read and written a
-/// quarter as often as the block.
+/// `sums` becomes the sum of the slices of its own length in `block`. Four at a time, so that the
+/// sums are read and written a quarter as often as the block.
 #[inline(always)]
 pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
     let inner = sums.len();

@@ -62,7 +62,9 @@ impl ValueEntry {
         match self {
             ValueEntry::Text(text) => Ok(Value::Text(text.trim().to_owned())),
             ValueEntry::Truth(truth) => Ok(Value::Text(truth.to_string())),
-            ValueEntry::Whole(whole) if whole.unsigned_abs() <= MAX_WHOLE => Ok(Value::Number(*whole as f64)),
+            ValueEntry::Whole(whole) if whole.unsigned_abs() <= MAX_WHOLE => {
+                Ok(Value::Number(*whole as f64))
+            }
             ValueEntry::Real(real) if real.is_finite() => Ok(Value::Number(*real)),
             ValueEntry::Whole(number) => Err(format!("the number {number}")),
             ValueEntry::Real(number) => Err(format!("the number {number}")),
@@ -138,7 +140,9 @@ impl<'a> Coder<'a> {
         match self.coding {
             Coding::Values(_) => self.listed(value).map_or(Coded::Outside, Coded::Cell),
             Coding::Index => match value.parse::<i64>() {
-                Ok(number) if number >= 0 && number as u64 <= (self.size - 1) as u64 => Coded::Cell(number as u32),
+                Ok(number) if number >= 0 && number as u64 <= (self.size - 1) as u64 => {
+                    Coded::Cell(number as u32)
+                }
                 Ok(number) if self.is_numeric => Coded::Nearest(if number < 0 { 0 } else { last }),
                 _ => Coded::Outside,
             },
@@ -170,7 +174,8 @@ impl<'a> Coder<'a> {
     /// The values that have a cell, in words.
     pub(crate) fn allowed(&self) -> String {
         const SHOWN: usize = 12;
-        let listed = |values: &[Value]| values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+        let listed =
+            |values: &[Value]| values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
         match self.coding {
             Coding::Index => format!("a cell number from 0 to {}", self.size - 1),
             Coding::Bins { low, high, .. } => format!("a number from {low} to below {high}"),
@@ -196,13 +201,16 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
             let values: Vec<Value> = match values.iter().map(ValueEntry::value).collect() {
                 Ok(values) => values,
                 Err(found) => {
-                    let expected = format!("numbers of at most {MAX_WHOLE}, and others as text in quotation marks");
+                    let expected = format!(
+                        "numbers of at most {MAX_WHOLE}, and others as text in quotation marks"
+                    );
                     return refuse("values", expected, found);
                 }
             };
             let equal = equal_values(&values);
             if values.len() != entry.size || equal > 0 {
-                let found = format!("{} values, {} of them distinct", values.len(), values.len() - equal);
+                let found =
+                    format!("{} values, {} of them distinct", values.len(), values.len() - equal);
                 return refuse("values", format!("{} distinct values", entry.size), found);
             }
             Coding::Values(values)
@@ -217,7 +225,11 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
                 return refuse("bins", "finite numbers low < high".into(), found);
             }
             if entry.kind == AttributeKind::Categorical {
-                return refuse("bins", "kind = \"numeric\"".into(), "kind = \"categorical\"".into());
+                return refuse(
+                    "bins",
+                    "kind = \"numeric\"".into(),
+                    "kind = \"categorical\"".into(),
+                );
             }
             Coding::Bins { low: bins.low, high: bins.high, count: bins.count }
         }
@@ -243,7 +255,8 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
     Ok((coding, other))
 }
 
-/// How many values equal an earlier one, as a value of a file would find them: a number and a text that reads as this number are equal.
+/// How many values equal an earlier one, as a value of a file would find them: a number and a text
+/// that reads as this number are equal.
 fn equal_values(values: &[Value]) -> usize {
     let mut texts: Vec<&str> = Vec::new();
     let mut numbers: Vec<f64> = Vec::new();
@@ -255,7 +268,8 @@ fn equal_values(values: &[Value]) -> usize {
     }
     numbers.sort_unstable_by(f64::total_cmp);
     let number_of = |text: &&str| text.parse::<f64>().ok();
-    let is_listed = |number: f64| numbers.binary_search_by(|known| known.total_cmp(&(number + 0.0))).is_ok();
+    let is_listed =
+        |number: f64| numbers.binary_search_by(|known| known.total_cmp(&(number + 0.0))).is_ok();
     let across = texts.iter().filter_map(number_of).filter(|number| is_listed(*number)).count();
     let repeated_numbers = numbers.windows(2).filter(|pair| pair[0] == pair[1]).count();
     texts.sort_unstable();
@@ -273,7 +287,9 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_as_numbers_and_texts_as_texts() {
-        let schema = schema("size = 4\nkind = \"categorical\"\nvalues = [1.0, 20, \"x 1\", \"03\"]").unwrap();
+        let schema =
+            schema("size = 4\nkind = \"categorical\"\nvalues = [1.0, 20, \"x 1\", \"03\"]")
+                .unwrap();
         let coder = Coder::new(schema.coding(0).unwrap(), 4, AttributeKind::Categorical);
         for (value, expected) in [
             ("1.0", Coded::Cell(0)),
@@ -293,9 +309,14 @@ mod tests {
 
     #[test]
     fn values_that_a_file_could_not_tell_apart_are_refused() {
-        for values in
-            ["[1, 1.0]", "[\"a\", \" a \"]", "[1, \"1.0\"]", "[0.0, -0.0]", "[9007199254740993, 2]", "[inf, 2]"]
-        {
+        for values in [
+            "[1, 1.0]",
+            "[\"a\", \" a \"]",
+            "[1, \"1.0\"]",
+            "[0.0, -0.0]",
+            "[9007199254740993, 2]",
+            "[inf, 2]",
+        ] {
             let keys = format!("size = 2\nkind = \"categorical\"\nvalues = {values}");
             let message = schema(&keys).unwrap_err().to_string();
             assert!(message.contains("key `values`"), "{values}: {message}");
@@ -309,7 +330,10 @@ mod tests {
             ("size = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\nother = \"m\"", Some(1)),
             ("size = 2\nkind = \"categorical\"\nvalues = [1.5, 2]\nother = 2.0", Some(1)),
             ("size = 3\nkind = \"categorical\"\nother = 2", Some(2)),
-            ("size = 4\nkind = \"numeric\"\nbins = { low = 0, high = 80, count = 4 }\nother = 25", Some(1)),
+            (
+                "size = 4\nkind = \"numeric\"\nbins = { low = 0, high = 80, count = 4 }\nother = 25",
+                Some(1),
+            ),
             ("size = 3\nkind = \"categorical\"", None),
         ] {
             assert_eq!(schema(keys).unwrap().other(0), expected, "{keys}");

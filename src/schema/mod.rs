@@ -21,8 +21,9 @@ pub use self::coding::{Coding, Value};
 use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
 
-/// The attributes of a table, in order, with their codings. Unlike a [`Domain`](crate::domain::Domain) it may have more
-/// cells than any integer counts: planners work on marginals.
+/// The attributes of a table, in order, with their codings. Unlike a
+/// [`Domain`](crate::domain::Domain) it may have more cells than any integer counts: planners work
+/// on marginals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     attributes: Vec<Attribute>,
@@ -52,7 +53,8 @@ impl Schema {
     /// # Errors
     /// As [`Schema::new`].
     pub fn of_sizes(sizes: &[usize], kind: AttributeKind) -> Result<Self> {
-        let attribute = |(k, &size): (usize, &usize)| Attribute { name: format!("A{}", k + 1), size, kind };
+        let attribute =
+            |(k, &size): (usize, &usize)| Attribute { name: format!("A{}", k + 1), size, kind };
         Self::new(sizes.iter().enumerate().map(attribute).collect())
     }
 
@@ -64,7 +66,10 @@ impl Schema {
         Self::of_sizes(&vec![size; count], AttributeKind::Numeric)
     }
 
-    fn with_codings(attributes: Vec<Attribute>, codings: Vec<(Coding, Option<u32>)>) -> Result<Self> {
+    fn with_codings(
+        attributes: Vec<Attribute>,
+        codings: Vec<(Coding, Option<u32>)>,
+    ) -> Result<Self> {
         if attributes.is_empty() || attributes.len() > AttributeSet::CAPACITY {
             return Err(Error::bad_input(
                 "schema",
@@ -79,10 +84,20 @@ impl Schema {
                 return Err(Error::bad_input(what, "a name", "an empty one", "give `name`"));
             }
             if attribute.size == 0 {
-                return Err(Error::bad_input(what, "a size of at least 1", "0", "give the number of its values"));
+                return Err(Error::bad_input(
+                    what,
+                    "a size of at least 1",
+                    "0",
+                    "give the number of its values",
+                ));
             }
             if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::bad_input(what, "a name used once", "the name twice", "rename one of the two"));
+                return Err(Error::bad_input(
+                    what,
+                    "a name used once",
+                    "the name twice",
+                    "rename one of the two",
+                ));
             }
         }
         let (codings, others) = codings.into_iter().unzip();
@@ -143,7 +158,8 @@ impl Schema {
 
     /// The names of some attributes, separated by commas.
     pub fn names(&self, attributes: AttributeSet) -> String {
-        let name = |p: usize| self.attributes.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
+        let name =
+            |p: usize| self.attributes.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
         attributes.positions().map(name).collect::<Vec<_>>().join(", ")
     }
 
@@ -157,7 +173,8 @@ impl Schema {
         self.others.get(position).copied().flatten()
     }
 
-    /// Whether every attribute has a cell for values outside it, so that no record is outside the schema.
+    /// Whether every attribute has a cell for values outside it, so that no record is outside the
+    /// schema.
     pub fn has_cells_for_all_values(&self) -> bool {
         self.others.iter().all(Option::is_some)
     }
@@ -217,7 +234,10 @@ mod tests {
         let schema = Schema::from_toml(GOOD, "S.toml").unwrap();
         assert_eq!(schema.attributes().len(), 3);
         assert_eq!(schema.coding(0), Some(&Coding::Bins { low: 0.0, high: 100.0, count: 10 }));
-        assert_eq!(schema.coding(1), Some(&Coding::Values(["f", "m"].map(|text| Value::Text(text.into())).to_vec())));
+        assert_eq!(
+            schema.coding(1),
+            Some(&Coding::Values(["f", "m"].map(|text| Value::Text(text.into())).to_vec()))
+        );
         assert_eq!(schema.coding(2), Some(&Coding::Index));
         assert_eq!(schema.position("code").unwrap(), 2);
         assert!(schema.position("cod").unwrap_err().to_string().contains("age, sex, code"));
@@ -246,6 +266,11 @@ mod tests {
         }
         assert!(Schema::from_toml("", "S.toml").is_err());
         assert!(Schema::uniform(2, 129).is_err());
-        assert!(Schema::read(Path::new("nowhere.toml")).unwrap_err().to_string().contains("nowhere.toml"));
+        assert!(
+            Schema::read(Path::new("nowhere.toml"))
+                .unwrap_err()
+                .to_string()
+                .contains("nowhere.toml")
+        );
     }
 }

@@ -1,22 +1,25 @@
-//! A strategy of anybody's beside the optimum: its error, and a certified distance to the smallest possible one.
+//! A strategy of anybody's beside the optimum: its error, and a certified distance to the smallest
+//! possible one.
 
 use super::{Certificate, DualVector, Optimal, Strategy, svd_bound, unanswered};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::workload::Workload;
 
-/// Errors below the lower bound by more than this share are those of a strategy whose error cannot be computed.
+/// Errors below the lower bound by more than this share are those of a strategy whose error cannot
+/// be computed.
 const ROUNDING: f64 = 1e-6;
 
-/// What is known about a strategy on a workload. Errors are total expected squared errors at unit privacy cost.
+/// What is known about a strategy on a workload. Errors are total expected squared errors at unit
+/// privacy cost.
 #[derive(Debug, Clone)]
 pub struct Assessment {
     /// `‖A‖₂² tr(G (AᵀA)⁺)`.
     pub error: f64,
     /// The rank of A.
     pub rank: usize,
-    /// The largest singular value of A over the smallest one that is not zero. The error is a number of double precision:
-    /// its relative accuracy is about `condition² · 1e-16`.
+    /// The largest singular value of A over the smallest one that is not zero. The error is a
+    /// number of double precision: its relative accuracy is about `condition² · 1e-16`.
     pub condition: f64,
     /// [`svd_bound`].
     pub svd_bound: f64,
@@ -31,7 +34,8 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// `error / lower_bound − 1`: the strategy's error exceeds the smallest possible one by at most this share.
+    /// `error / lower_bound − 1`: the strategy's error exceeds the smallest possible one by at most
+    /// this share.
     pub fn at_most_above(&self) -> f64 {
         self.error / self.lower_bound - 1.0
     }
@@ -43,14 +47,17 @@ impl Assessment {
 }
 
 impl Optimal {
-    /// Compares a strategy with the optimum of a workload. O(cells³) per iteration, for the largest factor.
+    /// Compares a strategy with the optimum of a workload. O(cells³) per iteration, for the largest
+    /// factor.
     ///
     /// # Errors
-    /// Other cells than the workload's, a query that the strategy cannot answer ([`Error::UnansweredQuery`] names it), a
-    /// workload of zeros, or a strategy so ill-conditioned that its error cannot be computed.
+    /// Other cells than the workload's, a query that the strategy cannot answer
+    /// ([`Error::UnansweredQuery`] names it), a workload of zeros, or a strategy so ill-conditioned
+    /// that its error cannot be computed.
     pub fn assess(&self, strategy: &Strategy, workload: &Workload) -> Result<Assessment> {
         let gram = workload.gram()?;
-        let error = strategy.error(&gram).map_err(|e| unanswered::with_query(e, strategy, workload))?;
+        let error =
+            strategy.error(&gram).map_err(|e| unanswered::with_query(e, strategy, workload))?;
         let (rank, condition) = spectrum(strategy)?;
         let (selection, dual) = self.select_with_dual(&gram)?;
         let Some(certificate) = selection.certificate else {
@@ -71,7 +78,8 @@ impl Optimal {
             rank,
             condition,
             svd_bound: svd_bound(&gram)?,
-            // Where both bounds meet, rounding may put the lower one last digits above the upper one.
+            // Where both bounds meet, rounding may put the lower one last digits above the upper
+            // one.
             lower_bound: lower_bound.min(upper_bound),
             upper_bound,
             certificate,
@@ -86,7 +94,10 @@ fn spectrum(strategy: &Strategy) -> Result<(usize, f64)> {
     for factor in strategy.factors() {
         let values = linalg::eigvalsh(factor.gram()?.view())?;
         let kept = linalg::nonzero_eigenvalues(&values);
-        let ends = kept.iter().map(|&k| values[k]).fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
+        let ends = kept
+            .iter()
+            .map(|&k| values[k])
+            .fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
         rank *= kept.len();
         condition *= (ends.1 / ends.0).sqrt();
     }
@@ -110,7 +121,10 @@ mod tests {
         assert_relative_eq!(assessment.condition, 1.0, max_relative = 1e-12);
         assert!(assessment.at_least_above() <= assessment.at_most_above());
         assert!(assessment.at_most_above() - assessment.at_least_above() < 1e-5);
-        assert!(assessment.svd_bound <= assessment.lower_bound && assessment.lower_bound <= assessment.upper_bound);
+        assert!(
+            assessment.svd_bound <= assessment.lower_bound
+                && assessment.lower_bound <= assessment.upper_bound
+        );
     }
 
     #[test]
@@ -119,7 +133,8 @@ mod tests {
         let best = Optimal::default().select(&workload.gram().unwrap()).unwrap();
         let queries = best.strategy.factors()[0].queries().unwrap();
         let scaled = StrategyFactor::from_queries(&[20], queries.as_ref() * 37.0).unwrap();
-        let assessment = Optimal::default().assess(&Strategy::single("scaled", scaled), &workload).unwrap();
+        let assessment =
+            Optimal::default().assess(&Strategy::single("scaled", scaled), &workload).unwrap();
         assert!(assessment.at_most_above() < 1e-6, "{assessment:?}");
     }
 
@@ -127,7 +142,8 @@ mod tests {
     fn a_query_that_is_not_answered_is_named() {
         let workload = Workload::parse("prefix:3").unwrap();
         let total = StrategyFactor::from_queries(&[3], ndarray::Array2::ones((1, 3))).unwrap();
-        let error = Optimal::default().assess(&Strategy::single("total", total), &workload).unwrap_err();
+        let error =
+            Optimal::default().assess(&Strategy::single("total", total), &workload).unwrap_err();
         assert!(matches!(error, Error::UnansweredQuery { .. }), "{error}");
         assert!(error.to_string().contains("prefix:3"), "{error}");
     }

@@ -1,20 +1,23 @@
 //! Data cubes: a subset of marginals from which all marginals of the workload are summed.
 //!
-//! BMAX of Ding et al., which minimises the largest error of a marginal, under the L2 norm. A marginal D that is summed from
-//! a measured marginal C ⊇ D adds up `ex(C, D) = Π_{a ∈ C∖D} size(a)` noisy cells for each of its own, and measuring k
-//! marginals costs each a share 1/k of the budget, so that the largest variance is in proportion to
+//! BMAX of Ding et al., which minimises the largest error of a marginal, under the L2 norm. A
+//! marginal D that is summed from a measured marginal C ⊇ D adds up
+//! `ex(C, D) = Π_{a ∈ C∖D} size(a)` noisy cells for each of its own, and measuring k marginals
+//! costs each a share 1/k of the budget, so that the largest variance is in proportion to
 //!
 //! ```text
 //! |picks| · max_D min_{C ∈ picks, C ⊇ D} ex(C, D)
 //! ```
 //!
-//! For every distinct value θ of ex, candidates that cover all D with ex ≤ θ are found by the greedy set cover (most marginals
-//! not yet covered; then the fewest cells; then the first), and the best of these covers is measured. Estimates are least
-//! squares over all that is measured, not only sums.
+//! For every distinct value θ of ex, candidates that cover all D with ex ≤ θ are found by the
+//! greedy set cover (most marginals not yet covered; then the fewest cells; then the first), and
+//! the best of these covers is measured. Estimates are least squares over all that is measured, not
+//! only sums.
 //!
-//! *Requirements*: a workload that was made as one over marginals. The candidates are the marginals of the workload, as S2 has
-//! it ("a subset of input marginals"). *Cost*: O(marginals³) for the covers; the error in O(cells³ / blocks²), the blocks being
-//! those of the workload's symmetries. *Reference*: S2, competing approaches; the adaptation to L2 is ours.
+//! *Requirements*: a workload that was made as one over marginals. The candidates are the marginals
+//! of the workload, as S2 has it ("a subset of input marginals"). *Cost*: O(marginals³) for the
+//! covers; the error in O(cells³ / blocks²), the blocks being those of the workload's symmetries.
+//! *Reference*: S2, competing approaches; the adaptation to L2 is ours.
 
 use std::sync::Arc;
 
@@ -59,9 +62,16 @@ impl StrategySelector for DataCube {
         let strategy = stacked(&shape, &picks)?;
         let (g, v) = (gram.to_dense()?, strategy.gram()?);
         let error = picks.len() as f64 * error_trace(self.name(), &shape, &g, &v)?;
-        let details =
-            vec![("marginals_measured", picks.len() as f64), ("largest_sum", spread(&shape, &wanted, &picks))];
-        Ok(Selection { strategy: Strategy::single(self.name(), strategy), error, certificate: None, details })
+        let details = vec![
+            ("marginals_measured", picks.len() as f64),
+            ("largest_sum", spread(&shape, &wanted, &picks)),
+        ];
+        Ok(Selection {
+            strategy: Strategy::single(self.name(), strategy),
+            error,
+            certificate: None,
+            details,
+        })
     }
 }
 
@@ -75,7 +85,9 @@ fn summed(shape: &[usize], from: AttributeSet, to: AttributeSet) -> f64 {
 
 /// `max_D min_C ex(C, D)`.
 fn spread(shape: &[usize], wanted: &[AttributeSet], picks: &[AttributeSet]) -> f64 {
-    let nearest = |d: &AttributeSet| picks.iter().map(|&c| summed(shape, c, *d)).fold(f64::INFINITY, f64::min);
+    let nearest = |d: &AttributeSet| {
+        picks.iter().map(|&c| summed(shape, c, *d)).fold(f64::INFINITY, f64::min)
+    };
     wanted.iter().map(nearest).fold(0.0, f64::max)
 }
 
@@ -104,13 +116,15 @@ fn pick(shape: &[usize], wanted: &[AttributeSet]) -> Vec<AttributeSet> {
     best.1
 }
 
-/// The greedy set cover of all marginals by those from which they are sums of at most `threshold` cells.
+/// The greedy set cover of all marginals by those from which they are sums of at most `threshold`
+/// cells.
 fn greedy_cover(shape: &[usize], wanted: &[AttributeSet], threshold: f64) -> Vec<AttributeSet> {
     let cells = |c: AttributeSet| summed(shape, c, AttributeSet::first(0));
     let mut left: Vec<AttributeSet> = wanted.to_vec();
     let mut picks = Vec::new();
     while !left.is_empty() {
-        let covers = |c: AttributeSet| left.iter().filter(|&&d| summed(shape, c, d) <= threshold).count();
+        let covers =
+            |c: AttributeSet| left.iter().filter(|&&d| summed(shape, c, d) <= threshold).count();
         let mut candidates: Vec<AttributeSet> = wanted.to_vec();
         // A stable sort: among equals the first stays first.
         candidates.sort_by(|&a, &b| covers(b).cmp(&covers(a)).then(cells(a).total_cmp(&cells(b))));
@@ -125,10 +139,15 @@ fn greedy_cover(shape: &[usize], wanted: &[AttributeSet], threshold: f64) -> Vec
 fn stacked(shape: &[usize], picks: &[AttributeSet]) -> Result<StrategyFactor> {
     let identity = |c: &AttributeSet| {
         let sizes = c.items(shape);
-        let matrix = |size: &usize| GramFactor { shape: vec![*size], matrix: Arc::new(Array2::eye(*size)) };
-        Ok(MarginalGram { attributes: *c, gram: Gram::from_factors(sizes.iter().map(matrix).collect())? })
+        let matrix =
+            |size: &usize| GramFactor { shape: vec![*size], matrix: Arc::new(Array2::eye(*size)) };
+        Ok(MarginalGram {
+            attributes: *c,
+            gram: Gram::from_factors(sizes.iter().map(matrix).collect())?,
+        })
     };
-    let v = Gram::over_marginals(shape, picks.iter().map(identity).collect::<Result<_>>()?)?.to_dense()?;
+    let v = Gram::over_marginals(shape, picks.iter().map(identity).collect::<Result<_>>()?)?
+        .to_dense()?;
     let source = Arc::new(MarginalRows { shape: shape.to_vec(), picks: picks.to_vec() });
     Ok(StrategyFactor::from_source(shape, source, Arc::new(v)))
 }
@@ -171,20 +190,31 @@ mod tests {
         sets.map(|bits| objective(shape, wanted, &of(bits))).fold(f64::INFINITY, f64::min)
     }
 
-    /// On small cubes: never better than the best of all sets, at most the set cover's guarantee worse, and mostly the best.
+    /// On small cubes: never better than the best of all sets, at most the set cover's guarantee
+    /// worse, and mostly the best.
     #[test]
     fn greedy_covers_are_near_the_best_of_all_sets() {
         let mut best = 0;
         let mut cases = 0;
-        for shape in [vec![2, 2, 2], vec![2, 3, 4], vec![8, 2, 5], vec![10, 10, 2], vec![2, 3, 2, 4]] {
-            let all: Vec<AttributeSet> = AttributeSet::first(shape.len()).subsets().filter(|s| !s.is_empty()).collect();
+        for shape in
+            [vec![2, 2, 2], vec![2, 3, 4], vec![8, 2, 5], vec![10, 10, 2], vec![2, 3, 2, 4]]
+        {
+            let all: Vec<AttributeSet> =
+                AttributeSet::first(shape.len()).subsets().filter(|s| !s.is_empty()).collect();
             for step in 1..6 {
-                let wanted: Vec<AttributeSet> =
-                    all.iter().enumerate().filter(|(k, _)| (k * step + k / 2) % 3 != 1).map(|(_, &s)| s).collect();
+                let wanted: Vec<AttributeSet> = all
+                    .iter()
+                    .enumerate()
+                    .filter(|(k, _)| (k * step + k / 2) % 3 != 1)
+                    .map(|(_, &s)| s)
+                    .collect();
                 let found = objective(&shape, &wanted, &pick(&shape, &wanted));
                 let optimum = exhaustive(&shape, &wanted);
                 let guarantee = 1.0 + (wanted.len() as f64).ln();
-                assert!(found >= optimum && found <= guarantee * optimum, "{shape:?} {wanted:?}: {found} {optimum}");
+                assert!(
+                    found >= optimum && found <= guarantee * optimum,
+                    "{shape:?} {wanted:?}: {found} {optimum}"
+                );
                 cases += 1;
                 best += usize::from(found == optimum);
             }
@@ -194,7 +224,8 @@ mod tests {
 
     #[test]
     fn one_large_marginal_or_many_small_ones() {
-        let wanted: Vec<AttributeSet> = AttributeSet::first(3).subsets().filter(|s| !s.is_empty()).collect();
+        let wanted: Vec<AttributeSet> =
+            AttributeSet::first(3).subsets().filter(|s| !s.is_empty()).collect();
         // Binary: the full cube costs 1·4, all seven marginals 7·1.
         assert_eq!(objective(&[2, 2, 2], &wanted, &pick(&[2, 2, 2], &wanted)), 4.0);
         // Large attributes: every marginal by itself.
@@ -203,36 +234,57 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_the_stacked_marginals() {
-        for text in
-            ["identity-marginals(ways=1):3x4", "range-marginals(ways=1+2):3x2x4", "identity-marginals(ways=2):4x3x2"]
-        {
+        for text in [
+            "identity-marginals(ways=1):3x4",
+            "range-marginals(ways=1+2):3x2x4",
+            "identity-marginals(ways=2):4x3x2",
+        ] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             let selection = DataCube.select(&gram).unwrap();
-            assert_relative_eq!(selection.strategy.error(&gram).unwrap(), selection.error, max_relative = 1e-9);
+            assert_relative_eq!(
+                selection.strategy.error(&gram).unwrap(),
+                selection.error,
+                max_relative = 1e-9
+            );
             let factor = &selection.strategy.factors()[0];
             let rows = factor.queries().unwrap();
-            assert_abs_diff_eq!(rows.t().dot(rows.as_ref()), factor.gram().unwrap().as_ref(), epsilon = 1e-12);
+            assert_abs_diff_eq!(
+                rows.t().dot(rows.as_ref()),
+                factor.gram().unwrap().as_ref(),
+                epsilon = 1e-12
+            );
         }
         let range = Workload::parse("range:3x3").unwrap().gram().unwrap();
         assert!(DataCube.select(&range).unwrap_err().to_string().contains("marginals"));
     }
 
-    /// The specification's values on one- and two-way range marginals of the census domain, over Eigen-Design.
+    /// The specification's values on one- and two-way range marginals of the census domain, over
+    /// Eigen-Design.
     #[test]
     fn census_range_marginals_have_the_values_of_the_prototype() {
-        for (text, low, high) in
-            [("range-marginals(ways=1):8x16x16", 1.2425, 1.2435), ("range-marginals(ways=2):8x16x16", 1.575, 1.735)]
-        {
+        for (text, low, high) in [
+            ("range-marginals(ways=1):8x16x16", 1.2425, 1.2435),
+            ("range-marginals(ways=2):8x16x16", 1.575, 1.735),
+        ] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
-            let error = |name: &str| crate::strategy::by_name(name).unwrap().select(&gram).unwrap().error;
+            let error =
+                |name: &str| crate::strategy::by_name(name).unwrap().select(&gram).unwrap().error;
             let ratio = (error("datacube") / error("eigen-design")).sqrt();
             assert!(low <= ratio && ratio <= high, "{text}: {ratio}");
             let fourier = (error("fourier") / error("eigen-design")).sqrt();
-            assert!((fourier - if text.contains("=1") { 1.464 } else { 1.975 }).abs() < 0.006, "{text}: {fourier}");
+            assert!(
+                (fourier - if text.contains("=1") { 1.464 } else { 1.975 }).abs() < 0.006,
+                "{text}: {fourier}"
+            );
         }
         // Scaled queries are no integers: blocks without a query hold rounding instead of zeros.
-        let scaled = Workload::parse("normalised(range-marginals(ways=1):8x16x16)").unwrap().gram().unwrap();
+        let scaled =
+            Workload::parse("normalised(range-marginals(ways=1):8x16x16)").unwrap().gram().unwrap();
         let selection = DataCube.select(&scaled).unwrap();
-        assert_relative_eq!(selection.error, selection.strategy.error(&scaled).unwrap(), max_relative = 1e-9);
+        assert_relative_eq!(
+            selection.error,
+            selection.strategy.error(&scaled).unwrap(),
+            max_relative = 1e-9
+        );
     }
 }

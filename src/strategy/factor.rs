@@ -18,7 +18,8 @@ pub trait QuerySource: fmt::Debug + Send + Sync {
 /// What a factor is given by.
 #[derive(Debug)]
 enum Form {
-    /// `V`, in `gram`: under Gaussian noise all queries with this Gram are equivalent (S1, App. B.2).
+    /// `V`, in `gram`: under Gaussian noise all queries with this Gram are equivalent (S1, App.
+    /// B.2).
     Gram,
     /// Queries, with their Gram in `gram`.
     Queries(Arc<Array2<f64>>),
@@ -28,10 +29,12 @@ enum Form {
     LowRank { rows: Array2<f64>, eigenvalues: Array1<f64> },
 }
 
-/// A strategy A on one attribute, or jointly on several: one factor of a Kronecker product. `V = AᵀA`.
+/// A strategy A on one attribute, or jointly on several: one factor of a Kronecker product.
+/// `V = AᵀA`.
 ///
-/// What is not given is computed when it is first asked for, and kept; clones share it. *Memory*: 8·cells² bytes for V, or
-/// 8·rank·cells for a strategy of few queries, and as much for the covariance once it is needed.
+/// What is not given is computed when it is first asked for, and kept; clones share it. *Memory*:
+/// 8·cells² bytes for V, or 8·rank·cells for a strategy of few queries, and as much for the
+/// covariance once it is needed.
 #[derive(Debug, Clone)]
 pub struct StrategyFactor(Arc<Inner>);
 
@@ -73,7 +76,11 @@ impl StrategyFactor {
     }
 
     /// A factor of queries that are made when they are asked for, with their Gram.
-    pub fn from_source(shape: &[usize], source: Arc<dyn QuerySource>, gram: Arc<Array2<f64>>) -> Self {
+    pub fn from_source(
+        shape: &[usize],
+        source: Arc<dyn QuerySource>,
+        gram: Arc<Array2<f64>>,
+    ) -> Self {
         Self::new(shape, Form::Source(source), Some(gram))
     }
 
@@ -101,7 +108,8 @@ impl StrategyFactor {
         Ok(Self::from_gram(shape, Arc::new(gram)))
     }
 
-    /// The strategy of few queries over many cells, kept as its rows and scaled to unit privacy cost. O(rows² · cells).
+    /// The strategy of few queries over many cells, kept as its rows and scaled to unit privacy
+    /// cost. O(rows² · cells).
     ///
     /// # Errors
     /// Queries over other cells than those of the shape, or only zeros.
@@ -112,7 +120,11 @@ impl StrategyFactor {
             return Err(Error::bad_input(
                 format!("strategy over {shape:?}"),
                 format!("queries over {cells} cells, at least one not zero"),
-                format!("{} x {}, largest squared column norm {top}", queries.nrows(), queries.ncols()),
+                format!(
+                    "{} x {}, largest squared column norm {top}",
+                    queries.nrows(),
+                    queries.ncols()
+                ),
                 "pass the queries of a strategy that measures something",
             ));
         }
@@ -142,7 +154,8 @@ impl StrategyFactor {
         matches!(self.0.form, Form::LowRank { .. })
     }
 
-    /// `‖A‖₂²`: the largest diagonal entry of V, which is the privacy cost of measuring A with unit noise.
+    /// `‖A‖₂²`: the largest diagonal entry of V, which is the privacy cost of measuring A with unit
+    /// noise.
     pub fn sensitivity_squared(&self) -> f64 {
         match (&self.0.form, self.0.gram.get()) {
             (Form::LowRank { rows, .. }, _) => largest_column(rows.view()),
@@ -166,7 +179,8 @@ impl StrategyFactor {
         computed_once(&self.0.covariance, || self.pseudo_inverse())
     }
 
-    /// Queries with this Gram, what is measured: the ones the factor was made from, else `Λ^½Uᵀ` of V's eigendecomposition.
+    /// Queries with this Gram, what is measured: the ones the factor was made from, else `Λ^½Uᵀ` of
+    /// V's eigendecomposition.
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -178,8 +192,8 @@ impl StrategyFactor {
         }
     }
 
-    /// `A⁺`: how cells come back from the answers of [`StrategyFactor::queries`], by least squares (of smallest norm if A
-    /// leaves directions unmeasured). O(queries · cells²) the first time.
+    /// `A⁺`: how cells come back from the answers of [`StrategyFactor::queries`], by least squares
+    /// (of smallest norm if A leaves directions unmeasured). O(queries · cells²) the first time.
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -197,9 +211,10 @@ impl StrategyFactor {
                 let range = Semidefinite::of(self.gram()?.view())?;
                 (Arc::new(range.root()), range.root_inverse())
             }
-            Form::LowRank { rows, eigenvalues } => {
-                (Arc::new(rows.clone()), (&rows.t() / eigenvalues).as_standard_layout().into_owned())
-            }
+            Form::LowRank { rows, eigenvalues } => (
+                Arc::new(rows.clone()),
+                (&rows.t() / eigenvalues).as_standard_layout().into_owned(),
+            ),
             Form::Queries(_) | Form::Source(_) => {
                 let queries = self.queries()?;
                 let inverse = linalg::least_squares_inverse(queries.view(), self.gram()?.view())?;
@@ -209,7 +224,8 @@ impl StrategyFactor {
         Ok(self.0.pair.get_or_init(|| (queries, Arc::new(inverse))))
     }
 
-    /// `q V⁺ qᵀ`: the variance of a query in the range of V at unit noise. O(cells²), for few queries O(rank · cells).
+    /// `q V⁺ qᵀ`: the variance of a query in the range of V at unit noise. O(cells²), for few
+    /// queries O(rank · cells).
     ///
     /// # Errors
     /// A query of another length, or the eigensolver fails.
@@ -218,7 +234,11 @@ impl StrategyFactor {
             return self.total_variance(std::iter::once(query.to_vec()));
         }
         let covariance = self.covariance()?;
-        Ok(linalg::kron_apply(&[covariance.view()], query)?.iter().zip(query).map(|(x, q)| x * q).sum())
+        Ok(linalg::kron_apply(&[covariance.view()], query)?
+            .iter()
+            .zip(query)
+            .map(|(x, q)| x * q)
+            .sum())
     }
 
     /// The sum of the variances of queries in the range of V.
@@ -273,7 +293,8 @@ impl StrategyFactor {
         if linalg::full_rank_cholesky(v)?.is_some() {
             return Ok(linalg::spd_inverse(v)?);
         }
-        // On the residual subspace alone V may still have full rank: add the projector on the complement.
+        // On the residual subspace alone V may still have full rank: add the projector on the
+        // complement.
         let complement = self.complement();
         let completed = &complement + &v;
         let inside = linalg::product(v, complement.view())?.iter().all(|x| x.abs() < 1e-9);
@@ -342,14 +363,23 @@ mod tests {
     fn all_forms_say_the_same() {
         let [dense, others @ ..] = forms();
         for other in others {
-            assert_abs_diff_eq!(other.gram().unwrap().as_ref(), dense.gram().unwrap().as_ref(), epsilon = 1e-14);
+            assert_abs_diff_eq!(
+                other.gram().unwrap().as_ref(),
+                dense.gram().unwrap().as_ref(),
+                epsilon = 1e-14
+            );
             let (a, b) = (other.covariance().unwrap(), dense.covariance().unwrap());
             assert_abs_diff_eq!(a.as_ref(), b.as_ref(), epsilon = 1e-12);
             assert_relative_eq!(other.sensitivity_squared(), 1.0, max_relative = 1e-14);
             for row in &answered() {
-                assert_relative_eq!(other.variance(row).unwrap(), dense.variance(row).unwrap(), max_relative = 1e-12);
+                assert_relative_eq!(
+                    other.variance(row).unwrap(),
+                    dense.variance(row).unwrap(),
+                    max_relative = 1e-12
+                );
             }
-            let total = |factor: &StrategyFactor| factor.total_variance(answered().into_iter()).unwrap();
+            let total =
+                |factor: &StrategyFactor| factor.total_variance(answered().into_iter()).unwrap();
             assert_relative_eq!(total(&other), total(&dense), max_relative = 1e-12);
         }
         assert!(forms()[1].is_low_rank() && !dense.is_low_rank());
@@ -359,10 +389,18 @@ mod tests {
     fn what_is_measured_comes_back() {
         for factor in forms() {
             let (queries, back) = (factor.queries().unwrap(), factor.inverse().unwrap());
-            assert_abs_diff_eq!(queries.t().dot(queries.as_ref()), factor.gram().unwrap().as_ref(), epsilon = 1e-13);
+            assert_abs_diff_eq!(
+                queries.t().dot(queries.as_ref()),
+                factor.gram().unwrap().as_ref(),
+                epsilon = 1e-13
+            );
             for row in answered() {
                 let row = Array1::from_vec(row);
-                assert_abs_diff_eq!(row.dot(back.as_ref()).dot(queries.as_ref()), row, epsilon = 1e-12);
+                assert_abs_diff_eq!(
+                    row.dot(back.as_ref()).dot(queries.as_ref()),
+                    row,
+                    epsilon = 1e-12
+                );
             }
             // The noise that comes back has the covariance V⁺.
             let covariance = back.dot(&back.t());

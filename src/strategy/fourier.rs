@@ -12,15 +12,17 @@ use crate::workload::{Gram, GramFactor};
 /// Coefficients below this share of the largest, per cell, are rounding.
 const NEEDED: f64 = 8.0 * f64::EPSILON;
 
-/// The Fourier strategy of Barak et al. as S2 compares it: the ±1 Walsh–Hadamard queries that the workload needs, i.e. those
-/// with `q G qᵀ > 0`. All columns have the same norm, and the queries are orthogonal, so that
+/// The Fourier strategy of Barak et al. as S2 compares it: the ±1 Walsh–Hadamard queries that the
+/// workload needs, i.e. those with `q G qᵀ > 0`. All columns have the same norm, and the queries
+/// are orthogonal, so that
 ///
 /// ```text
 /// ‖A‖₂² = queries,      error = queries · tr(G) / n
 /// ```
 ///
-/// *Requirements*: attributes with a power of two of values each (their bits are the binary attributes of the paper). *Cost*:
-/// O(n² log n) per Kronecker factor. *Reference*: S2, competing approaches.
+/// *Requirements*: attributes with a power of two of values each (their bits are the binary
+/// attributes of the paper). *Cost*: O(n² log n) per Kronecker factor. *Reference*: S2, competing
+/// approaches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fourier;
 
@@ -34,9 +36,11 @@ impl StrategySelector for Fourier {
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
-        let (mut made, mut error): (Vec<(&GramFactor, StrategyFactor, usize)>, f64) = (Vec::new(), 1.0);
+        let (mut made, mut error): (Vec<(&GramFactor, StrategyFactor, usize)>, f64) =
+            (Vec::new(), 1.0);
         for factor in gram.factors() {
-            let same = made.iter().find(|(f, ..)| f.shape == factor.shape && f.matrix == factor.matrix);
+            let same =
+                made.iter().find(|(f, ..)| f.shape == factor.shape && f.matrix == factor.matrix);
             let (strategy, queries) = match same {
                 Some((_, strategy, queries)) => (strategy.clone(), *queries),
                 None => select_factor(factor)?,
@@ -45,8 +49,16 @@ impl StrategySelector for Fourier {
             made.push((factor, strategy, queries));
         }
         let queries: f64 = made.iter().map(|(_, _, queries)| *queries as f64).product();
-        let strategy = Strategy::kronecker(self.name(), made.into_iter().map(|(_, strategy, _)| strategy).collect())?;
-        Ok(Selection { strategy, error, certificate: None, details: vec![("queries_in_strategy", queries)] })
+        let strategy = Strategy::kronecker(
+            self.name(),
+            made.into_iter().map(|(_, strategy, _)| strategy).collect(),
+        )?;
+        Ok(Selection {
+            strategy,
+            error,
+            certificate: None,
+            details: vec![("queries_in_strategy", queries)],
+        })
     }
 }
 
@@ -88,7 +100,13 @@ fn energies(gram: &Array2<f64>) -> Result<Array1<f64>> {
     for mut row in half.rows_mut() {
         match row.as_slice_mut() {
             Some(row) => linalg::walsh_hadamard(row)?,
-            None => return Err(Error::bug("Walsh–Hadamard transform of a Gram", "contiguous rows", "others")),
+            None => {
+                return Err(Error::bug(
+                    "Walsh–Hadamard transform of a Gram",
+                    "contiguous rows",
+                    "others",
+                ));
+            }
         }
     }
     let mut out = Array1::zeros(gram.nrows());
@@ -109,7 +127,8 @@ struct WalshRows {
 
 impl QuerySource for WalshRows {
     fn rows(&self) -> Array2<f64> {
-        let sign = |k: usize, j: usize| if (k & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+        let sign =
+            |k: usize, j: usize| if (k & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
         Array2::from_shape_fn((self.kept.len(), self.cells), |(row, j)| sign(self.kept[row], j))
     }
 }
@@ -135,17 +154,28 @@ mod tests {
             let selection = Fourier.select(&gram).unwrap();
             let cells = gram.cells();
             let dense = gram.to_dense().unwrap();
-            let hadamard =
-                Array2::from_shape_fn((cells, cells), |(k, j)| 1.0 - 2.0 * f64::from((k & j).count_ones() % 2));
+            let hadamard = Array2::from_shape_fn((cells, cells), |(k, j)| {
+                1.0 - 2.0 * f64::from((k & j).count_ones() % 2)
+            });
             let energies = hadamard.dot(&dense).dot(&hadamard.t()).diag().to_owned();
-            let needed: Vec<usize> = (0..cells).filter(|&k| energies[k] > 1e-9 * energies.sum()).collect();
+            let needed: Vec<usize> =
+                (0..cells).filter(|&k| energies[k] > 1e-9 * energies.sum()).collect();
             assert_eq!(needed.len(), queries, "{text}");
-            assert_relative_eq!(selection.strategy.sensitivity_squared(), queries as f64, max_relative = 1e-12);
+            assert_relative_eq!(
+                selection.strategy.sensitivity_squared(),
+                queries as f64,
+                max_relative = 1e-12
+            );
             let explicit = hadamard.select(ndarray::Axis(0), &needed);
-            let parts: Vec<_> = selection.strategy.factors().iter().map(|f| f.queries().unwrap()).collect();
+            let parts: Vec<_> =
+                selection.strategy.factors().iter().map(|f| f.queries().unwrap()).collect();
             let made = linalg::kron_all(parts.iter().map(|q| q.view()));
             assert_abs_diff_eq!(made.t().dot(&made), explicit.t().dot(&explicit), epsilon = 1e-12);
-            assert_relative_eq!(selection.strategy.error(&gram).unwrap(), selection.error, max_relative = 1e-10);
+            assert_relative_eq!(
+                selection.strategy.error(&gram).unwrap(),
+                selection.error,
+                max_relative = 1e-10
+            );
         }
         let other = Workload::parse("identity-marginals(ways=1):2x6").unwrap().gram().unwrap();
         assert!(Fourier.select(&other).unwrap_err().to_string().contains("6 values"));

@@ -24,11 +24,12 @@ impl FromFile {
     }
 }
 
-/// The strategy over a box whose Kronecker factors stand in files, in the order of the attributes; one file holds all of it.
-/// A file takes as many attributes as make up its columns.
+/// The strategy over a box whose Kronecker factors stand in files, in the order of the attributes;
+/// one file holds all of it. A file takes as many attributes as make up its columns.
 ///
 /// # Errors
-/// No file, a file without a matrix, columns that are not the cells of the next attributes, or only zeros.
+/// No file, a file without a matrix, columns that are not the cells of the next attributes, or only
+/// zeros.
 pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ⊗ ");
     let mut rest = shape;
@@ -36,7 +37,8 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
     for (k, path) in paths.iter().enumerate() {
         let queries = crate::matrix_file::read(path)?;
         let last = k + 1 == paths.len();
-        let (own, others) = rest.split_at(if last { rest.len() } else { attributes_of(rest, queries.ncols()) });
+        let (own, others) =
+            rest.split_at(if last { rest.len() } else { attributes_of(rest, queries.ncols()) });
         let cells: usize = own.iter().product();
         if queries.ncols() != cells || own.is_empty() {
             return Err(Error::bad_input(
@@ -69,7 +71,10 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
 fn remedy(files: usize, transposed: bool) -> String {
     match (files, transposed) {
         (_, true) => "it has one row per cell: save its transpose".to_owned(),
-        (1, _) => "write one query per row over the workload's cells, the last attribute varying fastest".to_owned(),
+        (1, _) => {
+            "write one query per row over the workload's cells, the last attribute varying fastest"
+                .to_owned()
+        }
         _ => format!("of {files} files, give those of the factors in the order of the attributes"),
     }
 }

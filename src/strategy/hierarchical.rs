@@ -6,8 +6,9 @@ use super::{Selection, StrategySelector, evaluated, per_attribute};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The hierarchical strategy of Hay et al.: all nodes of a binary tree over each attribute, root and leaves included; in
-/// several dimensions the Kronecker product of the attributes' trees. Sensitivity² per attribute: log₂ n + 1.
+/// The hierarchical strategy of Hay et al.: all nodes of a binary tree over each attribute, root
+/// and leaves included; in several dimensions the Kronecker product of the attributes' trees.
+/// Sensitivity² per attribute: log₂ n + 1.
 ///
 /// A node of odd length gives its left half one cell more, so any size works.
 #[derive(Debug, Clone, Copy, Default)]

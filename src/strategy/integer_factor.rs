@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 /// Pairs of columns are compared one by one for factors of at most this many cells.
 const MAX_COMPARED: usize = 512;
 
-/// Queries with integer weights that annihilate a reference measure exactly: `B (… ⊗ p_i ⊗ …) = 0` along every axis i, where the measure
-/// of axis i is ν_i = p_i/Σp_i with whole numbers p_i. So residual subspaces that are measured by such rows are separated
-/// without any error.
+/// Queries with integer weights that annihilate a reference measure exactly: `B (… ⊗ p_i ⊗ …) = 0`
+/// along every axis i, where the measure of axis i is ν_i = p_i/Σp_i with whole numbers p_i. So
+/// residual subspaces that are measured by such rows are separated without any error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntegerFactor {
     shape: Vec<usize>,
@@ -36,40 +36,62 @@ impl IntegerFactor {
     /// A factor from its rows.
     ///
     /// # Errors
-    /// Rows of another length than the cells of the shape or that do not annihilate the measure along every axis; weights that are no
-    /// measure on the shape; numbers that do not fit 64 bits.
+    /// Rows of another length than the cells of the shape or that do not annihilate the measure
+    /// along every axis; weights that are no measure on the shape; numbers that do not fit 64 bits.
     pub fn new(shape: &[usize], weights: Vec<Vec<i64>>, rows: Array2<i64>) -> Result<Self> {
         let cells = shape.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(0);
         let refuse = |expected: &str, found: String| {
             let remedy = "write the file again by a release; it must not be edited";
-            Err(Error::bad_input(format!("integer strategy over {shape:?}"), expected, found, remedy))
+            Err(Error::bad_input(
+                format!("integer strategy over {shape:?}"),
+                expected,
+                found,
+                remedy,
+            ))
         };
-        let fit = weights.len() == shape.len() && weights.iter().zip(shape).all(|(p, n)| p.len() == *n);
+        let fit =
+            weights.len() == shape.len() && weights.iter().zip(shape).all(|(p, n)| p.len() == *n);
         if cells == 0 || !fit {
-            return refuse("one whole number per value of every attribute", format!("{} of them", weights.len()));
+            return refuse(
+                "one whole number per value of every attribute",
+                format!("{} of them", weights.len()),
+            );
         }
         if weights.iter().any(|p| p.iter().map(|w| i128::from(*w)).sum::<i128>() <= 0) {
             return refuse("measures with a positive sum", "another".into());
         }
         let is_shaped = !shape.is_empty() || rows.dim() == (1, 1) && rows[[0, 0]] > 0;
         if rows.ncols() != cells || rows.nrows() == 0 || !is_shaped {
-            return refuse(&format!("rows of {cells} numbers"), format!("{} x {}", rows.nrows(), rows.ncols()));
+            return refuse(
+                &format!("rows of {cells} numbers"),
+                format!("{} x {}", rows.nrows(), rows.ncols()),
+            );
         }
         for (k, row) in rows.rows().into_iter().enumerate() {
             let row: Vec<i128> = row.iter().map(|x| i128::from(*x)).collect();
             if !annihilates(shape, &weights, &row) {
-                return refuse("rows that annihilate the reference measure", format!("row {} that does not", k + 1));
+                return refuse(
+                    "rows that annihilate the reference measure",
+                    format!("row {} that does not", k + 1),
+                );
             }
         }
         let centred = shape.len() == 1
             && weights[0].iter().all(|p| *p == 1)
-            && rows.indexed_iter().all(|((i, j), x)| *x == if i == j { cells as i64 - 1 } else { -1 })
+            && rows
+                .indexed_iter()
+                .all(|((i, j), x)| *x == if i == j { cells as i64 - 1 } else { -1 })
             && rows.nrows() == cells;
-        Ok(IntegerFactor { shape: shape.to_vec(), weights, rows: rows.as_standard_layout().into_owned(), centred })
+        Ok(IntegerFactor {
+            shape: shape.to_vec(),
+            weights,
+            rows: rows.as_standard_layout().into_owned(),
+            centred,
+        })
     }
 
-    /// Whole numbers made to annihilate the measure: every row f becomes `P f − (f·p) 1ᵀ` along each axis in turn, with P = Σp,
-    /// which is P times its centred part.
+    /// Whole numbers made to annihilate the measure: every row f becomes `P f − (f·p) 1ᵀ` along
+    /// each axis in turn, with P = Σp, which is P times its centred part.
     ///
     /// # Errors
     /// As [`IntegerFactor::new`].
@@ -92,7 +114,9 @@ impl IntegerFactor {
                 for block in row.chunks_exact_mut(p.len() * inner) {
                     for place in 0..inner {
                         let means = p.iter().enumerate().try_fold(0i128, |mean, (value, w)| {
-                            mean.checked_add(block[value * inner + place].checked_mul(i128::from(*w))?)
+                            mean.checked_add(
+                                block[value * inner + place].checked_mul(i128::from(*w))?,
+                            )
                         });
                         let mean = means.ok_or_else(overflow)?;
                         for value in 0..p.len() {
@@ -109,12 +133,13 @@ impl IntegerFactor {
         }
         let common = out.iter().fold(0u64, |g, x| gcd(g, x.unsigned_abs())).max(1) as i64;
         out.iter_mut().for_each(|x| *x /= common);
-        let rows =
-            Array2::from_shape_vec(rows.dim(), out).map_err(|e| Error::bug("integer strategy", "its shape", e))?;
+        let rows = Array2::from_shape_vec(rows.dim(), out)
+            .map_err(|e| Error::bug("integer strategy", "its shape", e))?;
         Self::new(shape, weights, rows)
     }
 
-    /// `nI − J`, for the uniform measure: the strategy of cells that are all alike, without any rounding.
+    /// `nI − J`, for the uniform measure: the strategy of cells that are all alike, without any
+    /// rounding.
     ///
     /// # Errors
     /// No value.
@@ -125,7 +150,8 @@ impl IntegerFactor {
         Self::new(&[n], vec![vec![1; n]], Array2::from_shape_fn((count, n), entry))
     }
 
-    /// A positive number, as a factor over no attributes: the answers and their noise are multiplied by it.
+    /// A positive number, as a factor over no attributes: the answers and their noise are
+    /// multiplied by it.
     ///
     /// # Errors
     /// A number that is not positive.
@@ -189,17 +215,20 @@ impl IntegerFactor {
         gram
     }
 
-    /// The products of all pairs of columns: one by one up to 512 cells, and by a product of matrices
-    /// of doubles beyond, of which the least entry is a lower bound after its rounding is taken off.
+    /// The products of all pairs of columns: one by one up to 512 cells, and by a product of
+    /// matrices of doubles beyond, of which the least entry is a lower bound after its rounding is
+    /// taken off.
     pub(super) fn column_pairs(&self) -> ColumnPairs {
         let (count, cells) = self.rows.dim();
         if cells > MAX_COMPARED {
-            // Every entry is exact but for (rows + 4) roundings of a sum of at most D in absolute terms.
+            // Every entry is exact but for (rows + 4) roundings of a sum of at most D in absolute
+            // terms.
             let top = self.squared_sensitivity().to_f64().unwrap_or(f64::INFINITY);
             let gram = crate::linalg::gram_of(self.rows.mapv(|x| x as f64).view());
             let least = gram.iter().copied().fold(top, f64::min);
             let lower = least - (count as f64 + 4.0) * f64::EPSILON * top;
-            let least = BigInt::from_f64(lower.floor()).unwrap_or_else(|| -BigInt::from(self.squared_sensitivity()));
+            let least = BigInt::from_f64(lower.floor())
+                .unwrap_or_else(|| -BigInt::from(self.squared_sensitivity()));
             return ColumnPairs { least, farthest: None, is_even: false };
         }
         let gram = self.gram();
@@ -233,7 +262,9 @@ impl IntegerFactor {
             for row in self.rows.rows() {
                 let start = out.len();
                 out.resize(start + inner, 0);
-                for (weight, slice) in row.iter().zip(block.chunks_exact(inner)).filter(|(weight, _)| **weight != 0) {
+                for (weight, slice) in
+                    row.iter().zip(block.chunks_exact(inner)).filter(|(weight, _)| **weight != 0)
+                {
                     let to = &mut out[start..];
                     to.iter_mut().zip(slice).for_each(|(sum, x)| *sum += i128::from(*weight) * x);
                 }
@@ -253,7 +284,8 @@ impl IntegerFactor {
 
     /// The L2 sensitivity to nearest, but never below it: what [`IntegerFactor::real`] divides by.
     pub(super) fn scale(&self) -> f64 {
-        let column = |c: ndarray::ArrayView1<'_, i64>| c.iter().map(|x| (*x as f64).powi(2)).sum::<f64>();
+        let column =
+            |c: ndarray::ArrayView1<'_, i64>| c.iter().map(|x| (*x as f64).powi(2)).sum::<f64>();
         let top = self.rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max);
         if self.is_scalar() {
             return top.sqrt();
@@ -286,8 +318,10 @@ fn annihilates(shape: &[usize], weights: &[Vec<i64>], row: &[i128]) -> bool {
         let inner: usize = shape[axis + 1..].iter().product();
         row.chunks_exact(p.len() * inner).all(|block| {
             (0..inner).all(|place| {
-                let terms =
-                    p.iter().enumerate().map(|(value, w)| block[value * inner + place].checked_mul(i128::from(*w)));
+                let terms = p
+                    .iter()
+                    .enumerate()
+                    .map(|(value, w)| block[value * inner + place].checked_mul(i128::from(*w)));
                 let sum = terms.into_iter().try_fold(0i128, |sum, term| sum.checked_add(term?));
                 sum == Some(0)
             })

@@ -15,7 +15,8 @@ fn factors() -> Vec<Arc<IntegerFactor>> {
 }
 
 fn dense(strategy: &IntegerStrategy) -> Array2<f64> {
-    let matrices: Vec<Array2<f64>> = strategy.factors().iter().map(|f| f.rows().mapv(|x| x as f64)).collect();
+    let matrices: Vec<Array2<f64>> =
+        strategy.factors().iter().map(|f| f.rows().mapv(|x| x as f64)).collect();
     kron_all(matrices.iter().map(|m| m.view()))
 }
 
@@ -37,14 +38,18 @@ fn answers_and_sensitivities_are_those_of_the_matrix() {
         let matrix = dense(&strategy);
         let cells = matrix.ncols();
         let counts: Vec<u32> = (0..cells as u32).map(|c| c * c % 13).collect();
-        let expected = matrix.dot(&ndarray::Array1::from_iter(counts.iter().map(|c| f64::from(*c))));
-        let found: Vec<f64> = strategy.answers(&counts).unwrap().iter().map(|x| *x as f64).collect();
+        let expected =
+            matrix.dot(&ndarray::Array1::from_iter(counts.iter().map(|c| f64::from(*c))));
+        let found: Vec<f64> =
+            strategy.answers(&counts).unwrap().iter().map(|x| *x as f64).collect();
         assert_eq!(found, expected.to_vec());
         assert_eq!(found.len(), strategy.rows());
         let add = matrix.columns().into_iter().map(|c| c.dot(&c)).fold(0.0, f64::max);
         let own = strategy.squared_sensitivity(Neighbours::AddOrRemoveOneRecord);
         assert!(own.exact && own.value.to_f64() == Some(add));
-        assert!((strategy.scale().powi(2) / add - 1.0).abs() < 1e-13 && strategy.scale().powi(2) >= add);
+        assert!(
+            (strategy.scale().powi(2) / add - 1.0).abs() < 1e-13 && strategy.scale().powi(2) >= add
+        );
         let mut replace: f64 = 0.0;
         for (a, b) in (0..cells).flat_map(|a| (0..a).map(move |b| (a, b))) {
             let apart = &matrix.column(a) - &matrix.column(b);
@@ -52,12 +57,18 @@ fn answers_and_sensitivities_are_those_of_the_matrix() {
         }
         let own = strategy.squared_sensitivity(Neighbours::ReplaceOneRecord);
         let value = own.value.to_f64().unwrap();
-        assert!(if own.exact { value == replace } else { value >= replace }, "{chosen:?}: {own:?}, {replace}");
+        assert!(
+            if own.exact { value == replace } else { value >= replace },
+            "{chosen:?}: {own:?}, {replace}"
+        );
         assert_eq!(own.exact, chosen.len() == 1 || chosen == [1, 2], "{chosen:?}");
     }
     let total = IntegerStrategy::new(Vec::new()).unwrap();
     assert_eq!(total.answers(&[7]).unwrap(), [7]);
-    assert_eq!(total.squared_sensitivity(Neighbours::AddOrRemoveOneRecord).value, BigUint::from(1u32));
+    assert_eq!(
+        total.squared_sensitivity(Neighbours::AddOrRemoveOneRecord).value,
+        BigUint::from(1u32)
+    );
     assert_eq!(total.squared_sensitivity(Neighbours::ReplaceOneRecord).value, BigUint::ZERO);
 }
 
@@ -72,12 +83,16 @@ fn rows_that_do_not_annihilate_the_measure_are_refused() {
     assert!(IntegerFactor::new(&[], vec![], rows).is_err());
     let one_axis_only = arr2(&[[1, -1, 1, -1]]);
     assert!(IntegerFactor::new(&[2, 2], vec![vec![1, 1], vec![1, 1]], one_axis_only).is_err());
-    assert!(IntegerFactor::new(&[2], vec![vec![i64::MAX, i64::MAX]], arr2(&[[i64::MAX, i64::MIN]])).is_err());
+    assert!(
+        IntegerFactor::new(&[2], vec![vec![i64::MAX, i64::MAX]], arr2(&[[i64::MAX, i64::MIN]]))
+            .is_err()
+    );
     let huge = arr2(&[[i64::MAX, 0, 1]]);
     assert!(IntegerFactor::centring(&[3], vec![vec![1, 1, 1]], &huge).is_err());
 }
 
-/// A strategy whose answers could leave 128 bits is refused before it sees data; the largest one that is not refused does not.
+/// A strategy whose answers could leave 128 bits is refused before it sees data; the largest one
+/// that is not refused does not.
 #[test]
 fn what_could_overflow_is_refused() {
     let wide = |bits: u32| {

@@ -1,7 +1,7 @@
 //! Strategies for one table: what a selector returns, and how its error is computed.
 //!
-//! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector. To
-//! add one, implement [`StrategySelector`] and add a line to [`strategies`].
+//! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector.
+//! To add one, implement [`StrategySelector`] and add a line to [`strategies`].
 
 mod assessment;
 mod datacube;
@@ -89,7 +89,8 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
 pub struct Selection {
     /// The strategy.
     pub strategy: Strategy,
-    /// Its total expected squared error on the workload at unit privacy cost, `‖A‖₂² tr(G (AᵀA)⁻¹)`.
+    /// Its total expected squared error on the workload at unit privacy cost,
+    /// `‖A‖₂² tr(G (AᵀA)⁻¹)`.
     pub error: f64,
     /// Bounds on the optimum, for selectors that compute them.
     pub certificate: Option<Certificate>,
@@ -111,7 +112,8 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// `upper/lower − 1`: the strategy's error exceeds the smallest possible one by at most this share.
+    /// `upper/lower − 1`: the strategy's error exceeds the smallest possible one by at most this
+    /// share.
     pub fn gap(&self) -> f64 {
         self.upper_bound / self.lower_bound - 1.0
     }
@@ -178,13 +180,15 @@ impl Strategy {
         self.factors.iter().map(StrategyFactor::sensitivity_squared).product()
     }
 
-    /// The total expected squared error on a workload at unit privacy cost, `‖A‖₂² tr(G (AᵀA)⁺)`. O(cells³) for the
-    /// largest factor; strategy and workload are multiplied out only as far as their factors do not line up.
+    /// The total expected squared error on a workload at unit privacy cost, `‖A‖₂² tr(G (AᵀA)⁺)`.
+    /// O(cells³) for the largest factor; strategy and workload are multiplied out only as far as
+    /// their factors do not line up.
     ///
     /// # Errors
     /// Different shapes, a workload the strategy cannot answer, or factors too large to be dense.
     pub fn error(&self, gram: &Gram) -> Result<f64> {
-        let own = |f: &StrategyFactor| Ok(GramFactor { shape: f.shape().to_vec(), matrix: f.gram()? });
+        let own =
+            |f: &StrategyFactor| Ok(GramFactor { shape: f.shape().to_vec(), matrix: f.gram()? });
         let own = Gram::from_factors(self.factors.iter().map(own).collect::<Result<_>>()?)?;
         if own.shape() != gram.shape() {
             return Err(Error::bad_input(
@@ -198,10 +202,14 @@ impl Strategy {
         let mut error = self.sensitivity_squared();
         let mut known: Vec<(&GramFactor, &GramFactor, f64)> = Vec::new();
         for (v, g) in own.factors().iter().zip(gram.factors()) {
-            let same = known.iter().find(|(kv, kg, _)| kv.matrix == v.matrix && kg.matrix == g.matrix);
+            let same =
+                known.iter().find(|(kv, kg, _)| kv.matrix == v.matrix && kg.matrix == g.matrix);
             let trace = match same {
                 Some(&(_, _, trace)) => trace,
-                None => answered(&self.name, linalg::trace_of_quotient(g.matrix.view(), v.matrix.view())?)?,
+                None => answered(
+                    &self.name,
+                    linalg::trace_of_quotient(g.matrix.view(), v.matrix.view())?,
+                )?,
             };
             known.push((v, g, trace));
             error *= trace;
@@ -214,7 +222,9 @@ impl Strategy {
 fn answered(strategy: &str, quotient: Quotient) -> Result<f64> {
     match quotient {
         Quotient::Trace(trace) => Ok(trace),
-        Quotient::Outside { share } => Err(Error::Unanswered { strategy: strategy.to_owned(), share }),
+        Quotient::Outside { share } => {
+            Err(Error::Unanswered { strategy: strategy.to_owned(), share })
+        }
     }
 }
 
@@ -258,7 +268,11 @@ pub fn evaluated(strategy: Strategy, gram: &Gram) -> Result<Selection> {
 ///
 /// # Errors
 /// An attribute that is too large for a dense matrix, or rows of another length than its size.
-pub fn per_attribute(name: &str, gram: &Gram, rows: impl Fn(usize) -> Array2<f64>) -> Result<Strategy> {
+pub fn per_attribute(
+    name: &str,
+    gram: &Gram,
+    rows: impl Fn(usize) -> Array2<f64>,
+) -> Result<Strategy> {
     let mut made: Vec<StrategyFactor> = Vec::new();
     let mut factors = Vec::new();
     for size in gram.shape() {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::lsa::Reading;
 use super::{
-    DataCube, EigenDesign, EigenSeparation, Fourier, FromFile, Hierarchical, Identity, Lsa, LsaGeneralized,
-    LsaSeparated, Optimal, PrincipalVectors, StrategySelector, VariableAgnostic, Wavelet, WorkloadItself,
+    DataCube, EigenDesign, EigenSeparation, Fourier, FromFile, Hierarchical, Identity, Lsa,
+    LsaGeneralized, LsaSeparated, Optimal, PrincipalVectors, StrategySelector, VariableAgnostic,
+    Wavelet, WorkloadItself,
 };
 use crate::call::{self, named};
 use crate::error::Result;
@@ -35,18 +36,21 @@ pub fn strategies() -> Vec<Box<dyn StrategySelector>> {
     ]
 }
 
-/// The strategy that a text names: `NAME`, `NAME(key=value, …)`, `NAME:OPERAND`, or `matrix:FILE` for
-/// [`FromFile`].
+/// The strategy that a text names: `NAME`, `NAME(key=value, …)`, `NAME:OPERAND`, or `matrix:FILE`
+/// for [`FromFile`].
 ///
 /// # Errors
-/// No strategy has the name, and the message lists those that exist; it lacks the options; or the file
-/// holds no matrix.
+/// No strategy has the name, and the message lists those that exist; it lacks the options; or the
+/// file holds no matrix.
 pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
     if let Some(path) = text.strip_prefix("matrix:") {
         return Ok(Box::new(FromFile::read(Path::new(path))?));
     }
-    const REMEDY: &str = "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
-    call::choose(("strategy", REMEDY), text, strategies(), |selector, call| selector.configured(call))
+    const REMEDY: &str =
+        "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
+    call::choose(("strategy", REMEDY), text, strategies(), |selector, call| {
+        selector.configured(call)
+    })
 }
 
 /// The strategies with their options, one per line.

@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::linalg;
 use crate::workload::Gram;
 
-/// The SVD bound `svdb(G) = (Σ_i √λ_i(G))² / n` on the error of every strategy at unit privacy cost (S1, Thm 3.3 and
-/// Cor. 3.1). Multiplies over Kronecker factors. O(n³) for the largest factor.
+/// The SVD bound `svdb(G) = (Σ_i √λ_i(G))² / n` on the error of every strategy at unit privacy cost
+/// (S1, Thm 3.3 and Cor. 3.1). Multiplies over Kronecker factors. O(n³) for the largest factor.
 ///
 /// # Errors
 /// The eigensolver fails.

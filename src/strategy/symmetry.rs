@@ -1,10 +1,11 @@
 //! Block-diagonalisation of Gram matrices by the workload's symmetries.
 //!
-//! A permutation of the cells that leaves G unchanged leaves the dual problem unchanged, and because the problem is
-//! concave some optimal μ is constant on the orbits. For a group of commuting involutions (reflections of attributes,
-//! swaps of two of them) the space splits into one block per character χ: with the basis vectors
-//! `b_O = |O|^(−½) Σ_{j ∈ O} χ(j) e_j` over the orbits O, both G and diag(μ) become block-diagonal, and diag(μ) keeps its
-//! entries. A reflection alone cuts the cost of an eigendecomposition to a quarter.
+//! A permutation of the cells that leaves G unchanged leaves the dual problem unchanged, and
+//! because the problem is concave some optimal μ is constant on the orbits. For a group of
+//! commuting involutions (reflections of attributes, swaps of two of them) the space splits into
+//! one block per character χ: with the basis vectors `b_O = |O|^(−½) Σ_{j ∈ O} χ(j) e_j` over the
+//! orbits O, both G and diag(μ) become block-diagonal, and diag(μ) keeps its entries. A reflection
+//! alone cuts the cost of an eigendecomposition to a quarter.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -22,7 +23,8 @@ pub(super) const EQUAL: f64 = 1e-12;
 /// The same for strategies, which are symmetric up to the precision of their weights.
 const EQUAL_WEIGHTS: f64 = 1e-10;
 
-/// The orbits of the cells under the workload's symmetries, and the basis vectors of every character.
+/// The orbits of the cells under the workload's symmetries, and the basis vectors of every
+/// character.
 pub(super) struct Orbits {
     /// The orbit of every cell.
     pub orbit_of: Vec<usize>,
@@ -82,7 +84,8 @@ impl Orbits {
         }
         let characters = (0..elements.len())
             .map(|mask| {
-                // A basis vector vanishes when the character is −1 on some element that fixes the orbit's cells.
+                // A basis vector vanishes when the character is −1 on some element that fixes the
+                // orbit's cells.
                 let survives = |o: &usize| {
                     let cell = representatives[*o];
                     elements.iter().enumerate().all(|(m, g)| g[cell] != cell || sign(mask, m) > 0.0)
@@ -99,7 +102,8 @@ impl Orbits {
         self.orbit_of.len()
     }
 
-    /// The entries of a character's basis vectors, cell by cell: which vector, and the entry; `None` where all are zero.
+    /// The entries of a character's basis vectors, cell by cell: which vector, and the entry;
+    /// `None` where all are zero.
     pub fn entries(&self, character: &Character) -> Vec<Option<(usize, f64)>> {
         let mut position = vec![None; self.sizes.len()];
         for (k, &o) in character.orbits.iter().enumerate() {
@@ -108,13 +112,16 @@ impl Orbits {
         self.orbit_of
             .iter()
             .zip(&self.element_of)
-            .map(|(&o, &element)| Some((position[o]?, sign(character.mask, element) / self.sizes[o].sqrt())))
+            .map(|(&o, &element)| {
+                Some((position[o]?, sign(character.mask, element) / self.sizes[o].sqrt()))
+            })
             .collect()
     }
 }
 
 impl Orbits {
-    /// The blocks of an invariant matrix, one per character, basis vectors × basis vectors. O(cells²).
+    /// The blocks of an invariant matrix, one per character, basis vectors × basis vectors.
+    /// O(cells²).
     fn blocks(&self, gram: ArrayView2<'_, f64>) -> Vec<Array2<f64>> {
         let mut members = vec![Vec::new(); self.sizes.len()];
         for (cell, &orbit) in self.orbit_of.iter().enumerate() {
@@ -126,7 +133,10 @@ impl Orbits {
             for (a, &o) in own.iter().enumerate() {
                 let row = gram.row(self.representatives[o]);
                 for (b, &p) in own.iter().enumerate() {
-                    let sum: f64 = members[p].iter().map(|&j| sign(character.mask, self.element_of[j]) * row[j]).sum();
+                    let sum: f64 = members[p]
+                        .iter()
+                        .map(|&j| sign(character.mask, self.element_of[j]) * row[j])
+                        .sum();
                     block[[a, b]] = sum * (self.sizes[o] / self.sizes[p]).sqrt();
                 }
             }
@@ -136,7 +146,8 @@ impl Orbits {
     }
 }
 
-/// Whether a permutation of the cells leaves a matrix unchanged, up to `tolerance` times its largest diagonal entry.
+/// Whether a permutation of the cells leaves a matrix unchanged, up to `tolerance` times its
+/// largest diagonal entry.
 fn keeps(matrix: ArrayView2<'_, f64>, tolerance: f64, permutation: &[usize]) -> bool {
     let scale = tolerance * matrix.diag().iter().copied().fold(0.0, f64::max);
     matrix.rows().into_iter().zip(permutation).enumerate().all(|(i, (row, &image))| {
@@ -146,7 +157,8 @@ fn keeps(matrix: ArrayView2<'_, f64>, tolerance: f64, permutation: &[usize]) -> 
 }
 
 impl Reduction {
-    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates · cells²).
+    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates ·
+    /// cells²).
     pub fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
         let orbits = Orbits::of(shape, &|candidate| keeps(gram, EQUAL, candidate));
         let blocks = orbits.blocks(gram);
@@ -172,23 +184,31 @@ impl Reduction {
     }
 }
 
-/// `tr(G V⁺)` of a strategy over a box, in the blocks of the symmetries that workload and strategy have.
-/// O(cells³ / blocks²) time.
+/// `tr(G V⁺)` of a strategy over a box, in the blocks of the symmetries that workload and strategy
+/// have. O(cells³ / blocks²) time.
 ///
 /// # Errors
 /// A strategy that does not answer the workload, or the eigensolver fails.
-pub(super) fn error_trace(strategy: &str, shape: &[usize], g: &Array2<f64>, v: &Array2<f64>) -> Result<f64> {
-    let both = |candidate: &[usize]| keeps(g.view(), EQUAL, candidate) && keeps(v.view(), EQUAL_WEIGHTS, candidate);
+pub(super) fn error_trace(
+    strategy: &str,
+    shape: &[usize],
+    g: &Array2<f64>,
+    v: &Array2<f64>,
+) -> Result<f64> {
+    let both = |candidate: &[usize]| {
+        keeps(g.view(), EQUAL, candidate) && keeps(v.view(), EQUAL_WEIGHTS, candidate)
+    };
     let orbits = Orbits::of(shape, &both);
     let (ours, theirs) = (orbits.blocks(g.view()), orbits.blocks(v.view()));
-    // A block in which the workload has nothing but rounding asks nothing of the strategy, which may have nothing there either.
+    // A block in which the workload has nothing but rounding asks nothing of the strategy, which
+    // may have nothing there either.
     let rounding = g.nrows() as f64 * f64::EPSILON * g.diag().sum();
     let parts = ours.iter().zip(&theirs).filter(|(g, _)| g.diag().sum() > rounding);
     parts.map(|(g, v)| answered(strategy, linalg::trace_of_quotient(g.view(), v.view())?)).sum()
 }
 
-/// All elements of a group of commuting involutions under which the workload is invariant, as permutations of the cells;
-/// element k is the product of the involutions whose bits are set in k.
+/// All elements of a group of commuting involutions under which the workload is invariant, as
+/// permutations of the cells; element k is the product of the involutions whose bits are set in k.
 fn group(shape: &[usize], cells: usize, invariant: &dyn Fn(&[usize]) -> bool) -> Vec<Vec<usize>> {
     let mut elements: Vec<Vec<usize>> = vec![(0..cells).collect()];
     let mut involutions = 0;
@@ -196,7 +216,8 @@ fn group(shape: &[usize], cells: usize, invariant: &dyn Fn(&[usize]) -> bool) ->
         if involutions == MAX_INVOLUTIONS || elements.contains(&candidate) {
             continue;
         }
-        let commutes = elements.iter().all(|g| (0..cells).all(|c| g[candidate[c]] == candidate[g[c]]));
+        let commutes =
+            elements.iter().all(|g| (0..cells).all(|c| g[candidate[c]] == candidate[g[c]]));
         if commutes && invariant(&candidate) {
             let composed: Vec<Vec<usize>> =
                 elements.iter().map(|g| candidate.iter().map(|&c| g[c]).collect()).collect();
@@ -253,8 +274,16 @@ mod tests {
             let workload = Workload::parse(text).unwrap();
             let gram = workload.gram().unwrap().to_dense().unwrap();
             let reduction = Reduction::of(workload.shape(), gram.view());
-            assert_eq!((reduction.orbits.sizes.len(), reduction.blocks.len()), (orbits, blocks), "{text}");
-            assert_eq!(reduction.blocks.iter().map(|b| b.nrows()).sum::<usize>(), workload.cells(), "{text}");
+            assert_eq!(
+                (reduction.orbits.sizes.len(), reduction.blocks.len()),
+                (orbits, blocks),
+                "{text}"
+            );
+            assert_eq!(
+                reduction.blocks.iter().map(|b| b.nrows()).sum::<usize>(),
+                workload.cells(),
+                "{text}"
+            );
             assert_abs_diff_eq!(reduction.assemble(&reduction.blocks), gram, epsilon = 1e-11);
         }
     }

@@ -41,7 +41,10 @@ fn table_of_the_s1_specification() {
 
 #[test]
 fn optimum_over_svd_bound_in_one_dimension() {
-    let printed = ["1", "1.007886", "1.016318", "1.021403", "1.022891", "1.021992", "1.019930", "1.017513", "1.015165"];
+    let printed = [
+        "1", "1.007886", "1.016318", "1.021403", "1.022891", "1.021992", "1.019930", "1.017513",
+        "1.015165",
+    ];
     for (k, printed) in printed.iter().enumerate() {
         let text = format!("range:{}", 2 << k);
         assert_digits(ratio(&text, "optimal"), printed, &text);
@@ -52,11 +55,16 @@ fn optimum_over_svd_bound_in_one_dimension() {
 fn all_predicate_attains_the_closed_form() {
     for (n, printed) in [(2, "3.73205"), (4, "27.41641"), (8, "800"), (16, "374469.805")] {
         let gram = gram(&format!("predicate:{n}"));
-        let closed = (n as f64 - 2.0).exp2() / n as f64 * (n as f64 - 1.0 + (n as f64 + 1.0).sqrt()).powi(2);
+        let closed =
+            (n as f64 - 2.0).exp2() / n as f64 * (n as f64 - 1.0 + (n as f64 + 1.0).sqrt()).powi(2);
         assert_digits(closed, printed, "closed form");
         assert_relative_eq!(svd_bound(&gram).unwrap(), closed, max_relative = 1e-12);
         for selector in ["variable-agnostic", "optimal"] {
-            assert_relative_eq!(by_name(selector).unwrap().select(&gram).unwrap().error, closed, max_relative = 1e-9);
+            assert_relative_eq!(
+                by_name(selector).unwrap().select(&gram).unwrap().error,
+                closed,
+                max_relative = 1e-9
+            );
         }
     }
     let odd = gram("predicate:7");
@@ -67,7 +75,9 @@ fn all_predicate_attains_the_closed_form() {
 
 #[test]
 fn errors_equal_those_of_explicit_matrices() {
-    for text in ["range:6", "prefix:5", "range:3x4", "affine:3x3", "predicate-sample(queries=20,seed=1):7"] {
+    for text in
+        ["range:6", "prefix:5", "range:3x4", "affine:3x3", "predicate-sample(queries=20,seed=1):7"]
+    {
         let gram = gram(text);
         let dense = gram.to_dense().unwrap();
         // Those for special workloads have tests of their own.
@@ -77,17 +87,24 @@ fn errors_equal_those_of_explicit_matrices() {
                 Ok(selection) => selection,
                 Err(error) => panic!("{text} {}: {error}", selector.name()),
             };
-            let factors: Vec<_> = selection.strategy.factors().iter().map(|f| f.queries().unwrap()).collect();
+            let factors: Vec<_> =
+                selection.strategy.factors().iter().map(|f| f.queries().unwrap()).collect();
             let a = linalg::kron_all(factors.iter().map(|f| f.view()));
             let v = a.t().dot(&a);
             let sensitivity = a.columns().into_iter().map(|c| c.dot(&c)).fold(0.0, f64::max);
             let trace = match linalg::trace_of_quotient(dense.view(), v.view()).unwrap() {
                 linalg::Quotient::Trace(trace) => trace,
-                linalg::Quotient::Outside { share } => panic!("{text} {}: {share}", selector.name()),
+                linalg::Quotient::Outside { share } => {
+                    panic!("{text} {}: {share}", selector.name())
+                }
             };
             let explicit = sensitivity * trace;
             assert_relative_eq!(selection.error, explicit, max_relative = 1e-8);
-            assert_relative_eq!(selection.strategy.sensitivity_squared(), sensitivity, max_relative = 1e-9);
+            assert_relative_eq!(
+                selection.strategy.sensitivity_squared(),
+                sensitivity,
+                max_relative = 1e-9
+            );
         }
     }
 }
@@ -124,7 +141,8 @@ proptest! {
         let rows = Array2::from_shape_vec((48 / n, n), entries[..48 / n * n].to_vec()).unwrap();
         let random = Strategy::single("random", StrategyFactor::from_queries(&[n], rows).unwrap());
         prop_assert!(certificate.lower_bound >= bound * (1.0 - 1e-9));
-        // At least 8 random queries over at most 6 cells have full rank; too many that do not would fail the test.
+        // At least 8 random queries over at most 6 cells have full rank; too many that do not would
+        // fail the test.
         let error = random.error(&gram);
         prop_assume!(error.is_ok());
         prop_assert!(error.unwrap() >= certificate.lower_bound * (1.0 - 1e-9));

@@ -16,8 +16,8 @@ const MOST_NUMBERS: usize = 1 << 32;
 /// The share of a query's squared length outside the row space from which it counts as unanswered.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// [`Error::Unanswered`] with the first query that the strategy cannot answer, if the workload's queries can be listed;
-/// any other error as it is.
+/// [`Error::Unanswered`] with the first query that the strategy cannot answer, if the workload's
+/// queries can be listed; any other error as it is.
 pub(super) fn with_query(error: Error, strategy: &Strategy, workload: &Workload) -> Error {
     let Error::Unanswered { share, .. } = error else { return error };
     match first(strategy, workload) {
@@ -33,8 +33,9 @@ pub(super) fn with_query(error: Error, strategy: &Strategy, workload: &Workload)
     }
 }
 
-/// The first query that is not answered: its number from 1, its row, and the share of its squared length outside. A random
-/// vector z that is orthogonal to the strategy's rows finds it: `q·z ≠ 0`. O(rows · cells).
+/// The first query that is not answered: its number from 1, its row, and the share of its squared
+/// length outside. A random vector z that is orthogonal to the strategy's rows finds it: `q·z ≠ 0`.
+/// O(rows · cells).
 fn first(strategy: &Strategy, workload: &Workload) -> Result<Option<(usize, Vec<f64>, f64)>> {
     let mut projectors = Vec::with_capacity(strategy.factors().len());
     for factor in strategy.factors() {
@@ -80,14 +81,20 @@ fn weights(shape: &[usize], row: &[f64]) -> String {
         _ => format!("{:?}", coordinates(shape, cell)),
     };
     let support: Vec<usize> = (0..row.len()).filter(|&cell| row[cell] != 0.0).collect();
-    let (Some(&from), Some(&to)) = (support.first(), support.last()) else { return "zero".to_owned() };
+    let (Some(&from), Some(&to)) = (support.first(), support.last()) else {
+        return "zero".to_owned();
+    };
     let equal = support.iter().all(|&cell| row[cell] == row[from]);
     match (support.len(), equal) {
         (1, _) => format!("{} on cell {}, counted from 0", row[from], cell(from)),
         (cells, true) if cells == to - from + 1 => {
             format!("{} on cells {} to {}, counted from 0", row[from], cell(from), cell(to))
         }
-        (cells, _) => format!("{cells} cells with weights, from cell {} to {}, counted from 0", cell(from), cell(to)),
+        (cells, _) => format!(
+            "{cells} cells with weights, from cell {} to {}, counted from 0",
+            cell(from),
+            cell(to)
+        ),
     }
 }
 
@@ -100,26 +107,36 @@ mod tests {
     fn queries_are_described_by_their_cells() {
         assert_eq!(weights(&[5], &[0.0, 1.0, 1.0, 1.0, 0.0]), "1 on cells 1 to 3, counted from 0");
         assert_eq!(weights(&[2, 2], &[0.0, 0.0, 0.5, 0.0]), "0.5 on cell [1, 0], counted from 0");
-        assert_eq!(weights(&[4], &[1.0, 0.0, -1.0, 0.0]), "2 cells with weights, from cell 0 to 2, counted from 0");
+        assert_eq!(
+            weights(&[4], &[1.0, 0.0, -1.0, 0.0]),
+            "2 cells with weights, from cell 0 to 2, counted from 0"
+        );
     }
 
     #[test]
     fn the_first_query_outside_the_row_space_is_found() {
-        // Pairs of cells answer the ranges of even start and length; the first other one is the first cell.
-        let pairs = Array2::from_shape_fn((3, 6), |(pair, cell)| f64::from(u8::from(cell / 2 == pair)));
+        // Pairs of cells answer the ranges of even start and length; the first other one is the
+        // first cell.
+        let pairs =
+            Array2::from_shape_fn((3, 6), |(pair, cell)| f64::from(u8::from(cell / 2 == pair)));
         let strategy = |name: &str, factors: &[&Array2<f64>]| {
-            let factor = |q: &&Array2<f64>| StrategyFactor::from_queries(&[q.ncols()], (*q).clone()).unwrap();
+            let factor = |q: &&Array2<f64>| {
+                StrategyFactor::from_queries(&[q.ncols()], (*q).clone()).unwrap()
+            };
             Strategy::kronecker(name, factors.iter().map(factor).collect()).unwrap()
         };
         let single = strategy("pairs", &[&pairs]);
-        let (query, row, outside) = first(&single, &Workload::parse("range:6").unwrap()).unwrap().unwrap();
+        let (query, row, outside) =
+            first(&single, &Workload::parse("range:6").unwrap()).unwrap().unwrap();
         assert_eq!((query, row), (1, vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
         assert!((outside - 0.5).abs() < 1e-12, "{outside}");
-        let (query, row, _) = first(&single, &Workload::parse("prefix:6").unwrap()).unwrap().unwrap();
+        let (query, row, _) =
+            first(&single, &Workload::parse("prefix:6").unwrap()).unwrap().unwrap();
         assert_eq!(row.iter().filter(|&&x| x != 0.0).count() % 2, 1, "query {query}");
         assert!(first(&single, &Workload::parse("total:6").unwrap()).unwrap().is_none());
         let double = strategy("product", &[&Array2::eye(2), &pairs]);
-        let (query, row, _) = first(&double, &Workload::parse("identity:2x6").unwrap()).unwrap().unwrap();
+        let (query, row, _) =
+            first(&double, &Workload::parse("identity:2x6").unwrap()).unwrap().unwrap();
         assert_eq!((query, row[0]), (1, 1.0));
     }
 }

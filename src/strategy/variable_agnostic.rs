@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector, svd_bound};
+use super::{
+    Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector, svd_bound,
+};
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 
 /// Entries that differ by less than this share of the diagonal count as equal.
 const EQUAL: f64 = 1e-12;
 
-/// The optimal strategy for variable-agnostic workloads, `G = (a − b) I + b J`: `AᵀA = G^½`, i.e. `A = G^¼`, which attains
-/// the SVD bound `(√(a+(n−1)b) + (n−1)√(a−b))² / n` for every n.
+/// The optimal strategy for variable-agnostic workloads, `G = (a − b) I + b J`: `AᵀA = G^½`, i.e.
+/// `A = G^¼`, which attains the SVD bound `(√(a+(n−1)b) + (n−1)√(a−b))² / n` for every n.
 ///
-/// S1, Thm C.1 constructs it for powers of two only; since `G^½` has a constant diagonal, nothing depends on n.
-/// Closed form, O(n²).
+/// S1, Thm C.1 constructs it for powers of two only; since `G^½` has a constant diagonal, nothing
+/// depends on n. Closed form, O(n²).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VariableAgnostic;
 
@@ -33,8 +35,12 @@ impl StrategySelector for VariableAgnostic {
         let strategy = Strategy::kronecker(self.name(), factors)?;
         let bound = svd_bound(gram)?;
         let error = strategy.error(gram)?;
-        let certificate =
-            Certificate { lower_bound: bound, upper_bound: error, iterations: 0, status: Status::Converged };
+        let certificate = Certificate {
+            lower_bound: bound,
+            upper_bound: error,
+            iterations: 0,
+            status: Status::Converged,
+        };
         Ok(Selection { strategy, error, certificate: Some(certificate), details: Vec::new() })
     }
 }
@@ -44,7 +50,8 @@ fn root(factor: &GramFactor) -> Result<StrategyFactor> {
     let g = &factor.matrix;
     let n = g.nrows();
     let (a, b) = (g[[0, 0]], if n > 1 { g[[0, 1]] } else { 0.0 });
-    let off = g.indexed_iter().find(|((i, j), x)| (*x - if i == j { a } else { b }).abs() > EQUAL * a);
+    let off =
+        g.indexed_iter().find(|((i, j), x)| (*x - if i == j { a } else { b }).abs() > EQUAL * a);
     if let Some(((i, j), x)) = off {
         return Err(Error::bad_input(
             "strategy `variable-agnostic`",
@@ -53,8 +60,10 @@ fn root(factor: &GramFactor) -> Result<StrategyFactor> {
             "use `optimal`, which takes any workload",
         ));
     }
-    let (on_ones, elsewhere) = ((a + (n as f64 - 1.0) * b).max(0.0).sqrt(), (a - b).max(0.0).sqrt());
+    let (on_ones, elsewhere) =
+        ((a + (n as f64 - 1.0) * b).max(0.0).sqrt(), (a - b).max(0.0).sqrt());
     let shared = (on_ones - elsewhere) / n as f64;
-    let half = Array2::from_shape_fn((n, n), |(i, j)| shared + if i == j { elsewhere } else { 0.0 });
+    let half =
+        Array2::from_shape_fn((n, n), |(i, j)| shared + if i == j { elsewhere } else { 0.0 });
     Ok(StrategyFactor::from_gram(&factor.shape, Arc::new(half)))
 }

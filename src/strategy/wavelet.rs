@@ -6,10 +6,12 @@ use super::{Selection, StrategySelector, evaluated, per_attribute};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The wavelet strategy of Xiao et al.: the all-ones query and, for every node of the binary tree, left half minus right
-/// half, unweighted ±1; in several dimensions the Kronecker product. Sensitivity² per attribute: log₂ n + 1.
+/// The wavelet strategy of Xiao et al.: the all-ones query and, for every node of the binary tree,
+/// left half minus right half, unweighted ±1; in several dimensions the Kronecker product.
+/// Sensitivity² per attribute: log₂ n + 1.
 ///
-/// A node of odd length gives its left half one cell more, so any size works (unbalanced Haar; still of full rank).
+/// A node of odd length gives its left half one cell more, so any size works (unbalanced Haar;
+/// still of full rank).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wavelet;
 
@@ -54,7 +56,12 @@ mod tests {
 
     #[test]
     fn the_wavelet_over_four_cells_is_figure_4_of_s1() {
-        let expected = ndarray::array![[1., 1., 1., 1.], [1., 1., -1., -1.], [1., -1., 0., 0.], [0., 0., 1., -1.]];
+        let expected = ndarray::array![
+            [1., 1., 1., 1.],
+            [1., 1., -1., -1.],
+            [1., -1., 0., 0.],
+            [0., 0., 1., -1.]
+        ];
         assert_eq!(haar(4), expected);
         assert_eq!(haar(1), ndarray::array![[1.0]]);
     }

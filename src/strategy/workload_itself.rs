@@ -4,8 +4,8 @@ use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The workload as its own strategy: the Gaussian mechanism on every query, made consistent by least squares. Error
-/// `rank(G) · max_i G_ii`.
+/// The workload as its own strategy: the Gaussian mechanism on every query, made consistent by
+/// least squares. Error `rank(G) · max_i G_ii`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WorkloadItself;
 
@@ -19,7 +19,11 @@ impl StrategySelector for WorkloadItself {
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
-        let factors = gram.factors().iter().map(|f| StrategyFactor::from_gram(&f.shape, f.matrix.clone())).collect();
+        let factors = gram
+            .factors()
+            .iter()
+            .map(|f| StrategyFactor::from_gram(&f.shape, f.matrix.clone()))
+            .collect();
         evaluated(Strategy::kronecker(self.name(), factors)?, gram)
     }
 }

@@ -15,8 +15,8 @@ use super::{Queries, Workload, marginals};
 use crate::error::{Error, Result};
 use crate::residual::centre_box;
 
-/// Values over a box, seen along one factor of it: blocks of `cells` rows of `inner` numbers each, every number of a row in a
-/// lane of its own.
+/// Values over a box, seen along one factor of it: blocks of `cells` rows of `inner` numbers each,
+/// every number of a row in a lane of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Lanes<'a> {
     values: &'a [f64],
@@ -70,7 +70,9 @@ impl<'a> Lanes<'a> {
             for block in self.blocks() {
                 let start = by_query.len();
                 by_query.resize(start + self.inner, 0.0);
-                for (cell, &weight) in block.chunks_exact(self.inner.max(1)).zip(&row).filter(|(_, w)| **w != 0.0) {
+                for (cell, &weight) in
+                    block.chunks_exact(self.inner.max(1)).zip(&row).filter(|(_, w)| **w != 0.0)
+                {
                     by_query[start..].iter_mut().zip(cell).for_each(|(sum, x)| *sum += weight * x);
                 }
             }
@@ -83,7 +85,9 @@ impl<'a> Lanes<'a> {
         let mut out = Vec::with_capacity(by_query.len());
         for block in 0..blocks {
             for query in 0..queries {
-                out.extend_from_slice(&by_query[(query * blocks + block) * self.inner..][..self.inner]);
+                out.extend_from_slice(
+                    &by_query[(query * blocks + block) * self.inner..][..self.inner],
+                );
             }
         }
         out
@@ -91,8 +95,8 @@ impl<'a> Lanes<'a> {
 }
 
 impl Workload {
-    /// The answers of all queries on a data vector, in the order of [`Workload::rows`]. The module states the cost; O(answers)
-    /// memory.
+    /// The answers of all queries on a data vector, in the order of [`Workload::rows`]. The module
+    /// states the cost; O(answers) memory.
     ///
     /// # Errors
     /// A vector of another length than the cells, or AllPredicate over too many cells to enumerate.
@@ -204,7 +208,8 @@ mod tests {
             "normalised(range:3x4)",
         ] {
             let workload = Workload::parse(text).unwrap();
-            let data: Vec<f64> = (0..workload.cells()).map(|i| ((i * i + 3) as f64).sin()).collect();
+            let data: Vec<f64> =
+                (0..workload.cells()).map(|i| ((i * i + 3) as f64).sin()).collect();
             let by_rows = Lanes::new(&data, data.len(), 1).by_rows(workload.rows().unwrap());
             let answers = workload.answers(&data).unwrap();
             assert_eq!(workload.count().as_f64(), answers.len() as f64, "{text}");

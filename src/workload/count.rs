@@ -17,7 +17,11 @@ impl QueryCount {
 
     /// `2^exponent`, exact while it fits.
     pub fn power_of_two(exponent: usize) -> Self {
-        if exponent < 128 { QueryCount::Exact(1 << exponent) } else { QueryCount::PowerOfTwo(exponent) }
+        if exponent < 128 {
+            QueryCount::Exact(1 << exponent)
+        } else {
+            QueryCount::PowerOfTwo(exponent)
+        }
     }
 
     /// The product of two counts; beyond 2¹²⁷ the exponent is rounded to the nearest integer.
@@ -36,7 +40,9 @@ impl QueryCount {
             (QueryCount::Exact(a), QueryCount::Exact(b)) => {
                 a.checked_add(b).map_or(QueryCount::PowerOfTwo(128), QueryCount::Exact)
             }
-            (QueryCount::PowerOfTwo(e), QueryCount::PowerOfTwo(f)) => QueryCount::PowerOfTwo(e.max(f)),
+            (QueryCount::PowerOfTwo(e), QueryCount::PowerOfTwo(f)) => {
+                QueryCount::PowerOfTwo(e.max(f))
+            }
             (power @ QueryCount::PowerOfTwo(_), _) | (_, power) => power,
         }
     }
@@ -67,10 +73,16 @@ impl std::fmt::Display for QueryCount {
 }
 
 impl serde::Serialize for QueryCount {
-    /// A number while every JSON reader keeps it exact (up to 2⁵³), a string like `"2^1024"` beyond.
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    /// A number while every JSON reader keeps it exact (up to 2⁵³), a string like `"2^1024"`
+    /// beyond.
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
         match self {
-            QueryCount::Exact(count) if *count <= 1 << 53 => serializer.serialize_u64(*count as u64),
+            QueryCount::Exact(count) if *count <= 1 << 53 => {
+                serializer.serialize_u64(*count as u64)
+            }
             other => serializer.collect_str(other),
         }
     }
@@ -82,10 +94,16 @@ mod tests {
 
     #[test]
     fn counts_stay_exact_as_long_as_they_fit() {
-        assert_eq!(QueryCount::exact(528).times(QueryCount::exact(528)), QueryCount::Exact(278_784));
+        assert_eq!(
+            QueryCount::exact(528).times(QueryCount::exact(528)),
+            QueryCount::Exact(278_784)
+        );
         assert_eq!(QueryCount::power_of_two(1024).to_string(), "2^1024");
         assert_eq!(QueryCount::power_of_two(10), QueryCount::Exact(1024));
-        assert_eq!(QueryCount::power_of_two(200).times(QueryCount::exact(1)), QueryCount::PowerOfTwo(200));
+        assert_eq!(
+            QueryCount::power_of_two(200).times(QueryCount::exact(1)),
+            QueryCount::PowerOfTwo(200)
+        );
         assert_eq!(serde_json::to_string(&QueryCount::exact(524_800)).unwrap(), "524800");
         assert_eq!(
             serde_json::to_string(&QueryCount::power_of_two(100)).unwrap(),

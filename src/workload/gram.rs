@@ -20,9 +20,11 @@ pub struct GramFactor {
     pub matrix: Arc<Array2<f64>>,
 }
 
-/// `G = WᵀW` over the cells of a domain, as a Kronecker product `G₁ ⊗ … ⊗ G_k` of dense factors (k = 1: no structure).
+/// `G = WᵀW` over the cells of a domain, as a Kronecker product `G₁ ⊗ … ⊗ G_k` of dense factors (k
+/// = 1: no structure).
 ///
-/// Everything a strategy selector may know about a workload: S1, Sec. 4.2 — equivalent workloads have equal Grams.
+/// Everything a strategy selector may know about a workload: S1, Sec. 4.2 — equivalent workloads
+/// have equal Grams.
 #[derive(Debug, Clone)]
 pub struct Gram {
     factors: Vec<GramFactor>,
@@ -34,8 +36,8 @@ impl Gram {
     /// A Gram from its Kronecker factors.
     ///
     /// # Errors
-    /// No factor, or a factor that is not a finite symmetric matrix over the cells of its attributes with a
-    /// non-negative diagonal.
+    /// No factor, or a factor that is not a finite symmetric matrix over the cells of its
+    /// attributes with a non-negative diagonal.
     pub fn from_factors(factors: Vec<GramFactor>) -> Result<Self> {
         if factors.is_empty() {
             return Err(Error::bad_input(
@@ -97,7 +99,8 @@ impl Gram {
         Ok(out)
     }
 
-    /// The same Gram in coarser factors: `groups[k]` consecutive factors are multiplied out into the k-th new one.
+    /// The same Gram in coarser factors: `groups[k]` consecutive factors are multiplied out into
+    /// the k-th new one.
     ///
     /// # Errors
     /// The groups do not cover the factors, or one is too large to be dense.
@@ -119,14 +122,15 @@ impl Gram {
                 factors.push(single.clone());
             } else {
                 let part = Gram { factors: group.to_vec(), marginals: None };
-                factors.push(GramFactor { shape: part.shape(), matrix: Arc::new(part.to_dense()?) });
+                factors
+                    .push(GramFactor { shape: part.shape(), matrix: Arc::new(part.to_dense()?) });
             }
         }
         Ok(Gram { factors, marginals: None })
     }
 
-    /// The Gram of the residual part of the workload: every query loses its mean along every attribute,
-    /// `C G C` with `C = ⊗ (I − J/n_i)`. O(attributes · cells²) per factor.
+    /// The Gram of the residual part of the workload: every query loses its mean along every
+    /// attribute, `C G C` with `C = ⊗ (I − J/n_i)`. O(attributes · cells²) per factor.
     pub fn residual(&self) -> Self {
         let factors = self
             .factors
@@ -170,7 +174,10 @@ fn check_factor(factor: &GramFactor) -> Result<()> {
     };
     let matrix = &factor.matrix;
     if cells == 0 || matrix.dim() != (cells, cells) {
-        return refuse(&format!("a {cells} x {cells} matrix"), format!("{} x {}", matrix.nrows(), matrix.ncols()));
+        return refuse(
+            &format!("a {cells} x {cells} matrix"),
+            format!("{} x {}", matrix.nrows(), matrix.ncols()),
+        );
     }
     let scale = matrix.diag().iter().copied().fold(0.0, f64::max);
     for i in 0..cells {
@@ -180,7 +187,10 @@ fn check_factor(factor: &GramFactor) -> Result<()> {
                 return refuse("finite entries", format!("{x} at ({i}, {j})"));
             }
             if (x - y).abs() > 1e-9 * scale {
-                return refuse("a symmetric matrix", format!("{x} at ({i}, {j}) and {y} at ({j}, {i})"));
+                return refuse(
+                    "a symmetric matrix",
+                    format!("{x} at ({i}, {j}) and {y} at ({j}, {i})"),
+                );
             }
         }
         if matrix[[i, i]] < -1e-9 * scale {
@@ -212,7 +222,9 @@ mod tests {
         let shape = [3, 4];
         let mut by_matrix = Array2::eye(1);
         for &n in &shape {
-            let c = Array2::from_shape_fn((n, n), |(i, j)| f64::from(u8::from(i == j)) - 1.0 / n as f64);
+            let c = Array2::from_shape_fn((n, n), |(i, j)| {
+                f64::from(u8::from(i == j)) - 1.0 / n as f64
+            });
             by_matrix = linalg::kron(by_matrix.view(), c.view());
         }
         let x: Vec<f64> = (0..12).map(|i| ((i * i) as f64).cos()).collect();
@@ -237,14 +249,20 @@ mod tests {
     #[test]
     fn grouping_multiplies_out() {
         let a = Gram::from_factors(vec![
-            GramFactor { shape: vec![2], matrix: Arc::new(ndarray::array![[2.0, 1.0], [1.0, 2.0]]) },
+            GramFactor {
+                shape: vec![2],
+                matrix: Arc::new(ndarray::array![[2.0, 1.0], [1.0, 2.0]]),
+            },
             GramFactor { shape: vec![3], matrix: Arc::new(Array2::ones((3, 3))) },
         ])
         .unwrap();
         let b = a.grouped(&[2]).unwrap();
         assert_eq!(b.factors().len(), 1);
         assert_abs_diff_eq!(b.factors()[0].matrix.as_ref(), &a.to_dense().unwrap());
-        assert_eq!((a.trace(), a.max_diagonal(), a.cells()), (b.trace(), b.max_diagonal(), b.cells()));
+        assert_eq!(
+            (a.trace(), a.max_diagonal(), a.cells()),
+            (b.trace(), b.max_diagonal(), b.cells())
+        );
         assert!(a.grouped(&[1]).is_err());
     }
 }

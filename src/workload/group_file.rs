@@ -47,8 +47,8 @@ struct Entry {
 }
 
 impl GroupedWorkload {
-    /// Reads a workload from TOML text. `origin` (the file name) goes into error messages; paths in the text are relative
-    /// to `folder`.
+    /// Reads a workload from TOML text. `origin` (the file name) goes into error messages; paths in
+    /// the text are relative to `folder`.
     ///
     /// # Errors
     /// TOML that does not parse, unknown keys or families, and groups that do not fit the schema.
@@ -71,13 +71,20 @@ impl GroupedWorkload {
     /// The file cannot be read, and as [`GroupedWorkload::from_toml`].
     pub fn read(schema: &Schema, path: &Path) -> Result<Self> {
         let text = read_text(path, "workload file")?;
-        Self::from_toml(schema, &text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
+        Self::from_toml(
+            schema,
+            &text,
+            &path.display().to_string(),
+            path.parent().unwrap_or(Path::new("")),
+        )
     }
 }
 
 impl Entry {
     fn groups(&self, schema: &Schema, what: &str, folder: &Path) -> Result<Vec<QueryGroup>> {
-        let refuse = |expected: &str, found: &str, remedy: &str| Err(Error::bad_input(what, expected, found, remedy));
+        let refuse = |expected: &str, found: &str, remedy: &str| {
+            Err(Error::bad_input(what, expected, found, remedy))
+        };
         let sets = match (&self.attributes, &self.ways) {
             (Some(names), None) => {
                 vec![self.named(schema, names, what)?]
@@ -92,7 +99,9 @@ impl Entry {
             }
         };
         let weights = match (self.weight, &self.weights) {
-            (Some(_), Some(_)) => return refuse("one of `weight` and `weights`", "both", "keep one of the two"),
+            (Some(_), Some(_)) => {
+                return refuse("one of `weight` and `weights`", "both", "keep one of the two");
+            }
             (_, Some(weights)) if weights.len() != sets.len() => {
                 return refuse(
                     &format!("{} weights, one per group", sets.len()),
@@ -107,20 +116,26 @@ impl Entry {
         let groups = groups_of(schema, &family, &sets, &weights)?;
         match &self.query_weights {
             None => Ok(groups),
-            Some(query_weights) => {
-                groups.into_iter().map(|group| weighted(schema, group, query_weights, what)).collect()
-            }
+            Some(query_weights) => groups
+                .into_iter()
+                .map(|group| weighted(schema, group, query_weights, what))
+                .collect(),
         }
     }
 
     /// The set of the attributes with these names.
     fn named(&self, schema: &Schema, names: &[String], what: &str) -> Result<AttributeSet> {
-        let positions = names.iter().map(|name| schema.position(name)).collect::<Result<Vec<usize>>>()?;
+        let positions =
+            names.iter().map(|name| schema.position(name)).collect::<Result<Vec<usize>>>()?;
         let refuse = |expected: &str, found: String, remedy: &str| {
             Err(Error::bad_input(format!("{what}, key `attributes`"), expected, found, remedy))
         };
         if let Some(k) = (0..positions.len()).find(|&k| positions[..k].contains(&positions[k])) {
-            return refuse("each attribute once", format!("`{}` twice", names[k]), "drop one of the two");
+            return refuse(
+                "each attribute once",
+                format!("`{}` twice", names[k]),
+                "drop one of the two",
+            );
         }
         if self.family == "matrix" && !positions.is_sorted() {
             let remedy = "list them as the schema does: the columns of the matrix are the cells in that order";
@@ -130,7 +145,8 @@ impl Entry {
     }
 
     fn family(&self, what: &str, folder: &Path) -> Result<GroupFamily> {
-        let random_keys = self.seed.is_some() || self.probability.is_some() || self.queries_per_cell.is_some();
+        let random_keys =
+            self.seed.is_some() || self.probability.is_some() || self.queries_per_cell.is_some();
         let misplaced = |key: &str, family: &str| {
             Err(Error::bad_input(
                 format!("{what}, key `{key}`"),
@@ -167,7 +183,8 @@ impl Entry {
                 Some(family) if family.arity() == 1 => GroupFamily::Product(family),
                 Some(family) => GroupFamily::Pairs(family),
                 None => {
-                    let known: Vec<&str> = Family::ALL.iter().map(|family| family.name()).chain(OTHERS).collect();
+                    let known: Vec<&str> =
+                        Family::ALL.iter().map(|family| family.name()).chain(OTHERS).collect();
                     return Err(Error::bad_input(
                         format!("{what}, key `family`"),
                         format!("one of {}", known.join(", ")),
@@ -181,7 +198,12 @@ impl Entry {
 }
 
 /// A group whose queries carry their own weights.
-fn weighted(schema: &Schema, group: QueryGroup, query_weights: &[f64], what: &str) -> Result<QueryGroup> {
+fn weighted(
+    schema: &Schema,
+    group: QueryGroup,
+    query_weights: &[f64],
+    what: &str,
+) -> Result<QueryGroup> {
     let GroupQueries::Joint(joint) = group.queries() else {
         return Err(Error::bad_input(
             format!("{what}, key `query_weights`"),
@@ -211,7 +233,8 @@ mod tests {
     }
 
     fn read(text: &str) -> std::result::Result<GroupedWorkload, String> {
-        GroupedWorkload::from_toml(&schema(), text, "W.toml", Path::new("")).map_err(|e| e.to_string())
+        GroupedWorkload::from_toml(&schema(), text, "W.toml", Path::new(""))
+            .map_err(|e| e.to_string())
     }
 
     #[test]
@@ -241,7 +264,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!(workload.groups().len(), 4 + 10 + 1 + 1 + 4);
-        assert_eq!(workload.count().to_string(), (4 * 6 + 4 * 3 + 6 * 5 + 27 + 3 + 4 * 27).to_string());
+        assert_eq!(
+            workload.count().to_string(),
+            (4 * 6 + 4 * 3 + 6 * 5 + 27 + 3 + 4 * 27).to_string()
+        );
         let families: Vec<&str> = workload.groups().iter().map(QueryGroup::family).collect();
         assert_eq!((families[4], families[8], families[14]), ("prefix", "affine", "random"));
         assert_eq!(format!("{:?}", workload.groups()[14].attributes()), "[0, 2]");
@@ -253,7 +279,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("q.csv"), "1,0,1\n0,1,0\n").unwrap();
         let path = folder.path().join("W.toml");
-        std::fs::write(&path, "[[queries]]\nfamily = \"matrix\"\nfile = \"q.csv\"\nways = [1]\n").unwrap();
+        std::fs::write(&path, "[[queries]]\nfamily = \"matrix\"\nfile = \"q.csv\"\nways = [1]\n")
+            .unwrap();
         assert_eq!(GroupedWorkload::read(&schema(), &path).unwrap().count().to_string(), "8");
     }
 

@@ -15,11 +15,13 @@ use crate::schema::Schema;
 /// The families that groups of queries can be made of (`family = "…"` of a workload file).
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupFamily {
-    /// One family of single attributes on every attribute, and their Kronecker products: identity gives marginals.
+    /// One family of single attributes on every attribute, and their Kronecker products: identity
+    /// gives marginals.
     Product(Family),
     /// Prefix queries on numeric attributes, identity on categorical ones.
     Hybrid,
-    /// A family of two attributes ([`Family::AFFINE`], [`Family::ABS`]) on pairs; prefix on single attributes (S3, Sec. 8.1).
+    /// A family of two attributes ([`Family::AFFINE`], [`Family::ABS`]) on pairs; prefix on single
+    /// attributes (S3, Sec. 8.1).
     Pairs(Family),
     /// Random counting queries; groups of the same sizes share them.
     Random {
@@ -116,7 +118,8 @@ pub fn attribute_sets(schema: &Schema, ways: &[usize]) -> Result<Vec<AttributeSe
 /// The groups of one family on the given attribute sets; one weight for all or one per group.
 ///
 /// # Errors
-/// A family that does not fit the attributes, a set that is not of the schema, or weights that are missing or not positive.
+/// A family that does not fit the attributes, a set that is not of the schema, or weights that are
+/// missing or not positive.
 pub fn groups_of(
     schema: &Schema,
     family: &GroupFamily,
@@ -137,7 +140,8 @@ pub fn groups_of(
     for (k, &set) in sets.iter().enumerate() {
         let weight = weights.get(k).or(weights.first()).copied().unwrap_or(1.0);
         let chosen = checked(schema, set, weight)?;
-        let attributes: Vec<&Attribute> = set.positions().map(|p| &schema.attributes()[p]).collect();
+        let attributes: Vec<&Attribute> =
+            set.positions().map(|p| &schema.attributes()[p]).collect();
         let sizes: Vec<usize> = attributes.iter().map(|a| a.size).collect();
         let mut joint = |queries: &mut dyn FnMut() -> Result<JointQueries>| -> Result<QueryGroup> {
             let known = match shared.get(&sizes) {
@@ -151,7 +155,9 @@ pub fn groups_of(
             QueryGroup::joint(schema, set, known, family.name(), weight)
         };
         groups.push(match family {
-            GroupFamily::Product(f) => QueryGroup::product(schema, set, &vec![*f; set.len()], weight)?,
+            GroupFamily::Product(f) => {
+                QueryGroup::product(schema, set, &vec![*f; set.len()], weight)?
+            }
             GroupFamily::Hybrid => {
                 let by_kind = |a: &&Attribute| match a.kind {
                     AttributeKind::Numeric => Family::PREFIX,
@@ -176,7 +182,8 @@ pub fn groups_of(
             GroupFamily::Random { seed, probability, queries_per_cell } => joint(&mut || {
                 let cells: usize = sizes.iter().product();
                 let queries = queries_per_cell * cells;
-                let rows = RandomRows { seed: *seed, skip: drawn, queries, probability: *probability };
+                let rows =
+                    RandomRows { seed: *seed, skip: drawn, queries, probability: *probability };
                 drawn += queries * cells;
                 JointQueries::random(&sizes, rows)
             })?,
@@ -191,13 +198,17 @@ mod tests {
     use super::*;
 
     fn count(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> String {
-        GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap().count().to_string()
+        GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways)
+            .unwrap()
+            .count()
+            .to_string()
     }
 
     /// The #Queries columns of S3, Table 4.
     #[test]
     fn query_counts_of_table_4() {
-        let random = |n: u32| GroupFamily::Random { seed: 42 + n, probability: 0.3, queries_per_cell: 3 };
+        let random =
+            |n: u32| GroupFamily::Random { seed: 42 + n, probability: 0.3, queries_per_cell: 3 };
         for (n, family, expected) in [
             (10, GroupFamily::Product(Family::IDENTITY), "78400"),
             (10, GroupFamily::Product(Family::RANGE), "2361700"),
@@ -237,8 +248,12 @@ mod tests {
             groups_of(&schema, &family, &[set], weights).map(|g| g.len()).map_err(|e| e.to_string())
         };
         assert_eq!(of(GroupFamily::Hybrid, &[2, 1, 0], &[1.0]), Ok(1));
-        assert!(of(GroupFamily::Product(Family::RANGE), &[0, 1], &[1.0]).unwrap_err().contains("job"));
-        assert!(of(GroupFamily::Pairs(Family::AFFINE), &[0, 1], &[1.0]).unwrap_err().contains("hybrid"));
+        assert!(
+            of(GroupFamily::Product(Family::RANGE), &[0, 1], &[1.0]).unwrap_err().contains("job")
+        );
+        assert!(
+            of(GroupFamily::Pairs(Family::AFFINE), &[0, 1], &[1.0]).unwrap_err().contains("hybrid")
+        );
         assert!(of(GroupFamily::Pairs(Family::ABS), &[0, 2, 1], &[1.0]).is_err());
         assert!(of(GroupFamily::Hybrid, &[3], &[1.0]).unwrap_err().contains("below 3"));
         assert!(of(GroupFamily::Hybrid, &[], &[1.0]).is_err());
@@ -251,6 +266,8 @@ mod tests {
         assert!(of(eye, &[0], &[1.0]).unwrap_err().contains("9 x 9"));
         assert!(GroupedWorkload::new(schema.clone(), Vec::new()).is_err());
         let pair = AttributeSet::from_positions(&[0, 2]).unwrap();
-        assert!(QueryGroup::product(&schema, pair, &[Family::AFFINE, Family::PREFIX], 1.0).is_err());
+        assert!(
+            QueryGroup::product(&schema, pair, &[Family::AFFINE, Family::PREFIX], 1.0).is_err()
+        );
     }
 }

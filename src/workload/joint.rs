@@ -10,8 +10,8 @@ use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::residual::{Measure, centre_for, contracted};
 
-/// Queries over the cells of a box, one row each; equal ones compare equal, so that their residual problems are solved
-/// once.
+/// Queries over the cells of a box, one row each; equal ones compare equal, so that their residual
+/// problems are solved once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JointQueries {
     sizes: Vec<usize>,
@@ -29,8 +29,9 @@ enum Rows {
 
 /// Random counting queries: every cell is in a query with the given probability, independently.
 ///
-/// The numbers are those of NumPy's `RandomState(seed).rand(queries, cells) < probability`, after `skip` numbers of the
-/// same stream: MT19937 seeded by its `init_genrand`, 53-bit doubles. It is the generator behind S3, Table 4.
+/// The numbers are those of NumPy's `RandomState(seed).rand(queries, cells) < probability`, after
+/// `skip` numbers of the same stream: MT19937 seeded by its `init_genrand`, 53-bit doubles. It is
+/// the generator behind S3, Table 4.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomRows {
     /// The seed of the stream.
@@ -68,7 +69,10 @@ impl JointQueries {
         if rows.nrows() == 0 || rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
             return Err(Error::bad_input(
                 "workload matrix of a query group",
-                format!("at least one row of {cells} finite numbers for attributes of sizes {}", by_x(sizes)),
+                format!(
+                    "at least one row of {cells} finite numbers for attributes of sizes {}",
+                    by_x(sizes)
+                ),
                 format!("{} x {}", rows.nrows(), rows.ncols()),
                 "one row per query, one column per cell, the last attribute varying fastest",
             ));
@@ -151,7 +155,9 @@ impl JointQueries {
                 }
                 let probability = random.probability;
                 Box::new((0..random.queries).map(move |_| {
-                    (0..cells).map(|_| f64::from(u8::from(next_double(&mut generator) < probability))).collect()
+                    (0..cells)
+                        .map(|_| f64::from(u8::from(next_double(&mut generator) < probability)))
+                        .collect()
                 }))
             }
         })
@@ -170,8 +176,9 @@ impl JointQueries {
         sum_of_squares(self.sizes.iter().product(), scaled)
     }
 
-    /// The subqueries that residual subspace A answers, one per query and scaled by √weight: averaged over the attributes
-    /// outside A, centred along those inside, `√w · q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)` (S3, Eq. 3).
+    /// The subqueries that residual subspace A answers, one per query and scaled by √weight:
+    /// averaged over the attributes outside A, centred along those inside,
+    /// `√w · q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)` (S3, Eq. 3).
     ///
     /// # Errors
     /// A family that cannot be enumerated.
@@ -180,7 +187,8 @@ impl JointQueries {
         self.residual_rows_for(kept, &uniform)
     }
 
-    /// The same for a reference measure per attribute: `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)`.
+    /// The same for a reference measure per attribute:
+    /// `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)`.
     ///
     /// # Errors
     /// As [`JointQueries::residual_rows`], or measures on other numbers of values.
@@ -199,8 +207,12 @@ impl JointQueries {
             ));
         }
         let kept_sizes = kept.of_items(&self.sizes);
-        let own: Vec<Measure> =
-            measures.iter().enumerate().filter(|(k, _)| kept.contains(*k)).map(|(_, m)| m.clone()).collect();
+        let own: Vec<Measure> = measures
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| kept.contains(*k))
+            .map(|(_, m)| m.clone())
+            .collect();
         let measures = measures.to_vec();
         let sizes = &self.sizes;
         Ok(Box::new(self.rows()?.enumerate().map(move |(query, row)| {
@@ -217,7 +229,10 @@ impl JointQueries {
 ///
 /// # Errors
 /// Too many cells for a dense matrix, or rows of another length.
-pub(crate) fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> Result<Array2<f64>> {
+pub(crate) fn sum_of_squares(
+    cells: usize,
+    rows: impl Iterator<Item = Vec<f64>>,
+) -> Result<Array2<f64>> {
     const CHUNK: usize = 256;
     super::check_dense_size("Gram matrix of joint queries", cells)?;
     let mut sum = Array2::zeros((cells, cells));
@@ -237,8 +252,9 @@ mod tests {
     use crate::residual::averaged;
     use approx::assert_abs_diff_eq;
 
-    /// `numpy.random.RandomState(52).rand(4)`: the reference generator of Matsumoto and Nishimura, 2002, seeded 5489,
-    /// starts 0.814723686393179, 0.905791937075619 (also MATLAB's first two default numbers).
+    /// `numpy.random.RandomState(52).rand(4)`: the reference generator of Matsumoto and Nishimura,
+    /// 2002, seeded 5489, starts 0.814723686393179, 0.905791937075619 (also MATLAB's first two
+    /// default numbers).
     #[test]
     fn the_stream_is_the_reference_generator() {
         let mut generator = Mt::new(5489);
@@ -254,8 +270,14 @@ mod tests {
     #[test]
     fn averaging_keeps_the_named_axes() {
         let values: Vec<f64> = (0..12).map(f64::from).collect();
-        assert_eq!(averaged(&[3, 4], AxisSet::from_number(0b01), values.clone()), vec![1.5, 5.5, 9.5]);
-        assert_eq!(averaged(&[3, 4], AxisSet::from_number(0b10), values.clone()), vec![4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(
+            averaged(&[3, 4], AxisSet::from_number(0b01), values.clone()),
+            vec![1.5, 5.5, 9.5]
+        );
+        assert_eq!(
+            averaged(&[3, 4], AxisSet::from_number(0b10), values.clone()),
+            vec![4.0, 5.0, 6.0, 7.0]
+        );
         assert_eq!(averaged(&[3, 4], AxisSet::EMPTY, values), vec![5.5]);
     }
 
@@ -265,11 +287,20 @@ mod tests {
         assert!(JointQueries::matrix(&[2, 2], Arc::new(Array2::eye(3))).is_err());
         let none = RandomRows { seed: 1, skip: 0, queries: 0, probability: 0.3 };
         assert!(JointQueries::random(&[4], none).is_err());
-        assert!(JointQueries::random(&[4], RandomRows { queries: 2, probability: 1.0, ..none }).is_err());
+        assert!(
+            JointQueries::random(&[4], RandomRows { queries: 2, probability: 1.0, ..none })
+                .is_err()
+        );
         let abs = JointQueries::family(Family::ABS, &[3, 4]).unwrap();
         assert_eq!(abs.count(), 4);
         assert!(abs.clone().with_weights(vec![1.0; 3]).is_err());
-        assert!(abs.clone().with_weights(vec![1.0, 1.0, -1.0, 1.0]).unwrap_err().to_string().contains("positive"));
+        assert!(
+            abs.clone()
+                .with_weights(vec![1.0, 1.0, -1.0, 1.0])
+                .unwrap_err()
+                .to_string()
+                .contains("positive")
+        );
         assert_eq!(abs.with_weights(vec![1.0, 2.0, 3.0, 4.0]).unwrap().weight(2), 3.0);
     }
 }

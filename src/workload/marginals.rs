@@ -19,11 +19,13 @@ pub struct MarginalGram {
 }
 
 impl Gram {
-    /// The Gram of a union of workloads over marginals, `G = Σ_γ G_γ ⊗ J` with J = all ones over the attributes outside γ.
-    /// Dense over the whole domain, O(terms · cells²); the terms are kept beside it ([`Gram::marginals`]).
+    /// The Gram of a union of workloads over marginals, `G = Σ_γ G_γ ⊗ J` with J = all ones over
+    /// the attributes outside γ. Dense over the whole domain, O(terms · cells²); the terms are kept
+    /// beside it ([`Gram::marginals`]).
     ///
     /// # Errors
-    /// No term, a term whose attributes the domain lacks or whose Gram has another shape, or too many cells to be dense.
+    /// No term, a term whose attributes the domain lacks or whose Gram has another shape, or too
+    /// many cells to be dense.
     pub fn over_marginals(shape: &[usize], terms: Vec<MarginalGram>) -> Result<Self> {
         check_terms(shape, &terms)?;
         let cells: usize = shape.iter().product();
@@ -31,7 +33,8 @@ impl Gram {
         let mut matrix = Array2::zeros((cells, cells));
         for term in &terms {
             let own = term.gram.to_dense()?;
-            let seen: Vec<usize> = (0..cells).map(|cell| projected(shape, term.attributes.axes(), cell)).collect();
+            let seen: Vec<usize> =
+                (0..cells).map(|cell| projected(shape, term.attributes.axes(), cell)).collect();
             for (mut row, &i) in matrix.rows_mut().into_iter().zip(&seen) {
                 let own = own.row(i);
                 for (x, &j) in row.iter_mut().zip(&seen) {
@@ -44,8 +47,8 @@ impl Gram {
         Ok(out)
     }
 
-    /// The parts of a workload over marginals; `None` for workloads that were not made as one. A dense Gram does not tell
-    /// its parts apart: multiples of J can be moved between them.
+    /// The parts of a workload over marginals; `None` for workloads that were not made as one. A
+    /// dense Gram does not tell its parts apart: multiples of J can be moved between them.
     pub fn marginals(&self) -> Option<&[MarginalGram]> {
         self.marginals.as_ref().map(|terms| terms.as_slice())
     }
@@ -73,7 +76,10 @@ pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()>
         }
         let own = attributes.items(shape);
         if gram.shape() != own {
-            return refuse(format!("a Gram over {own:?} for attributes {attributes:?}"), format!("{:?}", gram.shape()));
+            return refuse(
+                format!("a Gram over {own:?} for attributes {attributes:?}"),
+                format!("{:?}", gram.shape()),
+            );
         }
     }
     Ok(())
@@ -110,31 +116,41 @@ impl Marginals {
         let terms = self
             .0
             .iter()
-            .map(|(attributes, part)| Ok(MarginalGram { attributes: *attributes, gram: part.gram()? }))
+            .map(|(attributes, part)| {
+                Ok(MarginalGram { attributes: *attributes, gram: part.gram()? })
+            })
             .collect::<Result<_>>()?;
         Gram::over_marginals(shape, terms)
     }
 
-    pub(super) fn rows<'a>(&'a self, shape: &'a [usize]) -> Result<Box<dyn Iterator<Item = Vec<f64>> + 'a>> {
+    pub(super) fn rows<'a>(
+        &'a self,
+        shape: &'a [usize],
+    ) -> Result<Box<dyn Iterator<Item = Vec<f64>> + 'a>> {
         let cells: usize = shape.iter().product();
         let mut out: Box<dyn Iterator<Item = Vec<f64>> + 'a> = Box::new(std::iter::empty());
         for (attributes, part) in &self.0 {
             let (kept, rows) = (attributes.axes(), part.rows()?);
-            out = Box::new(
-                out.chain(rows.map(move |row| (0..cells).map(|cell| row[projected(shape, kept, cell)]).collect())),
-            );
+            out = Box::new(out.chain(rows.map(move |row| {
+                (0..cells).map(|cell| row[projected(shape, kept, cell)]).collect()
+            })));
         }
         Ok(out)
     }
 }
 
 impl Workload {
-    /// `count` marginals of all cells each, of sets of attributes drawn independently and uniformly from all but the empty one;
-    /// a marginal may come several times. (S2 leaves open how its random marginals are drawn: this is our reading.)
+    /// `count` marginals of all cells each, of sets of attributes drawn independently and uniformly
+    /// from all but the empty one; a marginal may come several times. (S2 leaves open how its
+    /// random marginals are drawn: this is our reading.)
     ///
     /// # Errors
     /// No marginal, or a domain too large to index.
-    pub fn random_marginals<R: Rng + ?Sized>(shape: &[usize], count: usize, rng: &mut R) -> Result<Self> {
+    pub fn random_marginals<R: Rng + ?Sized>(
+        shape: &[usize],
+        count: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
         if count == 0 {
             return Err(Error::bad_input(
                 format!("workload `random-marginals:{}`", by_x(shape)),
@@ -148,7 +164,10 @@ impl Workload {
             let chosen: Vec<usize> = (0..shape.len()).filter(|_| rng.random_bool(0.5)).collect();
             if !chosen.is_empty() {
                 let attributes = AttributeSet::from_positions(&chosen)?;
-                break Ok((attributes, Workload::family(Family::IDENTITY, &attributes.items(shape))?));
+                break Ok((
+                    attributes,
+                    Workload::family(Family::IDENTITY, &attributes.items(shape))?,
+                ));
             }
         };
         let parts = (0..count).map(draw).collect::<Result<_>>()?;
@@ -159,11 +178,12 @@ impl Workload {
         })
     }
 
-    /// One family on every marginal of so many attributes, for each number in `ways`: all its products over each subset of that
-    /// size.
+    /// One family on every marginal of so many attributes, for each number in `ways`: all its
+    /// products over each subset of that size.
     ///
     /// # Errors
-    /// `ways` empty, with a number twice or outside 1 … attributes, a family on pairs, or sizes that do not fit the family.
+    /// `ways` empty, with a number twice or outside 1 … attributes, a family on pairs, or sizes
+    /// that do not fit the family.
     pub fn marginals(family: Family, shape: &[usize], ways: &[usize]) -> Result<Self> {
         let name = format!("{}-marginals", family.name());
         if family.arity() != 1 || family == Family::PREDICATE {
@@ -175,7 +195,8 @@ impl Workload {
             ));
         }
         let written = ways.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
-        let once = |(k, way): (usize, &usize)| (1..=shape.len()).contains(way) && !ways[..k].contains(way);
+        let once =
+            |(k, way): (usize, &usize)| (1..=shape.len()).contains(way) && !ways[..k].contains(way);
         if ways.is_empty() || !ways.iter().enumerate().all(once) {
             return Err(Error::bad_input(
                 format!("workload `{name}:{}`: ways", by_x(shape)),
@@ -208,7 +229,8 @@ mod tests {
         let gram = Workload::parse("range-marginals:2x3").unwrap().gram().unwrap();
         let (g1, g2) = (Family::RANGE.gram(&[2]).unwrap(), Family::RANGE.gram(&[3]).unwrap());
         let (j1, j2) = (Array2::<f64>::ones((2, 2)), Array2::<f64>::ones((3, 3)));
-        let expected = crate::linalg::kron(g1.view(), j2.view()) + crate::linalg::kron(j1.view(), g2.view());
+        let expected =
+            crate::linalg::kron(g1.view(), j2.view()) + crate::linalg::kron(j1.view(), g2.view());
         assert_eq!(gram.to_dense().unwrap(), expected);
         assert_eq!(gram.marginals().unwrap().len(), 2);
     }
@@ -218,7 +240,9 @@ mod tests {
         let gram = || Workload::parse("range:3").unwrap().gram().unwrap();
         for (attributes, part) in [(&[][..], "[]"), (&[2], "below 2"), (&[0], "[2]")] {
             let attributes = AttributeSet::from_positions(attributes).unwrap();
-            let message = Gram::over_marginals(&[2, 3], vec![MarginalGram { attributes, gram: gram() }]).unwrap_err();
+            let message =
+                Gram::over_marginals(&[2, 3], vec![MarginalGram { attributes, gram: gram() }])
+                    .unwrap_err();
             assert!(message.to_string().contains(part), "{message}");
         }
         assert!(Gram::over_marginals(&[2, 3], vec![]).is_err());

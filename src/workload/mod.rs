@@ -1,5 +1,5 @@
-//! Workloads of linear queries: families with closed-form Grams, Kronecker products of them, permutations, residual
-//! parts, samples, and explicit matrices.
+//! Workloads of linear queries: families with closed-form Grams, Kronecker products of them,
+//! permutations, residual parts, samples, and explicit matrices.
 //!
 //! ```
 //! use matmech::workload::Workload;
@@ -76,25 +76,37 @@ enum Queries {
 }
 
 impl Workload {
-    /// The Kronecker product of families: one per attribute, or one per pair for the joint families.
+    /// The Kronecker product of families: one per attribute, or one per pair for the joint
+    /// families.
     ///
     /// # Errors
     /// Sizes that do not fit a family, or a domain too large to index.
     pub fn product(factors: &[(Family, &[usize])]) -> Result<Self> {
         if factors.is_empty() {
-            return Err(Error::bad_input("workload", "at least one family", "none", "name a family, e.g. range:64"));
+            return Err(Error::bad_input(
+                "workload",
+                "at least one family",
+                "none",
+                "name a family, e.g. range:64",
+            ));
         }
         for (family, sizes) in factors {
             family.count(sizes)?;
         }
-        let shape: Vec<usize> = factors.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
+        let shape: Vec<usize> =
+            factors.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
         crate::domain::Domain::from_shape(&shape)?;
-        let name =
-            factors.iter().map(|(f, sizes)| format!("{}:{}", f.name(), by_x(sizes))).collect::<Vec<_>>().join("*");
+        let name = factors
+            .iter()
+            .map(|(f, sizes)| format!("{}:{}", f.name(), by_x(sizes)))
+            .collect::<Vec<_>>()
+            .join("*");
         Ok(Workload {
             name,
             shape,
-            queries: Queries::Product(factors.iter().map(|(f, sizes)| (*f, sizes.to_vec())).collect()),
+            queries: Queries::Product(
+                factors.iter().map(|(f, sizes)| (*f, sizes.to_vec())).collect(),
+            ),
         })
     }
 
@@ -133,11 +145,17 @@ impl Workload {
         })
     }
 
-    /// `queries` iid predicates: every cell is in a query with the given probability, independently.
+    /// `queries` iid predicates: every cell is in a query with the given probability,
+    /// independently.
     ///
     /// # Errors
     /// No query, no cell, or a probability outside (0, 1).
-    pub fn predicates<R: Rng + ?Sized>(shape: &[usize], queries: usize, probability: f64, rng: &mut R) -> Result<Self> {
+    pub fn predicates<R: Rng + ?Sized>(
+        shape: &[usize],
+        queries: usize,
+        probability: f64,
+        rng: &mut R,
+    ) -> Result<Self> {
         if !(probability > 0.0 && probability < 1.0) {
             return Err(Error::bad_input(
                 "predicate sample",
@@ -147,9 +165,12 @@ impl Workload {
             ));
         }
         let cells: usize = shape.iter().product();
-        let rows = Array2::from_shape_fn((queries, cells), |_| f64::from(u8::from(rng.random_bool(probability))));
+        let rows = Array2::from_shape_fn((queries, cells), |_| {
+            f64::from(u8::from(rng.random_bool(probability)))
+        });
         let mut workload = Self::explicit(shape, rows)?;
-        workload.name = format!("predicate-sample(queries={queries},p={probability}):{}", by_x(shape));
+        workload.name =
+            format!("predicate-sample(queries={queries},p={probability}):{}", by_x(shape));
         Ok(workload)
     }
 
@@ -173,7 +194,8 @@ impl Workload {
         }
     }
 
-    /// The residual part: every query loses its mean along every attribute, `q (⊗ (I − J/n_i))` (S3, Sec. 5).
+    /// The residual part: every query loses its mean along every attribute, `q (⊗ (I − J/n_i))`
+    /// (S3, Sec. 5).
     pub fn residual(self) -> Self {
         Workload {
             name: format!("residual({})", self.name),
@@ -207,22 +229,29 @@ impl Workload {
             Queries::Explicit(rows) => QueryCount::exact(rows.nrows() as u128),
             Queries::Sample(sample) => QueryCount::exact(sample.len() as u128),
             Queries::Marginals(parts) => parts.count(),
-            Queries::Permuted(inner, _) | Queries::Residual(inner) | Queries::Normalised(inner) => inner.count(),
-            Queries::Union(parts) => parts.iter().map(Self::count).fold(QueryCount::exact(0), QueryCount::plus),
+            Queries::Permuted(inner, _) | Queries::Residual(inner) | Queries::Normalised(inner) => {
+                inner.count()
+            }
+            Queries::Union(parts) => {
+                parts.iter().map(Self::count).fold(QueryCount::exact(0), QueryCount::plus)
+            }
         }
     }
 
-    /// The weight every query carries, other than 1 only for huge AllPredicate workloads ([`Family::PREDICATE`]).
+    /// The weight every query carries, other than 1 only for huge AllPredicate workloads
+    /// ([`Family::PREDICATE`]).
     pub fn query_weight(&self) -> f64 {
         match &self.queries {
-            Queries::Product(factors) => factors.iter().map(|(f, sizes)| f.query_weight(sizes)).product(),
+            Queries::Product(factors) => {
+                factors.iter().map(|(f, sizes)| f.query_weight(sizes)).product()
+            }
             Queries::Permuted(inner, _) | Queries::Residual(inner) => inner.query_weight(),
             _ => 1.0,
         }
     }
 
-    /// The Gram matrix, as a Kronecker product where the workload is one. O(Σ cells²) over the factors; for an
-    /// explicit matrix O(queries · cells²).
+    /// The Gram matrix, as a Kronecker product where the workload is one. O(Σ cells²) over the
+    /// factors; for an explicit matrix O(queries · cells²).
     ///
     /// # Errors
     /// A factor too large to be dense ([`MAX_DENSE_CELLS`]).
@@ -256,7 +285,8 @@ impl Workload {
             Queries::Marginals(parts) => parts.gram(&self.shape),
             Queries::Permuted(inner, order) => {
                 let matrix = inner.gram()?.to_dense()?;
-                let permuted = Array2::from_shape_fn(matrix.dim(), |(i, j)| matrix[[order[i], order[j]]]);
+                let permuted =
+                    Array2::from_shape_fn(matrix.dim(), |(i, j)| matrix[[order[i], order[j]]]);
                 Gram::dense(&self.shape, permuted)
             }
             Queries::Residual(inner) => Ok(inner.gram()?.residual()),
@@ -265,8 +295,8 @@ impl Workload {
         }
     }
 
-    /// The queries one by one, in a fixed order; O(cells) memory. The oracle for [`Workload::gram`] on small domains,
-    /// and the way to answer a workload from estimated cells.
+    /// The queries one by one, in a fixed order; O(cells) memory. The oracle for [`Workload::gram`]
+    /// on small domains, and the way to answer a workload from estimated cells.
     ///
     /// # Errors
     /// AllPredicate over too many cells to enumerate.
@@ -277,7 +307,10 @@ impl Workload {
                     drop(family.rows(sizes)?);
                 }
                 let weight = self.query_weight();
-                Box::new(product_rows(factors).map(move |row| row.into_iter().map(|x| x * weight).collect()))
+                Box::new(
+                    product_rows(factors)
+                        .map(move |row| row.into_iter().map(|x| x * weight).collect()),
+                )
             }
             Queries::Explicit(rows) => Box::new(rows.rows().into_iter().map(|row| row.to_vec())),
             Queries::Sample(sample) => Box::new(sample.rows()),
@@ -306,7 +339,9 @@ fn product_rows(factors: &[(Family, Vec<usize>)]) -> Box<dyn Iterator<Item = Vec
     // Sizes were checked when the workload was made; a family that refuses them here has no rows.
     let rows = family.rows(sizes).unwrap_or_else(|_| Box::new(std::iter::empty()));
     Box::new(rows.flat_map(move |outer| {
-        product_rows(rest).map(move |inner| outer.iter().flat_map(|&x| inner.iter().map(move |&y| x * y)).collect())
+        product_rows(rest).map(move |inner| {
+            outer.iter().flat_map(|&x| inner.iter().map(move |&y| x * y)).collect()
+        })
     }))
 }
 

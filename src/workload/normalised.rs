@@ -1,16 +1,19 @@
-//! Queries scaled to unit length: what to select a strategy for when relative errors count (S2, optimizing for relative error).
+//! Queries scaled to unit length: what to select a strategy for when relative errors count (S2,
+//! optimizing for relative error).
 //!
-//! The error of a query is in proportion to its length, its relative error is not; so S2 scales every query to unit L2 norm
-//! before selection and reports errors on the original ones. With `N_q` the squared length of query q,
+//! The error of a query is in proportion to its length, its relative error is not; so S2 scales
+//! every query to unit L2 norm before selection and reports errors on the original ones. With `N_q`
+//! the squared length of query q,
 //!
 //! ```text
 //! G = Σ_q qᵀq / N_q
 //! ```
 //!
-//! The length of a query of a Kronecker product is the product of lengths, so products stay products; a query on a marginal is
-//! repeated over the cells outside. Grams are closed forms for the families that have one
-//! ([`QueryFamily::normalised_gram`](super::QueryFamily::normalised_gram)), sums over corners for sampled ranges, and sums over
-//! rows for residual workloads.
+//! The length of a query of a Kronecker product is the product of lengths, so products stay
+//! products; a query on a marginal is repeated over the cells outside. Grams are closed forms for
+//! the families that have one
+//! ([`QueryFamily::normalised_gram`](super::QueryFamily::normalised_gram)), sums over corners for
+//! sampled ranges, and sums over rows for residual workloads.
 
 use std::sync::Arc;
 
@@ -34,7 +37,9 @@ pub(super) fn from_rows(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> A
     let mut gram = Array2::zeros((cells, cells));
     let mut batch: Vec<f64> = Vec::new();
     let add = |gram: &mut Array2<f64>, batch: &mut Vec<f64>| {
-        if let Ok(rows) = Array2::from_shape_vec((batch.len() / cells, cells), std::mem::take(batch)) {
+        if let Ok(rows) =
+            Array2::from_shape_vec((batch.len() / cells, cells), std::mem::take(batch))
+        {
             crate::linalg::add_gram(gram, rows.view());
         }
     };
@@ -57,7 +62,9 @@ impl Workload {
         let name = format!("normalised({})", self.name);
         let shape = self.shape.clone();
         let queries = match self.queries {
-            Queries::Permuted(inner, order) => Queries::Permuted(Box::new(inner.normalised()?), order),
+            Queries::Permuted(inner, order) => {
+                Queries::Permuted(Box::new(inner.normalised()?), order)
+            }
             Queries::Union(parts) => {
                 Queries::Union(parts.into_iter().map(Workload::normalised).collect::<Result<_>>()?)
             }
@@ -73,13 +80,18 @@ impl Workload {
 
 /// The Gram of a workload with its queries scaled to unit length.
 pub(super) fn gram(inner: &Workload) -> Result<Gram> {
-    let dense = || check_dense_size(&format!("Gram matrix of `normalised({})`", inner.name()), inner.cells());
+    let dense = || {
+        check_dense_size(&format!("Gram matrix of `normalised({})`", inner.name()), inner.cells())
+    };
     match &inner.queries {
         Queries::Product(factors) => {
             let mut made: Vec<GramFactor> = Vec::with_capacity(factors.len());
             for (k, (family, sizes)) in factors.iter().enumerate() {
                 check_dense_size("Gram matrix of normalised queries", sizes.iter().product())?;
-                let matrix = match factors[..k].iter().position(|earlier| *earlier == (*family, sizes.clone())) {
+                let matrix = match factors[..k]
+                    .iter()
+                    .position(|earlier| *earlier == (*family, sizes.clone()))
+                {
                     Some(place) => made[place].matrix.clone(),
                     None => Arc::new(family.normalised_gram(sizes)?),
                 };

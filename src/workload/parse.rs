@@ -1,8 +1,10 @@
-//! Workload strings: `range:1024`, `range:32x32`, `range:2^10`, `affine:20x20`, `permuted-range(seed=3):2048`,
-//! `range-sample(queries=1000,seed=1,bias=10):32x32`, `two-step-range-sample(queries=1000):64x32`,
-//! `predicate-sample(queries=2000,p=0.5,seed=1):64`, `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
-//! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`, `matrix(shape=4x2):W.npy`; and around
-//! any of them `residual(…)`, `normalised(…)`, `permuted(…; seed=3)` and `union(…; …)`.
+//! Workload strings: `range:1024`, `range:32x32`, `range:2^10`, `affine:20x20`,
+//! `permuted-range(seed=3):2048`, `range-sample(queries=1000,seed=1,bias=10):32x32`,
+//! `two-step-range-sample(queries=1000):64x32`, `predicate-sample(queries=2000,p=0.5,seed=1):64`,
+//! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
+//! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`,
+//! `matrix(shape=4x2):W.npy`; and around any of them `residual(…)`, `normalised(…)`,
+//! `permuted(…; seed=3)` and `union(…; …)`.
 
 use std::path::Path;
 
@@ -22,13 +24,16 @@ impl Workload {
     /// Reads a workload string.
     ///
     /// # Errors
-    /// An unknown family, sizes or options that are not what the family takes; the message shows the grammar.
+    /// An unknown family, sizes or options that are not what the family takes; the message shows
+    /// the grammar.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         let mut workload = match wrapped(text) {
             Some(("residual", inner)) => Self::parse(inner)?.residual(),
             Some(("normalised", inner)) => Self::parse(inner)?.normalised()?,
-            Some(("union", inner)) => Self::union(parts(inner).into_iter().map(Self::parse).collect::<Result<_>>()?)?,
+            Some(("union", inner)) => {
+                Self::union(parts(inner).into_iter().map(Self::parse).collect::<Result<_>>()?)?
+            }
             Some((_, inner)) => parse_permuted(text, inner)?,
             None => parse_plain(text)?,
         };
@@ -71,9 +76,20 @@ fn parse_permuted(text: &str, inside: &str) -> Result<Workload> {
         [workload] => (*workload, 0),
         [workload, option] => {
             let seed = option.strip_prefix("seed=").and_then(|seed| seed.trim().parse().ok());
-            (*workload, seed.ok_or_else(|| refuse(text, "`seed=` and a number after the semicolon", *option))?)
+            (
+                *workload,
+                seed.ok_or_else(|| {
+                    refuse(text, "`seed=` and a number after the semicolon", *option)
+                })?,
+            )
         }
-        more => return Err(refuse(text, "a workload, and perhaps a seed", format!("{} parts", more.len()))),
+        more => {
+            return Err(refuse(
+                text,
+                "a workload, and perhaps a seed",
+                format!("{} parts", more.len()),
+            ));
+        }
     };
     Ok(Workload::parse(workload)?.permuted(seed))
 }
@@ -89,7 +105,9 @@ enum Variant {
 fn parse_plain(text: &str) -> Result<Workload> {
     let call = Call::parse("workload", text, REMEDY)?;
     let sizes = call.operand().ok_or_else(|| refuse(text, "FAMILY:SIZES", "no colon"))?;
-    let seeded = || -> Result<ChaCha20Rng> { Ok(ChaCha20Rng::seed_from_u64(call.option("seed")?.unwrap_or(0))) };
+    let seeded = || -> Result<ChaCha20Rng> {
+        Ok(ChaCha20Rng::seed_from_u64(call.option("seed")?.unwrap_or(0)))
+    };
     match call.name() {
         "matrix" => return parse_matrix(text, sizes, &call),
         "range-sample" => {
@@ -112,11 +130,20 @@ fn parse_plain(text: &str) -> Result<Workload> {
             call.allow(&["queries", "seed", "p"])?;
             let shape = parse_shape(text, sizes)?;
             let queries = call.required("queries")?;
-            return Workload::predicates(&shape, queries, call.option("p")?.unwrap_or(0.5), &mut seeded()?);
+            return Workload::predicates(
+                &shape,
+                queries,
+                call.option("p")?.unwrap_or(0.5),
+                &mut seeded()?,
+            );
         }
         "random-marginals" => {
             call.allow(&["count", "seed"])?;
-            return Workload::random_marginals(&parse_shape(text, sizes)?, call.required("count")?, &mut seeded()?);
+            return Workload::random_marginals(
+                &parse_shape(text, sizes)?,
+                call.required("count")?,
+                &mut seeded()?,
+            );
         }
         _ => {}
     }
@@ -156,7 +183,9 @@ fn parse_ways(text: &str, call: &Call<'_>, attributes: usize) -> Result<Vec<usiz
     }
     let number = |part: &str| part.trim().parse().ok();
     let ways: Option<Vec<usize>> = written.split('+').map(number).collect();
-    ways.ok_or_else(|| refuse(text, "a number for `ways`, several like 1+2, or `all`", format!("`{written}`")))
+    ways.ok_or_else(|| {
+        refuse(text, "a number for `ways`, several like 1+2, or `all`", format!("`{written}`"))
+    })
 }
 
 /// `1024`, `32x32`, `2^10`, or a mixture like `16x2^3`.

@@ -31,9 +31,14 @@ impl QueryGroup {
     /// The Kronecker product of families, one per attribute in the order of the schema.
     ///
     /// # Errors
-    /// No attribute or one that the schema lacks, a family that spans two attributes or needs an order that a categorical
-    /// attribute lacks, or a weight that is not positive.
-    pub fn product(schema: &Schema, attributes: AttributeSet, families: &[Family], weight: f64) -> Result<Self> {
+    /// No attribute or one that the schema lacks, a family that spans two attributes or needs an
+    /// order that a categorical attribute lacks, or a weight that is not positive.
+    pub fn product(
+        schema: &Schema,
+        attributes: AttributeSet,
+        families: &[Family],
+        weight: f64,
+    ) -> Result<Self> {
         let chosen = checked(schema, attributes, weight)?;
         if families.len() != attributes.len() {
             return Err(refuse(
@@ -72,7 +77,8 @@ impl QueryGroup {
         })
     }
 
-    /// Queries over several attributes jointly; their cells are row-major in the order of the schema.
+    /// Queries over several attributes jointly; their cells are row-major in the order of the
+    /// schema.
     ///
     /// # Errors
     /// As [`QueryGroup::product`], or queries over other sizes.
@@ -132,9 +138,10 @@ impl QueryGroup {
         }
     }
 
-    /// The answers on the marginal of the group's attributes, in the order of the rows: for products the
-    /// last attribute's queries vary fastest. As for [`Workload::answers`](super::Workload::answers), O(answers)
-    /// for products of ranges, prefixes and cells.
+    /// The answers on the marginal of the group's attributes, in the order of the rows: for
+    /// products the last attribute's queries vary fastest. As for
+    /// [`Workload::answers`](super::Workload::answers), O(answers) for products of ranges, prefixes
+    /// and cells.
     ///
     /// # Errors
     /// A marginal of another length, or a family that cannot be enumerated.
@@ -149,9 +156,10 @@ impl QueryGroup {
             ));
         }
         match &self.queries {
-            GroupQueries::Joint(joint) => {
-                Ok(joint.rows()?.map(|row| row.iter().zip(marginal).map(|(q, x)| q * x).sum()).collect())
-            }
+            GroupQueries::Joint(joint) => Ok(joint
+                .rows()?
+                .map(|row| row.iter().zip(marginal).map(|(q, x)| q * x).sum())
+                .collect()),
             GroupQueries::Product(families) => {
                 let (mut values, mut inner) = (marginal.to_vec(), cells);
                 for (family, &size) in families.iter().zip(&self.sizes) {
@@ -163,8 +171,8 @@ impl QueryGroup {
         }
     }
 
-    /// The queries one by one, each over the row-major cells of the group's attributes, in the order of
-    /// [`QueryGroup::answers`]. Memory: the queries of every attribute alone.
+    /// The queries one by one, each over the row-major cells of the group's attributes, in the
+    /// order of [`QueryGroup::answers`]. Memory: the queries of every attribute alone.
     ///
     /// # Errors
     /// A family that cannot be enumerated.
@@ -172,7 +180,10 @@ impl QueryGroup {
         match &self.queries {
             GroupQueries::Joint(joint) => joint.rows(),
             GroupQueries::Product(families) => {
-                let rows = families.iter().zip(&self.sizes).map(|(family, n)| Ok(family.rows(&[*n])?.collect()));
+                let rows = families
+                    .iter()
+                    .zip(&self.sizes)
+                    .map(|(family, n)| Ok(family.rows(&[*n])?.collect()));
                 let rows: Vec<Vec<Vec<f64>>> = rows.collect::<Result<_>>()?;
                 let counts: Vec<usize> = rows.iter().map(Vec::len).collect();
                 let count: usize = counts.iter().product();
@@ -192,8 +203,8 @@ impl QueryGroup {
         QueryGroup { family, ..self }
     }
 
-    /// The same queries with every ordered family replaced by `family`: the workload whose coefficients ResidualPlanner+
-    /// may allocate its noise by.
+    /// The same queries with every ordered family replaced by `family`: the workload whose
+    /// coefficients ResidualPlanner+ may allocate its noise by.
     pub(crate) fn with_ordered_as(&self, family: Family) -> Self {
         let families = match &self.queries {
             GroupQueries::Product(families) => {
@@ -201,7 +212,11 @@ impl QueryGroup {
             }
             GroupQueries::Joint(_) => vec![family; self.sizes.len()],
         };
-        QueryGroup { queries: GroupQueries::Product(families), family: family.name(), ..self.clone() }
+        QueryGroup {
+            queries: GroupQueries::Product(families),
+            family: family.name(),
+            ..self.clone()
+        }
     }
 }
 
@@ -220,7 +235,11 @@ pub(super) fn checked(schema: &Schema, attributes: AttributeSet, weight: f64) ->
     let name = |p: usize| known.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
     let chosen = format!("[{}]", attributes.positions().map(name).collect::<Vec<_>>().join(", "));
     if attributes.end() > known.len() {
-        return Err(refuse(&chosen, format!("positions below {}", known.len()), format!("{attributes:?}")));
+        return Err(refuse(
+            &chosen,
+            format!("positions below {}", known.len()),
+            format!("{attributes:?}"),
+        ));
     }
     if attributes.is_empty() {
         return Err(refuse(&chosen, "at least one attribute".into(), "none".into()));

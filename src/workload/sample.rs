@@ -1,5 +1,5 @@
-//! Samples of range queries: uniform without replacement and biased to the edge of the domain (S1, Fig 2), and random
-//! ranges of a given coverage (S1, Fig 3(b)).
+//! Samples of range queries: uniform without replacement and biased to the edge of the domain (S1,
+//! Fig 2), and random ranges of a given coverage (S1, Fig 3(b)).
 
 use ndarray::{Array2, Axis};
 use rand::{Rng, RngExt};
@@ -30,7 +30,13 @@ pub fn range_count(shape: &[usize]) -> Result<usize> {
         .ok_or_else(|| {
             let found = shape.iter().map(|&n| n as f64 * (n as f64 + 1.0) / 2.0).product();
             let what = format!("enumeration of all ranges over {shape:?}");
-            Error::too_large(what, "ranges", usize::MAX as f64, found, "sample over fewer or smaller attributes")
+            Error::too_large(
+                what,
+                "ranges",
+                usize::MAX as f64,
+                found,
+                "sample over fewer or smaller attributes",
+            )
         })
 }
 
@@ -75,17 +81,26 @@ impl RangeSample {
         let all = Self::check(shape, queries)?;
         let mut chosen = rand::seq::index::sample(rng, all, queries).into_vec();
         chosen.sort_unstable();
-        Ok(RangeSample { shape: shape.to_vec(), corners: chosen.into_iter().map(|k| corners(shape, k)).collect() })
+        Ok(RangeSample {
+            shape: shape.to_vec(),
+            corners: chosen.into_iter().map(|k| corners(shape, k)).collect(),
+        })
     }
 
-    /// `queries` distinct ranges, drawn one after the other without replacement with weight `exp(λ(r − 1))`, where r is
-    /// the root mean square over the attributes of (centre − middle)/((n − 1)/2): favours ranges far from the centre.
+    /// `queries` distinct ranges, drawn one after the other without replacement with weight
+    /// `exp(λ(r − 1))`, where r is the root mean square over the attributes of (centre −
+    /// middle)/((n − 1)/2): favours ranges far from the centre.
     ///
     /// Drawn as the largest `queries` keys `ln weight + Gumbel`. O(all ranges) time.
     ///
     /// # Errors
     /// More ranges asked for than there are, or a bias that is not finite.
-    pub fn biased<R: Rng + ?Sized>(shape: &[usize], queries: usize, lambda: f64, rng: &mut R) -> Result<Self> {
+    pub fn biased<R: Rng + ?Sized>(
+        shape: &[usize],
+        queries: usize,
+        lambda: f64,
+        rng: &mut R,
+    ) -> Result<Self> {
         let all = Self::check(shape, queries)?;
         if !lambda.is_finite() {
             return Err(Error::bad_input(
@@ -98,25 +113,40 @@ impl RangeSample {
         let mut keyed: Vec<(f64, usize)> = (0..all)
             .map(|k| {
                 let u: f64 = rng.random();
-                // 1 − u lies in (0, 1], so the inner logarithm is finite but for u = 0, whose key is then −∞.
-                (lambda * (eccentricity(shape, corners(shape, k)) - 1.0) - (-(1.0 - u).ln()).ln(), k)
+                // 1 − u lies in (0, 1], so the inner logarithm is finite but for u = 0, whose key
+                // is then −∞.
+                (
+                    lambda * (eccentricity(shape, corners(shape, k)) - 1.0)
+                        - (-(1.0 - u).ln()).ln(),
+                    k,
+                )
             })
             .collect();
         keyed.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut chosen: Vec<usize> = keyed[..queries].iter().map(|&(_, k)| k).collect();
         chosen.sort_unstable();
-        Ok(RangeSample { shape: shape.to_vec(), corners: chosen.into_iter().map(|k| corners(shape, k)).collect() })
+        Ok(RangeSample {
+            shape: shape.to_vec(),
+            corners: chosen.into_iter().map(|k| corners(shape, k)).collect(),
+        })
     }
 
-    /// `queries` independent ranges that cover a share of about `coverage` of the cells; a range may come twice.
+    /// `queries` independent ranges that cover a share of about `coverage` of the cells; a range
+    /// may come twice.
     ///
-    /// In one dimension a length `n·U(c ± min(0.05, c/2))`, in several sides `d_j·f^{a_j}` with `a ~ Dirichlet(1, …, 1)` and
-    /// `f = min(1, c·exp(N(0, 0.1²)))`; rounded to at least one cell, the position uniform. (The paper says only that random
-    /// ranges are grouped by average coverage; this is one way to draw them.)
+    /// In one dimension a length `n·U(c ± min(0.05, c/2))`, in several sides `d_j·f^{a_j}` with
+    /// `a ~ Dirichlet(1, …, 1)` and `f = min(1, c·exp(N(0, 0.1²)))`; rounded to at least one cell,
+    /// the position uniform. (The paper says only that random ranges are grouped by average
+    /// coverage; this is one way to draw them.)
     ///
     /// # Errors
     /// No query, or a coverage outside (0, 1].
-    pub fn covering<R: Rng + ?Sized>(shape: &[usize], queries: usize, coverage: f64, rng: &mut R) -> Result<Self> {
+    pub fn covering<R: Rng + ?Sized>(
+        shape: &[usize],
+        queries: usize,
+        coverage: f64,
+        rng: &mut R,
+    ) -> Result<Self> {
         if shape.is_empty() || queries == 0 || !(coverage > 0.0 && coverage <= 1.0) {
             return Err(Error::bad_input(
                 format!("ranges of given coverage over {shape:?}"),
@@ -142,9 +172,10 @@ impl RangeSample {
         Ok(RangeSample { shape: shape.to_vec(), corners })
     }
 
-    /// `queries` independent ranges by two-step sampling: first how many attributes and which ones, each number from 1 to all and
-    /// each set of that size equally likely; then an interval on each of them, all intervals equally likely. The other
-    /// attributes are not restricted. (S2 refers to Xiao et al. for the method; this is our reading of it.)
+    /// `queries` independent ranges by two-step sampling: first how many attributes and which ones,
+    /// each number from 1 to all and each set of that size equally likely; then an interval on each
+    /// of them, all intervals equally likely. The other attributes are not restricted. (S2 refers
+    /// to Xiao et al. for the method; this is our reading of it.)
     ///
     /// # Errors
     /// No query or no attribute.
@@ -161,10 +192,12 @@ impl RangeSample {
         let draw = |_| {
             let restricted = rng.random_range(1..=shape.len());
             let chosen = rand::seq::index::sample(rng, shape.len(), restricted).into_vec();
-            let (mut low, mut high) = (vec![0; shape.len()], shape.iter().map(|n| n - 1).collect::<Vec<_>>());
+            let (mut low, mut high) =
+                (vec![0; shape.len()], shape.iter().map(|n| n - 1).collect::<Vec<_>>());
             for axis in chosen {
                 let own = &shape[axis..=axis];
-                (low[axis], high[axis]) = corners(own, rng.random_range(0..own[0] * (own[0] + 1) / 2));
+                (low[axis], high[axis]) =
+                    corners(own, rng.random_range(0..own[0] * (own[0] + 1) / 2));
             }
             (cell_index(shape, &low), cell_index(shape, &high))
         };
@@ -206,8 +239,10 @@ impl RangeSample {
     pub(super) fn answers(&self, data: &[f64]) -> Vec<f64> {
         // The table of prefix sums has a margin of zeros before every axis.
         let wide: Vec<usize> = self.shape.iter().map(|n| n + 1).collect();
-        let strides: Vec<usize> = (0..wide.len()).map(|axis| wide[axis + 1..].iter().product()).collect();
-        let place = |at: &[usize]| at.iter().zip(&strides).map(|(c, stride)| c * stride).sum::<usize>();
+        let strides: Vec<usize> =
+            (0..wide.len()).map(|axis| wide[axis + 1..].iter().product()).collect();
+        let place =
+            |at: &[usize]| at.iter().zip(&strides).map(|(c, stride)| c * stride).sum::<usize>();
         let mut sums = vec![0.0; wide.iter().product()];
         let margin: usize = strides.iter().sum();
         for (cell, &x) in data.iter().enumerate() {
@@ -224,8 +259,14 @@ impl RangeSample {
             let (low, high) = (coordinates(&self.shape, low), coordinates(&self.shape, high));
             (0..1usize << wide.len())
                 .map(|choice| {
-                    let corner = |axis: usize| if choice >> axis & 1 == 1 { low[axis] } else { high[axis] + 1 };
-                    let at: usize = strides.iter().enumerate().map(|(axis, stride)| corner(axis) * stride).sum();
+                    let corner = |axis: usize| {
+                        if choice >> axis & 1 == 1 { low[axis] } else { high[axis] + 1 }
+                    };
+                    let at: usize = strides
+                        .iter()
+                        .enumerate()
+                        .map(|(axis, stride)| corner(axis) * stride)
+                        .sum();
                     if choice.count_ones().is_multiple_of(2) { sums[at] } else { -sums[at] }
                 })
                 .sum::<f64>()
@@ -233,8 +274,9 @@ impl RangeSample {
         self.corners.iter().map(answer).collect()
     }
 
-    /// The Gram matrix in O(ranges + attributes · cells²): count the pairs (lowest, highest cell), sum the counts over
-    /// lower lowest cells and higher highest cells along every axis, and read the sum at (min, max) of two cells.
+    /// The Gram matrix in O(ranges + attributes · cells²): count the pairs (lowest, highest cell),
+    /// sum the counts over lower lowest cells and higher highest cells along every axis, and read
+    /// the sum at (min, max) of two cells.
     pub fn gram(&self) -> Array2<f64> {
         self.weighted_gram(|_, _| 1.0)
     }
@@ -304,7 +346,8 @@ fn side_shares<R: Rng + ?Sized>(dimensions: usize, coverage: f64, rng: &mut R) -
     exponentials.iter().map(|e| volume.powf(e / sum)).collect()
 }
 
-/// How far a range lies from the middle of the box: root mean square over the attributes, each in [−1, 1].
+/// How far a range lies from the middle of the box: root mean square over the attributes, each in
+/// [−1, 1].
 fn eccentricity(shape: &[usize], (low, high): (usize, usize)) -> f64 {
     let (low, high) = (coordinates(shape, low), coordinates(shape, high));
     let sum: f64 = shape
@@ -375,7 +418,8 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(8);
         let shape = [6, 5, 4];
         let sample = RangeSample::two_step(&shape, 6000, &mut rng).unwrap();
-        // An attribute is restricted with probability (1 + 2 + 3)/(3·3) = 2/3, and 1 of n(n+1)/2 intervals is the whole.
+        // An attribute is restricted with probability (1 + 2 + 3)/(3·3) = 2/3, and 1 of n(n+1)/2
+        // intervals is the whole.
         for (axis, &n) in shape.iter().enumerate() {
             let whole = sample.corners.iter().filter(|&&(low, high)| {
                 coordinates(&shape, low)[axis] == 0 && coordinates(&shape, high)[axis] == n - 1
@@ -383,7 +427,10 @@ mod tests {
             let expected = 1.0 / 3.0 + 2.0 / 3.0 / (n * (n + 1) / 2) as f64;
             let share = whole.count() as f64 / 6000.0;
             // Four standard errors.
-            assert!((share - expected).abs() < 4.0 * (0.25f64 / 6000.0).sqrt(), "{axis}: {share} for {expected}");
+            assert!(
+                (share - expected).abs() < 4.0 * (0.25f64 / 6000.0).sqrt(),
+                "{axis}: {share} for {expected}"
+            );
         }
         assert_eq!(RangeSample::two_step(&[7], 9, &mut rng).unwrap().len(), 9);
         assert!(RangeSample::two_step(&[7], 0, &mut rng).is_err());
@@ -392,9 +439,16 @@ mod tests {
     #[test]
     fn bias_favours_the_edge() {
         let mut rng = ChaCha20Rng::seed_from_u64(5);
-        let mean = |s: &RangeSample| s.corners.iter().map(|&c| eccentricity(&[64], c)).sum::<f64>() / s.len() as f64;
+        let mean = |s: &RangeSample| {
+            s.corners.iter().map(|&c| eccentricity(&[64], c)).sum::<f64>() / s.len() as f64
+        };
         let uniform = RangeSample::uniform(&[64], 200, &mut rng).unwrap();
         let biased = RangeSample::biased(&[64], 200, 10.0, &mut rng).unwrap();
-        assert!(mean(&biased) > mean(&uniform) + 0.2, "{} against {}", mean(&biased), mean(&uniform));
+        assert!(
+            mean(&biased) > mean(&uniform) + 0.2,
+            "{} against {}",
+            mean(&biased),
+            mean(&uniform)
+        );
     }
 }

@@ -180,20 +180,38 @@ fn bad_strings_say_what_is_wrong() {
 /// Rows of unit length: the trace is the number of queries that are not zero.
 #[test]
 fn normalised_queries_have_unit_length() {
-    for text in ["range:9", "range:4x5", "predicate-sample(queries=7):12", "range-marginals(ways=1):4x3", "affine:3x4"]
-    {
+    for text in [
+        "range:9",
+        "range:4x5",
+        "predicate-sample(queries=7):12",
+        "range-marginals(ways=1):4x3",
+        "affine:3x4",
+    ] {
         let workload = Workload::parse(text).unwrap();
         let trace = workload.clone().normalised().unwrap().gram().unwrap().trace();
         assert!((trace - workload.count().as_f64()).abs() < 1e-9 * trace, "{text}: {trace}");
     }
-    assert!(Workload::parse("normalised(predicate:1024)").unwrap().gram().unwrap_err().to_string().contains("sample"));
+    assert!(
+        Workload::parse("normalised(predicate:1024)")
+            .unwrap()
+            .gram()
+            .unwrap_err()
+            .to_string()
+            .contains("sample")
+    );
 }
 
 /// Unions of workloads over marginals are workloads over marginals.
 #[test]
 fn unions_keep_their_marginals() {
     let gram = |text: &str| Workload::parse(text).unwrap().gram().unwrap();
-    assert_eq!(gram("union(identity-marginals(ways=2):3x4x2; range-marginals:3x4x2)").marginals().unwrap().len(), 6);
+    assert_eq!(
+        gram("union(identity-marginals(ways=2):3x4x2; range-marginals:3x4x2)")
+            .marginals()
+            .unwrap()
+            .len(),
+        6
+    );
     assert!(gram("union(identity-marginals(ways=1):3x4; range:3x4)").marginals().is_none());
 }
 

@@ -9,25 +9,38 @@ impl Workload {
     /// The queries of all parts; what several parts have in common comes several times.
     ///
     /// # Errors
-    /// No part, parts over different boxes, or one whose queries carry a weight ([`Workload::query_weight`]).
+    /// No part, parts over different boxes, or one whose queries carry a weight
+    /// ([`Workload::query_weight`]).
     pub fn union(parts: Vec<Workload>) -> Result<Self> {
         let refuse = |expected: &str, found: String| {
-            Err(Error::bad_input("union of workloads", expected, found, "write e.g. union(range:64; permuted-cdf:64)"))
+            Err(Error::bad_input(
+                "union of workloads",
+                expected,
+                found,
+                "write e.g. union(range:64; permuted-cdf:64)",
+            ))
         };
-        let Some(first) = parts.first() else { return refuse("at least one workload", "none".into()) };
+        let Some(first) = parts.first() else {
+            return refuse("at least one workload", "none".into());
+        };
         let shape = first.shape.clone();
         if let Some(other) = parts.iter().find(|part| part.shape != shape) {
-            return refuse(&format!("workloads over {}", by_x(&shape)), format!("`{}`", other.name));
+            return refuse(
+                &format!("workloads over {}", by_x(&shape)),
+                format!("`{}`", other.name),
+            );
         }
         if let Some(scaled) = parts.iter().find(|part| part.query_weight() != 1.0) {
             return refuse("queries that all weigh 1", format!("`{}`", scaled.name));
         }
-        let name = format!("union({})", parts.iter().map(Workload::name).collect::<Vec<_>>().join("; "));
+        let name =
+            format!("union({})", parts.iter().map(Workload::name).collect::<Vec<_>>().join("; "));
         Ok(Workload { name, shape, queries: Queries::Union(parts) })
     }
 }
 
-/// The sum of the parts' Grams; their marginals together, if all parts are workloads over marginals. O(parts · cells²).
+/// The sum of the parts' Grams; their marginals together, if all parts are workloads over
+/// marginals. O(parts · cells²).
 pub(super) fn gram(shape: &[usize], parts: &[Workload]) -> Result<Gram> {
     if let [only] = parts {
         return only.gram();
@@ -35,7 +48,8 @@ pub(super) fn gram(shape: &[usize], parts: &[Workload]) -> Result<Gram> {
     let cells: usize = shape.iter().product();
     check_dense_size("Gram matrix of a union of workloads", cells)?;
     let grams = parts.iter().map(Workload::gram).collect::<Result<Vec<_>>>()?;
-    let marginals: Option<Vec<_>> = grams.iter().map(|gram| gram.marginals().map(<[_]>::to_vec)).collect();
+    let marginals: Option<Vec<_>> =
+        grams.iter().map(|gram| gram.marginals().map(<[_]>::to_vec)).collect();
     if let Some(terms) = marginals {
         return Gram::over_marginals(shape, terms.concat());
     }

@@ -1,4 +1,5 @@
-//! The ledger when runs are killed, come at the same time, or find a disk that is full or a file that cannot be used.
+//! The ledger when runs are killed, come at the same time, or find a disk that is full or a file
+//! that cannot be used.
 
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
@@ -14,7 +15,13 @@ use super::{folder, ledger, matmech, read, release, words};
 /// A child that runs a release in the background.
 fn start(folder: &Path, out: &str) -> std::process::Child {
     let mut process = Process::new(env!("CARGO_BIN_EXE_matmech"));
-    process.current_dir(folder).args(words(out, &[])).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    process
+        .current_dir(folder)
+        .args(words(out, &[]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 /// Eight processes at once and a budget for four: four folders, and a ledger that says so.
@@ -24,14 +31,19 @@ fn processes_at_the_same_time_never_overspend() {
     let here = folder.path();
     let names: Vec<String> = (0..8).map(|k| format!("R{k}")).collect();
     let children: Vec<_> = names.iter().map(|name| start(here, name)).collect();
-    let won = children.into_iter().map(|mut child| child.wait().unwrap().success()).filter(|won| *won).count();
+    let won = children
+        .into_iter()
+        .map(|mut child| child.wait().unwrap().success())
+        .filter(|won| *won)
+        .count();
     assert_eq!(won, 4);
     assert_eq!(names.iter().filter(|name| here.join(name).exists()).count(), 4);
     assert_eq!(ledger(here)["left_rho"], 0.0);
 }
 
-/// Killed at 50 moments, spread evenly over 1.2 times the duration of a whole run (a golden-ratio sequence, the same every time; what a run
-/// is doing then is the machine's chance): whatever was measured had been written down as spent; the ledger is sound, or refused with a reason.
+/// Killed at 50 moments, spread evenly over 1.2 times the duration of a whole run (a golden-ratio
+/// sequence, the same every time; what a run is doing then is the machine's chance): whatever was
+/// measured had been written down as spent; the ledger is sound, or refused with a reason.
 #[test]
 fn a_run_that_is_killed_counts_as_spent() {
     let folder = folder();
@@ -69,18 +81,25 @@ fn a_damaged_ledger_is_refused() {
     let here = folder.path();
     release(here, "R", &[]).success();
     let good = read(here, "L.jsonl");
-    for bad in
-        [good[..good.len() - 9].to_owned(), format!("{good}{{\"reserve\":2"), format!("{good}\0\0\n"), String::new()]
-    {
+    for bad in [
+        good[..good.len() - 9].to_owned(),
+        format!("{good}{{\"reserve\":2"),
+        format!("{good}\0\0\n"),
+        String::new(),
+    ] {
         std::fs::write(here.join("L.jsonl"), &bad).unwrap();
-        release(here, "Q", &[]).failure().code(1).stderr(contains("L.jsonl").and(contains("remedy")));
+        release(here, "Q", &[])
+            .failure()
+            .code(1)
+            .stderr(contains("L.jsonl").and(contains("remedy")));
         assert_eq!(read(here, "L.jsonl"), bad);
         assert!(!here.join("Q").exists() && !here.join("Q.partial").exists());
     }
 }
 
-/// The system's limit on the size of files stands for a full disk. At zero the reservation fails and the data is not opened; with room for
-/// the ledger only, the run fails after it, and what it reserved stays spent.
+/// The system's limit on the size of files stands for a full disk. At zero the reservation fails
+/// and the data is not opened; with room for the ledger only, the run fails after it, and what it
+/// reserved stays spent.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_never_a_free_release() {
@@ -89,7 +108,10 @@ fn a_full_disk_is_an_error_and_never_a_free_release() {
     let before = read(here, "L.jsonl");
     let limited = |blocks: u32, out: &str| {
         let program = env!("CARGO_BIN_EXE_matmech");
-        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec {program} {}", words(out, &[]).join(" "));
+        let line = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {program} {}",
+            words(out, &[]).join(" ")
+        );
         Process::new("sh").current_dir(here).args(["-c", &line]).output().unwrap()
     };
     let full = limited(0, "R");
@@ -101,21 +123,30 @@ fn a_full_disk_is_an_error_and_never_a_free_release() {
     assert!(!nearly.status.success() && !nearly.stderr.is_empty());
     assert!(!here.join("Q").exists());
     let balance = ledger(here);
-    assert_eq!((balance["reservations"].as_u64(), balance["unsettled"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(
+        (balance["reservations"].as_u64(), balance["unsettled"].as_u64()),
+        (Some(1), Some(1))
+    );
 }
 
-/// The disk is full in the middle of a line, of the reservation or of the settlement: the half line is taken off again, nobody hears that
-/// nothing happened when something did, and the ledger goes on.
+/// The disk is full in the middle of a line, of the reservation or of the settlement: the half line
+/// is taken off again, nobody hears that nothing happened when something did, and the ledger goes
+/// on.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
     const LIMIT: usize = 64 * 512;
     let hash = "0".repeat(64);
     let line = |number: u32, what: &str| {
-        format!("{{\"reserve\":{number},\"rho\":0.25,\"what\":\"{what}\",\"previous\":\"{hash}\"}}\n").len()
+        format!(
+            "{{\"reserve\":{number},\"rho\":0.25,\"what\":\"{what}\",\"previous\":\"{hash}\"}}\n"
+        )
+        .len()
     };
     let own = line(2, "release to R");
-    for (room, reserved) in [(1, false), (30, false), (own - 1, false), (own, true), (own + 12, true)] {
+    for (room, reserved) in
+        [(1, false), (30, false), (own - 1, false), (own, true), (own + 12, true)]
+    {
         let folder = folder();
         let here = folder.path();
         // One reservation before, as long as it takes to leave this room.
@@ -126,7 +157,8 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
         let before = read(here, "L.jsonl");
         assert_eq!(before.len(), LIMIT - room);
         let program = env!("CARGO_BIN_EXE_matmech");
-        let script = format!("trap '' XFSZ; ulimit -f 64; exec {program} {}", words("R", &[]).join(" "));
+        let script =
+            format!("trap '' XFSZ; ulimit -f 64; exec {program} {}", words("R", &[]).join(" "));
         let output = Process::new("sh").current_dir(here).args(["-c", &script]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains("writing the ledger"), "{room}: {said}");
@@ -136,7 +168,10 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
         if reserved {
             // The reservation and its end fit, the settlement does not.
             assert_eq!((count, balance["unsettled"].as_u64()), (2, Some(2)), "{room}");
-            assert!(said.contains("its cost is spent") && !said.contains("nothing was read"), "{said}");
+            assert!(
+                said.contains("its cost is spent") && !said.contains("nothing was read"),
+                "{said}"
+            );
             assert!(here.join("R/answers.csv").exists());
         } else {
             assert_eq!((after, count), (before, 1), "{room}");
@@ -151,7 +186,8 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
     }
 }
 
-/// A ledger that this user may not write. The superuser may write everything, so the test runs as somebody else where it can.
+/// A ledger that this user may not write. The superuser may write everything, so the test runs as
+/// somebody else where it can.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_ledger_that_cannot_be_written_is_refused() {
@@ -159,7 +195,9 @@ fn a_ledger_that_cannot_be_written_is_refused() {
     use std::os::unix::process::CommandExt;
     let folder = folder();
     let here = folder.path();
-    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
+    };
     std::fs::copy(env!("CARGO_BIN_EXE_matmech"), here.join("matmech")).unwrap();
     std::fs::create_dir(here.join("outs")).unwrap();
     for (name, bits) in [("", 0o755), ("matmech", 0o755), ("outs", 0o777), ("L.jsonl", 0o444)] {

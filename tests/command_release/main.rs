@@ -75,7 +75,11 @@ fn release(folder: &Path, out: &str, more: &[&str]) -> assert_cmd::assert::Asser
 }
 
 fn ledger(folder: &Path) -> serde_json::Value {
-    let output = matmech(folder, &["ledger", "show", "L.jsonl", "--json"]).success().get_output().stdout.clone();
+    let output = matmech(folder, &["ledger", "show", "L.jsonl", "--json"])
+        .success()
+        .get_output()
+        .stdout
+        .clone();
     serde_json::from_slice(&output).unwrap()
 }
 
@@ -87,7 +91,9 @@ fn read(folder: &Path, name: &str) -> String {
 fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() {
     let folder = folder();
     let here = folder.path();
-    release(here, "R", &["--adjust"]).success().stdout(contains("unbiased").and(contains("written       R")));
+    release(here, "R", &["--adjust"])
+        .success()
+        .stdout(contains("unbiased").and(contains("written       R")));
     let mut table = csv::Reader::from_path(here.join("R/answers.csv")).unwrap();
     let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 4 + 3 + 12);
@@ -102,16 +108,25 @@ fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() 
     // 61 records are kept: the one with a value too many is one of the schema. 6 standard errors.
     let (all, error) = (number(&rows[3], 4), number(&rows[3], 5));
     assert!((all - 61.0).abs() < 6.0 * error, "{all} ± {error}");
-    let statement: serde_json::Value = serde_json::from_str(&read(here, "R/statement.json")).unwrap();
-    assert!(statement["rho"].as_f64().unwrap() <= 0.25 && statement["rho"].as_f64().unwrap() > 0.2499999);
+    let statement: serde_json::Value =
+        serde_json::from_str(&read(here, "R/statement.json")).unwrap();
+    assert!(
+        statement["rho"].as_f64().unwrap() <= 0.25
+            && statement["rho"].as_f64().unwrap() > 0.2499999
+    );
     assert!(statement["rounding_excess"].as_f64().unwrap() < 1e-6);
     assert_eq!(statement["out_of_domain"], "drop");
     assert!(read(here, "R/statement.md").contains("Not protected"));
     let adjusted = read(here, "R/adjusted.csv");
-    assert!(adjusted.starts_with("attributes,family,query,cells,adjusted_standard_errors_do_not_apply"));
+    assert!(
+        adjusted.starts_with("attributes,family,query,cells,adjusted_standard_errors_do_not_apply")
+    );
     assert_eq!(adjusted.lines().count(), 20);
     let balance = ledger(here);
-    assert_eq!((balance["spent_rho"].as_f64(), balance["unsettled"].as_u64()), (Some(0.25), Some(0)));
+    assert_eq!(
+        (balance["spent_rho"].as_f64(), balance["unsettled"].as_u64()),
+        (Some(0.25), Some(0))
+    );
     assert!(!here.join("R.partial").exists());
     // No two releases are alike.
     release(here, "Q", &[]).success();
@@ -122,8 +137,18 @@ fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() 
 fn a_dry_run_opens_spends_and_writes_nothing() {
     let folder = folder();
     let here = folder.path();
-    let dry =
-        ["release", "--schema", "S.toml", "--workload", "W.toml", "--epsilon", "1", "--delta", "1e-9", "--dry-run"];
+    let dry = [
+        "release",
+        "--schema",
+        "S.toml",
+        "--workload",
+        "W.toml",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-9",
+        "--dry-run",
+    ];
     matmech(here, &dry)
         .success()
         .stdout(contains("expected").and(contains("epsilon 0.99999")).and(contains("dry run")));
@@ -165,19 +190,48 @@ fn what_cannot_be_paid_is_refused_before_anything_is_read() {
 fn other_units_cost_what_they_must() {
     let folder = folder();
     let here = folder.path();
-    matmech(here, &["ledger", "create", "K.jsonl", "--rho", "1", "--unit-rows", "3", "--neighbours", "replace"])
-        .success();
-    let mut more =
-        words("R", &["--unit-rows", "3", "--neighbours", "replace", "--out-of-domain", "clamp", "--planner", "anova"]);
+    matmech(
+        here,
+        &[
+            "ledger",
+            "create",
+            "K.jsonl",
+            "--rho",
+            "1",
+            "--unit-rows",
+            "3",
+            "--neighbours",
+            "replace",
+        ],
+    )
+    .success();
+    let mut more = words(
+        "R",
+        &[
+            "--unit-rows",
+            "3",
+            "--neighbours",
+            "replace",
+            "--out-of-domain",
+            "clamp",
+            "--planner",
+            "anova",
+        ],
+    );
     more[8] = "K.jsonl";
     // The schema has no cells for other values, so replacing a value can leave a record out.
-    matmech(here, &more).success().stdout(contains("replace, add or remove one record, up to 3 times"));
-    let statement: serde_json::Value = serde_json::from_str(&read(here, "R/statement.json")).unwrap();
+    matmech(here, &more)
+        .success()
+        .stdout(contains("replace, add or remove one record, up to 3 times"));
+    let statement: serde_json::Value =
+        serde_json::from_str(&read(here, "R/statement.json")).unwrap();
     assert!(statement["rho"].as_f64().unwrap() <= 0.25);
     // The number of records has noise: a power of two times one count.
     assert_ne!(statement["subspaces"][0]["squared_sensitivity"], "0");
     assert_eq!(statement["number_of_records_is_public"], false);
-    matmech(here, &["ledger", "show", "K.jsonl"]).success().stdout(contains("replace one record, up to 3 times"));
+    matmech(here, &["ledger", "show", "K.jsonl"])
+        .success()
+        .stdout(contains("replace one record, up to 3 times"));
 }
 
 #[test]
@@ -187,9 +241,16 @@ fn more_queries_are_answered_from_the_measurements_or_refused_by_name() {
     let one_way = "[[queries]]\nfamily = \"hybrid\"\nways = [1]\n";
     std::fs::write(here.join("W.toml"), one_way).unwrap();
     release(here, "R", &[]).success();
-    std::fs::write(here.join("M.toml"), "[[queries]]\nfamily = \"range\"\nattributes = [\"age\"]\n").unwrap();
+    std::fs::write(
+        here.join("M.toml"),
+        "[[queries]]\nfamily = \"range\"\nattributes = [\"age\"]\n",
+    )
+    .unwrap();
     let answer = |workload: &str, out: &str| {
-        matmech(here, &["answer", "--measurements", "R/measurements", "--workload", workload, "--out", out])
+        matmech(
+            here,
+            &["answer", "--measurements", "R/measurements", "--workload", workload, "--out", out],
+        )
     };
     answer("M.toml", "more.csv").success().stdout(contains("10 in 1 groups"));
     assert_eq!(read(here, "more.csv").lines().count(), 11);
@@ -198,7 +259,9 @@ fn more_queries_are_answered_from_the_measurements_or_refused_by_name() {
     answer("W.toml", "same.csv").success();
     assert_eq!(read(here, "same.csv"), read(here, "R/answers.csv"));
     std::fs::write(here.join("M.toml"), WORKLOAD).unwrap();
-    answer("M.toml", "pairs.csv").failure().stderr(contains("age, job").and(contains("not measured")));
+    answer("M.toml", "pairs.csv")
+        .failure()
+        .stderr(contains("age, job").and(contains("not measured")));
     assert!(!here.join("pairs.csv").exists());
     assert_eq!(ledger(here)["reservations"], 1);
 }
@@ -209,29 +272,49 @@ fn the_example_of_adult_is_what_the_page_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let command = "release --schema docs/example/adult.toml --workload docs/example/adult-workload.toml --epsilon 1 --delta 1e-9 --dry-run";
     let words: Vec<&str> = command.split(' ').collect();
-    matmech(root, &words)
-        .success()
-        .stdout(contains("1816446 in 581 groups").and(contains("576 subspaces, 1762640 noisy integers")));
+    matmech(root, &words).success().stdout(
+        contains("1816446 in 581 groups").and(contains("576 subspaces, 1762640 noisy integers")),
+    );
     let page = read(root, "docs/releasing.md");
     assert!(page.contains("1,816,446 queries") && page.contains("1,762,640 noisy integers"));
-    assert!(page.contains("--schema docs/example/adult.toml --workload docs/example/adult-workload.toml"));
+    assert!(
+        page.contains(
+            "--schema docs/example/adult.toml --workload docs/example/adult-workload.toml"
+        )
+    );
 }
 
-/// The commands of a page's first block marked `steward`, run as they stand in a folder that has the page's files.
+/// The commands of a page's first block marked `steward`, run as they stand in a folder that has
+/// the page's files.
 fn run_block(page: &str) -> tempfile::TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(root.join(page)).unwrap();
-    let block = text.split("<!-- steward: begin -->").nth(1).unwrap().split("<!-- steward: end -->").next().unwrap();
+    let block = text
+        .split("<!-- steward: begin -->")
+        .nth(1)
+        .unwrap()
+        .split("<!-- steward: end -->")
+        .next()
+        .unwrap();
     let script = block.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("docs/example")).unwrap();
     for name in ["survey.csv", "survey.toml"] {
-        std::fs::copy(root.join("docs/example").join(name), folder.path().join("docs/example").join(name)).unwrap();
+        std::fs::copy(
+            root.join("docs/example").join(name),
+            folder.path().join("docs/example").join(name),
+        )
+        .unwrap();
     }
     let program = Path::new(env!("CARGO_BIN_EXE_matmech"));
-    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let output =
-        Process::new("sh").current_dir(folder.path()).env("PATH", path).args(["-ec", script]).output().unwrap();
+    let path =
+        format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Process::new("sh")
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .args(["-ec", script])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}\n{script}");
     folder
 }
@@ -246,7 +329,8 @@ fn the_readmes_example_runs() {
         assert!(here.join("released").join(name).exists(), "{name}");
     }
     assert!(read(here, "more.csv").contains("age from 20 to below 40"));
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let line = readme.lines().position(|line| line.contains("steward: begin")).unwrap();
     assert!(line < 40, "the example is on the first screen, not at line {line}");
 }

@@ -1,4 +1,5 @@
-//! Mistakes that can be known before anything is spent are not charged, and no message quotes the file.
+//! Mistakes that can be known before anything is spent are not charged, and no message quotes the
+//! file.
 
 use std::path::Path;
 
@@ -36,7 +37,10 @@ fn a_file_with_another_header_costs_nothing_and_is_not_quoted() {
     ];
     for (what, bytes) in files {
         std::fs::write(here.join("X.csv"), bytes).unwrap();
-        let said = release(here, "R", &[]).failure().code(1).stderr(contains("X.csv").and(contains("remedy")));
+        let said = release(here, "R", &[])
+            .failure()
+            .code(1)
+            .stderr(contains("X.csv").and(contains("remedy")));
         let said = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
         assert!(!said.contains("secret") && !said.contains("Age"), "{what}: {said}");
         assert_eq!(ledger(here)["reservations"], 0, "{what}");
@@ -44,7 +48,9 @@ fn a_file_with_another_header_costs_nothing_and_is_not_quoted() {
     }
     // What is a table of the schema all the same.
     for (k, text) in
-        ["\u{feff}age,job\n7,clerk\n", " age , job \r\n7,clerk\r\n", "job,x,\"age\"\nclerk,1,7\n"].iter().enumerate()
+        ["\u{feff}age,job\n7,clerk\n", " age , job \r\n7,clerk\r\n", "job,x,\"age\"\nclerk,1,7\n"]
+            .iter()
+            .enumerate()
     {
         std::fs::write(here.join("X.csv"), text).unwrap();
         release(here, &format!("T{k}"), &[]).success();
@@ -77,8 +83,8 @@ fn a_name_that_is_taken_or_cannot_be_made_costs_nothing() {
     assert_eq!(ledger(here)["reservations"], 0);
 }
 
-/// A file that this user may not read. The superuser may read everything, so the test runs as somebody else
-/// where it can.
+/// A file that this user may not read. The superuser may read everything, so the test runs as
+/// somebody else where it can.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_cannot_be_read_costs_nothing() {
@@ -86,7 +92,9 @@ fn a_file_that_cannot_be_read_costs_nothing() {
     use std::os::unix::process::CommandExt;
     let folder = folder();
     let here = folder.path();
-    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
+    };
     std::fs::copy(env!("CARGO_BIN_EXE_matmech"), here.join("matmech")).unwrap();
     for (name, bits) in [("", 0o777), ("matmech", 0o755), ("L.jsonl", 0o666), ("X.csv", 0o200)] {
         mode(&here.join(name), bits);
@@ -102,16 +110,20 @@ fn a_file_that_cannot_be_read_costs_nothing() {
     assert_eq!(ledger(here)["reservations"], 0);
 }
 
-/// A quotation mark that is never closed is an error at the end of the file. It is charged, since the
-/// records were read; `check-data` finds the line before.
+/// A quotation mark that is never closed is an error at the end of the file. It is charged, since
+/// the records were read; `check-data` finds the line before.
 #[test]
 fn an_open_quotation_mark_is_an_error_and_can_be_found_before() {
     let folder = folder();
     let here = folder.path();
     std::fs::write(here.join("X.csv"), "age,job\n7,clerk\n7,\"secret\n8,clerk\n").unwrap();
     let check = ["check-data", "--schema", "S.toml", "--data", "X.csv"];
-    matmech(here, &check).success().stdout(contains("line 3: expected a quotation mark that is closed"));
-    let said = release(here, "R", &[]).failure().stderr(contains("never closed").and(contains("check-data")));
+    matmech(here, &check)
+        .success()
+        .stdout(contains("line 3: expected a quotation mark that is closed"));
+    let said = release(here, "R", &[])
+        .failure()
+        .stderr(contains("never closed").and(contains("check-data")));
     assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("secret"));
     assert_eq!(ledger(here)["reservations"], 1);
     assert!(!here.join("R").exists() && !here.join("R.partial").exists());
@@ -127,13 +139,21 @@ fn check_data_shows_what_a_release_would_make_of_a_file() {
     let count = |key: &str| report[key].as_u64().unwrap();
     assert_eq!((count("records"), count("kept"), count("dropped")), (65, 61, 4));
     assert_eq!(report["is_private"], false);
-    assert_eq!((&report["attributes"][0]["outside"], &report["attributes"][1]["outside"]), (&2.into(), &2.into()));
+    assert_eq!(
+        (&report["attributes"][0]["outside"], &report["attributes"][1]["outside"]),
+        (&2.into(), &2.into())
+    );
     assert_eq!(report["offences"][1]["found"], "`sorcerer`");
-    matmech(here, &["check-data", "--schema", "S.toml", "--data", "X.csv", "--out-of-domain", "clamp"])
-        .success()
-        .stdout(
-            contains("NOT PRIVATE").and(contains("65 read, 62 kept, 3 outside the schema")).and(contains("`sorcerer`")),
-        );
+    matmech(
+        here,
+        &["check-data", "--schema", "S.toml", "--data", "X.csv", "--out-of-domain", "clamp"],
+    )
+    .success()
+    .stdout(
+        contains("NOT PRIVATE")
+            .and(contains("65 read, 62 kept, 3 outside the schema"))
+            .and(contains("`sorcerer`")),
+    );
     assert_eq!(ledger(here)["reservations"], 0);
     assert!(data().contains("sorcerer"));
 }
@@ -144,10 +164,20 @@ fn attributes_that_no_query_uses_cost_nothing() {
     let folder = folder();
     let here = folder.path();
     for (k, size) in ["9223372036854775807", "20000000"].into_iter().enumerate() {
-        let more = format!("{SCHEMA}\n[[attribute]]\nname = \"zip\"\nsize = {size}\nkind = \"categorical\"\n");
+        let more = format!(
+            "{SCHEMA}\n[[attribute]]\nname = \"zip\"\nsize = {size}\nkind = \"categorical\"\n"
+        );
         std::fs::write(here.join("S.toml"), more).unwrap();
-        std::fs::write(here.join("W.toml"), "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n").unwrap();
-        std::fs::write(here.join("X.csv"), format!("age,job,zip\n{}", "7,clerk,1000000\n".repeat(100))).unwrap();
+        std::fs::write(
+            here.join("W.toml"),
+            "[[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n",
+        )
+        .unwrap();
+        std::fs::write(
+            here.join("X.csv"),
+            format!("age,job,zip\n{}", "7,clerk,1000000\n".repeat(100)),
+        )
+        .unwrap();
         let name = format!("R{k}");
         let output = release(here, &name, &["--json"]).success().get_output().stdout.clone();
         let report: serde_json::Value = serde_json::from_slice(&output).unwrap();
@@ -155,10 +185,18 @@ fn attributes_that_no_query_uses_cost_nothing() {
         assert_eq!(report["expected_bytes_per_record"], 1);
         assert!(read(here, &format!("{name}/measurements/strategies.json")).len() < 2_000);
         // A record with a value outside any attribute of the schema is left out, used or not.
-        std::fs::write(here.join("M.toml"), "[[queries]]\nfamily = \"total\"\nattributes = [\"age\"]\n").unwrap();
+        std::fs::write(
+            here.join("M.toml"),
+            "[[queries]]\nfamily = \"total\"\nattributes = [\"age\"]\n",
+        )
+        .unwrap();
         let measurements = format!("{name}/measurements");
         let out = format!("{name}.csv");
-        matmech(here, &["answer", "--measurements", &measurements, "--workload", "M.toml", "--out", &out]).success();
+        matmech(
+            here,
+            &["answer", "--measurements", &measurements, "--workload", "M.toml", "--out", &out],
+        )
+        .success();
     }
     let plan = ["plan", "--schema", "S.toml", "--workload", "W.toml", "--rho", "1"];
     matmech(here, &plan).success();
@@ -169,7 +207,8 @@ fn attributes_that_no_query_uses_cost_nothing() {
 fn numbers_of_a_schema_match_numbers_of_a_file() {
     let folder = folder();
     let here = folder.path();
-    let schema = "[[attribute]]\nname = \"rate\"\nsize = 2\nkind = \"numeric\"\nvalues = [1.0, 2.50]\n";
+    let schema =
+        "[[attribute]]\nname = \"rate\"\nsize = 2\nkind = \"numeric\"\nvalues = [1.0, 2.50]\n";
     std::fs::write(here.join("S.toml"), schema).unwrap();
     std::fs::write(here.join("X.csv"), "rate\n1.0\n1\n2.5\n2.500\n3\n").unwrap();
     let check = ["check-data", "--schema", "S.toml", "--data", "X.csv"];

@@ -1,5 +1,5 @@
-//! Pairs of neighbouring files: what is printed and written must not tell them apart, except through the
-//! noisy integers.
+//! Pairs of neighbouring files: what is printed and written must not tell them apart, except
+//! through the noisy integers.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use predicates::str::contains;
 
 use super::{folder, matmech, read, release, words};
 
-/// A report without what is measured before the records are read, and without the name of its folder.
+/// A report without what is measured before the records are read, and without the name of its
+/// folder.
 fn report(bytes: &[u8]) -> serde_json::Value {
     let mut report: serde_json::Value = serde_json::from_slice(bytes).unwrap();
     for field in ["expected_seconds", "expected_mb", "out"] {
@@ -33,9 +34,13 @@ fn nothing_quotes_counts_times_or_sizes_the_records() {
     let here = folder.path();
     let first = release(here, "R0", &["--json"]).success().get_output().clone();
     let many: String = "7,clerk\n".repeat(70_000);
-    for (k, text) in ["job,age\n".to_owned(), format!("age,job\n{many}"), "age,job\n79,secret\n7,clerk,secret\n".into()]
-        .iter()
-        .enumerate()
+    for (k, text) in [
+        "job,age\n".to_owned(),
+        format!("age,job\n{many}"),
+        "age,job\n79,secret\n7,clerk,secret\n".into(),
+    ]
+    .iter()
+    .enumerate()
     {
         std::fs::write(here.join("X.csv"), text).unwrap();
         let name = format!("R{}", k + 1);
@@ -48,23 +53,30 @@ fn nothing_quotes_counts_times_or_sizes_the_records() {
         assert!(said.starts_with("expected      RMSE ") && said.lines().count() == 1, "{said}");
         assert!(!said.contains("secret"));
         for file in ["statement.json", "measurements/statement.json"] {
-            assert_eq!(statement(here, &format!("R0/{file}")), statement(here, &format!("{name}/{file}")));
+            assert_eq!(
+                statement(here, &format!("R0/{file}")),
+                statement(here, &format!("{name}/{file}"))
+            );
         }
         for file in ["measurements/strategies.json", "measurements/schema.toml"] {
-            assert_eq!(read(here, &format!("R0/{file}")), read(here, &format!("{name}/{file}")), "{file}");
+            assert_eq!(
+                read(here, &format!("R0/{file}")),
+                read(here, &format!("{name}/{file}")),
+                "{file}"
+            );
         }
     }
     // In words too: no time, no memory.
     matmech(here, &["ledger", "create", "T.jsonl", "--rho", "1"]).success();
     let mut text = words("T", &[]);
     text[8] = "T.jsonl";
-    matmech(here, &text)
-        .success()
-        .stdout(contains("time").not().and(contains("memory").not()).and(contains("written       T")));
+    matmech(here, &text).success().stdout(
+        contains("time").not().and(contains("memory").not()).and(contains("written       T")),
+    );
 }
 
-/// The audit's pair: 100 records `a` against 99 and one value outside the schema. With all weight on the
-/// total, a total that costs nothing would tell the two apart in every release.
+/// The audit's pair: 100 records `a` against 99 and one value outside the schema. With all weight
+/// on the total, a total that costs nothing would tell the two apart in every release.
 #[test]
 fn a_value_outside_the_schema_cannot_be_seen_in_the_total() {
     let folder = tempfile::tempdir().unwrap();
@@ -72,16 +84,31 @@ fn a_value_outside_the_schema_cannot_be_seen_in_the_total() {
     let schema = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\n";
     let workload = "[[queries]]\nfamily = \"total\"\nattributes = [\"job\"]\nweight = 1e11\n\
                     [[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n";
-    for (name, text) in
-        [("S.toml", schema.to_owned()), ("O.toml", format!("{schema}other = \"b\"\n")), ("W.toml", workload.into())]
-    {
+    for (name, text) in [
+        ("S.toml", schema.to_owned()),
+        ("O.toml", format!("{schema}other = \"b\"\n")),
+        ("W.toml", workload.into()),
+    ] {
         std::fs::write(here.join(name), text).unwrap();
     }
     std::fs::write(here.join("with.csv"), format!("job\n{}", "a\n".repeat(100))).unwrap();
     std::fs::write(here.join("without.csv"), format!("job\n{}?\n", "a\n".repeat(99))).unwrap();
     std::fs::write(here.join("blank.csv"), format!("job\n{}\n", "a\n".repeat(99))).unwrap();
-    matmech(here, &["ledger", "create", "L.jsonl", "--epsilon", "20", "--delta", "1e-9", "--neighbours", "replace"])
-        .success();
+    matmech(
+        here,
+        &[
+            "ledger",
+            "create",
+            "L.jsonl",
+            "--epsilon",
+            "20",
+            "--delta",
+            "1e-9",
+            "--neighbours",
+            "replace",
+        ],
+    )
+    .success();
     let total = |schema: &str, data: &str, k: usize| -> f64 {
         let out = format!("{schema}{data}{k}");
         let rest = [
@@ -103,17 +130,21 @@ fn a_value_outside_the_schema_cannot_be_seen_in_the_total() {
         row.split(',').nth(4).unwrap().parse().unwrap()
     };
     for data in ["with.csv", "without.csv"] {
-        // σ is about 53: six releases within half a record of their table's number have a probability below 1e-12.
-        let near = (0..6).map(|k| total("S.toml", data, k)).filter(|x| (x - 100.0).abs() < 1.5).count();
+        // σ is about 53: six releases within half a record of their table's number have a
+        // probability below 1e-12.
+        let near =
+            (0..6).map(|k| total("S.toml", data, k)).filter(|x| (x - 100.0).abs() < 1.5).count();
         assert!(near < 6, "{data}: the total has no noise");
         // With a cell for other values no record is left out, and the number of records is public.
         assert_eq!(total("O.toml", data, 0), 100.0, "{data}");
     }
     assert_eq!(total("O.toml", "blank.csv", 0), 100.0);
-    let statement: serde_json::Value = serde_json::from_str(&read(here, "O.tomlwith.csv0/statement.json")).unwrap();
+    let statement: serde_json::Value =
+        serde_json::from_str(&read(here, "O.tomlwith.csv0/statement.json")).unwrap();
     assert_eq!(statement["number_of_records_is_public"], true);
     assert_eq!(statement["unit"]["neighbours"], "replace-one-record");
-    let statement: serde_json::Value = serde_json::from_str(&read(here, "S.tomlwith.csv0/statement.json")).unwrap();
+    let statement: serde_json::Value =
+        serde_json::from_str(&read(here, "S.tomlwith.csv0/statement.json")).unwrap();
     assert_eq!(statement["unit"]["neighbours"], "replace-add-or-remove-one-record");
 }
 
@@ -128,12 +159,17 @@ fn epsilon_is_printed_alike_and_never_too_small() {
         own.extend(["--rho", rho, "--delta", "1e-9"]);
         // --delta belongs to --epsilon; with --rho the statement's own is used.
         own.truncate(own.len() - 2);
-        let printed = String::from_utf8(matmech(here, &own).success().get_output().stdout.clone()).unwrap();
-        let statement: serde_json::Value = serde_json::from_str(&read(here, &format!("{out}/statement.json"))).unwrap();
+        let printed =
+            String::from_utf8(matmech(here, &own).success().get_output().stdout.clone()).unwrap();
+        let statement: serde_json::Value =
+            serde_json::from_str(&read(here, &format!("{out}/statement.json"))).unwrap();
         let (epsilon, delta) = (statement["epsilon"].to_string(), statement["delta"].to_string());
         assert!(printed.contains(&format!("epsilon {epsilon} at delta {delta};")), "{printed}");
         let markdown = read(here, &format!("{out}/statement.md"));
-        assert!(markdown.contains(&format!("({epsilon}, {delta})-differential privacy")), "{markdown}");
+        assert!(
+            markdown.contains(&format!("({epsilon}, {delta})-differential privacy")),
+            "{markdown}"
+        );
         let rho = matmech::privacy::Rho::new(statement["rho"].as_f64().unwrap()).unwrap();
         let epsilon: f64 = epsilon.parse().unwrap();
         assert_eq!(epsilon, matmech::privacy::fine_noise::epsilon_rounded_up(rho, 1e-9).unwrap());
@@ -147,15 +183,23 @@ fn records_of_one_person_are_limited() {
     let folder = folder();
     let here = folder.path();
     let others: String = (0..60).map(|k| format!("p{k},{},clerk\n", k % 80)).collect();
-    std::fs::write(here.join("X.csv"), format!("id,age,job\n{others}{}", "x,7,cook\n".repeat(5_000))).unwrap();
+    std::fs::write(
+        here.join("X.csv"),
+        format!("id,age,job\n{others}{}", "x,7,cook\n".repeat(5_000)),
+    )
+    .unwrap();
     matmech(here, &["ledger", "create", "K.jsonl", "--rho", "1000", "--unit-rows", "2"]).success();
     let mut own = words("R", &["--person", "id", "--unit-rows", "2"]);
     own[8] = "K.jsonl";
     let budget = own.iter().position(|word| *word == "0.25").unwrap();
     own[budget] = "100";
     matmech(here, &own).success();
-    let statement: serde_json::Value = serde_json::from_str(&read(here, "R/statement.json")).unwrap();
-    assert_eq!((&statement["person_limit"]["column"], &statement["person_limit"]["rows"]), (&"id".into(), &2.into()));
+    let statement: serde_json::Value =
+        serde_json::from_str(&read(here, "R/statement.json")).unwrap();
+    assert_eq!(
+        (&statement["person_limit"]["column"], &statement["person_limit"]["rows"]),
+        (&"id".into(), &2.into())
+    );
     let answers = read(here, "R/answers.csv");
     let all = answers.lines().find(|line| line.contains(",any age,")).unwrap();
     let fields: Vec<f64> = all.split(',').filter_map(|field| field.parse().ok()).collect();

@@ -13,17 +13,33 @@ fn everything_can_be_made_again_from_the_measurements() {
     let here = folder.path();
     release(here, "R", &["--adjust"]).success();
     std::fs::create_dir(here.join("again")).unwrap();
-    let answer =
-        ["answer", "--measurements", "R/measurements", "--out", "again/answers.csv", "--statement", "--adjust"];
-    matmech(here, &answer).success().stdout(contains("again/statement.md").and(contains("19 in 3 groups")));
+    let answer = [
+        "answer",
+        "--measurements",
+        "R/measurements",
+        "--out",
+        "again/answers.csv",
+        "--statement",
+        "--adjust",
+    ];
+    matmech(here, &answer)
+        .success()
+        .stdout(contains("again/statement.md").and(contains("19 in 3 groups")));
     for name in ["answers.csv", "adjusted.csv", "statement.json", "statement.md"] {
-        assert_eq!(read(here, &format!("R/{name}")), read(here, &format!("again/{name}")), "{name}");
+        assert_eq!(
+            read(here, &format!("R/{name}")),
+            read(here, &format!("again/{name}")),
+            "{name}"
+        );
     }
     assert_eq!(ledger(here)["reservations"], 1);
     // Every name must be free before anything is written.
     std::fs::remove_file(here.join("again/answers.csv")).unwrap();
     matmech(here, &answer).failure().stderr(contains("adjusted.csv").and(contains("remedy")));
-    let left: Vec<_> = std::fs::read_dir(here.join("again")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(here.join("again"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
@@ -32,7 +48,8 @@ fn measurements_that_were_edited_are_refused_with_the_file() {
     let folder = folder();
     let here = folder.path();
     release(here, "R", &[]).success();
-    let answer = |out: &str| matmech(here, &["answer", "--measurements", "R/measurements", "--out", out]);
+    let answer =
+        |out: &str| matmech(here, &["answer", "--measurements", "R/measurements", "--out", out]);
     answer("A.csv").success();
     for name in ["noisy.csv", "strategies.json", "schema.toml", "statement.json"] {
         let path = here.join("R/measurements").join(name);
@@ -44,7 +61,9 @@ fn measurements_that_were_edited_are_refused_with_the_file() {
         ] {
             assert_ne!(good, bad);
             std::fs::write(&path, &bad).unwrap();
-            answer("B.csv").failure().stderr(contains(name).and(contains("SHA-256")).and(contains("remedy")));
+            answer("B.csv")
+                .failure()
+                .stderr(contains(name).and(contains("SHA-256")).and(contains("remedy")));
             assert!(!here.join("B.csv").exists() && !here.join("B.csv.partial").exists());
         }
         std::fs::write(&path, &good).unwrap();
@@ -54,7 +73,8 @@ fn measurements_that_were_edited_are_refused_with_the_file() {
     answer("C.csv").failure().stderr(contains("SHA256SUMS"));
 }
 
-/// The statement names the line of the ledger that paid for it; the ledger shows what all cost together.
+/// The statement names the line of the ledger that paid for it; the ledger shows what all cost
+/// together.
 #[test]
 fn the_statement_and_the_ledger_agree() {
     let folder = folder();
@@ -67,12 +87,16 @@ fn the_statement_and_the_ledger_agree() {
             serde_json::from_str(&read(here, &format!("{name}/statement.json"))).unwrap();
         assert_eq!(statement["ledger"]["file"], "L.jsonl");
         assert_eq!(statement["version"], env!("CARGO_PKG_VERSION"));
-        let line = text.lines().nth(statement["ledger"]["line"].as_u64().unwrap() as usize - 1).unwrap();
+        let line =
+            text.lines().nth(statement["ledger"]["line"].as_u64().unwrap() as usize - 1).unwrap();
         assert!(line.starts_with(&format!("{{\"reserve\":{number},")), "{line}");
     }
     let spent = matmech::privacy::Rho::new(0.5).unwrap();
     let shown = ledger(here);
-    assert_eq!(shown["spent_epsilon"].as_f64(), Some(fine_noise::epsilon_rounded_up(spent, 1e-9).unwrap()));
+    assert_eq!(
+        shown["spent_epsilon"].as_f64(),
+        Some(fine_noise::epsilon_rounded_up(spent, 1e-9).unwrap())
+    );
     assert_eq!(shown["delta"], 1e-9);
     let other = matmech(here, &["ledger", "show", "L.jsonl", "--delta", "1e-6"]).success();
     let epsilon = fine_noise::epsilon_rounded_up(spent, 1e-6).unwrap().to_string();
@@ -90,12 +114,19 @@ fn a_ledger_that_was_edited_is_refused() {
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let mut swapped = lines.clone();
     swapped.swap(2, 3);
-    for bad in
-        [good.replace("0.25", "0.01"), text(&lines[..3]), text(&lines[..2]), text(&swapped), good.replace("1.0", "9.0")]
-    {
+    for bad in [
+        good.replace("0.25", "0.01"),
+        text(&lines[..3]),
+        text(&lines[..2]),
+        text(&swapped),
+        good.replace("1.0", "9.0"),
+    ] {
         assert_ne!(bad, good);
         std::fs::write(here.join("L.jsonl"), &bad).unwrap();
-        release(here, "Q", &[]).failure().code(1).stderr(contains("L.jsonl").and(contains("remedy")));
+        release(here, "Q", &[])
+            .failure()
+            .code(1)
+            .stderr(contains("L.jsonl").and(contains("remedy")));
         matmech(here, &["ledger", "show", "L.jsonl"]).failure();
         assert_eq!(read(here, "L.jsonl"), bad);
         assert!(!here.join("Q.partial").exists());
@@ -113,8 +144,14 @@ fn a_ledger_that_is_locked_is_waited_for_and_not_forever() {
     held.lock().unwrap();
     let mut own = words("R", &["--wait", "1"]);
     let said = matmech(here, &own).failure().code(1);
-    said.stderr(contains("waiting       for the lock on L.jsonl").and(contains("within 1 s")).and(contains("--wait")));
-    matmech(here, &["ledger", "show", "L.jsonl", "--wait", "0"]).failure().stderr(contains("another process"));
+    said.stderr(
+        contains("waiting       for the lock on L.jsonl")
+            .and(contains("within 1 s"))
+            .and(contains("--wait")),
+    );
+    matmech(here, &["ledger", "show", "L.jsonl", "--wait", "0"])
+        .failure()
+        .stderr(contains("another process"));
     held.unlock().unwrap();
     own.truncate(own.len() - 2);
     matmech(here, &own).success();

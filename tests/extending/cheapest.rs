@@ -1,9 +1,12 @@
 //! A planner: the best of the bases that need no iteration.
 
-use matmech::planner::{Bases, BasisSolver, FourierSolver, Plan, Planner, PrefixBasis, ResidualBasis, SubspaceSolver};
+use matmech::planner::{
+    Bases, BasisSolver, FourierSolver, Plan, Planner, PrefixBasis, ResidualBasis, SubspaceSolver,
+};
 use matmech::{Error, GroupedWorkload, PrivacyCost, Result};
 
-/// Plans with residual bases, with prefix bases on numeric attributes, and with Fourier bases, and keeps the plan of least error.
+/// Plans with residual bases, with prefix bases on numeric attributes, and with Fourier bases, and
+/// keeps the plan of least error.
 #[derive(Debug)]
 pub struct Cheapest;
 
@@ -26,11 +29,11 @@ impl Planner for Cheapest {
             &BasisSolver { bases: Bases::numeric(PrefixBasis) },
             &FourierSolver,
         ];
-        let plans = solvers.map(|solver| Plan::by_residual_subspaces(self.name(), workload, privacy_cost, solver));
+        let plans = solvers
+            .map(|solver| Plan::by_residual_subspaces(self.name(), workload, privacy_cost, solver));
         let plans = plans.into_iter().collect::<Result<Vec<Plan>>>()?;
-        plans
-            .into_iter()
-            .min_by(|a, b| a.rmse().total_cmp(&b.rmse()))
-            .ok_or_else(|| Error::bad_input("planner `cheapest`", "at least one solver", "none", "list one"))
+        plans.into_iter().min_by(|a, b| a.rmse().total_cmp(&b.rmse())).ok_or_else(|| {
+            Error::bad_input("planner `cheapest`", "at least one solver", "none", "list one")
+        })
     }
 }

@@ -6,7 +6,8 @@ use matmech::privacy::{NoiseStream, Rho};
 use matmech::workload::{GroupQueries, GroupedWorkload};
 use matmech::{Error, Result};
 
-/// Measures the marginal of every group with σ² = k/(2ρ), k the number of groups, and answers its queries from it alone.
+/// Measures the marginal of every group with σ² = k/(2ρ), k the number of groups, and answers its
+/// queries from it alone.
 #[derive(Debug)]
 pub struct EqualMarginals;
 
@@ -30,7 +31,11 @@ impl Mechanism for EqualMarginals {
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
-        match workload.groups().iter().find(|group| matches!(group.queries(), GroupQueries::Joint(_))) {
+        match workload
+            .groups()
+            .iter()
+            .find(|group| matches!(group.queries(), GroupQueries::Joint(_)))
+        {
             None => Ok(()),
             Some(group) => Err(Error::bad_input(
                 "mechanism `equal-marginals`",
@@ -75,6 +80,9 @@ impl Mechanism for EqualMarginals {
                 energy += product;
             }
         }
-        Ok(ExpectedErrors { squared_error: Some(energy * Self::variance(workload, rho)), mean_l1: None })
+        Ok(ExpectedErrors {
+            squared_error: Some(energy * Self::variance(workload, rho)),
+            mean_l1: None,
+        })
     }
 }

@@ -1,5 +1,6 @@
-//! A workload family, a planner and a mechanism of one's own, each through the public interface and used as any other: what
-//! `docs/extending.md` counts. A strategy and a subspace solver of one's own are in `examples/`.
+//! A workload family, a planner and a mechanism of one's own, each through the public interface and
+//! used as any other: what `docs/extending.md` counts. A strategy and a subspace solver of one's
+//! own are in `examples/`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
@@ -29,7 +30,8 @@ fn one_and_two_way(family: Family) -> GroupedWorkload {
     GroupedWorkload::all_ways(schema, &GroupFamily::Product(family), &[1, 2]).unwrap()
 }
 
-/// The closed form against the rows; then the mirror image of a workload has the optimum of the workload.
+/// The closed form against the rows; then the mirror image of a workload has the optimum of the
+/// workload.
 #[test]
 fn a_family_of_ones_own_is_solved_and_planned() {
     let rows: Vec<f64> = SUFFIX.rows(&[5]).unwrap().flatten().collect();
@@ -48,7 +50,8 @@ fn a_family_of_ones_own_is_solved_and_planned() {
         if planner.name().starts_with("residual-planner-plus") {
             continue;
         }
-        let rmse = |family| planner.plan(&one_and_two_way(family), PrivacyCost::UNIT).unwrap().rmse();
+        let rmse =
+            |family| planner.plan(&one_and_two_way(family), PrivacyCost::UNIT).unwrap().rmse();
         assert_relative_eq!(rmse(SUFFIX), rmse(Family::PREFIX), max_relative = 1e-5);
     }
 }
@@ -70,8 +73,9 @@ fn a_planner_of_ones_own_is_as_good_as_its_best_basis_and_keeps_its_word() {
     }
 }
 
-/// The mean over 400 runs of a sum of squared errors, which has a relative standard deviation of at most √(2/5) per run here,
-/// lies within five standard errors of the closed form; and the whole budget is paid, no more.
+/// The mean over 400 runs of a sum of squared errors, which has a relative standard deviation of at
+/// most √(2/5) per run here, lies within five standard errors of the closed form; and the whole
+/// budget is paid, no more.
 #[test]
 fn a_mechanism_of_ones_own_has_the_errors_of_its_closed_form() {
     let workload = one_and_two_way(Family::PREFIX);
@@ -94,7 +98,10 @@ fn a_mechanism_of_ones_own_has_the_errors_of_its_closed_form() {
         assert!((table.accountant().spent() - rho.get()).abs() < 1e-9);
     }
     let mean = sum / f64::from(runs);
-    assert!((mean / expected - 1.0).abs() < 5.0 * (0.4 / f64::from(runs)).sqrt(), "{mean} {expected}");
+    assert!(
+        (mean / expected - 1.0).abs() < 5.0 * (0.4 / f64::from(runs)).sqrt(),
+        "{mean} {expected}"
+    );
 }
 
 #[test]

@@ -4,7 +4,8 @@ use matmech::Result;
 use matmech::workload::{Family, QueryCount, QueryFamily, Rows};
 use ndarray::Array2;
 
-/// The family, to be used wherever one of the library is. In the library this line stands in `Family` and its list.
+/// The family, to be used wherever one of the library is. In the library this line stands in
+/// `Family` and its list.
 pub const SUFFIX: Family = Family::of(&Suffix);
 
 /// `1{j ≥ c}` for c = 0 … n−1.

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 pub fn python() -> Option<PathBuf> {
     let named = std::env::var_os("MATMECH_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {
-        std::process::Command::new(python).args(["-c", "import numpy"]).output().is_ok_and(|out| out.status.success())
+        std::process::Command::new(python)
+            .args(["-c", "import numpy"])
+            .output()
+            .is_ok_and(|out| out.status.success())
     };
     named.into_iter().chain(["python3", "python"].map(PathBuf::from)).find(has_numpy)
 }

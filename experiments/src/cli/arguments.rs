@@ -42,7 +42,8 @@ pub enum Command {
         /// Only cells whose address contains KEY; may be repeated
         #[arg(long, value_name = "KEY")]
         only: Vec<String>,
-        /// Only part I of N of each grid, such as 1/4; parts share results/cells, and none that overlaps another may run beside it
+        /// Only part I of N of each grid, such as 1/4; parts share results/cells, and none that
+        /// overlaps another may run beside it
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,
         /// Cells computed at the same time [default: number of cores]
@@ -51,10 +52,12 @@ pub enum Command {
         /// Compute the selected cells anew even if they are stored
         #[arg(long)]
         fresh: bool,
-        /// Refuse stored cells that other sources than this program's computed, instead of warning of them
+        /// Refuse stored cells that other sources than this program's computed, instead of warning
+        /// of them
         #[arg(long)]
         same_code: bool,
-        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking stand-ins
+        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking
+        /// stand-ins
         #[arg(long)]
         no_stand_ins: bool,
     },
@@ -70,10 +73,12 @@ pub enum Command {
         /// Compute every cell anew even if it is stored
         #[arg(long)]
         fresh: bool,
-        /// Refuse stored cells that other sources than this program's computed, instead of warning of them
+        /// Refuse stored cells that other sources than this program's computed, instead of warning
+        /// of them
         #[arg(long)]
         same_code: bool,
-        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking stand-ins; all others run
+        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking
+        /// stand-ins; all others run
         #[arg(long)]
         no_stand_ins: bool,
     },
@@ -90,8 +95,8 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
-    /// Compare two folders of results: what is a function of config and seed bit by bit, times and memory not at all or within a
-    /// factor
+    /// Compare two folders of results: what is a function of config and seed bit by bit, times and
+    /// memory not at all or within a factor
     #[command(after_help = EXIT_CODES)]
     Diff {
         /// A folder of results, such as results/ or results/quick/
@@ -102,10 +107,12 @@ pub enum Command {
         #[arg(long, value_name = "FACTOR")]
         costs_within: Option<f64>,
     },
-    /// Write docs/reviewing.md: every item of the papers with config, command, cost, files and verdicts
+    /// Write docs/reviewing.md: every item of the papers with config, command, cost, files and
+    /// verdicts
     #[command(after_help = EXIT_CODES)]
     Guide,
-    /// Check the results against their provenance: config, data, lock file, sources, columns, cells and certificates
+    /// Check the results against their provenance: config, data, lock file, sources, columns, cells
+    /// and certificates
     #[command(after_help = EXIT_CODES)]
     Verify {
         /// Profile whose results are checked

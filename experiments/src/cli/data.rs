@@ -8,7 +8,8 @@ use super::say;
 use crate::datasets::{Folders, Found, Manifest, locate, obtain};
 use crate::error::Result;
 
-/// Finds or fetches data sets. Those that are named must be had; of all the others only the required ones must.
+/// Finds or fetches data sets. Those that are named must be had; of all the others only the
+/// required ones must.
 pub(super) fn data(root: &Path, names: &[String]) -> Result<()> {
     let manifest = Manifest::load(root)?;
     let folders = Folders::of_process(root);

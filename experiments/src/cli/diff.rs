@@ -11,7 +11,12 @@ use crate::registry::Kinds;
 const SHOWN: usize = 20;
 
 /// Compares two folders of results and prints what differs.
-pub(super) fn diff(first: &Path, second: &Path, costs_within: Option<f64>, kinds: &Kinds) -> Result<()> {
+pub(super) fn diff(
+    first: &Path,
+    second: &Path,
+    costs_within: Option<f64>,
+    kinds: &Kinds,
+) -> Result<()> {
     if let Some(factor) = costs_within.filter(|factor| !(*factor >= 1.0 && factor.is_finite())) {
         return Err(Error::Usage {
             option: "--costs-within",
@@ -20,7 +25,8 @@ pub(super) fn diff(first: &Path, second: &Path, costs_within: Option<f64>, kinds
             remedy: "write such a factor, or leave the option out".to_owned(),
         });
     }
-    let is_timed = |metric: &str| kinds.experiments.iter().any(|kind| kind.timed().contains(&metric));
+    let is_timed =
+        |metric: &str| kinds.experiments.iter().any(|kind| kind.timed().contains(&metric));
     let outcome = between(first, second, &is_timed, costs_within)?;
     for difference in outcome.differences.iter().take(SHOWN) {
         say(&difference.to_string());
@@ -28,7 +34,12 @@ pub(super) fn diff(first: &Path, second: &Path, costs_within: Option<f64>, kinds
     if outcome.differences.len() > SHOWN {
         say(&format!("… and {} more", outcome.differences.len() - SHOWN));
     }
-    say(&format!("{} tables, {} rows, {} differences", outcome.tables, outcome.rows, outcome.differences.len()));
+    say(&format!(
+        "{} tables, {} rows, {} differences",
+        outcome.tables,
+        outcome.rows,
+        outcome.differences.len()
+    ));
     match outcome.differences.len() {
         0 => Ok(()),
         differences => Err(Error::Different { differences }),

@@ -13,7 +13,8 @@ use crate::registry::Kinds;
 pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
     let configs = steps::configs(root, kinds)?;
     let plans = steps::plans(&configs, &kinds.experiments, profile)?;
-    let header = ["experiment", "kind", "cells", "time", "memory", "data", "reproduces"].map(str::to_owned);
+    let header =
+        ["experiment", "kind", "cells", "time", "memory", "data", "reproduces"].map(str::to_owned);
     let mut lines = vec![header];
     lines.extend(plans.iter().map(line));
     let mut seconds = 0.0;
@@ -33,8 +34,9 @@ pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
         String::new(),
         String::new(),
     ]);
-    let widths: Vec<usize> =
-        (0..7).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..7)
+        .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
+        .collect();
     for line in &lines {
         let padded: Vec<String> = line
             .iter()
@@ -65,6 +67,7 @@ fn line(plan: &ExperimentPlan<'_>) -> [String; 7] {
 
 /// The tables that the cells run on, each with `real` or `stand-in`.
 fn data(plan: &ExperimentPlan<'_>) -> String {
-    let tables: Vec<String> = plan.data().iter().map(|data| format!("{} ({})", data.name, data.label())).collect();
+    let tables: Vec<String> =
+        plan.data().iter().map(|data| format!("{} ({})", data.name, data.label())).collect();
     if tables.is_empty() { "none".to_owned() } else { tables.join(", ") }
 }

@@ -18,27 +18,58 @@ use crate::engine::Display;
 use crate::error::{Error, Result};
 use crate::registry::Kinds;
 
-/// Carries out a command with the given kinds of experiments and figures; experiments run on the tables of the catalogue.
+/// Carries out a command with the given kinds of experiments and figures; experiments run on the
+/// tables of the catalogue.
 ///
 /// # Errors
 /// The first step that failed; [`Error::exit_code`] is the process's exit code.
-pub fn execute(arguments: &Arguments, kinds: &Kinds, catalogue: &Catalogue, display: &Display) -> Result<()> {
+pub fn execute(
+    arguments: &Arguments,
+    kinds: &Kinds,
+    catalogue: &Catalogue,
+    display: &Display,
+) -> Result<()> {
     let root = arguments.root.as_path();
     match &arguments.command {
         Command::List { profile } => list::list(root, kinds, *profile),
         Command::Run { configs, profile, only, shard, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, only, *shard, *fresh, *same_code);
             let stand_ins = !no_stand_ins;
-            run::run(configs, run::Setting { root, kinds, catalogue, profile: *profile, options, display, stand_ins })
+            run::run(
+                configs,
+                run::Setting {
+                    root,
+                    kinds,
+                    catalogue,
+                    profile: *profile,
+                    options,
+                    display,
+                    stand_ins,
+                },
+            )
         }
         Command::All { profile, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, &[], None, *fresh, *same_code);
             let stand_ins = !no_stand_ins;
-            run::all(run::Setting { root, kinds, catalogue, profile: *profile, options, display, stand_ins })
+            run::all(run::Setting {
+                root,
+                kinds,
+                catalogue,
+                profile: *profile,
+                options,
+                display,
+                stand_ins,
+            })
         }
-        Command::Compare { profile } => steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile),
-        Command::Figures { profile } => steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile),
-        Command::Diff { first, second, costs_within } => diff::diff(first, second, *costs_within, kinds),
+        Command::Compare { profile } => {
+            steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile)
+        }
+        Command::Figures { profile } => {
+            steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile)
+        }
+        Command::Diff { first, second, costs_within } => {
+            diff::diff(first, second, *costs_within, kinds)
+        }
         Command::Guide => guide::guide(root, kinds),
         Command::Verify { profile } => verify::verify(root, kinds, catalogue, *profile),
         Command::Data { names } => data::data(root, names),

@@ -26,9 +26,13 @@ pub(super) struct Setting<'s> {
 impl<'s> Setting<'s> {
     /// What can run, and why the rest is refused.
     fn prepared(self, configs: &'s [Config]) -> Result<(Vec<Prepared<'s>>, Result<()>)> {
-        let plans = steps::plans_with_data(configs, &self.kinds.experiments, self.catalogue, self.profile)?;
-        let (plans, refused) =
-            if self.stand_ins { (plans, Ok(())) } else { steps::on_real_tables(plans, self.catalogue) };
+        let plans =
+            steps::plans_with_data(configs, &self.kinds.experiments, self.catalogue, self.profile)?;
+        let (plans, refused) = if self.stand_ins {
+            (plans, Ok(()))
+        } else {
+            steps::on_real_tables(plans, self.catalogue)
+        };
         Ok((prepare(self.root, plans, self.options)?, refused))
     }
 }
@@ -46,7 +50,8 @@ pub(super) fn run(names: &[String], with: Setting<'_>) -> Result<()> {
     first_error([refused, run_each(prepared, with)])
 }
 
-/// Runs every config, draws the figures, compares. A step that fails does not keep the later ones from running.
+/// Runs every config, draws the figures, compares. A step that fails does not keep the later ones
+/// from running.
 pub(super) fn all(with: Setting<'_>) -> Result<()> {
     let Setting { root, kinds, profile, .. } = with;
     let configs = steps::configs(root, kinds)?;
@@ -99,7 +104,9 @@ fn describe(summary: &Summary) -> String {
     );
     let (table, kept) = match &summary.table {
         Published::Written { file, kept } => (format!("wrote {}", file.display()), kept.as_ref()),
-        Published::Unchanged { file, kept } => (format!("{} is up to date", file.display()), kept.as_ref()),
+        Published::Unchanged { file, kept } => {
+            (format!("{} is up to date", file.display()), kept.as_ref())
+        }
         Published::Incomplete { missing } => {
             let table = format!(
                 "table not written: {missing} of {cells} cells have no result yet; an older table stays. Run without --only \
@@ -114,7 +121,8 @@ fn describe(summary: &Summary) -> String {
 
 /// Sums up failed cells: results that cannot be stored first, because they explain the others.
 fn cells(failed: Vec<CellFailure>) -> Result<()> {
-    let (unstored, failed): (Vec<_>, Vec<_>) = failed.into_iter().partition(|failure| failure.reason.is_of_the_store());
+    let (unstored, failed): (Vec<_>, Vec<_>) =
+        failed.into_iter().partition(|failure| failure.reason.is_of_the_store());
     if !unstored.is_empty() {
         return Err(Error::Several(unstored.into_iter().map(|failure| failure.reason).collect()));
     }

@@ -42,8 +42,8 @@ pub(super) fn plans<'a>(
     configs.iter().map(|config| ExperimentPlan::new(config, experiments, profile)).collect()
 }
 
-/// A plan for each config, after an attempt to download the tables that they need and that are not here. Without network
-/// the stand-ins are used.
+/// A plan for each config, after an attempt to download the tables that they need and that are not
+/// here. Without network the stand-ins are used.
 pub(super) fn plans_with_data<'a>(
     configs: &'a [Config],
     experiments: &'a [Box<dyn Experiment>],
@@ -62,7 +62,9 @@ pub(super) fn plans_with_data<'a>(
     }
     let (fetched, problem) = catalogue.fetch(&Vec::from_iter(missing));
     if let Some(problem) = problem {
-        warn!("a data set is not available; its stand-in is used, and the results are labelled\n{problem}");
+        warn!(
+            "a data set is not available; its stand-in is used, and the results are labelled\n{problem}"
+        );
     }
     if fetched { plans(configs, experiments, profile) } else { Ok(planned) }
 }
@@ -77,7 +79,8 @@ pub(super) fn on_real_tables<'a>(
     let mut errors = Vec::new();
     for plan in missing {
         for data in plan.data().iter().filter(|data| data.is_stand_in()) {
-            let expected = format!("the table {}, on which {} runs", data.name, plan.config.experiment);
+            let expected =
+                format!("the table {}, on which {} runs", data.name, plan.config.experiment);
             let remedy = "put the file there or into the folder of MATMECH_DATA (data/README.md says what is in it), or run \
                           without --no-stand-ins";
             errors.push(Error::file(
@@ -93,7 +96,12 @@ pub(super) fn on_real_tables<'a>(
 }
 
 /// Compares and prints the summary.
-pub(super) fn compare(root: &Path, configs: &[Config], kinds: &Kinds, profile: Profile) -> Result<()> {
+pub(super) fn compare(
+    root: &Path,
+    configs: &[Config],
+    kinds: &Kinds,
+    profile: Profile,
+) -> Result<()> {
     let report = comparison::run(root, configs, &kinds.experiments, profile)?;
     let mut summary = Vec::new();
     report
@@ -111,7 +119,12 @@ pub(super) fn compare(root: &Path, configs: &[Config], kinds: &Kinds, profile: P
 }
 
 /// Draws and prints the files.
-pub(super) fn figures(root: &Path, configs: &[Config], kinds: &Kinds, profile: Profile) -> Result<()> {
+pub(super) fn figures(
+    root: &Path,
+    configs: &[Config],
+    kinds: &Kinds,
+    profile: Profile,
+) -> Result<()> {
     for file in drawing::draw_all(root, configs, &kinds.figures, profile)? {
         say(&format!("drawn {}", file.display()));
     }

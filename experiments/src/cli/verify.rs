@@ -10,8 +10,14 @@ use crate::registry::Kinds;
 use crate::verify;
 
 /// Checks results against their provenance and prints what does not hold.
-pub(super) fn verify(root: &Path, kinds: &Kinds, catalogue: &Catalogue, profile: Profile) -> Result<()> {
-    let verified = verify::run(root, &steps::configs(root, kinds)?, &kinds.experiments, catalogue, profile)?;
+pub(super) fn verify(
+    root: &Path,
+    kinds: &Kinds,
+    catalogue: &Catalogue,
+    profile: Profile,
+) -> Result<()> {
+    let verified =
+        verify::run(root, &steps::configs(root, kinds)?, &kinds.experiments, catalogue, profile)?;
     say(&verified.to_string());
     match verified.findings.len() {
         0 => Ok(()),

@@ -60,7 +60,8 @@ pub fn assemble(
             continue;
         }
         let kind = kind_of(config, experiments)?;
-        let (errors_of_kind, timed, bound_on_all) = (kind.errors(), kind.timed(), kind.bound_on_all());
+        let (errors_of_kind, timed, bound_on_all) =
+            (kind.errors(), kind.timed(), kind.bound_on_all());
         let mut work = Judge {
             config,
             errors_of_kind,
@@ -92,7 +93,8 @@ pub fn assemble(
     Ok(assembly)
 }
 
-/// By how much less than a bound on it a value may be through rounding: that of an optimum and its certificate.
+/// By how much less than a bound on it a value may be through rounding: that of an optimum and its
+/// certificate.
 const ROUNDING: f64 = 1e-9;
 
 /// The work on one experiment.
@@ -119,10 +121,13 @@ impl Judge<'_> {
         let mut lines = Vec::new();
         let results = self.results(root).map_err(|error| errors.push(error)).ok();
         for spec in &self.config.compare {
-            let judged = known::read(root, spec, &self.config_name()).and_then(|(known, values)| match &results {
-                Some(results) => self.judge_all(spec, &known, &values, results),
-                None => Ok(Vec::new()),
-            });
+            let judged =
+                known::read(root, spec, &self.config_name()).and_then(|(known, values)| {
+                    match &results {
+                        Some(results) => self.judge_all(spec, &known, &values, results),
+                        None => Ok(Vec::new()),
+                    }
+                });
             match judged {
                 Ok(judged) => lines.extend(judged),
                 Err(error) => errors.push(error),
@@ -133,7 +138,8 @@ impl Judge<'_> {
 
     fn results(&self, root: &Path) -> Result<Table> {
         let path = Results::new(root, self.profile).table(&self.config.experiment);
-        let table = Table::read(&path, &shown(root, &path), &format!("run `{}`", self.run_command()))?;
+        let table =
+            Table::read(&path, &shown(root, &path), &format!("run `{}`", self.run_command()))?;
         for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
@@ -150,32 +156,61 @@ impl Judge<'_> {
         let results = &results.filtered(&spec.ours, "ours")?;
         let candidates = known.matches(results, &spec.join)?;
         let config = self.config_name();
-        explained::check_reasons(&mut self.assembly.findings, self.known.deviations, spec, values, &config);
+        explained::check_reasons(
+            &mut self.assembly.findings,
+            self.known.deviations,
+            spec,
+            values,
+            &config,
+        );
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
         // A cell that the paper leaves empty is no value to be judged.
-        let printed = values.iter().zip(candidates).filter(|(value, _)| value.printed != Printed::NotImplemented);
+        let printed = values
+            .iter()
+            .zip(candidates)
+            .filter(|(value, _)| value.printed != Printed::NotImplemented);
         Ok(printed.map(|(value, rows)| self.judge_one(spec, value, &rows, results)).collect())
     }
 
     /// `cell_rows` are the result rows of the value's cell, of all metrics.
-    fn judge_one(&mut self, spec: &CompareSpec, value: &KnownValue, cell_rows: &[usize], results: &Table) -> Line {
-        let mut rows: Vec<usize> =
-            cell_rows.iter().copied().filter(|&row| results.field(columns::METRIC, row) == value.metric).collect();
+    fn judge_one(
+        &mut self,
+        spec: &CompareSpec,
+        value: &KnownValue,
+        cell_rows: &[usize],
+        results: &Table,
+    ) -> Line {
+        let mut rows: Vec<usize> = cell_rows
+            .iter()
+            .copied()
+            .filter(|&row| results.field(columns::METRIC, row) == value.metric)
+            .collect();
         // What a cell costs stands in columns of all its rows instead of a row of its own.
         if rows.is_empty() && columns::COSTS.contains(&value.metric.as_str()) {
             rows.extend(cell_rows.first());
         }
-        let looked_for: Vec<String> =
-            spec.join.iter().zip(&value.key).map(|(column, field)| format!("{column}={field}")).collect();
-        let method =
-            spec.join.iter().position(|column| column == columns::METHOD).and_then(|position| value.key.get(position));
+        let looked_for: Vec<String> = spec
+            .join
+            .iter()
+            .zip(&value.key)
+            .map(|(column, field)| format!("{column}={field}"))
+            .collect();
+        let method = spec
+            .join
+            .iter()
+            .position(|column| column == columns::METHOD)
+            .and_then(|position| value.key.get(position));
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
             band: value.band.or_else(|| self.band(value)),
             tolerance: spec.tolerance(),
-            beyond_tolerance: value.ids.iter().find_map(|id| spec.deviations.get(id)).map(String::as_str),
+            beyond_tolerance: value
+                .ids
+                .iter()
+                .find_map(|id| spec.deviations.get(id))
+                .map(String::as_str),
             upper_bound: spec.upper_bound,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
@@ -210,14 +245,19 @@ impl Judge<'_> {
                 let cell = results.field(columns::CELL, *row);
                 line.cell = cell.strip_prefix(&prefix).unwrap_or(cell).to_owned();
                 line.method = results.field(columns::METHOD, *row).to_owned();
-                line.ours = ours.value.map_or_else(|| ours.text.to_owned(), |number| value.printed.format_like(number));
+                line.ours = ours.value.map_or_else(
+                    || ours.text.to_owned(),
+                    |number| value.printed.format_like(number),
+                );
                 line.certificate = certificate(value, &ours);
                 let bounding = self.bound_on_all.filter(|_| claim.is_error);
-                let bound = bounding.and_then(|method| bound_on_all(method, results, *row, &value.metric));
+                let bound =
+                    bounding.and_then(|method| bound_on_all(method, results, *row, &value.metric));
                 let over = bound.zip(ours.value).map(|(bound, value)| value / bound - 1.0);
                 if let (Some(bound), Some(over)) = (bound, over) {
                     let bound = value.printed.format_like(bound);
-                    line.bound_on_all = format!("≥ {bound}, {} % above", significant(100.0 * over.max(0.0), 2));
+                    line.bound_on_all =
+                        format!("≥ {bound}, {} % above", significant(100.0 * over.max(0.0), 2));
                 }
                 match over {
                     Some(over) if over < -ROUNDING => Judgement {
@@ -233,7 +273,8 @@ impl Judge<'_> {
             several => Judgement {
                 verdict: Verdict::Failed,
                 reason: format!("{} result rows for one value", several.len()),
-                expected: "one result row; add the column that tells them apart to `join`".to_owned(),
+                expected: "one result row; add the column that tells them apart to `join`"
+                    .to_owned(),
                 used_deviation: false,
             },
         };
@@ -269,17 +310,33 @@ impl Judge<'_> {
         }
     }
 
-    fn fail(&mut self, spec: &CompareSpec, line: &Line, rows: &[usize], results: &Table, judgement: &Judgement) {
+    fn fail(
+        &mut self,
+        spec: &CompareSpec,
+        line: &Line,
+        rows: &[usize],
+        results: &Table,
+        judgement: &Judgement,
+    ) {
         let found = match rows {
-            [] => format!("no row with {} and metric={} in {}", line.cell, line.metric, results.name()),
+            [] => format!(
+                "no row with {} and metric={} in {}",
+                line.cell,
+                line.metric,
+                results.name()
+            ),
             [row] => {
                 let raw = [results.field(columns::VALUE, *row), results.field(columns::TEXT, *row)];
-                let raw = raw.iter().find(|field| !field.is_empty()).unwrap_or(&"neither a value nor a text");
+                let raw = raw
+                    .iter()
+                    .find(|field| !field.is_empty())
+                    .unwrap_or(&"neither a value nor a text");
                 let line_number = results.line(*row);
                 format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
             }
             several => {
-                let lines: Vec<String> = several.iter().map(|&row| results.line(row).to_string()).collect();
+                let lines: Vec<String> =
+                    several.iter().map(|&row| results.line(row).to_string()).collect();
                 format!("lines {} of {}", lines.join(", "), results.name())
             }
         };
@@ -341,7 +398,9 @@ impl Judge<'_> {
 
     /// Whether a value is made of times or of memory.
     fn is_cost(&self, spec: &CompareSpec, metric: &str) -> bool {
-        let made = |derived: &DeriveSpec| derived.metric == metric && columns::COSTS.contains(&derived.column.as_str());
+        let made = |derived: &DeriveSpec| {
+            derived.metric == metric && columns::COSTS.contains(&derived.column.as_str())
+        };
         let compared = spec.our_column.is_some() || spec.tolerance().is_some();
         compared || self.timed.contains(&metric) || self.config.derive.iter().any(made)
     }

@@ -16,7 +16,8 @@ pub const LIST: &str = "data/expected/bands.toml";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Id of the published row, `file:line` for files without ids, or `file:line:column` for one of several values of a row.
+    /// Id of the published row, `file:line` for files without ids, or `file:line:column` for one of
+    /// several values of a row.
     pub id: String,
     /// How far ours may be from the printed value.
     pub within: f64,
@@ -46,22 +47,40 @@ impl Bands {
             return Ok(Self::default());
         }
         let text = fs::read_to_string(&path).map_err(|error| {
-            Error::file(FileRole::Input, LIST, "a readable text file", error, "check its permissions")
+            Error::file(
+                FileRole::Input,
+                LIST,
+                "a readable text file",
+                error,
+                "check its permissions",
+            )
         })?;
         let located = |error: Error| {
-            error.in_document(Document::Bands, Path::new(LIST)).on_line(|key| config::line_of(&text, key))
+            error
+                .in_document(Document::Bands, Path::new(LIST))
+                .on_line(|key| config::line_of(&text, key))
         };
         let document: Written = config::read(&text).map_err(located)?;
         let mut bands = BTreeMap::new();
         for (place, band) in document.band.into_iter().enumerate() {
             if !(band.within > 0.0 && band.within.is_finite()) {
                 let (key, found) = (format!("band[{place}].within"), band.within.to_string());
-                return Err(located(Error::config(key, "a positive number", found, "write the half width")));
+                return Err(located(Error::config(
+                    key,
+                    "a positive number",
+                    found,
+                    "write the half width",
+                )));
             }
             let id = band.id.clone();
             if bands.insert(id.clone(), band).is_some() {
                 let (key, found) = (format!("band[{place}].id"), format!("\"{id}\" twice"));
-                return Err(located(Error::config(key, "every id once", found, "merge the two entries")));
+                return Err(located(Error::config(
+                    key,
+                    "every id once",
+                    found,
+                    "merge the two entries",
+                )));
             }
         }
         Ok(Self(bands))

@@ -25,7 +25,8 @@ pub struct Deviation {
     pub expected: String,
     /// Why, in one sentence.
     pub reason: String,
-    /// Whether it is a lower error of a heuristic, and no more a deviation than that: the verdict is then *lower*.
+    /// Whether it is a lower error of a heuristic, and no more a deviation than that: the verdict
+    /// is then *lower*.
     #[serde(default)]
     pub lower: bool,
 }
@@ -51,9 +52,10 @@ impl Deviations {
     /// A file that cannot be read, is malformed, or has an id twice.
     pub fn read(root: &Path) -> Result<Self> {
         let text = read_if_present(root, LIST)?;
-        let document: Written =
-            config::read(&text).map_err(|error| error.in_document(Document::Deviations, Path::new(LIST)))?;
-        let mut deviations = Self { explanations: read_if_present(root, EXPLANATIONS)?, ..Self::default() };
+        let document: Written = config::read(&text)
+            .map_err(|error| error.in_document(Document::Deviations, Path::new(LIST)))?;
+        let mut deviations =
+            Self { explanations: read_if_present(root, EXPLANATIONS)?, ..Self::default() };
         for (place, entry) in document.deviation.into_iter().enumerate() {
             let id = entry.id.clone();
             if deviations.entries.insert(id.clone(), entry).is_some() {
@@ -89,8 +91,9 @@ fn read_if_present(root: &Path, file: &str) -> Result<String> {
     if !path.exists() {
         return Ok(String::new());
     }
-    fs::read_to_string(&path)
-        .map_err(|error| Error::file(FileRole::Input, file, "a readable text file", error, "check its permissions"))
+    fs::read_to_string(&path).map_err(|error| {
+        Error::file(FileRole::Input, file, "a readable text file", error, "check its permissions")
+    })
 }
 
 /// Whether a Markdown text has `<a id="ID">` (or `name="ID"`).

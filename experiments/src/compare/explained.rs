@@ -7,7 +7,8 @@ use super::known::KnownValue;
 use super::report::Finding;
 use crate::config::{CompareSpec, Profile};
 
-/// Every entry of the list must be explained, and under the full profiles be the reason of some verdict.
+/// Every entry of the list must be explained, and under the full profiles be the reason of some
+/// verdict.
 pub(super) fn check_deviations(
     findings: &mut Vec<Finding>,
     deviations: &Deviations,
@@ -31,8 +32,8 @@ pub(super) fn check_deviations(
     }
 }
 
-/// Every reason that a config gives for a ratio of times must be explained, and be one of a value that it selects. It need not be
-/// used: on this machine the ratio may be the paper's.
+/// Every reason that a config gives for a ratio of times must be explained, and be one of a value
+/// that it selects. It need not be used: on this machine the ratio may be the paper's.
 pub(super) fn check_reasons(
     findings: &mut Vec<Finding>,
     deviations: &Deviations,
@@ -48,7 +49,10 @@ pub(super) fn check_reasons(
             findings.push(Finding {
                 title: format!("reason for no value: {id}"),
                 place: config.to_owned(),
-                expected: format!("the id of a row of {} that `filter` selects", spec.relative_path()),
+                expected: format!(
+                    "the id of a row of {} that `filter` selects",
+                    spec.relative_path()
+                ),
                 found: "no such row".to_owned(),
                 remedy: "correct the key in `deviations`, or remove it".to_owned(),
             });

@@ -10,7 +10,8 @@ use super::verdict::Verdict;
 
 const STYLE: &str = include_str!("comparison.css");
 
-/// The page `comparison.html`, with a line per row of its tables, so that two versions can be told apart.
+/// The page `comparison.html`, with a line per row of its tables, so that two versions can be told
+/// apart.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let page = html! {

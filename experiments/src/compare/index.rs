@@ -41,7 +41,8 @@ pub fn papers(report: &Report) -> Vec<PaperIndex<'_>> {
         .collect()
 }
 
-/// Printed values of each paper, of all their kinds and of each; then the independently computed ones; then all.
+/// Printed values of each paper, of all their kinds and of each; then the independently computed
+/// ones; then all.
 #[must_use]
 pub fn totals(report: &Report) -> Vec<Total> {
     let mut totals = Vec::new();
@@ -89,5 +90,8 @@ pub fn counts(sections: &[Section], reference: bool) -> Counts {
 }
 
 fn lines(sections: &[Section], reference: bool) -> impl Iterator<Item = &Line> {
-    sections.iter().flat_map(|section| &section.lines).filter(move |line| line.reference == reference)
+    sections
+        .iter()
+        .flat_map(|section| &section.lines)
+        .filter(move |line| line.reference == reference)
 }

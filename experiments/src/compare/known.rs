@@ -26,15 +26,17 @@ pub struct KnownValue {
     pub band: Option<(f64, f64)>,
 }
 
-/// Reads the file of a spec and selects its values: the rows in our spelling, and what they say. `config` is what messages call the
-/// config that has the spec.
+/// Reads the file of a spec and selects its values: the rows in our spelling, and what they say.
+/// `config` is what messages call the config that has the spec.
 ///
 /// # Errors
-/// A missing or malformed file, a column that is not there, a filter that selects nothing, a row without value.
+/// A missing or malformed file, a column that is not there, a filter that selects nothing, a row
+/// without value.
 pub fn read(root: &Path, spec: &CompareSpec, config: &str) -> Result<(Table, Vec<KnownValue>)> {
     let file = spec.relative_path();
-    let remedy =
-        format!("put the file there, or correct `published` or `reference` in the [[compare]] table of {config}");
+    let remedy = format!(
+        "put the file there, or correct `published` or `reference` in the [[compare]] table of {config}"
+    );
     let table = Table::read(&root.join(&file), &file, &remedy)?;
     for column in &spec.join {
         table.require(column, "join")?;
@@ -56,15 +58,22 @@ pub fn read(root: &Path, spec: &CompareSpec, config: &str) -> Result<(Table, Vec
             format!("correct `filter` in the [[compare]] table of {config}"),
         ));
     }
-    let in_our_spelling =
-        spec.rename.iter().try_fold(as_printed.clone(), |table, (column, names)| table.renamed(column, names))?;
+    let in_our_spelling = spec
+        .rename
+        .iter()
+        .try_fold(as_printed.clone(), |table, (column, names)| table.renamed(column, names))?;
     let values = (0..as_printed.len())
         .map(|row| known_value(&as_printed, &in_our_spelling, spec, row))
         .collect::<Result<_>>()?;
     Ok((in_our_spelling, values))
 }
 
-fn known_value(as_printed: &Table, in_our_spelling: &Table, spec: &CompareSpec, row: usize) -> Result<KnownValue> {
+fn known_value(
+    as_printed: &Table,
+    in_our_spelling: &Table,
+    spec: &CompareSpec,
+    row: usize,
+) -> Result<KnownValue> {
     let line = as_printed.line(row);
     let printed = as_printed.field(&spec.value_column, row).trim();
     let band = band(as_printed, row)?;
@@ -84,7 +93,9 @@ fn known_value(as_printed: &Table, in_our_spelling: &Table, spec: &CompareSpec, 
         return Err(Error::file(
             FileRole::Input,
             as_printed.name(),
-            format!("a number with {last} decimals on line {line}, as `rounded` in the [[compare]] table says"),
+            format!(
+                "a number with {last} decimals on line {line}, as `rounded` in the [[compare]] table says"
+            ),
             printed,
             "correct `rounded`, or leave the row to another [[compare]] with `filter`",
         ));
@@ -113,7 +124,8 @@ pub fn place(table: &Table, row: usize) -> &str {
         .unwrap_or_else(|| table.name())
 }
 
-/// `id`, or for files without ids `file:line` and, to tell several value columns apart, `file:line:column`.
+/// `id`, or for files without ids `file:line` and, to tell several value columns apart,
+/// `file:line:column`.
 fn ids(table: &Table, spec: &CompareSpec, row: usize) -> Vec<String> {
     let id = table.field("id", row);
     if !id.is_empty() {

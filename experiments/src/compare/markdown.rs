@@ -62,7 +62,8 @@ fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
     )?;
     writeln!(out, "|---|---|---|---|---|")?;
     for kept in &report.kept {
-        let data: Vec<String> = kept_data(kept).iter().map(|(name, hash)| format!("{name} `{hash}`")).collect();
+        let data: Vec<String> =
+            kept_data(kept).iter().map(|(name, hash)| format!("{name} `{hash}`")).collect();
         writeln!(
             out,
             "| `{}` | {} | {} | {} | `{}` |",
@@ -82,7 +83,10 @@ results on stand-ins, so it has left them as they are and has written its own re
 
 /// Names and hashes of the real data of kept results.
 pub(super) fn kept_data(kept: &Kept) -> Vec<(&str, &str)> {
-    kept.data.iter().map(|data| (data.name.as_str(), data.sha256.as_deref().unwrap_or("not recorded"))).collect()
+    kept.data
+        .iter()
+        .map(|data| (data.name.as_str(), data.sha256.as_deref().unwrap_or("not recorded")))
+        .collect()
 }
 
 /// When kept results were computed.
@@ -129,10 +133,19 @@ fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "### {}\n", cell(paper.paper))?;
         for (counts, reference) in [(&paper.published, false), (&paper.reference, true)] {
             if counts.total() > 0 {
-                writeln!(out, "- {} {}: {}", counts.total(), index::source_name(reference), counts.in_words())?;
+                writeln!(
+                    out,
+                    "- {} {}: {}",
+                    counts.total(),
+                    index::source_name(reference),
+                    counts.in_words()
+                )?;
             }
         }
-        writeln!(out, "\n| item | experiment | published | independent reference |\n|---|---|---|---|")?;
+        writeln!(
+            out,
+            "\n| item | experiment | published | independent reference |\n|---|---|---|---|"
+        )?;
         for section in &paper.sections {
             let of = |reference| index::counts(std::slice::from_ref(section), reference).in_words();
             let (item, id) = (cell(&section.heading()), &section.experiment);
@@ -157,7 +170,8 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
         writeln!(out, "|---|---|---|---|---:|---:|---|{rule}---|")?;
     }
     for line in &shown {
-        let bound = if bounded { format!(" {} |", cell(&line.bound_on_all)) } else { String::new() };
+        let bound =
+            if bounded { format!(" {} |", cell(&line.bound_on_all)) } else { String::new() };
         writeln!(
             out,
             "| {} `{}` | `{}` | {} | {} | {} | {} | {} |{bound} {} |",
@@ -177,7 +191,11 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     }
     let not_run = section.not_run();
     if not_run > 0 {
-        writeln!(out, "Not run: {not_run} more values outside the slice of the profile `{}`.\n", report.profile)?;
+        writeln!(
+            out,
+            "Not run: {not_run} more values outside the slice of the profile `{}`.\n",
+            report.profile
+        )?;
     }
     for figure in &section.figures {
         write_figure(out, report.profile, figure)?;
@@ -187,7 +205,11 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
 
 fn write_figure(out: &mut String, profile: Profile, figure: &Figure) -> std::fmt::Result {
     if figure.svg.is_none() {
-        return writeln!(out, "Figure \"{}\": not drawn under this profile.\n", cell(&figure.title));
+        return writeln!(
+            out,
+            "Figure \"{}\": not drawn under this profile.\n",
+            cell(&figure.title)
+        );
     }
     let folder = match profile {
         Profile::Standard => "../figures/",
@@ -202,7 +224,9 @@ fn write_figure(out: &mut String, profile: Profile, figure: &Figure) -> std::fmt
 
 fn verdict_text(profile: Profile, line: &Line) -> String {
     let name = match line.verdict {
-        Verdict::Deviates => format!("[deviates]({}{}#{})", up(profile), deviations::EXPLANATIONS, line.id),
+        Verdict::Deviates => {
+            format!("[deviates]({}{}#{})", up(profile), deviations::EXPLANATIONS, line.id)
+        }
         Verdict::Failed => "**FAILED**".to_owned(),
         verdict => verdict.name().to_owned(),
     };
@@ -217,8 +241,16 @@ fn write_remaining(out: &mut String, remaining: &[Remaining]) -> std::fmt::Resul
     writeln!(out, "Rows of the files of known values that no config selects.\n")?;
     writeln!(out, "| file | rows | not yet | parts |\n|---|---:|---:|---|")?;
     for file in remaining {
-        let parts: Vec<String> = file.parts.iter().map(|(part, count)| format!("{} ({count})", cell(part))).collect();
-        writeln!(out, "| `{}` | {} | {} | {} |", file.file, file.rows, file.rows - file.selected, parts.join(", "))?;
+        let parts: Vec<String> =
+            file.parts.iter().map(|(part, count)| format!("{} ({count})", cell(part))).collect();
+        writeln!(
+            out,
+            "| `{}` | {} | {} | {} |",
+            file.file,
+            file.rows,
+            file.rows - file.selected,
+            parts.join(", ")
+        )?;
     }
     Ok(())
 }

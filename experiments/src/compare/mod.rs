@@ -1,4 +1,5 @@
-//! Published values against ours: one verdict for each, as Markdown and as a self-contained HTML page.
+//! Published values against ours: one verdict for each, as Markdown and as a self-contained HTML
+//! page.
 //!
 //! ```text
 //! data/published/*.csv ─┐                       ┌─▶ results/COMPARISON.md
@@ -32,14 +33,20 @@ use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::layout::Results;
 
-/// Judges every known value that `configs` select and writes `COMPARISON.md` and `comparison.html` into the results
-/// folder of the profile. `experiments` are the kinds that the configs name.
+/// Judges every known value that `configs` select and writes `COMPARISON.md` and `comparison.html`
+/// into the results folder of the profile. `experiments` are the kinds that the configs name.
 ///
-/// Whether the artifact holds is in [`Report::findings`]; mismatches are not errors of this function.
+/// Whether the artifact holds is in [`Report::findings`]; mismatches are not errors of this
+/// function.
 ///
 /// # Errors
 /// Files that are missing or cannot be used (all of them), or a report that cannot be written.
-pub fn run(root: &Path, configs: &[Config], experiments: &[Box<dyn Experiment>], profile: Profile) -> Result<Report> {
+pub fn run(
+    root: &Path,
+    configs: &[Config],
+    experiments: &[Box<dyn Experiment>],
+    profile: Profile,
+) -> Result<Report> {
     let deviations = deviations::Deviations::read(root)?;
     let known = assemble::Known { deviations: &deviations, bands: &bands::Bands::read(root)? };
     let assembly = assemble::assemble(root, configs, experiments, profile, known)?;
@@ -47,15 +54,21 @@ pub fn run(root: &Path, configs: &[Config], experiments: &[Box<dyn Experiment>],
     let folder = Results::new(root, profile).dir();
     let report = Report {
         profile,
-        kept: configs.iter().filter_map(|config| Kept::by_an_earlier_run(root, config, profile)).collect(),
+        kept: configs
+            .iter()
+            .filter_map(|config| Kept::by_an_earlier_run(root, config, profile))
+            .collect(),
         sections: assembly.sections,
         findings: assembly.findings,
         remaining,
         markdown: folder.join("COMPARISON.md"),
         html: folder.join("comparison.html"),
     };
-    for (file, text) in [(&report.markdown, markdown::render(&report)), (&report.html, html::render(&report))] {
-        write_atomically(file, text.as_bytes()).map_err(|error| Error::unwritable(FileRole::Report, file, &error))?;
+    for (file, text) in
+        [(&report.markdown, markdown::render(&report)), (&report.html, html::render(&report))]
+    {
+        write_atomically(file, text.as_bytes())
+            .map_err(|error| Error::unwritable(FileRole::Report, file, &error))?;
     }
     Ok(report)
 }

@@ -8,11 +8,15 @@ use super::report::Remaining;
 use crate::error::{Error, FileRole, Result};
 use crate::table::Table;
 
-/// Counts the rows of every file of known values that are not among the selected lines, per part of the paper; files that are fully selected are left out.
+/// Counts the rows of every file of known values that are not among the selected lines, per part of
+/// the paper; files that are fully selected are left out.
 ///
 /// # Errors
 /// A folder or file that cannot be read.
-pub fn remaining(root: &Path, selected: &BTreeMap<String, BTreeSet<usize>>) -> Result<Vec<Remaining>> {
+pub fn remaining(
+    root: &Path,
+    selected: &BTreeMap<String, BTreeSet<usize>>,
+) -> Result<Vec<Remaining>> {
     let mut found = Vec::new();
     for folder in ["data/published", "data/expected"] {
         for name in csv_names(root, folder)? {

@@ -16,7 +16,8 @@ pub struct Line {
     pub place: String,
     /// Id of the known value, or `file:line`.
     pub id: String,
-    /// Address of the result's cell without the experiment; of a missing result, what was looked for.
+    /// Address of the result's cell without the experiment; of a missing result, what was looked
+    /// for.
     pub cell: String,
     /// Method, in our spelling.
     pub method: String,
@@ -28,7 +29,8 @@ pub struct Line {
     pub ours: String,
     /// Our lower bound and gap, if there are any.
     pub certificate: String,
-    /// What no method at all can go below, and how far above it our value is; empty if nothing is known.
+    /// What no method at all can go below, and how far above it our value is; empty if nothing is
+    /// known.
     pub bound_on_all: String,
     /// The verdict.
     pub verdict: Verdict,
@@ -40,7 +42,8 @@ pub struct Line {
     pub subject: Subject,
 }
 
-/// What a value is about. Totals are given for each, so that hundreds of counts that anybody reproduces do not hide an error.
+/// What a value is about. Totals are given for each, so that hundreds of counts that anybody
+/// reproduces do not hide an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Errors, their ratios, and everything else.
@@ -114,7 +117,11 @@ impl Section {
     /// Paper and item.
     #[must_use]
     pub fn place(&self) -> String {
-        if self.item.is_empty() { self.paper.clone() } else { format!("{}, {}", self.paper, self.item) }
+        if self.item.is_empty() {
+            self.paper.clone()
+        } else {
+            format!("{}, {}", self.paper, self.item)
+        }
     }
 
     /// The title, which starts with the paper's item.
@@ -126,7 +133,8 @@ impl Section {
     /// The values that were run, what differs from the paper first.
     #[must_use]
     pub fn by_interest(&self) -> Vec<&Line> {
-        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| line.verdict != Verdict::NotRun).collect();
+        let mut lines: Vec<&Line> =
+            self.lines.iter().filter(|line| line.verdict != Verdict::NotRun).collect();
         lines.sort_by_key(|line| line.verdict.interest());
         lines
     }
@@ -189,12 +197,14 @@ impl Counts {
         self.0.values().sum()
     }
 
-    /// The verdicts that were given, such as `14 reproduced, 2 improved`; what differs from the paper first.
+    /// The verdicts that were given, such as `14 reproduced, 2 improved`; what differs from the
+    /// paper first.
     #[must_use]
     pub fn in_words(&self) -> String {
         let mut given: Vec<(&Verdict, &usize)> = self.0.iter().collect();
         given.sort_by_key(|(verdict, _)| verdict.interest());
-        let words: Vec<String> = given.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+        let words: Vec<String> =
+            given.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
         words.join(", ")
     }
 }

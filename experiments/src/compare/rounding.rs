@@ -1,7 +1,8 @@
 //! Numbers that a paper rounded more than once before it printed them.
 
-/// A number rounded to each of the given decimals in turn, halves away from zero, as a table shows it that was printed from
-/// rounded values. `None` for numbers that are not finite or too large for exact decimals, and without decimals.
+/// A number rounded to each of the given decimals in turn, halves away from zero, as a table shows
+/// it that was printed from rounded values. `None` for numbers that are not finite or too large for
+/// exact decimals, and without decimals.
 #[must_use]
 pub fn in_turn(value: f64, decimals: &[usize]) -> Option<f64> {
     let (&first, rest) = decimals.split_first()?;

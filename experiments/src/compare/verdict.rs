@@ -12,10 +12,11 @@ pub enum Verdict {
     Reproduced,
     /// A lower error than published, with a certificate.
     Improved,
-    /// A lower error than published, of a heuristic that is not certified optimal, for a documented reason; or less memory.
+    /// A lower error than published, of a heuristic that is not certified optimal, for a documented
+    /// reason; or less memory.
     Lower,
-    /// Not what was published, for a documented reason, and exactly what that documentation says; of times and memory, which differ
-    /// from machine to machine, the reason alone is documented.
+    /// Not what was published, for a documented reason, and exactly what that documentation says;
+    /// of times and memory, which differ from machine to machine, the reason alone is documented.
     Deviates,
     /// Published under conditions that cannot be repeated, or not published at all.
     NotComparable,
@@ -51,7 +52,8 @@ impl Verdict {
         }
     }
 
-    /// Where a report shows it: what differs from the paper first, what is as it was published last.
+    /// Where a report shows it: what differs from the paper first, what is as it was published
+    /// last.
     #[must_use]
     pub fn interest(self) -> u8 {
         match self {
@@ -70,7 +72,9 @@ impl Verdict {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Reproduced => "equal to all printed digits, or within the stated band",
-            Self::Improved => "lower error than published, certified optimal: at most 1e-6 above a lower bound",
+            Self::Improved => {
+                "lower error than published, certified optimal: at most 1e-6 above a lower bound"
+            }
             Self::Lower => {
                 "lower error than published, for the documented reason, not certified optimal; or less memory"
             }
@@ -78,7 +82,9 @@ impl Verdict {
                 "differs for the documented reason, by exactly the documented amount (ratios of times or memory: by more than the \
                  stated tolerance)"
             }
-            Self::NotComparable => "seconds on other hardware, a stand-in of the table, or not in the paper",
+            Self::NotComparable => {
+                "seconds on other hardware, a stand-in of the table, or not in the paper"
+            }
             Self::NotRun => "outside the slice that this profile runs",
             Self::Failed => "unexplained mismatch or missing result",
         }
@@ -106,8 +112,8 @@ pub struct Claim<'c> {
     pub not_comparable: Option<&'c str>,
     /// Whether the metric is an error, of which less is better.
     pub is_error: bool,
-    /// Whether a lower value with a certificate is as good as the published one: the metric is an error, and the method may
-    /// improve.
+    /// Whether a lower value with a certificate is as good as the published one: the metric is an
+    /// error, and the method may improve.
     pub improvable: bool,
     /// The documented deviation of this value, if there is one.
     pub deviation: Option<&'c Deviation>,
@@ -169,8 +175,12 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     }
     if is_reproduced(claim, ours) {
         let reason = match claim.band {
-            Some((low, high)) => format!("in the band {} to {}", significant(low, 6), significant(high, 6)),
-            None if !claim.rounded.is_empty() && !matches(claim.printed, ours) => rounding::in_words(claim.rounded),
+            Some((low, high)) => {
+                format!("in the band {} to {}", significant(low, 6), significant(high, 6))
+            }
+            None if !claim.rounded.is_empty() && !matches(claim.printed, ours) => {
+                rounding::in_words(claim.rounded)
+            }
             None => String::new(),
         };
         return Judgement::new(Verdict::Reproduced, reason);
@@ -185,14 +195,19 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if claim.reference {
         return Judgement::failed("differs from the reference value", expected);
     }
-    // A documented deviation says exactly what we get, so it is stricter than `improved` and goes first.
+    // A documented deviation says exactly what we get, so it is stricter than `improved` and goes
+    // first.
     if let Some(deviation) = claim.deviation {
         let documented = Printed::parse(&deviation.expected);
         let judgement = if matches(&documented, ours) {
             let lower = deviation.lower && claim.is_error && ours.value < claim.printed.number();
-            Judgement::new(if lower { Verdict::Lower } else { Verdict::Deviates }, &deviation.reason)
+            Judgement::new(
+                if lower { Verdict::Lower } else { Verdict::Deviates },
+                &deviation.reason,
+            )
         } else {
-            let expected = format!("{}, as {} says", documented.expectation(), super::deviations::LIST);
+            let expected =
+                format!("{}, as {} says", documented.expectation(), super::deviations::LIST);
             Judgement::failed("differs from its documented deviation", expected)
         };
         return Judgement { used_deviation: true, ..judgement };
@@ -220,7 +235,8 @@ fn of_bound(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     )
 }
 
-/// A ratio of times or of memory, or an exponent of their growth, that is not the printed one: near it, or not for a documented reason.
+/// A ratio of times or of memory, or an exponent of their growth, that is not the printed one: near
+/// it, or not for a documented reason.
 fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgement {
     let positive = matches!(tolerance, Tolerance::Factor(_));
     let usable = |value: &f64| value.is_finite() && (*value > 0.0 || !positive);
@@ -232,12 +248,19 @@ fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgeme
     let printed = claim.printed.number();
     let (near, words) = match tolerance {
         Tolerance::Factor(factor) => {
-            let near = printed.is_some_and(|printed| value <= printed * factor && printed <= value * factor);
-            (near, format!("within a factor of {factor}, as ratios of times and of memory are compared"))
+            let near = printed
+                .is_some_and(|printed| value <= printed * factor && printed <= value * factor);
+            (
+                near,
+                format!(
+                    "within a factor of {factor}, as ratios of times and of memory are compared"
+                ),
+            )
         }
         // The last bit of a difference of two decimals is no difference.
         Tolerance::Absolute(distance) => {
-            let near = printed.is_some_and(|printed| (value - printed).abs() <= distance * (1.0 + 1e-9));
+            let near =
+                printed.is_some_and(|printed| (value - printed).abs() <= distance * (1.0 + 1e-9));
             (near, format!("within {distance}, as exponents of growth are compared"))
         }
     };
@@ -256,7 +279,9 @@ fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgeme
 pub fn expectation(claim: &Claim<'_>) -> String {
     match claim.band {
         Some((low, high)) => format!("a value from {low} to {high}"),
-        None if !claim.rounded.is_empty() => format!("{}, {}", claim.printed, rounding::in_words(claim.rounded)),
+        None if !claim.rounded.is_empty() => {
+            format!("{}, {}", claim.printed, rounding::in_words(claim.rounded))
+        }
         None => claim.printed.expectation(),
     }
 }
@@ -279,8 +304,7 @@ fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
 }
 
 /// Why nothing is said of a table that is not on this machine.
-const STAND_IN: &str =
-    "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
+const STAND_IN: &str = "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
 
 /// How far above a lower bound for the same quantity a value may be to count as optimal.
 const CERTIFIED: f64 = 1e-6;

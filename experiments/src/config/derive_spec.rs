@@ -19,10 +19,12 @@ pub enum Take {
     Mean,
 }
 
-/// One `[[derive]]` entry of a config: ratios of values of one run, for the comparison and the figures.
+/// One `[[derive]]` entry of a config: ratios of values of one run, for the comparison and the
+/// figures.
 ///
-/// Each row of the metric `from` that `where` selects is divided by the row that has other values in the columns of `over`, and the
-/// same ones in all other key columns. A row without such a partner has no ratio.
+/// Each row of the metric `from` that `where` selects is divided by the row that has other values
+/// in the columns of `over`, and the same ones in all other key columns. A row without such a
+/// partner has no ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeriveSpec {
@@ -36,7 +38,8 @@ pub struct DeriveSpec {
     /// Column → allowed values: the rows that are divided.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Key column → its value in the row that a row is divided by; `*` is whatever value has the smallest number, `a|b` that of the two.
+    /// Key column → its value in the row that a row is divided by; `*` is whatever value has the
+    /// smallest number, `a|b` that of the two.
     pub over: BTreeMap<String, String>,
     /// Which of the ratios is kept; without it all of them are.
     #[serde(default)]
@@ -47,14 +50,17 @@ pub struct DeriveSpec {
     /// Whether the saving is made instead of the ratio, in percent: 100·(1 − row/partner).
     #[serde(default)]
     pub saving: bool,
-    /// A column of numbers x among those of `over`: made is the exponent of growth in it, ln(row/partner)/ln(x/x of the partner).
+    /// A column of numbers x among those of `over`: made is the exponent of growth in it,
+    /// ln(row/partner)/ln(x/x of the partner).
     #[serde(default)]
     pub exponent_of: Option<String>,
-    /// Metric of the standard errors of `from`: each ratio r = a/b then has its own beside it, in the metric `<metric>_se`: to first
-    /// order r·√((s_a/a)² + (s_b/b)²), the two means being of independent runs.
+    /// Metric of the standard errors of `from`: each ratio r = a/b then has its own beside it, in
+    /// the metric `<metric>_se`: to first order r·√((s_a/a)² + (s_b/b)²), the two means being of
+    /// independent runs.
     #[serde(default)]
     pub error: Option<String>,
-    /// Column → value that the rows that are made have there. A column that the table does not have is added, empty elsewhere.
+    /// Column → value that the rows that are made have there. A column that the table does not have
+    /// is added, empty elsewhere.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
 }
@@ -71,7 +77,12 @@ impl DeriveSpec {
     pub fn validate(&self) -> Result<()> {
         if self.over.is_empty() {
             let expected = "the key columns in which the row to divide by differs";
-            return Err(Error::config("over", expected, "none", "write e.g. over = { method = \"identity\" }"));
+            return Err(Error::config(
+                "over",
+                expected,
+                "none",
+                "write e.g. over = { method = \"identity\" }",
+            ));
         }
         let fixed = self
             .over
@@ -80,13 +91,26 @@ impl DeriveSpec {
             .find(|column| columns::is_fixed(column) && column.as_str() != columns::METHOD);
         if let Some(column) = fixed {
             let expected = "key columns of the experiment, or `method`";
-            return Err(Error::config("over", expected, format!("\"{column}\""), "name a key column"));
+            return Err(Error::config(
+                "over",
+                expected,
+                format!("\"{column}\""),
+                "name a key column",
+            ));
         }
         if let Some(column) = &self.exponent_of
-            && self.over.get(column).is_none_or(|value| !value.parse::<f64>().is_ok_and(|x| x > 0.0))
+            && self
+                .over
+                .get(column)
+                .is_none_or(|value| !value.parse::<f64>().is_ok_and(|x| x > 0.0))
         {
             let expected = "a column that `over` gives a positive number";
-            return Err(Error::config("exponent_of", expected, format!("\"{column}\""), "name it in `over` too"));
+            return Err(Error::config(
+                "exponent_of",
+                expected,
+                format!("\"{column}\""),
+                "name it in `over` too",
+            ));
         }
         if self.set.contains_key(columns::DATA) {
             let expected = "other columns than data: whether a table is real or a stand-in is what the rows say";
@@ -95,16 +119,32 @@ impl DeriveSpec {
         let ways = [self.inverse, self.saving, self.exponent_of.is_some()];
         if ways.iter().filter(|way| **way).count() > 1 {
             let found = "several of them";
-            return Err(Error::config("inverse", "one of inverse, saving, exponent_of", found, "write two [[derive]]"));
+            return Err(Error::config(
+                "inverse",
+                "one of inverse, saving, exponent_of",
+                found,
+                "write two [[derive]]",
+            ));
         }
-        let plain = ways.iter().all(|way| !way) && self.take.is_none() && self.column == columns::VALUE;
+        let plain =
+            ways.iter().all(|way| !way) && self.take.is_none() && self.column == columns::VALUE;
         if self.error.is_some() && !plain {
             let expected = "to stand without take, column, inverse, saving and exponent_of";
-            return Err(Error::config("error", expected, "it beside one of them", "leave one of them out"));
+            return Err(Error::config(
+                "error",
+                expected,
+                "it beside one of them",
+                "leave one of them out",
+            ));
         }
         if self.metric == self.from {
             let found = format!("\"{}\" twice", self.metric);
-            return Err(Error::config("metric", "another name than `from`", found, "give the ratio a name of its own"));
+            return Err(Error::config(
+                "metric",
+                "another name than `from`",
+                found,
+                "give the ratio a name of its own",
+            ));
         }
         Ok(())
     }

@@ -12,7 +12,8 @@ use crate::error::{Error, Problem, Result};
 /// Reads a document. Every error has its key, and its line where the document has that key.
 ///
 /// # Errors
-/// Text that is not TOML; unknown, missing or mistyped keys, if `T` says which it knows (`deny_unknown_fields`).
+/// Text that is not TOML; unknown, missing or mistyped keys, if `T` says which it knows
+/// (`deny_unknown_fields`).
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let place = error.span().map(|span| line_at(text, span.start));
@@ -32,7 +33,9 @@ pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
         let Fault(problem) = error.into_inner();
         match *problem {
             // The path ends with the table, or with the key itself if the reader came so far.
-            Problem::UnknownKey { ref key, .. } | Problem::MissingKey(ref key) if last_key(&path) != key => {
+            Problem::UnknownKey { ref key, .. } | Problem::MissingKey(ref key)
+                if last_key(&path) != key =>
+            {
                 Error::at(key.clone(), *problem).under(&path)
             }
             problem => Error::at(path, problem),
@@ -40,8 +43,8 @@ pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
     })
 }
 
-/// The line of a key such as `grid.parts[0].n`, from 1: that of its value, or of the last table above it that is there. `None` if
-/// not even the first part of the key is.
+/// The line of a key such as `grid.parts[0].n`, from 1: that of its value, or of the last table
+/// above it that is there. `None` if not even the first part of the key is.
 #[must_use]
 pub fn line_of(text: &str, key: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
@@ -54,7 +57,9 @@ pub fn line_of(text: &str, key: &str) -> Option<usize> {
         };
         place = Some(key.span().start);
         let mut value = value;
-        for index in indices.split('[').filter_map(|index| index.strip_suffix(']')?.parse::<usize>().ok()) {
+        for index in
+            indices.split('[').filter_map(|index| index.strip_suffix(']')?.parse::<usize>().ok())
+        {
             let Some(element) = value.get_ref().get(index) else {
                 break;
             };
@@ -77,7 +82,8 @@ fn last_key(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
-/// What serde finds wrong, as its parts: it hands them to the error type, which may print them or, as here, keep them.
+/// What serde finds wrong, as its parts: it hands them to the error type, which may print them or,
+/// as here, keep them.
 #[derive(Debug)]
 struct Fault(Box<Problem>);
 
@@ -107,7 +113,11 @@ impl serde::de::Error for Fault {
     }
 
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
-        Self(Box::new(Problem::UnknownName { noun: "name", found: found.to_owned(), known: owned(known) }))
+        Self(Box::new(Problem::UnknownName {
+            noun: "name",
+            found: found.to_owned(),
+            known: owned(known),
+        }))
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
@@ -167,17 +177,23 @@ impl<'de> Deserializer<'de> for Node {
             Value::Integer(number) => visitor.visit_i64(number),
             Value::Float(number) => visitor.visit_f64(number),
             Value::Boolean(value) => visitor.visit_bool(value),
-            Value::Datetime(date) => {
-                Err(serde::de::Error::invalid_type(Unexpected::Other(&format!("the date or time {date}")), &visitor))
+            Value::Datetime(date) => Err(serde::de::Error::invalid_type(
+                Unexpected::Other(&format!("the date or time {date}")),
+                &visitor,
+            )),
+            Value::Array(elements) => {
+                visitor.visit_seq(SeqDeserializer::new(elements.into_iter().map(Node)))
             }
-            Value::Array(elements) => visitor.visit_seq(SeqDeserializer::new(elements.into_iter().map(Node))),
-            Value::Table(table) => {
-                visitor.visit_map(MapDeserializer::new(table.into_iter().map(|(key, value)| (key, Node(value)))))
-            }
+            Value::Table(table) => visitor.visit_map(MapDeserializer::new(
+                table.into_iter().map(|(key, value)| (key, Node(value))),
+            )),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Fault> {
         visitor.visit_some(self)
     }
 
@@ -260,8 +276,18 @@ mod tests {
         for (text, key, line, part) in [
             ("sizes = [1,\n 2, -3]", "sizes[2]", 2, "a whole number, not negative"),
             ("sizes = [1]\nsize = 3", "size", 2, "did you mean `sizes`?"),
-            ("sizes = []\n\n[[parts]]\nname = 'a'\n[[parts]]\nnome = 'b'", "parts[1].nome", 6, "did you mean `name`?"),
-            ("sizes = []\n[[parts]]\nname = 'a'\n[[parts]]\n", "parts[1].name", 4, "add a line `name = …`"),
+            (
+                "sizes = []\n\n[[parts]]\nname = 'a'\n[[parts]]\nnome = 'b'",
+                "parts[1].nome",
+                6,
+                "did you mean `name`?",
+            ),
+            (
+                "sizes = []\n[[parts]]\nname = 'a'\n[[parts]]\n",
+                "parts[1].name",
+                4,
+                "add a line `name = …`",
+            ),
             ("sizes = []\nparts = [{ name = 1 }]", "parts[0].name", 2, "integer `1`"),
             ("sizes = []\nshape = 'lime'", "shape", 2, "did you mean \"line\"?"),
             ("sizes = []\nshape = { square = { sid = 1 } }", "shape.square.side", 2, "this key"),
@@ -281,7 +307,15 @@ mod tests {
     #[test]
     fn keys_lead_to_lines() {
         let text = "a = 1\n[b]\nc = [\n  { d = 1 },\n  { d = 2 },\n]\n";
-        for (key, line) in [("a", 1), ("b", 2), ("b.c", 3), ("b.c[1]", 5), ("b.c[1].d", 5), ("b.c[9]", 3), ("b.x", 2)] {
+        for (key, line) in [
+            ("a", 1),
+            ("b", 2),
+            ("b.c", 3),
+            ("b.c[1]", 5),
+            ("b.c[1].d", 5),
+            ("b.c[9]", 3),
+            ("b.x", 2),
+        ] {
             assert_eq!(line_of(text, key), Some(line), "{key}");
         }
         assert_eq!(line_of(text, "x"), None);

@@ -45,7 +45,8 @@ pub struct PublishedOverlay {
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Series on a y axis of their own at the right: `[figure.second]`. What is not said here is as on the first axis.
+/// Series on a y axis of their own at the right: `[figure.second]`. What is not said here is as on
+/// the first axis.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecondAxis {
@@ -99,11 +100,12 @@ pub struct FigureSpec {
     /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
     #[serde(default = "default_value_column")]
     pub y_column: String,
-    /// Metric of the same cells whose value is drawn as a whisker of so much up and down: the standard error of what `y` and
-    /// `y_column` name.
+    /// Metric of the same cells whose value is drawn as a whisker of so much up and down: the
+    /// standard error of what `y` and `y_column` name.
     #[serde(default)]
     pub y_error: Option<String>,
-    /// Two metrics of the same cells, the smallest and the largest value that `y` is the mean of: drawn as a whisker.
+    /// Two metrics of the same cells, the smallest and the largest value that `y` is the mean of:
+    /// drawn as a whisker.
     #[serde(default)]
     pub y_range: Option<[String; 2]>,
     /// Label of the y axis, with the unit.
@@ -117,8 +119,8 @@ pub struct FigureSpec {
     /// Order of the series; series not named here follow in the order of the table.
     #[serde(default)]
     pub series_order: Vec<String>,
-    /// Values of the series column whose lines have no marks, such as a bound that is no strategy or an optimum that does not depend on
-    /// x, of kinds that draw lines.
+    /// Values of the series column whose lines have no marks, such as a bound that is no strategy
+    /// or an optimum that does not depend on x, of kinds that draw lines.
     #[serde(default)]
     pub unmarked: Vec<String>,
     /// Column whose values, as numbers, shade the marks, of kinds that have shades.
@@ -127,8 +129,8 @@ pub struct FigureSpec {
     /// What the shades stand for, with the unit.
     #[serde(default)]
     pub shade_label: String,
-    /// All values that the colours of `shade` stand for, those of other figures too, so that a value has one colour in all of them.
-    /// Empty (the default): those that the figure shows.
+    /// All values that the colours of `shade` stand for, those of other figures too, so that a
+    /// value has one colour in all of them. Empty (the default): those that the figure shows.
     #[serde(default)]
     pub shade_scale: Vec<String>,
     /// Logarithmic x axis, of kinds that have numbers there.
@@ -149,7 +151,8 @@ pub struct FigureSpec {
     /// Column → allowed values; other result rows are left out.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Order of the categories, of kinds that have them; categories not named here follow in the order of the table.
+    /// Order of the categories, of kinds that have them; categories not named here follow in the
+    /// order of the table.
     #[serde(default)]
     pub x_order: Vec<String>,
     /// Value of the x column → its label, for categories.
@@ -226,12 +229,18 @@ impl FigureSpec {
         }
         if self.x.is_empty() == self.x_metric.is_none() {
             let found = if self.x.is_empty() { "neither" } else { "both" };
-            let expected = "one of the keys `x` (a column) and `x_metric` (a metric of the same cells)";
+            let expected =
+                "one of the keys `x` (a column) and `x_metric` (a metric of the same cells)";
             return Err(Error::config("x", expected, found, "write one of them"));
         }
         if !self.unmarked.is_empty() && self.series.is_none() {
             let expected = "to stand beside `series`, of whose values it names some";
-            return Err(Error::config("unmarked", expected, "it without", "name the column, or leave it out"));
+            return Err(Error::config(
+                "unmarked",
+                expected,
+                "it without",
+                "name the column, or leave it out",
+            ));
         }
         if self.y_error.is_some() && self.aggregate.is_some() {
             return Err(Error::config(
@@ -242,8 +251,14 @@ impl FigureSpec {
             ));
         }
         if self.y_range.is_some() && (self.aggregate.is_some() || self.y_error.is_some()) {
-            let (expected, found) = ("to stand without `aggregate` and `y_error`", "it beside one of them");
-            return Err(Error::config("y_range", expected, found, "leave one of them out: a whisker has one meaning"));
+            let (expected, found) =
+                ("to stand without `aggregate` and `y_error`", "it beside one of them");
+            return Err(Error::config(
+                "y_range",
+                expected,
+                found,
+                "leave one of them out: a whisker has one meaning",
+            ));
         }
         for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {
             if let Some(value) = end {
@@ -254,13 +269,23 @@ impl FigureSpec {
             && low >= high
         {
             let found = format!("{low} and {high}");
-            return Err(Error::config("y_max", "y_min < y_max", found, "swap the two, or leave one out"));
+            return Err(Error::config(
+                "y_max",
+                "y_min < y_max",
+                found,
+                "swap the two, or leave one out",
+            ));
         }
         if let Some(overlay) = &self.published
             && !(overlay.scale > 0.0 && overlay.scale.is_finite())
         {
             let found = overlay.scale.to_string();
-            return Err(Error::config("published.scale", "a positive number", found, "write e.g. 1000 for GB in MB"));
+            return Err(Error::config(
+                "published.scale",
+                "a positive number",
+                found,
+                "write e.g. 1000 for GB in MB",
+            ));
         }
         for (index, line) in self.reference_lines.iter().enumerate() {
             self.check_on_y_axis(&format!("reference_lines[{index}].value"), line.value)?;
@@ -272,7 +297,16 @@ impl FigureSpec {
         if value.is_finite() && (!self.y_log || value > 0.0) {
             return Ok(());
         }
-        let expected = if self.y_log { "a positive number (the axis is logarithmic)" } else { "a finite number" };
-        Err(Error::config(key, expected, value.to_string(), "write a value that the y axis can show"))
+        let expected = if self.y_log {
+            "a positive number (the axis is logarithmic)"
+        } else {
+            "a finite number"
+        };
+        Err(Error::config(
+            key,
+            expected,
+            value.to_string(),
+            "write a value that the y axis can show",
+        ))
     }
 }

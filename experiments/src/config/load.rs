@@ -49,8 +49,8 @@ struct Profiles {
 /// Reads one config.
 ///
 /// # Errors
-/// A file that cannot be read, is not TOML, has unknown, missing or mistyped keys, or whose `experiment` is not its
-/// path below `configs/`.
+/// A file that cannot be read, is not TOML, has unknown, missing or mistyped keys, or whose
+/// `experiment` is not its path below `configs/`.
 pub fn load(file: &Path) -> Result<Config> {
     let text = fs::read_to_string(file).map_err(|error| {
         Error::config(
@@ -69,8 +69,9 @@ pub fn load(file: &Path) -> Result<Config> {
 /// # Errors
 /// As [`load`].
 pub fn parse(file: &Path, text: &str) -> Result<Config> {
-    parse_document(file, text)
-        .map_err(|error| error.in_document(Document::Config, file).on_line(|key| document::line_of(text, key)))
+    parse_document(file, text).map_err(|error| {
+        error.in_document(Document::Config, file).on_line(|key| document::line_of(text, key))
+    })
 }
 
 fn parse_document(file: &Path, text: &str) -> Result<Config> {
@@ -142,7 +143,9 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
 
 /// The id names results and cells on disk, so it must be the config's own place.
 fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
-    let absolute = fs::canonicalize(file).or_else(|_| std::path::absolute(file)).unwrap_or_else(|_| file.to_owned());
+    let absolute = fs::canonicalize(file)
+        .or_else(|_| std::path::absolute(file))
+        .unwrap_or_else(|_| file.to_owned());
     let parts: Vec<String> =
         absolute.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let Some(configs) = parts.iter().rposition(|part| part == "configs") else {
@@ -155,7 +158,12 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
     };
     let below = parts[configs + 1..].join("/");
     let Some(id) = below.strip_suffix(".toml") else {
-        return Err(Error::config("", "a file name that ends with .toml", below, "rename the file"));
+        return Err(Error::config(
+            "",
+            "a file name that ends with .toml",
+            below,
+            "rename the file",
+        ));
     };
     let portable = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if !id.chars().all(portable) || id.split('/').any(|part| part.starts_with('.')) {
@@ -233,13 +241,19 @@ fn config_files(dir: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// None of these is a file; the message lists near ones.
 pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
-    let candidates = [PathBuf::from(name), root.join(name), layout::configs_dir(root).join(format!("{name}.toml"))];
+    let candidates = [
+        PathBuf::from(name),
+        root.join(name),
+        layout::configs_dir(root).join(format!("{name}.toml")),
+    ];
     if let Some(file) = candidates.into_iter().find(|file| file.is_file()) {
         return Ok(file);
     }
     let files = config_files(&layout::configs_dir(root))?;
-    let names: Vec<String> =
-        files.iter().map(|file| file.strip_prefix(root).unwrap_or(file).display().to_string()).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.strip_prefix(root).unwrap_or(file).display().to_string())
+        .collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let remedy = match near(name, &known, 3).as_slice() {
         [] => "there are no configs below this root; name another with --root".to_owned(),

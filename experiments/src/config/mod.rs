@@ -1,4 +1,5 @@
-//! Configs: one typed TOML file per table or figure, refused before anything runs if it is not right.
+//! Configs: one typed TOML file per table or figure, refused before anything runs if it is not
+//! right.
 
 mod compare_spec;
 mod derive_spec;
@@ -34,7 +35,8 @@ pub struct Overlay {
 
 /// A loaded config: `configs/<experiment>.toml`.
 ///
-/// The grid is still an untyped table; the experiment's kind has the type, and [`crate::engine::ExperimentPlan`] applies it.
+/// The grid is still an untyped table; the experiment's kind has the type, and
+/// [`crate::engine::ExperimentPlan`] applies it.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The file.
@@ -51,7 +53,8 @@ pub struct Config {
     pub title: String,
     /// What of which paper it reproduces.
     pub reproduces: String,
-    /// Where the item stands in its paper; items without it come behind those with, by experiment id.
+    /// Where the item stands in its paper; items without it come behind those with, by experiment
+    /// id.
     pub order: Option<f64>,
     /// Seed of all random streams of the experiment.
     pub seed: u64,
@@ -82,16 +85,19 @@ impl Config {
         split_outside_parentheses(&self.reproduces).0
     }
 
-    /// The item of the paper: what follows in `reproduces`, up to the next comma; empty if nothing does.
+    /// The item of the paper: what follows in `reproduces`, up to the next comma; empty if nothing
+    /// does.
     #[must_use]
     pub fn item(&self) -> &str {
         split_outside_parentheses(split_outside_parentheses(&self.reproduces).1).0
     }
 
-    /// The order of the papers, and of the items in each: published papers first, then what goes past them.
+    /// The order of the papers, and of the items in each: published papers first, then what goes
+    /// past them.
     #[must_use]
     pub fn in_order_of_papers(&self, other: &Self) -> Ordering {
-        let place = |config: &Self| (config.paper().starts_with("Beyond"), config.paper().to_owned());
+        let place =
+            |config: &Self| (config.paper().starts_with("Beyond"), config.paper().to_owned());
         let order = |config: &Self| config.order.unwrap_or(f64::INFINITY);
         place(self)
             .cmp(&place(other))
@@ -109,7 +115,8 @@ impl Config {
         }
     }
 
-    /// The grid under a profile: `[grid]`, with the keys of `[profile.<name>.grid]` in place of its own.
+    /// The grid under a profile: `[grid]`, with the keys of `[profile.<name>.grid]` in place of its
+    /// own.
     #[must_use]
     pub fn grid(&self, profile: Profile) -> toml::Table {
         let mut grid = self.grid.clone();
@@ -119,14 +126,16 @@ impl Config {
         grid
     }
 
-    /// SHA-256, in hex, of what of the config decides the values under a profile: experiment, kind, seed and grid. Comments, figures,
-    /// comparisons and derived rows can change without making a result stale.
+    /// SHA-256, in hex, of what of the config decides the values under a profile: experiment, kind,
+    /// seed and grid. Comments, figures, comparisons and derived rows can change without making a
+    /// result stale.
     #[must_use]
     pub fn values_hash(&self, profile: Profile) -> String {
         // A grid has no key that is not a text, so it is JSON.
         let grid = serde_json::to_value(self.grid(profile)).unwrap_or_default();
         let seed = self.seed.to_string();
-        let fields = ["matmech config values 1", &self.experiment, &self.kind, &seed, &canonical(&grid)];
+        let fields =
+            ["matmech config values 1", &self.experiment, &self.kind, &seed, &canonical(&grid)];
         hex(&sha256_of_fields(&fields))
     }
 
@@ -145,13 +154,14 @@ impl Config {
         error.in_document(Document::Config, &self.file).on_line(|key| line_of(&self.text, key))
     }
 
-    /// Completes an error in the grid of `profile`: the table in which the key stands, file and line.
+    /// Completes an error in the grid of `profile`: the table in which the key stands, file and
+    /// line.
     #[must_use]
     pub fn grid_error(&self, profile: Profile, error: Error) -> Error {
         let first = error.key().split(['.', '[']).next().unwrap_or_default();
-        let in_overlay = self
-            .overlay(profile)
-            .is_some_and(|overlay| overlay.grid.contains_key(first) || (first.is_empty() && !overlay.grid.is_empty()));
+        let in_overlay = self.overlay(profile).is_some_and(|overlay| {
+            overlay.grid.contains_key(first) || (first.is_empty() && !overlay.grid.is_empty())
+        });
         let table = if in_overlay { format!("profile.{profile}.grid") } else { "grid".to_owned() };
         self.located(error.under(&table))
     }
@@ -192,7 +202,10 @@ mod tests {
             (config.paper().to_owned(), config.item().to_owned())
         };
         let pair = |paper: &str, item: &str| (paper.to_owned(), item.to_owned());
-        assert_eq!(parts("S1, App. C (Thm C.1, Cor. C.1), and others"), pair("S1", "App. C (Thm C.1, Cor. C.1)"));
+        assert_eq!(
+            parts("S1, App. C (Thm C.1, Cor. C.1), and others"),
+            pair("S1", "App. C (Thm C.1, Cor. C.1)")
+        );
         assert_eq!(parts("Beyond S3"), pair("Beyond S3", ""));
     }
 
@@ -217,17 +230,23 @@ mod tests {
             assert!(base.text.contains(from), "{from}");
             parse(Path::new("/configs/s/x.toml"), &base.text.replacen(from, to, 1)).unwrap()
         };
-        let others =
-            "[[figure]]\nfile = 'f'\ntitle = 't'\nkind = 'bars'\nx = 'n'\nx_label = 'n'\ny = 'e'\ny_label = 'e'\n";
-        for (from, to) in [("title = 't'", "title = 'u' # why"), ("n = [1]\n", &format!("n = [1]\n{others}"))] {
+        let others = "[[figure]]\nfile = 'f'\ntitle = 't'\nkind = 'bars'\nx = 'n'\nx_label = 'n'\ny = 'e'\ny_label = 'e'\n";
+        for (from, to) in
+            [("title = 't'", "title = 'u' # why"), ("n = [1]\n", &format!("n = [1]\n{others}"))]
+        {
             let other = parsed(from, to);
             assert_ne!(other.hash, base.hash);
             assert_eq!(other.values_hash(Profile::Standard), hash);
         }
-        for (from, to) in [("kind = 'k'", "kind = 'l'"), ("seed = 1", "seed = 2"), ("n = [1, 2]", "n = [2, 1]")] {
+        for (from, to) in
+            [("kind = 'k'", "kind = 'l'"), ("seed = 1", "seed = 2"), ("n = [1, 2]", "n = [2, 1]")]
+        {
             assert_ne!(parsed(from, to).values_hash(Profile::Standard), hash, "{to}");
         }
         assert_eq!(parsed("n = [1]\n", "n = [2]\n").values_hash(Profile::Standard), hash);
-        assert_ne!(parsed("n = [1]\n", "n = [2]\n").values_hash(Profile::Quick), base.values_hash(Profile::Quick));
+        assert_ne!(
+            parsed("n = [1]\n", "n = [2]\n").values_hash(Profile::Quick),
+            base.values_hash(Profile::Quick)
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! Adult from the two files of the UCI Machine Learning Repository, discretised as S4 does it.
 //!
-//! Both parts in order, no record dropped, `?` a value of its own. A numeric attribute is cut into equal-width, left-closed
-//! bins on [low, high + 1); a categorical one has a code per value, in the order of the data set's documentation. Codes that
-//! do not occur are left out and the others renumbered, which gives 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2
-//! values: record by record the table of the public discretised copy (`adult15.csv`). Leaving out what does not occur reads
-//! the domain off the data: for experiments only.
+//! Both parts in order, no record dropped, `?` a value of its own. A numeric attribute is cut into
+//! equal-width, left-closed bins on [low, high + 1); a categorical one has a code per value, in the
+//! order of the data set's documentation. Codes that do not occur are left out and the others
+//! renumbered, which gives 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2 values: record by
+//! record the table of the public discretised copy (`adult15.csv`). Leaving out what does not occur
+//! reads the domain off the data: for experiments only.
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ pub(super) const fn bins(low: i64, high: i64, count: i64) -> Code {
     Code::Bins { low, high, count }
 }
 
-/// The attributes in the order of the files; values in the order of `adult.names`, education alphabetically, `?` last.
+/// The attributes in the order of the files; values in the order of `adult.names`, education
+/// alphabetically, `?` last.
 pub(super) static ATTRIBUTES: [(&str, Code); 15] = [
     ("age", bins(16, 100, 32)),
     (
@@ -98,8 +100,21 @@ pub(super) static ATTRIBUTES: [(&str, Code); 15] = [
             "?",
         ]),
     ),
-    ("relationship", Code::Values(&["Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried"])),
-    ("race", Code::Values(&["White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"])),
+    (
+        "relationship",
+        Code::Values(&[
+            "Wife",
+            "Own-child",
+            "Husband",
+            "Not-in-family",
+            "Other-relative",
+            "Unmarried",
+        ]),
+    ),
+    (
+        "race",
+        Code::Values(&["White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"]),
+    ),
     ("sex", Code::Values(&["Female", "Male"])),
     ("capital-gain", bins(0, 100_000, 32)),
     ("capital-loss", bins(0, 5_000, 32)),
@@ -166,7 +181,9 @@ impl Code {
     fn of(&self, value: &str) -> std::result::Result<u32, String> {
         match self {
             Code::Bins { low, high, count } => match value.parse::<i64>() {
-                Ok(number) if (low..=high).contains(&&number) => Ok(((number - low) * count / (high + 1 - low)) as u32),
+                Ok(number) if (low..=high).contains(&&number) => {
+                    Ok(((number - low) * count / (high + 1 - low)) as u32)
+                }
                 _ => Err(format!("a whole number from {low} to {high}")),
             },
             Code::Values(values) => match values.iter().position(|known| *known == value) {
@@ -180,29 +197,44 @@ impl Code {
 /// Reads `adult.data` and `adult.test` as one table.
 ///
 /// # Errors
-/// A file that cannot be read, a line without 15 values, or a value that the original files do not have.
+/// A file that cannot be read, a line without 15 values, or a value that the original files do not
+/// have.
 pub fn read_adult(training: &Path, test: &Path) -> Result<(Schema, Records)> {
     let mut columns: Vec<Column> = ATTRIBUTES.iter().map(|_| Column::default()).collect();
-    let attributes: Vec<_> = ATTRIBUTES.iter().enumerate().map(|(k, (name, code))| (k, *name, code)).collect();
+    let attributes: Vec<_> =
+        ATTRIBUTES.iter().enumerate().map(|(k, (name, code))| (k, *name, code)).collect();
     for path in [training, test] {
         append(path, &attributes, &mut columns)?;
     }
     refuse_empty(&columns, format!("{} and {}", training.display(), test.display()))?;
     let names = ATTRIBUTES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let columns = ATTRIBUTES.iter().zip(columns).map(|((_, code), column)| keep_what_occurs(code.size(), &column));
+    let columns = ATTRIBUTES
+        .iter()
+        .zip(columns)
+        .map(|((_, code), column)| keep_what_occurs(code.size(), &column));
     table(names, columns.collect())
 }
 
 /// Refuses files without a record.
 pub(super) fn refuse_empty(columns: &[Column], what: String) -> Result<()> {
     if columns.iter().any(Column::is_empty) {
-        return Err(Error::bad_input(what, "at least one record", "none", "download the files again"));
+        return Err(Error::bad_input(
+            what,
+            "at least one record",
+            "none",
+            "download the files again",
+        ));
     }
     Ok(())
 }
 
-/// Appends the codes of some attributes, each given by its position in the line and its name, to their columns.
-pub(super) fn append(path: &Path, attributes: &[(usize, &str, &Code)], columns: &mut [Column]) -> Result<()> {
+/// Appends the codes of some attributes, each given by its position in the line and its name, to
+/// their columns.
+pub(super) fn append(
+    path: &Path,
+    attributes: &[(usize, &str, &Code)],
+    columns: &mut [Column],
+) -> Result<()> {
     const REMEDY: &str = "give the original files of UCI Adult, https://doi.org/10.24432/C5XW20";
     let failed = |error: csv::Error| Error::csv(path, error, REMEDY);
     // The test part begins with a comment line.
@@ -229,8 +261,9 @@ pub(super) fn append(path: &Path, attributes: &[(usize, &str, &Code)], columns: 
             // Labels of the test part end in a full stop.
             let value = &line[k];
             let value = if k + 1 == ATTRIBUTES.len() { value.trim_end_matches('.') } else { value };
-            let code =
-                code.of(value).map_err(|expected| refuse(k + 1, expected, format!("`{value}` in column `{name}`")))?;
+            let code = code.of(value).map_err(|expected| {
+                refuse(k + 1, expected, format!("`{value}` in column `{name}`"))
+            })?;
             column.push(code);
         }
     }
@@ -247,7 +280,8 @@ pub(super) mod tests {
     use super::*;
     use crate::datasets::coded_file::read_inferring_domain;
 
-    /// Invented people in the format of the training part, with the smallest and largest numbers that are allowed.
+    /// Invented people in the format of the training part, with the smallest and largest numbers
+    /// that are allowed.
     const TRAINING: &str = "\
 16, Private, 10000, 10th, 1, Divorced, Sales, Wife, White, Female, 0, 0, 1, Cambodia, <=50K
 100, ?, 1500000, Preschool, 16, Widowed, ?, Husband, Black, Male, 100000, 5000, 99, ?, >50K
@@ -294,9 +328,17 @@ pub(super) mod tests {
     #[test]
     fn mistakes_are_named_with_file_line_and_column() {
         for (from, to, parts) in [
-            ("18, Private", "17.5, Private", vec!["adult.data, line 3, column 1", "`age`", "from 16 to 100", "`17.5`"]),
+            (
+                "18, Private",
+                "17.5, Private",
+                vec!["adult.data, line 3, column 1", "`age`", "from 16 to 100", "`17.5`"],
+            ),
             ("18, Private", "15, Private", vec!["`age`", "`15`"]),
-            ("Hong, <=50K", "Honk, <=50K", vec!["line 3", "`native-country`", "Hong, Holand", "`Honk`"]),
+            (
+                "Hong, <=50K",
+                "Honk, <=50K",
+                vec!["line 3", "`native-country`", "Hong, Holand", "`Honk`"],
+            ),
             (", Hong, <=50K", ", <=50K", vec!["line 3: expected 15 values, found 14"]),
         ] {
             let text = TRAINING.replace(from, to);
@@ -315,7 +357,9 @@ pub(super) mod tests {
     pub(in crate::datasets) fn real_files() -> Option<[PathBuf; 3]> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let named = std::env::var_os("MATMECH_DATA").map(PathBuf::from);
-        let folders = named.into_iter().chain([here.join("../data/downloads"), here.join("../../shared/data")]);
+        let folders = named
+            .into_iter()
+            .chain([here.join("../data/downloads"), here.join("../../shared/data")]);
         folders
             .map(|folder| ["adult.data", "adult.test", "adult15.csv"].map(|name| folder.join(name)))
             .find(|files| files.iter().all(|file| file.is_file()))
@@ -324,7 +368,9 @@ pub(super) mod tests {
     #[test]
     fn the_original_files_give_the_public_discretised_table_record_by_record() {
         let Some([training, test, discretised]) = real_files() else {
-            eprintln!("skipped: adult.data, adult.test and adult15.csv are not on this machine; run `make data`");
+            eprintln!(
+                "skipped: adult.data, adult.test and adult15.csv are not on this machine; run `make data`"
+            );
             return;
         };
         let (schema, records) = read_adult(&training, &test).unwrap();

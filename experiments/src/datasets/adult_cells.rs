@@ -1,8 +1,10 @@
-//! Adult as S2 uses it: the training part over 8 × 8 × 16 × 2 = 2048 cells, every attribute in its natural order.
+//! Adult as S2 uses it: the training part over 8 × 8 × 16 × 2 = 2048 cells, every attribute in its
+//! natural order.
 //!
-//! S2 names attributes and sizes only. Ours: age in 8 equal-width bins over [17, 90], the ages that occur; `workclass` with
-//! Without-pay and Never-worked taken together, in the order of the data set's documentation, `?` last; education by its
-//! number, in the order of schooling; income. The domain is fixed here and not read off the data.
+//! S2 names attributes and sizes only. Ours: age in 8 equal-width bins over [17, 90], the ages that
+//! occur; `workclass` with Without-pay and Never-worked taken together, in the order of the data
+//! set's documentation, `?` last; education by its number, in the order of schooling; income. The
+//! domain is fixed here and not read off the data.
 
 use std::path::Path;
 
@@ -48,7 +50,8 @@ mod tests {
     use super::super::adult::tests::real_files;
     use super::*;
 
-    /// S2's cells: ages in bins of 9.25 years, Without-pay and Never-worked together, education by its number.
+    /// S2's cells: ages in bins of 9.25 years, Without-pay and Never-worked together, education by
+    /// its number.
     #[test]
     fn the_cells_of_s2_are_in_their_natural_order() {
         let read = |lines: &str| {
@@ -73,9 +76,15 @@ mod tests {
         ];
         let (sizes, columns) = read(&lines.concat()).unwrap();
         assert_eq!(sizes, [8, 8, 16, 2]);
-        assert_eq!(columns, [vec![0, 0, 1, 7], vec![0, 6, 6, 7], vec![0, 15, 8, 9], vec![0, 1, 0, 1]]);
+        assert_eq!(
+            columns,
+            [vec![0, 0, 1, 7], vec![0, 6, 6, 7], vec![0, 15, 8, 9], vec![0, 1, 0, 1]]
+        );
         let message = read(&line(16, "Private", 1, "<=50K")).unwrap_err().to_string();
-        assert!(message.contains("from 17 to 90") && message.contains("line 1, column 1"), "{message}");
+        assert!(
+            message.contains("from 17 to 90") && message.contains("line 1, column 1"),
+            "{message}"
+        );
         assert!(read("").unwrap_err().to_string().contains("at least one record"));
     }
 
@@ -87,10 +96,14 @@ mod tests {
         };
         let (schema, records) = read_adult_cells(&training).unwrap();
         assert_eq!((schema.sizes(), records.len()), (vec![8, 8, 16, 2], 32_561));
-        let marginal = |k: usize| records.marginal(AttributeSet::from_positions(&[k]).unwrap()).unwrap();
+        let marginal =
+            |k: usize| records.marginal(AttributeSet::from_positions(&[k]).unwrap()).unwrap();
         // Counted with other tools: awk over the file.
         assert_eq!(marginal(1), [22_696.0, 2541.0, 1116.0, 960.0, 2093.0, 1298.0, 21.0, 1836.0]);
         assert_eq!(marginal(3), [24_720.0, 7841.0]);
-        assert!(marginal(0).iter().all(|&count| count > 0.0) && marginal(2).iter().all(|&count| count > 0.0));
+        assert!(
+            marginal(0).iter().all(|&count| count > 0.0)
+                && marginal(2).iter().all(|&count| count > 0.0)
+        );
     }
 }

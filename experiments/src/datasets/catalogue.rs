@@ -1,4 +1,5 @@
-//! The tables that experiments run on, by name: the real file where it is on this machine, else the seeded stand-in.
+//! The tables that experiments run on, by name: the real file where it is on this machine, else the
+//! seeded stand-in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,12 @@ pub const REAL: &str = "real";
 /// The value of the key column `data` for results on the stand-in.
 pub const STAND_IN: &str = "stand-in";
 
-/// The value of the key column `data` for results on a table that was made up and stands in for none.
+/// The value of the key column `data` for results on a table that was made up and stands in for
+/// none.
 pub const SYNTHETIC: &str = "synthetic";
 
-/// Which table a name stands for on this machine. Part of a cell's params, so that a result on the stand-in is not taken
-/// for one on the real table, nor a result on one file for one on another.
+/// Which table a name stands for on this machine. Part of a cell's params, so that a result on the
+/// stand-in is not taken for one on the real table, nor a result on one file for one on another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataUse {
     /// Name of the table.
@@ -79,7 +81,8 @@ struct Source {
 
 type Loaded = Arc<Mutex<Option<Arc<LoadedTable>>>>;
 
-/// All tables. Clones share what was found and read: each table is looked for, hashed and read once per process.
+/// All tables. Clones share what was found and read: each table is looked for, hashed and read once
+/// per process.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     inner: Arc<Inner>,
@@ -94,7 +97,8 @@ struct Inner {
 }
 
 impl Catalogue {
-    /// The tables of a project folder, with the folders of data sets of this process. Nothing is read yet.
+    /// The tables of a project folder, with the folders of data sets of this process. Nothing is
+    /// read yet.
     #[must_use]
     pub fn of_process(root: &Path) -> Self {
         Self::new(root, Folders::of_process(root))
@@ -103,7 +107,12 @@ impl Catalogue {
     /// The tables of a project folder, looked for in the given folders. Nothing is read yet.
     #[must_use]
     pub fn new(root: &Path, folders: Folders) -> Self {
-        let inner = Inner { folders, root: root.to_owned(), sources: Mutex::default(), tables: Mutex::default() };
+        let inner = Inner {
+            folders,
+            root: root.to_owned(),
+            sources: Mutex::default(),
+            tables: Mutex::default(),
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -120,8 +129,8 @@ impl Catalogue {
         self.inner.folders.downloads.join(file.map_or(name, |file| file.name))
     }
 
-    /// What [`DataUse::sha256`] of the real table of a name can be by the manifest; nothing if a file of it is the user's own, or
-    /// there is no manifest.
+    /// What [`DataUse::sha256`] of the real table of a name can be by the manifest; nothing if a
+    /// file of it is the user's own, or there is no manifest.
     ///
     /// # Errors
     /// A manifest that cannot be used.
@@ -134,14 +143,16 @@ impl Catalogue {
             let entry = file.in_manifest?;
             Some(manifest.dataset.iter().find(|dataset| dataset.name == entry)?.sha256.clone())
         };
-        let hashes = |files: &[File]| Some(files.iter().map(hash_of).collect::<Option<Vec<_>>>()?.join("+"));
+        let hashes =
+            |files: &[File]| Some(files.iter().map(hash_of).collect::<Option<Vec<_>>>()?.join("+"));
         Ok(tables::origins(name).iter().filter_map(|origin| hashes(origin.files)).collect())
     }
 
     /// Which table a name stands for on this machine. Hashes the file at the first call.
     ///
     /// # Errors
-    /// An unknown name, a file that cannot be read, or one whose SHA-256 is not that of the manifest.
+    /// An unknown name, a file that cannot be read, or one whose SHA-256 is not that of the
+    /// manifest.
     pub fn identify(&self, name: &str) -> Result<DataUse> {
         Ok(self.source(name)?.data)
     }
@@ -170,9 +181,9 @@ impl Catalogue {
         Ok(table)
     }
 
-    /// Tries to download the real tables of these names that are not here yet and that the manifest knows. Gives up at the
-    /// first table that cannot be had, since the others would fail likewise. Returns whether any was fetched, and what
-    /// failed.
+    /// Tries to download the real tables of these names that are not here yet and that the manifest
+    /// knows. Gives up at the first table that cannot be had, since the others would fail likewise.
+    /// Returns whether any was fetched, and what failed.
     pub fn fetch(&self, names: &[String]) -> (bool, Option<Error>) {
         let Ok(manifest) = Manifest::load(&self.inner.root) else {
             return (false, None);
@@ -204,8 +215,9 @@ impl Catalogue {
 
     /// Downloads the files of an origin; `false` if the manifest does not know all of them.
     fn fetch_all(&self, manifest: &Manifest, files: &[File]) -> Result<bool> {
-        let listed =
-            |file: &File| manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == file.in_manifest);
+        let listed = |file: &File| {
+            manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == file.in_manifest)
+        };
         let Some(datasets) = files.iter().map(listed).collect::<Option<Vec<_>>>() else {
             return Ok(false);
         };
@@ -241,8 +253,12 @@ impl Catalogue {
                 return Ok(Source { data, files: Some((files, origin.read)) });
             }
         }
-        let data =
-            DataUse { name: name.to_owned(), real: false, sha256: None, stand_in_revision: Some(stand_in::REVISION) };
+        let data = DataUse {
+            name: name.to_owned(),
+            real: false,
+            sha256: None,
+            stand_in_revision: Some(stand_in::REVISION),
+        };
         Ok(Source { data, files: None })
     }
 
@@ -253,7 +269,11 @@ impl Catalogue {
         for file in wanted {
             let found = match file.in_manifest {
                 Some(entry) => self.find_listed(entry)?,
-                None => own.iter().chain([downloads]).map(|folder| folder.join(file.name)).find(|path| path.is_file()),
+                None => own
+                    .iter()
+                    .chain([downloads])
+                    .map(|folder| folder.join(file.name))
+                    .find(|path| path.is_file()),
             };
             let Some(path) = found else { return Ok(None) };
             let hash = sha256_of_file(&path).map_err(|error| {

@@ -1,5 +1,6 @@
-//! Discretised files whose domain is read off the data, as S4 does it. **For experiments only**: which values occur is
-//! itself private information; releases take their domain from a public schema ([`matmech::data::read_csv`]).
+//! Discretised files whose domain is read off the data, as S4 does it. **For experiments only**:
+//! which values occur is itself private information; releases take their domain from a public
+//! schema ([`matmech::data::read_csv`]).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,25 +13,31 @@ use matmech::{Error, Place, Result};
 /// A column with more values is not discretised.
 const MOST_VALUES: usize = 1 << 16;
 
-/// Reads a CSV file with a header. Each column is an attribute; its distinct values, in order (numbers by size, then text),
-/// are the cells 0, 1, …. Everything is categorical, since nothing is known about the values.
+/// Reads a CSV file with a header. Each column is an attribute; its distinct values, in order
+/// (numbers by size, then text), are the cells 0, 1, …. Everything is categorical, since nothing is
+/// known about the values.
 ///
 /// *Memory*: at most two bytes per value. *Time*: one hash look-up per value.
 ///
 /// # Errors
-/// A file that cannot be read, lines of different lengths, no record, an empty value, or a column of more than 2¹⁶ values.
+/// A file that cannot be read, lines of different lengths, no record, an empty value, or a column
+/// of more than 2¹⁶ values.
 pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
     let remedy = "give a CSV file with a header line and one value per column on every line";
     let failed = |error: csv::Error| Error::csv(path, error, remedy);
     let file = || path.display().to_string();
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     let mut attributes: Vec<Interned> = names.iter().map(|_| Interned::new()).collect();
     let mut line = csv::StringRecord::new();
     while reader.read_record(&mut line).map_err(failed)? {
-        for (k, ((attribute, value), name)) in attributes.iter_mut().zip(&line).zip(&names).enumerate() {
+        for (k, ((attribute, value), name)) in
+            attributes.iter_mut().zip(&line).zip(&names).enumerate()
+        {
             attribute.push(value).map_err(|(expected, found)| {
-                let place = line.position().map(|at| Place { line: at.line() as usize, column: k + 1 });
+                let place =
+                    line.position().map(|at| Place { line: at.line() as usize, column: k + 1 });
                 let found = format!("{found} in column `{name}`");
                 let remedy = "discretise the column first, with a code for missing values".into();
                 Error::Parse { origin: file(), place, expected, found, remedy }
@@ -82,8 +89,11 @@ impl Interned {
 
     /// The column with the values numbered in their own order, and how many there are.
     fn sorted(self) -> (usize, Column) {
-        let mut values: Vec<(&String, u32)> = self.numbers.iter().map(|(value, &number)| (value, number)).collect();
-        values.sort_by_key(|&(value, _)| (value.parse::<i64>().map_or((1, 0), |number| (0, number)), value.clone()));
+        let mut values: Vec<(&String, u32)> =
+            self.numbers.iter().map(|(value, &number)| (value, number)).collect();
+        values.sort_by_key(|&(value, _)| {
+            (value.parse::<i64>().map_or((1, 0), |number| (0, number)), value.clone())
+        });
         let mut codes = vec![0; values.len()];
         for (code, &(_, number)) in values.iter().enumerate() {
             codes[number as usize] = code as u32;
@@ -92,7 +102,8 @@ impl Interned {
     }
 }
 
-/// Renumbers the codes below `bound` that occur as 0, 1, … in their order; how many they are, and the column.
+/// Renumbers the codes below `bound` that occur as 0, 1, … in their order; how many they are, and
+/// the column.
 pub(super) fn keep_what_occurs(bound: usize, column: &Column) -> (usize, Column) {
     let mut codes = vec![0; bound];
     for value in column.iter() {
@@ -112,8 +123,12 @@ pub(super) fn recoded(column: &Column, codes: &[u32]) -> Column {
     column.iter().map(|value| codes[value as usize]).collect()
 }
 
-/// Categorical attributes of the given names, and records in them from the columns with their sizes.
-pub(super) fn table(names: Vec<String>, columns: Vec<(usize, Column)>) -> Result<(Schema, Records)> {
+/// Categorical attributes of the given names, and records in them from the columns with their
+/// sizes.
+pub(super) fn table(
+    names: Vec<String>,
+    columns: Vec<(usize, Column)>,
+) -> Result<(Schema, Records)> {
     let (sizes, columns): (Vec<usize>, Vec<Column>) = columns.into_iter().unzip();
     let attributes = names
         .into_iter()
@@ -152,7 +167,10 @@ mod tests {
         let lines: String = (0..400).rev().map(|k| format!("{k}\n")).collect();
         let (schema, records) = read(&format!("k\n{lines}")).unwrap();
         assert_eq!(schema.attributes()[0].size, 400);
-        assert_eq!(records.column(0).unwrap().collect::<Vec<_>>(), (0..400).rev().collect::<Vec<u32>>());
+        assert_eq!(
+            records.column(0).unwrap().collect::<Vec<_>>(),
+            (0..400).rev().collect::<Vec<u32>>()
+        );
     }
 
     #[test]
@@ -169,6 +187,11 @@ mod tests {
                 assert!(message.contains(part), "{part} in {message}");
             }
         }
-        assert!(read_inferring_domain(Path::new("nowhere.csv")).unwrap_err().to_string().contains("nowhere.csv"));
+        assert!(
+            read_inferring_domain(Path::new("nowhere.csv"))
+                .unwrap_err()
+                .to_string()
+                .contains("nowhere.csv")
+        );
     }
 }

@@ -57,7 +57,8 @@ pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
     if let Some(own) = &folders.own {
         let file = own.join(&dataset.file);
         if file.exists() {
-            let remedy = format!("put the file from {} there, or unset {DATA_VARIABLE}", dataset.source);
+            let remedy =
+                format!("put the file from {} there, or unset {DATA_VARIABLE}", dataset.source);
             check(dataset, &file, &remedy)?;
             return Ok(Some(Found::Own(file)));
         }
@@ -73,8 +74,9 @@ pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
 
 /// Compares a file with the manifest.
 pub(super) fn check(dataset: &Dataset, file: &Path, remedy: &str) -> Result<()> {
-    let found = sha256_of_file(file)
-        .map_err(|error| Error::file(FileRole::DataSet, file, "a file that can be read", error, remedy))?;
+    let found = sha256_of_file(file).map_err(|error| {
+        Error::file(FileRole::DataSet, file, "a file that can be read", error, remedy)
+    })?;
     if found == dataset.sha256.to_ascii_lowercase() {
         return Ok(());
     }

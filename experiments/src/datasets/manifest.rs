@@ -1,4 +1,5 @@
-//! `data/manifest.toml`: which data sets there are, where they come from, and how their files are recognised.
+//! `data/manifest.toml`: which data sets there are, where they come from, and how their files are
+//! recognised.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -60,8 +61,8 @@ impl Manifest {
     /// Reads a manifest whose text is at hand.
     ///
     /// # Errors
-    /// Unknown, missing or mistyped keys; two data sets of one name; a file outside the folder of data sets; what is
-    /// not a SHA-256.
+    /// Unknown, missing or mistyped keys; two data sets of one name; a file outside the folder of
+    /// data sets; what is not a SHA-256.
     pub fn parse(text: &str) -> Result<Self> {
         let manifest: Self = config::read(text)?;
         manifest.check().map_err(|error| error.on_line(|key| config::line_of(text, key)))?;
@@ -74,7 +75,12 @@ impl Manifest {
             let key = |key: &str| format!("dataset[{place}].{key}");
             if self.dataset[..place].iter().any(|earlier| earlier.name == *name) {
                 let found = format!("\"{name}\" twice");
-                return Err(Error::config(key("name"), "names that differ", found, "rename one of the two"));
+                return Err(Error::config(
+                    key("name"),
+                    "names that differ",
+                    found,
+                    "rename one of the two",
+                ));
             }
             let inside = |part| matches!(part, Component::Normal(_));
             if dataset.file.is_empty() || !Path::new(&dataset.file).components().all(inside) {
@@ -85,7 +91,8 @@ impl Manifest {
                     "write a relative path without `..`",
                 ));
             }
-            if dataset.sha256.len() != 64 || !dataset.sha256.chars().all(|c| c.is_ascii_hexdigit()) {
+            if dataset.sha256.len() != 64 || !dataset.sha256.chars().all(|c| c.is_ascii_hexdigit())
+            {
                 return Err(Error::config(
                     key("sha256"),
                     format!("64 hexadecimal digits, for {name}"),
@@ -109,7 +116,8 @@ impl Manifest {
             .iter()
             .map(|name| {
                 self.dataset.iter().find(|dataset| dataset.name == *name).ok_or_else(|| {
-                    let known: Vec<&str> = self.dataset.iter().map(|dataset| dataset.name.as_str()).collect();
+                    let known: Vec<&str> =
+                        self.dataset.iter().map(|dataset| dataset.name.as_str()).collect();
                     Error::unknown_name("NAME", "data set", name, &known)
                         .in_document(Document::Manifest, Path::new("data/manifest.toml"))
                 })

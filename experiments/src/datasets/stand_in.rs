@@ -1,26 +1,33 @@
-//! Seeded synthetic tables in place of files that cannot be had (S4, App. G: Loans and ACS are not redistributable).
+//! Seeded synthetic tables in place of files that cannot be had (S4, App. G: Loans and ACS are not
+//! redistributable).
 //!
-//! A stand-in has the sizes and the number of records of the real table and dependences between its attributes. Nothing
-//! else about it is real: errors of data-dependent mechanisms on it cannot be compared with published ones.
+//! A stand-in has the sizes and the number of records of the real table and dependences between its
+//! attributes. Nothing else about it is real: errors of data-dependent mechanisms on it cannot be
+//! compared with published ones.
 //!
 //! # Definition
-//! Zipf(k) is the law P(r) ∝ r^−1.1 on the ranks r = 1 … k. All choices below are uniform unless a law is named.
+//! Zipf(k) is the law P(r) ∝ r^−1.1 on the ranks r = 1 … k. All choices below are uniform unless a
+//! law is named.
 //!
-//! 1. The attributes are put in a random order. The first is the root; the parent of every later one is a random earlier
-//!    one (a random recursive tree).
+//! 1. The attributes are put in a random order. The first is the root; the parent of every later
+//!    one is a random earlier one (a random recursive tree).
 //! 2. Every record belongs to one of five latent components, c ~ Zipf(5).
-//! 3. An attribute of n values has a random permutation π_c of its values for every component c, and, unless it is the
-//!    root, three different random values τ_v(1), τ_v(2), τ_v(3) for every value v of its parent (all of them if n < 3).
+//! 3. An attribute of n values has a random permutation π_c of its values for every component c,
+//!    and, unless it is the root, three different random values τ_v(1), τ_v(2), τ_v(3) for every
+//!    value v of its parent (all of them if n < 3).
 //! 4. The root of a record in component c is π_c(r), r ~ Zipf(n).
-//! 5. A child whose parent has value v is, with probability 0.7, τ_v(r), r ~ Zipf(min(3, n)), and otherwise π_c(r),
-//!    r ~ Zipf(n).
+//! 5. A child whose parent has value v is, with probability 0.7, τ_v(r), r ~ Zipf(min(3, n)), and
+//!    otherwise π_c(r), r ~ Zipf(n).
 //!
-//! So 70% of a child's values follow the tree, each concentrated on three values, and 30% follow a Zipf law whose order
-//! depends on the latent component: it is what no tree over the attributes explains.
+//! So 70% of a child's values follow the tree, each concentrated on three values, and 30% follow a
+//! Zipf law whose order depends on the latent component: it is what no tree over the attributes
+//! explains.
 //!
-//! One ChaCha20 stream, seeded (`seed_from_u64`) with the first 64 bits of the SHA-256 of the table's name, makes all choices in this order: order and parents, components, then
-//! attribute after attribute (permutations, peaks, one 64-bit number per record: the lower half decides between peak and
-//! component, the upper half the rank). Powers come from `libm`, so a table is the same on every machine.
+//! One ChaCha20 stream, seeded (`seed_from_u64`) with the first 64 bits of the SHA-256 of the
+//! table's name, makes all choices in this order: order and parents, components, then attribute
+//! after attribute (permutations, peaks, one 64-bit number per record: the lower half decides
+//! between peak and component, the upper half the rank). Powers come from `libm`, so a table is the
+//! same on every machine.
 
 use matmech::data::{Column, Records};
 use matmech::domain::{Attribute, AttributeKind};
@@ -52,7 +59,8 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// A seed that belongs to the name, wherever a table stands in a list: the first 64 bits of its SHA-256, big-endian.
+    /// A seed that belongs to the name, wherever a table stands in a list: the first 64 bits of its
+    /// SHA-256, big-endian.
     fn seed(&self) -> u64 {
         u64::from_be_bytes(first_bytes(self.name.as_bytes()))
     }
@@ -99,18 +107,21 @@ pub fn generate(schema: &Schema, count: usize, seed: u64) -> Result<Records> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let tree = Tree::random(sizes.len(), &mut rng);
     let mixture = Ranks::new(COMPONENTS);
-    let components: Vec<u8> = (0..count).map(|_| mixture.draw((rng.next_u64() >> 32) as u32) as u8).collect();
+    let components: Vec<u8> =
+        (0..count).map(|_| mixture.draw((rng.next_u64() >> 32) as u32) as u8).collect();
     let mut columns: Vec<Vec<u32>> = vec![Vec::new(); sizes.len()];
     for &attribute in &tree.order {
         let n = sizes[attribute];
         let ranks = Ranks::new(n);
         let orders: Vec<Vec<u32>> = (0..COMPONENTS).map(|_| permutation(n, n, &mut rng)).collect();
-        let by_component = |c: u8, number: u64| orders[usize::from(c)][ranks.draw((number >> 32) as u32)];
+        let by_component =
+            |c: u8, number: u64| orders[usize::from(c)][ranks.draw((number >> 32) as u32)];
         columns[attribute] = match tree.parents[attribute] {
             None => components.iter().map(|&c| by_component(c, rng.next_u64())).collect(),
             Some(parent) => {
                 let few = Ranks::new(n.min(PEAKS));
-                let peaks: Vec<Vec<u32>> = (0..sizes[parent]).map(|_| permutation(n, n.min(PEAKS), &mut rng)).collect();
+                let peaks: Vec<Vec<u32>> =
+                    (0..sizes[parent]).map(|_| permutation(n, n.min(PEAKS), &mut rng)).collect();
                 let draw = |(&c, &v): (&u8, &u32)| {
                     let number = rng.next_u64();
                     if (number as u32) < FOLLOWS_PARENT {
@@ -135,7 +146,8 @@ struct Tree {
 
 impl Tree {
     fn random(count: usize, rng: &mut ChaCha20Rng) -> Self {
-        let order: Vec<usize> = permutation(count, count, rng).into_iter().map(|k| k as usize).collect();
+        let order: Vec<usize> =
+            permutation(count, count, rng).into_iter().map(|k| k as usize).collect();
         let mut parents = vec![None; count];
         for (place, &attribute) in order.iter().enumerate().skip(1) {
             parents[attribute] = Some(order[below(place, rng)]);
@@ -221,11 +233,17 @@ mod tests {
             let records = generate(&stand_in.schema().unwrap(), count, stand_in.seed()).unwrap();
             assert_eq!((records.sizes(), records.len()), (stand_in.sizes, count), "{name}");
             for (p, &size) in stand_in.sizes.iter().enumerate() {
-                assert!(records.column(p).unwrap().all(|value| (value as usize) < size), "{name}, attribute {p}");
+                assert!(
+                    records.column(p).unwrap().all(|value| (value as usize) < size),
+                    "{name}, attribute {p}"
+                );
             }
         }
         let [loans, acs] = ["loans", "acs"].map(named);
-        assert_eq!((loans.sizes.len(), loans.records, acs.sizes.len(), acs.records), (43, 42_535, 66, 378_817));
+        assert_eq!(
+            (loans.sizes.len(), loans.records, acs.sizes.len(), acs.records),
+            (43, 42_535, 66, 378_817)
+        );
         let product: f64 = loans.sizes.iter().map(|&n| n as f64).product();
         assert_eq!(format!("{product:.2e}"), "1.54e63");
         assert_eq!(format!("{:.2}", acs.sizes.iter().sum::<usize>() as f64 / 66.0), "4.08");
@@ -258,10 +276,16 @@ mod tests {
             counts[ranks.draw(rng.next_u32())] += 1.0;
         }
         // Chi-squared with 3 degrees of freedom: above 21.1 with probability 1e-4.
-        let chi: f64 =
-            counts.iter().zip(&weights).map(|(n, w)| (n - 1e5 * w / total).powi(2) / (1e5 * w / total)).sum();
+        let chi: f64 = counts
+            .iter()
+            .zip(&weights)
+            .map(|(n, w)| (n - 1e5 * w / total).powi(2) / (1e5 * w / total))
+            .sum();
         assert!(chi < 21.1, "{chi}");
-        assert_eq!((Ranks::new(1).draw(u32::MAX), Ranks::new(4).draw(u32::MAX), Ranks::new(4).draw(0)), (0, 3, 0));
+        assert_eq!(
+            (Ranks::new(1).draw(u32::MAX), Ranks::new(4).draw(u32::MAX), Ranks::new(4).draw(0)),
+            (0, 3, 0)
+        );
     }
 
     #[test]
@@ -273,8 +297,10 @@ mod tests {
             assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
             assert_eq!(permutation(n, n.min(3), &mut rng).len(), n.min(3));
         }
-        // All six orders of three values come up: each with probability 1/6, missed in 200 draws with (5/6)^200 < 2e-16.
-        let seen: std::collections::HashSet<Vec<u32>> = (0..200).map(|_| permutation(3, 3, &mut rng)).collect();
+        // All six orders of three values come up: each with probability 1/6, missed in 200 draws
+        // with (5/6)^200 < 2e-16.
+        let seen: std::collections::HashSet<Vec<u32>> =
+            (0..200).map(|_| permutation(3, 3, &mut rng)).collect();
         assert_eq!(seen.len(), 6);
     }
 
@@ -284,11 +310,16 @@ mod tests {
         let (_, records) = stand_in.generate().unwrap();
         let tree = tree_of(&stand_in);
         let mut edges = 0;
-        for (child, parent) in tree.parents.iter().enumerate().filter_map(|(child, p)| p.map(|p| (child, p))) {
+        for (child, parent) in
+            tree.parents.iter().enumerate().filter_map(|(child, p)| p.map(|p| (child, p)))
+        {
             let (rows, columns) = (stand_in.sizes[parent], stand_in.sizes[child]);
-            let found =
-                information(&records.marginal(AttributeSet::from_positions(&[parent, child]).unwrap()).unwrap(), rows);
-            // Of independent columns, 2N·I is about chi-squared: mean I = (rows − 1)(columns − 1)/2N.
+            let found = information(
+                &records.marginal(AttributeSet::from_positions(&[parent, child]).unwrap()).unwrap(),
+                rows,
+            );
+            // Of independent columns, 2N·I is about chi-squared: mean I = (rows − 1)(columns −
+            // 1)/2N.
             let independent = ((rows - 1) * (columns - 1)) as f64 / (2.0 * records.len() as f64);
             assert!(found > 3.0 * independent, "{parent} → {child}: {found} against {independent}");
             edges += 1;
@@ -298,7 +329,8 @@ mod tests {
 
     #[test]
     fn a_tree_does_not_explain_the_records() {
-        // In a tree two children of a parent are independent given the parent; here they share the latent component.
+        // In a tree two children of a parent are independent given the parent; here they share the
+        // latent component.
         let stand_in = named("adult");
         let (_, records) = stand_in.generate().unwrap();
         let tree = tree_of(&stand_in);
@@ -310,9 +342,11 @@ mod tests {
         assert!(!siblings.is_empty());
         let mut exceeding = 0;
         for &(parent, a, b) in &siblings {
-            let marginal = records.marginal(AttributeSet::from_positions(&[parent, a, b]).unwrap()).unwrap();
+            let marginal =
+                records.marginal(AttributeSet::from_positions(&[parent, a, b]).unwrap()).unwrap();
             let (rows, columns) = (stand_in.sizes[a], stand_in.sizes[b]);
-            // 2N·I(A; B | parent) is at most about chi-squared if they are independent given the parent.
+            // 2N·I(A; B | parent) is at most about chi-squared if they are independent given the
+            // parent.
             let (mut statistic, mut freedom) = (0.0, 0.0);
             for slice in marginal.chunks_exact(rows * columns) {
                 statistic += 2.0 * slice.iter().sum::<f64>() * information(slice, rows).max(0.0);

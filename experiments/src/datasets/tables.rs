@@ -1,8 +1,9 @@
-//! The tables that experiments can name, and the ways to the real ones. A new table is an entry here.
+//! The tables that experiments can name, and the ways to the real ones. A new table is an entry
+//! here.
 
 use std::path::PathBuf;
 
-use matmech::data::{OutOfDomain, Records, read_csv};
+use matmech::data::{Records, read_csv};
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 
@@ -31,7 +32,8 @@ pub(super) struct Origin {
 /// A file in a folder of data sets.
 pub(super) struct File {
     pub(super) name: &'static str,
-    /// The entry of the manifest that it must be. Without one it is the user's own, and whatever she puts there is taken.
+    /// The entry of the manifest that it must be. Without one it is the user's own, and whatever
+    /// she puts there is taken.
     pub(super) in_manifest: Option<&'static str>,
 }
 
@@ -57,8 +59,8 @@ pub(super) const TABLES: [NamedTable; 14] = [
         origins: &[Origin { files: &[own("loans.csv")], read: coded }],
         records: 42_535,
         sizes: &[
-            2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63, 66, 67, 68, 70, 70,
-            71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
+            2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63,
+            66, 67, 68, 70, 70, 71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
         ],
     },
     NamedTable {
@@ -66,8 +68,9 @@ pub(super) const TABLES: [NamedTable; 14] = [
         origins: &[Origin { files: &[own("acs.csv")], read: coded }],
         records: 378_817,
         sizes: &[
-            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3,
-            3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 8, 8, 10, 10, 13, 19, 29,
+            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+            2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6,
+            6, 8, 8, 10, 10, 13, 19, 29,
         ],
     },
     NamedTable {
@@ -90,7 +93,10 @@ pub(super) const TABLES: [NamedTable; 14] = [
     },
     NamedTable {
         name: "adult-cells",
-        origins: &[Origin { files: &[public("adult.data", "adult.data")], read: |files| read_adult_cells(&files[0]) }],
+        origins: &[Origin {
+            files: &[public("adult.data", "adult.data")],
+            read: |files| read_adult_cells(&files[0]),
+        }],
         records: 32_561,
         sizes: &[8, 8, 16, 2],
     },
@@ -106,7 +112,11 @@ pub(super) const TABLES: [NamedTable; 14] = [
     synthetic("synthetic-mixed", 50_000, &[2, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40]),
     synthetic("synthetic-wide", 100_000, &[10, 15, 20, 30, 50, 80, 120, 200]),
     synthetic("synthetic-few", 1_000, &[2, 2, 3, 3, 5, 8, 12, 20]),
-    synthetic("synthetic-many", 30_000, &[2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 8]),
+    synthetic(
+        "synthetic-many",
+        30_000,
+        &[2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 8],
+    ),
 ];
 
 /// The ways to a table; none to one that is not listed.
@@ -148,13 +158,18 @@ fn coded(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
     read_inferring_domain(&files[0])
 }
 
-/// The user's own extract of the census over the cells of S2: a header, then one record per line with the cell numbers 0–7 of
-/// `age`, 0–15 of `occupation` and 0–15 of `income`; other columns are ignored.
+/// The user's own extract of the census over the cells of S2: a header, then one record per line
+/// with the cell numbers 0–7 of `age`, 0–15 of `occupation` and 0–15 of `income`; other columns are
+/// ignored.
 fn census(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
-    let attribute =
-        |(name, size): (&str, usize)| Attribute { name: name.to_owned(), size, kind: AttributeKind::Numeric };
-    let schema = Schema::new([("age", 8), ("occupation", 16), ("income", 16)].map(attribute).to_vec())?;
-    let records = read_csv(&files[0], &schema, OutOfDomain::Refuse)?.records;
+    let attribute = |(name, size): (&str, usize)| Attribute {
+        name: name.to_owned(),
+        size,
+        kind: AttributeKind::Numeric,
+    };
+    let schema =
+        Schema::new([("age", 8), ("occupation", 16), ("income", 16)].map(attribute).to_vec())?;
+    let records = read_csv(&files[0], &schema, None)?.records;
     Ok((schema, records))
 }
 
@@ -170,7 +185,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             census(std::slice::from_ref(&path))
         };
-        let (schema, records) = read("year,income,age,occupation\n2010,15,0,3\n2011,0,7,15\n").unwrap();
+        let (schema, records) =
+            read("year,income,age,occupation\n2010,15,0,3\n2011,0,7,15\n").unwrap();
         assert_eq!((schema.sizes(), records.len()), (vec![8, 16, 16], 2));
         assert_eq!(records.column(2).unwrap().collect::<Vec<_>>(), [15, 0]);
         let message = read("age,occupation,income\n1,2,3\n8,2,3\n").unwrap_err().to_string();

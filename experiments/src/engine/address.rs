@@ -24,13 +24,22 @@ pub fn cell_address(experiment: &str, cell: &Cell) -> String {
 /// It depends on nothing else, so neither jobs nor order nor other cells can change a result.
 #[must_use]
 pub fn cell_rng(seed: u64, experiment: &str, address: &str) -> ChaCha20Rng {
-    let digest = sha256_of_fields(&["matmech cell stream 1", &seed.to_string(), experiment, address]);
+    let digest =
+        sha256_of_fields(&["matmech cell stream 1", &seed.to_string(), experiment, address]);
     ChaCha20Rng::from_seed(digest)
 }
 
-/// SHA-256, in hex, of all that determines the result of a cell. A stored cell is reused only under the same hash.
+/// SHA-256, in hex, of all that determines the result of a cell. A stored cell is reused only under
+/// the same hash.
 #[must_use]
-pub fn inputs_hash(experiment: &str, kind: &str, revision: u32, address: &str, params: &Value, seed: u64) -> String {
+pub fn inputs_hash(
+    experiment: &str,
+    kind: &str,
+    revision: u32,
+    address: &str,
+    params: &Value,
+    seed: u64,
+) -> String {
     hex(&sha256_of_fields(&[
         "matmech cell inputs 1",
         experiment,
@@ -59,7 +68,10 @@ mod tests {
 
     #[test]
     fn address_reads_as_documented() {
-        assert_eq!(cell_address("s1/example-3.1", &cell()), "s1/example-3.1/workload=range:1024/method=optimal");
+        assert_eq!(
+            cell_address("s1/example-3.1", &cell()),
+            "s1/example-3.1/workload=range:1024/method=optimal"
+        );
     }
 
     #[test]
@@ -76,7 +88,8 @@ mod tests {
 
     #[test]
     fn inputs_hash_ignores_key_order_and_nothing_else() {
-        let hash = |revision, params: &Value, seed| inputs_hash("e", "k", revision, "a", params, seed);
+        let hash =
+            |revision, params: &Value, seed| inputs_hash("e", "k", revision, "a", params, seed);
         let base = hash(1, &json!({"x": 1, "y": [0.1, "s"]}), 7);
         assert_eq!(base, hash(1, &json!({"y": [0.1, "s"], "x": 1}), 7));
         assert_ne!(base, hash(2, &json!({"x": 1, "y": [0.1, "s"]}), 7));

@@ -36,15 +36,21 @@ pub struct ExperimentPlan<'a> {
 }
 
 impl<'a> ExperimentPlan<'a> {
-    /// Finds the kind and expands the grid of `profile`. The grids of the other profiles are checked as well, so that a
-    /// slip in the largest one does not show only when somebody has an afternoon for it.
+    /// Finds the kind and expands the grid of `profile`. The grids of the other profiles are
+    /// checked as well, so that a slip in the largest one does not show only when somebody has an
+    /// afternoon for it.
     ///
     /// # Errors
-    /// An unknown kind, a grid that the kind refuses, no cell at all, two cells of one address, or a value that cannot
-    /// be part of an address.
-    pub fn new(config: &'a Config, experiments: &'a [Box<dyn Experiment>], profile: Profile) -> Result<Self> {
+    /// An unknown kind, a grid that the kind refuses, no cell at all, two cells of one address, or
+    /// a value that cannot be part of an address.
+    pub fn new(
+        config: &'a Config,
+        experiments: &'a [Box<dyn Experiment>],
+        profile: Profile,
+    ) -> Result<Self> {
         let experiment = kind_of(config, experiments)?;
-        // The standard grid first: what is wrong in it is wrong under every profile, and should be reported there.
+        // The standard grid first: what is wrong in it is wrong under every profile, and should be
+        // reported there.
         let mut cells = expand(config, experiment, Profile::Standard)?;
         for other in [Profile::Quick, Profile::Paper] {
             let expanded = expand(config, experiment, other)?;
@@ -58,13 +64,21 @@ impl<'a> ExperimentPlan<'a> {
     /// The tables that the cells run on, by name.
     #[must_use]
     pub fn data(&self) -> Vec<&DataUse> {
-        let by_name: BTreeMap<&str, &DataUse> =
-            self.cells.iter().filter_map(|cell| cell.data.as_ref()).map(|data| (data.name.as_str(), data)).collect();
+        let by_name: BTreeMap<&str, &DataUse> = self
+            .cells
+            .iter()
+            .filter_map(|cell| cell.data.as_ref())
+            .map(|data| (data.name.as_str(), data))
+            .collect();
         by_name.into_values().collect()
     }
 }
 
-fn expand(config: &Config, experiment: &dyn Experiment, profile: Profile) -> Result<Vec<PlannedCell>> {
+fn expand(
+    config: &Config,
+    experiment: &dyn Experiment,
+    profile: Profile,
+) -> Result<Vec<PlannedCell>> {
     let complete = |error| config.grid_error(profile, error);
     let cells = experiment.cells(&config.grid(profile)).map_err(complete)?;
     if cells.is_empty() {
@@ -133,9 +147,14 @@ fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// A result must say whether it comes from a real table or a stand-in, and a column that says so must be right.
+/// A result must say whether it comes from a real table or a stand-in, and a column that says so
+/// must be right.
 fn check_data(cell: &Cell) -> Result<Option<DataUse>> {
-    let column = cell.key.iter().find(|(column, _)| column == columns::DATA).map(|(_, value)| value.as_str());
+    let column = cell
+        .key
+        .iter()
+        .find(|(column, _)| column == columns::DATA)
+        .map(|(_, value)| value.as_str());
     let data = cell.data().map_err(|error| error.to_string());
     match (&data, column) {
         (Ok(Some(data)), Some(label)) if label == data.label() => {}

@@ -35,7 +35,8 @@ impl Machine {
             let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
             Some(name.trim_matches('"').to_owned())
         });
-        let kernel = output_of("uname", &["-sr"], None).unwrap_or_else(|| std::env::consts::OS.to_owned());
+        let kernel =
+            output_of("uname", &["-sr"], None).unwrap_or_else(|| std::env::consts::OS.to_owned());
         Self {
             cpu,
             cores: thread::available_parallelism().map_or(1, usize::from),
@@ -48,7 +49,8 @@ impl Machine {
 
 /// Largest memory the process has held so far, in MB (10⁶ bytes): `VmHWM` of `/proc/self/status`.
 ///
-/// It belongs to the process, not to one cell, and falls only with `reset_peak`. `None` where there is no `/proc` (macOS).
+/// It belongs to the process, not to one cell, and falls only with `reset_peak`. `None` where there
+/// is no `/proc` (macOS).
 #[must_use]
 pub fn peak_mb() -> Option<f64> {
     let value = proc_field("/proc/self/status", "VmHWM")?;
@@ -56,8 +58,8 @@ pub fn peak_mb() -> Option<f64> {
     Some(bytes as f64 / 1e6)
 }
 
-/// Lets the largest memory start from what the process holds now (Linux: 5 into `/proc/self/clear_refs`). Where that is not possible it
-/// stays what it was, an upper bound.
+/// Lets the largest memory start from what the process holds now (Linux: 5 into
+/// `/proc/self/clear_refs`). Where that is not possible it stays what it was, an upper bound.
 pub fn reset_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
@@ -67,7 +69,8 @@ pub fn reset_peak() {
 pub struct Code {
     /// Version of the crate.
     pub version: String,
-    /// SHA-256 of the sources that compute results and of nothing else; two cells from equal sources are comparable.
+    /// SHA-256 of the sources that compute results and of nothing else; two cells from equal
+    /// sources are comparable.
     pub source: String,
     /// Git commit of the working tree, if it is one.
     pub commit: Option<String>,
@@ -83,8 +86,17 @@ impl Code {
         let tree = [built_in, root]
             .into_iter()
             .find_map(|dir| Some((dir, output_of("git", &["rev-parse", "HEAD"], Some(dir))?)));
-        let status = ["status", "--porcelain", "--", ":(top)", ":(top,exclude)results", ":(top,exclude)figures"];
-        let dirty = tree.as_ref().and_then(|(dir, _)| Some(!output_of("git", &status, Some(dir))?.is_empty()));
+        let status = [
+            "status",
+            "--porcelain",
+            "--",
+            ":(top)",
+            ":(top,exclude)results",
+            ":(top,exclude)figures",
+        ];
+        let dirty = tree
+            .as_ref()
+            .and_then(|(dir, _)| Some(!output_of("git", &status, Some(dir))?.is_empty()));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             source: env!("MATMECH_SOURCE_HASH").to_owned(),

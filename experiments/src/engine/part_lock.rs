@@ -1,6 +1,8 @@
 //! Who computes which part of an experiment: parts that overlap are refused while they run.
 //!
-//! Each run holds the lock of a file named after its part, such as `quick-1-of-4.lock`, beside the stored cells. The system gives a lock up when its process ends, however it ends, so that a killed run locks nothing.
+//! Each run holds the lock of a file named after its part, such as `quick-1-of-4.lock`, beside the
+//! stored cells. The system gives a lock up when its process ends, however it ends, so that a
+//! killed run locks nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -46,7 +48,8 @@ pub(super) fn lock_part(
         // Parts of the same number have no cell in common, and a part of one cell has all of them.
         let Some(other) = other.filter(|other| other.count != own.count) else { continue };
         // Shared: several runs may look at the same time, only the owner's lock stands in the way.
-        let taken = File::open(&path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        let taken = File::open(&path)
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
         if taken {
             return Err(overlap(experiment, shard, other));
         }
@@ -60,18 +63,26 @@ fn name(profile: Profile, shard: Shard) -> String {
 
 /// The part that a file name stands for; none of another profile.
 fn part(profile: Profile, name: &str) -> Option<Shard> {
-    let (index, count) =
-        name.strip_prefix(profile.name())?.strip_prefix('-')?.strip_suffix(".lock")?.split_once("-of-")?;
+    let (index, count) = name
+        .strip_prefix(profile.name())?
+        .strip_prefix('-')?
+        .strip_suffix(".lock")?
+        .split_once("-of-")?;
     format!("{index}/{count}").parse().ok()
 }
 
 fn overlap(experiment: &str, shard: Option<Shard>, other: Shard) -> Error {
-    let of = |shard: Shard| if shard.count == 1 { "all cells".to_owned() } else { format!("the part {shard}") };
+    let of = |shard: Shard| {
+        if shard.count == 1 { "all cells".to_owned() } else { format!("the part {shard}") }
+    };
     Error::Usage {
         option: if shard.is_some() { "--shard" } else { "run" },
-        expected: format!("parts that do not overlap: nobody else computes these cells of {experiment}"),
+        expected: format!(
+            "parts that do not overlap: nobody else computes these cells of {experiment}"
+        ),
         found: format!("another process that computes {} of it now", of(other)),
-        remedy: "wait for it; or take the other parts of the same number, such as 2/4 beside 1/4".to_owned(),
+        remedy: "wait for it; or take the other parts of the same number, such as 2/4 beside 1/4"
+            .to_owned(),
     }
 }
 
@@ -95,7 +106,10 @@ mod tests {
             assert!(text.contains("the part ") && text.contains("s9/t"), "{other}: {text}");
             assert_eq!(error.exit_code(), 2);
         }
-        assert!(lock_part("", Profile::Standard).unwrap().is_some(), "another profile has other cells");
+        assert!(
+            lock_part("", Profile::Standard).unwrap().is_some(),
+            "another profile has other cells"
+        );
         drop((first, second));
         let all = lock_part("", Profile::Quick).unwrap();
         let refused = lock_part("1/2", Profile::Quick).unwrap_err().to_string();

@@ -39,7 +39,9 @@ impl Display {
             let style = ProgressStyle::with_template(
                 "{prefix} [{bar:24}] {pos}/{len} cells, {elapsed} elapsed, ETA {eta} {wide_msg}",
             );
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+            bar.set_style(
+                style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
+            );
             bar.set_prefix(experiment.to_owned());
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
@@ -88,7 +90,8 @@ struct State {
     last_line: Instant,
 }
 
-/// Without a terminal there is a line at most this often, so that a thousand short cells do not fill a log.
+/// Without a terminal there is a line at most this often, so that a thousand short cells do not
+/// fill a log.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
 impl Progress {
@@ -134,6 +137,9 @@ impl Progress {
 
     /// The address without the experiment, which is named already.
     fn short<'a>(&self, address: &'a str) -> &'a str {
-        address.strip_prefix(&self.experiment).and_then(|rest| rest.strip_prefix('/')).unwrap_or(address)
+        address
+            .strip_prefix(&self.experiment)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .unwrap_or(address)
     }
 }

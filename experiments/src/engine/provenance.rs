@@ -20,7 +20,8 @@ pub struct Provenance {
     pub seed: u64,
     /// SHA-256 of the config file.
     pub config_sha256: String,
-    /// SHA-256 of what of the config decides the values: see [`Config::values_hash`](crate::config::Config::values_hash).
+    /// SHA-256 of what of the config decides the values: see
+    /// [`Config::values_hash`](crate::config::Config::values_hash).
     pub values_sha256: String,
     /// SHA-256 of the table beside this record.
     pub table_sha256: String,
@@ -46,7 +47,8 @@ pub struct Provenance {
     pub wall_seconds: f64,
     /// Sum of the wall times of all cells, also of those reused.
     pub cell_seconds: f64,
-    /// Largest memory of the process during any of the cells, in MB (10⁶ bytes), where the system tells.
+    /// Largest memory of the process during any of the cells, in MB (10⁶ bytes), where the system
+    /// tells.
     pub peak_mb: Option<f64>,
     /// Cells computed by this run.
     pub cells_computed: usize,

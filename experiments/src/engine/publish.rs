@@ -53,11 +53,11 @@ pub(super) struct Run<'a> {
     pub(super) reused: usize,
 }
 
-/// Writes the table from `records`, one per cell in grid order, and the provenance beside it; at the usual place, unless that
-/// would replace results on real data by results on stand-ins.
+/// Writes the table from `records`, one per cell in grid order, and the provenance beside it; at
+/// the usual place, unless that would replace results on real data by results on stand-ins.
 ///
-/// If nothing was computed and the same table of the same config is there already, both files stay as they are: their
-/// provenance tells of the run that did the work.
+/// If nothing was computed and the same table of the same config is there already, both files stay
+/// as they are: their provenance tells of the run that did the work.
 pub(super) fn publish(
     root: &Path,
     plan: &ExperimentPlan<'_>,
@@ -70,13 +70,18 @@ pub(super) fn publish(
     let place = if kept.is_some() { usual.on_stand_ins() } else { usual };
     let file = place.table(&config.experiment);
     let beside = place.provenance(&config.experiment);
-    let content = table(plan, records).map_err(|error| Error::bug("result table", "text in memory", error))?;
+    let content = table(plan, records)
+        .map_err(|error| Error::bug("result table", "text in memory", error))?;
     let table_sha256 = sha256_hex(&content);
-    if run.computed == 0 && fs::read(&file).is_ok_and(|old| old == content) && told_by(&beside, plan, &table_sha256) {
+    if run.computed == 0
+        && fs::read(&file).is_ok_and(|old| old == content)
+        && told_by(&beside, plan, &table_sha256)
+    {
         clear_aside(usual, &config.experiment, kept.as_ref())?;
         return Ok(Published::Unchanged { file, kept });
     }
-    let sources: BTreeSet<&str> = records.iter().map(|record| record.code.source.as_str()).collect();
+    let sources: BTreeSet<&str> =
+        records.iter().map(|record| record.code.source.as_str()).collect();
     let provenance = Provenance {
         experiment: config.experiment.clone(),
         kind: config.kind.clone(),
@@ -88,7 +93,11 @@ pub(super) fn publish(
         table_sha256,
         cargo_lock_sha256: CARGO_LOCK,
         code: run.code.clone(),
-        other_sources: sources.into_iter().filter(|source| *source != run.code.source).map(str::to_owned).collect(),
+        other_sources: sources
+            .into_iter()
+            .filter(|source| *source != run.code.source)
+            .map(str::to_owned)
+            .collect(),
         data: plan.data().into_iter().cloned().collect(),
         rustc: RUSTC,
         machine: Machine::detect(),
@@ -97,13 +106,19 @@ pub(super) fn publish(
         finished: now(),
         wall_seconds: run.wall_seconds,
         cell_seconds: records.iter().map(|record| record.seconds).sum(),
-        peak_mb: records.iter().map(|record| record.peak_mb).chain([peak_mb()]).flatten().reduce(f64::max),
+        peak_mb: records
+            .iter()
+            .map(|record| record.peak_mb)
+            .chain([peak_mb()])
+            .flatten()
+            .reduce(f64::max),
         cells_computed: run.computed,
         cells_reused: run.reused,
     };
     let json = serde_json::to_string_pretty(&provenance)
         .map_err(|error| Error::bug("provenance", "a record that is JSON", error))?;
-    write_atomically(&file, &content).map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
+    write_atomically(&file, &content)
+        .map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
     write_atomically(&beside, (json + "\n").as_bytes())
         .map_err(|error| Error::unwritable(FileRole::Provenance, &beside, &error))?;
     clear_aside(usual, &config.experiment, kept.as_ref())?;
@@ -127,7 +142,8 @@ fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Res
     Ok(())
 }
 
-/// Whether the provenance on disk is of this table, computed under what of the config decides its values.
+/// Whether the provenance on disk is of this table, computed under what of the config decides its
+/// values.
 fn told_by(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
     let record = Recorded::read(provenance).ok().flatten();
     record.is_some_and(|record| {

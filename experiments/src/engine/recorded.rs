@@ -23,7 +23,8 @@ pub struct Recorded {
     pub profile: String,
     /// SHA-256 of the config file.
     pub config_sha256: String,
-    /// SHA-256 of what of the config decides the values; absent in records from before there was one.
+    /// SHA-256 of what of the config decides the values; absent in records from before there was
+    /// one.
     #[serde(default)]
     pub values_sha256: Option<String>,
     /// SHA-256 of the table.
@@ -53,7 +54,8 @@ impl Recorded {
         }
     }
 
-    /// Whether the table was computed under what of the config decides its values; for older records, under the same file.
+    /// Whether the table was computed under what of the config decides its values; for older
+    /// records, under the same file.
     #[must_use]
     pub fn is_of(&self, config: &Config, profile: Profile) -> bool {
         match &self.values_sha256 {

@@ -9,13 +9,17 @@ use crate::experiment::{Cell, Row};
 
 /// One line per metric of every cell, in grid order.
 ///
-/// The columns are [`BEFORE_KEYS`], the key columns, [`AFTER_KEYS`]; empty means absent. Numbers are written with as many digits as their bits need; `seconds` and `peak_mb`, the only
-/// columns that differ between runs, are rounded. Where the experiment says that another method's lower bound holds, it stands
-/// beside errors that have none, with the relative gap to it.
+/// The columns are [`BEFORE_KEYS`], the key columns, [`AFTER_KEYS`]; empty means absent. Numbers
+/// are written with as many digits as their bits need; `seconds` and `peak_mb`, the only columns
+/// that differ between runs, are rounded. Where the experiment says that another method's lower
+/// bound holds, it stands beside errors that have none, with the relative gap to it.
 ///
 /// # Errors
 /// A cell with more or fewer values in its key than the kind has key columns.
-pub(super) fn table(plan: &ExperimentPlan<'_>, records: &[&CellRecord]) -> Result<Vec<u8>, csv::Error> {
+pub(super) fn table(
+    plan: &ExperimentPlan<'_>,
+    records: &[&CellRecord],
+) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let keys = plan.experiment.key_columns().iter().copied();
     writer.write_record(BEFORE_KEYS.into_iter().chain(keys).chain(AFTER_KEYS))?;
@@ -23,7 +27,8 @@ pub(super) fn table(plan: &ExperimentPlan<'_>, records: &[&CellRecord]) -> Resul
     for (planned, record) in plan.cells.iter().zip(records) {
         for row in &record.rows {
             let (lower_bound, gap) = bounds.beside(&planned.cell, row);
-            let before: [_; BEFORE_KEYS.len()] = [plan.config.experiment.clone(), planned.address.clone()];
+            let before: [_; BEFORE_KEYS.len()] =
+                [plan.config.experiment.clone(), planned.address.clone()];
             let keys = planned.cell.key.iter().map(|(_, value)| value.clone());
             let after: [_; AFTER_KEYS.len()] = [
                 planned.cell.method.clone(),
@@ -79,12 +84,14 @@ impl<'t> Bounds<'t> {
     }
 }
 
-/// The bound as it stands beside a value, and the relative gap. Rounding can lift a bound above the value where both are the optimum.
+/// The bound as it stands beside a value, and the relative gap. Rounding can lift a bound above the
+/// value where both are the optimum.
 fn held_against(value: f64, bound: f64) -> (f64, f64) {
     (bound.min(value), (value / bound - 1.0).max(0.0))
 }
 
-/// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels take microseconds.
+/// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels
+/// take microseconds.
 fn seconds(value: f64) -> String {
     if value > 0.0 && value < 0.1 { format!("{value:.3e}") } else { format!("{value:.4}") }
 }
@@ -107,7 +114,12 @@ mod tests {
 
     #[test]
     fn short_times_keep_their_digits() {
-        for (value, text) in [(0.0, "0.0000"), (1.234e-6, "1.234e-6"), (0.0765432, "7.654e-2"), (12.34567, "12.3457")] {
+        for (value, text) in [
+            (0.0, "0.0000"),
+            (1.234e-6, "1.234e-6"),
+            (0.0765432, "7.654e-2"),
+            (12.34567, "12.3457"),
+        ] {
             assert_eq!(seconds(value), text);
         }
     }

@@ -1,4 +1,5 @@
-//! Running a plan: what is not in the store is computed in parallel, stored at once, and the table is assembled.
+//! Running a plan: what is not in the store is computed in parallel, stored at once, and the table
+//! is assembled.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -35,7 +36,8 @@ pub struct RunOptions {
     pub shard: Option<Shard>,
     /// Compute selected cells even if they are stored.
     pub fresh: bool,
-    /// Refuse stored cells that were computed by other sources than this program's, instead of warning of them.
+    /// Refuse stored cells that were computed by other sources than this program's, instead of
+    /// warning of them.
     pub same_code: bool,
 }
 
@@ -83,12 +85,18 @@ pub struct Prepared<'a> {
     alone: bool,
 }
 
-/// Selects cells, checks that results can be written, and reads the store, for all plans before any of them runs.
+/// Selects cells, checks that results can be written, and reads the store, for all plans before any
+/// of them runs.
 ///
 /// # Errors
-/// A key of `only` without a cell; folders that cannot be written; stored cells that are damaged (all of them are
-/// reported). A cell that is to be computed afresh is not read, so `fresh` with `only` mends a damaged one.
-pub fn prepare<'a>(root: &'a Path, plans: Vec<ExperimentPlan<'a>>, options: &RunOptions) -> Result<Vec<Prepared<'a>>> {
+/// A key of `only` without a cell; folders that cannot be written; stored cells that are damaged
+/// (all of them are reported). A cell that is to be computed afresh is not read, so `fresh` with
+/// `only` mends a damaged one.
+pub fn prepare<'a>(
+    root: &'a Path,
+    plans: Vec<ExperimentPlan<'a>>,
+    options: &RunOptions,
+) -> Result<Vec<Prepared<'a>>> {
     let selection = select(&plans, &options.only, options.shard)?;
     let code = Code::detect(root);
     let mut damaged = Vec::new();
@@ -115,25 +123,37 @@ pub fn prepare<'a>(root: &'a Path, plans: Vec<ExperimentPlan<'a>>, options: &Run
         if options.same_code {
             damaged.extend(of_other_code(root, &plan.config.experiment, &records, &code));
         }
-        let pending = (0..records.len()).filter(|&place| selected[place] && records[place].is_none()).collect();
+        let pending = (0..records.len())
+            .filter(|&place| selected[place] && records[place].is_none())
+            .collect();
         let code = code.clone();
         let named = !options.only.is_empty() && options.shard.is_none();
-        let _lock = if named { None } else { lock_part(root, &plan.config.experiment, plan.profile, options.shard)? };
+        let _lock = if named {
+            None
+        } else {
+            lock_part(root, &plan.config.experiment, plan.profile, options.shard)?
+        };
         prepared.push(Prepared { root, plan, store, code, pending, records, alone: false, _lock });
     }
     Error::all(damaged)?;
     Ok(prepared)
 }
 
-/// Why stored cells cannot be put together with what this program computes: other sources computed them.
-fn of_other_code(root: &Path, experiment: &str, records: &[Option<CellRecord>], code: &Code) -> Option<Error> {
-    let other: Vec<&CellRecord> = records.iter().flatten().filter(|record| record.code.source != code.source).collect();
+/// Why stored cells cannot be put together with what this program computes: other sources computed
+/// them.
+fn of_other_code(
+    root: &Path,
+    experiment: &str,
+    records: &[Option<CellRecord>],
+    code: &Code,
+) -> Option<Error> {
+    let other: Vec<&CellRecord> =
+        records.iter().flatten().filter(|record| record.code.source != code.source).collect();
     let first = other.first()?;
     let of = |code: &Code| {
-        let commit = code
-            .commit
-            .as_deref()
-            .map_or_else(String::new, |commit| format!(" (commit {})", &commit[..commit.len().min(12)]));
+        let commit = code.commit.as_deref().map_or_else(String::new, |commit| {
+            format!(" (commit {})", &commit[..commit.len().min(12)])
+        });
         format!("{}{commit}", &code.source[..code.source.len().min(12)])
     };
     Some(Error::file(
@@ -172,8 +192,8 @@ impl Prepared<'_> {
     /// Computes the pending cells and writes the table if every cell of the grid has a result.
     ///
     /// # Errors
-    /// Workers cannot be started, or the table cannot be written. A failed cell is not an error here: see
-    /// [`Summary::failed`].
+    /// Workers cannot be started, or the table cannot be written. A failed cell is not an error
+    /// here: see [`Summary::failed`].
     pub fn run(mut self, options: &RunOptions, display: &Display) -> Result<Summary> {
         let started = now();
         let clock = Instant::now();
@@ -189,8 +209,14 @@ impl Prepared<'_> {
         let table = if missing > 0 {
             Published::Incomplete { missing }
         } else {
-            let run =
-                publish::Run { code: &self.code, jobs: options.jobs.get(), started, wall_seconds, computed, reused };
+            let run = publish::Run {
+                code: &self.code,
+                jobs: options.jobs.get(),
+                started,
+                wall_seconds,
+                computed,
+                reused,
+            };
             publish::publish(self.root, &self.plan, &records, run)?
         };
         Ok(Summary {
@@ -205,18 +231,23 @@ impl Prepared<'_> {
     }
 
     /// Computes and stores the pending cells; returns those that failed with their places.
-    fn compute(&mut self, options: &RunOptions, display: &Display) -> Result<Vec<(usize, CellFailure)>> {
+    fn compute(
+        &mut self,
+        options: &RunOptions,
+        display: &Display,
+    ) -> Result<Vec<(usize, CellFailure)>> {
         if self.pending.is_empty() {
             return Ok(Vec::new());
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.workers(options)).build().map_err(|error| {
-            Error::Computation {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.workers(options))
+            .build()
+            .map_err(|error| Error::Computation {
                 what: format!("{} workers", options.jobs),
                 expected: "to be able to start them".to_owned(),
                 found: error.to_string(),
                 remedy: "take fewer with --jobs".to_owned(),
-            }
-        })?;
+            })?;
         let progress = display.start(&self.plan.config.experiment, self.pending.len());
         let outcomes = Mutex::new(Vec::with_capacity(self.pending.len()));
         let this = &*self;
@@ -233,7 +264,10 @@ impl Prepared<'_> {
                         .map_err(|reason| CellFailure { address: cell.address.clone(), reason })
                         .inspect_err(|failure| error!("cell {failure}"));
                     progress.end(&cell.address, clock.elapsed().as_secs_f64());
-                    outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, outcome));
+                    outcomes
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push((place, outcome));
                 });
             }
         });
@@ -253,17 +287,18 @@ impl Prepared<'_> {
         let config = self.plan.config;
         let mut rng = cell_rng(config.seed, &config.experiment, &cell.address);
         if self.alone {
-            // The largest memory is then that of this cell, and of what earlier ones have not given back.
+            // The largest memory is then that of this cell, and of what earlier ones have not given
+            // back.
             reset_peak();
         }
         let clock = Instant::now();
         // A panic in a dependency costs this cell, not the run.
-        let rows = catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng))).map_err(
-            |payload| {
-                let found = format!("a panic: {}", panic_message(payload.as_ref()));
-                Error::bug("the computation", "a result or an error", found)
-            },
-        )??;
+        let rows =
+            catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng)))
+                .map_err(|payload| {
+                    let found = format!("a panic: {}", panic_message(payload.as_ref()));
+                    Error::bug("the computation", "a result or an error", found)
+                })??;
         let seconds = clock.elapsed().as_secs_f64();
         validate::rows(&rows)?;
         let record = CellRecord {
@@ -282,7 +317,12 @@ impl Prepared<'_> {
 
     /// A reused cell from other sources may be right or wrong; only a person can tell.
     fn warn_of_other_code(&self) {
-        let other = self.records.iter().flatten().filter(|record| record.code.source != self.code.source).count();
+        let other = self
+            .records
+            .iter()
+            .flatten()
+            .filter(|record| record.code.source != self.code.source)
+            .count();
         if other > 0 {
             warn!(
                 "{}: {other} reused cells were computed by other code than the one running; `--fresh` computes them anew",

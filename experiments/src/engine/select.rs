@@ -7,7 +7,8 @@ use super::experiment_plan::ExperimentPlan;
 use crate::error::{Error, Result};
 use crate::suggest::near;
 
-/// One of `count` parts of every experiment: the cells whose place in grid order is `index` modulo `count`.
+/// One of `count` parts of every experiment: the cells whose place in grid order is `index` modulo
+/// `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// From 1 to `count`.
@@ -47,14 +48,22 @@ impl fmt::Display for Shard {
 ///
 /// # Errors
 /// A key of `only` that no address of any plan contains; the message lists near addresses.
-pub(super) fn select(plans: &[ExperimentPlan<'_>], only: &[String], shard: Option<Shard>) -> Result<Vec<Vec<bool>>> {
-    let all: Vec<&str> = plans.iter().flat_map(|plan| plan.cells.iter().map(|cell| cell.address.as_str())).collect();
+pub(super) fn select(
+    plans: &[ExperimentPlan<'_>],
+    only: &[String],
+    shard: Option<Shard>,
+) -> Result<Vec<Vec<bool>>> {
+    let all: Vec<&str> =
+        plans.iter().flat_map(|plan| plan.cells.iter().map(|cell| cell.address.as_str())).collect();
     for key in only {
         if !all.iter().any(|address| address.contains(key)) {
             let near = near(key, &all, 5);
             return Err(Error::Usage {
                 option: "--only",
-                expected: format!("a part of the address of at least one of the {} cells", all.len()),
+                expected: format!(
+                    "a part of the address of at least one of the {} cells",
+                    all.len()
+                ),
                 found: format!("\"{key}\", which none contains"),
                 remedy: format!(
                     "write a part of an address; near ones are\n            {}",
@@ -84,7 +93,8 @@ mod tests {
     fn shards_partition_every_grid() {
         for count in 1..6 {
             for place in 0..40 {
-                let owners = (1..=count).filter(|&index| Shard { index, count }.contains(place)).count();
+                let owners =
+                    (1..=count).filter(|&index| Shard { index, count }.contains(place)).count();
                 assert_eq!(owners, 1, "place {place} of {count} shards");
             }
         }
@@ -95,7 +105,10 @@ mod tests {
         assert_eq!("2/3".parse(), Ok(Shard { index: 2, count: 3 }));
         for wrong in ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", ""] {
             let message = wrong.parse::<Shard>().err().unwrap_or_default();
-            assert!(message.contains("1 <= i <= N") && message.contains(wrong), "{wrong}: {message}");
+            assert!(
+                message.contains("1 <= i <= N") && message.contains(wrong),
+                "{wrong}: {message}"
+            );
         }
     }
 }

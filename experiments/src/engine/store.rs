@@ -1,7 +1,8 @@
 //! Finished cells: one JSON file each, found by the hash of their inputs.
 //!
-//! A file name ends with the first 16 digits of the inputs hash, so cells of other profiles, seeds or revisions lie side
-//! by side and none is ever taken for another. A cell whose inputs have changed is simply not found, and computed anew.
+//! A file name ends with the first 16 digits of the inputs hash, so cells of other profiles, seeds
+//! or revisions lie side by side and none is ever taken for another. A cell whose inputs have
+//! changed is simply not found, and computed anew.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,7 +65,8 @@ impl Store {
     /// The file of a cell.
     #[must_use]
     pub fn file(&self, cell: &PlannedCell) -> PathBuf {
-        // The hash tells cells apart, the rest of the name is for people: it may be cut or have letters replaced.
+        // The hash tells cells apart, the rest of the name is for people: it may be cut or have
+        // letters replaced.
         let name: String = cell
             .cell
             .key
@@ -84,7 +86,8 @@ impl Store {
     /// # Errors
     /// The folder cannot be made or written.
     pub fn check_writable(&self) -> Result<()> {
-        check_writable(&self.dir).map_err(|error| Error::unwritable(FileRole::StoredCells, &self.dir, &error))
+        check_writable(&self.dir)
+            .map_err(|error| Error::unwritable(FileRole::StoredCells, &self.dir, &error))
     }
 
     /// The stored result of a cell, or `None` if there is none for these inputs.
@@ -112,8 +115,8 @@ impl Store {
             Err(error) => return Err(damaged(error.to_string())),
         };
         let size = bytes.len();
-        let document: Document =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(format!("{size} bytes: {error}")))?;
+        let document: Document = serde_json::from_slice(&bytes)
+            .map_err(|error| damaged(format!("{size} bytes: {error}")))?;
         let checksum = checksum(&document.record).map_err(|error| damaged(error.to_string()))?;
         if checksum != document.checksum {
             return Err(damaged(format!(
@@ -132,21 +135,29 @@ impl Store {
         let file = self.file(cell);
         let json = checksum(&record)
             .and_then(|checksum| serde_json::to_string_pretty(&Document { checksum, record }))
-            .map_err(|error| Error::unwritable(FileRole::StoredCell, &file, &io::Error::other(error)))?;
+            .map_err(|error| {
+                Error::unwritable(FileRole::StoredCell, &file, &io::Error::other(error))
+            })?;
         write_atomically(&file, (json + "\n").as_bytes())
             .map_err(|error| Error::unwritable(FileRole::StoredCell, &file, &error))
     }
 }
 
-/// Serialised numbers are read back to the last bit, so a record that was read has the checksum it was written with.
+/// Serialised numbers are read back to the last bit, so a record that was read has the checksum it
+/// was written with.
 fn checksum(record: &CellRecord) -> serde_json::Result<String> {
     // Through a map with sorted keys: the order of `params` in memory must not matter.
-    let fields: BTreeMap<String, serde_json::Value> = serde_json::from_value(serde_json::to_value(record)?)?;
+    let fields: BTreeMap<String, serde_json::Value> =
+        serde_json::from_value(serde_json::to_value(record)?)?;
     Ok(sha256_hex(serde_json::to_string(&fields)?.as_bytes()))
 }
 
 /// The address as one word of a shell command.
 fn shell_word(address: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if address.chars().all(plain) { address.to_owned() } else { format!("'{}'", address.replace('\'', r"'\''")) }
+    if address.chars().all(plain) {
+        address.to_owned()
+    } else {
+        format!("'{}'", address.replace('\'', r"'\''"))
+    }
 }

@@ -9,9 +9,11 @@ use crate::experiment::Row;
 /// Checks the rows of a cell.
 ///
 /// # Errors
-/// No row at all, a metric without name or named twice, a row without content, or a number that is not finite.
+/// No row at all, a metric without name or named twice, a row without content, or a number that is
+/// not finite.
 pub(super) fn rows(rows: &[Row]) -> Result<()> {
-    let refuse = |what: String, expected: &str, found: String| Err(Error::bug(what, expected, found));
+    let refuse =
+        |what: String, expected: &str, found: String| Err(Error::bug(what, expected, found));
     if rows.is_empty() {
         return refuse("a cell of this kind".to_owned(), "at least one row", "none".to_owned());
     }
@@ -25,7 +27,12 @@ pub(super) fn rows(rows: &[Row]) -> Result<()> {
         if row.value.is_none() && row.text.is_none() {
             return refuse(format!("metric {metric}"), "a value or a text", "neither".to_owned());
         }
-        let numbers = [(VALUE, row.value), (LOWER_BOUND, row.lower_bound), (GAP, row.gap), (SECONDS, row.seconds)];
+        let numbers = [
+            (VALUE, row.value),
+            (LOWER_BOUND, row.lower_bound),
+            (GAP, row.gap),
+            (SECONDS, row.seconds),
+        ];
         for (name, number) in numbers {
             if let Some(number) = number
                 && !number.is_finite()

@@ -30,7 +30,14 @@ impl FileRole {
     /// Whether it is where runs put their results.
     #[must_use]
     pub fn is_of_the_store(self) -> bool {
-        matches!(self, Self::StoredCells | Self::StoredCell | Self::Results | Self::ResultTable | Self::Provenance)
+        matches!(
+            self,
+            Self::StoredCells
+                | Self::StoredCell
+                | Self::Results
+                | Self::ResultTable
+                | Self::Provenance
+        )
     }
 
     /// The exit code of an error about such a file.

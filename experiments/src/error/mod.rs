@@ -30,7 +30,8 @@ Exit codes:
   6  figures or the comparison could not be made, or anything else
 A command of several steps ends with the code of the first step that failed.";
 
-/// Why something cannot be done. Every variant carries what a caller needs to tell one case from another.
+/// Why something cannot be done. Every variant carries what a caller needs to tell one case from
+/// another.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -115,7 +116,9 @@ pub enum Error {
         remedy: String,
     },
     /// A defect of this program.
-    #[error("{what}: expected {expected}, found {found}\n  remedy: report this as a bug of the program")]
+    #[error(
+        "{what}: expected {expected}, found {found}\n  remedy: report this as a bug of the program"
+    )]
     Bug {
         /// What went wrong.
         what: String,
@@ -137,20 +140,29 @@ pub struct CellFailure {
 }
 
 impl Error {
-    /// A value that is not what it should be, at `key` (relative to the table at hand; the caller adds the rest with
-    /// [`Error::under`]).
+    /// A value that is not what it should be, at `key` (relative to the table at hand; the caller
+    /// adds the rest with [`Error::under`]).
     pub fn config(
         key: impl Into<String>,
         expected: impl Into<String>,
         found: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        let problem = Problem::Mismatch { expected: expected.into(), found: found.into(), remedy: remedy.into() };
+        let problem = Problem::Mismatch {
+            expected: expected.into(),
+            found: found.into(),
+            remedy: remedy.into(),
+        };
         Self::at(key, problem)
     }
 
     /// A name that is not among the known ones; the message proposes the nearest.
-    pub fn unknown_name(key: impl Into<String>, noun: &'static str, found: &str, known: &[&str]) -> Self {
+    pub fn unknown_name(
+        key: impl Into<String>,
+        noun: &'static str,
+        found: &str,
+        known: &[&str],
+    ) -> Self {
         let known = known.iter().map(|name| (*name).to_owned()).collect();
         Self::at(key, Problem::UnknownName { noun, found: found.to_owned(), known })
     }
@@ -208,7 +220,8 @@ impl Error {
         }
     }
 
-    /// The key at which a config is refused, relative to what is known of its place so far; empty for other errors.
+    /// The key at which a config is refused, relative to what is known of its place so far; empty
+    /// for other errors.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -217,7 +230,8 @@ impl Error {
         }
     }
 
-    /// Prefixes the key of a refused config: `workloads` under `grid` becomes `grid.workloads`. Other errors stay as they are.
+    /// Prefixes the key of a refused config: `workloads` under `grid` becomes `grid.workloads`.
+    /// Other errors stay as they are.
     #[must_use]
     pub fn under(self, table: &str) -> Self {
         self.placed(|at| at.under(table))
@@ -277,7 +291,8 @@ fn after(what: &str) -> String {
 /// The first few in full and the number of the others: one screen.
 fn several(errors: &[Error]) -> String {
     const SHOWN: usize = 5;
-    let mut text = errors.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let mut text =
+        errors.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join("\n");
     if errors.len() > SHOWN {
         text.push_str(&format!("\n… and {} more of this kind", errors.len() - SHOWN));
     }
@@ -287,8 +302,10 @@ fn several(errors: &[Error]) -> String {
 /// How many, and the first few.
 fn cells(failed: &[CellFailure]) -> String {
     const SHOWN: usize = 10;
-    let mut text =
-        format!("{} cells failed; all others are stored, and a second run computes only these:", failed.len());
+    let mut text = format!(
+        "{} cells failed; all others are stored, and a second run computes only these:",
+        failed.len()
+    );
     for failure in failed.iter().take(SHOWN) {
         text.push_str(&format!("\n  {failure}"));
     }

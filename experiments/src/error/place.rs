@@ -19,8 +19,8 @@ pub enum Document {
 }
 
 impl Document {
-    /// The exit code of an error in such a document: deviations and bands are read by the comparison, the others before anything
-    /// runs.
+    /// The exit code of an error in such a document: deviations and bands are read by the
+    /// comparison, the others before anything runs.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {

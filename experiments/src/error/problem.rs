@@ -44,7 +44,9 @@ pub enum Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = |expected: &str, found: &str, remedy: &str| write!(f, "{}", Parts(expected, found, remedy));
+        let mut parts = |expected: &str, found: &str, remedy: &str| {
+            write!(f, "{}", Parts(expected, found, remedy))
+        };
         match self {
             Self::Mismatch { expected, found, remedy } => parts(expected, found, remedy),
             Self::UnknownKey { key, known } => {
@@ -59,7 +61,9 @@ impl fmt::Display for Problem {
                 };
                 parts(&expected, "an unknown key", &remedy)
             }
-            Self::MissingKey(key) => parts("this key", "nothing", &format!("add a line `{key} = …`")),
+            Self::MissingKey(key) => {
+                parts("this key", "nothing", &format!("add a line `{key} = …`"))
+            }
             Self::UnknownName { noun, found, known } => {
                 let expected = if known.is_empty() {
                     format!("a known {noun} (there are none)")

@@ -10,14 +10,15 @@ use crate::error::{Error, Result};
 
 /// A kind of experiment: one file that implements this, and one line in [`crate::registry`].
 ///
-/// The requirements are those of [`Experiment`], which every kind is: reading the grid, storing the params and naming the key
-/// columns is done once, there.
+/// The requirements are those of [`Experiment`], which every kind is: reading the grid, storing the
+/// params and naming the key columns is done once, there.
 pub trait Kind: std::fmt::Debug + Send + Sync {
     /// What `[grid]` of a config holds; should be `#[serde(deny_unknown_fields)]`.
     type Grid: DeserializeOwned;
 
-    /// What determines the result of a cell besides its method and the seed. If the cell runs on a table, the field `data` is its
-    /// [`DataUse`](crate::datasets::DataUse), and the key column [`DATA`](crate::columns::DATA) its label.
+    /// What determines the result of a cell besides its method and the seed. If the cell runs on a
+    /// table, the field `data` is its [`DataUse`](crate::datasets::DataUse), and the key column
+    /// [`DATA`](crate::columns::DATA) its label.
     type Params: Serialize + DeserializeOwned;
 
     /// The name in configs.
@@ -72,7 +73,11 @@ pub struct CellOf<P> {
 
 impl<P> CellOf<P> {
     /// A cell; keys are values of any kind that can be printed.
-    pub fn new<const N: usize>(key: [&dyn ToString; N], method: impl Into<String>, params: P) -> Self {
+    pub fn new<const N: usize>(
+        key: [&dyn ToString; N],
+        method: impl Into<String>,
+        params: P,
+    ) -> Self {
         Self { key: key.map(ToString::to_string).to_vec(), method: method.into(), params }
     }
 }
@@ -130,8 +135,9 @@ impl<K: Kind> Experiment for K {
     }
 
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let params = serde_json::from_value(cell.params.clone())
-            .map_err(|error| Error::bug("a cell", format!("the params of the kind {}", K::NAME), error))?;
+        let params = serde_json::from_value(cell.params.clone()).map_err(|error| {
+            Error::bug("a cell", format!("the params of the kind {}", K::NAME), error)
+        })?;
         Kind::run(self, &cell.method, params, rng)
     }
 }

@@ -1,6 +1,7 @@
 //! What an experiment is: it expands a grid into cells and computes one cell at a time.
 //!
-//! A kind implements [`Kind`], with its own types for grid and params; the engine sees every kind as an [`Experiment`].
+//! A kind implements [`Kind`], with its own types for grid and params; the engine sees every kind
+//! as an [`Experiment`].
 
 mod kind;
 
@@ -15,16 +16,17 @@ use crate::error::{Error, Result};
 
 /// One point of the grid × method × trial.
 ///
-/// Its address is `<experiment>/<column>=<value>/…/method=<method>` and must be unique within the experiment.
+/// Its address is `<experiment>/<column>=<value>/…/method=<method>` and must be unique within the
+/// experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Column and value, for each of [`Experiment::key_columns`], in their order.
     pub key: Vec<(String, String)>,
     /// The method: strategy, planner, mechanism or bound.
     pub method: String,
-    /// Everything that determines the result besides the seed. A stored cell with other params is not reused. A cell that
-    /// runs on a table of the [`Catalogue`](crate::datasets::Catalogue) has its [`DataUse`] here, as `data`, and
-    /// [`DataUse::label`] in the key column `data`.
+    /// Everything that determines the result besides the seed. A stored cell with other params is
+    /// not reused. A cell that runs on a table of the [`Catalogue`](crate::datasets::Catalogue) has
+    /// its [`DataUse`] here, as `data`, and [`DataUse::label`] in the key column `data`.
     pub params: serde_json::Value,
 }
 
@@ -75,9 +77,11 @@ impl Row {
 /// A kind of experiment, whatever its types: what the engine runs. Every [`Kind`] is one.
 ///
 /// # Requirements
-/// - [`cells`](Experiment::cells) is cheap and deterministic: it is called before anything runs, for every profile.
-/// - [`run`](Experiment::run) depends on the cell, the random stream and nothing else (no clock, no global state, no
-///   other cell), and is sequential inside: then results do not depend on jobs, order or what else ran.
+/// - [`cells`](Experiment::cells) is cheap and deterministic: it is called before anything runs,
+///   for every profile.
+/// - [`run`](Experiment::run) depends on the cell, the random stream and nothing else (no clock, no
+///   global state, no other cell), and is sequential inside: then results do not depend on jobs,
+///   order or what else ran.
 pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// The name in configs.
     fn kind(&self) -> &'static str;
@@ -85,13 +89,15 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// One line for people.
     fn summary(&self) -> &'static str;
 
-    /// To be raised when the computation changes: cells that were stored under another revision are computed anew.
+    /// To be raised when the computation changes: cells that were stored under another revision are
+    /// computed anew.
     fn revision(&self) -> u32;
 
     /// Columns of the result table that the cells' keys fill, in order.
     fn key_columns(&self) -> &'static [&'static str];
 
-    /// The metrics that are errors: of which less is better, so that a certified lower value improves on a published one.
+    /// The metrics that are errors: of which less is better, so that a certified lower value
+    /// improves on a published one.
     fn errors(&self) -> &'static [&'static str];
 
     /// The metrics that are made of times: their values differ from run to run.
@@ -105,15 +111,18 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// An unknown or missing key or an impossible value, with the key relative to the grid.
     fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>>;
 
-    /// The method whose certified lower bound on an error also holds for that error of `method`, in the cell that differs by the
-    /// method only: result tables then show it beside errors that have no bound of their own.
+    /// The method whose certified lower bound on an error also holds for that error of `method`, in
+    /// the cell that differs by the method only: result tables then show it beside errors that have
+    /// no bound of their own.
     fn bounded_by(&self, method: &str) -> Option<&'static str>;
 
-    /// The method whose values are lower bounds on those of every other method, in the cell that differs by the method only: the
-    /// comparison shows them in a column of their own. `None` if there is no such method.
+    /// The method whose values are lower bounds on those of every other method, in the cell that
+    /// differs by the method only: the comparison shows them in a column of their own. `None` if
+    /// there is no such method.
     fn bound_on_all(&self) -> Option<&'static str>;
 
-    /// Computes one cell. `rng` is seeded from the config's seed, the experiment and the cell's address.
+    /// Computes one cell. `rng` is seeded from the config's seed, the experiment and the cell's
+    /// address.
     ///
     /// # Errors
     /// Whatever keeps the cell from being computed; the other cells still run.
@@ -124,9 +133,16 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
 ///
 /// # Errors
 /// None of them has that name.
-pub fn kind_of<'e>(config: &Config, experiments: &'e [Box<dyn Experiment>]) -> Result<&'e dyn Experiment> {
-    experiments.iter().find(|experiment| experiment.kind() == config.kind).map(AsRef::as_ref).ok_or_else(|| {
-        let known: Vec<&str> = experiments.iter().map(|experiment| experiment.kind()).collect();
-        config.located(Error::unknown_name("kind", "kind", &config.kind, &known))
-    })
+pub fn kind_of<'e>(
+    config: &Config,
+    experiments: &'e [Box<dyn Experiment>],
+) -> Result<&'e dyn Experiment> {
+    experiments
+        .iter()
+        .find(|experiment| experiment.kind() == config.kind)
+        .map(AsRef::as_ref)
+        .ok_or_else(|| {
+            let known: Vec<&str> = experiments.iter().map(|experiment| experiment.kind()).collect();
+            config.located(Error::unknown_name("kind", "kind", &config.kind, &known))
+        })
 }

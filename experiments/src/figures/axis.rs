@@ -24,18 +24,20 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis from `low` to `high` with about `count` ticks at 1, 2 or 5 times a power of ten.
+    /// A linear axis from `low` to `high` with about `count` ticks at 1, 2 or 5 times a power of
+    /// ten.
     #[must_use]
     pub fn linear(low: f64, high: f64, count: usize) -> Self {
         let step = nice_step((high - low) / count.max(1) as f64);
         let large = low.abs().max(high.abs()) >= 1e6;
-        let label = |at: f64| if large && at != 0.0 { power_of_ten(at) } else { rounded_to(step, at) };
+        let label =
+            |at: f64| if large && at != 0.0 { power_of_ten(at) } else { rounded_to(step, at) };
         let ticks = multiples(step, low, high).map(|at| Tick { at, label: label(at) }).collect();
         Self { log: false, low, high, ticks, minor: Vec::new() }
     }
 
-    /// A logarithmic axis from `low` to `high`, both positive: decades are labelled, over less than three decades also
-    /// 2 and 5 times a decade, and the minor grid is at all whole multiples.
+    /// A logarithmic axis from `low` to `high`, both positive: decades are labelled, over less than
+    /// three decades also 2 and 5 times a decade, and the minor grid is at all whole multiples.
     #[must_use]
     pub fn log(low: f64, high: f64) -> Self {
         let span = (high / low).log10();
@@ -70,8 +72,11 @@ impl Axis {
             None => plain_number(at),
         };
         let ticks = labelled.into_iter().map(|at| Tick { at, label: label(at) }).collect();
-        let minor =
-            if span > 8.0 { Vec::new() } else { multiples_of_decades(&[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
+        let minor = if span > 8.0 {
+            Vec::new()
+        } else {
+            multiples_of_decades(&[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+        };
         Self { log: true, low, high, ticks, minor }
     }
 
@@ -90,11 +95,15 @@ impl Axis {
         (below.unwrap_or(low), above.unwrap_or(high))
     }
 
-    /// An axis with a place for each label, downwards from the upper end: label `i` is at the value `i`.
+    /// An axis with a place for each label, downwards from the upper end: label `i` is at the value
+    /// `i`.
     #[must_use]
     pub fn rows(labels: &[String]) -> Self {
-        let ticks =
-            labels.iter().enumerate().map(|(row, label)| Tick { at: row as f64, label: label.clone() }).collect();
+        let ticks = labels
+            .iter()
+            .enumerate()
+            .map(|(row, label)| Tick { at: row as f64, label: label.clone() })
+            .collect();
         Self { log: false, low: labels.len() as f64 - 0.5, high: -0.5, ticks, minor: Vec::new() }
     }
 
@@ -118,7 +127,8 @@ impl Axis {
         }
     }
 
-    /// The value from which bars grow: zero if the axis has it, else the end of the axis nearest to it.
+    /// The value from which bars grow: zero if the axis has it, else the end of the axis nearest to
+    /// it.
     #[must_use]
     pub fn baseline(&self) -> f64 {
         if self.log { self.low } else { 0f64.clamp(self.low, self.high) }
@@ -169,9 +179,11 @@ pub fn plain_number(value: f64) -> String {
 }
 
 fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("\u{2212}", digits));
-    let (whole, fraction) =
-        digits.split_once('.').map_or((digits, String::new()), |(whole, fraction)| (whole, format!(".{fraction}")));
+    let (sign, digits) =
+        number.strip_prefix('-').map_or(("", number), |digits| ("\u{2212}", digits));
+    let (whole, fraction) = digits
+        .split_once('.')
+        .map_or((digits, String::new()), |(whole, fraction)| (whole, format!(".{fraction}")));
     if whole.len() < 5 {
         return format!("{sign}{whole}{fraction}");
     }
@@ -222,7 +234,10 @@ mod tests {
     #[test]
     fn linear_ticks_are_round_and_inside() {
         assert_eq!(labels(&Axis::linear(0.0, 1.05, 6)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(labels(&Axis::linear(0.0, 25_000.0, 5)), ["0", "5000", "10,000", "15,000", "20,000", "25,000"]);
+        assert_eq!(
+            labels(&Axis::linear(0.0, 25_000.0, 5)),
+            ["0", "5000", "10,000", "15,000", "20,000", "25,000"]
+        );
         assert_eq!(labels(&Axis::linear(0.0, 1.9e8, 4)), ["0", "5×10⁷", "10⁸", "1.5×10⁸"]);
         assert_eq!(labels(&Axis::linear(-0.3, 0.3, 3)), ["\u{2212}0.2", "0.0", "0.2"]);
     }

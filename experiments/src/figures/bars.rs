@@ -26,18 +26,33 @@ impl FigureKind for Bars {
     fn check(&self, spec: &FigureSpec) -> Result<()> {
         if spec.second.is_some() {
             let found = "it with kind = \"bars\"";
-            return Err(Error::config("second", "only with kind = \"lines\"", found, "draw a figure of its own"));
+            return Err(Error::config(
+                "second",
+                "only with kind = \"lines\"",
+                found,
+                "draw a figure of its own",
+            ));
         }
         let lines_only = [("x_log", spec.x_log), ("unmarked", !spec.unmarked.is_empty())];
         if let Some((key, _)) = lines_only.into_iter().find(|(_, given)| *given) {
             let remedy = "leave it out: categories have no distances";
-            return Err(Error::config(key, "only with kind = \"lines\"", "it with kind = \"bars\"", remedy));
+            return Err(Error::config(
+                key,
+                "only with kind = \"lines\"",
+                "it with kind = \"bars\"",
+                remedy,
+            ));
         }
         Ok(())
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Categories, stands_on_axis: true, series_are_rows: false, sample_width: 34.0 }
+        Form {
+            x: XAxis::Categories,
+            stands_on_axis: true,
+            series_are_rows: false,
+            sample_width: 34.0,
+        }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
@@ -45,7 +60,14 @@ impl FigureKind for Bars {
         canvas.rectangle((x - 17.0, y - 13.0), (x + 17.0, y + 13.0), bar_color(series))
     }
 
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, spec: &FigureSpec) -> Result<()> {
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        spec: &FigureSpec,
+    ) -> Result<()> {
         let groups = frame.categories.labels.len().max(1) as f64;
         let group = (area.right - area.left) / groups;
         let width = (group * 0.8 / panel.marks.len().max(1) as f64).min(130.0);
@@ -95,7 +117,8 @@ pub fn bar_color(series: usize) -> RGBColor {
     let RGBColor(red, green, blue) = COLORS[series % COLORS.len()];
     let round = series / COLORS.len();
     let lighter = |channel: u8| {
-        let distance = f64::from(255 - channel) * 0.55f64.powi(i32::try_from(round).unwrap_or(i32::MAX));
+        let distance =
+            f64::from(255 - channel) * 0.55f64.powi(i32::try_from(round).unwrap_or(i32::MAX));
         (255.0 - distance).round() as u8
     };
     RGBColor(lighter(red), lighter(green), lighter(blue))
@@ -114,7 +137,8 @@ fn value_label(canvas: &dyn Canvas, value: f64, (x, y): Point, width: f64) -> Re
 /// Where a label above a bar starts so that it does not run into the rings of published values.
 fn above(end: f64, rings: &[f64]) -> f64 {
     const LONGEST_LABEL: f64 = 4.0 * em::VALUE;
-    let in_the_way = rings.iter().filter(|&&ring| ring < end + RING && ring > end - LONGEST_LABEL - RING);
+    let in_the_way =
+        rings.iter().filter(|&&ring| ring < end + RING && ring > end - LONGEST_LABEL - RING);
     in_the_way.fold(end, |top, ring| top.min(ring - RING))
 }
 
@@ -137,9 +161,14 @@ mod tests {
 
     #[test]
     fn later_rounds_of_colours_are_lighter() {
-        let light = |RGBColor(red, green, blue): RGBColor| u32::from(red) + u32::from(green) + u32::from(blue);
+        let light = |RGBColor(red, green, blue): RGBColor| {
+            u32::from(red) + u32::from(green) + u32::from(blue)
+        };
         for series in 0..COLORS.len() {
-            assert!(light(bar_color(series + COLORS.len())) > light(bar_color(series)), "series {series}");
+            assert!(
+                light(bar_color(series + COLORS.len())) > light(bar_color(series)),
+                "series {series}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What figures are drawn on: lines, shapes and text in the units of the figure, whatever is behind it.
+//! What figures are drawn on: lines, shapes and text in the units of the figure, whatever is behind
+//! it.
 
 use plotters::style::RGBColor;
 
@@ -66,7 +67,13 @@ pub trait Canvas {
     ///
     /// # Errors
     /// The backend cannot draw.
-    fn line(&self, points: &[Point], width: f64, color: RGBColor, dashes: Option<(f64, f64)>) -> Result<()>;
+    fn line(
+        &self,
+        points: &[Point],
+        width: f64,
+        color: RGBColor,
+        dashes: Option<(f64, f64)>,
+    ) -> Result<()>;
 
     /// A filled rectangle with two opposite corners.
     ///
@@ -78,7 +85,14 @@ pub trait Canvas {
     ///
     /// # Errors
     /// The backend cannot draw.
-    fn marker(&self, shape: Shape, at: Point, radius: f64, fill: RGBColor, outline: (RGBColor, f64)) -> Result<()>;
+    fn marker(
+        &self,
+        shape: Shape,
+        at: Point,
+        radius: f64,
+        fill: RGBColor,
+        outline: (RGBColor, f64),
+    ) -> Result<()>;
 
     /// A circle that is not filled.
     ///

@@ -12,8 +12,8 @@ use crate::error::{Error, FileRole, Result};
 use crate::printed::Printed;
 use crate::table::{Summary, Table};
 
-/// One drawn value; `low` and `high` are the ends of its whisker, and differ from `y` only for means of several rows and values
-/// with a standard error.
+/// One drawn value; `low` and `high` are the ends of its whisker, and differ from `y` only for
+/// means of several rows and values with a standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     /// Number on the x axis, or position of the category.
@@ -50,7 +50,8 @@ pub struct Chart {
     pub categories: Vec<String>,
     /// The panels, at least one.
     pub panels: Vec<Panel>,
-    /// How many of the series, the first ones, belong to the first y axis; all the others to the second.
+    /// How many of the series, the first ones, belong to the first y axis; all the others to the
+    /// second.
     pub on_first: usize,
     /// Of each series, whether it is a line without marks.
     pub unmarked: Vec<bool>,
@@ -69,17 +70,21 @@ impl Chart {
 
     fn values_of(&self, series: Range<usize>) -> impl Iterator<Item = f64> {
         self.panels.iter().flat_map(move |panel| {
-            let ours = panel.marks[series.clone()].iter().flatten().flat_map(|mark| [mark.low, mark.high]);
+            let ours =
+                panel.marks[series.clone()].iter().flatten().flat_map(|mark| [mark.low, mark.high]);
             ours.chain(panel.published[series.clone()].iter().flatten().map(|&(_, y)| y))
         })
     }
 
-    /// Puts the series of another chart behind these, on the second axis. Panels that only the other has are left out.
+    /// Puts the series of another chart behind these, on the second axis. Panels that only the
+    /// other has are left out.
     fn with_second(mut self, second: Self) -> Self {
         let count = second.series.len();
         for panel in &mut self.panels {
             let theirs = second.panels.iter().find(|theirs| theirs.heading == panel.heading);
-            panel.marks.extend(theirs.map_or_else(|| vec![Vec::new(); count], |panel| panel.marks.clone()));
+            panel.marks.extend(
+                theirs.map_or_else(|| vec![Vec::new(); count], |panel| panel.marks.clone()),
+            );
             panel.published.extend(vec![Vec::new(); count]);
         }
         self.series.extend(second.series);
@@ -99,7 +104,8 @@ impl Chart {
 /// Reads a chart from a result table; `None` if no row belongs to it.
 ///
 /// # Errors
-/// A column or file that is not there, a value that the axes cannot show, several rows on one point.
+/// A column or file that is not there, a value that the axes cannot show, several rows on one
+/// point.
 pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
     let first = of_one_axis(root, spec, form, table)?;
     let second = match &spec.second {
@@ -119,10 +125,13 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
     }
     table.require(columns::METRIC, "the layout of result tables")?;
     table.require(&spec.y_column, "y_column")?;
-    let split: Vec<&str> = [(&spec.panel, "panel"), (&spec.series, "series"), (&spec.shade, "shade")]
-        .into_iter()
-        .filter_map(|(column, key)| column.as_deref().map(|column| table.require(column, key).map(|()| column)))
-        .collect::<Result<_>>()?;
+    let split: Vec<&str> =
+        [(&spec.panel, "panel"), (&spec.series, "series"), (&spec.shade, "shade")]
+            .into_iter()
+            .filter_map(|(column, key)| {
+                column.as_deref().map(|column| table.require(column, key).map(|()| column))
+            })
+            .collect::<Result<_>>()?;
     let drawn = table.filtered(&spec.filter, "where")?;
     let table = &drawn.with(columns::METRIC, &spec.y)?;
     if table.is_empty() {
@@ -133,12 +142,16 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         None => BTreeMap::new(),
     };
     let range = match &spec.y_range {
-        Some([low, high]) => Some((of_cells(spec, &drawn, "y_range", low)?, of_cells(spec, &drawn, "y_range", high)?)),
+        Some([low, high]) => Some((
+            of_cells(spec, &drawn, "y_range", low)?,
+            of_cells(spec, &drawn, "y_range", high)?,
+        )),
         None => None,
     };
     let across = across(spec, &drawn)?;
     let places = Places::new(spec, form, table);
-    let numbers = |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
+    let numbers =
+        |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
     let x = numbers(&|row| places.x(spec, &across, table, row))?;
     let y = numbers(&|row| y_value(spec, table, row, table.field(&spec.y_column, row)))?;
     let mut panels: Vec<Panel> = places
@@ -162,10 +175,14 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         if let (Some(panel), Some(series)) = (panel, series) {
             let error = errors.get(table.field(columns::CELL, row)).copied().unwrap_or(0.0);
             // A logarithmic axis has no place for a lower end that is not positive.
-            let low = if spec.y_log && smallest - error <= 0.0 { smallest } else { smallest - error };
-            let of_range = |ends: &BTreeMap<String, f64>| ends.get(table.field(columns::CELL, row)).copied();
+            let low =
+                if spec.y_log && smallest - error <= 0.0 { smallest } else { smallest - error };
+            let of_range =
+                |ends: &BTreeMap<String, f64>| ends.get(table.field(columns::CELL, row)).copied();
             let (low, high) = match &range {
-                Some((lows, highs)) => (of_range(lows).unwrap_or(low), of_range(highs).unwrap_or(largest)),
+                Some((lows, highs)) => {
+                    (of_range(lows).unwrap_or(low), of_range(highs).unwrap_or(largest))
+                }
                 None => (low, largest + error),
             };
             let shade = place(&places.shades, column(table, &spec.shade, row)).unwrap_or(0);
@@ -183,24 +200,37 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         unmarked: places.series.iter().map(|series| spec.unmarked.contains(series)).collect(),
         shades: places.shades.clone(),
         series: places.series.iter().map(|series| named(&spec.series_names, series)).collect(),
-        categories: places.categories.iter().map(|category| named(&spec.x_names, category)).collect(),
+        categories: places
+            .categories
+            .iter()
+            .map(|category| named(&spec.x_names, category))
+            .collect(),
         panels,
     }))
 }
 
 /// Cell → a metric beside `y`, which `key` of the figure names.
-fn of_cells(spec: &FigureSpec, drawn: &Table, key: &str, metric: &str) -> Result<BTreeMap<String, f64>> {
+fn of_cells(
+    spec: &FigureSpec,
+    drawn: &Table,
+    key: &str,
+    metric: &str,
+) -> Result<BTreeMap<String, f64>> {
     let table = drawn.with(columns::METRIC, metric)?;
     if table.is_empty() {
         let expected = format!("rows of metric \"{metric}\" (`{key}` of figure \"{}\")", spec.file);
         let remedy = format!("correct `{key}`, or leave it out");
         return Err(Error::file(FileRole::Input, drawn.name(), expected, "none", remedy));
     }
-    let value = |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
-    Ok((0..table.len()).filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?))).collect())
+    let value =
+        |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
+    Ok((0..table.len())
+        .filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?)))
+        .collect())
 }
 
-/// Whether every panel is either of real tables or of stand-ins, so that their headings say all there is to say.
+/// Whether every panel is either of real tables or of stand-ins, so that their headings say all
+/// there is to say.
 pub fn panels_tell(spec: &FigureSpec, drawn: &Table) -> bool {
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     spec.panel.is_some()
@@ -214,7 +244,8 @@ pub fn panels_tell(spec: &FigureSpec, drawn: &Table) -> bool {
 fn heading(spec: &FigureSpec, table: &Table, panel: &str) -> String {
     let name = named(&spec.panel_names, panel);
     let mut rows = (0..table.len()).filter(|&row| column(table, &spec.panel, row) == panel);
-    let stand_in = spec.panel.is_some() && rows.all(|row| table.field(columns::DATA, row) == STAND_IN);
+    let stand_in =
+        spec.panel.is_some() && rows.all(|row| table.field(columns::DATA, row) == STAND_IN);
     if stand_in { format!("{name} (stand-in)") } else { name }
 }
 
@@ -223,7 +254,9 @@ fn across(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, f64>> {
     let Some(metric) = &spec.x_metric else { return Ok(BTreeMap::new()) };
     drawn.require(&spec.x_column, "x_column")?;
     let table = drawn.with(columns::METRIC, metric)?;
-    let number = |row| Some((table.field(columns::CELL, row).to_owned(), table.number(&spec.x_column, row)?));
+    let number = |row| {
+        Some((table.field(columns::CELL, row).to_owned(), table.number(&spec.x_column, row)?))
+    };
     Ok((0..table.len()).filter_map(number).collect())
 }
 
@@ -269,9 +302,19 @@ impl Places {
         }
     }
 
-    fn x(&self, spec: &FigureSpec, across: &BTreeMap<String, f64>, table: &Table, row: usize) -> Result<f64> {
+    fn x(
+        &self,
+        spec: &FigureSpec,
+        across: &BTreeMap<String, f64>,
+        table: &Table,
+        row: usize,
+    ) -> Result<f64> {
         let number = across.get(table.field(columns::CELL, row)).map(f64::to_string);
-        let field = if spec.x_metric.is_some() { number.as_deref().unwrap_or("") } else { table.field(&spec.x, row) };
+        let field = if spec.x_metric.is_some() {
+            number.as_deref().unwrap_or("")
+        } else {
+            table.field(&spec.x, row)
+        };
         self.x_of(spec, field).ok_or_else(|| {
             let expected = if spec.x_log { "a positive number" } else { "a number" };
             Error::file(
@@ -292,7 +335,11 @@ impl Places {
     fn x_of(&self, spec: &FigureSpec, field: &str) -> Option<f64> {
         match self.x {
             XAxis::Categories => place(&self.categories, field).map(|position| position as f64),
-            XAxis::Numbers => field.trim().parse::<f64>().ok().filter(|x| x.is_finite() && (!spec.x_log || *x > 0.0)),
+            XAxis::Numbers => field
+                .trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|x| x.is_finite() && (!spec.x_log || *x > 0.0)),
         }
     }
 }
@@ -301,7 +348,13 @@ impl Places {
 fn shades(spec: &FigureSpec, table: &Table) -> Vec<String> {
     let Some(column) = &spec.shade else { return Vec::new() };
     let mut shades = in_order(table.fields(column), &[]);
-    shades.extend(spec.shade_scale.iter().filter(|value| !shades.contains(value)).cloned().collect::<Vec<_>>());
+    shades.extend(
+        spec.shade_scale
+            .iter()
+            .filter(|value| !shades.contains(value))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     shades.sort_by(|a, b| a.parse().unwrap_or(f64::NAN).total_cmp(&b.parse().unwrap_or(f64::NAN)));
     shades
 }
@@ -313,7 +366,12 @@ fn y_value(spec: &FigureSpec, table: &Table, row: usize, field: &str) -> Result<
         Error::file(
             FileRole::Input,
             table.name(),
-            format!("{expected} as metric {} on line {} (y axis of figure \"{}\")", spec.y, table.line(row), spec.file),
+            format!(
+                "{expected} as metric {} on line {} (y axis of figure \"{}\")",
+                spec.y,
+                table.line(row),
+                spec.file
+            ),
             format!("\"{field}\""),
             "narrow the figure's `where`, or draw another metric",
         )
@@ -331,7 +389,12 @@ fn add_published(
     let remedy = "put the file there, or correct `published` in the [[figure]] table";
     let table = Table::read(&root.join(&file), &file, remedy)?;
     if spec.x_metric.is_some() {
-        return Err(Error::config("published", "to stand beside `x`", "it beside `x_metric`", "leave one of them out"));
+        return Err(Error::config(
+            "published",
+            "to stand beside `x`",
+            "it beside `x_metric`",
+            "leave one of them out",
+        ));
     }
     table.require(&spec.x, "x")?;
     table.require(&overlay.value_column, "published.value_column")?;
@@ -341,9 +404,13 @@ fn add_published(
         }
     }
     let table = table.filtered(&overlay.filter, "published.filter")?;
-    let table = overlay.rename.iter().try_fold(table, |table, (column, names)| table.renamed(column, names))?;
+    let table = overlay
+        .rename
+        .iter()
+        .try_fold(table, |table, (column, names)| table.renamed(column, names))?;
     for row in 0..table.len() {
-        // Published series and categories that are not drawn have no place; values that are not numbers (NI) neither.
+        // Published series and categories that are not drawn have no place; values that are not
+        // numbers (NI) neither.
         let (Some(panel), Some(series), Some(x), Some(y)) = (
             place(&places.panels, column(&table, &spec.panel, row)),
             place(&places.series, column(&table, &spec.series, row)),
@@ -371,7 +438,8 @@ fn named(names: &BTreeMap<String, String>, value: &str) -> String {
     names.get(value).map_or(value, String::as_str).to_owned()
 }
 
-/// The distinct values: first those that `order` names and that occur, then the others as they come.
+/// The distinct values: first those that `order` names and that occur, then the others as they
+/// come.
 fn in_order<'v>(found: impl Iterator<Item = &'v str>, order: &[String]) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::new();
     for value in found {

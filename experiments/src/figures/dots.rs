@@ -1,4 +1,5 @@
-//! Dots over a categorical x axis, one column per series: for values near each other, whose axis does not begin at zero.
+//! Dots over a categorical x axis, one column per series: for values near each other, whose axis
+//! does not begin at zero.
 
 use super::bars::bar_color;
 use super::canvas::Canvas;
@@ -10,7 +11,8 @@ use super::marks::{dot, inside, published_ring, whisker};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// One dot per series and category. Unlike a bar, whose length is read as its value, a dot has a place only.
+/// One dot per series and category. Unlike a bar, whose length is read as its value, a dot has a
+/// place only.
 #[derive(Clone, Copy, Debug)]
 pub struct Dots;
 
@@ -28,21 +30,38 @@ impl FigureKind for Dots {
         ] {
             if given {
                 let found = "it with kind = \"dots\"";
-                return Err(Error::config(key, "to be left out with kind = \"dots\"", found, "leave it out"));
+                return Err(Error::config(
+                    key,
+                    "to be left out with kind = \"dots\"",
+                    found,
+                    "leave it out",
+                ));
             }
         }
         Ok(())
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Categories, stands_on_axis: false, series_are_rows: false, sample_width: 34.0 }
+        Form {
+            x: XAxis::Categories,
+            stands_on_axis: false,
+            series_are_rows: false,
+            sample_width: 34.0,
+        }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
         dot(canvas, series, at.middle())
     }
 
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        _: &FigureSpec,
+    ) -> Result<()> {
         let groups = frame.categories.labels.len().max(1) as f64;
         let group = (area.right - area.left) / groups;
         let apart = (group * 0.8 / panel.marks.len().max(1) as f64).min(80.0);

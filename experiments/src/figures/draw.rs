@@ -1,4 +1,5 @@
-//! Draws a figure on a canvas: frame, grid, labels, legend; the data are drawn by the kind of the figure.
+//! Draws a figure on a canvas: frame, grid, labels, legend; the data are drawn by the kind of the
+//! figure.
 
 use plotters::style::RGBColor;
 
@@ -30,7 +31,11 @@ pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<
     let left = frame.panels.first().map_or(0.0, |area| area.left);
     let right = frame.panels.last().map_or(0.0, |area| area.right);
     for line in lines {
-        canvas.text(&line, (frame.y_label - em::LABEL * 0.85, base_line), lettering(em::TITLE, true, Align::Start))?;
+        canvas.text(
+            &line,
+            (frame.y_label - em::LABEL * 0.85, base_line),
+            lettering(em::TITLE, true, Align::Start),
+        )?;
         base_line += em::TITLE * LEADING;
     }
     for (number, (panel, area)) in chart.panels.iter().zip(&frame.panels).enumerate() {
@@ -49,13 +54,19 @@ pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<
             canvas.text(&panel.heading, at, lettering(em::HEADING, true, Align::Middle))?;
         }
     }
-    canvas.text(&spec.x_label, ((left + right) / 2.0, frame.x_label), lettering(em::LABEL, false, Align::Middle))?;
+    canvas.text(
+        &spec.x_label,
+        ((left + right) / 2.0, frame.x_label),
+        lettering(em::LABEL, false, Align::Middle),
+    )?;
     if let Some(area) = frame.panels.first() {
         let at = (frame.y_label, (area.top + area.bottom) / 2.0);
         let upwards = Lettering { upwards: true, ..lettering(em::LABEL, false, Align::Middle) };
         canvas.text(&spec.y_label, at, upwards)?;
     }
-    if let (Some(area), Some((axis, _)), Some(second)) = (frame.panels.last(), &frame.second, &spec.second) {
+    if let (Some(area), Some((axis, _)), Some(second)) =
+        (frame.panels.last(), &frame.second, &spec.second)
+    {
         second_axis(canvas, &frame, *area, axis, &second.y_label)?;
     }
     frame.legend.iter().try_for_each(|entry| legend_entry(canvas, figure, chart, &frame, entry))
@@ -116,7 +127,13 @@ fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<(
 }
 
 /// The second y axis, right of the last panel.
-fn second_axis(canvas: &dyn Canvas, frame: &Frame, area: Area, axis: &Axis, label: &str) -> Result<()> {
+fn second_axis(
+    canvas: &dyn Canvas,
+    frame: &Frame,
+    area: Area,
+    axis: &Axis,
+    label: &str,
+) -> Result<()> {
     canvas.line(&[(area.right, area.top), (area.right, area.bottom)], 2.0, INK, None)?;
     for tick in &axis.ticks {
         let y = height(axis, area, tick.at);
@@ -128,11 +145,18 @@ fn second_axis(canvas: &dyn Canvas, frame: &Frame, area: Area, axis: &Axis, labe
     canvas.text(label, (frame.second_label, (area.top + area.bottom) / 2.0), upwards)
 }
 
-fn legend_entry(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart, frame: &Frame, entry: &Entry) -> Result<()> {
+fn legend_entry(
+    canvas: &dyn Canvas,
+    figure: Figure<'_>,
+    chart: &Chart,
+    frame: &Frame,
+    entry: &Entry,
+) -> Result<()> {
     let y = entry.base_line - em::LEGEND * 0.36;
     let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
     let on_second = matches!(entry.key, Key::Series(series) if frame.is_on_second(series));
-    let unmarked = matches!(entry.key, Key::Series(series) if chart.unmarked.get(series) == Some(&true));
+    let unmarked =
+        matches!(entry.key, Key::Series(series) if chart.unmarked.get(series) == Some(&true));
     let at = Sample { left, right, y, on_second, unmarked };
     let middle = at.middle();
     match entry.key {

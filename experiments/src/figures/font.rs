@@ -27,7 +27,11 @@ pub fn register_fonts() -> Result<()> {
     if *registered {
         Ok(())
     } else {
-        Err(Error::bug(format!("the embedded font {FAMILY}"), "a font that can be used", "another file"))
+        Err(Error::bug(
+            format!("the embedded font {FAMILY}"),
+            "a font that can be used",
+            "another file",
+        ))
     }
 }
 
@@ -38,7 +42,9 @@ pub fn text_width(text: &str, bold: bool) -> f64 {
     const EM: f64 = 1000.0;
     FontDesc::new(FontFamily::Name(FAMILY), EM * LINE_HEIGHT, style(bold))
         .layout_box(text)
-        .map_or(0.6 * text.chars().count() as f64, |((left, _), (right, _))| f64::from(right - left) / EM)
+        .map_or(0.6 * text.chars().count() as f64, |((left, _), (right, _))| {
+            f64::from(right - left) / EM
+        })
 }
 
 pub(super) fn style(bold: bool) -> FontStyle {

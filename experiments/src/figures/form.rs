@@ -16,7 +16,8 @@ pub struct Form {
     pub x: XAxis,
     /// Whether the marks stand on the x axis, which then begins where they all have some height.
     pub stands_on_axis: bool,
-    /// Whether the series are the rows of a matrix: they are named on the y axis, the first one on top, and have no legend.
+    /// Whether the series are the rows of a matrix: they are named on the y axis, the first one on
+    /// top, and have no legend.
     pub series_are_rows: bool,
     /// Length of a sample in the legend.
     pub sample_width: f64,

@@ -1,4 +1,5 @@
-//! Where everything goes: axes, panels, labels and legend, sized by their texts so that nothing overlaps.
+//! Where everything goes: axes, panels, labels and legend, sized by their texts so that nothing
+//! overlaps.
 
 use super::axis::Axis;
 use super::chart::{Chart, whiskers};
@@ -230,7 +231,8 @@ fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
 fn have_room(axis: &Axis, width: f64) -> bool {
     axis.ticks.windows(2).all(|pair| {
         let apart = (axis.fraction(pair[1].at) - axis.fraction(pair[0].at)) * width;
-        let half_widths = (text_width(&pair[0].label, false) + text_width(&pair[1].label, false)) / 2.0;
+        let half_widths =
+            (text_width(&pair[0].label, false) + text_width(&pair[1].label, false)) / 2.0;
         apart > half_widths * em::TICK + 14.0
     })
 }
@@ -268,7 +270,11 @@ fn axis_of(spec: &FigureSpec, form: Form, mut values: Vec<f64>, height: f64) -> 
     }
     if spec.value_labels && spec.y_max.is_none() {
         let share = (1.0 - 4.4 * em::VALUE / height.max(1.0)).max(0.5);
-        high = if spec.y_log { low * (data_high / low).powf(1.0 / share) } else { low + (data_high - low) / share };
+        high = if spec.y_log {
+            low * (data_high / low).powf(1.0 / share)
+        } else {
+            low + (data_high - low) / share
+        };
     }
     high = spec.y_max.unwrap_or(high);
     if low >= high {
@@ -287,7 +293,9 @@ fn decade_below(value: f64) -> f64 {
 }
 
 fn extent(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)))
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+        (low.min(value), high.max(value))
+    })
 }
 
 /// Widens a range by a share of itself; a single value gets a range around it.
@@ -303,7 +311,8 @@ fn padded((low, high): (f64, f64), log: bool, share: f64) -> (f64, f64) {
 
 fn categories(chart: &Chart, panel_width: f64) -> Categories {
     let room = panel_width / chart.categories.len().max(1) as f64 - 14.0;
-    let wrapped: Vec<Vec<String>> = chart.categories.iter().map(|label| wrap(label, em::TICK, false, room)).collect();
+    let wrapped: Vec<Vec<String>> =
+        chart.categories.iter().map(|label| wrap(label, em::TICK, false, room)).collect();
     let fits = wrapped.iter().flatten().all(|line| text_width(line, false) * em::TICK <= room);
     if fits && wrapped.iter().all(|lines| lines.len() <= 3) {
         return Categories { labels: wrapped, upwards: false };
@@ -314,7 +323,8 @@ fn categories(chart: &Chart, panel_width: f64) -> Categories {
 
 fn categories_height(categories: &Categories) -> f64 {
     if categories.upwards {
-        return widest(categories.labels.iter().flatten().map(|label| text_width(label, false))) * em::TICK;
+        return widest(categories.labels.iter().flatten().map(|label| text_width(label, false)))
+            * em::TICK;
     }
     let lines = categories.labels.iter().map(Vec::len).max().unwrap_or(1);
     lines as f64 * em::TICK * LEADING
@@ -325,16 +335,27 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     let mut keys: Vec<(Key, String)> = Vec::new();
     let named = chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty());
     if named && !form.series_are_rows {
-        keys.extend(chart.series.iter().enumerate().map(|(series, label)| (Key::Series(series), label.clone())));
+        keys.extend(
+            chart
+                .series
+                .iter()
+                .enumerate()
+                .map(|(series, label)| (Key::Series(series), label.clone())),
+        );
     }
-    let with_published = chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty()));
+    let with_published =
+        chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty()));
     if !named && !form.series_are_rows && with_published {
         keys.push((Key::Series(0), "ours".to_owned()));
     }
-    let shade = |(position, shade): (usize, &String)| (Key::Shade(position), format!("{} {shade}", spec.shade_label));
+    let shade = |(position, shade): (usize, &String)| {
+        (Key::Shade(position), format!("{} {shade}", spec.shade_label))
+    };
     let marks = || chart.panels.iter().flat_map(|panel| panel.marks.iter().flatten());
     let is_drawn = |position: usize| marks().any(|mark| mark.shade == position);
-    keys.extend(chart.shades.iter().enumerate().filter(|(position, _)| is_drawn(*position)).map(shade));
+    keys.extend(
+        chart.shades.iter().enumerate().filter(|(position, _)| is_drawn(*position)).map(shade),
+    );
     keys.extend(
         spec.reference_lines
             .iter()
@@ -363,7 +384,8 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     }
     let mut entries = Vec::new();
     for (number, row) in rows.into_iter().enumerate() {
-        let total: f64 = row.iter().map(|(_, label)| entry_width(label) + 3.0 * GAP).sum::<f64>() - 3.0 * GAP;
+        let total: f64 =
+            row.iter().map(|(_, label)| entry_width(label) + 3.0 * GAP).sum::<f64>() - 3.0 * GAP;
         let mut x = (width - total) / 2.0;
         for (key, label) in row {
             let next = x + entry_width(&label) + 3.0 * GAP;

@@ -30,8 +30,8 @@ impl Sample {
     }
 }
 
-/// A kind of figure: one file that implements this, and one line in [`crate::registry`]. Axes, grid, titles, panels and legend are
-/// the same for all kinds.
+/// A kind of figure: one file that implements this, and one line in [`crate::registry`]. Axes,
+/// grid, titles, panels and legend are the same for all kinds.
 pub trait FigureKind: std::fmt::Debug + Send + Sync {
     /// The name in configs.
     fn name(&self) -> &'static str;
@@ -55,7 +55,14 @@ pub trait FigureKind: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The canvas cannot be drawn on.
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, spec: &FigureSpec) -> Result<()>;
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        spec: &FigureSpec,
+    ) -> Result<()>;
 }
 
 /// A figure of a config with its kind.

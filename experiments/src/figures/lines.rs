@@ -26,11 +26,21 @@ impl FigureKind for Lines {
             return Ok(());
         }
         let found = "it with kind = \"lines\"";
-        Err(Error::config("value_labels", "only with kind = \"bars\"", found, "leave it out: lines have axes to read"))
+        Err(Error::config(
+            "value_labels",
+            "only with kind = \"bars\"",
+            found,
+            "leave it out: lines have axes to read",
+        ))
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Numbers, stands_on_axis: false, series_are_rows: false, sample_width: 62.0 }
+        Form {
+            x: XAxis::Numbers,
+            stands_on_axis: false,
+            series_are_rows: false,
+            sample_width: 62.0,
+        }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
@@ -40,9 +50,17 @@ impl FigureKind for Lines {
         if at.unmarked { Ok(()) } else { dot(canvas, series, at.middle()) }
     }
 
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        _: &FigureSpec,
+    ) -> Result<()> {
         let to_x = |x: f64| frame.to_x(area, x);
-        let point = |series: usize, mark: &Mark| (to_x(mark.x), frame.to_y_of(series, area, mark.y));
+        let point =
+            |series: usize, mark: &Mark| (to_x(mark.x), frame.to_y_of(series, area, mark.y));
         for (series, marks) in panel.marks.iter().enumerate() {
             let style = series_style(series);
             let points: Vec<Point> = marks.iter().map(|mark| point(series, mark)).collect();
@@ -60,10 +78,16 @@ impl FigureKind for Lines {
             }
         }
         let marked = |series: usize| frame.unmarked.get(series) != Some(&true);
-        for (series, marks) in panel.marks.iter().enumerate().filter(|(series, _)| marked(*series)) {
+        for (series, marks) in panel.marks.iter().enumerate().filter(|(series, _)| marked(*series))
+        {
             for mark in marks.iter().filter(|mark| inside(area, point(series, mark))) {
                 if mark.low < mark.high {
-                    let end = |value| (to_x(mark.x), frame.to_y_of(series, area, value).clamp(area.top, area.bottom));
+                    let end = |value| {
+                        (
+                            to_x(mark.x),
+                            frame.to_y_of(series, area, value).clamp(area.top, area.bottom),
+                        )
+                    };
                     whisker(canvas, end(mark.low), end(mark.high), series_style(series).color)?;
                 }
                 dot(canvas, series, point(series, mark))?;

@@ -13,8 +13,8 @@ const RADIUS: f64 = 9.0;
 /// Radius of the rings of published values.
 pub(super) const RING: f64 = 14.0;
 
-/// Okabe and Ito's colours, which remain distinct under the common colour vision deficiencies; yellow comes last
-/// because it is faint on white.
+/// Okabe and Ito's colours, which remain distinct under the common colour vision deficiencies;
+/// yellow comes last because it is faint on white.
 pub(super) const COLORS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -26,11 +26,20 @@ pub(super) const COLORS: [RGBColor; 8] = [
     RGBColor(240, 228, 66),
 ];
 
-const SHAPES: [Shape; 8] =
-    [Shape::Circle, Shape::Square, Shape::Up, Shape::Diamond, Shape::Down, Shape::Cross, Shape::Plus, Shape::Star];
+const SHAPES: [Shape; 8] = [
+    Shape::Circle,
+    Shape::Square,
+    Shape::Up,
+    Shape::Diamond,
+    Shape::Down,
+    Shape::Cross,
+    Shape::Plus,
+    Shape::Star,
+];
 
 /// Dash and gap of the lines from the second round of colours on.
-const ROUNDS: [Option<(f64, f64)>; 4] = [None, Some((14.0, 8.0)), Some((4.0, 7.0)), Some((26.0, 7.0))];
+const ROUNDS: [Option<(f64, f64)>; 4] =
+    [None, Some((14.0, 8.0)), Some((4.0, 7.0)), Some((26.0, 7.0))];
 
 /// What tells a series from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,7 +127,8 @@ pub fn whisker(canvas: &dyn Canvas, from: Point, to: Point, color: RGBColor) -> 
 #[must_use]
 pub fn inside(area: Area, (x, y): Point) -> bool {
     // Half a unit of slack for values exactly on the end of an axis.
-    (area.left - 0.5..=area.right + 0.5).contains(&x) && (area.top - 0.5..=area.bottom + 0.5).contains(&y)
+    (area.left - 0.5..=area.right + 0.5).contains(&x)
+        && (area.top - 0.5..=area.bottom + 0.5).contains(&y)
 }
 
 #[cfg(test)]

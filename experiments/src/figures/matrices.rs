@@ -12,8 +12,8 @@ use super::theme::{PAPER, lettering};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// The panels are the matrices, the series their rows, the categories their columns. A row that a matrix does not have stays
-/// empty.
+/// The panels are the matrices, the series their rows, the categories their columns. A row that a
+/// matrix does not have stays empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrices;
 
@@ -49,7 +49,12 @@ impl FigureKind for Matrices {
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Categories, stands_on_axis: false, series_are_rows: true, sample_width: 34.0 }
+        Form {
+            x: XAxis::Categories,
+            stands_on_axis: false,
+            series_are_rows: true,
+            sample_width: 34.0,
+        }
     }
 
     /// Never asked for: the rows stand on the axis.
@@ -57,14 +62,22 @@ impl FigureKind for Matrices {
         Ok(())
     }
 
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        _: &FigureSpec,
+    ) -> Result<()> {
         let width = (area.right - area.left) / frame.categories.labels.len().max(1) as f64;
         let entries = || panel.marks.iter().flatten();
         let largest = entries().map(|mark| mark.y.abs()).fold(0.0, f64::max);
         // The same letters in all panels, whatever the entries.
         let letters = ((width - 6.0) / text_width("−0.00", false)).min(em::VALUE);
         for (row, marks) in panel.marks.iter().enumerate() {
-            let (top, bottom) = (frame.to_y(area, row as f64 - 0.5), frame.to_y(area, row as f64 + 0.5));
+            let (top, bottom) =
+                (frame.to_y(area, row as f64 - 0.5), frame.to_y(area, row as f64 + 0.5));
             for mark in marks {
                 let left = area.left + width * mark.x;
                 canvas.rectangle((left, top), (left + width, bottom), PAPER)?;
@@ -82,7 +95,9 @@ impl FigureKind for Matrices {
 fn shade(value: f64, largest: f64) -> RGBColor {
     let share = if largest > 0.0 { (value.abs() / largest).min(1.0) } else { 0.0 };
     let end = if value < 0.0 { NEGATIVE } else { POSITIVE };
-    let mixed = |zero: u8, end: u8| (f64::from(zero) + share * (f64::from(end) - f64::from(zero))).round() as u8;
+    let mixed = |zero: u8, end: u8| {
+        (f64::from(zero) + share * (f64::from(end) - f64::from(zero))).round() as u8
+    };
     RGBColor(mixed(ZERO.0, end.0), mixed(ZERO.1, end.1), mixed(ZERO.2, end.2))
 }
 

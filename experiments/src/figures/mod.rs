@@ -49,13 +49,13 @@ use crate::table::Table;
 
 /// Draws every figure of the configs into the folder of the profile and returns the files.
 ///
-/// A figure none of whose rows the profile `quick` computes is left out; under the other profiles that is an error.
-/// The same table gives the same bytes. Where a table on real data was kept, its figures are drawn as always, and those of this
-/// machine's own results beside them.
+/// A figure none of whose rows the profile `quick` computes is left out; under the other profiles
+/// that is an error. The same table gives the same bytes. Where a table on real data was kept, its
+/// figures are drawn as always, and those of this machine's own results beside them.
 ///
 /// # Errors
-/// Figures that their kind refuses; result tables that are missing or do not fit their figures (all of them, after everything else
-/// has been drawn); a file that cannot be written.
+/// Figures that their kind refuses; result tables that are missing or do not fit their figures (all
+/// of them, after everything else has been drawn); a file that cannot be written.
 pub fn draw_all(
     root: &Path,
     configs: &[Config],
@@ -119,7 +119,10 @@ impl Drawing<'_> {
 
     fn table(&self) -> Result<Table> {
         let path = self.place.table(&self.config.experiment);
-        let remedy = format!("run `reproduce run configs/{}.toml --profile {}`", self.config.experiment, self.profile);
+        let remedy = format!(
+            "run `reproduce run configs/{}.toml --profile {}`",
+            self.config.experiment, self.profile
+        );
         let table = Table::read(&path, &shown(self.root, &path), &remedy)?;
         derive::extended(&table, &self.config.derive, self.profile)
     }
@@ -127,7 +130,9 @@ impl Drawing<'_> {
 
 /// Removes the figures of results that are no longer there.
 fn remove(config: &Config, place: Results<'_>) -> Result<()> {
-    for file in config.figure.iter().flat_map(|spec| files(spec, place)).filter(|file| file.exists()) {
+    for file in
+        config.figure.iter().flat_map(|spec| files(spec, place)).filter(|file| file.exists())
+    {
         std::fs::remove_file(&file).map_err(|error| {
             let remedy = "check the folder's permissions, or remove the file by hand";
             Error::file(FileRole::Figure, &file, "a file that can be removed", error, remedy)
@@ -153,9 +158,15 @@ fn no_rows(config: &Config, spec: &FigureSpec, table: &Table) -> Error {
     Error::file(
         FileRole::Input,
         table.name(),
-        format!("rows with metric \"{}\" and {:?} for figure \"{}\"", spec.y, spec.filter, spec.file),
+        format!(
+            "rows with metric \"{}\" and {:?} for figure \"{}\"",
+            spec.y, spec.filter, spec.file
+        ),
         "none",
-        format!("correct `y` or `where` in configs/{}.toml, or run the experiment again", config.experiment),
+        format!(
+            "correct `y` or `where` in configs/{}.toml, or run the experiment again",
+            config.experiment
+        ),
     )
 }
 
@@ -166,8 +177,11 @@ fn files(spec: &FigureSpec, place: Results<'_>) -> [PathBuf; 2] {
 
 fn draw(figure: Figure<'_>, chart: &chart::Chart, place: Results<'_>) -> Result<[PathBuf; 2]> {
     let files = files(figure.spec, place);
-    for (file, bytes) in files.iter().zip([output::svg(figure, chart)?.into_bytes(), output::png(figure, chart)?]) {
-        write_atomically(file, &bytes).map_err(|error| Error::unwritable(FileRole::Figure, file, &error))?;
+    for (file, bytes) in
+        files.iter().zip([output::svg(figure, chart)?.into_bytes(), output::png(figure, chart)?])
+    {
+        write_atomically(file, &bytes)
+            .map_err(|error| Error::unwritable(FileRole::Figure, file, &error))?;
     }
     Ok(files)
 }

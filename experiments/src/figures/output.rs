@@ -17,7 +17,8 @@ const SVG_SCALE: u32 = 4;
 /// Pixels that are averaged to one, per direction: smooth edges for text and thick lines.
 const OVERSAMPLING: u32 = 3;
 
-/// The figure as SVG. Texts name the embedded font first and fall back to fonts of nearly the same widths.
+/// The figure as SVG. Texts name the embedded font first and fall back to fonts of nearly the same
+/// widths.
 ///
 /// # Errors
 /// The backend cannot draw.
@@ -26,14 +27,21 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     let (width, height) = SIZE;
     let mut drawing = String::new();
     {
-        let area = SVGBackend::with_string(&mut drawing, (width * SVG_SCALE, height * SVG_SCALE)).into_drawing_area();
-        draw::figure(&Surface::new(&area, f64::from(SVG_SCALE), TextPlacement::SVG), figure, chart)?;
+        let area = SVGBackend::with_string(&mut drawing, (width * SVG_SCALE, height * SVG_SCALE))
+            .into_drawing_area();
+        draw::figure(
+            &Surface::new(&area, f64::from(SVG_SCALE), TextPlacement::SVG),
+            figure,
+            chart,
+        )?;
         area.present().map_err(undrawn)?;
     }
-    let size = |scale: u32| format!("width=\"{}\" height=\"{}\" viewBox", width * scale, height * scale);
+    let size =
+        |scale: u32| format!("width=\"{}\" height=\"{}\" viewBox", width * scale, height * scale);
     // Escaped as in HTML, whose named entities for these characters SVG has too.
     let title = html! { (figure.spec.title) }.into_string();
-    let described = format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\">");
+    let described =
+        format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\">");
     Ok(drawing
         .replacen(&size(SVG_SCALE), &size(1), 1)
         .replacen("xmlns=\"http://www.w3.org/2000/svg\">", &described, 1)
@@ -54,7 +62,11 @@ pub fn png(figure: Figure<'_>, chart: &Chart) -> Result<Vec<u8>> {
     let mut pixels = vec![0u8; 3 * fine.0 as usize * fine.1 as usize];
     {
         let area = BitMapBackend::with_buffer(&mut pixels, fine).into_drawing_area();
-        draw::figure(&Surface::new(&area, f64::from(OVERSAMPLING), TextPlacement::BITMAP), figure, chart)?;
+        draw::figure(
+            &Surface::new(&area, f64::from(OVERSAMPLING), TextPlacement::BITMAP),
+            figure,
+            chart,
+        )?;
         area.present().map_err(undrawn)?;
     }
     let averaged = average(&pixels, width as usize, height as usize, OVERSAMPLING as usize);
@@ -80,7 +92,9 @@ fn average(pixels: &[u8], width: usize, height: usize, factor: usize) -> Vec<u8>
             for channel in 0..3 {
                 let sum: usize = rows
                     .chunks_exact(row_length)
-                    .flat_map(|row| (0..factor).map(move |dx| usize::from(row[3 * (x * factor + dx) + channel])))
+                    .flat_map(|row| {
+                        (0..factor).map(move |dx| usize::from(row[3 * (x * factor + dx) + channel]))
+                    })
                     .sum();
                 averaged.push(((sum + count / 2) / count) as u8);
             }

@@ -5,7 +5,9 @@ use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
 use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontDesc, FontFamily, FontTransform, RGBColor, ShapeStyle, TextStyle};
+use plotters::style::{
+    Color, FontDesc, FontFamily, FontTransform, RGBColor, ShapeStyle, TextStyle,
+};
 
 use super::canvas::{Align, Canvas, Lettering, Point, Shape};
 use super::font::{FAMILY, LINE_HEIGHT, style};
@@ -37,7 +39,10 @@ pub struct Surface<'a, DB: DrawingBackend> {
 /// Whatever the backend is; its pixels tell nobody anything.
 impl<DB: DrawingBackend> std::fmt::Debug for Surface<'_, DB> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surface").field("scale", &self.scale).field("text", &self.text).finish_non_exhaustive()
+        f.debug_struct("Surface")
+            .field("scale", &self.scale)
+            .field("text", &self.text)
+            .finish_non_exhaustive()
     }
 }
 
@@ -46,12 +51,18 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
         self.area.fill(&color).map_err(undrawn)
     }
 
-    fn line(&self, points: &[Point], width: f64, color: RGBColor, dashes: Option<(f64, f64)>) -> Result<()> {
+    fn line(
+        &self,
+        points: &[Point],
+        width: f64,
+        color: RGBColor,
+        dashes: Option<(f64, f64)>,
+    ) -> Result<()> {
         match dashes {
             None => blunt(points).iter().try_for_each(|run| self.path(run, width, color)),
-            Some((dash, gap)) => {
-                dashed(points, dash, gap).iter().try_for_each(|segment| self.path(segment, width, color))
-            }
+            Some((dash, gap)) => dashed(points, dash, gap)
+                .iter()
+                .try_for_each(|segment| self.path(segment, width, color)),
         }
     }
 
@@ -59,7 +70,14 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
         self.draw(&Rectangle::new([self.device(a), self.device(b)], color.filled()))
     }
 
-    fn marker(&self, shape: Shape, at: Point, radius: f64, fill: RGBColor, outline: (RGBColor, f64)) -> Result<()> {
+    fn marker(
+        &self,
+        shape: Shape,
+        at: Point,
+        radius: f64,
+        fill: RGBColor,
+        outline: (RGBColor, f64),
+    ) -> Result<()> {
         let (color, width) = outline;
         if shape == Shape::Circle {
             // A disc inside a disc: strokes of circles differ between backends.
@@ -73,7 +91,8 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     }
 
     fn ring(&self, (x, y): Point, radius: f64, width: f64, color: RGBColor) -> Result<()> {
-        // Two arcs that overlap a little: where one closed path meets itself, the bitmap backend leaves a notch.
+        // Two arcs that overlap a little: where one closed path meets itself, the bitmap backend
+        // leaves a notch.
         const STEPS: i32 = 48;
         for half in [0, STEPS / 2] {
             let points: Vec<Point> = (half - 1..=half + STEPS / 2 + 1)
@@ -117,7 +136,8 @@ impl<'a, DB: DrawingBackend> Surface<'a, DB> {
         if path.len() < 2 {
             return Ok(());
         }
-        let style = ShapeStyle { color: color.to_rgba(), filled: false, stroke_width: self.stroke(width) };
+        let style =
+            ShapeStyle { color: color.to_rgba(), filled: false, stroke_width: self.stroke(width) };
         self.draw(&PathElement::new(path, style))
     }
 
@@ -156,7 +176,10 @@ pub(super) fn undrawn(error: impl std::fmt::Display) -> Error {
 /// Corners of a marker, scaled so that all shapes look equally large.
 fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
     let at = |offsets: &[Point], factor: f64| -> Vec<Point> {
-        offsets.iter().map(|&(dx, dy)| (x + dx * radius * factor, y + dy * radius * factor)).collect()
+        offsets
+            .iter()
+            .map(|&(dx, dy)| (x + dx * radius * factor, y + dy * radius * factor))
+            .collect()
     };
     let plus = [
         (-0.32, -1.0),
@@ -173,14 +196,17 @@ fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
         (-0.32, -0.32),
     ];
     match shape {
-        Shape::Circle | Shape::Square => at(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)], 0.88),
+        Shape::Circle | Shape::Square => {
+            at(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)], 0.88)
+        }
         Shape::Up => at(&[(0.0, -1.1), (1.05, 0.8), (-1.05, 0.8)], 1.1),
         Shape::Down => at(&[(0.0, 1.1), (1.05, -0.8), (-1.05, -0.8)], 1.1),
         Shape::Diamond => at(&[(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)], 1.25),
         Shape::Plus => at(&plus, 1.15),
         Shape::Cross => {
             let half = std::f64::consts::FRAC_1_SQRT_2;
-            let turned: Vec<Point> = plus.iter().map(|(dx, dy)| (half * (dx - dy), half * (dx + dy))).collect();
+            let turned: Vec<Point> =
+                plus.iter().map(|(dx, dy)| (half * (dx - dy), half * (dx + dy))).collect();
             at(&turned, 1.15)
         }
         Shape::Star => {
@@ -196,8 +222,8 @@ fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
     }
 }
 
-/// A polyline without repeated points, cut where it turns back: the bitmap backend mitres corners without a limit, so that a sharp one would
-/// be a spike across the figure.
+/// A polyline without repeated points, cut where it turns back: the bitmap backend mitres corners
+/// without a limit, so that a sharp one would be a spike across the figure.
 fn blunt(points: &[Point]) -> Vec<Vec<Point>> {
     const SAME: f64 = 0.5;
     let mut runs: Vec<Vec<Point>> = Vec::new();

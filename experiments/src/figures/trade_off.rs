@@ -1,4 +1,5 @@
-//! What two metrics of the same cells have to do with each other: one path per series, its marks shaded by a third quantity.
+//! What two metrics of the same cells have to do with each other: one path per series, its marks
+//! shaded by a third quantity.
 
 use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
@@ -10,7 +11,8 @@ use super::theme::GREY;
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// Markers whose shape tells the series and whose shade a third quantity, joined in the order of that quantity.
+/// Markers whose shape tells the series and whose shade a third quantity, joined in the order of
+/// that quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct TradeOff;
 
@@ -21,7 +23,12 @@ impl FigureKind for TradeOff {
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
         let with = |key: &str, expected: &str| {
-            Err(Error::config(key, expected, "it with kind = \"trade-off\"", "leave it out, or draw lines"))
+            Err(Error::config(
+                key,
+                expected,
+                "it with kind = \"trade-off\"",
+                "leave it out, or draw lines",
+            ))
         };
         if spec.value_labels {
             return with("value_labels", "only with kind = \"bars\"");
@@ -34,20 +41,37 @@ impl FigureKind for TradeOff {
         }
         if spec.shade.is_none() {
             let found = "none with kind = \"trade-off\"";
-            return Err(Error::config("shade", "a column of numbers", found, "name one, or draw lines"));
+            return Err(Error::config(
+                "shade",
+                "a column of numbers",
+                found,
+                "name one, or draw lines",
+            ));
         }
         Ok(())
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Numbers, stands_on_axis: false, series_are_rows: false, sample_width: 34.0 }
+        Form {
+            x: XAxis::Numbers,
+            stands_on_axis: false,
+            series_are_rows: false,
+            sample_width: 34.0,
+        }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
         shaded_dot(canvas, series, at.middle(), GREY)
     }
 
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        _: &FigureSpec,
+    ) -> Result<()> {
         let point = |mark: &Mark| -> Point { (frame.to_x(area, mark.x), frame.to_y(area, mark.y)) };
         for marks in &panel.marks {
             let path: Vec<Point> = marks.iter().map(point).filter(|at| inside(area, *at)).collect();
@@ -59,7 +83,9 @@ impl FigureKind for TradeOff {
             for mark in marks.iter().filter(|mark| inside(area, point(mark))) {
                 let color = shade(mark.shade, frame.shades);
                 if mark.low < mark.high {
-                    let end = |value| (point(mark).0, frame.to_y(area, value).clamp(area.top, area.bottom));
+                    let end = |value| {
+                        (point(mark).0, frame.to_y(area, value).clamp(area.top, area.bottom))
+                    };
                     whisker(canvas, end(mark.low), end(mark.high), color)?;
                 }
                 shaded_dot(canvas, series, point(mark), color)?;

@@ -1,5 +1,6 @@
-//! The blocks of `docs/simulating.md`: every mechanism against the best one of its table and budget, the aims against what was found, and
-//! the tables of `choices`. They are functions of the committed results, so that no number of them is stale.
+//! The blocks of `docs/simulating.md`: every mechanism against the best one of its table and
+//! budget, the aims against what was found, and the tables of `choices`. They are functions of the
+//! committed results, so that no number of them is stale.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,13 @@ struct Aim {
 }
 
 /// An aim of the hybrid.
-const fn aim(what: &'static str, dataset: &'static str, epsilon: &'static str, column: &'static str, most: f64) -> Aim {
+const fn aim(
+    what: &'static str,
+    dataset: &'static str,
+    epsilon: &'static str,
+    column: &'static str,
+    most: f64,
+) -> Aim {
     Aim { what, dataset, data: REAL, epsilon, method: HYBRID, column, most }
 }
 
@@ -72,9 +79,18 @@ const AIMS: [Aim; 14] = [
     Aim { data: STAND_IN, ..aim("MB, ACS stand-in, ε = 10", "acs", "10", PEAK_MB, 1000.0) },
     Aim { data: STAND_IN, ..aim("MB, Loans stand-in, ε = 1", "loans", "1", PEAK_MB, 1000.0) },
     Aim { data: STAND_IN, ..aim("MB, Loans stand-in, ε = 10", "loans", "10", PEAK_MB, 1000.0) },
-    Aim { method: "aim-pgm", ..aim("mean L1 of AIM+PGM, Adult, ε = 1", "adult", "1", VALUE, 0.125) },
-    Aim { method: "aim-pgm", ..aim("seconds of AIM+PGM, Adult, ε = 1", "adult", "1", SECONDS, 90.0) },
-    Aim { method: "planned", ..aim("mean L1 of planned, Adult, ε = 1", "adult", "1", VALUE, 0.175) },
+    Aim {
+        method: "aim-pgm",
+        ..aim("mean L1 of AIM+PGM, Adult, ε = 1", "adult", "1", VALUE, 0.125)
+    },
+    Aim {
+        method: "aim-pgm",
+        ..aim("seconds of AIM+PGM, Adult, ε = 1", "adult", "1", SECONDS, 90.0)
+    },
+    Aim {
+        method: "planned",
+        ..aim("mean L1 of planned, Adult, ε = 1", "adult", "1", VALUE, 0.175)
+    },
 ];
 
 /// Whether the page of this root has the block.
@@ -90,11 +106,13 @@ pub fn is_wanted(root: &Path) -> bool {
 pub fn write(root: &Path, configs: &[Config]) -> Result<PathBuf> {
     let page = root.join(PAGE);
     let text = render(root, configs)?;
-    write_atomically(&page, text.as_bytes()).map_err(|error| Error::unwritable(FileRole::Report, &page, &error))?;
+    write_atomically(&page, text.as_bytes())
+        .map_err(|error| Error::unwritable(FileRole::Report, &page, &error))?;
     Ok(page)
 }
 
-/// The page as it should be: what is written by hand, and the blocks as the committed results have them.
+/// The page as it should be: what is written by hand, and the blocks as the committed results have
+/// them.
 ///
 /// # Errors
 /// No page, no marks, no config, or no results.
@@ -106,7 +124,8 @@ pub fn render(root: &Path, configs: &[Config]) -> Result<String> {
     };
     let mut page = with_block(&page, BLOCK, || {
         let path = Results::new(root, Profile::Standard).table(EXPERIMENT);
-        let table = Table::read(&path, &shown(root, &path), &format!("run `reproduce run {EXPERIMENT}`"))?;
+        let table =
+            Table::read(&path, &shown(root, &path), &format!("run `reproduce run {EXPERIMENT}`"))?;
         block(&derive::extended(&table, &config.derive, Profile::Standard)?)
     })?;
     for choices in choices::ALL {
@@ -123,10 +142,17 @@ fn marks(name: &str) -> [String; 2] {
 /// The page with another text in a block.
 fn with_block(page: &str, name: &str, text: impl FnOnce() -> Result<String>) -> Result<String> {
     let [begin, end] = marks(name);
-    let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+    let parts =
+        page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
     let Some((before, after)) = parts else {
         let expected = format!("the lines {} and {}", begin.trim(), end.trim());
-        return Err(Error::file(FileRole::Input, PAGE, expected, "not both", "restore them around the block"));
+        return Err(Error::file(
+            FileRole::Input,
+            PAGE,
+            expected,
+            "not both",
+            "restore them around the block",
+        ));
     };
     Ok(format!("{before}{begin}{}{end}{after}", text()?))
 }
@@ -144,14 +170,22 @@ fn number(
     metric: &str,
     column: &str,
 ) -> Result<Option<f64>> {
-    let cell = [("dataset", dataset), (DATA, data), ("epsilon", epsilon), (METHOD, method), (METRIC, metric)];
+    let cell = [
+        ("dataset", dataset),
+        (DATA, data),
+        ("epsilon", epsilon),
+        (METHOD, method),
+        (METRIC, metric),
+    ];
     let found = rows(table, &cell)?;
     Ok(if found.is_empty() { None } else { found.number(column, 0) })
 }
 
 fn block(table: &Table) -> Result<String> {
     let names: String = METHODS.iter().map(|(_, name)| format!(" {name} |")).collect();
-    let mut text = format!("| data | ε | the best one's mean L1 |{names}\n|---|---|---:|---:|---:|---:|---:|---:|\n");
+    let mut text = format!(
+        "| data | ε | the best one's mean L1 |{names}\n|---|---|---:|---:|---:|---:|---:|---:|\n"
+    );
     let (mut missed, mut without) = (Vec::new(), Vec::new());
     for (dataset, name) in TABLES {
         for epsilon in EPSILONS {
@@ -159,12 +193,15 @@ fn block(table: &Table) -> Result<String> {
             let mut best = f64::INFINITY;
             let mut ratios = String::new();
             for (method, label) in METHODS {
-                best = number(table, cell, method, "mean_l1", VALUE)?.map_or(best, |value| best.min(value));
+                best = number(table, cell, method, "mean_l1", VALUE)?
+                    .map_or(best, |value| best.min(value));
                 let ratio = number(table, cell, method, "over_best", VALUE)?;
                 ratios += &match ratio {
                     None => " – |".to_owned(),
                     Some(ratio) if ratio <= 1.0 => " **1** |".to_owned(),
-                    Some(ratio) if method == HYBRID && ratio > MOST_OVER_BEST => format!(" {ratio:.3} (fails) |"),
+                    Some(ratio) if method == HYBRID && ratio > MOST_OVER_BEST => {
+                        format!(" {ratio:.3} (fails) |")
+                    }
                     Some(ratio) => format!(" {ratio:.3} |"),
                 };
                 match ratio {
@@ -178,7 +215,8 @@ fn block(table: &Table) -> Result<String> {
             text += &format!("| {name} | {epsilon} | {best:.4} |{ratios}\n");
         }
     }
-    let list = |items: &[String]| if items.is_empty() { "nowhere".to_owned() } else { items.join(", ") };
+    let list =
+        |items: &[String]| if items.is_empty() { "nowhere".to_owned() } else { items.join(", ") };
     text += &format!(
         "\nAbove the aim of {MOST_OVER_BEST} for the hybrid: {}. –: not run by the profile `standard`, only by `paper` ({}); there the\n\
          best is that of the others.\n\n| aim | at most | found | |\n|---|---:|---:|---|\n",
@@ -186,7 +224,8 @@ fn block(table: &Table) -> Result<String> {
         list(&without)
     );
     for aim in AIMS {
-        let found = number(table, [aim.dataset, aim.data, aim.epsilon], aim.method, "mean_l1", aim.column)?;
+        let found =
+            number(table, [aim.dataset, aim.data, aim.epsilon], aim.method, "mean_l1", aim.column)?;
         let digits = if aim.column == VALUE { 4 } else { usize::from(aim.column == SECONDS) };
         let verdict = match found {
             None => "not measured",
@@ -196,7 +235,8 @@ fn block(table: &Table) -> Result<String> {
             Some(_) => "**missed**",
         };
         let bound = if aim.column == PEAK_MB { "≤ " } else { "" };
-        let found = found.map_or_else(|| "–".to_owned(), |found| format!("{bound}{found:.digits$}"));
+        let found =
+            found.map_or_else(|| "–".to_owned(), |found| format!("{bound}{found:.digits$}"));
         text += &format!("| {} | {} | {found} | {verdict} |\n", aim.what, aim.most);
     }
     let [models, switches] = times(table)?;
@@ -208,18 +248,22 @@ fn block(table: &Table) -> Result<String> {
     Ok(text)
 }
 
-/// How many times the hybrid's time AIM+PGM takes: where the hybrid has a model, and where it switched.
+/// How many times the hybrid's time AIM+PGM takes: where the hybrid has a model, and where it
+/// switched.
 fn times(table: &Table) -> Result<[Vec<String>; 2]> {
     let (mut models, mut switches) = (Vec::new(), Vec::new());
     for (dataset, name) in TABLES {
         for epsilon in EPSILONS {
             let cell = [dataset, REAL, epsilon];
             let seconds = |method| number(table, cell, method, "mean_l1", SECONDS);
-            let (Some(slow), Some(fast)) = (seconds("aim-pgm")?, seconds(HYBRID)?) else { continue };
+            let (Some(slow), Some(fast)) = (seconds("aim-pgm")?, seconds(HYBRID)?) else {
+                continue;
+            };
             let ratio = slow / fast;
             let digits = usize::from(ratio < 10.0);
             let text = format!("{ratio:.digits$} on {name} at {epsilon}");
-            let switched = number(table, cell, HYBRID, "residual_planner", VALUE)?.is_some_and(|share| share > 0.5);
+            let switched = number(table, cell, HYBRID, "residual_planner", VALUE)?
+                .is_some_and(|share| share > 0.5);
             if switched { switches.push(text) } else { models.push(text) }
         }
     }

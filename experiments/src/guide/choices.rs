@@ -1,4 +1,5 @@
-//! The tables of `docs/simulating.md` that hold the choices of a mechanism against other values: functions of the committed results.
+//! The tables of `docs/simulating.md` that hold the choices of a mechanism against other values:
+//! functions of the committed results.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -37,15 +38,27 @@ pub(super) const ALL: [Choices; 2] = [
                 "6 / 40",
                 &["aim-hybrid(switch=0,rounds=6)", "aim-hybrid(switch=0,rounds=40)"],
             ),
-            ("`patience` (0.7)", "0.4 / 1", &["aim-hybrid(switch=0,patience=0.4)", "aim-hybrid(switch=0,patience=1)"]),
+            (
+                "`patience` (0.7)",
+                "0.4 / 1",
+                &["aim-hybrid(switch=0,patience=0.4)", "aim-hybrid(switch=0,patience=1)"],
+            ),
             (
                 "`last-rounds` (1): rounds that share what annealing leaves",
                 "4 / 30",
                 &["aim-hybrid(switch=0,last-rounds=4)", "aim-hybrid(switch=0,last-rounds=30)"],
             ),
-            ("`width` of the priors (2)", "1 / 4", &["aim-hybrid(switch=0,width=1)", "aim-hybrid(switch=0,width=4)"]),
+            (
+                "`width` of the priors (2)",
+                "1 / 4",
+                &["aim-hybrid(switch=0,width=1)", "aim-hybrid(switch=0,width=4)"],
+            ),
             ("`max-mb` (2)", "0.1", &["aim-hybrid(switch=0,max-mb=0.1)"]),
-            ("`width` and `last-rounds`", "1 and 4", &["aim-hybrid(switch=0,width=1,last-rounds=4)"]),
+            (
+                "`width` and `last-rounds`",
+                "1 and 4",
+                &["aim-hybrid(switch=0,width=1,last-rounds=4)"],
+            ),
         ],
     },
     Choices {
@@ -54,7 +67,11 @@ pub(super) const ALL: [Choices; 2] = [
         default: "planned",
         epsilons: &["0.1", "1", "10"],
         rows: &[
-            ("`exponent` and `width-3`, those of before", "⅔ and 0.3", &["planned(exponent=0.667,width-3=0.3)"]),
+            (
+                "`exponent` and `width-3`, those of before",
+                "⅔ and 0.3",
+                &["planned(exponent=0.667,width-3=0.3)"],
+            ),
             (
                 "`singles` (0.1): share of ρ for residuals of one attribute",
                 "0.05 / 0.2",
@@ -65,29 +82,43 @@ pub(super) const ALL: [Choices; 2] = [
                 "0.15 / 0.45",
                 &["planned(larger=0.15)", "planned(larger=0.45)"],
             ),
-            ("`exponent` (0.5): λ ∝ n to this power", "⅓ / ⅔", &["planned(exponent=0.333)", "planned(exponent=0.667)"]),
+            (
+                "`exponent` (0.5): λ ∝ n to this power",
+                "⅓ / ⅔",
+                &["planned(exponent=0.333)", "planned(exponent=0.667)"],
+            ),
             ("`width-1` (3)", "1.5 / 6", &["planned(width-1=1.5)", "planned(width-1=6)"]),
             ("`width-2` (1)", "0.5 / 2", &["planned(width-2=0.5)", "planned(width-2=2)"]),
-            ("`width-3` (0.15)", "0.075 / 0.3", &["planned(width-3=0.075)", "planned(width-3=0.3)"]),
+            (
+                "`width-3` (0.15)",
+                "0.075 / 0.3",
+                &["planned(width-3=0.075)", "planned(width-3=0.3)"],
+            ),
             ("`width-2` and `width-3`", "0.5 and 0.075", &["planned(width-2=0.5,width-3=0.075)"]),
         ],
     },
 ];
 
 impl Choices {
-    /// The table as the committed results have it: geometric means over data sets and budgets of an error over that of the default.
+    /// The table as the committed results have it: geometric means over data sets and budgets of an
+    /// error over that of the default.
     ///
     /// # Errors
     /// No results, or none for one of the values.
     pub(super) fn block(&self, root: &Path) -> Result<String> {
         let path = Results::new(root, Profile::Standard).table(self.experiment);
-        let table = Table::read(&path, &shown(root, &path), &format!("run `reproduce run {}`", self.experiment))?;
+        let table = Table::read(
+            &path,
+            &shown(root, &path),
+            &format!("run `reproduce run {}`", self.experiment),
+        )?;
         let errors = table.with(METRIC, "mean_l1")?;
         let default = errors.with(METHOD, self.default)?;
         let mut text =
             "| setting (default) | other value | synthetic tables | real tables |\n|---|---|---:|---:|\n".to_owned();
         for (setting, values, methods) in self.rows {
-            let absent = |method: &&&str| errors.with(METHOD, method).is_ok_and(|rows| rows.is_empty());
+            let absent =
+                |method: &&&str| errors.with(METHOD, method).is_ok_and(|rows| rows.is_empty());
             if let Some(method) = methods.iter().find(absent) {
                 let remedy = "name it as the config does, or add it there";
                 return Err(Error::file(
@@ -100,10 +131,13 @@ impl Choices {
             }
             let mut cells = Vec::new();
             for kind in [SYNTHETIC, REAL] {
-                let ratios = methods.iter().map(|method| self.ratio(&errors.with(METHOD, method)?, &default, kind));
+                let ratios = methods
+                    .iter()
+                    .map(|method| self.ratio(&errors.with(METHOD, method)?, &default, kind));
                 let ratios = ratios.collect::<Result<Vec<_>>>()?;
-                let shown =
-                    ratios.iter().map(|ratio| ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}")));
+                let shown = ratios.iter().map(|ratio| {
+                    ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"))
+                });
                 let shown: Vec<String> = shown.collect();
                 let none = ratios.iter().all(Option::is_none);
                 cells.push(if none { "–".to_owned() } else { shown.join(" / ") });
@@ -146,7 +180,8 @@ mod tests {
         rows: &[("`x` (1)", "2 / 3", &["a(x=2)", "a(x=3)"])],
     };
 
-    /// 2 and 8 times the default's error: 4 in the geometric mean. Other budgets and tables on which one of both is missing do not count.
+    /// 2 and 8 times the default's error: 4 in the geometric mean. Other budgets and tables on
+    /// which one of both is missing do not count.
     #[test]
     fn ratios_are_geometric_means_over_what_both_were_run_on() {
         let dir = tempfile::tempdir().unwrap();
@@ -158,8 +193,11 @@ mod tests {
         std::fs::write(&path, rows).unwrap();
         let error = CHOICES.block(dir.path()).unwrap_err().to_string();
         assert!(error.contains("rows of a(x=3)"), "{error}");
-        std::fs::write(&path, format!("{rows}s,synthetic,1,a(x=3),mean_l1,0.125\nr,real,1,a(x=3),mean_l1,3\n"))
-            .unwrap();
+        std::fs::write(
+            &path,
+            format!("{rows}s,synthetic,1,a(x=3),mean_l1,0.125\nr,real,1,a(x=3),mean_l1,3\n"),
+        )
+        .unwrap();
         let text = CHOICES.block(dir.path()).unwrap();
         assert!(text.ends_with("| `x` (1) | 2 / 3 | 4.00 / 0.50 | – / 1.50 |\n"), "{text}");
     }

@@ -1,4 +1,5 @@
-//! `docs/past-s3.md`: S3's tables beside plans for reference measures and the bound on every mechanism, written from results.
+//! `docs/past-s3.md`: S3's tables beside plans for reference measures and the bound on every
+//! mechanism, written from results.
 //!
 //! ```text
 //! data/published/s3_tableN.csv ─┐
@@ -72,7 +73,11 @@ pub fn render(root: &Path) -> Result<String> {
         let mut rows: Vec<(Vec<String>, Row)> = Vec::new();
         for experiment in experiments {
             let name = format!("results/beyond/{experiment}.csv");
-            let table = Table::read(&root.join(&name), &name, &format!("run `reproduce run beyond/{experiment}`"))?;
+            let table = Table::read(
+                &root.join(&name),
+                &name,
+                &format!("run `reproduce run beyond/{experiment}`"),
+            )?;
             for column in names.iter().chain(&[METHOD, METRIC, VALUE, "lower_bound"]) {
                 table.require(column, &name)?;
             }
@@ -93,10 +98,13 @@ fn section(names: &[&str], rows: &[(Vec<String>, Row)]) -> String {
         names.join(" | "),
         "---|".repeat(names.len())
     );
-    let shown = |value: Option<&f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.5}"));
+    let shown =
+        |value: Option<&f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.5}"));
     for (key, row) in rows {
-        let published =
-            row.published.as_ref().map_or_else(|| "–".to_owned(), |(value, method)| format!("{value} ({method})"));
+        let published = row
+            .published
+            .as_ref()
+            .map_or_else(|| "–".to_owned(), |(value, method)| format!("{value} ({method})"));
         let error = |method: &str| row.errors.get(method);
         let lower = error("anova").zip(error("query-smasher"));
         text.push_str(&format!(
@@ -119,11 +127,13 @@ fn section(names: &[&str], rows: &[(Vec<String>, Row)]) -> String {
 /// Adds what a table of results says, one row for every key.
 fn read_results(table: &Table, names: &[&str], rows: &mut Vec<(Vec<String>, Row)>) {
     for line in 0..table.len() {
-        let row = row_of(rows, names.iter().map(|name| table.field(name, line).to_owned()).collect());
+        let row =
+            row_of(rows, names.iter().map(|name| table.field(name, line).to_owned()).collect());
         let method = table.field(METHOD, line);
         match table.field(METRIC, line) {
             "rmse" | "wrmse" => {
-                row.errors.extend(table.number(VALUE, line).map(|error| (method.to_owned(), error)));
+                row.errors
+                    .extend(table.number(VALUE, line).map(|error| (method.to_owned(), error)));
                 if method == "anova" {
                     row.of_class = table.number("lower_bound", line);
                 }
@@ -134,7 +144,8 @@ fn read_results(table: &Table, names: &[&str], rows: &mut Vec<(Vec<String>, Row)
     }
 }
 
-/// Adds the lowest printed value to rows of as many queries; where the paper prints no count, to rows of the same key.
+/// Adds the lowest printed value to rows of as many queries; where the paper prints no count, to
+/// rows of the same key.
 fn read_published(table: &Table, names: &[&str], rows: &mut [(Vec<String>, Row)]) {
     let columns = table.columns();
     let error = if columns.contains(&"rmse") { "rmse" } else { "wrmse" };

@@ -1,4 +1,5 @@
-//! Claims of S1 that are a formula, a trend or a count: each is checked numerically, and the result is what holds.
+//! Claims of S1 that are a formula, a trend or a count: each is checked numerically, and the result
+//! is what holds.
 
 use matmech::linalg;
 use matmech::privacy::laplace;
@@ -107,9 +108,13 @@ impl Kind for CheckedClaims {
     fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         Ok(match params.claim {
             Claim::BoundFallsWithDimensions => bound_falls_with_dimensions()?,
-            Claim::SampleShare => vec![Row::new("sample_queries_reaching_full_error", sample_share(rng)? as f64)],
+            Claim::SampleShare => {
+                vec![Row::new("sample_queries_reaching_full_error", sample_share(rng)? as f64)]
+            }
             Claim::OrderOfMagnitude => order_of_magnitude(rng)?,
-            Claim::LaplaceThreshold => vec![Row::text("l1_sensitivity_threshold", laplace_threshold()?)],
+            Claim::LaplaceThreshold => {
+                vec![Row::text("l1_sensitivity_threshold", laplace_threshold()?)]
+            }
             Claim::Woodbury => vec![Row::text("formula", woodbury(rng)?)],
             Claim::HadamardGram => vec![Row::text("formula", hadamard_gram()?)],
             Claim::ColumnNorm => vec![Row::text("formula", column_norm(rng)?)],
@@ -131,18 +136,23 @@ fn bound_falls_with_dimensions() -> Result<Vec<Row>> {
         .iter()
         .map(|shape| svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?))
         .collect::<matmech::Result<Vec<f64>>>()?;
-    let trend = if bounds.windows(2).all(|pair| pair[1] < pair[0]) { "decreasing" } else { "not decreasing" };
+    let trend = if bounds.windows(2).all(|pair| pair[1] < pair[0]) {
+        "decreasing"
+    } else {
+        "not decreasing"
+    };
     Ok(vec![Row::text("trend", trend), Row::new("smallest_over_largest", bounds[4] / bounds[0])])
 }
 
-/// The smallest of the sample sizes at which one uniform sample per domain reaches 98% of the error level of all ranges
-/// in each of the three domains of Fig 2.
+/// The smallest of the sample sizes at which one uniform sample per domain reaches 98% of the error
+/// level of all ranges in each of the three domains of Fig 2.
 fn sample_share(rng: &mut ChaCha20Rng) -> Result<usize> {
     const LEVEL: f64 = 0.98;
     for queries in [300, 1_000, 3_000, 10_000, 30_000, 100_000] {
         let mut all_reach = true;
         for shape in [&[1024][..], &[32, 32], &[16, 8, 8]] {
-            let whole = svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)? / range_count(shape)? as f64;
+            let whole = svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)?
+                / range_count(shape)? as f64;
             let sample = RangeSample::uniform(shape, queries, rng)?;
             let level = svd_bound(&Gram::dense(shape, sample.gram())?)? / queries as f64 / whole;
             all_reach &= level >= LEVEL;
@@ -158,25 +168,32 @@ fn sample_share(rng: &mut ChaCha20Rng) -> Result<usize> {
     ))
 }
 
-/// Error of the wavelet over that of LSA on random ranges of coverage 0.95 in one, two and three dimensions.
+/// Error of the wavelet over that of LSA on random ranges of coverage 0.95 in one, two and three
+/// dimensions.
 fn order_of_magnitude(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut largest: f64 = 0.0;
     for (shape, queries) in [(&[256][..], 500), (&[16, 16], 1000), (&[8, 8, 4], 1000)] {
         let sample = RangeSample::covering(shape, queries, 0.95, rng)?;
         let gram = Gram::dense(shape, sample.gram())?;
-        let error = |name: &str| -> matmech::Result<f64> { Ok(strategy::by_name(name)?.select(&gram)?.error) };
+        let error = |name: &str| -> matmech::Result<f64> {
+            Ok(strategy::by_name(name)?.select(&gram)?.error)
+        };
         let gain = error("wavelet")? / error("lsa")?;
         largest = largest.max(gain);
         rows.push(Row::new(format!("gain_in_{}_dimensions", shape.len()), gain));
     }
-    let verdict = if largest > 10.0 { "more than an order of magnitude" } else { "less than an order of magnitude" };
+    let verdict = if largest > 10.0 {
+        "more than an order of magnitude"
+    } else {
+        "less than an order of magnitude"
+    };
     rows.insert(0, Row::text("largest_gain", verdict));
     Ok(rows)
 }
 
-/// Finds by bisection the L1 sensitivity at which Laplace and Gaussian noise (δ = 2/n²) give a predicate strategy the same
-/// error, and says which formula it follows.
+/// Finds by bisection the L1 sensitivity at which Laplace and Gaussian noise (δ = 2/n²) give a
+/// predicate strategy the same error, and says which formula it follows.
 fn laplace_threshold() -> Result<String> {
     let (mut corrected, mut printed) = (true, true);
     for exponent in 1..=20 {
@@ -228,8 +245,13 @@ fn woodbury(rng: &mut ChaCha20Rng) -> Result<String> {
     let right = largest(&(changed.dot(&(&inverse + &outer(&right_inner))) - &identity));
     let printed = largest(&(changed.dot(&(&inverse - &outer(&printed_inner))) - &identity));
     if !(right < 1e-12 && printed > 1e-3) {
-        let found = format!("residuals {right:e} of the corrected and {printed:e} of the printed formula");
-        return Err(refuted("Eq. 21", "that the corrected formula holds and the printed one does not", found));
+        let found =
+            format!("residuals {right:e} of the corrected and {printed:e} of the printed formula");
+        return Err(refuted(
+            "Eq. 21",
+            "that the corrected formula holds and the printed one does not",
+            found,
+        ));
     }
     Ok("X^-1 + X^-1 U (L^-1 - V X^-1 U)^-1 V X^-1".to_owned())
 }
@@ -249,7 +271,8 @@ fn hadamard_gram() -> Result<String> {
     Ok("2^k I".to_owned())
 }
 
-/// Scales the columns of random matrices to equal norms and compares the sensitivity with both formulas.
+/// Scales the columns of random matrices to equal norms and compares the sensitivity with both
+/// formulas.
 fn column_norm(rng: &mut ChaCha20Rng) -> Result<String> {
     for n in [2usize, 5, 9] {
         let mut a = random(n, n, rng);
@@ -260,11 +283,19 @@ fn column_norm(rng: &mut ChaCha20Rng) -> Result<String> {
         let gram_trace = a.t().dot(&a).diag().sum();
         let squared = gram_trace / n as f64;
         if (squared - 1.7f64.powi(2)).abs() >= 1e-12 {
-            return Err(refuted(format!("tr(A'A)/n for n = {n}"), "the squared sensitivity 1.7^2", squared));
+            return Err(refuted(
+                format!("tr(A'A)/n for n = {n}"),
+                "the squared sensitivity 1.7^2",
+                squared,
+            ));
         }
         let printed = a.diag().sum() / n as f64;
         if (printed - 1.7).abs() <= 1e-6 {
-            return Err(refuted(format!("tr(A)/n for n = {n}"), "another number than the sensitivity 1.7", printed));
+            return Err(refuted(
+                format!("tr(A)/n for n = {n}"),
+                "another number than the sensitivity 1.7",
+                printed,
+            ));
         }
     }
     Ok("||A||^2 = tr(A'A)/n".to_owned())
@@ -289,8 +320,13 @@ mod tests {
             .iter()
             .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(7)).unwrap()[0].text.clone())
             .collect();
-        let expected =
-            ["decreasing", "2 ln n", "X^-1 + X^-1 U (L^-1 - V X^-1 U)^-1 V X^-1", "2^k I", "||A||^2 = tr(A'A)/n"];
+        let expected = [
+            "decreasing",
+            "2 ln n",
+            "X^-1 + X^-1 U (L^-1 - V X^-1 U)^-1 V X^-1",
+            "2^k I",
+            "||A||^2 = tr(A'A)/n",
+        ];
         assert_eq!(found, expected.map(|text| Some(text.to_owned())));
         let unknown: toml::Table = "claims = ['hadamard']".parse().unwrap();
         assert!(kind.cells(&unknown).unwrap_err().to_string().contains("hadamard-gram"));

@@ -10,8 +10,8 @@ use super::refuted;
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 
-/// App. A: the five queries over year × gender; the cells left when those that always appear together are one; AllRange(4, 2) and
-/// AllPredicate(8).
+/// App. A: the five queries over year × gender; the cells left when those that always appear
+/// together are one; AllRange(4, 2) and AllPredicate(8).
 pub(super) fn appendix_a() -> Result<Vec<Row>> {
     let workload: Array2<f64> = array![
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
@@ -21,9 +21,13 @@ pub(super) fn appendix_a() -> Result<Vec<Row>> {
         [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0, -1.0],
     ];
     let distinct = |wanted: std::ops::Range<usize>| {
-        wanted.clone().filter(|&j| (wanted.start..j).all(|i| workload.column(i) != workload.column(j))).count()
+        wanted
+            .clone()
+            .filter(|&j| (wanted.start..j).all(|i| workload.column(i) != workload.column(j)))
+            .count()
     };
-    // The text merges the pairs of 2013 and of 2014 only; the columns of 2011 and of 2012 repeat each other too, but are of two years.
+    // The text merges the pairs of 2013 and of 2014 only; the columns of 2011 and of 2012 repeat
+    // each other too, but are of two years.
     let of_two_years = distinct(4..6) + distinct(6..8);
     let queries = |text: &str| -> Result<f64> { Ok(Workload::parse(text)?.count().as_f64()) };
     Ok(vec![
@@ -36,10 +40,15 @@ pub(super) fn appendix_a() -> Result<Vec<Row>> {
 
 /// `‖A‖₁`: the largest sum of absolute values of a column.
 fn l1_norm(matrix: &Array2<f64>) -> f64 {
-    matrix.columns().into_iter().map(|column| column.iter().map(|x| x.abs()).sum::<f64>()).fold(0.0, f64::max)
+    matrix
+        .columns()
+        .into_iter()
+        .map(|column| column.iter().map(|x| x.abs()).sum::<f64>())
+        .fold(0.0, f64::max)
 }
 
-/// `AᵀA`, scaled to the largest diagonal entry 1: equal for equivalent strategies, since `‖A‖₂²(AᵀA)⁻¹` is the error of every query.
+/// `AᵀA`, scaled to the largest diagonal entry 1: equal for equivalent strategies, since
+/// `‖A‖₂²(AᵀA)⁻¹` is the error of every query.
 fn profile(matrix: &Array2<f64>) -> Array2<f64> {
     let gram = matrix.t().dot(matrix);
     let largest = gram.diag().iter().copied().fold(0.0, f64::max);
@@ -51,7 +60,8 @@ fn near(a: &Array2<f64>, b: &Array2<f64>) -> bool {
 }
 
 fn strategy_profile(name: &str) -> Result<Array2<f64>> {
-    let selection = strategy::by_name(name)?.select(&Workload::family(Family::RANGE, &[4])?.gram()?)?;
+    let selection =
+        strategy::by_name(name)?.select(&Workload::family(Family::RANGE, &[4])?.gram()?)?;
     let gram = selection.strategy.factors()[0].gram()?.as_ref().clone();
     let largest = gram.diag().iter().copied().fold(0.0, f64::max);
     Ok(gram / largest)
@@ -64,21 +74,35 @@ pub(super) fn figure_4() -> Result<Vec<Row>> {
     let halves = array![[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]];
     let stack = |parts: &[&Array2<f64>]| {
         let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
-        concatenate(Axis(0), &views).map_err(|error| Error::bug("Fig. 4", "rows of four cells", error))
+        concatenate(Axis(0), &views)
+            .map_err(|error| Error::bug("Fig. 4", "rows of four cells", error))
     };
     let h = stack(&[&Array2::ones((1, 4)), &halves, &eye])?;
-    let y = array![[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]];
+    let y = array![
+        [1.0, 1.0, 1.0, 1.0],
+        [1.0, 1.0, -1.0, -1.0],
+        [1.0, -1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, -1.0]
+    ];
     let y1 = stack(&[&halves, &eye, &eye])?;
     let y2 = stack(&[&halves, &(&eye * root)])?;
     let same = |matrix: &Array2<f64>, name: &str, words: &str| -> Result<String> {
-        Ok(if near(&profile(matrix), &strategy_profile(name)?) { words } else { "another strategy" }.to_owned())
+        Ok(if near(&profile(matrix), &strategy_profile(name)?) {
+            words
+        } else {
+            "another strategy"
+        }
+        .to_owned())
     };
     let equivalent = near(&profile(&y), &profile(&y1)) && near(&profile(&y), &profile(&y2));
     let smaller = near(&profile(&y1), &profile(&y2)) && l1_norm(&y2) < l1_norm(&y1);
     Ok(vec![
         Row::text("H", same(&h, "hierarchical", "the hierarchical strategy")?),
         Row::text("Y", same(&y, "wavelet", "the wavelet strategy")?),
-        Row::text("equivalence", if equivalent { "Y, Y_1, Y_2 equivalent" } else { "not equivalent" }),
+        Row::text(
+            "equivalence",
+            if equivalent { "Y, Y_1, Y_2 equivalent" } else { "not equivalent" },
+        ),
         Row::text("l1_norms", if smaller { "||Y_2||_1 < ||Y_1||_1" } else { "not smaller" }),
         Row::new("l1_norm_of_H", l1_norm(&h)),
         Row::new("l1_norm_of_Y", l1_norm(&y)),
@@ -88,11 +112,17 @@ pub(super) fn figure_4() -> Result<Vec<Row>> {
 }
 
 /// A strategy with a redundant query, and the reduced one: `A₀ ∪ q ∪ c₁q` and `A₀ ∪ √(1 + c₁²) q`.
-fn with_redundant(a0: &Array2<f64>, q: &Array1<f64>, c1: f64) -> Result<(Array2<f64>, Array2<f64>)> {
+fn with_redundant(
+    a0: &Array2<f64>,
+    q: &Array1<f64>,
+    c1: f64,
+) -> Result<(Array2<f64>, Array2<f64>)> {
     let row = |scale: f64| (q * scale).insert_axis(Axis(0));
     let join = |parts: &[Array2<f64>]| {
-        let views: Vec<_> = std::iter::once(a0.view()).chain(parts.iter().map(|part| part.view())).collect();
-        concatenate(Axis(0), &views).map_err(|error| Error::bug("redundant queries", "rows of equal length", error))
+        let views: Vec<_> =
+            std::iter::once(a0.view()).chain(parts.iter().map(|part| part.view())).collect();
+        concatenate(Axis(0), &views)
+            .map_err(|error| Error::bug("redundant queries", "rows of equal length", error))
     };
     Ok((join(&[row(1.0), row(c1)])?, join(&[row((1.0 + c1 * c1).sqrt())])?))
 }
@@ -105,7 +135,8 @@ fn random(rows: usize, columns: usize, rng: &mut ChaCha20Rng) -> Array2<f64> {
 pub(super) fn redundant_queries(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     for n in [2, 5, 9] {
         let q = Array1::from_shape_fn(n, |_| rng.random_range(-1.0..1.0));
-        let (full, reduced) = with_redundant(&random(n + 1, n, rng), &q, rng.random_range(-3.0..3.0))?;
+        let (full, reduced) =
+            with_redundant(&random(n + 1, n, rng), &q, rng.random_range(-3.0..3.0))?;
         if !near(&full.t().dot(&full), &reduced.t().dot(&reduced)) {
             return Err(refuted("Thm 3.2", "equal A'A", format!("others for n = {n}")));
         }
@@ -113,13 +144,14 @@ pub(super) fn redundant_queries(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     Ok(vec![Row::text("efficiency", "equivalent")])
 }
 
-/// Thm B.1: the reduced strategy has the same `AᵀA` and the smaller `‖A‖₁`, but for the case that a column without the query has the
-/// largest norm: then both have that norm, and the same errors.
+/// Thm B.1: the reduced strategy has the same `AᵀA` and the smaller `‖A‖₁`, but for the case that a
+/// column without the query has the largest norm: then both have that norm, and the same errors.
 pub(super) fn redundant_queries_laplace(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let mut ratio: f64 = 0.0;
     for n in [2, 5, 9] {
         let q = Array1::from_shape_fn(n, |_| rng.random_range(0.1..1.0));
-        let (full, reduced) = with_redundant(&random(n + 1, n, rng), &q, rng.random_range(0.2..3.0))?;
+        let (full, reduced) =
+            with_redundant(&random(n + 1, n, rng), &q, rng.random_range(0.2..3.0))?;
         ratio = ratio.max(l1_norm(&reduced) / l1_norm(&full));
     }
     if ratio >= 1.0 {
@@ -135,8 +167,8 @@ pub(super) fn redundant_queries_laplace(rng: &mut ChaCha20Rng) -> Result<Vec<Row
     Ok(vec![Row::text("efficiency", found), Row::new("largest_norm_ratio", ratio)])
 }
 
-/// Sec. 5.1: what share of all ranges 10,000 queries are, in the three domains of Fig. 2; and whether biased samples are farther from
-/// the error level of all ranges than uniform ones.
+/// Sec. 5.1: what share of all ranges 10,000 queries are, in the three domains of Fig. 2; and
+/// whether biased samples are farther from the error level of all ranges than uniform ones.
 pub(super) fn sampled_ranges(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     const QUERIES: usize = 10_000;
     let (mut smallest, mut largest, mut slower) = (f64::INFINITY, 0.0f64, true);
@@ -147,7 +179,9 @@ pub(super) fn sampled_ranges(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let whole = strategy::svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)? / all;
         for queries in [1_000, QUERIES] {
             let level = |sample: RangeSample| -> matmech::Result<f64> {
-                Ok(strategy::svd_bound(&Gram::dense(shape, sample.gram())?)? / queries as f64 / whole)
+                Ok(strategy::svd_bound(&Gram::dense(shape, sample.gram())?)?
+                    / queries as f64
+                    / whole)
             };
             let uniform = level(RangeSample::uniform(shape, queries, rng)?)?;
             let biased = level(RangeSample::biased(shape, queries, 10.0, rng)?)?;
@@ -157,26 +191,33 @@ pub(super) fn sampled_ranges(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     Ok(vec![
         Row::new("smallest_percent", smallest),
         Row::new("largest_percent", largest),
-        Row::text("biased_sampling", if slower { "approaches 1 more slowly" } else { "not more slowly" }),
+        Row::text(
+            "biased_sampling",
+            if slower { "approaches 1 more slowly" } else { "not more slowly" },
+        ),
     ])
 }
 
-/// Sec. 4.2: the exponent of the work of Program 4.1 in n on all ranges, from 128 to 512 cells. The paper's implementation takes O(n²)
-/// per candidate split, so that its time per level is n² times the candidates that are evaluated, which are counted.
+/// Sec. 4.2: the exponent of the work of Program 4.1 in n on all ranges, from 128 to 512 cells. The
+/// paper's implementation takes O(n²) per candidate split, so that its time per level is n² times
+/// the candidates that are evaluated, which are counted.
 pub(super) fn level_exponent() -> Result<Vec<Row>> {
     let work = |n: usize| -> Result<f64> {
-        let selection = strategy::by_name("lsa")?.select(&Workload::family(Family::RANGE, &[n])?.gram()?)?;
+        let selection =
+            strategy::by_name("lsa")?.select(&Workload::family(Family::RANGE, &[n])?.gram()?)?;
         let detail = |name: &str| {
             let found = selection.details.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| *value).ok_or_else(|| Error::bug("strategy lsa", format!("its {name}"), "none"))
+            found
+                .map(|(_, value)| *value)
+                .ok_or_else(|| Error::bug("strategy lsa", format!("its {name}"), "none"))
         };
         Ok(detail("candidates")? / detail("levels")? * (n * n) as f64)
     };
     Ok(vec![Row::new("exponent_of_n", (work(512)? / work(128)?).ln() / 4f64.ln())])
 }
 
-/// App. C: the share of the identity's error, n·a, that the optimal strategy for a variable-agnostic workload has, against 1 − b/a for
-/// growing n.
+/// App. C: the share of the identity's error, n·a, that the optimal strategy for a
+/// variable-agnostic workload has, against 1 − b/a for growing n.
 pub(super) fn agnostic_gain() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut converges = true;
@@ -210,8 +251,8 @@ mod tests {
     #[test]
     fn appendix_a_counts() {
         let rows = appendix_a().unwrap();
-        let found =
-            ["cells_after_merging", "queries_of_all_ranges", "queries_of_all_predicates"].map(|m| value(&rows, m));
+        let found = ["cells_after_merging", "queries_of_all_ranges", "queries_of_all_predicates"]
+            .map(|m| value(&rows, m));
         assert_eq!(found, [6.0, 30.0, 256.0]);
         // By hand: 10 ranges of years times 3 of two genders.
         assert_eq!(found[1], 10.0 * 3.0);
@@ -225,14 +266,20 @@ mod tests {
         assert_eq!(text(&rows, "equivalence"), "Y, Y_1, Y_2 equivalent");
         assert_eq!(text(&rows, "l1_norms"), "||Y_2||_1 < ||Y_1||_1");
         assert_eq!(value(&rows, "l1_norm_of_Y_1"), 3.0);
-        approx::assert_relative_eq!(value(&rows, "l1_norm_of_Y_2"), 1.0 + 2f64.sqrt(), max_relative = 1e-15);
+        approx::assert_relative_eq!(
+            value(&rows, "l1_norm_of_Y_2"),
+            1.0 + 2f64.sqrt(),
+            max_relative = 1e-15
+        );
     }
 
     #[test]
     fn redundant_queries_under_both_definitions() {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         assert_eq!(text(&redundant_queries(&mut rng).unwrap(), "efficiency"), "equivalent");
-        assert!(text(&redundant_queries_laplace(&mut rng).unwrap(), "efficiency").contains("unless"));
+        assert!(
+            text(&redundant_queries_laplace(&mut rng).unwrap(), "efficiency").contains("unless")
+        );
     }
 
     /// For a = 2, b = 1 and n = 1024 the share is (√1025 + 1023)²/(2·1024²).
@@ -241,6 +288,10 @@ mod tests {
         let rows = agnostic_gain().unwrap();
         assert_eq!(text(&rows, "error_ratio"), "1 - b/a");
         let expected = (1025f64.sqrt() + 1023.0).powi(2) / (2.0 * 1024f64.powi(2));
-        approx::assert_relative_eq!(value(&rows, "share_left_for_2_and_1"), expected, max_relative = 1e-9);
+        approx::assert_relative_eq!(
+            value(&rows, "share_left_for_2_and_1"),
+            expected,
+            max_relative = 1e-9
+        );
     }
 }

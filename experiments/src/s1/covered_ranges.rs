@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::check_method;
 
-/// Domains × coverages × methods: `ratio_to_svdb` on random ranges that cover about that share of the cells; every method
-/// sees the same samples.
+/// Domains × coverages × methods: `ratio_to_svdb` on random ranges that cover about that share of
+/// the cells; every method sees the same samples.
 #[derive(Debug)]
 pub struct CoveredRanges;
 
@@ -68,10 +68,16 @@ impl Kind for CoveredRanges {
         let mut cells = Vec::new();
         for (i, domain) in grid.domains.iter().enumerate() {
             let key = format!("domains[{i}].workload");
-            let workload = Workload::parse(&domain.workload).map_err(|e| Error::refused(key.clone(), e))?;
+            let workload =
+                Workload::parse(&domain.workload).map_err(|e| Error::refused(key.clone(), e))?;
             if !domain.workload.starts_with("range:") {
                 let found = format!("\"{}\"", domain.workload);
-                return Err(Error::config(key, "a domain as range:…", found, "write e.g. \"range:16x16\""));
+                return Err(Error::config(
+                    key,
+                    "a domain as range:…",
+                    found,
+                    "write e.g. \"range:16x16\"",
+                ));
             }
             for (k, &coverage) in grid.coverages.iter().enumerate() {
                 let drawn = RangeSample::covering(
@@ -102,7 +108,12 @@ impl Kind for CoveredRanges {
         let grams = (0..params.samples)
             .map(|k| {
                 let mut rng = ChaCha20Rng::seed_from_u64(params.sample_seed.wrapping_add(k));
-                gram_of(&RangeSample::covering(&params.shape, params.queries, params.coverage, &mut rng)?)
+                gram_of(&RangeSample::covering(
+                    &params.shape,
+                    params.queries,
+                    params.coverage,
+                    &mut rng,
+                )?)
             })
             .collect::<matmech::Result<Vec<_>>>()?;
         over_samples(method, &grams)

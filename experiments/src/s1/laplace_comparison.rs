@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Domain sizes × strategies for all ranges: the L1 sensitivity, the error of the ε-matrix mechanism over that of the
-/// (ε, 2/n²)-matrix mechanism (`error_ratio`; above 1 Gaussian noise is better), and the L1 sensitivity at which they
-/// are equal, as it is (`threshold`) and as the paper prints it (`printed_threshold`).
+/// Domain sizes × strategies for all ranges: the L1 sensitivity, the error of the ε-matrix
+/// mechanism over that of the (ε, 2/n²)-matrix mechanism (`error_ratio`; above 1 Gaussian noise is
+/// better), and the L1 sensitivity at which they are equal, as it is (`threshold`) and as the paper
+/// prints it (`printed_threshold`).
 #[derive(Debug)]
 pub struct LaplaceComparison;
 
@@ -36,7 +37,8 @@ impl Kind for LaplaceComparison {
     type Params = Params;
 
     const NAME: &'static str = "laplace-comparison";
-    const SUMMARY: &'static str = "Laplace against Gaussian noise for predicate strategies over growing domains";
+    const SUMMARY: &'static str =
+        "Laplace against Gaussian noise for predicate strategies over growing domains";
     const KEYS: &'static [&'static str] = &["n"];
     const ERRORS: &'static [&'static str] = &[];
 
@@ -44,20 +46,29 @@ impl Kind for LaplaceComparison {
         for (i, &n) in grid.cells.iter().enumerate() {
             if !(2..=matmech::workload::MAX_DENSE_CELLS).contains(&n) {
                 let expected = format!("2 to {} cells", matmech::workload::MAX_DENSE_CELLS);
-                return Err(Error::config(format!("cells[{i}]"), expected, n.to_string(), "choose another size"));
+                return Err(Error::config(
+                    format!("cells[{i}]"),
+                    expected,
+                    n.to_string(),
+                    "choose another size",
+                ));
             }
         }
         let selectors = strategy::strategies();
         let known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {
-                return Err(Error::unknown_name(format!("methods[{i}]"), "strategy", method, &known));
+                return Err(Error::unknown_name(
+                    format!("methods[{i}]"),
+                    "strategy",
+                    method,
+                    &known,
+                ));
             }
         }
-        let cells = grid
-            .methods
-            .iter()
-            .flat_map(|method| grid.cells.iter().map(move |&n| CellOf::new([&n], method, Params { cells: n })));
+        let cells = grid.methods.iter().flat_map(|method| {
+            grid.cells.iter().map(move |&n| CellOf::new([&n], method, Params { cells: n }))
+        });
         Ok(cells.collect())
     }
 
@@ -89,7 +100,9 @@ fn l1_sensitivity(strategy: &Strategy) -> Result<f64> {
                 what: format!("strategy `{}`", strategy.name()),
                 expected: "predicate (0/1) queries".to_owned(),
                 found: "other coefficients".to_owned(),
-                remedy: "App. B.3 compares predicate strategies only; leave this one out of `methods`".to_owned(),
+                remedy:
+                    "App. B.3 compares predicate strategies only; leave this one out of `methods`"
+                        .to_owned(),
             });
         }
         product *= queries.columns().into_iter().map(|column| column.sum()).fold(0.0, f64::max);
@@ -106,11 +119,18 @@ mod tests {
     #[test]
     fn the_tree_over_1024_cells_is_below_the_right_threshold_and_above_the_printed_one() {
         let kind: &dyn Experiment = &LaplaceComparison;
-        let grid: toml::Table = "cells = [1024]\nmethods = ['hierarchical', 'workload', 'identity']".parse().unwrap();
+        let grid: toml::Table =
+            "cells = [1024]\nmethods = ['hierarchical', 'workload', 'identity']".parse().unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let rows: Vec<Vec<Row>> =
-            kind.cells(&grid).unwrap().iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
-        let value = |case: usize, metric: &str| rows[case].iter().find(|r| r.metric == metric).unwrap().value.unwrap();
+        let rows: Vec<Vec<Row>> = kind
+            .cells(&grid)
+            .unwrap()
+            .iter()
+            .map(|cell| kind.run(cell, &mut rng).unwrap())
+            .collect();
+        let value = |case: usize, metric: &str| {
+            rows[case].iter().find(|r| r.metric == metric).unwrap().value.unwrap()
+        };
         assert_eq!(value(0, "l1_sensitivity"), 11.0);
         assert!(value(0, "error_ratio") < 1.0 && value(0, "printed_threshold") < 11.0);
         assert_eq!(value(1, "l1_sensitivity"), 512.0 * 513.0);
@@ -122,7 +142,8 @@ mod tests {
         let grid: toml::Table = "cells = [8]\nmethods = ['wavelet']".parse().unwrap();
         let kind: &dyn Experiment = &LaplaceComparison;
         let cells = kind.cells(&grid).unwrap();
-        let error = kind.run(&cells[0], &mut ChaCha20Rng::seed_from_u64(0)).unwrap_err().to_string();
+        let error =
+            kind.run(&cells[0], &mut ChaCha20Rng::seed_from_u64(0)).unwrap_err().to_string();
         assert!(error.contains("wavelet") && error.contains("0/1"), "{error}");
     }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Level caps k = 1 … K on one workload: `ratio_to_svdb`, with the levels and queries of the strategy found; the method
-/// `optimal` does not depend on k and is the line to compare with.
+/// Level caps k = 1 … K on one workload: `ratio_to_svdb`, with the levels and queries of the
+/// strategy found; the method `optimal` does not depend on k and is the line to compare with.
 #[derive(Debug)]
 pub struct LevelCap;
 
@@ -38,7 +38,8 @@ impl Kind for LevelCap {
     type Params = Params;
 
     const NAME: &'static str = "level-cap";
-    const SUMMARY: &'static str = "error of the Level Selection Algorithm as the cap on its levels grows";
+    const SUMMARY: &'static str =
+        "error of the Level Selection Algorithm as the cap on its levels grows";
     const KEYS: &'static [&'static str] = &["workload", "k"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
@@ -51,7 +52,12 @@ impl Kind for LevelCap {
             }
         }
         if let Some(i) = grid.levels.iter().position(|&k| k == 0) {
-            return Err(Error::config(format!("levels[{i}]"), "at least 1, the identity level", "0", "leave it out"));
+            return Err(Error::config(
+                format!("levels[{i}]"),
+                "at least 1, the identity level",
+                "0",
+                "leave it out",
+            ));
         }
         let cells = grid.methods.iter().flat_map(|method| {
             let workload = &grid.workload;
@@ -68,7 +74,8 @@ impl Kind for LevelCap {
         let bound = svd_bound(&gram)?;
         let Some(reading) = Reading::ALL.into_iter().find(|r| r.name() == method) else {
             let certificate = Optimal::default().select(&gram)?.certificate;
-            let certificate = certificate.ok_or_else(|| Error::bug("the optimum", "a certificate", "none"))?;
+            let certificate =
+                certificate.ok_or_else(|| Error::bug("the optimum", "a certificate", "none"))?;
             let (upper, lower) = (certificate.upper_bound / bound, certificate.lower_bound / bound);
             return Ok(vec![Row::certified("ratio_to_svdb", upper, lower, certificate.gap())]);
         };

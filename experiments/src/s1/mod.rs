@@ -28,6 +28,7 @@ fn refuted(what: impl Into<String>, expected: impl Into<String>, found: impl ToS
         what: what.into(),
         expected: expected.into(),
         found: found.to_string(),
-        remedy: "look at the derivation again: neither the printed nor the corrected claim holds".to_owned(),
+        remedy: "look at the derivation again: neither the printed nor the corrected claim holds"
+            .to_owned(),
     }
 }

@@ -8,8 +8,8 @@ use crate::experiment::Row;
 use crate::statistics::Sample;
 use crate::strategies::SVD_BOUND;
 
-/// `ratio_to_svdb` as the mean over Grams with its certificate (mean of the lower bounds), its extremes, its standard deviation, and the mean of
-/// every detail that the method reports.
+/// `ratio_to_svdb` as the mean over Grams with its certificate (mean of the lower bounds), its
+/// extremes, its standard deviation, and the mean of every detail that the method reports.
 pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
     if grams.is_empty() {
         return Err(Error::bug("an average over samples", "at least one sample", "none"));
@@ -24,10 +24,12 @@ pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
             continue;
         }
         let selection = strategy::by_name(method)?.select(gram);
-        let selection = selection.map_err(|error| Error::library(format!("strategy {method}"), error))?;
+        let selection =
+            selection.map_err(|error| Error::library(format!("strategy {method}"), error))?;
         ratios.push(selection.error / bound);
         lower.push(
-            (selection.certificate.map_or(bound, |c| c.lower_bound.max(bound)) / bound).min(selection.error / bound),
+            (selection.certificate.map_or(bound, |c| c.lower_bound.max(bound)) / bound)
+                .min(selection.error / bound),
         );
         for (name, value) in selection.details {
             match details.iter_mut().find(|(known, _)| known == name) {
@@ -43,7 +45,9 @@ pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
         Row::new("ratio_to_svdb_max", ratios.largest()),
     ];
     rows.extend(
-        ratios.standard_error().map(|error| Row::new("ratio_to_svdb_deviation", error * (ratios.len() as f64).sqrt())),
+        ratios
+            .standard_error()
+            .map(|error| Row::new("ratio_to_svdb_deviation", error * (ratios.len() as f64).sqrt())),
     );
     rows.extend(details.into_iter().map(|(name, values)| Row::new(name, values.mean())));
     Ok(rows)

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Domains × samplers × sample sizes: `relative_bound = (svdb(sample)/m) / (svdb(all ranges)/M)`, the mean over
-/// independent samples of m of the M ranges, its standard error, and the extremes.
+/// Domains × samplers × sample sizes: `relative_bound = (svdb(sample)/m) / (svdb(all ranges)/M)`,
+/// the mean over independent samples of m of the M ranges, its standard error, and the extremes.
 #[derive(Debug)]
 pub struct SampledBound;
 
@@ -61,8 +61,14 @@ pub struct Params {
 
 /// The sizes of a workload of all ranges, and their number.
 fn all_ranges(key: &str, text: &str) -> Result<(Vec<usize>, usize)> {
-    let other =
-        || Error::config(key, "all ranges over a domain, range:…", format!("\"{text}\""), "write e.g. \"range:32x32\"");
+    let other = || {
+        Error::config(
+            key,
+            "all ranges over a domain, range:…",
+            format!("\"{text}\""),
+            "write e.g. \"range:32x32\"",
+        )
+    };
     let workload = Workload::parse(text).map_err(|_| other())?;
     if !text.starts_with("range:") {
         return Err(other());
@@ -76,7 +82,8 @@ impl Kind for SampledBound {
     type Params = Params;
 
     const NAME: &'static str = "sampled-bound";
-    const SUMMARY: &'static str = "the SVD bound of sampled range workloads against that of all ranges";
+    const SUMMARY: &'static str =
+        "the SVD bound of sampled range workloads against that of all ranges";
     const KEYS: &'static [&'static str] = &["workload", "sampling", "queries"];
     const ERRORS: &'static [&'static str] = &[];
 
@@ -89,7 +96,12 @@ impl Kind for SampledBound {
                 && !lambda.is_finite()
             {
                 let key = format!("samplings[{i}].lambda");
-                return Err(Error::config(key, "a finite number", lambda.to_string(), "write e.g. 10"));
+                return Err(Error::config(
+                    key,
+                    "a finite number",
+                    lambda.to_string(),
+                    "write e.g. 10",
+                ));
             }
         }
         let mut cells = Vec::new();
@@ -105,8 +117,17 @@ impl Kind for SampledBound {
                             "lower it, or leave this domain out",
                         ));
                     }
-                    let params = Params { workload: workload.clone(), sampling, queries, samples: grid.samples };
-                    cells.push(CellOf::new([workload, &sampling.name(), &queries], "svd-bound", params));
+                    let params = Params {
+                        workload: workload.clone(),
+                        sampling,
+                        queries,
+                        samples: grid.samples,
+                    };
+                    cells.push(CellOf::new(
+                        [workload, &sampling.name(), &queries],
+                        "svd-bound",
+                        params,
+                    ));
                 }
             }
         }
@@ -116,12 +137,15 @@ impl Kind for SampledBound {
     fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = Workload::parse(&params.workload)?;
         let shape = workload.shape();
-        let whole = svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)? / range_count(shape)? as f64;
+        let whole = svd_bound(&Workload::family(Family::RANGE, shape)?.gram()?)?
+            / range_count(shape)? as f64;
         let mut bounds = Sample::default();
         for _ in 0..params.samples {
             let sample = match params.sampling {
                 Sampling::Uniform {} => RangeSample::uniform(shape, params.queries, rng)?,
-                Sampling::Biased { lambda } => RangeSample::biased(shape, params.queries, lambda, rng)?,
+                Sampling::Biased { lambda } => {
+                    RangeSample::biased(shape, params.queries, lambda, rng)?
+                }
             };
             let gram = Gram::dense(shape, sample.gram())?;
             bounds.push(svd_bound(&gram)? / params.queries as f64 / whole);
@@ -131,7 +155,9 @@ impl Kind for SampledBound {
             Row::new("relative_bound_min", bounds.smallest()),
             Row::new("relative_bound_max", bounds.largest()),
         ];
-        rows.extend(bounds.standard_error().map(|error| Row::new("relative_bound_standard_error", error)));
+        rows.extend(
+            bounds.standard_error().map(|error| Row::new("relative_bound_standard_error", error)),
+        );
         Ok(rows)
     }
 }

@@ -1,4 +1,5 @@
-//! Workload separation on queries over marginals: one-way (S1, Fig 3(c)) and of several attributes (Sec. 4.3.1).
+//! Workload separation on queries over marginals: one-way (S1, Fig 3(c)) and of several attributes
+//! (Sec. 4.3.1).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,8 +30,8 @@ const SEPARATED_RECURSIVE: &str = "lsa-separated-recursive";
 /// The Haar wavelet of every marginal, all together.
 const WAVELET_PER_MARGINAL: &str = "wavelet-per-marginal";
 
-/// Workloads over marginals × methods: `ratio_to_svdb` and `total_error`, the `seconds` of the selection, and what the LSA
-/// strategies report.
+/// Workloads over marginals × methods: `ratio_to_svdb` and `total_error`, the `seconds` of the
+/// selection, and what the LSA strategies report.
 #[derive(Debug)]
 pub struct SeparatedMarginals;
 
@@ -63,7 +64,13 @@ impl Kind for SeparatedMarginals {
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let selectors = strategy::strategies();
         let mut known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
-        known.extend([SVD_BOUND, SEPARATED_WITH_TOTAL, SEPARATED_MERGED, SEPARATED_RECURSIVE, WAVELET_PER_MARGINAL]);
+        known.extend([
+            SVD_BOUND,
+            SEPARATED_WITH_TOTAL,
+            SEPARATED_MERGED,
+            SEPARATED_RECURSIVE,
+            WAVELET_PER_MARGINAL,
+        ]);
         for (i, method) in grid.methods.iter().enumerate() {
             if !known.contains(&method.as_str()) {
                 return Err(Error::unknown_name(format!("methods[{i}]"), "method", method, &known));
@@ -74,7 +81,9 @@ impl Kind for SeparatedMarginals {
             let key = format!("workloads[{i}]");
             check_workload(&key, text)?;
             let workload = Workload::parse(text).map_err(|e| Error::refused(key.clone(), e))?;
-            let Ok(Some(_)) = workload.gram().map(|gram| gram.marginals().map(<[MarginalGram]>::len)) else {
+            let Ok(Some(_)) =
+                workload.gram().map(|gram| gram.marginals().map(<[MarginalGram]>::len))
+            else {
                 let found = format!("\"{text}\"");
                 return Err(Error::config(
                     key,
@@ -103,9 +112,15 @@ impl Kind for SeparatedMarginals {
                     Row::certified("ratio_to_svdb", 1.0, 1.0, 0.0),
                 ]);
             }
-            SEPARATED_WITH_TOTAL => separated(SeparatedOptions { total_weight: 1.0, ..usual }, &gram)?,
-            SEPARATED_MERGED => separated(SeparatedOptions { separation: Separation::Merged, ..usual }, &gram)?,
-            SEPARATED_RECURSIVE => separated(SeparatedOptions { separation: Separation::Recursive, ..usual }, &gram)?,
+            SEPARATED_WITH_TOTAL => {
+                separated(SeparatedOptions { total_weight: 1.0, ..usual }, &gram)?
+            }
+            SEPARATED_MERGED => {
+                separated(SeparatedOptions { separation: Separation::Merged, ..usual }, &gram)?
+            }
+            SEPARATED_RECURSIVE => {
+                separated(SeparatedOptions { separation: Separation::Recursive, ..usual }, &gram)?
+            }
             WAVELET_PER_MARGINAL => wavelet_per_marginal(&gram)?,
             method => strategy::by_name(method)?.select(&gram)?,
         };
@@ -126,21 +141,30 @@ fn separated(options: SeparatedOptions, gram: &Gram) -> matmech::Result<Selectio
 /// `AᵀA = Σ_γ V_γ ⊗ J` with the wavelet's V_γ on every marginal γ.
 fn wavelet_per_marginal(gram: &Gram) -> Result<Selection> {
     let shape = gram.shape();
-    let terms = gram
-        .marginals()
-        .ok_or_else(|| Error::bug("a workload over marginals", "the Gram matrices of its terms", "none"))?;
+    let terms = gram.marginals().ok_or_else(|| {
+        Error::bug("a workload over marginals", "the Gram matrices of its terms", "none")
+    })?;
     let parts = terms
         .iter()
         .map(|term| {
             let strategy = Wavelet.select(&term.gram)?.strategy;
-            let grams = strategy.factors().iter().map(StrategyFactor::gram).collect::<matmech::Result<Vec<_>>>()?;
-            let v = grams.iter().fold(Array2::eye(1), |all, gram| matmech::linalg::kron(all.view(), gram.view()));
+            let grams = strategy
+                .factors()
+                .iter()
+                .map(StrategyFactor::gram)
+                .collect::<matmech::Result<Vec<_>>>()?;
+            let v = grams
+                .iter()
+                .fold(Array2::eye(1), |all, gram| matmech::linalg::kron(all.view(), gram.view()));
             let sizes: Vec<usize> = term.attributes.positions().map(|a| shape[a]).collect();
             Ok(MarginalGram { attributes: term.attributes, gram: Gram::dense(&sizes, v)? })
         })
         .collect::<matmech::Result<Vec<_>>>()?;
     let sum = Gram::over_marginals(&shape, parts)?.to_dense()?;
-    let strategy = Strategy::kronecker(WAVELET_PER_MARGINAL, vec![StrategyFactor::from_gram(&shape, Arc::new(sum))])?;
+    let strategy = Strategy::kronecker(
+        WAVELET_PER_MARGINAL,
+        vec![StrategyFactor::from_gram(&shape, Arc::new(sum))],
+    )?;
     let error = strategy.error(gram)?;
     Ok(Selection { strategy, error, certificate: None, details: Vec::new() })
 }

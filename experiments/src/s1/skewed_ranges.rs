@@ -1,4 +1,5 @@
-//! Workload generalization on all ranges and on skew-sampled ones over growing domains (S1, Fig 3(d)).
+//! Workload generalization on all ranges and on skew-sampled ones over growing domains (S1, Fig
+//! 3(d)).
 
 use matmech::strategy;
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
@@ -11,11 +12,12 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::check_method;
 
-/// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies the candidate splits they
-/// evaluated. `lsa-generalized` also reports `candidate_ratio`: the candidates of `lsa` over its own, on the first three samples.
+/// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies
+/// the candidate splits they evaluated. `lsa-generalized` also reports `candidate_ratio`: the
+/// candidates of `lsa` over its own, on the first three samples.
 ///
-/// A skew-sampled workload has `max(least, share · all)` distinct ranges, drawn by the biased sampler; every method sees the
-/// same samples.
+/// A skew-sampled workload has `max(least, share · all)` distinct ranges, drawn by the biased
+/// sampler; every method sees the same samples.
 #[derive(Debug)]
 pub struct SkewedRanges;
 
@@ -71,7 +73,8 @@ impl Kind for SkewedRanges {
     type Params = Params;
 
     const NAME: &'static str = "skewed-ranges";
-    const SUMMARY: &'static str = "workload generalization on all and on skew-sampled ranges over growing domains";
+    const SUMMARY: &'static str =
+        "workload generalization on all and on skew-sampled ranges over growing domains";
     const KEYS: &'static [&'static str] = &["workload", "family", "cells"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
@@ -82,14 +85,24 @@ impl Kind for SkewedRanges {
         if let Some(fewer) = &grid.fewer {
             if !(1..=grid.samples).contains(&fewer.samples) {
                 let expected = format!("1 to {}, as `samples` says", grid.samples);
-                return Err(Error::config("fewer.samples", expected, fewer.samples.to_string(), "take fewer, or none"));
+                return Err(Error::config(
+                    "fewer.samples",
+                    expected,
+                    fewer.samples.to_string(),
+                    "take fewer, or none",
+                ));
             }
             for (i, method) in fewer.methods.iter().enumerate() {
                 check_method(&format!("fewer.methods[{i}]"), method)?;
             }
         }
         if !(grid.share > 0.0 && grid.share <= 1.0) {
-            return Err(Error::config("share", "above 0 and up to 1", grid.share.to_string(), "write `share = 0.02`"));
+            return Err(Error::config(
+                "share",
+                "above 0 and up to 1",
+                grid.share.to_string(),
+                "write `share = 0.02`",
+            ));
         }
         for (i, method) in grid.methods.iter().enumerate() {
             check_method(&format!("methods[{i}]"), method)?;
@@ -110,8 +123,13 @@ impl Kind for SkewedRanges {
                 let sampled = ((grid.share * all as f64).round() as usize).max(grid.least).min(all);
                 let queries = (family == "skew-range").then_some(sampled);
                 for method in &grid.methods {
-                    let of_fewer = |fewer: &&Fewer| n >= fewer.cells && fewer.methods.contains(method);
-                    let samples = grid.fewer.as_ref().filter(of_fewer).map_or(grid.samples, |fewer| fewer.samples);
+                    let of_fewer =
+                        |fewer: &&Fewer| n >= fewer.cells && fewer.methods.contains(method);
+                    let samples = grid
+                        .fewer
+                        .as_ref()
+                        .filter(of_fewer)
+                        .map_or(grid.samples, |fewer| fewer.samples);
                     let params = Params {
                         cells: n,
                         queries,
@@ -132,7 +150,12 @@ impl Kind for SkewedRanges {
             Some(queries) => (0..params.samples)
                 .map(|k| {
                     let mut rng = ChaCha20Rng::seed_from_u64(params.sample_seed.wrapping_add(k));
-                    gram_of(&RangeSample::biased(&[params.cells], queries, params.lambda, &mut rng)?)
+                    gram_of(&RangeSample::biased(
+                        &[params.cells],
+                        queries,
+                        params.lambda,
+                        &mut rng,
+                    )?)
                 })
                 .collect::<matmech::Result<_>>()?,
         };
@@ -144,7 +167,10 @@ impl Kind for SkewedRanges {
         }
         if method == "lsa-generalized" {
             let grams = &grams[..grams.len().min(RATIO_SAMPLES)];
-            rows.push(Row::new("candidate_ratio", candidates("lsa", grams)? / candidates("lsa-generalized", grams)?));
+            rows.push(Row::new(
+                "candidate_ratio",
+                candidates("lsa", grams)? / candidates("lsa-generalized", grams)?,
+            ));
         }
         Ok(rows)
     }
@@ -156,7 +182,11 @@ fn candidates(method: &str, grams: &[Gram]) -> Result<f64> {
     for gram in grams {
         let selection = strategy::by_name(method)?.select(gram)?;
         let found = selection.details.iter().find(|(name, _)| *name == "candidates");
-        sum += found.ok_or_else(|| Error::bug(format!("strategy {method}"), "a number of candidates", "none"))?.1;
+        sum += found
+            .ok_or_else(|| {
+                Error::bug(format!("strategy {method}"), "a number of candidates", "none")
+            })?
+            .1;
     }
     Ok(sum)
 }

@@ -9,9 +9,11 @@ use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{SVD_BOUND, check_method, check_workload};
 
-/// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb`, and the number of `queries`.
+/// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb`, and the number of
+/// `queries`.
 ///
-/// Their `seconds` are those of the selection alone. Every error carries a lower bound: for `optimal` the one of its own certificate, else the SVD bound.
+/// Their `seconds` are those of the selection alone. Every error carries a lower bound: for
+/// `optimal` the one of its own certificate, else the SVD bound.
 #[derive(Debug)]
 pub struct StrategyErrors;
 
@@ -49,9 +51,9 @@ impl Kind for StrategyErrors {
             check_method(&format!("methods[{i}]"), method)?;
         }
         let cells = grid.workloads.iter().flat_map(|workload| {
-            grid.methods
-                .iter()
-                .map(move |method| CellOf::new([workload], method, Params { workload: workload.clone() }))
+            grid.methods.iter().map(move |method| {
+                CellOf::new([workload], method, Params { workload: workload.clone() })
+            })
         });
         Ok(cells.collect())
     }
@@ -71,13 +73,17 @@ impl Kind for StrategyErrors {
             let seconds = Some(started.elapsed().as_secs_f64());
             let (lower, gap) = certificate(&selection, bound);
             let error = Row::certified("total_error", selection.error, lower, gap);
-            let ratio = Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
+            let ratio =
+                Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
             rows.extend([Row { seconds, ..error }, Row { seconds, ..ratio }]);
             rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         }
-        // AllPredicate has too many queries to write as a number from 128 cells on; its count goes in as text.
+        // AllPredicate has too many queries to write as a number from 128 cells on; its count goes
+        // in as text.
         match workload.count() {
-            matmech::workload::QueryCount::Exact(count) => rows.push(Row::new("queries", count as f64)),
+            matmech::workload::QueryCount::Exact(count) => {
+                rows.push(Row::new("queries", count as f64))
+            }
             power => rows.push(Row::text("queries", power.to_string())),
         }
         Ok(rows)
@@ -86,7 +92,10 @@ impl Kind for StrategyErrors {
 
 /// The best lower bound known beside a selection, and the relative gap to it.
 pub(super) fn certificate(selection: &Selection, svd_bound: f64) -> (f64, f64) {
-    let lower = selection.certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound)).min(selection.error);
+    let lower = selection
+        .certificate
+        .map_or(svd_bound, |c| c.lower_bound.max(svd_bound))
+        .min(selection.error);
     (lower, selection.error / lower - 1.0)
 }
 
@@ -117,11 +126,14 @@ mod tests {
     #[test]
     fn rows_hold_error_ratio_and_certificate() {
         let kind: &dyn Experiment = &StrategyErrors;
-        let cells =
-            kind.cells(&grid("workloads = ['range:16']\nmethods = ['svd-bound', 'optimal', 'wavelet']")).unwrap();
+        let cells = kind
+            .cells(&grid("workloads = ['range:16']\nmethods = ['svd-bound', 'optimal', 'wavelet']"))
+            .unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let value = |rows: &[Row], metric: &str| rows.iter().find(|r| r.metric == metric).cloned().unwrap();
-        let all: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
+        let value =
+            |rows: &[Row], metric: &str| rows.iter().find(|r| r.metric == metric).cloned().unwrap();
+        let all: Vec<Vec<Row>> =
+            cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
         let optimum = value(&all[1], "ratio_to_svdb");
         assert!((optimum.value.unwrap() - 1.021403).abs() < 1e-6 && optimum.gap.unwrap() <= 1e-7);
         assert!(value(&all[2], "total_error").value > value(&all[1], "total_error").value);

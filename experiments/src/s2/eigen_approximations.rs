@@ -1,4 +1,5 @@
-//! Eigen-query separation and principal vectors: what they lose and what they save (S2, Sec. 4.2 and 5).
+//! Eigen-query separation and principal vectors: what they lose and what they save (S2, Sec. 4.2
+//! and 5).
 
 use std::collections::BTreeMap;
 
@@ -15,9 +16,10 @@ const PRINCIPAL: &str = "principal-vectors";
 /// The method of the best competitor, whichever strategy it is.
 const COMPETITOR: &str = "competitor";
 
-/// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors`, in per cent), with other strategies at every
-/// point for the lines to compare with: `ratio_to_bound` of the root mean square errors, `over_eigen`, and `speedup`, the
-/// time of Eigen-Design over this one's. Seconds are those of the selection, eigendecomposition included.
+/// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors`, in per cent),
+/// with other strategies at every point for the lines to compare with: `ratio_to_bound` of the root
+/// mean square errors, `over_eigen`, and `speedup`, the time of Eigen-Design over this one's.
+/// Seconds are those of the selection, eigendecomposition included.
 #[derive(Debug, Default)]
 pub struct EigenApproximations {
     selections: Selections,
@@ -35,7 +37,8 @@ pub struct Grid {
     shares: Vec<f64>,
     /// Strategies, or `svd-bound`, to compare with.
     references: Vec<String>,
-    /// Workload → the strategy that is the best competitor on it; its cells have the method `competitor`.
+    /// Workload → the strategy that is the best competitor on it; its cells have the method
+    /// `competitor`.
     #[serde(default)]
     competitors: BTreeMap<String, String>,
 }
@@ -52,7 +55,8 @@ impl Kind for EigenApproximations {
     type Params = Params;
 
     const NAME: &'static str = "eigen-approximations";
-    const SUMMARY: &'static str = "eigen-query separation by group size and principal vectors by share: error and time";
+    const SUMMARY: &'static str =
+        "eigen-query separation by group size and principal vectors by share: error and time";
     const KEYS: &'static [&'static str] = &["workload", "approximation", "at"];
     const TIMED: &'static [&'static str] = &["speedup"];
     const ERRORS: &'static [&'static str] = &["ratio_to_bound"];
@@ -88,17 +92,27 @@ impl Kind for EigenApproximations {
             points.push((PRINCIPAL, share.to_string(), strategy));
         }
         if points.is_empty() {
-            return Err(Error::config("groups", "at least one group size or share", "none", "give e.g. groups = [16]"));
+            return Err(Error::config(
+                "groups",
+                "at least one group size or share",
+                "none",
+                "give e.g. groups = [16]",
+            ));
         }
         let mut cells = Vec::new();
         for workload in &grid.workloads {
             for (approximation, at, strategy) in &points {
                 let own = (*approximation, strategy);
-                let competitor = grid.competitors.get(workload).map(|strategy| (COMPETITOR, strategy));
+                let competitor =
+                    grid.competitors.get(workload).map(|strategy| (COMPETITOR, strategy));
                 let references = grid.references.iter().map(|r| (r.as_str(), r)).chain(competitor);
                 for (method, strategy) in [own].into_iter().chain(references) {
                     let params = Params { workload: workload.clone(), strategy: strategy.clone() };
-                    cells.push(CellOf::new([workload, &(*approximation).to_owned(), at], method, params));
+                    cells.push(CellOf::new(
+                        [workload, &(*approximation).to_owned(), at],
+                        method,
+                        params,
+                    ));
                 }
             }
         }
@@ -140,7 +154,9 @@ mod tests {
         assert_eq!(cells.len(), 8);
         let over: Vec<f64> = cells
             .iter()
-            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[1].value.unwrap())
+            .map(|cell| {
+                kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[1].value.unwrap()
+            })
             .collect();
         for k in [1, 2, 3, 5, 6, 7] {
             approx::assert_relative_eq!(over[k], 1.0, max_relative = 1e-5);
@@ -155,7 +171,10 @@ mod tests {
             ("groups = [0]\nshares = []", "groups[0]"),
             ("groups = [4]\nshares = [10.0, 120.0]", "shares[1]"),
             ("groups = []\nshares = []", "groups"),
-            ("groups = [2]\nshares = []\ncompetitors = { 'range:9' = 'wavelet' }", "competitors.range:9"),
+            (
+                "groups = [2]\nshares = []\ncompetitors = { 'range:9' = 'wavelet' }",
+                "competitors.range:9",
+            ),
         ] {
             let grid = format!("{base}{text}").parse().unwrap();
             let error = Experiment::cells(&EigenApproximations::default(), &grid).unwrap_err();

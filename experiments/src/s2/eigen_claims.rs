@@ -1,4 +1,5 @@
-//! Claims of S2's text about several workloads at once: each is checked, and the result is what holds.
+//! Claims of S2's text about several workloads at once: each is checked, and the result is what
+//! holds.
 
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -101,13 +102,21 @@ impl Kind for EigenClaims {
             check(&format!("classes[{i}].workloads"), &class.workloads)?;
         }
         let cell = |name: &str, params| CellOf::new([&name], EIGEN_DESIGN, params);
-        let mut cells: Vec<CellOf<Params>> =
-            classes.into_iter().map(|class| cell(&class.name, Params::Gains { workloads: class.workloads })).collect();
+        let mut cells: Vec<CellOf<Params>> = classes
+            .into_iter()
+            .map(|class| cell(&class.name, Params::Gains { workloads: class.workloads }))
+            .collect();
         if !alternatives.is_empty() {
-            cells.push(cell("alternative workloads", Params::GainOnAllButOne { workloads: alternatives, factor }));
+            cells.push(cell(
+                "alternative workloads",
+                Params::GainOnAllButOne { workloads: alternatives, factor },
+            ));
         }
         if !targeted.is_empty() {
-            cells.push(cell("targeted workloads", Params::CompetitorsOverBound { workloads: targeted }));
+            cells.push(cell(
+                "targeted workloads",
+                Params::CompetitorsOverBound { workloads: targeted },
+            ));
         }
         for compared in other_bases {
             let name = compared.workload.clone();
@@ -128,14 +137,17 @@ impl Kind for EigenClaims {
                 };
                 let named = workloads.iter().zip(&gains);
                 let mut rows = vec![Row::text("gain_holds_on", verdict)];
-                rows.extend(named.map(|(compared, gain)| Row::new(format!("gain on {}", compared.name()), *gain)));
+                rows.extend(named.map(|(compared, gain)| {
+                    Row::new(format!("gain on {}", compared.name()), *gain)
+                }));
                 Ok(rows)
             }
             Params::Gains { workloads } => {
                 let gains = self.over_all(&workloads, EIGEN_DESIGN)?;
                 let mut worst: f64 = 1.0;
                 for compared in &workloads {
-                    worst = worst.max(self.selections.of(&compared.name(), EIGEN_DESIGN)?.over_bound());
+                    worst =
+                        worst.max(self.selections.of(&compared.name(), EIGEN_DESIGN)?.over_bound());
                 }
                 Ok(vec![
                     Row::new("smallest_gain", smallest(&gains)),
@@ -153,7 +165,10 @@ impl Kind for EigenClaims {
             Params::OtherBasis { workloads } => {
                 let best = self.over_all(&workloads, EIGEN_DESIGN)?[0];
                 let verdict = if best < 1.0 { "another basis" } else { "the eigen-queries" };
-                Ok(vec![Row::text("lowest_error_with", verdict), Row::new("best_other_over_eigen", best)])
+                Ok(vec![
+                    Row::text("lowest_error_with", verdict),
+                    Row::new("best_other_over_eigen", best),
+                ])
             }
         }
     }
@@ -236,11 +251,16 @@ mod tests {
         for (found, instead, key) in [
             ("'range:32', permuted", "'rage:32', permuted", "alternatives[0].workload"),
             ("['eigen-design:wavelet']", "[]", "other_bases[0].competitors"),
-            ("competitors = ['wavelet'] }]", "competitors = ['wave'] }]", "alternatives[1].competitors[0]"),
+            (
+                "competitors = ['wavelet'] }]",
+                "competitors = ['wave'] }]",
+                "alternatives[1].competitors[0]",
+            ),
         ] {
             let grid = GRID.replacen(found, instead, 1);
             assert_ne!(grid, GRID);
-            let error = Experiment::cells(&EigenClaims::default(), &grid.parse().unwrap()).unwrap_err();
+            let error =
+                Experiment::cells(&EigenClaims::default(), &grid.parse().unwrap()).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
         }
     }

@@ -11,13 +11,14 @@ use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 use crate::strategies::{SVD_BOUND, check_method, check_workload};
 
-/// Workloads × methods: `rmse` at the budget, `ratio_to_bound` (to the SVD bound), its inverse `bound_ratio`, and `over_eigen`,
-/// the root mean square error as a multiple of Eigen-Design's on the same workload.
+/// Workloads × methods: `rmse` at the budget, `ratio_to_bound` (to the SVD bound), its inverse
+/// `bound_ratio`, and `over_eigen`, the root mean square error as a multiple of Eigen-Design's on
+/// the same workload.
 ///
-/// A permuted workload has its cells renamed several times; values are means over the permutations, with `over_eigen_se`,
-/// `over_eigen_min` and `over_eigen_max`. Eigen-Design itself, the optimum and the bound are computed for the first permutation
-/// only: renaming cells changes none of them (S2, Prop. 5), which the library's tests check. Seconds are those of the
-/// selection.
+/// A permuted workload has its cells renamed several times; values are means over the permutations,
+/// with `over_eigen_se`, `over_eigen_min` and `over_eigen_max`. Eigen-Design itself, the optimum
+/// and the bound are computed for the first permutation only: renaming cells changes none of them
+/// (S2, Prop. 5), which the library's tests check. Seconds are those of the selection.
 #[derive(Debug, Default)]
 pub struct EigenComparison {
     selections: Selections,
@@ -77,7 +78,11 @@ impl Kind for EigenComparison {
             }
             for (i, workload) in workloads.into_iter().enumerate() {
                 check_workload(&format!("runs[{k}].workloads[{i}]"), &workload)?;
-                let name = if permutations == 0 { workload.clone() } else { format!("permuted-{workload}") };
+                let name = if permutations == 0 {
+                    workload.clone()
+                } else {
+                    format!("permuted-{workload}")
+                };
                 let params = || Params { epsilon, delta, workload: workload.clone(), permutations };
                 cells.extend(methods.iter().map(|method| CellOf::new([&name], method, params())));
             }
@@ -87,7 +92,9 @@ impl Kind for EigenComparison {
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let Params { epsilon, delta, workload, permutations } = params;
-        let name = |seed: u64| if permutations == 0 { workload.clone() } else { permuted(&workload, seed) };
+        let name = |seed: u64| {
+            if permutations == 0 { workload.clone() } else { permuted(&workload, seed) }
+        };
         let eigen = self.selections.of(&name(1), EIGEN_DESIGN)?;
         let first = self.selections.of(&name(1), method)?;
         let mut outcomes = vec![Outcome::clone(&first)];
@@ -127,7 +134,8 @@ impl Kind for EigenComparison {
     }
 }
 
-/// P of `rmse = √(P/m · error)`: one over the privacy cost, `2 ln(2/δ)/ε²` for the classical calibration.
+/// P of `rmse = √(P/m · error)`: one over the privacy cost, `2 ln(2/δ)/ε²` for the classical
+/// calibration.
 fn scale(epsilon: f64, delta: f64) -> matmech::Result<f64> {
     let budget = PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta });
     Ok(1.0 / budget.privacy_cost()?.get())
@@ -155,7 +163,11 @@ mod tests {
     }
 
     fn value(rows: &[Row], metric: &str) -> f64 {
-        rows.iter().find(|row| row.metric == metric).unwrap_or_else(|| panic!("no {metric}")).value.unwrap()
+        rows.iter()
+            .find(|row| row.metric == metric)
+            .unwrap_or_else(|| panic!("no {metric}"))
+            .value
+            .unwrap()
     }
 
     /// Identity on n cells: every query has variance P, and everything is optimal.
@@ -178,10 +190,17 @@ mod tests {
             "epsilon = 1.0\ndelta = 1e-4\nruns = [{ workloads = ['range:64'], methods = ['eigen-design', 'wavelet'] }, { workloads \
              = ['range:64'], permutations = 3, methods = ['eigen-design', 'wavelet'] }]",
         );
-        assert_relative_eq!(value(&found[0].1, "rmse"), value(&found[2].1, "rmse"), max_relative = 1e-7);
+        assert_relative_eq!(
+            value(&found[0].1, "rmse"),
+            value(&found[2].1, "rmse"),
+            max_relative = 1e-7
+        );
         assert!(value(&found[3].1, "over_eigen_min") > 1.5 * value(&found[1].1, "over_eigen"));
         let mean = value(&found[3].1, "over_eigen");
-        assert!(value(&found[3].1, "over_eigen_min") < mean && mean < value(&found[3].1, "over_eigen_max"));
+        assert!(
+            value(&found[3].1, "over_eigen_min") < mean
+                && mean < value(&found[3].1, "over_eigen_max")
+        );
     }
 
     #[test]
@@ -189,14 +208,21 @@ mod tests {
         let kind = EigenComparison::default();
         let base = "epsilon = 0.5\ndelta = 1e-4\n";
         for (text, key) in [
-            ("runs = [{ workloads = ['range:x'], methods = ['identity'] }]", "runs[0].workloads[0]"),
-            ("runs = [{ workloads = ['range:4', 'rage:4'], permutations = 2, methods = [] }]", "runs[0].workloads[1]"),
+            (
+                "runs = [{ workloads = ['range:x'], methods = ['identity'] }]",
+                "runs[0].workloads[0]",
+            ),
+            (
+                "runs = [{ workloads = ['range:4', 'rage:4'], permutations = 2, methods = [] }]",
+                "runs[0].workloads[1]",
+            ),
             (
                 "runs = [{ workloads = [], methods = [] }, { workloads = ['range:4'], methods = ['eigen'] }]",
                 "runs[1].methods[0]",
             ),
         ] {
-            let error = Experiment::cells(&kind, &format!("{base}{text}").parse().unwrap()).unwrap_err();
+            let error =
+                Experiment::cells(&kind, &format!("{base}{text}").parse().unwrap()).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
         }
         let bad = "epsilon = -1.0\ndelta = 1e-4\nruns = []";

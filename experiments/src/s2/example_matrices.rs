@@ -1,4 +1,5 @@
-//! The matrices of S2's example: the workload of Fig. 1(b) and the strategies of Example 4, entry by entry.
+//! The matrices of S2's example: the workload of Fig. 1(b) and the strategies of Example 4, entry
+//! by entry.
 
 use matmech::linalg::kron;
 use matmech::strategy;
@@ -12,8 +13,8 @@ use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::check_method;
 
-/// One value, `entry`, for each query and cell of a matrix: of the `workload` itself, or of a strategy as it is measured, scaled
-/// to a largest column norm of 1.
+/// One value, `entry`, for each query and cell of a matrix: of the `workload` itself, or of a
+/// strategy as it is measured, scaled to a largest column norm of 1.
 #[derive(Debug)]
 pub struct ExampleMatrices;
 
@@ -40,7 +41,8 @@ impl Kind for ExampleMatrices {
     type Params = Params;
 
     const NAME: &'static str = "example-matrices";
-    const SUMMARY: &'static str = "the workload of S2's Fig. 1(b) and strategies for it, entry by entry";
+    const SUMMARY: &'static str =
+        "the workload of S2's Fig. 1(b) and strategies for it, entry by entry";
     const KEYS: &'static [&'static str] = &["query", "cell_number"];
     const ERRORS: &'static [&'static str] = &[];
 
@@ -51,14 +53,23 @@ impl Kind for ExampleMatrices {
             let (rows, columns) = matrix(method)?.dim();
             for query in 0..rows {
                 for cell in 0..columns {
-                    cells.push(CellOf::new([&(query + 1), &(cell + 1)], method, Params { query, cell }));
+                    cells.push(CellOf::new(
+                        [&(query + 1), &(cell + 1)],
+                        method,
+                        Params { query, cell },
+                    ));
                 }
             }
         }
         Ok(cells)
     }
 
-    fn run(&self, method: &str, Params { query, cell }: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+    fn run(
+        &self,
+        method: &str,
+        Params { query, cell }: Params,
+        _rng: &mut ChaCha20Rng,
+    ) -> Result<Vec<Row>> {
         let entry = matrix(method)?.get((query, cell)).copied().unwrap_or(0.0);
         Ok(vec![Row::new("entry", entry)])
     }
@@ -82,15 +93,21 @@ fn matrix(method: &str) -> Result<Array2<f64>> {
 mod tests {
     use super::*;
 
-    /// Every column of a completed strategy has norm 1, and the error of the rows written out is the one that Example 4 states.
+    /// Every column of a completed strategy has norm 1, and the error of the rows written out is
+    /// the one that Example 4 states.
     #[test]
     fn the_rows_give_the_error_of_the_example() {
         let gram = queries().t().dot(&queries());
         for (method, error) in [("identity", 36.0), ("wavelet", 21.0), ("eigen-design", 15.47)] {
             let rows = matrix(method).unwrap();
             let strategy = rows.t().dot(&rows);
-            assert!(strategy.diag().iter().all(|norm| *norm <= 1.0 + 1e-9), "{method}: {:?}", strategy.diag());
-            let inverse = matmech::linalg::Semidefinite::of(strategy.view()).unwrap().pseudo_inverse();
+            assert!(
+                strategy.diag().iter().all(|norm| *norm <= 1.0 + 1e-9),
+                "{method}: {:?}",
+                strategy.diag()
+            );
+            let inverse =
+                matmech::linalg::Semidefinite::of(strategy.view()).unwrap().pseudo_inverse();
             let trace = gram.dot(&inverse).diag().sum();
             approx::assert_relative_eq!(trace, error, max_relative = 4e-4);
         }

@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{check_method, check_workload};
 
-/// Workloads × design sets: how much less the root mean square error is with weights than without (`improvement`), the error
-/// `‖A‖₁² tr(G (AᵀA)⁺)` with its certificate among all weights of these queries, and that of the bare queries.
+/// Workloads × design sets: how much less the root mean square error is with weights than without
+/// (`improvement`), the error `‖A‖₁² tr(G (AᵀA)⁺)` with its certificate among all weights of these
+/// queries, and that of the bare queries.
 #[derive(Debug)]
 pub struct LaplaceDesigns;
 
@@ -37,7 +38,8 @@ impl Kind for LaplaceDesigns {
     type Params = Params;
 
     const NAME: &'static str = "laplace-designs";
-    const SUMMARY: &'static str = "pure epsilon-differential privacy: what weighting the queries of a strategy gains";
+    const SUMMARY: &'static str =
+        "pure epsilon-differential privacy: what weighting the queries of a strategy gains";
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["l1_error"];
 
@@ -63,7 +65,12 @@ impl Kind for LaplaceDesigns {
         let gap = weighted.error / weighted.lower_bound - 1.0;
         Ok(vec![
             Row::new("improvement", (bare / weighted.error).sqrt()),
-            Row::certified("l1_error", weighted.error, weighted.lower_bound.min(weighted.error), gap.max(0.0)),
+            Row::certified(
+                "l1_error",
+                weighted.error,
+                weighted.lower_bound.min(weighted.error),
+                gap.max(0.0),
+            ),
             Row::new("bare_l1_error", bare),
         ])
     }
@@ -76,8 +83,8 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// Weights of the identity cannot be better than equal on all ranges' mirror-symmetric rest: on the identity workload the
-    /// improvement is exactly 1, on ranges the wavelet gains.
+    /// Weights of the identity cannot be better than equal on all ranges' mirror-symmetric rest: on
+    /// the identity workload the improvement is exactly 1, on ranges the wavelet gains.
     #[test]
     fn weighting_gains_where_there_is_something_to_gain() {
         let kind: &dyn Experiment = &LaplaceDesigns;
@@ -86,9 +93,14 @@ mod tests {
             .cells(&grid.parse().unwrap())
             .unwrap()
             .iter()
-            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[0].value.unwrap())
+            .map(|cell| {
+                kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[0].value.unwrap()
+            })
             .collect();
         approx::assert_relative_eq!(improvement[0], 1.0, max_relative = 1e-6);
-        assert!(improvement.iter().all(|factor| *factor >= 1.0 - 1e-9) && improvement[3] > 1.01, "{improvement:?}");
+        assert!(
+            improvement.iter().all(|factor| *factor >= 1.0 - 1e-9) && improvement[3] > 1.01,
+            "{improvement:?}"
+        );
     }
 }

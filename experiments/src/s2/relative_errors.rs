@@ -1,4 +1,5 @@
-//! Relative errors on data, of strategies that were selected for the workload with its queries scaled (S2, Sec. 3.4 and 5).
+//! Relative errors on data, of strategies that were selected for the workload with its queries
+//! scaled (S2, Sec. 3.4 and 5).
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,9 @@ use crate::datasets::{Catalogue, DataUse};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Data sets × workloads × ε × methods. The strategy is selected for the workload with every query scaled to unit length, measured on
-/// the table's cells with Gaussian noise, and the error is that of the original queries:
+/// Data sets × workloads × ε × methods. The strategy is selected for the workload with every query
+/// scaled to unit length, measured on the table's cells with Gaussian noise, and the error is that
+/// of the original queries:
 ///
 /// | metric | what |
 /// |---|---|
@@ -23,11 +25,13 @@ use crate::experiment::{CellOf, Kind, Row};
 /// | `over_eigen`, `over_eigen_se` | of all methods but Eigen-Design: `relative_error` over that of Eigen-Design in the same result table, and the standard error of the quotient |
 /// | `queries` | how many there are |
 ///
-/// The cell of a claim, on one data set, reports as `relative_error_ratio` the smallest or the largest over its workloads and all ε of what
-/// Eigen-Design gains on the best of the other methods there, and as `at` where that is.
+/// The cell of a claim, on one data set, reports as `relative_error_ratio` the smallest or the
+/// largest over its workloads and all ε of what Eigen-Design gains on the best of the other methods
+/// there, and as `at` where that is.
 ///
-/// A strategy is selected once per workload and method while it is kept, an error once per process (see
-/// `Trials`); noise comes from streams of its own, so no result depends on that, nor on the stream of the cell.
+/// A strategy is selected once per workload and method while it is kept, an error once per process
+/// (see `Trials`); noise comes from streams of its own, so no result depends on that, nor on the
+/// stream of the cell.
 #[derive(Debug)]
 pub struct RelativeErrors {
     trials: Trials,
@@ -119,8 +123,7 @@ impl Kind for RelativeErrors {
     type Params = Params;
 
     const NAME: &'static str = "relative-errors";
-    const SUMMARY: &'static str =
-        "relative error on data of strategies selected for the workload with its queries scaled, over privacy budgets";
+    const SUMMARY: &'static str = "relative error on data of strategies selected for the workload with its queries scaled, over privacy budgets";
     const KEYS: &'static [&'static str] = &["id", "dataset", columns::DATA, "workload", "epsilon"];
     const ERRORS: &'static [&'static str] = &["relative_error"];
 
@@ -128,14 +131,18 @@ impl Kind for RelativeErrors {
         grid.check()?;
         let mut cells = Vec::new();
         for (i, run) in grid.runs.iter().enumerate() {
-            let data = self.trials.identify(&run.dataset).map_err(|e| e.under(&format!("runs[{i}].dataset")))?;
+            let data = self
+                .trials
+                .identify(&run.dataset)
+                .map_err(|e| e.under(&format!("runs[{i}].dataset")))?;
             for workload in &run.workloads {
                 for &epsilon in &grid.epsilons {
                     // The methods side by side: their cells share the strategies that are kept.
                     for method in &run.methods {
                         let what = What::Error { workload: workload.clone(), epsilon };
                         let params = Params { data: data.clone(), setting: grid.setting(), what };
-                        let key: [&dyn ToString; 5] = [&NO_CLAIM, &run.dataset, &data.label(), workload, &epsilon];
+                        let key: [&dyn ToString; 5] =
+                            [&NO_CLAIM, &run.dataset, &data.label(), workload, &epsilon];
                         cells.push(CellOf::new(key, method, params));
                     }
                 }
@@ -155,7 +162,11 @@ impl Kind for RelativeErrors {
             }
             let what = What::Gain { of: claim.of, workloads, epsilons: grid.epsilons.clone() };
             let key: [&dyn ToString; 5] = [&claim.id, &claim.dataset, &data.label(), &ALL, &ALL];
-            cells.push(CellOf::new(key, EIGEN_DESIGN, Params { data, setting: grid.setting(), what }));
+            cells.push(CellOf::new(
+                key,
+                EIGEN_DESIGN,
+                Params { data, setting: grid.setting(), what },
+            ));
         }
         Ok(cells)
     }
@@ -177,11 +188,15 @@ impl Kind for RelativeErrors {
                             Extreme::Largest => gain > *known,
                         });
                         if further {
-                            best = Some((gain, format!("{workload}, epsilon = {epsilon}, against {competitor}")));
+                            best = Some((
+                                gain,
+                                format!("{workload}, epsilon = {epsilon}, against {competitor}"),
+                            ));
                         }
                     }
                 }
-                let (gain, at) = best.ok_or_else(|| Error::bug("a claim", "at least one workload and ε", "none"))?;
+                let (gain, at) = best
+                    .ok_or_else(|| Error::bug("a claim", "at least one workload and ε", "none"))?;
                 Ok(vec![Row::new("relative_error_ratio", gain), Row::text("at", at)])
             }
         }
@@ -205,7 +220,12 @@ impl RelativeErrors {
     }
 
     /// The error of the best competitor over that of Eigen-Design, and which competitor it is.
-    fn gain<'c>(&self, point: &Point<'_>, setting: &Setting, competitors: &'c [String]) -> Result<(f64, &'c str)> {
+    fn gain<'c>(
+        &self,
+        point: &Point<'_>,
+        setting: &Setting,
+        competitors: &'c [String],
+    ) -> Result<(f64, &'c str)> {
         let eigen = self.trials.error(point, setting, EIGEN_DESIGN)?;
         let mut best = (f64::INFINITY, "");
         for competitor in competitors {
@@ -220,26 +240,37 @@ impl RelativeErrors {
 
 impl Grid {
     fn setting(&self) -> Setting {
-        Setting { delta: self.delta, trials: self.trials, sanity_share: self.sanity_share, noise_seed: self.noise_seed }
+        Setting {
+            delta: self.delta,
+            trials: self.trials,
+            sanity_share: self.sanity_share,
+            noise_seed: self.noise_seed,
+        }
     }
 
     /// The workloads on a data set where Eigen-Design meets another method.
     fn compared(&self, dataset: &str) -> Vec<Compared> {
-        let runs =
-            self.runs.iter().filter(|run| run.dataset == dataset && run.methods.iter().any(|m| m == EIGEN_DESIGN));
+        let runs = self
+            .runs
+            .iter()
+            .filter(|run| run.dataset == dataset && run.methods.iter().any(|m| m == EIGEN_DESIGN));
         runs.filter(|run| run.methods.len() > 1)
             .flat_map(|run| {
-                let competitors: Vec<String> = run.methods.iter().filter(|m| *m != EIGEN_DESIGN).cloned().collect();
-                let compared =
-                    move |workload: &String| Compared { workload: workload.clone(), competitors: competitors.clone() };
+                let competitors: Vec<String> =
+                    run.methods.iter().filter(|m| *m != EIGEN_DESIGN).cloned().collect();
+                let compared = move |workload: &String| Compared {
+                    workload: workload.clone(),
+                    competitors: competitors.clone(),
+                };
                 run.workloads.iter().map(compared)
             })
             .collect()
     }
 
     fn check(&self) -> Result<()> {
-        let refuse =
-            |key: String, expected: &str, found: String| Err(Error::config(key, expected, found, "correct the value"));
+        let refuse = |key: String, expected: &str, found: String| {
+            Err(Error::config(key, expected, found, "correct the value"))
+        };
         for (i, &epsilon) in self.epsilons.iter().enumerate() {
             budget(epsilon, self.delta).map_err(|e| Error::refused(format!("epsilons[{i}]"), e))?;
         }
@@ -248,11 +279,16 @@ impl Grid {
         }
         if !(self.sanity_share > 0.0 && self.sanity_share <= 1.0) {
             let found = self.sanity_share.to_string();
-            return refuse("sanity_share".into(), "a share of the records, above 0 and up to 1", found);
+            return refuse(
+                "sanity_share".into(),
+                "a share of the records, above 0 and up to 1",
+                found,
+            );
         }
         for (i, run) in self.runs.iter().enumerate() {
             for (k, text) in run.workloads.iter().enumerate() {
-                Workload::parse(text).map_err(|e| Error::refused(format!("runs[{i}].workloads[{k}]"), e))?;
+                Workload::parse(text)
+                    .map_err(|e| Error::refused(format!("runs[{i}].workloads[{k}]"), e))?;
             }
             for (k, method) in run.methods.iter().enumerate() {
                 let key = format!("runs[{i}].methods[{k}]");
@@ -268,7 +304,11 @@ impl Grid {
         let mut ids = BTreeSet::from([NO_CLAIM]);
         for (i, claim) in self.claims.iter().enumerate() {
             if claim.id.is_empty() || !ids.insert(&claim.id) {
-                return refuse(format!("claims[{i}].id"), "an id of its own", format!("\"{}\"", claim.id));
+                return refuse(
+                    format!("claims[{i}].id"),
+                    "an id of its own",
+                    format!("\"{}\"", claim.id),
+                );
             }
         }
         Ok(())

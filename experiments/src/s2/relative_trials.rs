@@ -1,4 +1,5 @@
-//! One strategy on one table under one budget: the relative error of its answers, by independent runs.
+//! One strategy on one table under one budget: the relative error of its answers, by independent
+//! runs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +20,8 @@ use crate::hash::first_bytes;
 use crate::remembered::Remembered;
 use crate::statistics::Sample;
 
-/// Strategies that are kept: those of one workload, and some of the next. Over 2048 cells each may hold three dense matrices of
-/// 34 MB.
+/// Strategies that are kept: those of one workload, and some of the next. Over 2048 cells each may
+/// hold three dense matrices of 34 MB.
 const STRATEGIES: usize = 6;
 
 /// Workloads with their true answers that are kept.
@@ -37,7 +38,8 @@ pub(super) struct Setting {
     pub trials: usize,
     /// The sanity bound as a share of the table's records.
     pub sanity_share: f64,
-    /// With table, workload, ε and method it determines the noise, so that an error that several cells need is the same in all.
+    /// With table, workload, ε and method it determines the noise, so that an error that several
+    /// cells need is the same in all.
     pub noise_seed: u64,
 }
 
@@ -56,13 +58,14 @@ pub(super) struct RelativeError {
     pub standard_error: Option<f64>,
     /// The number of queries.
     pub queries: usize,
-    /// Wall time of one trial: noise, estimate and answers, the selection of the strategy not included.
+    /// Wall time of one trial: noise, estimate and answers, the selection of the strategy not
+    /// included.
     pub seconds: f64,
 }
 
 impl RelativeError {
-    /// How many times larger this error is than another, with the standard error of the quotient of two independent means to
-    /// first order.
+    /// How many times larger this error is than another, with the standard error of the quotient of
+    /// two independent means to first order.
     pub fn over(&self, other: &Self) -> (f64, Option<f64>) {
         let ratio = self.mean / other.mean;
         let relative = |error: &Self| error.standard_error.map(|own| own / error.mean);
@@ -113,18 +116,23 @@ impl Trials {
         self.catalogue.load(name).unwrap()
     }
 
-    /// The relative error of a method at a point. A function of its arguments: the noise is drawn from a ChaCha20 stream of their
-    /// own.
+    /// The relative error of a method at a point. A function of its arguments: the noise is drawn
+    /// from a ChaCha20 stream of their own.
     ///
-    /// The cost of a trial is that of the strategy's answers and least squares, at most two products of a dense matrix with a
-    /// vector, and of the answers by [`Workload::answers`]: all 2.1 million ranges over 2048 cells take some 10 ms.
+    /// The cost of a trial is that of the strategy's answers and least squares, at most two
+    /// products of a dense matrix with a vector, and of the answers by [`Workload::answers`]: all
+    /// 2.1 million ranges over 2048 cells take some 10 ms.
     ///
     /// # Errors
-    /// A table of another number of cells than the workload, a strategy that cannot answer it, or a budget without meaning.
+    /// A table of another number of cells than the workload, a strategy that cannot answer it, or a
+    /// budget without meaning.
     pub fn error(&self, point: &Point<'_>, setting: &Setting, method: &str) -> Result<Shared> {
         let Point { data, workload, epsilon } = *point;
         let Setting { delta, trials, sanity_share, noise_seed } = *setting;
-        let stream = format!("relative error; {noise_seed}; {}; {workload}; {epsilon}; {delta}; {method}", data.name);
+        let stream = format!(
+            "relative error; {noise_seed}; {}; {workload}; {epsilon}; {delta}; {method}",
+            data.name
+        );
         let key = format!("{stream}; {data:?}; {trials}; {sanity_share}");
         self.errors.get(key, || {
             let target = self.target(point, sanity_share)?;
@@ -138,7 +146,12 @@ impl Trials {
             }
             let seconds = started.elapsed().as_secs_f64() / trials as f64;
             let queries = target.scales.len();
-            Ok(RelativeError { mean: errors.mean(), standard_error: errors.standard_error(), queries, seconds })
+            Ok(RelativeError {
+                mean: errors.mean(),
+                standard_error: errors.standard_error(),
+                queries,
+                seconds,
+            })
         })
     }
 
@@ -164,12 +177,19 @@ impl Trials {
         })
     }
 
-    /// The strategy that a method selects for the workload with every query scaled to unit length, ready to be measured.
-    pub(super) fn strategy(&self, workload: &Workload, text: &str, method: &str) -> Result<Arc<Strategy>> {
+    /// The strategy that a method selects for the workload with every query scaled to unit length,
+    /// ready to be measured.
+    pub(super) fn strategy(
+        &self,
+        workload: &Workload,
+        text: &str,
+        method: &str,
+    ) -> Result<Arc<Strategy>> {
         self.strategies.get((text.to_owned(), method.to_owned()), || {
             let gram = workload.clone().normalised()?.gram()?;
             let chosen = strategy::by_name(method)?.select(&gram)?.strategy;
-            // What is measured and how it is undone is computed when it is first asked for: here, not in the first trial.
+            // What is measured and how it is undone is computed when it is first asked for: here,
+            // not in the first trial.
             for factor in chosen.factors() {
                 factor.inverse()?;
             }
@@ -181,14 +201,16 @@ impl Trials {
 type Shared = Arc<RelativeError>;
 
 impl Target {
-    /// The mean over the queries of |answer − true answer| / max(true answer, sanity bound), of one run.
+    /// The mean over the queries of |answer − true answer| / max(true answer, sanity bound), of one
+    /// run.
     fn run(&self, strategy: &Strategy, rho: Rho, rng: &mut ChaCha20Rng) -> Result<f64> {
         let mut table = PrivateTable::of_vector(self.workload.shape(), &self.cells, rho, rng)?;
         let mut estimate = estimate_cells(strategy, &mut table)?;
         // Answers are linear: the error of an answer is the answer on the error.
         estimate.iter_mut().zip(&self.cells).for_each(|(x, cell)| *x -= cell);
         let errors = self.workload.answers(&estimate)?;
-        let sum: f64 = errors.iter().zip(&self.scales).map(|(error, scale)| error.abs() / scale).sum();
+        let sum: f64 =
+            errors.iter().zip(&self.scales).map(|(error, scale)| error.abs() / scale).sum();
         Ok(sum / self.scales.len() as f64)
     }
 }

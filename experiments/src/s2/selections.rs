@@ -45,8 +45,8 @@ impl Outcome {
 /// More than one run asks for.
 const ROOM: usize = 1000;
 
-/// Cells that compare strategies need the same selections; here each is made once. Values do not depend on who asks first; the
-/// seconds are those of the one selection that was made.
+/// Cells that compare strategies need the same selections; here each is made once. Values do not
+/// depend on who asks first; the seconds are those of the one selection that was made.
 #[derive(Debug)]
 pub(super) struct Selections(Remembered<(String, String), Outcome>);
 
@@ -57,13 +57,15 @@ impl Default for Selections {
 }
 
 impl Selections {
-    /// The outcome of a method (the name of a strategy, or the bound) on a workload string. Who asks for what is being
-    /// computed waits for it.
+    /// The outcome of a method (the name of a strategy, or the bound) on a workload string. Who
+    /// asks for what is being computed waits for it.
     ///
     /// # Errors
     /// The workload or the method is refused, or the selection fails.
     pub fn of(&self, workload: &str, method: &str) -> Result<Arc<Outcome>> {
-        self.0.get((workload.to_owned(), method.to_owned()), || select(&Workload::parse(workload)?, method))
+        self.0.get((workload.to_owned(), method.to_owned()), || {
+            select(&Workload::parse(workload)?, method)
+        })
     }
 }
 
@@ -74,7 +76,14 @@ pub(super) fn select(workload: &Workload, method: &str) -> Result<Outcome> {
     let queries = workload.count().as_f64();
     if method == SVD_BOUND {
         let details = Vec::new();
-        return Ok(Outcome { error: svd_bound, lower: svd_bound, svd_bound, queries, seconds: 0.0, details });
+        return Ok(Outcome {
+            error: svd_bound,
+            lower: svd_bound,
+            svd_bound,
+            queries,
+            seconds: 0.0,
+            details,
+        });
     }
     let selector = strategy::by_name(method)?;
     let started = Instant::now();
@@ -98,6 +107,9 @@ mod tests {
         assert_eq!((first.queries, first.lower), (136.0, first.svd_bound));
         let bound = selections.of("range:16", SVD_BOUND).unwrap();
         assert_eq!((bound.over_bound(), first.over(&bound)), (1.0, first.over_bound()));
-        assert!(selections.of("range:16", "wavelets").is_err() && selections.of("rang:16", "wavelet").is_err());
+        assert!(
+            selections.of("range:16", "wavelets").is_err()
+                && selections.of("rang:16", "wavelet").is_err()
+        );
     }
 }

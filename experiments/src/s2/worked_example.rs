@@ -11,11 +11,12 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{SVD_BOUND, check_method};
 
-/// Methods on Fig. 1(b): `total_error` at unit privacy cost, `rmse` at the budget, and its ratio to Eigen-Design's
-/// (`over_eigen`); of the workload itself also `rank` and `sensitivity`.
+/// Methods on Fig. 1(b): `total_error` at unit privacy cost, `rmse` at the budget, and its ratio to
+/// Eigen-Design's (`over_eigen`); of the workload itself also `rank` and `sensitivity`.
 ///
-/// `gaussian-mechanism` is what Example 4 calls the workload as its own strategy: every query is answered directly, without least
-/// squares, so that the error is `m ‖W‖₂²`. The supplied text has lost the figure; the queries are recalled (spec of S2).
+/// `gaussian-mechanism` is what Example 4 calls the workload as its own strategy: every query is
+/// answered directly, without least squares, so that the error is `m ‖W‖₂²`. The supplied text has
+/// lost the figure; the queries are recalled (spec of S2).
 #[derive(Debug)]
 pub struct WorkedExample;
 
@@ -60,7 +61,8 @@ impl Kind for WorkedExample {
     type Params = Params;
 
     const NAME: &'static str = "worked-example";
-    const SUMMARY: &'static str = "the eight queries of S2's Fig. 1(b): root mean square errors of strategies for them";
+    const SUMMARY: &'static str =
+        "the eight queries of S2's Fig. 1(b): root mean square errors of strategies for them";
     const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["total_error", "rmse"];
@@ -71,13 +73,18 @@ impl Kind for WorkedExample {
             check_method(&format!("methods[{i}]"), method)?;
         }
         budget(epsilon, delta).map_err(|error| Error::refused("epsilon", error))?;
-        Ok(methods.iter().map(|method| CellOf::new([&"fig1b"], method, Params { epsilon, delta })).collect())
+        Ok(methods
+            .iter()
+            .map(|method| CellOf::new([&"fig1b"], method, Params { epsilon, delta }))
+            .collect())
     }
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let gram = Workload::explicit(&[8], queries())?.gram()?;
         let optimum = strategy::by_name("optimal")?.select(&gram)?;
-        let lower = optimum.certificate.map_or(strategy::svd_bound(&gram)?, |certificate| certificate.lower_bound);
+        let lower = optimum
+            .certificate
+            .map_or(strategy::svd_bound(&gram)?, |certificate| certificate.lower_bound);
         let error = match method {
             SVD_BOUND => strategy::svd_bound(&gram)?,
             GAUSSIAN => queries().nrows() as f64 * sensitivity_squared(&gram)?,
@@ -115,7 +122,10 @@ fn error(method: &str, gram: &Gram) -> matmech::Result<f64> {
 
 /// P = 2 ln(2/δ)/ε².
 fn budget(epsilon: f64, delta: f64) -> matmech::Result<f64> {
-    Ok(1.0 / PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta }).privacy_cost()?.get())
+    Ok(1.0
+        / PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta })
+            .privacy_cost()?
+            .get())
 }
 
 #[cfg(test)]
@@ -125,20 +135,29 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// ‖W‖₂² = 5, rank 4: every query directly costs 8·5, with least squares 4·5, over the cells tr(WᵀW) = 36.
+    /// ‖W‖₂² = 5, rank 4: every query directly costs 8·5, with least squares 4·5, over the cells
+    /// tr(WᵀW) = 36.
     #[test]
     fn the_figure_has_the_properties_that_the_text_states() {
         let kind: &dyn Experiment = &WorkedExample;
-        let grid = "epsilon = 0.5\ndelta = 1e-4\nmethods = ['workload', 'gaussian-mechanism', 'identity']";
+        let grid =
+            "epsilon = 0.5\ndelta = 1e-4\nmethods = ['workload', 'gaussian-mechanism', 'identity']";
         let cells = kind.cells(&grid.parse().unwrap()).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         let value = |cell: usize, metric: &str, rng: &mut ChaCha20Rng| {
             let rows = kind.run(&cells[cell], rng).unwrap();
             rows.iter().find(|row| row.metric == metric).unwrap().value.unwrap()
         };
-        assert_eq!((value(0, "rank", &mut rng), value(0, "sensitivity", &mut rng)), (4.0, 5f64.sqrt()));
+        assert_eq!(
+            (value(0, "rank", &mut rng), value(0, "sensitivity", &mut rng)),
+            (4.0, 5f64.sqrt())
+        );
         for (cell, error) in [(0, 20.0), (1, 40.0), (2, 36.0)] {
-            approx::assert_relative_eq!(value(cell, "total_error", &mut rng), error, max_relative = 1e-9);
+            approx::assert_relative_eq!(
+                value(cell, "total_error", &mut rng),
+                error,
+                max_relative = 1e-9
+            );
         }
     }
 }

@@ -8,8 +8,8 @@ use super::workloads::{DatasetSizes, OVER_DATASETS, over_dataset};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Data sets × workloads × planners: `rmse` at unit privacy cost with its certificate, `queries`, `solves`. Only the sizes
-/// of the attributes matter; no record is read.
+/// Data sets × workloads × planners: `rmse` at unit privacy cost with its certificate, `queries`,
+/// `solves`. Only the sizes of the attributes matter; no record is read.
 #[derive(Debug, Default)]
 pub struct DatasetPlans {
     bounds: KnownBounds<Params>,
@@ -25,8 +25,9 @@ pub struct Grid {
     workloads: Vec<String>,
     /// Names of planners.
     methods: Vec<String>,
-    /// Workloads of which the bound on all mechanisms is computed as well, as the method `global-bound`; none by default, since it
-    /// is to be had for queries on one and two attributes only.
+    /// Workloads of which the bound on all mechanisms is computed as well, as the method
+    /// `global-bound`; none by default, since it is to be had for queries on one and two attributes
+    /// only.
     #[serde(default)]
     bounded: Vec<String>,
     /// Joint queries only on pairs with at most so many residual cells.
@@ -46,7 +47,8 @@ impl Kind for DatasetPlans {
     type Params = Params;
 
     const NAME: &'static str = "dataset-plan-errors";
-    const SUMMARY: &'static str = "error of planners on workloads over the schemas of data sets, with certificates";
+    const SUMMARY: &'static str =
+        "error of planners on workloads over the schemas of data sets, with certificates";
     const KEYS: &'static [&'static str] = &["dataset", "workload"];
     const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse"];
@@ -68,7 +70,12 @@ impl Kind for DatasetPlans {
             let schema = dataset.schema().map_err(|e| Error::refused(key.clone(), e))?;
             if schema.attributes().len() < 3 {
                 let found = schema.attributes().len().to_string();
-                return Err(Error::config(key, "at least 3 attributes", found, "add sizes to numeric or categorical"));
+                return Err(Error::config(
+                    key,
+                    "at least 3 attributes",
+                    found,
+                    "add sizes to numeric or categorical",
+                ));
             }
             for workload in &grid.workloads {
                 let bound = grid.bounded.contains(workload).then_some(plan_rows::GLOBAL_BOUND);
@@ -101,8 +108,7 @@ mod tests {
     use crate::experiment::Experiment;
     use rand::SeedableRng;
 
-    const CPS: &str =
-        "product_above = 5000\ndatasets = [{ name = 'CPS', numeric = [50, 100], categorical = [7, 4, 2] }]\n";
+    const CPS: &str = "product_above = 5000\ndatasets = [{ name = 'CPS', numeric = [50, 100], categorical = [7, 4, 2] }]\n";
 
     #[test]
     fn bad_grids_name_the_key() {
@@ -110,16 +116,30 @@ mod tests {
             (format!("{CPS}workloads = ['4-way']\nmethods = ['query-smasher']"), "workloads[0]"),
             (format!("{CPS}workloads = ['1-way']\nmethods = ['wff']"), "methods[0]"),
             (format!("{CPS}workloads = ['1-way']\nmethods = []\ntrials = 3"), "trials"),
-            (format!("{CPS}workloads = ['1-way']\nmethods = []\nbounded = ['2-way']"), "bounded[0]"),
-            (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[50, 100]", "[0, 100]")), "datasets[0]"),
-            (format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[7, 4, 2]", "[]")), "datasets[0]"),
+            (
+                format!("{CPS}workloads = ['1-way']\nmethods = []\nbounded = ['2-way']"),
+                "bounded[0]",
+            ),
+            (
+                format!(
+                    "{}workloads = ['1-way']\nmethods = []",
+                    CPS.replace("[50, 100]", "[0, 100]")
+                ),
+                "datasets[0]",
+            ),
+            (
+                format!("{}workloads = ['1-way']\nmethods = []", CPS.replace("[7, 4, 2]", "[]")),
+                "datasets[0]",
+            ),
         ] {
-            let error = Experiment::cells(&DatasetPlans::default(), &text.parse().unwrap()).unwrap_err();
+            let error =
+                Experiment::cells(&DatasetPlans::default(), &text.parse().unwrap()).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
         }
     }
 
-    /// A bound from the planner that proves one, on planners that choose among the same strategies and on no other.
+    /// A bound from the planner that proves one, on planners that choose among the same strategies
+    /// and on no other.
     #[test]
     fn bounds_go_to_planners_over_residual_subspaces() {
         for planner in matmech::planner::planners() {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Domains and views of `[n]^d` for the workloads of 1-, 2- and 3-way queries of Sec. 8.3, and the subqueries of Fig. 2.
+/// Domains and views of `[n]^d` for the workloads of 1-, 2- and 3-way queries of Sec. 8.3, and the
+/// subqueries of Fig. 2.
 #[derive(Debug)]
 pub struct PlanClaims;
 
@@ -48,7 +49,11 @@ impl Kind for PlanClaims {
         for (&n, &d) in grid.n.iter().flat_map(|n| grid.d.iter().map(move |d| (n, d))) {
             let schema = Schema::uniform(n, d).map_err(|e| Error::refused("d", e))?;
             attribute_sets(&schema, &WAYS).map_err(|e| Error::refused("d", e))?;
-            cells.push(CellOf::new([&format!("[{n}]^{d}")], "counts", Params::Domain(n, d, grid.views_over)));
+            cells.push(CellOf::new(
+                [&format!("[{n}]^{d}")],
+                "counts",
+                Params::Domain(n, d, grid.views_over),
+            ));
         }
         Ok(cells)
     }
@@ -65,12 +70,16 @@ impl Kind for PlanClaims {
 const WAYS: [usize; 3] = [1, 2, 3];
 
 fn domain(n: usize, d: usize, over: usize) -> Result<Vec<Row>> {
-    let views =
-        |d: usize, ways: &[usize]| -> Result<f64> { Ok(attribute_sets(&Schema::uniform(n, d)?, ways)?.len() as f64) };
+    let views = |d: usize, ways: &[usize]| -> Result<f64> {
+        Ok(attribute_sets(&Schema::uniform(n, d)?, ways)?.len() as f64)
+    };
     // Counted attribute by attribute, in logarithms: 40^40 is no integer that fits.
     let sizes = Schema::uniform(n, d)?.sizes();
     let cells: f64 = sizes.iter().map(|&size| size as f64).product();
-    let mut rows = vec![Row::new("cells", cells), Row::text("domain", format!("{}^{}", sizes[0], sizes.len()))];
+    let mut rows = vec![
+        Row::new("cells", cells),
+        Row::text("domain", format!("{}^{}", sizes[0], sizes.len())),
+    ];
     for way in WAYS {
         rows.push(Row::new(format!("groups_of_{way}"), views(d, &[way])?));
     }
@@ -82,12 +91,15 @@ fn domain(n: usize, d: usize, over: usize) -> Result<Vec<Row>> {
 /// Fig. 1: yes ∧ b, yes ∧ c, no ∧ c, over {yes, no} × {a, b, c}.
 const QUERY: [[f64; 3]; 2] = [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]];
 
-/// Fig. 2: the query averaged over the attributes left out and centred along the others, for every set of attributes.
+/// Fig. 2: the query averaged over the attributes left out and centred along the others, for every
+/// set of attributes.
 fn worked_example() -> Result<Vec<Row>> {
     let flat: Vec<f64> = QUERY.concat();
     let (rows, columns) = (QUERY.len(), QUERY[0].len());
-    let by_row: Vec<f64> = QUERY.iter().map(|row| row.iter().sum::<f64>() / columns as f64).collect();
-    let by_column: Vec<f64> = (0..columns).map(|j| QUERY.iter().map(|row| row[j]).sum::<f64>() / rows as f64).collect();
+    let by_row: Vec<f64> =
+        QUERY.iter().map(|row| row.iter().sum::<f64>() / columns as f64).collect();
+    let by_column: Vec<f64> =
+        (0..columns).map(|j| QUERY.iter().map(|row| row[j]).sum::<f64>() / rows as f64).collect();
     let total = vec![flat.iter().sum::<f64>() / flat.len() as f64];
     let parts: [(&str, &[usize], Vec<f64>); 4] = [
         ("q_{}", &[], total),
@@ -107,10 +119,10 @@ fn worked_example() -> Result<Vec<Row>> {
 fn in_fractions(values: &[f64]) -> Result<String> {
     let one = |value: &f64| {
         let parts = (1..=12).map(|below: i32| (value * f64::from(below), below));
-        let (above, below) = parts
-            .into_iter()
-            .find(|(above, _)| (above - above.round()).abs() < 1e-12)
-            .ok_or_else(|| Error::bug("the worked example", "fractions of at most twelfths", value))?;
+        let (above, below) =
+            parts.into_iter().find(|(above, _)| (above - above.round()).abs() < 1e-12).ok_or_else(
+                || Error::bug("the worked example", "fractions of at most twelfths", value),
+            )?;
         let above = above.round() as i64;
         Ok(if below == 1 { above.to_string() } else { format!("{above}/{below}") })
     };
@@ -127,21 +139,31 @@ mod tests {
     #[test]
     fn the_subqueries_add_up_to_the_query() {
         let rows = worked_example().unwrap();
-        let text = |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().text.clone().unwrap();
+        let text = |metric: &str| {
+            rows.iter().find(|row| row.metric == metric).unwrap().text.clone().unwrap()
+        };
         assert_eq!(text("q"), "[0 1 1 0 0 1]");
         assert_eq!(text("q_{A1,A2}"), "[-1/6 1/3 -1/6 1/6 -1/3 1/6]");
         // Cell (yes, b): 1/2 + 1/6 + 0 + 1/3 = 1.
-        assert_eq!([text("q_{}"), text("q_{A1}"), text("q_{A2}")], ["1/2", "[1/6 -1/6]", "[-1/2 0 1/2]"]);
+        assert_eq!(
+            [text("q_{}"), text("q_{A1}"), text("q_{A2}")],
+            ["1/2", "[1/6 -1/6]", "[-1/2 0 1/2]"]
+        );
     }
 
     #[test]
     fn counts_of_the_text() {
         let kind: &dyn Experiment = &PlanClaims;
-        let cells = kind.cells(&"n = [40]\nd = [10, 40]\nviews_over = 10".parse().unwrap()).unwrap();
+        let cells =
+            kind.cells(&"n = [40]\nd = [10, 40]\nviews_over = 10".parse().unwrap()).unwrap();
         let rows = kind.run(&cells[2], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
-        let value = |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().value.unwrap();
+        let value =
+            |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().value.unwrap();
         // Binomial coefficients of 40.
-        assert_eq!([value("groups_of_2"), value("groups_of_3")], [40.0 * 39.0 / 2.0, 40.0 * 39.0 * 38.0 / 6.0]);
+        assert_eq!(
+            [value("groups_of_2"), value("groups_of_3")],
+            [40.0 * 39.0 / 2.0, 40.0 * 39.0 * 38.0 / 6.0]
+        );
         assert!((value("cells").log10() - 40.0 * 40f64.log10()).abs() < 1e-9);
     }
 }

@@ -10,8 +10,8 @@ use super::workloads;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Parts of a grid n × d × workloads × planners: `rmse` (or `wrmse` with weights) at unit privacy cost with its certificate,
-/// the number of `queries`, and the strategy problems solved (`solves`).
+/// Parts of a grid n × d × workloads × planners: `rmse` (or `wrmse` with weights) at unit privacy
+/// cost with its certificate, the number of `queries`, and the strategy problems solved (`solves`).
 #[derive(Debug, Default)]
 pub struct PlanErrors {
     bounds: KnownBounds<Params>,
@@ -75,7 +75,8 @@ impl Kind for PlanErrors {
     type Params = Params;
 
     const NAME: &'static str = "plan-errors";
-    const SUMMARY: &'static str = "error of planners on workloads over d attributes of n values, with certificates";
+    const SUMMARY: &'static str =
+        "error of planners on workloads over d attributes of n values, with certificates";
     const KEYS: &'static [&'static str] = &["n", "d", "workload"];
     const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse", "wrmse"];
@@ -85,7 +86,11 @@ impl Kind for PlanErrors {
         for (i, part) in grid.parts.iter().enumerate() {
             let key = format!("parts[{i}]");
             for (k, workload) in part.workloads.iter().enumerate() {
-                plan_rows::check_workload(&format!("{key}.workloads[{k}]"), workload, &workloads::UNIFORM)?;
+                plan_rows::check_workload(
+                    &format!("{key}.workloads[{k}]"),
+                    workload,
+                    &workloads::UNIFORM,
+                )?;
                 if workload == "mixed" && grid.weight_seed.is_some() {
                     return Err(Error::config(
                         "weight_seed",
@@ -102,7 +107,12 @@ impl Kind for PlanErrors {
                 for workload in &part.workloads {
                     check_size(&key, n, d, workload)?;
                     cells.extend(part.methods.iter().map(|method| {
-                        let params = Params { n, d, workload: workload.clone(), weight_seed: grid.weight_seed };
+                        let params = Params {
+                            n,
+                            d,
+                            workload: workload.clone(),
+                            weight_seed: grid.weight_seed,
+                        };
                         CellOf::new([&n, &d, workload], method, params)
                     }));
                 }
@@ -116,7 +126,8 @@ impl Kind for PlanErrors {
     }
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let workload = workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
+        let workload =
+            workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
         let metric = if params.weight_seed.is_some() { "wrmse" } else { "rmse" };
         plan_rows::all(metric, method, &workload, &params, &self.bounds)
     }
@@ -136,18 +147,34 @@ mod tests {
     fn bad_grids_name_the_key() {
         let kind: &dyn Experiment = &PlanErrors::default();
         for (part, key) in [
-            ("n = [10], d = [40], workloads = ['prefx'], methods = ['query-smasher']", "parts[0].workloads[0]"),
+            (
+                "n = [10], d = [40], workloads = ['prefx'], methods = ['query-smasher']",
+                "parts[0].workloads[0]",
+            ),
             ("n = [10], d = [40], workloads = ['prefix'], methods = ['QS']", "parts[0].methods[0]"),
-            ("n = [1], d = [40], workloads = ['prefix'], methods = ['query-smasher']", "parts[0].n"),
-            ("n = [10], d = [1], workloads = ['prefix'], methods = ['query-smasher']", "parts[0].d"),
+            (
+                "n = [1], d = [40], workloads = ['prefix'], methods = ['query-smasher']",
+                "parts[0].n",
+            ),
+            (
+                "n = [10], d = [1], workloads = ['prefix'], methods = ['query-smasher']",
+                "parts[0].d",
+            ),
             ("n = [10], d = [2], workloads = ['mixed'], methods = ['query-smasher']", "parts[0].d"),
-            ("n = [10], d = [500], workloads = ['prefix'], methods = ['query-smasher']", "parts[0].d"),
-            ("n = [10], d = [40], workloads = ['prefix'], methods = [], trials = 3", "parts[0].trials"),
+            (
+                "n = [10], d = [500], workloads = ['prefix'], methods = ['query-smasher']",
+                "parts[0].d",
+            ),
+            (
+                "n = [10], d = [40], workloads = ['prefix'], methods = [], trials = 3",
+                "parts[0].trials",
+            ),
         ] {
             let error = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
         }
-        let mixed = "weight_seed = 1\nparts = [{ n = [4], d = [4], workloads = ['mixed'], methods = [] }]";
+        let mixed =
+            "weight_seed = 1\nparts = [{ n = [4], d = [4], workloads = ['mixed'], methods = [] }]";
         assert_eq!(kind.cells(&grid(mixed)).unwrap_err().key(), "weight_seed");
     }
 
@@ -158,9 +185,14 @@ mod tests {
         let kind: &dyn Experiment = &PlanErrors::default();
         let cells = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let rows: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
-        assert!((rows[0][0].value.unwrap() - 39.70).abs() < 0.005 && rows[0][0].lower_bound.is_none());
-        assert!((rows[1][0].value.unwrap() - 33.693).abs() < 0.0005 && rows[1][0].gap.unwrap() <= 1e-6);
+        let rows: Vec<Vec<Row>> =
+            cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
+        assert!(
+            (rows[0][0].value.unwrap() - 39.70).abs() < 0.005 && rows[0][0].lower_bound.is_none()
+        );
+        assert!(
+            (rows[1][0].value.unwrap() - 33.693).abs() < 0.0005 && rows[1][0].gap.unwrap() <= 1e-6
+        );
         assert_eq!((rows[1][1].metric.as_str(), rows[1][1].value), ("queries", Some(78400.0)));
     }
 }

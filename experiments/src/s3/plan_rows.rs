@@ -25,18 +25,24 @@ pub(super) fn timed(method: &str, workload: &GroupedWorkload) -> Result<(Plan, f
     let seconds = started.elapsed().as_secs_f64();
     let spent = plan.recomputed_privacy_cost();
     if (spent - 1.0).abs() > ROUNDING {
-        return Err(Error::bug(format!("planner {method}"), "measurements of privacy cost 1", spent));
+        return Err(Error::bug(
+            format!("planner {method}"),
+            "measurements of privacy cost 1",
+            spent,
+        ));
     }
     Ok((plan, seconds))
 }
 
-/// The error of a plan under the name `metric`, with the certificate where the planner proves one; its seconds are those of
-/// planning.
+/// The error of a plan under the name `metric`, with the certificate where the planner proves one;
+/// its seconds are those of planning.
 pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
     let value = plan.rmse();
     let row = match plan.lower_bound_rmse() {
         // Rounding can lift the bound above the value where both are the optimum.
-        Some(bound) => Row::certified(metric, value, bound.min(value), (value / bound - 1.0).max(0.0)),
+        Some(bound) => {
+            Row::certified(metric, value, bound.min(value), (value / bound - 1.0).max(0.0))
+        }
         None => Row::new(metric, value),
     };
     Row { seconds: Some(seconds), ..row }
@@ -45,7 +51,8 @@ pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
 /// The method that is no planner: the lower bound over all matrix mechanisms.
 pub(super) const GLOBAL_BOUND: &str = "global-bound";
 
-/// The planner whose reference measure the search for the bound's weights starts from, beside the uniform one.
+/// The planner whose reference measure the search for the bound's weights starts from, beside the
+/// uniform one.
 const NEAR: &str = "anova";
 
 /// Bounds over all mechanisms, by the params of their cells: several experiments show the same.
@@ -58,8 +65,9 @@ impl<P: PartialEq> Default for KnownBounds<P> {
     }
 }
 
-/// Error, number of queries, and how many strategy problems were solved; of [`GLOBAL_BOUND`] the bound, the error of its quadrature
-/// as a share of it, by which it has been rounded down, and the evaluations of the search.
+/// Error, number of queries, and how many strategy problems were solved; of [`GLOBAL_BOUND`] the
+/// bound, the error of its quadrature as a share of it, by which it has been rounded down, and the
+/// evaluations of the search.
 pub(super) fn all<P: PartialEq + Clone>(
     metric: &str,
     method: &str,
@@ -76,7 +84,8 @@ pub(super) fn all<P: PartialEq + Clone>(
         QueryCount::Exact(count) => Row::new("queries", count as f64),
         power => Row::text("queries", power.to_string()),
     };
-    let search = plan.measure_search().map(|search| Row::new("evaluations", search.evaluations as f64));
+    let search =
+        plan.measure_search().map(|search| Row::new("evaluations", search.evaluations as f64));
     let rows = [error(metric, &plan, seconds), queries, Row::new("solves", plan.solves() as f64)];
     Ok(rows.into_iter().chain(search).collect())
 }
@@ -94,11 +103,14 @@ fn global_bound(metric: &str, workload: &GroupedWorkload) -> Result<Vec<Row>> {
     ])
 }
 
-/// The planner whose lower bound holds for a planner that proves none itself: QuerySmasher's is on the error of any choice of
-/// strategies for the residual subspaces.
+/// The planner whose lower bound holds for a planner that proves none itself: QuerySmasher's is on
+/// the error of any choice of strategies for the residual subspaces.
 pub(super) fn bounded_by(method: &str) -> Option<&'static str> {
-    let other = |planner: &dyn Planner| planner.over_residual_subspaces() && planner.name() != BOUNDED_BY;
-    planners::named("method", method).is_ok_and(|planner| other(planner.as_ref())).then_some(BOUNDED_BY)
+    let other =
+        |planner: &dyn Planner| planner.over_residual_subspaces() && planner.name() != BOUNDED_BY;
+    planners::named("method", method)
+        .is_ok_and(|planner| other(planner.as_ref()))
+        .then_some(BOUNDED_BY)
 }
 
 /// Refuses a method that is no planner, naming the key.

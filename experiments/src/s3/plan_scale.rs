@@ -1,4 +1,5 @@
-//! Time and memory of planning and answering as the number of attributes grows (S3, Tables 6 and 7).
+//! Time and memory of planning and answering as the number of attributes grows (S3, Tables 6 and
+//! 7).
 
 use std::time::Instant;
 
@@ -18,10 +19,11 @@ use crate::experiment::{CellOf, Kind, Row};
 /// Planning and answering.
 const PHASES: usize = 2;
 
-/// n × d × workloads × planners. One row per phase with its seconds: `rmse` (all of planning: decomposition, strategies,
-/// privacy costs, the error of every group), `residual_subspaces` (decomposition alone), `solves` (the rest of planning),
-/// `answers` (measuring synthetic records, reconstructing, and answering every query), `phases` (planning and answering).
-/// The number of marginals asked for is the key `views`, and a row.
+/// n × d × workloads × planners. One row per phase with its seconds: `rmse` (all of planning:
+/// decomposition, strategies, privacy costs, the error of every group), `residual_subspaces`
+/// (decomposition alone), `solves` (the rest of planning), `answers` (measuring synthetic records,
+/// reconstructing, and answering every query), `phases` (planning and answering). The number of
+/// marginals asked for is the key `views`, and a row.
 #[derive(Debug)]
 pub struct PlanScale;
 
@@ -56,7 +58,8 @@ impl Kind for PlanScale {
     type Params = Params;
 
     const NAME: &'static str = "plan-scale";
-    const SUMMARY: &'static str = "time and memory of planning and answering over growing numbers of attributes";
+    const SUMMARY: &'static str =
+        "time and memory of planning and answering over growing numbers of attributes";
     const KEYS: &'static [&'static str] = &["n", "d", "workload", "views"];
     const ERRORS: &'static [&'static str] = &["rmse"];
 
@@ -71,10 +74,12 @@ impl Kind for PlanScale {
         for (&n, &d) in grid.n.iter().flat_map(|n| grid.d.iter().map(move |d| (n, d))) {
             for workload in &grid.workloads {
                 let schema = check_size("", n, d, workload)?;
-                let views =
-                    attribute_sets(&schema, workloads::ways(workload)).map_err(|e| Error::refused("d", e))?.len();
+                let views = attribute_sets(&schema, workloads::ways(workload))
+                    .map_err(|e| Error::refused("d", e))?
+                    .len();
                 cells.extend(grid.methods.iter().map(|method| {
-                    let params = Params { n, d, workload: workload.clone(), records: grid.records, views };
+                    let params =
+                        Params { n, d, workload: workload.clone(), records: grid.records, views };
                     CellOf::new([&n, &d, workload, &views], method, params)
                 }));
             }
@@ -98,10 +103,16 @@ impl Kind for PlanScale {
         })?;
         let answering = started.elapsed().as_secs_f64();
         if plan.queries() != QueryCount::exact(answers as u128) {
-            return Err(Error::bug(format!("planner {method}"), format!("{} answers", plan.queries()), answers));
+            return Err(Error::bug(
+                format!("planner {method}"),
+                format!("{} answers", plan.queries()),
+                answers,
+            ));
         }
-        let phase =
-            |metric: &str, count: usize, seconds: f64| Row { seconds: Some(seconds), ..Row::new(metric, count as f64) };
+        let phase = |metric: &str, count: usize, seconds: f64| Row {
+            seconds: Some(seconds),
+            ..Row::new(metric, count as f64)
+        };
         Ok(vec![
             // First, because the comparison takes a cell's time from its first row.
             phase("phases", PHASES, seconds + answering),
@@ -136,7 +147,8 @@ mod tests {
         }
     }
 
-    /// Table 7's first row has 175 views; its residual subspaces are those and the total, few of them distinct.
+    /// Table 7's first row has 175 views; its residual subspaces are those and the total, few of
+    /// them distinct.
     #[test]
     fn solves_do_not_grow_with_attributes() {
         let text = "records = 100\nn = [5]\nd = [10, 12]\nworkloads = ['mixed']\nmethods = ['query-smasher']";
@@ -144,14 +156,19 @@ mod tests {
         let cells = kind.cells(&text.parse().unwrap()).unwrap();
         assert_eq!(cells[0].key[3].1, "175");
         let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let rows: Vec<Vec<Row>> = cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
+        let rows: Vec<Vec<Row>> =
+            cells.iter().map(|cell| kind.run(cell, &mut rng).unwrap()).collect();
         assert_eq!(rows[0][2].value, Some(176.0));
         assert_eq!((rows[0][3].value, rows[0][3].value), (rows[1][3].value, Some(3.0)));
         // 10 ranges of 15, 45 affine families of 9, 120 boxes of 125 prefix sums.
         assert_eq!(rows[0][4].value, Some(150.0 + 405.0 + 15000.0));
         assert!(
             rows[0][1].gap.unwrap() <= 1e-6
-                && rows.iter().flatten().filter(|r| r.metric != "views").all(|r| r.seconds.is_some())
+                && rows
+                    .iter()
+                    .flatten()
+                    .filter(|r| r.metric != "views")
+                    .all(|r| r.seconds.is_some())
         );
     }
 }

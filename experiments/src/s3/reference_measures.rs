@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::remembered::Remembered;
 
-/// One value, `weight`, for each value of an attribute of `[n]^d`: its weight in the measure that all attributes share, times n, so
-/// that the uniform measure is 1 everywhere. The key `place` is (value + ½)/n.
+/// One value, `weight`, for each value of an attribute of `[n]^d`: its weight in the measure that
+/// all attributes share, times n, so that the uniform measure is 1 everywhere. The key `place` is
+/// (value + ½)/n.
 #[derive(Debug)]
 pub struct ReferenceMeasures(Remembered<(usize, usize, String), Vec<f64>>);
 
@@ -48,8 +49,7 @@ impl Kind for ReferenceMeasures {
     type Params = Params;
 
     const NAME: &'static str = "reference-measures";
-    const SUMMARY: &'static str =
-        "the reference measures that the planner anova finds on workloads over d attributes of n values";
+    const SUMMARY: &'static str = "the reference measures that the planner anova finds on workloads over d attributes of n values";
     const KEYS: &'static [&'static str] = &["n", "d", "workload", "place"];
     const ERRORS: &'static [&'static str] = &[];
 
@@ -93,10 +93,14 @@ mod tests {
     fn weights_are_a_measure() {
         let kind = ReferenceMeasures::default();
         let kind: &dyn Experiment = &kind;
-        let cells = kind.cells(&"n = [6]\nd = [3]\nworkloads = ['prefix', 'circular']".parse().unwrap()).unwrap();
+        let cells = kind
+            .cells(&"n = [6]\nd = [3]\nworkloads = ['prefix', 'circular']".parse().unwrap())
+            .unwrap();
         let weights: Vec<f64> = cells
             .iter()
-            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[0].value.unwrap())
+            .map(|cell| {
+                kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap()[0].value.unwrap()
+            })
             .collect();
         approx::assert_relative_eq!(weights[..6].iter().sum::<f64>(), 6.0, max_relative = 1e-12);
         assert!(weights[0] > 1.2 && weights[2] < 1.0, "{weights:?}");

@@ -4,7 +4,8 @@ use matmech::planner::{Bases, NoiseDivision, Plan, Planner, ResidualBasis, Resid
 use matmech::privacy::PrivacyCost;
 use matmech::workload::GroupedWorkload;
 
-/// ResidualPlanner+ with ResidualPlanner's basis on every attribute, as identity queries call for. Optimal for marginals.
+/// ResidualPlanner+ with ResidualPlanner's basis on every attribute, as identity queries call for.
+/// Optimal for marginals.
 ///
 /// *Reference*: S3, Sec. 8.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +25,10 @@ impl Planner for ResidualBasesEverywhere {
     }
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> matmech::Result<Plan> {
-        let planner = ResidualPlannerPlus { bases: Bases::uniform(ResidualBasis), division: NoiseDivision::Own };
+        let planner = ResidualPlannerPlus {
+            bases: Bases::uniform(ResidualBasis),
+            division: NoiseDivision::Own,
+        };
         planner.plan_as(self.name(), workload, privacy_cost)
     }
 }
@@ -34,14 +38,19 @@ mod tests {
     use super::*;
     use crate::s3::workloads::uniform;
 
-    /// On marginals it has the error of ResidualPlanner, whose plan is a closed form; on prefix sums the prefix bases are better.
+    /// On marginals it has the error of ResidualPlanner, whose plan is a closed form; on prefix
+    /// sums the prefix bases are better.
     #[test]
     fn optimal_on_marginals_and_not_on_prefix_sums() {
         let rmse = |planner: &dyn Planner, name: &str| {
             planner.plan(&uniform(10, 40, name, None).unwrap(), PrivacyCost::UNIT).unwrap().rmse()
         };
         let closed_form = rmse(&matmech::planner::ResidualPlanner, "marginal");
-        approx::assert_relative_eq!(rmse(&ResidualBasesEverywhere, "marginal"), closed_form, max_relative = 1e-12);
+        approx::assert_relative_eq!(
+            rmse(&ResidualBasesEverywhere, "marginal"),
+            closed_form,
+            max_relative = 1e-12
+        );
         let prefix_bases = ResidualPlannerPlus::dividing(NoiseDivision::Own);
         assert!(rmse(&prefix_bases, "marginal") > 1.4 * closed_form);
         assert!(rmse(&ResidualBasesEverywhere, "prefix") > 1.1 * rmse(&prefix_bases, "prefix"));

@@ -3,14 +3,17 @@
 use crate::error::{Error, Result};
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
-use matmech::workload::{Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of};
+use matmech::workload::{
+    Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of,
+};
 use rand_mt::Mt;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Names of the workloads over `[n]^d`.
-pub(super) const UNIFORM: [&str; 8] = ["marginal", "prefix", "range", "circular", "affine", "abs", "random", "mixed"];
+pub(super) const UNIFORM: [&str; 8] =
+    ["marginal", "prefix", "range", "circular", "affine", "abs", "random", "mixed"];
 
 /// The largest weight of Table 8; the smallest is 1.
 const LARGEST_WEIGHT: u32 = 5;
@@ -20,12 +23,17 @@ pub(super) fn ways(name: &str) -> &'static [usize] {
     if name == "mixed" { &[1, 2, 3] } else { &[1, 2] }
 }
 
-/// A workload over `[n]^d`: all 1- and 2-way queries of one family, or `mixed` (1-way ranges, 2-way affine queries, 3-way
-/// prefix sums). Affine and abs queries have prefix sums as their 1-way part; random ones are drawn from the stream with
-/// the seed 42 + n (S3, Sec. 8).
+/// A workload over `[n]^d`: all 1- and 2-way queries of one family, or `mixed` (1-way ranges, 2-way
+/// affine queries, 3-way prefix sums). Affine and abs queries have prefix sums as their 1-way part;
+/// random ones are drawn from the stream with the seed 42 + n (S3, Sec. 8).
 ///
 /// With `weight_seed`, every marginal has a weight in 1..=5.
-pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) -> Result<GroupedWorkload> {
+pub(super) fn uniform(
+    n: usize,
+    d: usize,
+    name: &str,
+    weight_seed: Option<u32>,
+) -> Result<GroupedWorkload> {
     let schema = Schema::uniform(n, d)?;
     if name == "mixed" {
         let parts = [
@@ -48,7 +56,12 @@ pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) 
         "abs" => GroupFamily::Pairs(Family::ABS),
         "random" => {
             let seed = u32::try_from(n).ok().and_then(|n| n.checked_add(42)).ok_or_else(|| {
-                Error::config("n", "attributes of fewer than 2^32 - 42 values", n.to_string(), "choose another size")
+                Error::config(
+                    "n",
+                    "attributes of fewer than 2^32 - 42 values",
+                    n.to_string(),
+                    "choose another size",
+                )
             })?;
             GroupFamily::Random { seed, probability: 0.3, queries_per_cell: 3 }
         }
@@ -60,7 +73,8 @@ pub(super) fn uniform(n: usize, d: usize, name: &str, weight_seed: Option<u32>) 
     Ok(GroupedWorkload::new(schema, groups)?)
 }
 
-/// NumPy's `RandomState(seed).randint(1, 6, count)`: numbers of 3 bits from MT19937, those above 4 passed over.
+/// NumPy's `RandomState(seed).randint(1, 6, count)`: numbers of 3 bits from MT19937, those above 4
+/// passed over.
 fn weights(seed: u32, count: usize) -> Vec<f64> {
     let mut generator = Mt::new(seed);
     std::iter::repeat_with(|| generator.next_u32() & 7)
@@ -70,7 +84,8 @@ fn weights(seed: u32, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The schema of a data set: sizes of the numeric attributes, then of the categorical ones. The tables need no records.
+/// The schema of a data set: sizes of the numeric attributes, then of the categorical ones. The
+/// tables need no records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DatasetSizes {
@@ -93,16 +108,23 @@ impl DatasetSizes {
 }
 
 /// Names of the workloads over a data set.
-pub(super) const OVER_DATASETS: [&str; 6] = ["1-way", "2-way", "3-way", "<=3-way", "affine", "abs_diff"];
+pub(super) const OVER_DATASETS: [&str; 6] =
+    ["1-way", "2-way", "3-way", "<=3-way", "affine", "abs_diff"];
 
 /// A workload over a data set.
 ///
-/// `k-way`: prefix sums on numeric attributes, the identity on categorical ones (Table 2). `affine`, `abs_diff`: the same on
-/// single attributes, and joint queries on every pair, categorical attributes included; a pair with
-/// (a − 1)(b − 1) > `product_above` has prefix ⊗ prefix instead, as the published code does without saying so (Table 3).
-pub(super) fn over_dataset(dataset: &DatasetSizes, name: &str, product_above: usize) -> Result<GroupedWorkload> {
+/// `k-way`: prefix sums on numeric attributes, the identity on categorical ones (Table 2).
+/// `affine`, `abs_diff`: the same on single attributes, and joint queries on every pair,
+/// categorical attributes included; a pair with (a − 1)(b − 1) > `product_above` has prefix ⊗
+/// prefix instead, as the published code does without saying so (Table 3).
+pub(super) fn over_dataset(
+    dataset: &DatasetSizes,
+    name: &str,
+    product_above: usize,
+) -> Result<GroupedWorkload> {
     let schema = dataset.schema()?;
-    let hybrid = |ways: &[usize]| GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Hybrid, ways);
+    let hybrid =
+        |ways: &[usize]| GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Hybrid, ways);
     let family = match name {
         "1-way" => return Ok(hybrid(&[1])?),
         "2-way" => return Ok(hybrid(&[2])?),

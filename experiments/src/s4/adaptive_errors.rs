@@ -18,16 +18,19 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Data sets × ε × mechanisms. Rows, each the mean over the trials with its standard error beside it (`…_se`):
+/// Data sets × ε × mechanisms. Rows, each the mean over the trials with its standard error beside
+/// it (`…_se`):
 ///
-/// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the workload's marginals, the metrics of S4; the seconds of
-///   `mean_l1` are those of one trial, the records counted, every marginal of the workload reconstructed and the true one counted
-///   beside it; `seconds_se` is their standard error; `trials`, how many;
-/// - what a mechanism reports of its runs: of AIM+GReM `rounds` and `residuals_per_round`, the 1-way marginals not counted; of
-///   mechanisms with a model `model_mb`; and for mechanisms that select in rounds `looks_per_round`: how many marginals of
-///   candidates were compared with the data;
-/// - `expected_mean_l1` where it has a closed form: the same without sampling, of ResidualPlanner Σ_γ n_γ s_γ √(2/π)/(N·#W) with
-///   s_γ² the exact variance of a cell.
+/// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the workload's marginals, the metrics of
+///   S4; the seconds of `mean_l1` are those of one trial, the records counted, every marginal of
+///   the workload reconstructed and the true one counted beside it; `seconds_se` is their standard
+///   error; `trials`, how many;
+/// - what a mechanism reports of its runs: of AIM+GReM `rounds` and `residuals_per_round`, the
+///   1-way marginals not counted; of mechanisms with a model `model_mb`; and for mechanisms that
+///   select in rounds `looks_per_round`: how many marginals of candidates were compared with the
+///   data;
+/// - `expected_mean_l1` where it has a closed form: the same without sampling, of ResidualPlanner
+///   Σ_γ n_γ s_γ √(2/π)/(N·#W) with s_γ² the exact variance of a cell.
 ///
 /// Ratios between mechanisms are derived from these rows (`[[derive]]` in the config).
 #[derive(Debug)]
@@ -74,7 +77,8 @@ impl Kind for AdaptiveErrors {
     type Params = Params;
 
     const NAME: &'static str = "adaptive-errors";
-    const SUMMARY: &'static str = "mechanisms on all k-way marginals of tables, over privacy budgets: errors and times";
+    const SUMMARY: &'static str =
+        "mechanisms on all k-way marginals of tables, over privacy budgets: errors and times";
     const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "epsilon"];
     const REVISION: u32 = 2;
     const ERRORS: &'static [&'static str] = &["mean_l1", "max_l1", "mean_l2", "expected_mean_l1"];
@@ -83,7 +87,12 @@ impl Kind for AdaptiveErrors {
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let Grid { delta, ways, runs } = grid;
         if ways == 0 {
-            return Err(Error::config("ways", "at least 1 attribute per marginal", "0", "write `ways = 3`"));
+            return Err(Error::config(
+                "ways",
+                "at least 1 attribute per marginal",
+                "0",
+                "write `ways = 3`",
+            ));
         }
         let mut cells = Vec::new();
         for (i, run) in runs.iter().enumerate() {
@@ -93,7 +102,8 @@ impl Kind for AdaptiveErrors {
                 let data = self.catalogue.identify(dataset).map_err(|error| error.under(&place))?;
                 for &epsilon in &run.epsilons {
                     cells.extend(run.methods.iter().map(|method| {
-                        let params = Params { data: data.clone(), epsilon, delta, ways, trials: run.trials };
+                        let params =
+                            Params { data: data.clone(), epsilon, delta, ways, trials: run.trials };
                         CellOf::new([dataset, &data.label(), &epsilon], method, params)
                     }));
                 }
@@ -110,7 +120,11 @@ impl Kind for AdaptiveErrors {
             let mut noise = ChaCha20Rng::from_rng(rng);
             outcomes.push(&setting.run(mechanism.as_ref(), &mut noise)?);
         }
-        Ok(outcomes.rows().into_iter().chain(setting.expected_mean_l1(mechanism.as_ref())?).collect())
+        Ok(outcomes
+            .rows()
+            .into_iter()
+            .chain(setting.expected_mean_l1(mechanism.as_ref())?)
+            .collect())
     }
 }
 
@@ -120,7 +134,8 @@ impl Run {
             return Err(Error::config("trials", "at least 1", "0", "write `trials = 5`"));
         }
         for (i, method) in self.methods.iter().enumerate() {
-            mechanism::by_name(method).map_err(|error| Error::refused(format!("methods[{i}]"), error))?;
+            mechanism::by_name(method)
+                .map_err(|error| Error::refused(format!("methods[{i}]"), error))?;
         }
         for (i, &epsilon) in self.epsilons.iter().enumerate() {
             Rho::of_approximate_rounded_down(epsilon, delta)
@@ -143,7 +158,11 @@ impl Setting {
         let table = catalogue.load(&params.data.name)?;
         let identity = GroupFamily::Product(Family::IDENTITY);
         let workload = GroupedWorkload::all_ways(table.schema.clone(), &identity, &[params.ways])?;
-        Ok(Self { table, workload, rho: Rho::of_approximate_rounded_down(params.epsilon, params.delta)? })
+        Ok(Self {
+            table,
+            workload,
+            rho: Rho::of_approximate_rounded_down(params.epsilon, params.delta)?,
+        })
     }
 
     fn run(&self, mechanism: &dyn Mechanism, rng: &mut ChaCha20Rng) -> Result<Outcome> {
@@ -160,12 +179,18 @@ impl Setting {
         })?;
         let spent = private.accountant().spent();
         if spent > self.rho.get() {
-            return Err(Error::bug(mechanism.name(), format!("to spend at most its budget {}", self.rho), spent));
+            return Err(Error::bug(
+                mechanism.name(),
+                format!("to spend at most its budget {}", self.rho),
+                spent,
+            ));
         }
         let seconds = started.elapsed().as_secs_f64();
         let mut details = report.details;
         // A mechanism that left the answers to another one had no round.
-        if let Some(&(_, rounds)) = details.iter().find(|(name, rounds)| *name == "rounds" && *rounds > 0.0) {
+        if let Some(&(_, rounds)) =
+            details.iter().find(|(name, rounds)| *name == "rounds" && *rounds > 0.0)
+        {
             details.push(("looks_per_round", private.looks() as f64 / rounds));
         }
         Ok(Outcome { errors, seconds, details })
@@ -212,10 +237,11 @@ impl Outcomes {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let mut rows = [("mean_l1", &self.mean_l1), ("mean_l2", &self.mean_l2), ("max_l1", &self.max_l1)]
-            .into_iter()
-            .flat_map(|(metric, sample)| sample.rows(metric))
-            .collect::<Vec<_>>();
+        let mut rows =
+            [("mean_l1", &self.mean_l1), ("mean_l2", &self.mean_l2), ("max_l1", &self.max_l1)]
+                .into_iter()
+                .flat_map(|(metric, sample)| sample.rows(metric))
+                .collect::<Vec<_>>();
         // First, because the comparison takes a cell's time from its first row.
         rows[0].seconds = Some(self.seconds.mean());
         rows.push(Row::new("trials", self.mean_l1.len() as f64));

@@ -1,4 +1,5 @@
-//! What lazy updates and the conditional division of the budget are worth on a fixed sequence of marginals (S4, Table 2).
+//! What lazy updates and the conditional division of the budget are worth on a fixed sequence of
+//! marginals (S4, Table 2).
 
 use std::f64::consts::PI;
 use std::time::Instant;
@@ -6,7 +7,9 @@ use std::time::Instant;
 use matmech::access::PrivateTable;
 use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
-use matmech::mechanism::{MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, measure_sequence};
+use matmech::mechanism::{
+    MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, measure_sequence,
+};
 use matmech::privacy::Rho;
 use matmech::workload::attribute_sets;
 use rand::SeedableRng;
@@ -20,8 +23,8 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Data sets × ways to measure and to update, over a random share of the 3-way marginals: half of the budget equally on all
-/// 1-way marginals, half equally on those of the workload, each once.
+/// Data sets × ways to measure and to update, over a random share of the 3-way marginals: half of
+/// the budget equally on all 1-way marginals, half equally on those of the workload, each once.
 ///
 /// | metric | what |
 /// |---|---|
@@ -80,22 +83,33 @@ impl Kind for MeasurementAblation {
     type Params = Params;
 
     const NAME: &'static str = "measurement-ablation";
-    const SUMMARY: &'static str =
-        "time, error and cells touched of lazy updates and conditional noise on a fixed sequence of marginals";
+    const SUMMARY: &'static str = "time, error and cells touched of lazy updates and conditional noise on a fixed sequence of marginals";
     const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "share"];
     const ERRORS: &'static [&'static str] = &["workload_error", "expected_error"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        Rho::of_approximate_rounded_down(grid.epsilon, grid.delta).map_err(|e| Error::refused("epsilon", e))?;
+        Rho::of_approximate_rounded_down(grid.epsilon, grid.delta)
+            .map_err(|e| Error::refused("epsilon", e))?;
         let mut cells = Vec::new();
         for (i, run) in grid.runs.iter().enumerate() {
-            let data =
-                self.catalogue.identify(&run.dataset).map_err(|error| error.under(&format!("runs[{i}].dataset")))?;
+            let data = self
+                .catalogue
+                .identify(&run.dataset)
+                .map_err(|error| error.under(&format!("runs[{i}].dataset")))?;
             let refuse = |key: &str, expected: &str, found: String| {
-                Err(Error::config(format!("runs[{i}].{key}"), expected, found, "correct the number"))
+                Err(Error::config(
+                    format!("runs[{i}].{key}"),
+                    expected,
+                    found,
+                    "correct the number",
+                ))
             };
             if !(run.share > 0.0 && run.share <= 1.0) {
-                return refuse("share", "a number greater than 0 and at most 1", run.share.to_string());
+                return refuse(
+                    "share",
+                    "a number greater than 0 and at most 1",
+                    run.share.to_string(),
+                );
             }
             if run.trials == 0 {
                 return refuse("trials", "at least one trial", "0".to_owned());
@@ -103,7 +117,12 @@ impl Kind for MeasurementAblation {
             for method in &run.methods {
                 let known: Vec<&str> = METHODS.iter().map(|(name, _)| *name).collect();
                 if !known.contains(&method.as_str()) {
-                    return Err(Error::unknown_name(format!("runs[{i}].methods"), "strategy", method, &known));
+                    return Err(Error::unknown_name(
+                        format!("runs[{i}].methods"),
+                        "strategy",
+                        method,
+                        &known,
+                    ));
                 }
                 let params = Params {
                     data: data.clone(),
@@ -162,13 +181,22 @@ struct Trials {
 
 impl Trials {
     /// Compares the estimates of a run with the records.
-    fn push(&mut self, table: &LoadedTable, workload: &[AttributeSet], outcome: &SequenceOutcome) -> Result<()> {
+    fn push(
+        &mut self,
+        table: &LoadedTable,
+        workload: &[AttributeSet],
+        outcome: &SequenceOutcome,
+    ) -> Result<()> {
         let counter = MarginalCounter::new(&table.records)?;
         let mut counts = Vec::new();
         let (mut error, mut expected_error) = (0.0, 0.0);
         for (&attributes, estimate) in workload.iter().zip(&outcome.marginals) {
             counter.count_into(attributes, &mut counts)?;
-            error += counts.iter().zip(estimate).map(|(count, estimate)| (count - estimate).abs()).sum::<f64>();
+            error += counts
+                .iter()
+                .zip(estimate)
+                .map(|(count, estimate)| (count - estimate).abs())
+                .sum::<f64>();
             let variance = outcome.estimates.cell_variance(attributes);
             expected_error += counts.len() as f64 * (2.0 / PI * variance).sqrt();
         }
@@ -181,8 +209,10 @@ impl Trials {
     }
 
     fn rows(&self, marginals: usize) -> Vec<Row> {
-        let mut rows =
-            vec![Row { seconds: Some(self.seconds.mean()), ..Row::new("workload_error", self.error.mean()) }];
+        let mut rows = vec![Row {
+            seconds: Some(self.seconds.mean()),
+            ..Row::new("workload_error", self.error.mean())
+        }];
         rows.extend(self.error.standard_error().map(|error| Row::new("standard_error", error)));
         rows.extend([
             Row::new("expected_error", self.expected_error.mean()),
@@ -216,7 +246,10 @@ mod tests {
             (runs("dataset = 'adlt', share = 1.0, trials = 1, methods = []"), "runs[0].dataset"),
             (runs("dataset = 'titanic', share = 0.0, trials = 1, methods = []"), "runs[0].share"),
             (runs("dataset = 'titanic', share = 1.0, trials = 0, methods = []"), "runs[0].trials"),
-            (runs("dataset = 'titanic', share = 1.0, trials = 1, methods = ['lazy']"), "runs[0].methods"),
+            (
+                runs("dataset = 'titanic', share = 1.0, trials = 1, methods = ['lazy']"),
+                "runs[0].methods",
+            ),
             (GRID.replace("1.0", "0.0") + "runs = []", "epsilon"),
         ] {
             let error = Experiment::cells(&experiment(), &text.parse().unwrap()).unwrap_err();
@@ -224,8 +257,9 @@ mod tests {
         }
     }
 
-    /// The three strategies on a small table: the errors are the expected ones, the updates agree, CRP is better and touches
-    /// less. One trial's error is a mean over 84 marginals; 10% is far beyond its spread of about 1%.
+    /// The three strategies on a small table: the errors are the expected ones, the updates agree,
+    /// CRP is better and touches less. One trial's error is a mean over 84 marginals; 10% is far
+    /// beyond its spread of about 1%.
     #[test]
     fn the_strategies_compare_as_they_should() {
         let text = format!(
@@ -234,9 +268,13 @@ mod tests {
         let experiment = experiment();
         let kind: &dyn Experiment = &experiment;
         let cells = kind.cells(&text.parse().unwrap()).unwrap();
-        let results: Vec<Vec<Row>> =
-            cells.iter().map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(3)).unwrap()).collect();
-        let value = |k: usize, metric: &str| results[k].iter().find(|r| r.metric == metric).unwrap().value.unwrap();
+        let results: Vec<Vec<Row>> = cells
+            .iter()
+            .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(3)).unwrap())
+            .collect();
+        let value = |k: usize, metric: &str| {
+            results[k].iter().find(|r| r.metric == metric).unwrap().value.unwrap()
+        };
         for (k, cell) in cells.iter().enumerate() {
             assert_eq!(cell.key[1].1, "stand-in");
             assert!((value(k, "workload_error") / value(k, "expected_error") - 1.0).abs() < 0.1);

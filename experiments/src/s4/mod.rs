@@ -1,4 +1,5 @@
-//! The experiments of S4 (Fuentes et al., Fast Private Adaptive Query Answering for Large Data Domains).
+//! The experiments of S4 (Fuentes et al., Fast Private Adaptive Query Answering for Large Data
+//! Domains).
 
 mod adaptive_errors;
 mod measurement_ablation;

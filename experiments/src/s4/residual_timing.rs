@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use matmech::domain::AxisSet;
-use matmech::residual::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
+use matmech::residual::kronecker::{
+    Factor, apply_dense, apply_structured, decomp_factors, recon_factors,
+};
 use matmech::residual::{decomp, recon};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
@@ -23,9 +25,10 @@ const LEAST_CALLS: usize = 3;
 
 /// The two sides of the figure, and the paper's claims about it.
 ///
-/// A cell of a side is one size, degree and method; its rows `decomp` and `recon` hold the number of values that come out, with the
-/// median time of a call in `seconds`. A cell of a claim measures both methods in turn on every point that the claim is about; its
-/// values are made of times, so that they differ from run to run as times do.
+/// A cell of a side is one size, degree and method; its rows `decomp` and `recon` hold the number
+/// of values that come out, with the median time of a call in `seconds`. A cell of a claim measures
+/// both methods in turn on every point that the claim is about; its values are made of times, so
+/// that they differ from run to run as times do.
 #[derive(Debug)]
 pub struct ResidualTiming;
 
@@ -54,7 +57,8 @@ pub enum Method {
     InAxis,
     /// The shuffle algorithm with dense factors.
     KroneckerDense,
-    /// The shuffle algorithm with factors in O(rows + columns), as the public code of the baseline has it.
+    /// The shuffle algorithm with factors in O(rows + columns), as the public code of the baseline
+    /// has it.
     KroneckerStructured,
 }
 
@@ -117,7 +121,8 @@ impl Kind for ResidualTiming {
     type Params = Params;
 
     const NAME: &'static str = "residual-timing";
-    const SUMMARY: &'static str = "time of Decomp and Recon by in-axis operations and by Kronecker products";
+    const SUMMARY: &'static str =
+        "time of Decomp and Recon by in-axis operations and by Kronecker products";
     const KEYS: &'static [&'static str] = &["id", "n", "degree"];
     const TIMED: &'static [&'static str] = &[
         "mean_speedup",
@@ -133,8 +138,10 @@ impl Kind for ResidualTiming {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        let by_degree = points("degrees", grid.degrees.iter().map(|&degree| Point { n: grid.n, degree }))?;
-        let by_size = points("sizes", grid.sizes.iter().map(|&n| Point { n, degree: grid.degree }))?;
+        let by_degree =
+            points("degrees", grid.degrees.iter().map(|&degree| Point { n: grid.n, degree }))?;
+        let by_size =
+            points("sizes", grid.sizes.iter().map(|&n| Point { n, degree: grid.degree }))?;
         let mut cells = Vec::new();
         for (id, side) in [("fig3-degree", &by_degree), ("fig3-size", &by_size)] {
             for &point in side {
@@ -148,14 +155,26 @@ impl Kind for ResidualTiming {
             let points = match claim {
                 Claim::DecompDegree => by_degree.clone(),
                 Claim::DecompSize => by_size.clone(),
-                Claim::ReconSlower | Claim::ReconFaster => [by_degree.clone(), by_size.clone()].concat(),
+                Claim::ReconSlower | Claim::ReconFaster => {
+                    [by_degree.clone(), by_size.clone()].concat()
+                }
             };
             if points.is_empty() {
-                return Err(Error::config("claims", "points to measure", "none", "give degrees and sizes"));
+                return Err(Error::config(
+                    "claims",
+                    "points to measure",
+                    "none",
+                    "give degrees and sizes",
+                ));
             }
-            let (n, degree) = (span(points.iter().map(|p| p.n)), span(points.iter().map(|p| p.degree)));
+            let (n, degree) =
+                (span(points.iter().map(|p| p.n)), span(points.iter().map(|p| p.degree)));
             let key: [&dyn ToString; 3] = [&claim.id(), &n, &degree];
-            cells.push(CellOf::new(key, "in-axis against kronecker", Params::Claim { claim, points }));
+            cells.push(CellOf::new(
+                key,
+                "in-axis against kronecker",
+                Params::Claim { claim, points },
+            ));
         }
         Ok(cells)
     }
@@ -167,7 +186,11 @@ impl Kind for ResidualTiming {
                 let (residual, down) = timed(Operation::Decomp, method, point, &marginal)?;
                 let (part, up) = timed(Operation::Recon, method, point, &residual)?;
                 if part.len() != marginal.len() {
-                    return Err(Error::bug("Recon", format!("{} cells", marginal.len()), part.len()));
+                    return Err(Error::bug(
+                        "Recon",
+                        format!("{} cells", marginal.len()),
+                        part.len(),
+                    ));
                 }
                 let row = |metric: &str, values: usize, seconds: f64| Row {
                     seconds: Some(seconds),
@@ -180,7 +203,8 @@ impl Kind for ResidualTiming {
     }
 }
 
-/// The claim's quantity against the structured baseline (the public code's), and under longer names against each baseline.
+/// The claim's quantity against the structured baseline (the public code's), and under longer names
+/// against each baseline.
 fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let operation = match claim {
         Claim::DecompDegree | Claim::DecompSize => Operation::Decomp,
@@ -194,7 +218,11 @@ fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec
             Operation::Recon => decomp(&marginal, &point.sizes(), point.kept())?,
         };
         let seconds = |method| timed(operation, method, point, &given).map(|(_, seconds)| seconds);
-        times.push([seconds(Method::InAxis)?, seconds(Method::KroneckerStructured)?, seconds(Method::KroneckerDense)?]);
+        times.push([
+            seconds(Method::InAxis)?,
+            seconds(Method::KroneckerStructured)?,
+            seconds(Method::KroneckerDense)?,
+        ]);
     }
     Ok(claim_rows(claim, &times))
 }
@@ -204,9 +232,15 @@ fn claim_rows(claim: Claim, times: &[[f64; 3]]) -> Vec<Row> {
     let over = |baseline: usize| {
         let pairs = times.iter().map(|times| (times[0], times[baseline]));
         match claim {
-            Claim::DecompDegree | Claim::DecompSize => pairs.map(|(own, other)| other / own).collect::<Sample>().mean(),
-            Claim::ReconSlower => pairs.map(|(own, other)| own - other).collect::<Sample>().largest(),
-            Claim::ReconFaster => pairs.map(|(own, other)| other - own).collect::<Sample>().largest(),
+            Claim::DecompDegree | Claim::DecompSize => {
+                pairs.map(|(own, other)| other / own).collect::<Sample>().mean()
+            }
+            Claim::ReconSlower => {
+                pairs.map(|(own, other)| own - other).collect::<Sample>().largest()
+            }
+            Claim::ReconFaster => {
+                pairs.map(|(own, other)| other - own).collect::<Sample>().largest()
+            }
         }
     };
     let quantity = match claim {
@@ -238,7 +272,12 @@ impl Point {
 }
 
 /// The result and the median time of a call.
-fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> Result<(Vec<f64>, f64)> {
+fn timed(
+    operation: Operation,
+    method: Method,
+    point: Point,
+    given: &[f64],
+) -> Result<(Vec<f64>, f64)> {
     let (sizes, kept) = (point.sizes(), point.kept());
     let factors: Vec<Factor> = match operation {
         Operation::Decomp => decomp_factors(&sizes, kept),
@@ -278,8 +317,15 @@ fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> 
     for Point { n, degree } in &points {
         let cells = u32::try_from(*degree).ok().and_then(|degree| n.checked_pow(degree));
         if *n < 2 || *degree == 0 || cells.is_none_or(|cells| cells > MOST_CELLS) {
-            let expected = format!("at least one attribute of at least 2 values and at most {MOST_CELLS} cells");
-            return Err(Error::config(key, expected, format!("{n}^{degree}"), "use smaller sizes or fewer attributes"));
+            let expected = format!(
+                "at least one attribute of at least 2 values and at most {MOST_CELLS} cells"
+            );
+            return Err(Error::config(
+                key,
+                expected,
+                format!("{n}^{degree}"),
+                "use smaller sizes or fewer attributes",
+            ));
         }
     }
     Ok(points)
@@ -325,12 +371,15 @@ mod tests {
         for method in [Method::InAxis, Method::KroneckerDense, Method::KroneckerStructured] {
             assert_eq!(serde_json::to_value(method).unwrap(), method.name());
         }
-        for claim in [Claim::DecompDegree, Claim::DecompSize, Claim::ReconSlower, Claim::ReconFaster] {
+        for claim in
+            [Claim::DecompDegree, Claim::DecompSize, Claim::ReconSlower, Claim::ReconFaster]
+        {
             assert_eq!(serde_json::to_value(claim).unwrap(), claim.id());
         }
     }
 
-    /// Every method gives as many values as there are, each with its time; a claim spans all points.
+    /// Every method gives as many values as there are, each with its time; a claim spans all
+    /// points.
     #[test]
     fn cells_hold_sizes_and_times() {
         let kind: &dyn Experiment = &ResidualTiming;
@@ -341,20 +390,34 @@ mod tests {
             let rows = kind.run(cell, &mut rng).unwrap();
             let of = |column: usize| cell.key[column].1.parse::<u32>().unwrap();
             let values: Vec<_> = rows.iter().map(|row| row.value.unwrap()).collect();
-            assert_eq!(values, [(of(1) - 1).pow(of(2)), of(1).pow(of(2))].map(f64::from), "{:?}", cell.key);
+            assert_eq!(
+                values,
+                [(of(1) - 1).pow(of(2)), of(1).pow(of(2))].map(f64::from),
+                "{:?}",
+                cell.key
+            );
             assert!(rows.iter().all(|row| row.seconds.unwrap() > 0.0));
         }
         let claim = &cells[13];
-        assert_eq!([&claim.key[0].1, &claim.key[1].1, &claim.key[2].1], ["fig3-recon-slower", "2-5", "2-3"]);
-        let metrics: Vec<String> = kind.run(claim, &mut rng).unwrap().into_iter().map(|row| row.metric).collect();
-        assert_eq!(metrics, ["", "_over_structured", "_over_dense"].map(|of| format!("max_slowdown_seconds{of}")));
+        assert_eq!(
+            [&claim.key[0].1, &claim.key[1].1, &claim.key[2].1],
+            ["fig3-recon-slower", "2-5", "2-3"]
+        );
+        let metrics: Vec<String> =
+            kind.run(claim, &mut rng).unwrap().into_iter().map(|row| row.metric).collect();
+        assert_eq!(
+            metrics,
+            ["", "_over_structured", "_over_dense"].map(|of| format!("max_slowdown_seconds{of}"))
+        );
     }
 
     /// From times that are chosen: in-axis, structured, dense.
     #[test]
     fn claims_are_made_of_the_times() {
         let times = [[1.0, 2.0, 8.0], [2.0, 1.5, 4.0]];
-        let values = |claim| claim_rows(claim, &times).into_iter().map(|row| row.value.unwrap()).collect::<Vec<_>>();
+        let values = |claim| {
+            claim_rows(claim, &times).into_iter().map(|row| row.value.unwrap()).collect::<Vec<_>>()
+        };
         assert_eq!(values(Claim::DecompDegree), [1.375, 1.375, 5.0]);
         assert_eq!(values(Claim::ReconSlower), [0.5, 0.5, -2.0]);
         assert_eq!(values(Claim::ReconFaster), [1.0, 1.0, 7.0]);

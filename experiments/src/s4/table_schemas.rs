@@ -8,9 +8,11 @@ use crate::datasets::{Catalogue, DataUse};
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Each table as S4's Table 3 states it: `schema` is the text records|attributes|mean size|domain, the domain to three digits.
+/// Each table as S4's Table 3 states it: `schema` is the text records|attributes|mean size|domain,
+/// the domain to three digits.
 ///
-/// Of a table that is not there it is the stand-in's, whose sizes were inferred from what the paper states.
+/// Of a table that is not there it is the stand-in's, whose sizes were inferred from what the paper
+/// states.
 #[derive(Debug)]
 pub struct TableSchemas {
     /// The tables.
@@ -45,7 +47,10 @@ impl Kind for TableSchemas {
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let cell = |(i, dataset): (usize, &String)| {
-            let data = self.catalogue.identify(dataset).map_err(|error| error.under(&format!("datasets[{i}]")))?;
+            let data = self
+                .catalogue
+                .identify(dataset)
+                .map_err(|error| error.under(&format!("datasets[{i}]")))?;
             Ok(CellOf::new([dataset, &data.label()], METHOD, Params { data }))
         };
         grid.datasets.iter().enumerate().map(cell).collect()
@@ -56,9 +61,16 @@ impl Kind for TableSchemas {
         let sizes = table.schema.sizes();
         let mean = sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64;
         let domain: f64 = sizes.iter().map(|&size| size as f64).product();
-        let digits = if mean.fract() == 0.0 || (mean * 10.0 - (mean * 10.0).round()).abs() < 1e-9 { 1 } else { 2 };
+        let digits = if mean.fract() == 0.0 || (mean * 10.0 - (mean * 10.0).round()).abs() < 1e-9 {
+            1
+        } else {
+            2
+        };
         let text = format!("{}|{}|{mean:.digits$}|{domain:.2e}", table.records.len(), sizes.len());
-        Ok(vec![Row::text("schema", text), Row::new("largest", sizes.iter().copied().max().unwrap_or(0) as f64)])
+        Ok(vec![
+            Row::text("schema", text),
+            Row::new("largest", sizes.iter().copied().max().unwrap_or(0) as f64),
+        ])
     }
 }
 
@@ -70,7 +82,8 @@ mod tests {
     use crate::datasets::Folders;
     use crate::experiment::Experiment;
 
-    /// The stand-in of Adult has the sizes of the real one, whose product is the domain that the paper prints.
+    /// The stand-in of Adult has the sizes of the real one, whose product is the domain that the
+    /// paper prints.
     #[test]
     fn adult_is_as_printed() {
         let root = tempfile::tempdir().unwrap();

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Every part of the marginal of Fig. 1(a) on age and education, cell by cell in twelfths; and how far their sum is from it.
+/// Every part of the marginal of Fig. 1(a) on age and education, cell by cell in twelfths; and how
+/// far their sum is from it.
 #[derive(Debug)]
 pub struct WorkedExample;
 
@@ -38,7 +39,11 @@ impl Kind for WorkedExample {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, _: Grid) -> Result<Vec<CellOf<Params>>> {
-        Ok(PARTS.iter().enumerate().map(|(kept, name)| CellOf::new([name], "recon", Params { kept })).collect())
+        Ok(PARTS
+            .iter()
+            .enumerate()
+            .map(|(kept, name)| CellOf::new([name], "recon", Params { kept }))
+            .collect())
     }
 
     fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
@@ -59,7 +64,10 @@ impl Kind for WorkedExample {
         for kept in 0..PARTS.len() {
             rest.iter_mut().zip(part(kept)?).for_each(|(rest, x)| *rest -= x);
         }
-        rows.push(Row::new("largest_difference_of_the_sum", rest.iter().fold(0.0, |m: f64, x| m.max(x.abs()))));
+        rows.push(Row::new(
+            "largest_difference_of_the_sum",
+            rest.iter().fold(0.0, |m: f64, x| m.max(x.abs())),
+        ));
         Ok(rows)
     }
 }

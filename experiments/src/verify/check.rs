@@ -48,7 +48,9 @@ impl Check {
             Self::Config => "computed under another config",
             Self::Revision => "computed by another kind of experiment, or another revision of it",
             Self::Lock => "computed with another lock file",
-            Self::Source => "computed by several versions of the code, or by another one than this program",
+            Self::Source => {
+                "computed by several versions of the code, or by another one than this program"
+            }
             Self::Data => "computed on other data",
             Self::Columns => "not the columns of the kind",
             Self::Cells => "not the cells of the config",
@@ -67,7 +69,9 @@ impl Check {
             Self::Missing => "a table for every config",
             Self::Record => "a record beside every table",
             Self::Contents => "the table's SHA-256 in the record",
-            Self::Config => "the same experiment, kind, seed and grid (of older records: the same file)",
+            Self::Config => {
+                "the same experiment, kind, seed and grid (of older records: the same file)"
+            }
             Self::Revision => "the kind and revision that this program has",
             Self::Lock => "the SHA-256 of the lock file that this program was built with",
             Self::Source => "the hash of this program's sources in every record, and no other",
@@ -76,8 +80,12 @@ impl Check {
             }
             Self::Columns => "the fixed columns with the key columns of the kind between them",
             Self::Cells => "each cell of the grid, in its order",
-            Self::Values => "the experiment's id, the config's seed, and a finite value or a text in every row",
-            Self::Certificates => "lower_bound <= value (1 + 1e-9), gap >= 0, and gap = value / lower_bound − 1",
+            Self::Values => {
+                "the experiment's id, the config's seed, and a finite value or a text in every row"
+            }
+            Self::Certificates => {
+                "lower_bound <= value (1 + 1e-9), gap >= 0, and gap = value / lower_bound − 1"
+            }
             Self::Orphan => "a config for every table",
             Self::OrphanFigure => "a [[figure]] table of a config for every file",
             Self::Readme => "what is listed above",
@@ -88,16 +96,29 @@ impl Check {
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::Missing | Self::Record | Self::Config | Self::Revision | Self::Lock | Self::Source => {
+            Self::Missing
+            | Self::Record
+            | Self::Config
+            | Self::Revision
+            | Self::Lock
+            | Self::Source => {
                 "run the experiments again with this program (`reproduce run … --fresh`) and commit what they write"
             }
-            Self::Contents => "restore the table, or run the experiment again; results are never edited",
-            Self::Data => "`reproduce data` shows which files are here; run the experiments again on the right ones",
+            Self::Contents => {
+                "restore the table, or run the experiment again; results are never edited"
+            }
+            Self::Data => {
+                "`reproduce data` shows which files are here; run the experiments again on the right ones"
+            }
             Self::Columns | Self::Cells | Self::Values => "run the experiment again",
-            Self::Certificates => "a defect of the program: an error below its bound cannot be; report it",
+            Self::Certificates => {
+                "a defect of the program: an error below its bound cannot be; report it"
+            }
             Self::Orphan => "remove the table with its provenance, or restore its config",
             Self::OrphanFigure => "remove the file, or restore its [[figure]] table",
-            Self::Readme => "copy the lines into README.md; if the results are wrong, run the experiment again",
+            Self::Readme => {
+                "copy the lines into README.md; if the results are wrong, run the experiment again"
+            }
         }
     }
 }
@@ -152,7 +173,12 @@ impl fmt::Display for Verified {
             if same.len() > SHOWN {
                 writeln!(f, "    … and {} more", same.len() - SHOWN)?;
             }
-            writeln!(f, "  expected: {}\n  remedy:   {}\n", first.check.expected(), first.check.remedy())?;
+            writeln!(
+                f,
+                "  expected: {}\n  remedy:   {}\n",
+                first.check.expected(),
+                first.check.remedy()
+            )?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;

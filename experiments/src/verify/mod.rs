@@ -1,5 +1,5 @@
-//! Committed results against their provenance: were they computed from these configs, data, lock file and sources, are they complete,
-//! and do their certificates hold?
+//! Committed results against their provenance: were they computed from these configs, data, lock
+//! file and sources, are they complete, and do their certificates hold?
 //!
 //! ```text
 //! configs/*.toml ──▶ cells, columns ─┐
@@ -33,7 +33,8 @@ use crate::table::Table;
 /// Checks the result table of every config, and the folder of results as a whole.
 ///
 /// # Errors
-/// A config whose grid is refused, data sets or a folder that cannot be read. What is wrong with results is in [`Verified::findings`].
+/// A config whose grid is refused, data sets or a folder that cannot be read. What is wrong with
+/// results is in [`Verified::findings`].
 pub fn run(
     root: &Path,
     configs: &[Config],
@@ -47,7 +48,8 @@ pub fn run(
     for config in configs {
         let plan = ExperimentPlan::new(config, experiments, profile)?;
         let place = Results::new(root, profile);
-        let (file, beside) = (place.table(&config.experiment), place.provenance(&config.experiment));
+        let (file, beside) =
+            (place.table(&config.experiment), place.provenance(&config.experiment));
         let Ok(content) = fs::read(&file) else {
             verified.add(Check::Missing, &config.experiment, format!("no {}", shown(root, &file)));
             continue;
@@ -70,9 +72,9 @@ pub fn run(
     }
     if !uncommitted.is_empty() {
         let tables = in_short(&uncommitted);
-        verified
-            .notes
-            .push(format!("computed with uncommitted changes, which the hash of the sources covers: {tables}"));
+        verified.notes.push(format!(
+            "computed with uncommitted changes, which the hash of the sources covers: {tables}"
+        ));
     }
     one_source(&sources, &Code::detect(root).source, &mut verified);
     orphans(root, configs, profile, &mut verified)?;
@@ -84,7 +86,12 @@ pub fn run(
 }
 
 /// The record beside a table, or a finding.
-fn record_of(file: &Path, name: &str, experiment: &str, verified: &mut Verified) -> Option<Recorded> {
+fn record_of(
+    file: &Path,
+    name: &str,
+    experiment: &str,
+    verified: &mut Verified,
+) -> Option<Recorded> {
     let found = match Recorded::read(file) {
         Ok(Some(record)) => return Some(record),
         Ok(None) => format!("no {name}"),
@@ -118,29 +125,48 @@ fn in_short(names: &[String]) -> String {
 }
 
 /// Tables that no config makes.
-fn orphans(root: &Path, configs: &[Config], profile: Profile, verified: &mut Verified) -> Result<()> {
+fn orphans(
+    root: &Path,
+    configs: &[Config],
+    profile: Profile,
+    verified: &mut Verified,
+) -> Result<()> {
     let folder = Results::new(root, profile).dir();
     if !folder.is_dir() {
         return Ok(());
     }
-    let known: BTreeSet<String> = configs.iter().map(|config| format!("{}.csv", config.experiment)).collect();
-    for name in difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/')) {
+    let known: BTreeSet<String> =
+        configs.iter().map(|config| format!("{}.csv", config.experiment)).collect();
+    for name in
+        difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/'))
+    {
         verified.add(Check::Orphan, name, "no config of this name".to_owned());
     }
     Ok(())
 }
 
-/// Drawings that no config makes. Those of the quick profile and of stand-ins are checked where they are.
-fn orphan_figures(root: &Path, configs: &[Config], profile: Profile, verified: &mut Verified) -> Result<()> {
+/// Drawings that no config makes. Those of the quick profile and of stand-ins are checked where
+/// they are.
+fn orphan_figures(
+    root: &Path,
+    configs: &[Config],
+    profile: Profile,
+    verified: &mut Verified,
+) -> Result<()> {
     let folder = Results::new(root, profile).figures();
     if !folder.is_dir() {
         return Ok(());
     }
     let figures = configs.iter().flat_map(|config| &config.figure);
-    let known: BTreeSet<String> =
-        figures.flat_map(|figure| ["svg", "png"].map(|extension| format!("{}.{extension}", figure.file))).collect();
+    let known: BTreeSet<String> = figures
+        .flat_map(|figure| ["svg", "png"].map(|extension| format!("{}.{extension}", figure.file)))
+        .collect();
     for name in difference::files_below(&folder, &["svg", "png"])?.difference(&known) {
-        verified.add(Check::OrphanFigure, &format!("{}/{name}", shown(root, &folder)), "no config draws it".to_owned());
+        verified.add(
+            Check::OrphanFigure,
+            &format!("{}/{name}", shown(root, &folder)),
+            "no config draws it".to_owned(),
+        );
     }
     Ok(())
 }
@@ -150,7 +176,9 @@ fn quoted(root: &Path, verified: &mut Verified) {
     for part in &readme::PARTS {
         match readme::should_say(root, part) {
             Ok(None) => {}
-            Ok(Some(expected)) => verified.add(Check::Readme, part.name, format!("should be {}", expected.trim_end())),
+            Ok(Some(expected)) => {
+                verified.add(Check::Readme, part.name, format!("should be {}", expected.trim_end()))
+            }
             Err(error) => verified.add(Check::Readme, part.name, error.to_string()),
         }
     }

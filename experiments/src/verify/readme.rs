@@ -1,6 +1,7 @@
 //! The numbers in the README against the committed results that they are of.
 //!
-//! A table of the README stands between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, its two lines of head first.
+//! A table of the README stands between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, its two
+//! lines of head first.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +62,13 @@ pub fn should_say(root: &Path, part: &Part) -> Result<Option<String>> {
 
 fn read(root: &Path, file: &str) -> Result<String> {
     fs::read_to_string(root.join(file)).map_err(|error| {
-        Error::file(FileRole::Input, file, "a readable text file", error, "restore it, it is committed")
+        Error::file(
+            FileRole::Input,
+            file,
+            "a readable text file",
+            error,
+            "restore it, it is committed",
+        )
     })
 }
 
@@ -70,14 +77,21 @@ fn results(root: &Path, file: &str) -> Result<Table> {
 }
 
 fn lacks(table: &str, expected: impl Into<String>) -> Error {
-    Error::file(FileRole::Input, table, expected.into(), "none", "run the experiment again, or mend the README's part")
+    Error::file(
+        FileRole::Input,
+        table,
+        expected.into(),
+        "none",
+        "run the experiment again, or mend the README's part",
+    )
 }
 
 /// The lines of a table below its head.
 fn body(text: &str, name: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
     let between = text.split_once(&begin).and_then(|(_, after)| after.split_once(&end));
-    let (block, _) = between.ok_or_else(|| lacks(README, format!("a table between {begin} and {end}")))?;
+    let (block, _) =
+        between.ok_or_else(|| lacks(README, format!("a table between {begin} and {end}")))?;
     Ok(block.trim().lines().skip(2).map(|line| format!("{line}\n")).collect())
 }
 
@@ -90,13 +104,17 @@ fn rows(table: &Table, fields: &[(&str, &str)]) -> Result<Table> {
 fn number(table: &Table, fields: &[(&str, &str)], column: &str) -> Result<Option<f64>> {
     let rows = rows(table, fields)?;
     if rows.len() > 1 {
-        return Err(lacks(table.name(), format!("one row with {fields:?}, and not {}", rows.len())));
+        return Err(lacks(
+            table.name(),
+            format!("one row with {fields:?}, and not {}", rows.len()),
+        ));
     }
     Ok(if rows.is_empty() { None } else { rows.number(column, 0) })
 }
 
 fn required(table: &Table, fields: &[(&str, &str)], column: &str) -> Result<f64> {
-    number(table, fields, column)?.ok_or_else(|| lacks(table.name(), format!("a {column} in the row with {fields:?}")))
+    number(table, fields, column)?
+        .ok_or_else(|| lacks(table.name(), format!("a {column} in the row with {fields:?}")))
 }
 
 /// Four decimals, or a dash.
@@ -105,7 +123,8 @@ fn or_dash(value: Option<f64>) -> String {
 }
 
 fn example_3_1(root: &Path) -> Result<String> {
-    let tables = [results(root, "results/s1/example-3.1.csv")?, results(root, "results/s1/fig3a.csv")?];
+    let tables =
+        [results(root, "results/s1/example-3.1.csv")?, results(root, "results/s1/fig3a.csv")?];
     let get = |workload: &str, method: &str, metric: &str, column: &str| {
         let row = [("workload", workload), (METHOD, method), (METRIC, metric)];
         match number(&tables[0], &row, column)? {
@@ -121,10 +140,16 @@ fn example_3_1(root: &Path) -> Result<String> {
         ("range:8x8x4x4", "8×8×4×4"),
         ("range:2^10", "2^10"),
     ] {
-        expected += &format!("| {domain} | {:.2} |", get(workload, "svd-bound", "total_error", VALUE)?);
-        for (method, digits) in
-            [("workload", 3), ("identity", 3), ("hierarchical", 4), ("wavelet", 4), ("lsa", 4), ("optimal", 6)]
-        {
+        expected +=
+            &format!("| {domain} | {:.2} |", get(workload, "svd-bound", "total_error", VALUE)?);
+        for (method, digits) in [
+            ("workload", 3),
+            ("identity", 3),
+            ("hierarchical", 4),
+            ("wavelet", 4),
+            ("lsa", 4),
+            ("optimal", 6),
+        ] {
             expected += &format!(" {:.digits$} |", get(workload, method, "ratio_to_svdb", VALUE)?);
         }
         let gap = get(workload, "optimal", "ratio_to_svdb", GAP)?;
@@ -145,7 +170,10 @@ fn past_s3(root: &Path) -> Result<String> {
         let bound = number(&ours, &row("global-bound"), VALUE)?;
         let printed = rows(&published, &[&cell[..], &[(METHOD, "QS")]].concat())?;
         let [optimum, anova, bound] = [Some(optimum), Some(anova), bound].map(or_dash);
-        expected += &format!("| {workload} | {} | {optimum} | {anova} | {bound} |\n", printed.field("rmse", 0));
+        expected += &format!(
+            "| {workload} | {} | {optimum} | {anova} | {bound} |\n",
+            printed.field("rmse", 0)
+        );
     }
     Ok(expected)
 }
@@ -159,8 +187,11 @@ fn of_s4(root: &Path) -> Result<String> {
         for method in ["residual-planner", "aim-grem", "aim-pgm", "aim-hybrid", "planned"] {
             let row = [&cell[..], &[(METHOD, method), (METRIC, "mean_l1")]].concat();
             // AIM+PGM takes hours at the larger budgets.
-            let value =
-                if method == "aim-pgm" { number(&table, &row, VALUE)? } else { Some(required(&table, &row, VALUE)?) };
+            let value = if method == "aim-pgm" {
+                number(&table, &row, VALUE)?
+            } else {
+                Some(required(&table, &row, VALUE)?)
+            };
             fields.push(or_dash(value));
         }
         expected += &format!("| {epsilon} | {} |\n", fields.join(" | "));
@@ -186,12 +217,20 @@ fn alternative(root: &Path) -> Result<String> {
             found.extend(get(workload, method)?.map(|value| (value, method)));
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let ends = found.first().zip(found.last()).zip(get(workload, "optimal")?).zip(get(workload, "svd-bound")?);
+        let ends = found
+            .first()
+            .zip(found.last())
+            .zip(get(workload, "optimal")?)
+            .zip(get(workload, "svd-bound")?);
         let (((best, worst), optimum), bound) = ends.ok_or_else(|| {
-            lacks(table.name(), format!("over_eigen of {workload} for a competitor, the optimum and the SVD bound"))
+            lacks(
+                table.name(),
+                format!("over_eigen of {workload} for a competitor, the optimum and the SVD bound"),
+            )
         })?;
         let pair = |(value, method): &(f64, &str)| format!("{value:.3} ({method})");
-        expected += &format!("| {name} | {} | {} | {optimum:.4} | {bound:.4} |\n", pair(best), pair(worst));
+        expected +=
+            &format!("| {name} | {} | {} | {optimum:.4} | {bound:.4} |\n", pair(best), pair(worst));
     }
     Ok(expected)
 }
@@ -200,13 +239,22 @@ fn bench(root: &Path) -> Result<String> {
     let table = results(root, "results/bench.csv")?;
     let mut expected = String::new();
     for row in 0..table.len() {
-        let [workload, cells, solves] =
-            ["workload", "cells", "eigendecompositions"].map(|column| table.field(column, row).to_owned());
-        let seconds = table.number("seconds", row).filter(|_| table.number(GAP, row).is_some_and(|gap| gap <= 1e-6));
+        let [workload, cells, solves] = ["workload", "cells", "eigendecompositions"]
+            .map(|column| table.field(column, row).to_owned());
+        let seconds = table
+            .number("seconds", row)
+            .filter(|_| table.number(GAP, row).is_some_and(|gap| gap <= 1e-6));
         let seconds = seconds.filter(|_| !table.field("cpu", row).is_empty()).ok_or_else(|| {
-            lacks(table.name(), format!("the time, a gap of at most 1e-6 and the machine of {workload}"))
+            lacks(
+                table.name(),
+                format!("the time, a gap of at most 1e-6 and the machine of {workload}"),
+            )
         })?;
-        let time = if seconds < 0.1 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") };
+        let time = if seconds < 0.1 {
+            format!("{:.1} ms", seconds * 1e3)
+        } else {
+            format!("{seconds:.2} s")
+        };
         expected += &format!("| `{workload}` | {cells} | {solves} | {time} |\n");
     }
     Ok(expected)
@@ -226,7 +274,8 @@ fn verdicts(root: &Path) -> Result<String> {
     let mut expected = String::new();
     for line in read(root, FILE)?.lines() {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        if let [name, reproduced, improved, lower, deviates, not_comparable, _not_run, failed, all] = cells[..]
+        if let [name, reproduced, improved, lower, deviates, not_comparable, _not_run, failed, all] =
+            cells[..]
             && let Some(paper) = name.strip_suffix(" published")
         {
             expected += &format!(

@@ -28,7 +28,8 @@ pub(super) fn check(
         verified.add(Check::Contents, experiment, found);
     }
     if record.experiment != experiment || record.profile != plan.profile.name() {
-        let found = format!("a record of {} under the profile {}", record.experiment, record.profile);
+        let found =
+            format!("a record of {} under the profile {}", record.experiment, record.profile);
         verified.add(Check::Config, experiment, found);
     } else if !record.is_of(config, plan.profile) {
         let found = match &record.values_sha256 {
@@ -39,21 +40,34 @@ pub(super) fn check(
     }
     let (kind, revision) = (plan.experiment.kind(), plan.experiment.revision());
     if record.kind != kind || record.revision != revision {
-        let found = format!("{}, revision {}; now {kind}, revision {revision}", record.kind, record.revision);
+        let found = format!(
+            "{}, revision {}; now {kind}, revision {revision}",
+            record.kind, record.revision
+        );
         verified.add(Check::Revision, experiment, found);
     }
     if record.cargo_lock_sha256 != built_with() {
-        let found = format!("{}…; this program has {}…", start(&record.cargo_lock_sha256), start(built_with()));
+        let found = format!(
+            "{}…; this program has {}…",
+            start(&record.cargo_lock_sha256),
+            start(built_with())
+        );
         verified.add(Check::Lock, experiment, found);
     }
     data(record, plan, catalogue, verified)
 }
 
 /// The data sets of the record against those of the plan.
-fn data(record: &Recorded, plan: &ExperimentPlan<'_>, catalogue: &Catalogue, verified: &mut Verified) -> Result<()> {
+fn data(
+    record: &Recorded,
+    plan: &ExperimentPlan<'_>,
+    catalogue: &Catalogue,
+    verified: &mut Verified,
+) -> Result<()> {
     let experiment = plan.config.experiment.as_str();
     let here = plan.data();
-    let names = |data: &[&DataUse]| data.iter().map(|data| data.name.clone()).collect::<BTreeSet<_>>();
+    let names =
+        |data: &[&DataUse]| data.iter().map(|data| data.name.clone()).collect::<BTreeSet<_>>();
     let (recorded, planned) = (names(&Vec::from_iter(&record.data)), names(&here));
     if recorded != planned {
         let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
@@ -70,10 +84,18 @@ fn data(record: &Recorded, plan: &ExperimentPlan<'_>, catalogue: &Catalogue, ver
             (true, true) | (false, false) if used == *own => {}
             (true, true) => verified.add(Check::Data, experiment, differs(used, own)),
             (false, false) => {
-                verified.add(Check::Data, experiment, format!("another revision of the stand-in of {}", used.name));
+                verified.add(
+                    Check::Data,
+                    experiment,
+                    format!("another revision of the stand-in of {}", used.name),
+                );
             }
             (false, true) => {
-                verified.add(Check::Data, experiment, format!("a stand-in of {}, whose real table is here", used.name));
+                verified.add(
+                    Check::Data,
+                    experiment,
+                    format!("a stand-in of {}, whose real table is here", used.name),
+                );
             }
             (true, false) => listed(used, experiment, catalogue, verified)?,
         }
@@ -82,7 +104,12 @@ fn data(record: &Recorded, plan: &ExperimentPlan<'_>, catalogue: &Catalogue, ver
 }
 
 /// A real table that is not on this machine can be one of the manifest, or the authors' own.
-fn listed(used: &DataUse, experiment: &str, catalogue: &Catalogue, verified: &mut Verified) -> Result<()> {
+fn listed(
+    used: &DataUse,
+    experiment: &str,
+    catalogue: &Catalogue,
+    verified: &mut Verified,
+) -> Result<()> {
     let known = catalogue.listed(&used.name)?;
     let name = &used.name;
     match &used.sha256 {
@@ -97,7 +124,9 @@ fn listed(used: &DataUse, experiment: &str, catalogue: &Catalogue, verified: &mu
 
 fn differs(used: &DataUse, own: &DataUse) -> String {
     let hash = |data: &DataUse| {
-        data.sha256.as_deref().map_or_else(|| "no hash".to_owned(), |hash| format!("{}…", start(hash)))
+        data.sha256
+            .as_deref()
+            .map_or_else(|| "no hash".to_owned(), |hash| format!("{}…", start(hash)))
     };
     format!("{} with SHA-256 {}; here {}", used.name, hash(used), hash(own))
 }

@@ -12,11 +12,17 @@ use crate::table::Table;
 const ROUNDING: f64 = 1e-9;
 
 /// Checks a table against the plan that should have made it.
-pub(super) fn check(table: &Table, plan: &ExperimentPlan<'_>, record: Option<&Recorded>, verified: &mut Verified) {
+pub(super) fn check(
+    table: &Table,
+    plan: &ExperimentPlan<'_>,
+    record: Option<&Recorded>,
+    verified: &mut Verified,
+) {
     let experiment = plan.config.experiment.as_str();
     verified.rows += table.len();
     let keys = plan.experiment.key_columns().iter().copied();
-    let expected: Vec<&str> = columns::BEFORE_KEYS.into_iter().chain(keys).chain(columns::AFTER_KEYS).collect();
+    let expected: Vec<&str> =
+        columns::BEFORE_KEYS.into_iter().chain(keys).chain(columns::AFTER_KEYS).collect();
     if table.columns() != expected {
         verified.add(Check::Columns, experiment, table.columns().join(", "));
         return;
@@ -29,12 +35,15 @@ pub(super) fn check(table: &Table, plan: &ExperimentPlan<'_>, record: Option<&Re
             wrong.push(place());
             continue;
         }
-        let certificate = [columns::LOWER_BOUND, columns::GAP].map(|column| table.number(column, row));
+        let certificate =
+            [columns::LOWER_BOUND, columns::GAP].map(|column| table.number(column, row));
         if certificate == [None, None] {
             continue;
         }
         verified.certificates += 1;
-        let holds = table.number(columns::VALUE, row).is_some_and(|value| holds(value, certificate[0], certificate[1]));
+        let holds = table
+            .number(columns::VALUE, row)
+            .is_some_and(|value| holds(value, certificate[0], certificate[1]));
         if !holds {
             broken.push(format!(
                 "{} ({}, {})",
@@ -54,9 +63,11 @@ pub(super) fn check(table: &Table, plan: &ExperimentPlan<'_>, record: Option<&Re
 /// Whether a row belongs to the config and has a content; numbers are finite.
 fn is_result(table: &Table, plan: &ExperimentPlan<'_>, row: usize) -> bool {
     let field = |column| table.field(column, row);
-    let numbers = [columns::VALUE, columns::LOWER_BOUND, columns::GAP, columns::SECONDS, columns::PEAK_MB];
-    let finite =
-        numbers.iter().all(|column| field(column).is_empty() || table.number(column, row).is_some_and(f64::is_finite));
+    let numbers =
+        [columns::VALUE, columns::LOWER_BOUND, columns::GAP, columns::SECONDS, columns::PEAK_MB];
+    let finite = numbers.iter().all(|column| {
+        field(column).is_empty() || table.number(column, row).is_some_and(f64::is_finite)
+    });
     field(columns::EXPERIMENT) == plan.config.experiment
         && field(columns::SEED) == plan.config.seed.to_string()
         && !(field(columns::VALUE).is_empty() && field(columns::TEXT).is_empty())
@@ -66,7 +77,8 @@ fn is_result(table: &Table, plan: &ExperimentPlan<'_>, row: usize) -> bool {
 /// Whether a bound is below its value, and the gap the relative distance between them.
 fn holds(value: f64, lower_bound: Option<f64>, gap: Option<f64>) -> bool {
     let below = lower_bound.is_none_or(|bound| bound <= value * (1.0 + ROUNDING));
-    let distance = lower_bound.filter(|bound| *bound > 0.0).map(|bound| (value / bound - 1.0).max(0.0));
+    let distance =
+        lower_bound.filter(|bound| *bound > 0.0).map(|bound| (value / bound - 1.0).max(0.0));
     let consistent = match (gap, distance) {
         (Some(gap), Some(distance)) => (gap - distance).abs() <= ROUNDING * (1.0 + distance),
         _ => true,
@@ -75,7 +87,12 @@ fn holds(value: f64, lower_bound: Option<f64>, gap: Option<f64>) -> bool {
 }
 
 /// The cells of the table against those of the grid, in order.
-fn cells(table: &Table, plan: &ExperimentPlan<'_>, record: Option<&Recorded>, verified: &mut Verified) {
+fn cells(
+    table: &Table,
+    plan: &ExperimentPlan<'_>,
+    record: Option<&Recorded>,
+    verified: &mut Verified,
+) {
     let expected: Vec<String> = plan.cells.iter().map(|cell| address(cell, record)).collect();
     let mut found: Vec<&str> = table.fields(columns::CELL).collect();
     found.dedup();
@@ -84,7 +101,8 @@ fn cells(table: &Table, plan: &ExperimentPlan<'_>, record: Option<&Recorded>, ve
     }
     let known: HashSet<&str> = expected.iter().map(String::as_str).collect();
     let there: HashSet<&str> = found.iter().copied().collect();
-    let missing: Vec<String> = expected.iter().filter(|cell| !there.contains(cell.as_str())).cloned().collect();
+    let missing: Vec<String> =
+        expected.iter().filter(|cell| !there.contains(cell.as_str())).cloned().collect();
     let others: Vec<String> =
         found.iter().filter(|cell| !known.contains(*cell)).map(|cell| (*cell).to_owned()).collect();
     let mut parts = Vec::new();
@@ -93,15 +111,21 @@ fn cells(table: &Table, plan: &ExperimentPlan<'_>, record: Option<&Recorded>, ve
             parts.push(format!("{} {what}, such as {first}", cells.len()));
         }
     }
-    let found = if parts.is_empty() { "another order, or a cell in two places".to_owned() } else { parts.join("; ") };
+    let found = if parts.is_empty() {
+        "another order, or a cell in two places".to_owned()
+    } else {
+        parts.join("; ")
+    };
     verified.add(Check::Cells, &plan.config.experiment, found);
 }
 
-/// The address that a cell has in a table that was computed where the record says: there a table may have been real of which this
-/// machine has a stand-in.
+/// The address that a cell has in a table that was computed where the record says: there a table
+/// may have been real of which this machine has a stand-in.
 fn address(cell: &PlannedCell, record: Option<&Recorded>) -> String {
     let Some(here) = &cell.data else { return cell.address.clone() };
-    let Some(used) = record.and_then(|record| record.data.iter().find(|used| used.name == here.name)) else {
+    let Some(used) =
+        record.and_then(|record| record.data.iter().find(|used| used.name == here.name))
+    else {
         return cell.address.clone();
     };
     let part = |label| format!("/{}={label}/", columns::DATA);
@@ -116,7 +140,11 @@ mod tests {
     fn a_certificate_is_a_bound_below_its_value_and_their_distance() {
         assert!(holds(3.0, Some(2.0), Some(0.5)));
         assert!(holds(2.0, Some(2.0 * (1.0 + 5e-10)), Some(0.0)), "rounding");
-        assert!(holds(3.0, Some(2.0), None) && holds(3.0, None, Some(0.1)) && holds(3.0, Some(0.0), Some(0.1)));
+        assert!(
+            holds(3.0, Some(2.0), None)
+                && holds(3.0, None, Some(0.1))
+                && holds(3.0, Some(0.0), Some(0.1))
+        );
         assert!(!holds(2.0, Some(2.0 * (1.0 + 2e-9)), Some(0.0)), "above its value");
         assert!(!holds(3.0, Some(2.0), Some(0.5 + 1e-6)), "another distance");
         assert!(!holds(3.0, None, Some(-1e-12)) && !holds(f64::NAN, Some(1.0), None));

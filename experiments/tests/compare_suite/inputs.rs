@@ -14,11 +14,21 @@ fn missing_files_are_named_together_with_the_command() {
     fs::remove_file(root.path().join("data/published/claims.csv")).unwrap();
     let error = root.try_compare(Profile::Standard).unwrap_err();
     let Error::Several(errors) = &error else { panic!("{error}") };
-    assert!(errors.iter().all(|error| matches!(error, Error::File { role: FileRole::Input, .. })), "{error}");
+    assert!(
+        errors.iter().all(|error| matches!(error, Error::File { role: FileRole::Input, .. })),
+        "{error}"
+    );
     assert_eq!((errors.len(), error.exit_code()), (2, 6));
     let text = error.to_string();
-    assert!(text.contains("file data/published/claims.csv") && text.contains("table of configs/s9/x.toml"), "{text}");
-    assert!(text.contains("file results/s9/x.csv") && text.contains("found:    no such file"), "{text}");
+    assert!(
+        text.contains("file data/published/claims.csv")
+            && text.contains("table of configs/s9/x.toml"),
+        "{text}"
+    );
+    assert!(
+        text.contains("file results/s9/x.csv") && text.contains("found:    no such file"),
+        "{text}"
+    );
     assert!(text.contains("run `reproduce run configs/s9/x.toml --profile standard`"), "{text}");
     assert!(!root.path().join("results/COMPARISON.md").exists(), "no report of half a comparison");
 }
@@ -36,12 +46,16 @@ fn wrong_columns_filters_and_bands_are_refused() {
     let mut root = Root::new();
     root.tables = COMPARE.replacen("metric_column", "rounded = [3, 2]\nmetric_column", 1);
     let text = root.input_error();
-    assert!(text.contains("a number with 2 decimals on line 2") && text.contains("5.32e2"), "{text}");
+    assert!(
+        text.contains("a number with 2 decimals on line 2") && text.contains("5.32e2"),
+        "{text}"
+    );
     let root = Root::new();
     root.write("data/expected/deviations.toml", "[[deviation]]\nid = \"svdb\"\nexpect = \"1\"\n");
     let text = root.input_error();
     assert!(
-        text.contains("deviations data/expected/deviations.toml, line 3") && text.contains("did you mean `expected`?"),
+        text.contains("deviations data/expected/deviations.toml, line 3")
+            && text.contains("did you mean `expected`?"),
         "{text}"
     );
 }

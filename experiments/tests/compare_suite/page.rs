@@ -28,7 +28,11 @@ fn markdown_shows_rows_links_and_what_remains() {
     assert!(text.contains("| `data/published/claims.csv` | 7 | 2 | Sec. 10 (2) |"), "{text}");
     let first = text.clone();
     root.compare();
-    assert_eq!(root.read("results/COMPARISON.md"), first, "the report must not change between runs");
+    assert_eq!(
+        root.read("results/COMPARISON.md"),
+        first,
+        "the report must not change between runs"
+    );
 }
 
 #[test]
@@ -42,19 +46,34 @@ fn what_differs_stands_first_and_what_is_reproduced_folds_away() {
     let order = ["`svdb`", "`better`", "`time`", "`ratio`", "`formula`", "`ref-digits`"];
     assert!(places(&text, &order).is_sorted(), "{text}");
     let page = root.read("results/comparison.html");
-    let order = [">svdb<", ">better<", ">time<", "<details>", ">ratio<", ">formula<", ">ref-band<", "</details>"];
+    let order = [
+        ">svdb<",
+        ">better<",
+        ">time<",
+        "<details>",
+        ">ratio<",
+        ">formula<",
+        ">ref-band<",
+        "</details>",
+    ];
     assert!(places(&page, &order).is_sorted(), "{page}");
-    assert!(page.contains("<summary><span class=\"verdict reproduced\">reproduced</span>: 4</summary>"), "{page}");
+    assert!(
+        page.contains("<summary><span class=\"verdict reproduced\">reproduced</span>: 4</summary>"),
+        "{page}"
+    );
 }
 
-/// The values of the method that bounds all others stand in a column of their own, and nothing may be below them.
+/// The values of the method that bounds all others stand in a column of their own, and nothing may
+/// be below them.
 #[test]
 fn bounds_on_every_mechanism_have_a_column() {
     let root = Root::new();
     root.compare();
     assert!(!root.read("results/COMPARISON.md").contains("any mechanism"));
     let bound = |value: &str| {
-        let row = format!("s9/x,s9/x/workload=range:8/method=any,range:8,any,ratio_to_svdb,{value},,,,0.1,1,7\n");
+        let row = format!(
+            "s9/x,s9/x/workload=range:8/method=any,range:8,any,ratio_to_svdb,{value},,,,0.1,1,7\n"
+        );
         root.write("results/s9/x.csv", &format!("{RESULTS}{row}"));
         root.compare()
     };
@@ -64,12 +83,16 @@ fn bounds_on_every_mechanism_have_a_column() {
     assert_eq!(line(&report, "svdb").bound_on_all, "");
     let text = root.read("results/COMPARISON.md");
     assert!(
-        text.contains("| lower bound, gap | any mechanism | verdict |") && text.contains("| ≥ 1.500000, 1.9 % above |")
+        text.contains("| lower bound, gap | any mechanism | verdict |")
+            && text.contains("| ≥ 1.500000, 1.9 % above |")
     );
     assert!(root.read("results/comparison.html").contains("≥ 1.500000, 1.9 % above"));
     let report = bound("1.6");
     let below = line(&report, "ref-digits");
-    assert_eq!((below.verdict, below.reason.as_str()), (Verdict::Failed, "below a bound on every mechanism"));
+    assert_eq!(
+        (below.verdict, below.reason.as_str()),
+        (Verdict::Failed, "below a bound on every mechanism")
+    );
 }
 
 #[test]
@@ -78,7 +101,9 @@ fn every_paper_has_an_index_of_its_items() {
     root.compare();
     let text = root.read("results/COMPARISON.md");
     assert!(
-        text.contains("### S9\n\n- 5 published: 1 deviates, 1 improved, 1 not comparable, 2 reproduced\n"),
+        text.contains(
+            "### S9\n\n- 5 published: 1 deviates, 1 improved, 1 not comparable, 2 reproduced\n"
+        ),
         "{text}"
     );
     let item = "| [S9, Example 9: Example 9](#s9/x) | `s9/x` | 1 deviates, 1 improved, 1 not comparable, 2 reproduced | \
@@ -105,9 +130,14 @@ fn an_undrawn_figure_fails_and_a_drawn_one_is_inlined() {
     assert!(root.read("results/quick/comparison.html").contains("not drawn under this profile"));
     root.draw();
     assert_eq!(titles(&root.compare()), [""; 0]);
-    assert!(root.read("results/COMPARISON.md").contains("![Ratios &lt;of> S9](../figures/s9/x.svg)"));
+    assert!(
+        root.read("results/COMPARISON.md").contains("![Ratios &lt;of> S9](../figures/s9/x.svg)")
+    );
     let page = root.read("results/comparison.html");
-    assert!(page.contains("<figure>\n<svg ") && page.contains("All of them."), "the figure is not inlined");
+    assert!(
+        page.contains("<figure>\n<svg ") && page.contains("All of them."),
+        "the figure is not inlined"
+    );
 }
 
 #[test]
@@ -120,10 +150,21 @@ fn the_page_is_self_contained_and_escaped() {
     root.draw();
     root.compare();
     let page = root.read("results/comparison.html");
-    for forbidden in ["src=", "href=\"http", "href=\"//", "url(", "@import", "<script", "<link", "<iframe", "xlink"] {
+    for forbidden in [
+        "src=",
+        "href=\"http",
+        "href=\"//",
+        "url(",
+        "@import",
+        "<script",
+        "<link",
+        "<iframe",
+        "xlink",
+    ] {
         assert!(!page.contains(forbidden), "{forbidden} in the page");
     }
-    let links: Vec<&str> = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let links: Vec<&str> =
+        page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(links.contains(&"../docs/deviations.md#svdb"), "{links:?}");
     for link in &links {
         if let Some(id) = link.strip_prefix('#') {
@@ -131,8 +172,12 @@ fn the_page_is_self_contained_and_escaped() {
         }
     }
     assert!(page.contains("the paper uses &lt;half&gt; of the queries"));
-    for tag in ["table", "thead", "tbody", "section", "figure", "main", "nav", "dl", "svg", "details", "summary"] {
-        let opened = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+    for tag in [
+        "table", "thead", "tbody", "section", "figure", "main", "nav", "dl", "svg", "details",
+        "summary",
+    ] {
+        let opened =
+            page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "<{tag}> is not balanced");
     }
 }

@@ -136,7 +136,13 @@ impl Root {
 
     /// Draws the figures of the config.
     pub fn draw(&self) {
-        experiments::figures::draw_all(self.path(), &[self.config()], &registry::figures(), Profile::Standard).unwrap();
+        experiments::figures::draw_all(
+            self.path(),
+            &[self.config()],
+            &registry::figures(),
+            Profile::Standard,
+        )
+        .unwrap();
     }
 
     pub fn input_error(&self) -> String {

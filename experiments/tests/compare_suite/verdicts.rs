@@ -3,9 +3,12 @@
 use experiments::compare::verdict::Verdict;
 use experiments::config::Profile;
 
-use crate::root::{CLAIMS, COMPARE, DEVIATIONS, EXPLANATIONS, REFERENCE, RESULTS, Root, line, titles};
+use crate::root::{
+    CLAIMS, COMPARE, DEVIATIONS, EXPLANATIONS, REFERENCE, RESULTS, Root, line, titles,
+};
 
-/// A phase of a cell is a metric; its published time stands beside the `seconds` of that metric's row.
+/// A phase of a cell is a metric; its published time stands beside the `seconds` of that metric's
+/// row.
 #[test]
 fn times_of_phases_stand_beside_the_published_ones() {
     let mut root = Root::new();
@@ -16,8 +19,14 @@ fn times_of_phases_stand_beside_the_published_ones() {
     let report = root.compare();
     assert_eq!(titles(&report), [""; 0]);
     let phase = report.sections[0].lines.last().unwrap();
-    assert_eq!((phase.metric.as_str(), phase.verdict), ("ratio_to_svdb (seconds)", Verdict::NotComparable));
-    assert_eq!((phase.published.as_str(), phase.ours.as_str(), phase.certificate.as_str()), ("5079", "12.50", ""));
+    assert_eq!(
+        (phase.metric.as_str(), phase.verdict),
+        ("ratio_to_svdb (seconds)", Verdict::NotComparable)
+    );
+    assert_eq!(
+        (phase.published.as_str(), phase.ours.as_str(), phase.certificate.as_str()),
+        ("5079", "12.50", "")
+    );
 }
 
 #[test]
@@ -64,12 +73,16 @@ fn an_unexplained_mismatch_fails_with_all_detail() {
     assert_eq!(finding.found, "1.5355 (results/s9/x.csv, line 3, method wavelet)");
     assert!(finding.remedy.contains("[[deviation]] id = \"ratio\""), "{}", finding.remedy);
     let text = root.read("results/COMPARISON.md");
-    let (failures, summary) = (text.find("To put right: 2").unwrap(), text.find("## Summary").unwrap());
+    let (failures, summary) =
+        (text.find("To put right: 2").unwrap(), text.find("## Summary").unwrap());
     assert!(failures < summary, "failures come first");
     let mut summary = Vec::new();
     report.write_summary(&mut summary).unwrap();
     let summary = String::from_utf8(summary).unwrap();
-    assert!(summary.contains("found:    1.5355") && summary.contains("2 to put right"), "{summary}");
+    assert!(
+        summary.contains("found:    1.5355") && summary.contains("2 to put right"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -93,8 +106,11 @@ fn an_error_without_certificate_or_of_a_baseline_is_not_an_improvement() {
 #[test]
 fn missing_results_fail_except_outside_the_quick_slice() {
     let root = Root::new();
-    let without: String =
-        RESULTS.lines().filter(|line| !line.contains("wavelet")).map(|line| format!("{line}\n")).collect();
+    let without: String = RESULTS
+        .lines()
+        .filter(|line| !line.contains("wavelet"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     root.write("results/s9/x.csv", &without);
     let report = root.compare();
     assert_eq!(
@@ -105,7 +121,9 @@ fn missing_results_fail_except_outside_the_quick_slice() {
             "missing result: ref-digits (ratio_to_svdb in spec)",
         ]
     );
-    assert!(report.findings[0].remedy.contains("reproduce run configs/s9/x.toml --profile standard"));
+    assert!(
+        report.findings[0].remedy.contains("reproduce run configs/s9/x.toml --profile standard")
+    );
 
     root.write("results/quick/s9/x.csv", &without);
     let report = root.try_compare(Profile::Quick).unwrap();
@@ -116,7 +134,10 @@ fn missing_results_fail_except_outside_the_quick_slice() {
     assert!(text.contains("(../../docs/deviations.md#svdb)"), "{text}");
 
     // A cell that was run but lacks the metric is a failure under every profile.
-    root.write("results/quick/s9/x.csv", &RESULTS.replace("wavelet,ratio_to_svdb", "wavelet,ratio"));
+    root.write(
+        "results/quick/s9/x.csv",
+        &RESULTS.replace("wavelet,ratio_to_svdb", "wavelet,ratio"),
+    );
     let report = root.try_compare(Profile::Quick).unwrap();
     assert_eq!(titles(&report)[0], "missing metric: ratio (ratio_to_svdb in Example 9)");
 }
@@ -134,8 +155,7 @@ fn results_on_stand_ins_are_not_comparable() {
     // No mismatch fails, and neither does the documented deviation that no value can confirm.
     assert_eq!(titles(&report), [""; 0]);
     assert_eq!(report.counts().of(Verdict::NotComparable), 7);
-    let reason =
-        "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
+    let reason = "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
     assert_eq!(line(&report, "ratio").reason, reason);
     assert_eq!(line(&report, "time").reason, "timing on other hardware");
     root.write("results/s9/x.csv", &labelled("real"));
@@ -155,22 +175,31 @@ fn results_on_stand_ins_are_not_comparable() {
     root.write("data/expected/reference.csv", &reference);
     root.write("results/s9/x.csv", &labelled("stand-in"));
     let report = root.compare();
-    assert_eq!(titles(&report), ["differs from the reference value: ref-digits (ratio_to_svdb in spec)"]);
+    assert_eq!(
+        titles(&report),
+        ["differs from the reference value: ref-digits (ratio_to_svdb in spec)"]
+    );
     assert_eq!(line(&report, "ref-band").verdict, Verdict::Reproduced);
 }
 
-/// Neither a tolerance for times, nor a documented reason, nor a column `data` of the paper's values makes a stand-in comparable.
+/// Neither a tolerance for times, nor a documented reason, nor a column `data` of the paper's
+/// values makes a stand-in comparable.
 #[test]
 fn a_stand_in_is_never_held_against_a_published_value() {
     let mut root = Root::new();
     let labelled = |text: &str| -> String {
         let (header, rows) = text.split_once('\n').unwrap();
-        format!("{header},data\n{}", rows.lines().map(|row| format!("{row},stand-in\n")).collect::<String>())
+        format!(
+            "{header},data\n{}",
+            rows.lines().map(|row| format!("{row},stand-in\n")).collect::<String>()
+        )
     };
     root.write("results/s9/x.csv", &labelled(RESULTS));
     root.write("data/published/claims.csv", &labelled(CLAIMS));
     let tables = COMPARE.replacen("join = [", "join = [\"data\", ", 1);
-    for more in ["", "within_factor = 2\ndeviations = { svdb = \"It differs.\" }\n", "within = 0.1\n"] {
+    for more in
+        ["", "within_factor = 2\ndeviations = { svdb = \"It differs.\" }\n", "within = 0.1\n"]
+    {
         root.tables = tables.replacen("improvable", &format!("{more}improvable"), 1);
         let report = root.compare();
         for id in ["svdb", "ratio", "better", "time", "formula"] {
@@ -182,9 +211,14 @@ fn a_stand_in_is_never_held_against_a_published_value() {
 #[test]
 fn a_reason_for_a_ratio_of_times_is_explained_and_of_a_value() {
     let mut root = Root::new();
-    let with = |more: &str| COMPARE.replacen("improvable", &format!("within_factor = 1.1\n{more}improvable"), 1);
-    root.tables = with("deviations = { better = \"It is faster here.\", svdb = \"It is slower here.\" }\n");
-    let titles_of = |root: &Root| titles(&root.compare()).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>();
+    let with = |more: &str| {
+        COMPARE.replacen("improvable", &format!("within_factor = 1.1\n{more}improvable"), 1)
+    };
+    root.tables =
+        with("deviations = { better = \"It is faster here.\", svdb = \"It is slower here.\" }\n");
+    let titles_of = |root: &Root| {
+        titles(&root.compare()).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(titles_of(&root)[0], "deviation without explanation: better");
     root.write("docs/deviations.md", "<a id=\"svdb\"></a>\n<a id=\"better\"></a>\n");
     let report = root.compare();
@@ -194,7 +228,11 @@ fn a_reason_for_a_ratio_of_times_is_explained_and_of_a_value() {
     assert!(titles_of(&root).contains(&"reason for no value: nothing".to_owned()));
     root.tables = with("");
     let unexplained = "outside the tolerance, without a reason in `deviations` of its [[compare]]";
-    assert!(titles_of(&root).iter().any(|title| title.starts_with(unexplained)), "{:?}", titles_of(&root));
+    assert!(
+        titles_of(&root).iter().any(|title| title.starts_with(unexplained)),
+        "{:?}",
+        titles_of(&root)
+    );
 }
 
 #[test]
@@ -203,27 +241,45 @@ fn two_rows_for_one_value_fail() {
     let row = RESULTS.lines().nth(2).unwrap();
     root.write("results/s9/x.csv", &format!("{RESULTS}{}\n", row.replace("1.52912345", "9")));
     let report = root.compare();
-    assert_eq!(titles(&report)[0], "2 result rows for one value: ratio (ratio_to_svdb in Example 9)");
+    assert_eq!(
+        titles(&report)[0],
+        "2 result rows for one value: ratio (ratio_to_svdb in Example 9)"
+    );
     assert_eq!(report.findings[0].found, "lines 3, 6 of results/s9/x.csv");
 }
 
 #[test]
 fn deviations_must_be_used_explained_and_exact() {
     let root = Root::new();
-    let unused = format!("{DEVIATIONS}\n[[deviation]]\nid = \"ratio\"\nexpected = \"1.6\"\nreason = \"r\"\n");
+    let unused = format!(
+        "{DEVIATIONS}\n[[deviation]]\nid = \"ratio\"\nexpected = \"1.6\"\nreason = \"r\"\n"
+    );
     root.write("data/expected/deviations.toml", &unused);
     root.write("docs/deviations.md", "<a id=\"ratio\"></a>");
-    assert_eq!(titles(&root.compare()), ["unused deviation: ratio", "deviation without explanation: svdb"]);
+    assert_eq!(
+        titles(&root.compare()),
+        ["unused deviation: ratio", "deviation without explanation: svdb"]
+    );
 
     // The quick slice may leave an entry unused, but not unexplained.
     root.write("results/quick/s9/x.csv", RESULTS);
-    assert_eq!(titles(&root.try_compare(Profile::Quick).unwrap()), ["deviation without explanation: svdb"]);
+    assert_eq!(
+        titles(&root.try_compare(Profile::Quick).unwrap()),
+        ["deviation without explanation: svdb"]
+    );
 
     root.write("docs/deviations.md", EXPLANATIONS);
     root.write("data/expected/deviations.toml", &DEVIATIONS.replace("640.3", "641"));
     let report = root.compare();
-    assert_eq!(titles(&report), ["differs from its documented deviation: svdb (total_error in Example 9)"]);
-    assert!(report.findings[0].expected.starts_with("641 ± 0.50"), "{}", report.findings[0].expected);
+    assert_eq!(
+        titles(&report),
+        ["differs from its documented deviation: svdb (total_error in Example 9)"]
+    );
+    assert!(
+        report.findings[0].expected.starts_with("641 ± 0.50"),
+        "{}",
+        report.findings[0].expected
+    );
 }
 
 #[test]
@@ -245,5 +301,9 @@ fn tables_without_ids_and_with_unimplemented_methods() {
     let report = root.compare();
     assert_eq!(titles(&report), [""; 0]);
     assert_eq!(line(&report, "table.csv:2").verdict, Verdict::Deviates);
-    assert_eq!(report.sections[0].lines.len(), 1, "a cell that the paper leaves empty has no verdict");
+    assert_eq!(
+        report.sections[0].lines.len(),
+        1,
+        "a cell that the paper leaves empty has no verdict"
+    );
 }

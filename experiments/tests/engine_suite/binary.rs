@@ -13,7 +13,8 @@ const CELLS: usize = 24;
 /// Cells of some 50 ms each, the random ones among them too.
 fn project() -> Project {
     let project = Project::new();
-    let workloads: Vec<String> = (0..CELLS / 2).map(|k| format!("\"prefix:{}\"", 220 + k)).collect();
+    let workloads: Vec<String> =
+        (0..CELLS / 2).map(|k| format!("\"prefix:{}\"", 220 + k)).collect();
     project.write(
         "configs/s1/errors.toml",
         &format!(
@@ -52,7 +53,11 @@ fn run(project: &Project, jobs: &str) -> Output {
 }
 
 fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn finished(root: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
@@ -71,7 +76,8 @@ fn finished(root: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 #[test]
 fn a_killed_run_goes_on_where_it_was_and_jobs_change_no_bit() {
     let (killed, alone) = (project(), project());
-    let mut child = reproduce(&killed, &["run", "s1/errors", "s1/samples", "--jobs", "2"]).spawn().unwrap();
+    let mut child =
+        reproduce(&killed, &["run", "s1/errors", "s1/samples", "--jobs", "2"]).spawn().unwrap();
     let patience = Instant::now();
     while finished(killed.root()).len() < 3 {
         assert!(patience.elapsed() < Duration::from_secs(60), "the run does not get on");
@@ -121,10 +127,26 @@ fn bad_input_ends_with_its_message_and_exit_code_and_loses_nothing() {
             project.write("configs/s1/errors.toml", &text);
         }
     };
-    refused(&edit("seed = 1", "sed = 1"), &run_errors, 2, &["errors.toml", "sed", "expected", "found", "seed"]);
-    refused(&edit("prefix:220", "prefix:-220"), &run_errors, 2, &["grid.workloads[0]", "`-220`", "positive"]);
-    refused(&edit("'optimal'", "'optimum'"), &run_errors, 2, &["grid.methods[0]", "optimum", "did you mean"]);
-    let compare = "[[compare]]\npublished = 'nowhere.csv'\njoin = ['workload']\nmetric_column = 'quantity'\n";
+    refused(
+        &edit("seed = 1", "sed = 1"),
+        &run_errors,
+        2,
+        &["errors.toml", "sed", "expected", "found", "seed"],
+    );
+    refused(
+        &edit("prefix:220", "prefix:-220"),
+        &run_errors,
+        2,
+        &["grid.workloads[0]", "`-220`", "positive"],
+    );
+    refused(
+        &edit("'optimal'", "'optimum'"),
+        &run_errors,
+        2,
+        &["grid.methods[0]", "optimum", "did you mean"],
+    );
+    let compare =
+        "[[compare]]\npublished = 'nowhere.csv'\njoin = ['workload']\nmetric_column = 'quantity'\n";
     let with_compare = format!("{config}{compare}");
     let missing = move |project: &Project| {
         project.write("configs/s1/errors.toml", &with_compare);

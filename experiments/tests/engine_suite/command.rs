@@ -1,4 +1,5 @@
-//! The command `reproduce`: usage, exit codes and the steps of `all`, with kinds that are injected or none.
+//! The command `reproduce`: usage, exit codes and the steps of `all`, with kinds that are injected
+//! or none.
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
@@ -58,7 +59,11 @@ fn a_refused_config_ends_with_code_2_and_one_screen() {
         .stderr(contains("configs/toy/one.toml"))
         .stderr(contains("key:      kind"))
         .stderr(contains("\"toy\""));
-    command().args(["run", "toy/onne"]).assert().code(2).stderr(contains("did you mean configs/toy/one.toml?"));
+    command()
+        .args(["run", "toy/onne"])
+        .assert()
+        .code(2)
+        .stderr(contains("did you mean configs/toy/one.toml?"));
     command().args(["list"]).assert().code(2);
     assert!(!project.root().join("results").exists(), "nothing is written");
 }
@@ -68,22 +73,34 @@ fn run_continues_after_a_failed_cell_and_ends_with_code_3() {
     let project = Project::new();
     project.write(
         "configs/toy/two.toml",
-        &project.read("configs/toy/one.toml").replace("toy/one", "toy/two").replace("\"bob\", ", ""),
+        &project
+            .read("configs/toy/one.toml")
+            .replace("toy/one", "toy/two")
+            .replace("\"bob\", ", ""),
     );
     let mut toy = Toy::new();
     toy.failing = vec!["bob"];
     let failure = run(&project, &toy, &["run", "toy/one", "toy/two"]).unwrap_err();
     assert_eq!(failure.exit_code(), 3);
     let message = failure.to_string();
-    assert!(message.contains("2 cells failed") && message.contains("toy/one/name=bob/method=product"), "{message}");
-    assert!(project.root().join("results/toy/two.csv").is_file(), "the other experiment has its table");
+    assert!(
+        message.contains("2 cells failed") && message.contains("toy/one/name=bob/method=product"),
+        "{message}"
+    );
+    assert!(
+        project.root().join("results/toy/two.csv").is_file(),
+        "the other experiment has its table"
+    );
     assert!(!project.root().join("results/toy/one.csv").exists());
 }
 
 #[test]
 fn only_selects_across_experiments() {
     let project = Project::new();
-    project.write("configs/toy/two.toml", &project.read("configs/toy/one.toml").replace("toy/one", "toy/two"));
+    project.write(
+        "configs/toy/two.toml",
+        &project.read("configs/toy/one.toml").replace("toy/one", "toy/two"),
+    );
     let toy = Toy::new();
     run(&project, &toy, &["run", "toy/one", "toy/two", "--only", "toy/two/name=ann"]).unwrap();
     assert_eq!(toy.take_computed(), ["ann/product", "ann/sum"]);
@@ -106,12 +123,17 @@ fn list_checks_and_prints() {
         .stderr(contains("--root"));
 }
 
-/// `toy/one` with a published value that our value meets by construction, and one that it cannot meet.
+/// `toy/one` with a published value that our value meets by construction, and one that it cannot
+/// meet.
 fn with_comparison(project: &Project, published: &str) {
-    let compare = "[[compare]]\npublished = \"toy.csv\"\njoin = [\"name\", \"method\"]\nmetric = \"value\"\n";
+    let compare =
+        "[[compare]]\npublished = \"toy.csv\"\njoin = [\"name\", \"method\"]\nmetric = \"value\"\n";
     let config = project.read("configs/toy/one.toml") + compare;
     project.write("configs/toy/one.toml", &config);
-    project.write("data/published/toy.csv", &format!("id,where,name,method,value\nann,Table 0,ann,sum,{published}\n"));
+    project.write(
+        "data/published/toy.csv",
+        &format!("id,where,name,method,value\nann,Table 0,ann,sum,{published}\n"),
+    );
     project.write("data/expected/deviations.toml", "");
     project.write("docs/deviations.md", "# Deviations\n");
 }
@@ -142,5 +164,8 @@ fn all_goes_on_to_the_comparison_and_ends_with_the_code_of_the_first_failure() {
     toy.failing = vec!["bob"];
     let failure = run(&project, &toy, &["all"]).unwrap_err();
     assert_eq!(failure.exit_code(), 3, "the cell failed before the comparison did");
-    assert!(project.root().join("results/COMPARISON.md").is_file(), "and the comparison was made nevertheless");
+    assert!(
+        project.root().join("results/COMPARISON.md").is_file(),
+        "and the comparison was made nevertheless"
+    );
 }

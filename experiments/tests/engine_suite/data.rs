@@ -29,7 +29,8 @@ pub fn setup() -> Setup {
         source: "the archive".to_owned(),
         required: true,
     };
-    let folders = Folders { own: Some(dir.path().join("own")), downloads: dir.path().join("data/downloads") };
+    let folders =
+        Folders { own: Some(dir.path().join("own")), downloads: dir.path().join("data/downloads") };
     Setup { dir, dataset, folders }
 }
 
@@ -47,7 +48,12 @@ fn the_own_folder_comes_first_then_downloads() {
     assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Own(own.clone()));
     fs::write(&own, "something else").unwrap();
     let message = obtain(&dataset, &folders).unwrap_err().to_string();
-    for part in [&own.display().to_string(), &dataset.sha256, &sha256_hex(b"something else"), "unset MATMECH_DATA"] {
+    for part in [
+        &own.display().to_string(),
+        &dataset.sha256,
+        &sha256_hex(b"something else"),
+        "unset MATMECH_DATA",
+    ] {
         assert!(message.contains(part), "{part} in {message}");
     }
 }
@@ -56,7 +62,13 @@ pub fn manifest_text(dataset: &Dataset) -> String {
     format!(
         "[[dataset]]\nname = \"{}\"\nfile = \"{}\"\nurl = \"{}\"\nsha256 = \"{}\"\nlicence = \"{}\"\nsource = \"{}\"\n\
          required = {}\n",
-        dataset.name, dataset.file, dataset.url, dataset.sha256, dataset.licence, dataset.source, dataset.required
+        dataset.name,
+        dataset.file,
+        dataset.url,
+        dataset.sha256,
+        dataset.licence,
+        dataset.source,
+        dataset.required
     )
 }
 
@@ -93,9 +105,17 @@ fn the_command_uses_the_environment_variable_and_its_exit_codes() {
         command.arg("--root").arg(dir.path()).arg("data").env_remove("MATMECH_DATA");
         command
     };
-    data().env("MATMECH_DATA", &own).assert().success().stdout(predicates::str::contains("adult: in your own folder"));
+    data()
+        .env("MATMECH_DATA", &own)
+        .assert()
+        .success()
+        .stdout(predicates::str::contains("adult: in your own folder"));
     data().assert().code(5).stderr(predicates::str::contains("MATMECH_DATA"));
-    data().arg("adlut").assert().code(2).stderr(predicates::str::contains("did you mean \"adult\"?"));
+    data()
+        .arg("adlut")
+        .assert()
+        .code(2)
+        .stderr(predicates::str::contains("did you mean \"adult\"?"));
     // What is not required has a stand-in, unless it is asked for by name.
     dataset.required = false;
     fs::write(dir.path().join("data/manifest.toml"), manifest_text(&dataset)).unwrap();

@@ -16,12 +16,19 @@ use crate::toy::Project;
 /// `reproduce … --root ROOT` with no data of the user's own.
 fn reproduce(root: &Path, words: &[&str]) -> assert_cmd::Command {
     let mut command = cargo_bin_cmd!("reproduce");
-    command.args(words).arg("--root").arg(root).env_remove("MATMECH_DATA").env("PATH", downloader::path(root));
+    command
+        .args(words)
+        .arg("--root")
+        .arg(root)
+        .env_remove("MATMECH_DATA")
+        .env("PATH", downloader::path(root));
     command
 }
 
 fn names_in(dir: &Path) -> Vec<String> {
-    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let names = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
     names.collect()
 }
 
@@ -32,7 +39,10 @@ fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
     fs::create_dir_all(dir.path().join("data")).unwrap();
     let manifest = dir.path().join("data/manifest.toml");
     fs::write(&manifest, manifest_text(&dataset)).unwrap();
-    reproduce(dir.path(), &["data"]).assert().success().stdout(contains("adult: downloaded, checked:"));
+    reproduce(dir.path(), &["data"])
+        .assert()
+        .success()
+        .stdout(contains("adult: downloaded, checked:"));
     assert_eq!(names_in(&census), ["adult.csv"], "no temporary file is left");
     assert_eq!(fs::read_to_string(census.join("adult.csv")).unwrap(), CONTENT);
 
@@ -41,7 +51,10 @@ fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
     dataset.sha256 = "0".repeat(64);
     fs::write(&manifest, manifest_text(&dataset)).unwrap();
     let (there, here) = (dataset.sha256.clone(), sha256_hex(CONTENT.as_bytes()));
-    let named = contains(dataset.url.as_str()).and(contains(there)).and(contains(here)).and(contains("MATMECH_DATA"));
+    let named = contains(dataset.url.as_str())
+        .and(contains(there))
+        .and(contains(here))
+        .and(contains("MATMECH_DATA"));
     reproduce(dir.path(), &["data"]).assert().code(5).stderr(named.and(contains("the archive")));
     assert!(names_in(&census).is_empty(), "a wrong file is not kept");
 
@@ -88,8 +101,8 @@ fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
     assert!(downloaded.is_file() && labels().iter().all(|label| label == "real"));
 }
 
-/// Without permission for stand-ins an experiment whose table cannot be had is refused, with the file and the way out; the others run
-/// and nothing that is there is lost.
+/// Without permission for stand-ins an experiment whose table cannot be had is refused, with the
+/// file and the way out; the others run and nothing that is there is lost.
 #[test]
 fn stand_ins_can_be_refused() {
     let project = Project::new();
@@ -98,23 +111,35 @@ fn stand_ins_can_be_refused() {
     let without_table = "experiment = 's2/example'\nkind = 'worked-example'\ntitle = 'Example'\nreproduces = 'S2'\nseed = 7\n\
                          expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\ndelta = 1e-9\nmethods = ['identity']\n";
     project.write("configs/s2/example.toml", without_table);
-    let refused = || contains("titanic.csv").and(contains("s4/titanic")).and(contains("MATMECH_DATA"));
-    reproduce(project.root(), &["run", "s4/titanic", "--no-stand-ins"]).assert().code(5).stderr(refused());
+    let refused =
+        || contains("titanic.csv").and(contains("s4/titanic")).and(contains("MATMECH_DATA"));
+    reproduce(project.root(), &["run", "s4/titanic", "--no-stand-ins"])
+        .assert()
+        .code(5)
+        .stderr(refused());
     assert!(!project.root().join("results/s4").exists(), "nothing is written");
     reproduce(project.root(), &["run", "s4/titanic"]).assert().success();
     let before = project.read("results/s4/titanic.csv");
-    reproduce(project.root(), &["all", "--no-stand-ins", "--fresh"]).assert().code(5).stderr(refused());
+    reproduce(project.root(), &["all", "--no-stand-ins", "--fresh"])
+        .assert()
+        .code(5)
+        .stderr(refused());
     assert_eq!(project.read("results/s4/titanic.csv"), before);
     assert!(project.root().join("results/s2/example.csv").is_file(), "what needs no table has run");
 
     let records: String = (0..40).map(|k| format!("{},{},{}\n", k % 2, k % 3, k % 5)).collect();
     project.write("data/downloads/loans.csv", &format!("rate,state,grade\n{records}"));
     project.write("configs/s4/titanic.toml", &CONFIG.replace("titanic", "loans"));
-    fs::rename(project.root().join("configs/s4/titanic.toml"), project.root().join("configs/s4/loans.toml")).unwrap();
+    fs::rename(
+        project.root().join("configs/s4/titanic.toml"),
+        project.root().join("configs/s4/loans.toml"),
+    )
+    .unwrap();
     reproduce(project.root(), &["run", "s4/loans", "--no-stand-ins"]).assert().success();
 }
 
-/// A table of the user's own needs no download; a wrong checksum is an error of the data, not of the config.
+/// A table of the user's own needs no download; a wrong checksum is an error of the data, not of
+/// the config.
 #[test]
 fn a_table_with_another_checksum_is_refused_with_code_5() {
     let project = Project::new();
@@ -131,6 +156,9 @@ fn a_table_with_another_checksum_is_refused_with_code_5() {
     project.write("own/titanic.csv", "class,age,fare\n0,1,2\n");
     let mut command = reproduce(project.root(), &["run", "s4/titanic"]);
     command.env("MATMECH_DATA", project.root().join("own"));
-    command.assert().code(5).stderr(contains("own/titanic.csv").and(contains("unset MATMECH_DATA")));
+    command
+        .assert()
+        .code(5)
+        .stderr(contains("own/titanic.csv").and(contains("unset MATMECH_DATA")));
     assert!(!project.root().join("results").exists(), "nothing is written");
 }

@@ -1,6 +1,11 @@
 //! The engine from the outside: runs, resume, damage, refusals, data sets and the command itself.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 
 mod binary;
 mod command;

@@ -33,10 +33,16 @@ fn unknown_keys() {
     let message = refused("seed = 7", "sede = 7");
     assert_parts(&message, &["line 6", "key:      sede", "unknown key", "did you mean `seed`?"]);
     let message = refused("draws = 5", "drawz = 5");
-    assert_parts(&message, &["line 12", "key:      grid.drawz", "names, methods, draws", "did you mean `draws`?"]);
+    assert_parts(
+        &message,
+        &["line 12", "key:      grid.drawz", "names, methods, draws", "did you mean `draws`?"],
+    );
     let message = refused("[profile.quick.grid]\nnames", "[profile.quick.grid]\nnmes");
     assert_parts(&message, &["key:      profile.quick.grid.nmes", "did you mean `names`?"]);
-    let message = refused("[profile.quick.grid]", "[profile.quick]\nexpected_second = 3\n[profile.quick.grid]");
+    let message = refused(
+        "[profile.quick.grid]",
+        "[profile.quick]\nexpected_second = 3\n[profile.quick.grid]",
+    );
     assert_parts(&message, &["profile.quick.expected_second", "did you mean `expected_seconds`?"]);
     let message = refused("[profile.quick.grid]", "[[compare]]\nfoo = 1\n[profile.quick.grid]");
     assert_parts(&message, &["line 14", "compare[0].foo", "unknown key"]);
@@ -55,22 +61,37 @@ fn missing_keys() {
     let message = refused("seed = 7\n", "");
     assert_parts(&message, &["key:      seed", "found:    nothing", "add a line `seed = …`"]);
     let message = refused("draws = 5\n", "");
-    assert_parts(&message, &["key:      grid.draws", "found:    nothing", "add a line `draws = …`"]);
+    assert_parts(
+        &message,
+        &["key:      grid.draws", "found:    nothing", "add a line `draws = …`"],
+    );
 }
 
 #[test]
 fn wrong_types_and_negative_sizes() {
     let message = refused("seed = 7", "seed = \"seven\"");
-    assert_parts(&message, &["line 6", "key:      seed", "a whole number, not negative", "string \"seven\""]);
+    assert_parts(
+        &message,
+        &["line 6", "key:      seed", "a whole number, not negative", "string \"seven\""],
+    );
     let message = refused("seed = 7", "seed = -7");
     assert_parts(&message, &["key:      seed", "a whole number, not negative", "integer `-7`"]);
     let message = refused("draws = 5", "draws = -5");
     assert_parts(
         &message,
-        &["line 12", "key:      grid.draws", "a whole number, not negative", "integer `-5`", "remedy"],
+        &[
+            "line 12",
+            "key:      grid.draws",
+            "a whole number, not negative",
+            "integer `-5`",
+            "remedy",
+        ],
     );
     let message = refused("names = [\"ann\"", "names = [3, \"ann\"");
-    assert_parts(&message, &["line 10", "key:      grid.names[0]", "a string in quotes", "integer `3`"]);
+    assert_parts(
+        &message,
+        &["line 10", "key:      grid.names[0]", "a string in quotes", "integer `3`"],
+    );
     let message = refused("expected_mb = 20", "expected_mb = -1");
     assert_parts(&message, &["key:      expected_mb", "a positive number", "found:    -1"]);
     let message = refused("title = \"Numbers\"", "title = \" \"");
@@ -80,11 +101,20 @@ fn wrong_types_and_negative_sizes() {
 #[test]
 fn unknown_names() {
     let message = refused("kind = \"toy\"", "kind = \"toi\"");
-    assert_parts(&message, &["key:      kind", "one of the kinds toy", "\"toi\"", "did you mean \"toy\"?"]);
+    assert_parts(
+        &message,
+        &["key:      kind", "one of the kinds toy", "\"toi\"", "did you mean \"toy\"?"],
+    );
     let message = refused("\"product\"]", "\"prodct\"]");
     assert_parts(
         &message,
-        &["line 11", "key:      grid.methods", "sum, product", "\"prodct\"", "did you mean \"product\"?"],
+        &[
+            "line 11",
+            "key:      grid.methods",
+            "sum, product",
+            "\"prodct\"",
+            "did you mean \"product\"?",
+        ],
     );
 }
 
@@ -93,21 +123,32 @@ fn wrong_experiment_id() {
     let message = refused("experiment = \"toy/one\"", "experiment = \"toy/two\"");
     assert_parts(
         &message,
-        &["key:      experiment", "expected: \"toy/one\"", "found:    \"toy/two\"", "configs/toy/two.toml"],
+        &[
+            "key:      experiment",
+            "expected: \"toy/one\"",
+            "found:    \"toy/two\"",
+            "configs/toy/two.toml",
+        ],
     );
 }
 
 #[test]
 fn impossible_grids() {
     let message = refused("\"ann\", \"bob\"", "\"bob\", \"bob\"");
-    assert_parts(&message, &["key:      grid", "distinct addresses", "toy/one/name=bob/method=sum", "listed twice"]);
+    assert_parts(
+        &message,
+        &["key:      grid", "distinct addresses", "toy/one/name=bob/method=sum", "listed twice"],
+    );
     let message = refused("methods = [\"sum\", \"product\"]", "methods = []");
     assert_parts(&message, &["key:      grid", "at least one cell", "remedy"]);
     let message = refused("\"ann\"", "\"a/n\"");
     assert_parts(&message, &["key:      grid", "without '/'", "a/n"]);
     // The grids of all profiles are checked, whichever is run.
     let message = refused("names = [\"bob\", \"eve\"]", "names = [\"bob\", \"bob\"]");
-    assert_parts(&message, &["line 13", "key:      profile.quick.grid", "toy/one/name=bob/method=sum"]);
+    assert_parts(
+        &message,
+        &["line 13", "key:      profile.quick.grid", "toy/one/name=bob/method=sum"],
+    );
 }
 
 #[test]
@@ -125,7 +166,10 @@ fn places_of_configs() {
     let reserved = project.write("configs/cells/x.toml", CONFIG);
     assert_parts(&config::load(&reserved).unwrap_err().to_string(), &["cells", "move the file"]);
     let message = config::find(project.root(), "configs/toy/onn.toml").unwrap_err().to_string();
-    assert_parts(&message, &["configs/toy/onn.toml", "no such file", "did you mean configs/toy/one.toml"]);
+    assert_parts(
+        &message,
+        &["configs/toy/onn.toml", "no such file", "did you mean configs/toy/one.toml"],
+    );
     for name in ["toy/one", "configs/toy/one.toml"] {
         assert!(config::find(project.root(), name).is_ok(), "{name}");
     }

@@ -16,12 +16,24 @@ fn one_job_and_four_jobs_agree_to_the_last_bit() {
     let table = one.deterministic_table(TABLE);
     assert_eq!(table, four.deterministic_table(TABLE));
     assert_eq!(table.len(), 1 + 7 * 2 * 2);
-    let header = ["experiment", "cell", "name", "method", "metric", "value", "lower_bound", "gap", "text", "seed"];
+    let header = [
+        "experiment",
+        "cell",
+        "name",
+        "method",
+        "metric",
+        "value",
+        "lower_bound",
+        "gap",
+        "text",
+        "seed",
+    ];
     assert_eq!(table[0], header);
     assert_eq!(table[1][..5], ["toy/one", "toy/one/name=ann/method=sum", "ann", "sum", "value"]);
     assert_eq!(table[2][4..], ["formula", "", "", "", "sum of 5, \"quoted\"", "7"]);
     // Streams differ between cells: no two values are equal.
-    let mut values: Vec<&String> = table[1..].iter().map(|line| &line[5]).filter(|value| !value.is_empty()).collect();
+    let mut values: Vec<&String> =
+        table[1..].iter().map(|line| &line[5]).filter(|value| !value.is_empty()).collect();
     values.sort();
     values.dedup();
     assert_eq!(values.len(), 14);
@@ -34,14 +46,20 @@ fn numbers_survive_the_store_and_the_table_bit_by_bit() {
     // The first cell computed again by hand, from the documented stream.
     let config = project.config();
     let kinds = Toy::new().boxed();
-    let plan = experiments::engine::ExperimentPlan::new(&config, &kinds, Profile::Standard).unwrap();
+    let plan =
+        experiments::engine::ExperimentPlan::new(&config, &kinds, Profile::Standard).unwrap();
     for (place, planned) in plan.cells.iter().enumerate() {
         let mut rng = experiments::engine::cell_rng(7, "toy/one", &planned.address);
         let rows = kinds[0].run(&planned.cell, &mut rng).unwrap();
         let line = &project.deterministic_table(TABLE)[1 + 2 * place];
         for (column, number) in [(5, rows[0].value), (6, rows[0].lower_bound), (7, rows[0].gap)] {
             let written: f64 = line[column].parse().unwrap();
-            assert_eq!(written.to_bits(), number.unwrap().to_bits(), "{} column {column}", planned.address);
+            assert_eq!(
+                written.to_bits(),
+                number.unwrap().to_bits(),
+                "{} column {column}",
+                planned.address
+            );
         }
     }
 }
@@ -56,7 +74,10 @@ fn a_bound_stands_beside_the_errors_for_which_it_holds() {
     assert_eq!(values.len(), 14);
     for pair in values.chunks(2) {
         let (sum, product) = (pair[0], pair[1]);
-        assert_eq!((sum[2].as_str(), sum[3].as_str(), product[3].as_str()), (product[2].as_str(), "sum", "product"));
+        assert_eq!(
+            (sum[2].as_str(), sum[3].as_str(), product[3].as_str()),
+            (product[2].as_str(), "sum", "product")
+        );
         // The toy's sum certifies 1/1.7 of itself, and with this seed every product is above that.
         let (bound, value) = (number(sum, 5) / 1.7, number(product, 5));
         let (shown, gap) = (number(product, 6), number(product, 7));
@@ -64,7 +85,12 @@ fn a_bound_stands_beside_the_errors_for_which_it_holds() {
         assert!(gap > 0.0 && ((1.0 + gap) * bound / value - 1.0).abs() < 1e-12, "{product:?}");
     }
     // What is no error has none.
-    assert!(table[1..].iter().filter(|line| line[4] == "formula").all(|line| line[6].is_empty() && line[7].is_empty()));
+    assert!(
+        table[1..]
+            .iter()
+            .filter(|line| line[4] == "formula")
+            .all(|line| line[6].is_empty() && line[7].is_empty())
+    );
 }
 
 #[test]
@@ -157,7 +183,10 @@ fn fresh_computes_what_is_selected() {
 fn only_adds_up_and_names_near_cells_when_nothing_fits() {
     let project = Project::new();
     let toy = Toy::new();
-    let options = RunOptions { only: vec!["name=bob".to_owned(), "toy/one/name=gus/method=sum".to_owned()], ..jobs(2) };
+    let options = RunOptions {
+        only: vec!["name=bob".to_owned(), "toy/one/name=gus/method=sum".to_owned()],
+        ..jobs(2)
+    };
     let summary = project.run(&toy, &options).unwrap();
     assert_eq!(toy.take_computed(), ["bob/product", "bob/sum", "gus/sum"]);
     assert_eq!(summary.table, Published::Incomplete { missing: 11 });
@@ -191,7 +220,8 @@ fn provenance_tells_where_the_table_comes_from() {
     let toy = Toy::new();
     project.run(&toy, &only("method=sum")).unwrap();
     project.run(&toy, &jobs(3)).unwrap();
-    let provenance: Value = serde_json::from_str(&project.read("results/toy/one.provenance.json")).unwrap();
+    let provenance: Value =
+        serde_json::from_str(&project.read("results/toy/one.provenance.json")).unwrap();
     let sha256 = |file: &str| experiments::hash::sha256_hex(project.read(file).as_bytes());
     assert_eq!(provenance["config_sha256"], sha256("configs/toy/one.toml"));
     assert_eq!(provenance["table_sha256"], sha256(TABLE));

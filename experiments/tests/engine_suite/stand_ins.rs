@@ -1,4 +1,5 @@
-//! Results on real data stay when a machine without the data runs the artifact, through the real command.
+//! Results on real data stay when a machine without the data runs the artifact, through the real
+//! command.
 
 use std::fs;
 use std::path::PathBuf;
@@ -43,15 +44,20 @@ fn project() -> Project {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
     project.write("configs/s4/loans.toml", CONFIG);
-    let records: String = (0..60).map(|k| format!("{},{},{},{}\n", k % 2, k % 3, k % 5, k / 7 % 4)).collect();
+    let records: String =
+        (0..60).map(|k| format!("{},{},{},{}\n", k % 2, k % 3, k % 5, k / 7 % 4)).collect();
     project.write("own/loans.csv", &format!("rate,state,grade,term\n{records}"));
-    project.write("data/published/loans.csv", "id,where,dataset,method,value\nl,Table 0,loans,lazy+crp,0\n");
+    project.write(
+        "data/published/loans.csv",
+        "id,where,dataset,method,value\nl,Table 0,loans,lazy+crp,0\n",
+    );
     project.write("data/expected/deviations.toml", "");
     project.write("docs/deviations.md", "# Deviations\n");
     project
 }
 
-/// What `reproduce <words>` says; with the user's data or without, and without a published value that the results meet it fails.
+/// What `reproduce <words>` says; with the user's data or without, and without a published value
+/// that the results meet it fails.
 fn reproduce(project: &Project, with_data: bool, words: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reproduce"));
     command.args(words).arg("--root").arg(project.root()).env_remove("MATMECH_DATA");
@@ -59,7 +65,11 @@ fn reproduce(project: &Project, with_data: bool, words: &[&str]) -> String {
         command.env("MATMECH_DATA", project.root().join("own"));
     }
     let output = command.output().unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(output.status.success(), "{said}");
     said
 }
@@ -79,8 +89,12 @@ fn computed_on_real_data() -> Project {
 
 /// Every file below results/ and figures/ at the usual place, stored cells and reports apart.
 fn committed(project: &Project) -> Vec<(PathBuf, Vec<u8>)> {
-    let files =
-        ["results/s4/loans.csv", "results/s4/loans.provenance.json", "figures/s4/loans.svg", "figures/s4/loans.png"];
+    let files = [
+        "results/s4/loans.csv",
+        "results/s4/loans.provenance.json",
+        "figures/s4/loans.svg",
+        "figures/s4/loans.png",
+    ];
     files.map(|file| (file.into(), fs::read(project.root().join(file)).unwrap())).to_vec()
 }
 
@@ -97,31 +111,47 @@ fn a_machine_without_the_data_keeps_results_on_it_and_says_so() {
     assert_eq!(committed(&project), before);
     assert!(project.read(OWN_TABLE).contains(",loans,stand-in,"));
     assert!(!project.read(OWN_TABLE).contains(",loans,real,"));
-    assert!(project.read("results/stand-in/figures/s4/loans.svg").contains("Errors on Loans (stand-in data)"));
+    assert!(
+        project
+            .read("results/stand-in/figures/s4/loans.svg")
+            .contains("Errors on Loans (stand-in data)")
+    );
     assert!(exists(&project, "results/stand-in/figures/s4/loans.png"));
 
-    let record: serde_json::Value = serde_json::from_str(&project.read("results/s4/loans.provenance.json")).unwrap();
-    let (hash, finished) = (record["data"][0]["sha256"].as_str().unwrap(), record["finished"].as_str().unwrap());
+    let record: serde_json::Value =
+        serde_json::from_str(&project.read("results/s4/loans.provenance.json")).unwrap();
+    let (hash, finished) =
+        (record["data"][0]["sha256"].as_str().unwrap(), record["finished"].as_str().unwrap());
     for part in [
         &format!("{TABLE} is kept"),
         &format!("loans {}", &hash[..12]),
         finished,
         &format!("Its own results: {OWN_TABLE}"),
     ] {
-        assert_eq!(said.matches(part).count(), 2, "`{part}` of the run and of the comparison in {said}");
+        assert_eq!(
+            said.matches(part).count(),
+            2,
+            "`{part}` of the run and of the comparison in {said}"
+        );
     }
     for report in ["results/COMPARISON.md", "results/comparison.html"] {
         let text = project.read(report);
         for part in [TABLE, hash, finished, OWN_TABLE] {
             assert!(text.contains(part), "{part} in {report}: {text}");
         }
-        assert!(text.contains("data=real") && !text.contains("data=stand-in"), "compared with the kept table: {text}");
+        assert!(
+            text.contains("data=real") && !text.contains("data=stand-in"),
+            "compared with the kept table: {text}"
+        );
     }
 
     // Each step by itself agrees, and does nothing twice.
     let report = project.read("results/COMPARISON.md");
     let figure = project.read("results/stand-in/figures/s4/loans.svg");
-    assert!(reproduce(&project, false, &["run", "s4/loans"]).contains(&format!("{OWN_TABLE} is up to date")));
+    assert!(
+        reproduce(&project, false, &["run", "s4/loans"])
+            .contains(&format!("{OWN_TABLE} is up to date"))
+    );
     assert_eq!(reproduce(&project, false, &["figures"]).lines().count(), 4);
     reproduce(&project, false, &["compare"]);
     assert_eq!((project.read("results/COMPARISON.md"), committed(&project)), (report, before));
@@ -135,8 +165,14 @@ fn a_run_with_the_data_replaces_them_and_clears_what_was_put_aside() {
     reproduce(&project, false, &["all"]);
     let said = reproduce(&project, true, &["all"]);
     assert_eq!(committed(&project), before, "the same data, the same results");
-    assert!(!said.contains("is kept") && !project.read("results/COMPARISON.md").contains("## Kept"));
-    for file in [OWN_TABLE, "results/stand-in/s4/loans.provenance.json", "results/stand-in/figures/s4/loans.svg"] {
+    assert!(
+        !said.contains("is kept") && !project.read("results/COMPARISON.md").contains("## Kept")
+    );
+    for file in [
+        OWN_TABLE,
+        "results/stand-in/s4/loans.provenance.json",
+        "results/stand-in/figures/s4/loans.svg",
+    ] {
         assert!(!exists(&project, file), "{file}");
     }
     // Other real data replace them too: the machine has what it computes on.
@@ -152,7 +188,9 @@ fn without_earlier_results_stand_ins_go_to_the_usual_place_and_real_data_replace
     reproduce(&project, false, &["run", "s4/loans"]);
     assert!(project.read(TABLE).contains(",loans,stand-in,") && !exists(&project, OWN_TABLE));
     reproduce(&project, true, &["run", "s4/loans"]);
-    assert!(project.read(TABLE).contains(",loans,real,") && !project.read(TABLE).contains("stand-in"));
+    assert!(
+        project.read(TABLE).contains(",loans,real,") && !project.read(TABLE).contains("stand-in")
+    );
     assert!(!exists(&project, OWN_TABLE));
 }
 
@@ -160,11 +198,16 @@ fn without_earlier_results_stand_ins_go_to_the_usual_place_and_real_data_replace
 fn profiles_and_shards_keep_them_too() {
     let project = computed_on_real_data();
     reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]);
-    assert!(project.read("results/quick/s4/loans.csv").contains("stand-in"), "this profile had no results");
+    assert!(
+        project.read("results/quick/s4/loans.csv").contains("stand-in"),
+        "this profile had no results"
+    );
     reproduce(&project, true, &["run", "s4/loans", "--profile", "quick"]);
     let quick = project.read("results/quick/s4/loans.csv");
     assert!(quick.contains(",loans,real,"));
-    assert!(reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]).contains("is kept"));
+    assert!(
+        reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]).contains("is kept")
+    );
     assert_eq!(project.read("results/quick/s4/loans.csv"), quick);
     assert!(project.read("results/quick/stand-in/s4/loans.csv").contains("stand-in"));
 
@@ -186,7 +229,10 @@ fn a_table_without_its_provenance_is_kept_if_it_has_real_results() {
     assert!(said.contains("is kept") && said.contains("no provenance"), "{said}");
     assert_eq!(project.read(TABLE), table);
     // The provenance of another table says nothing about this one either.
-    project.write("results/s4/loans.provenance.json", &project.read("results/stand-in/s4/loans.provenance.json"));
+    project.write(
+        "results/s4/loans.provenance.json",
+        &project.read("results/stand-in/s4/loans.provenance.json"),
+    );
     assert!(reproduce(&project, false, &["run", "s4/loans"]).contains("no provenance"));
     assert_eq!(project.read(TABLE), table);
 }
@@ -204,7 +250,12 @@ fn kept_results_verify_where_their_data_are_not() {
     let project = computed_on_real_data();
     assert!(reproduce(&project, true, &["verify"]).contains("all as their provenance says"));
     let said = reproduce(&project, false, &["verify"]);
-    assert!(said.contains("note: s4/loans: the real table loans is neither here nor in data/manifest.toml"), "{said}");
+    assert!(
+        said.contains(
+            "note: s4/loans: the real table loans is neither here nor in data/manifest.toml"
+        ),
+        "{said}"
+    );
     // With another file in its place they are stale.
     project.write("own/loans.csv", "rate,state\n0,1\n1,0\n");
     let output = Command::new(env!("CARGO_BIN_EXE_reproduce"))
@@ -215,10 +266,14 @@ fn kept_results_verify_where_their_data_are_not() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("computed on other data: 1") && said.contains("loans with SHA-256"), "{said}");
+    assert!(
+        said.contains("computed on other data: 1") && said.contains("loans with SHA-256"),
+        "{said}"
+    );
 }
 
-/// Which file a table came from stands in its record and in the column `data`, so that a machine with other files can check it.
+/// Which file a table came from stands in its record and in the column `data`, so that a machine
+/// with other files can check it.
 #[test]
 fn results_can_be_checked_with_the_data_and_without() {
     for kind in [None, Some("kind = \"table-schemas\"")] {
@@ -226,7 +281,11 @@ fn results_can_be_checked_with_the_data_and_without() {
         let config = match kind {
             None => CONFIG.split("[[compare]]").next().unwrap().to_owned(),
             Some(kind) => {
-                let before = CONFIG.split("[grid]").next().unwrap().replace("kind = \"measurement-ablation\"", kind);
+                let before = CONFIG
+                    .split("[grid]")
+                    .next()
+                    .unwrap()
+                    .replace("kind = \"measurement-ablation\"", kind);
                 format!("{before}[grid]\ndatasets = [\"loans\"]\n")
             }
         };

@@ -79,10 +79,12 @@ fn a_cell_that_fails_keeps_none_of_the_others_from_being_stored() {
     let reasons: Vec<String> = summary.failed.iter().map(ToString::to_string).collect();
     assert!(summary.failed.iter().all(|failure| !failure.reason.is_of_the_store()));
     assert_eq!(reasons.len(), 6);
-    let bob = "toy/one/name=bob/method=sum: a toy: expected a name that is to be computed, found bob";
+    let bob =
+        "toy/one/name=bob/method=sum: a toy: expected a name that is to be computed, found bob";
     assert!(reasons[0].starts_with(bob), "{}", reasons[0]);
     assert!(
-        reasons[2].contains("name=eve/method=sum") && reasons[2].contains("a panic: the name eve panics"),
+        reasons[2].contains("name=eve/method=sum")
+            && reasons[2].contains("a panic: the name eve panics"),
         "{}",
         reasons[2]
     );
@@ -113,7 +115,9 @@ fn an_older_table_is_kept_while_the_new_one_is_incomplete() {
 #[test]
 fn folders_that_cannot_be_written_are_noticed_before_anything_is_computed() {
     // A file where a folder should be: that stops every user, also root.
-    for (blocked, what) in [("results", "folder of stored cells"), ("results/toy", "folder of results")] {
+    for (blocked, what) in
+        [("results", "folder of stored cells"), ("results/toy", "folder of results")]
+    {
         let project = Project::new();
         project.write(blocked, "in the way");
         let toy = Toy::new();
@@ -133,8 +137,12 @@ fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed
     let toy = Toy::new();
     let config = project.config();
     let kinds = toy.boxed();
-    let plan =
-        experiments::engine::ExperimentPlan::new(&config, &kinds, experiments::config::Profile::Standard).unwrap();
+    let plan = experiments::engine::ExperimentPlan::new(
+        &config,
+        &kinds,
+        experiments::config::Profile::Standard,
+    )
+    .unwrap();
     let options = jobs(2);
     let mut prepared = experiments::engine::prepare(project.root(), vec![plan], &options).unwrap();
     // The folder is lost between the check and the first result.
@@ -143,7 +151,9 @@ fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed
     let summary = prepared.remove(0).run(&options, &experiments::engine::Display::plain()).unwrap();
     assert_eq!(summary.failed.len(), 14);
     for failure in &summary.failed {
-        let Error::File { role: FileRole::StoredCell, path, .. } = &failure.reason else { panic!("{failure}") };
+        let Error::File { role: FileRole::StoredCell, path, .. } = &failure.reason else {
+            panic!("{failure}")
+        };
         assert!(path.starts_with(project.root()), "{failure}");
     }
 }
@@ -153,7 +163,11 @@ fn finished_files_are_ordinary_and_no_temporary_ones_are_left() {
     let project = Project::new();
     project.run(&Toy::new(), &jobs(2)).unwrap();
     for file in project.cell_files() {
-        assert!(file.extension().is_some_and(|extension| extension == "json"), "{}", file.display());
+        assert!(
+            file.extension().is_some_and(|extension| extension == "json"),
+            "{}",
+            file.display()
+        );
     }
     #[cfg(unix)]
     {
@@ -164,7 +178,8 @@ fn finished_files_are_ordinary_and_no_temporary_ones_are_left() {
     }
 }
 
-/// A cell of other sources is taken with a warning; `same_code` refuses it and says whose it is, before anything runs.
+/// A cell of other sources is taken with a warning; `same_code` refuses it and says whose it is,
+/// before anything runs.
 #[test]
 fn cells_of_other_sources_are_refused_on_request() {
     let project = Project::new();
@@ -174,11 +189,13 @@ fn cells_of_other_sources_are_refused_on_request() {
     let same_code = RunOptions { same_code: true, ..jobs(2) };
     assert_eq!(project.run(&toy, &same_code).unwrap().reused, 14);
     let file = project.cell_files()[3].clone();
-    let mut document: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let address = document["record"]["address"].as_str().unwrap().to_string();
     document["record"]["code"]["source"] = "f".repeat(64).into();
     // Sorted keys, as the store hashes them.
-    document["checksum"] = experiments::hash::sha256_hex(document["record"].to_string().as_bytes()).into();
+    document["checksum"] =
+        experiments::hash::sha256_hex(document["record"].to_string().as_bytes()).into();
     fs::write(&file, document.to_string()).unwrap();
     assert_eq!(project.run(&toy, &jobs(2)).unwrap().reused, 14);
     let failure = project.run(&toy, &same_code).unwrap_err();

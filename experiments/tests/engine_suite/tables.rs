@@ -1,4 +1,5 @@
-//! Tables that experiments run on: real where they are, stand-ins otherwise, and never taken for each other.
+//! Tables that experiments run on: real where they are, stand-ins otherwise, and never taken for
+//! each other.
 
 use std::fs;
 use std::sync::Arc;
@@ -65,7 +66,10 @@ impl Experiment for Count {
             let data = self.catalogue.identify(name)?;
             let label = self.label.unwrap_or(data.label());
             Ok(Cell {
-                key: vec![("dataset".to_owned(), name.to_owned()), ("data".to_owned(), label.to_owned())],
+                key: vec![
+                    ("dataset".to_owned(), name.to_owned()),
+                    ("data".to_owned(), label.to_owned()),
+                ],
                 method: "count".to_owned(),
                 params: json!({ "data": data }),
             })
@@ -94,18 +98,22 @@ fn catalogue(project: &Project) -> Catalogue {
 /// `reproduce <words>` as a process of its own would carry it out.
 fn reproduce(project: &Project, words: &[&str]) {
     let catalogue = catalogue(project);
-    let experiments: Vec<Box<dyn Experiment>> = vec![Box::new(Count { catalogue: catalogue.clone(), label: None })];
+    let experiments: Vec<Box<dyn Experiment>> =
+        vec![Box::new(Count { catalogue: catalogue.clone(), label: None })];
     let kinds = Kinds { experiments, figures: registry::figures() };
     let root = project.root().to_str().unwrap();
     let words = ["reproduce", "--root", root].into_iter().chain(words.iter().copied());
-    execute(&Arguments::try_parse_from(words).unwrap(), &kinds, &catalogue, &Display::plain()).unwrap();
+    execute(&Arguments::try_parse_from(words).unwrap(), &kinds, &catalogue, &Display::plain())
+        .unwrap();
 }
 
 /// (data set, label, records) of every line of the result table.
 fn results(project: &Project) -> Vec<(String, String, String)> {
     let table = project.table("results/count/one.csv");
     let field = |column: &str, row| table.field(column, row).to_owned();
-    (0..table.len()).map(|row| (field("dataset", row), field("data", row), field("value", row))).collect()
+    (0..table.len())
+        .map(|row| (field("dataset", row), field("data", row), field("value", row)))
+        .collect()
 }
 
 fn row(name: &str, label: &str, records: &str) -> (String, String, String) {
@@ -124,11 +132,17 @@ fn a_table_is_the_stand_in_until_the_file_is_there() {
     assert_eq!((stand_in.records.len(), stand_in.schema.attributes().len()), (1304, 9));
     assert_eq!((stand_in.data.label(), &stand_in.data.sha256), (STAND_IN, &None));
     assert!(stand_in.data.stand_in_revision.is_some());
-    assert!(Arc::ptr_eq(&stand_in, &tables.clone().load("titanic").unwrap()), "read once per process");
+    assert!(
+        Arc::ptr_eq(&stand_in, &tables.clone().load("titanic").unwrap()),
+        "read once per process"
+    );
 
     project.write("own/loans.csv", OWN);
     let real = tables.load("loans").unwrap();
-    assert_eq!((real.records.sizes(), real.records.len(), real.data.real), ([2, 2].as_slice(), 3, true));
+    assert_eq!(
+        (real.records.sizes(), real.records.len(), real.data.real),
+        ([2, 2].as_slice(), 3, true)
+    );
     assert_eq!(real.data.sha256, Some(sha256_hex(OWN.as_bytes())));
     let message = format!("{:#}", tables.identify("lones").unwrap_err());
     assert!(message.contains("adult, loans, acs"), "{message}");
@@ -156,7 +170,10 @@ fn a_file_of_the_manifest_counts_only_with_its_checksum() {
 fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
     let project = project();
     reproduce(&project, &["run", "count/one"]);
-    assert_eq!(results(&project), [row("titanic", "stand-in", "1304"), row("loans", "stand-in", "42535")]);
+    assert_eq!(
+        results(&project),
+        [row("titanic", "stand-in", "1304"), row("loans", "stand-in", "42535")]
+    );
     let data = &provenance(&project)["data"];
     assert_eq!((&data[0]["name"], &data[0]["real"]), (&json!("loans"), &json!(false)));
     assert_eq!(data.as_array().unwrap().len(), 2);
@@ -178,12 +195,15 @@ fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
 fn a_cell_that_lies_about_its_table_is_refused() {
     let project = project();
     let config = config::load(&project.root().join("configs/count/one.toml")).unwrap();
-    let kinds = |label| -> Vec<Box<dyn Experiment>> { vec![Box::new(Count { catalogue: catalogue(&project), label })] };
+    let kinds = |label| -> Vec<Box<dyn Experiment>> {
+        vec![Box::new(Count { catalogue: catalogue(&project), label })]
+    };
     let honest = kinds(None);
     let plan = ExperimentPlan::new(&config, &honest, Profile::Standard).unwrap();
     let names: Vec<&str> = plan.data().iter().map(|data| data.name.as_str()).collect();
     assert_eq!(names, ["loans", "titanic"]);
     let lying = kinds(Some("real"));
-    let message = ExperimentPlan::new(&config, &lying, Profile::Standard).err().unwrap().to_string();
+    let message =
+        ExperimentPlan::new(&config, &lying, Profile::Standard).err().unwrap().to_string();
     assert!(message.contains("key column `data` is its label"), "{message}");
 }

@@ -20,7 +20,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// The toy kind, as the engine sees it: what a `Kind` has as constants differs between toys. Clones share the list of computed cells.
+/// The toy kind, as the engine sees it: what a `Kind` has as constants differs between toys. Clones
+/// share the list of computed cells.
 #[derive(Debug, Clone)]
 pub struct Toy {
     pub revision: u32,
@@ -103,7 +104,12 @@ impl Experiment for Toy {
         for name in &grid.names {
             for method in &grid.methods {
                 if !["sum", "product"].contains(&method.as_str()) {
-                    return Err(Error::unknown_name("methods", "method", method, &["sum", "product"]));
+                    return Err(Error::unknown_name(
+                        "methods",
+                        "method",
+                        method,
+                        &["sum", "product"],
+                    ));
                 }
                 cells.push(Cell {
                     key: vec![("name".to_owned(), name.clone())],
@@ -141,7 +147,11 @@ impl Experiment for Toy {
         let value = if self.undefined.contains(&name) { f64::NAN } else { value };
         let certified = Row::certified("value", value, value / 1.7, 0.7);
         Ok(vec![
-            if self.bounded && cell.method == "product" { Row::new("value", value) } else { certified },
+            if self.bounded && cell.method == "product" {
+                Row::new("value", value)
+            } else {
+                certified
+            },
             Row::text("formula", format!("{} of {draws}, \"quoted\"", cell.method)),
         ])
     }
@@ -193,7 +203,10 @@ impl Project {
 
     /// Folders of data sets below the project folder; the own one is not there yet.
     pub fn folders(&self) -> Folders {
-        Folders { own: Some(self.root().join("own")), downloads: self.root().join("data/downloads") }
+        Folders {
+            own: Some(self.root().join("own")),
+            downloads: self.root().join("data/downloads"),
+        }
     }
 
     pub fn config(&self) -> Config {
@@ -201,7 +214,12 @@ impl Project {
     }
 
     /// Runs `toy/one`.
-    pub fn run_profile(&self, toy: &Toy, profile: Profile, options: &RunOptions) -> Result<Summary> {
+    pub fn run_profile(
+        &self,
+        toy: &Toy,
+        profile: Profile,
+        options: &RunOptions,
+    ) -> Result<Summary> {
         let config = self.config();
         let kinds = toy.boxed();
         let plan = ExperimentPlan::new(&config, &kinds, profile)?;
@@ -217,7 +235,8 @@ impl Project {
     /// The stored cells, sorted.
     pub fn cell_files(&self) -> Vec<PathBuf> {
         let dir = self.root().join("results/cells/toy/one");
-        let mut files: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
         files
     }
@@ -230,7 +249,8 @@ impl Project {
     /// Header and rows of a result table without the columns of costs.
     pub fn deterministic_table(&self, file: &str) -> Vec<Vec<String>> {
         let table = self.table(file);
-        let columns: Vec<&str> = table.columns().into_iter().filter(|column| !COSTS.contains(column)).collect();
+        let columns: Vec<&str> =
+            table.columns().into_iter().filter(|column| !COSTS.contains(column)).collect();
         assert_eq!(columns.len() + COSTS.len(), table.columns().len());
         let header = columns.iter().map(|column| (*column).to_owned()).collect();
         let row = |row| columns.iter().map(|column| table.field(column, row).to_owned()).collect();

@@ -52,7 +52,8 @@ fn record(project: &Project, change: impl FnOnce(&mut serde_json::Map<String, Va
     project.write(RECORD, &record.to_string());
 }
 
-/// Changes the table together with its hash in the record, as a program that computes otherwise would.
+/// Changes the table together with its hash in the record, as a program that computes otherwise
+/// would.
 fn rewrite(project: &Project, change: impl Fn(&str) -> String) {
     let table = change(&project.read(TABLE));
     project.write(TABLE, &table);
@@ -66,7 +67,11 @@ fn what_was_just_computed_is_as_its_provenance_says() {
     let verified = verified(&computed());
     assert_eq!(checks(&verified), NONE);
     assert_eq!((verified.tables, verified.rows, verified.certificates), (1, 28, 14));
-    assert!(verified.to_string().ends_with("1 tables, 28 rows, 14 certificates: all as their provenance says"));
+    assert!(
+        verified
+            .to_string()
+            .ends_with("1 tables, 28 rows, 14 certificates: all as their provenance says")
+    );
 }
 
 #[test]
@@ -119,7 +124,10 @@ fn every_part_of_a_record_is_checked() {
             record.insert(key.to_owned(), value).unwrap();
         });
         let found = checks(&verified(&project));
-        assert!(!found.is_empty() && found.iter().all(|check| *check == expected), "{key}: {found:?}");
+        assert!(
+            !found.is_empty() && found.iter().all(|check| *check == expected),
+            "{key}: {found:?}"
+        );
     }
     let project = computed();
     project.write(RECORD, "{}");
@@ -142,8 +150,10 @@ fn one_source_computed_all_tables() {
     let mut record: Value = serde_json::from_str(&project.read(RECORD)).unwrap();
     record["experiment"] = "toy/two".into();
     record["table_sha256"] = sha256_hex(table.as_bytes()).into();
-    record["values_sha256"] =
-        config::load(&project.root().join("configs/toy/two.toml")).unwrap().values_hash(Profile::Standard).into();
+    record["values_sha256"] = config::load(&project.root().join("configs/toy/two.toml"))
+        .unwrap()
+        .values_hash(Profile::Standard)
+        .into();
     project.write("results/toy/two.provenance.json", &record.to_string());
     assert_eq!(checks(&verified(&project)), NONE);
 
@@ -203,7 +213,11 @@ fn a_kind_that_has_changed_and_a_table_without_config_are_found() {
     project.write("results/quick/toy/old.csv", "experiment\n");
     project.write("results/bench.csv", "name\n");
     let verified = verified(&project);
-    assert_eq!(checks(&verified), [Check::Orphan], "other profiles and what stands beside the papers are no results");
+    assert_eq!(
+        checks(&verified),
+        [Check::Orphan],
+        "other profiles and what stands beside the papers are no results"
+    );
     assert_eq!(verified.findings[0].place, "toy/old.csv");
 }
 
@@ -227,7 +241,12 @@ fn the_command_ends_with_code_1_if_something_is_wrong() {
     let run = || {
         let words = ["reproduce", "--root", project.root().to_str().unwrap(), "verify"];
         let catalogue = Catalogue::new(project.root(), project.folders());
-        execute(&Arguments::try_parse_from(words).unwrap(), &Toy::new().kinds(), &catalogue, &Display::plain())
+        execute(
+            &Arguments::try_parse_from(words).unwrap(),
+            &Toy::new().kinds(),
+            &catalogue,
+            &Display::plain(),
+        )
     };
     run().unwrap();
     edit(&project, TABLE, "toy/one", "toy/onf");

@@ -2,7 +2,9 @@
 
 use experiments::config::FigureSpec;
 use experiments::error::{Error, Result};
-use experiments::figures::{Area, Canvas, FigureKind, Form, Frame, Panel, Sample, XAxis, dot, inside};
+use experiments::figures::{
+    Area, Canvas, FigureKind, Form, Frame, Panel, Sample, XAxis, dot, inside,
+};
 
 /// One marker per value over a numeric x axis.
 #[derive(Debug)]
@@ -15,20 +17,37 @@ impl FigureKind for Dots {
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
         if spec.value_labels {
-            return Err(Error::config("value_labels", "only with kind = \"bars\"", "it with \"dots\"", "leave it out"));
+            return Err(Error::config(
+                "value_labels",
+                "only with kind = \"bars\"",
+                "it with \"dots\"",
+                "leave it out",
+            ));
         }
         Ok(())
     }
 
     fn form(&self) -> Form {
-        Form { x: XAxis::Numbers, stands_on_axis: false, series_are_rows: false, sample_width: 24.0 }
+        Form {
+            x: XAxis::Numbers,
+            stands_on_axis: false,
+            series_are_rows: false,
+            sample_width: 24.0,
+        }
     }
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
         dot(canvas, series, at.middle())
     }
 
-    fn marks(&self, canvas: &dyn Canvas, frame: &Frame, area: Area, panel: &Panel, _: &FigureSpec) -> Result<()> {
+    fn marks(
+        &self,
+        canvas: &dyn Canvas,
+        frame: &Frame,
+        area: Area,
+        panel: &Panel,
+        _: &FigureSpec,
+    ) -> Result<()> {
         for (series, marks) in panel.marks.iter().enumerate() {
             for mark in marks {
                 let at = (frame.to_x(area, mark.x), frame.to_y(area, mark.y));

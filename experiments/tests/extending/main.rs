@@ -1,4 +1,5 @@
-//! A kind of experiment and a kind of figure from outside, run by the real commands: what `docs/extending.md` describes.
+//! A kind of experiment and a kind of figure from outside, run by the real commands: what
+//! `docs/extending.md` describes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
@@ -42,7 +43,8 @@ y_label = "total error"
 y_log = true
 "#;
 
-const PUBLISHED: &str = "id,where,size,method,value\none,Table 1,1,identity,1\nfour,Table 1,4,identity,20\n";
+const PUBLISHED: &str =
+    "id,where,size,method,value\none,Table 1,1,identity,1\nfour,Table 1,4,identity,20\n";
 
 fn write(root: &Path, file: &str, text: &str) {
     let path = root.join(file);
@@ -63,7 +65,8 @@ fn reproduce(root: &Path, words: &[&str]) -> Result<()> {
     let mut kinds = Kinds::all(&catalogue);
     kinds.experiments.push(Box::new(identity_errors::IdentityErrors));
     kinds.figures.push(Box::new(dots::Dots));
-    let words = ["reproduce", "--root", root.to_str().unwrap()].into_iter().chain(words.iter().copied());
+    let words =
+        ["reproduce", "--root", root.to_str().unwrap()].into_iter().chain(words.iter().copied());
     execute(&Arguments::try_parse_from(words).unwrap(), &kinds, &catalogue, &Display::plain())
 }
 
@@ -108,5 +111,9 @@ fn values_that_are_not_met_are_found() {
     let folder = project();
     write(folder.path(), "data/published/s9.csv", &PUBLISHED.replace(",20", ",21"));
     let error = reproduce(folder.path(), &["all"]).unwrap_err();
-    assert_eq!(error.exit_code(), 1, "a lower error without certificate is no improvement: {error}");
+    assert_eq!(
+        error.exit_code(),
+        1,
+        "a lower error without certificate is no improvement: {error}"
+    );
 }

@@ -40,10 +40,17 @@ pub(super) struct Forecast {
 
 impl Forecast {
     /// Before any data is opened: the time and the memory of planning are known by now.
-    pub(super) fn of(plan: &IntegerPlan, workload: &GroupedWorkload, planning: Duration) -> crate::Result<Self> {
+    pub(super) fn of(
+        plan: &IntegerPlan,
+        workload: &GroupedWorkload,
+        planning: Duration,
+    ) -> crate::Result<Self> {
         let queries = plan.plan().queries().as_f64();
         let seconds = 2.0 * planning.as_secs_f64() + drawing(plan)? + SECONDS_PER_QUERY * queries;
-        let measured = plan.measurements().iter().fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+        let measured = plan
+            .measurements()
+            .iter()
+            .fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
         let sizes = plan.plan().schema().sizes();
         let bytes = |p: usize| match sizes[p] {
             0..=0x100 => 1,
@@ -58,7 +65,9 @@ impl Forecast {
 
 /// Seconds that the plan's noise will take, from a sample of it that is thrown away.
 fn drawing(plan: &IntegerPlan) -> crate::Result<f64> {
-    let Some(largest) = plan.measurements().iter().max_by_key(|own| own.strategy.rows()) else { return Ok(0.0) };
+    let Some(largest) = plan.measurements().iter().max_by_key(|own| own.strategy.rows()) else {
+        return Ok(0.0);
+    };
     let started = Instant::now();
     OperatingSystemNoise::new().add(&mut [0; SAMPLE], largest.deviation)?;
     Ok(started.elapsed().as_secs_f64() / SAMPLE as f64 * plan.answers() as f64)
@@ -83,6 +92,7 @@ fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
     };
     let group = |group: &QueryGroup| BYTES_PER_ANSWER * group.count().as_f64() + words(group);
     let largest = workload.groups().iter().map(group).fold(0.0, f64::max);
-    let answers = BASE_MB + (strategies + BYTES_PER_INTEGER * plan.answers() as f64 + largest) / 1e6;
+    let answers =
+        BASE_MB + (strategies + BYTES_PER_INTEGER * plan.answers() as f64 + largest) / 1e6;
     answers.max(crate::process::peak_mb().unwrap_or(0.0))
 }

@@ -1,4 +1,5 @@
-//! `matmech release`: private answers from a CSV file. The only command whose output about private data may be published.
+//! `matmech release`: private answers from a CSV file. The only command whose output about private
+//! data may be published.
 
 mod folder;
 mod forecast;
@@ -21,7 +22,9 @@ use super::target::Target;
 use crate::Error;
 use crate::data::{OutOfDomain, PersonLimit, PrivateCsv};
 use crate::planner;
-use crate::release::{Estimates, IntegerPlan, Ledger, Reservation, Statement, Terms, Waiting, adjust, answers, run};
+use crate::release::{
+    Estimates, IntegerPlan, Ledger, Reservation, Statement, Terms, Waiting, adjust, answers, run,
+};
 use crate::schema::{Schema, read_text};
 use crate::workload::GroupedWorkload;
 
@@ -31,39 +34,45 @@ pub(super) const DELTA: f64 = 1e-9;
 /// Arguments of `matmech release`.
 #[derive(Debug, Args)]
 pub(super) struct ReleaseCommand {
-    /// Schema in TOML, public and not made from the records: [[attribute]] tables with name, size, kind and values or bins
+    /// Schema in TOML, public and not made from the records: [[attribute]] tables with name, size,
+    /// kind and values or bins
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     #[command(flatten)]
     target: Target,
-    /// The records: CSV with a header; columns are found by the names of the schema's attributes, others are ignored
+    /// The records: CSV with a header; columns are found by the names of the schema's attributes,
+    /// others are ignored
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     data: Option<PathBuf>,
     /// The ledger that is charged, from `matmech ledger create`
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     ledger: Option<PathBuf>,
-    /// The folder to write, which must not exist: answers.csv, measurements/, statement.json, statement.md. The intervals in answers.csv
-    /// hold with a probability of at least 95 % for the discrete noise itself, one query or all together
+    /// The folder to write, which must not exist: answers.csv, measurements/, statement.json,
+    /// statement.md. The intervals in answers.csv hold with a probability of at least 95 % for the
+    /// discrete noise itself, one query or all together
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
     #[command(flatten)]
     budget: BudgetArguments,
     #[command(flatten)]
     unit: UnitArguments,
-    /// Column that tells persons apart: of the records of one person the first --unit-rows of the file are kept
+    /// Column that tells persons apart: of the records of one person the first --unit-rows of the
+    /// file are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
     /// The planner: query-smasher, anova, residual-planner, residual-planner-plus, …
     #[arg(long, default_value = "query-smasher")]
     planner: String,
-    /// How records with a value outside the schema are handled, where the schema declares no cell for other values
+    /// How records with a value outside the schema are handled, where the schema declares no cell
+    /// for other values
     #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
     out_of_domain: OutOfDomain,
     #[command(flatten)]
     waiting: WaitingArguments,
-    /// Also write adjusted.csv: nonnegative whole answers from the same measurements, biased, without standard errors.
-    /// Answers on different sets of attributes agree only if one set of the workload holds all others. Refused where the reference
-    /// measure is not uniform, as with the planner anova
+    /// Also write adjusted.csv: nonnegative whole answers from the same measurements, biased,
+    /// without standard errors. Answers on different sets of attributes agree only if one set of
+    /// the workload holds all others. Refused where the reference measure is not uniform, as with
+    /// the planner anova
     #[arg(long)]
     adjust: bool,
     /// Show expected errors, time and memory; open neither data nor ledger, and write nothing
@@ -88,7 +97,9 @@ impl WaitingArguments {
             limit: Duration::from_secs(self.wait.into()),
             notice: |path, limit| {
                 let (path, seconds) = (path.display(), limit.as_secs());
-                eprintln!("waiting       for the lock on {path}, which another process holds; at most {seconds} s");
+                eprintln!(
+                    "waiting       for the lock on {path}, which another process holds; at most {seconds} s"
+                );
             },
         }
     }
@@ -134,7 +145,8 @@ impl ReleaseCommand {
         let data = PrivateCsv::open(data, &schema, person)?;
         let folder = Folder::create(out)?;
         eprintln!("{}", report.expectation());
-        let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display())) {
+        let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display()))
+        {
             Ok(reservation) => reservation,
             Err(error) => {
                 folder.discard();
@@ -142,18 +154,27 @@ impl ReleaseCommand {
             }
         };
         let statement = statement.reserved(ledger.path(), &reservation);
-        let outcome = self.measure_and_write(&plan, &workload, (&schema_text, statement), data, &reservation, &folder);
+        let outcome = self.measure_and_write(
+            &plan,
+            &workload,
+            (&schema_text, statement),
+            data,
+            &reservation,
+            &folder,
+        );
         if outcome.is_err() {
             folder.discard();
         }
-        outcome.with_context(|| format!("after {rho} was reserved, which stays spent in the ledger"))?;
+        outcome.with_context(|| {
+            format!("after {rho} was reserved, which stays spent in the ledger")
+        })?;
         ledger.settle(reservation)?;
         report.written(out);
         output::write(&report, self.json, report::print)
     }
 
-    /// Everything between the reservation and its settlement. While records are in memory nothing is
-    /// printed: not even progress, whose pace depends on them.
+    /// Everything between the reservation and its settlement. While records are in memory nothing
+    /// is printed: not even progress, whose pace depends on them.
     fn measure_and_write(
         &self,
         plan: &IntegerPlan,
@@ -169,11 +190,15 @@ impl ReleaseCommand {
         let estimates = Estimates::of(&measured)?;
         drop(measured);
         let bar = steps::begin("answers", workload.groups().len());
-        answers::write(&folder.file("answers.csv"), &estimates, workload, &mut |done| bar.at(done))?;
+        answers::write(&folder.file("answers.csv"), &estimates, workload, &mut |done| {
+            bar.at(done)
+        })?;
         bar.end();
         if self.adjust {
             let bar = steps::begin("adjusting", workload.groups().len());
-            adjust::write(&folder.file("adjusted.csv"), &estimates, workload, &mut |done| bar.at(done))?;
+            adjust::write(&folder.file("adjusted.csv"), &estimates, workload, &mut |done| {
+                bar.at(done)
+            })?;
             bar.end();
         }
         folder.write("statement.json", &statement.to_json()?)?;
@@ -190,6 +215,7 @@ pub(super) fn check_count(workload: &GroupedWorkload) -> crate::Result<()> {
     if queries <= MAX_QUERIES {
         return Ok(());
     }
-    let remedy = "ask for queries on fewer attributes, or give the attributes fewer values (wider bins)";
+    let remedy =
+        "ask for queries on fewer attributes, or give the attributes fewer values (wider bins)";
     Err(Error::too_large("workload of a release", "queries", MAX_QUERIES, queries, remedy))
 }

@@ -1,5 +1,5 @@
-//! What `matmech release` prints: before (`--dry-run`) and after. Nothing in it depends on the records,
-//! and nothing is measured once they are read.
+//! What `matmech release` prints: before (`--dry-run`) and after. Nothing in it depends on the
+//! records, and nothing is measured once they are read.
 
 use std::io::Write;
 use std::path::Path;
@@ -101,7 +101,8 @@ impl Report {
 
 pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(as_in_json);
-    let attained = if report.rho_is_exact_sum { "attained by some neighbours" } else { "an upper bound" };
+    let attained =
+        if report.rho_is_exact_sum { "attained by some neighbours" } else { "an upper bound" };
     writeln!(out, "planner       {}", report.planner)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, {attained}")?;
@@ -109,7 +110,11 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "RMSE          {:.6}   exact; estimates are unbiased", report.rmse)?;
     let excess = report.rounded_variance / report.planned_variance - 1.0;
     writeln!(out, "whole numbers add a share of {excess:.1e} to the total variance")?;
-    writeln!(out, "measurements  {} subspaces, {} noisy integers", report.measurements, report.noisy_integers)?;
+    writeln!(
+        out,
+        "measurements  {} subspaces, {} noisy integers",
+        report.measurements, report.noisy_integers
+    )?;
     match &report.out {
         None => {
             let Report { expected_seconds, expected_mb, expected_bytes_per_record, .. } = report;
@@ -123,7 +128,11 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     }
     writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
     for group in report.groups.iter().take(SHOWN) {
-        writeln!(out, "{:>14.6}  {:>14}  {} on {}", group.rmse, group.queries, group.family, group.attributes)?;
+        writeln!(
+            out,
+            "{:>14.6}  {:>14}  {} on {}",
+            group.rmse, group.queries, group.family, group.attributes
+        )?;
     }
     if report.groups.len() > SHOWN {
         writeln!(out, "… and {} more groups; --json lists all", report.groups.len() - SHOWN)?;

@@ -20,8 +20,9 @@ pub(in crate::cli) struct UnitArguments {
 enum NeighboursArgument {
     /// It is there or not
     AddRemove,
-    /// It has other values. The number of records is public if the schema declares a cell for other values (`other`) in
-    /// every attribute and no --person is named; otherwise it is protected too, since a record can then be left out
+    /// It has other values. The number of records is public if the schema declares a cell for other
+    /// values (`other`) in every attribute and no --person is named; otherwise it is protected too,
+    /// since a record can then be left out
     Replace,
 }
 
@@ -35,8 +36,8 @@ impl UnitArguments {
         PrivacyUnit { neighbours, rows: self.unit_rows }
     }
 
-    /// The unit that a release has to be accounted for with. Where another value can leave a record out,
-    /// replacing a record includes adding and removing one.
+    /// The unit that a release has to be accounted for with. Where another value can leave a record
+    /// out, replacing a record includes adding and removing one.
     pub(super) fn of_release(&self, schema: &Schema, has_person: bool) -> PrivacyUnit {
         let unit = self.unit();
         let keeps_every_record = schema.has_cells_for_all_values() && !has_person;

@@ -1,6 +1,7 @@
 //! `matmech simulate`: what a mechanism for marginals would do on data that the user may see.
 //!
-//! **Not private**: the noise is seeded and the errors are measured against the true data. Every report says so.
+//! **Not private**: the noise is seeded and the errors are measured against the true data. Every
+//! report says so.
 
 mod report;
 mod synthetic;
@@ -26,10 +27,12 @@ use crate::schema::Schema;
 /// Arguments of `matmech simulate`.
 #[derive(Debug, Args)]
 pub(super) struct SimulateCommand {
-    /// Schema in TOML: [[attribute]] tables with name, size, kind and, to read the data, values or bins
+    /// Schema in TOML: [[attribute]] tables with name, size, kind and, to read the data, values or
+    /// bins
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// The data: CSV with a header; columns are found by the names of the schema's attributes, others are ignored
+    /// The data: CSV with a header; columns are found by the names of the schema's attributes,
+    /// others are ignored
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     #[command(flatten)]
@@ -41,15 +44,17 @@ pub(super) struct SimulateCommand {
         long_help = format!("The mechanism, with its options in parentheses:\n{}", mechanism::listing())
     )]
     mechanism: String,
-    /// Short for the option `max-mb`: maximum size of the mechanism's graphical model, in MB of 2^20 bytes [default: 2 for
-    /// aim-hybrid, 50 for aim-pgm]; 0 for aim-hybrid without a model
+    /// Short for the option `max-mb`: maximum size of the mechanism's graphical model, in MB of
+    /// 2^20 bytes [default: 2 for aim-hybrid, 50 for aim-pgm]; 0 for aim-hybrid without a model
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     max_mb: Option<f64>,
-    /// Short for the option `reconstruction` of aim-grem, the meaning of residuals that were not measured: additive (0, an
-    /// additive model, often negative) or independence (products of the estimated 1-way marginals) [default: additive]
+    /// Short for the option `reconstruction` of aim-grem, the meaning of residuals that were not
+    /// measured: additive (0, an additive model, often negative) or independence (products of the
+    /// estimated 1-way marginals) [default: additive]
     #[arg(long, value_name = "MODEL")]
     reconstruction: Option<String>,
-    /// Write synthetic records, drawn from the model of the last run, to this CSV file: for mechanisms that fit a model
+    /// Write synthetic records, drawn from the model of the last run, to this CSV file: for
+    /// mechanisms that fit a model
     #[arg(long, value_name = "FILE")]
     synthetic: Option<PathBuf>,
     #[command(flatten)]
@@ -74,7 +79,8 @@ enum OutsideValues {
     Refuse,
     /// Leave the record out
     Drop,
-    /// Move numbers of numeric attributes to the nearest cell; leave the record out where there is none
+    /// Move numbers of numeric attributes to the nearest cell; leave the record out where there is
+    /// none
     Clamp,
 }
 
@@ -90,11 +96,14 @@ impl OutsideValues {
 }
 
 impl SimulateCommand {
-    /// The mechanism with the options that flags are short for. Synthetic records need a run that ends
-    /// with a model, which `aim-hybrid` does if it never switches to ResidualPlanner.
+    /// The mechanism with the options that flags are short for. Synthetic records need a run that
+    /// ends with a model, which `aim-hybrid` does if it never switches to ResidualPlanner.
     fn mechanism(&self) -> crate::Result<Box<dyn Mechanism>> {
         let max_mb = ("max-mb", self.max_mb.map(|mb| mb.to_string()));
-        let named = Call::with_options(&self.mechanism, &[max_mb, ("reconstruction", self.reconstruction.clone())])?;
+        let named = Call::with_options(
+            &self.mechanism,
+            &[max_mb, ("reconstruction", self.reconstruction.clone())],
+        )?;
         let mechanism = mechanism::by_name(&named)?;
         if self.synthetic.is_none() || mechanism.ends_with_model() {
             return Ok(mechanism);
@@ -102,8 +111,10 @@ impl SimulateCommand {
         let without_switch = Call::with_options(&named, &[("switch", Some("0".to_owned()))]);
         let with_model = without_switch.and_then(|named| mechanism::by_name(&named)).ok();
         with_model.filter(|mechanism| mechanism.ends_with_model()).ok_or_else(|| {
-            let (expected, remedy) =
-                ("a mechanism that fits a model: aim-hybrid or aim-pgm", "use one of these, or leave --synthetic out");
+            let (expected, remedy) = (
+                "a mechanism that fits a model: aim-hybrid or aim-pgm",
+                "use one of these, or leave --synthetic out",
+            );
             Error::bad_input("--synthetic", expected, format!("`{named}`"), remedy)
         })
     }
@@ -113,7 +124,13 @@ impl SimulateCommand {
         let budget = self.budget.budget()?;
         let rho = budget.rho()?;
         if self.trials == 0 {
-            return Err(Error::bad_input("--trials", "at least 1", "0", "leave it out for one run").into());
+            return Err(Error::bad_input(
+                "--trials",
+                "at least 1",
+                "0",
+                "leave it out for one run",
+            )
+            .into());
         }
         let schema = Schema::read(&self.schema)?;
         let (workload, _) = self.target.read(&schema)?;
@@ -130,7 +147,15 @@ impl SimulateCommand {
             let model = trials.last().and_then(|trial| trial.report.model.as_ref());
             synthetic::write(path, &schema, model, &mut rng)?;
         }
-        let report = Report::new(mechanism.name(), budget.neighbours, &table, &setting, &expected, &trials, self.seed);
+        let report = Report::new(
+            mechanism.name(),
+            budget.neighbours,
+            &table,
+            &setting,
+            &expected,
+            &trials,
+            self.seed,
+        );
         output::write(&report, self.json, report::print)
     }
 }

@@ -15,8 +15,7 @@ use crate::workload::Family;
 const MARGINALS_SHOWN: usize = 5;
 
 /// The first line of every text report.
-const WARNING: &str =
-    "NOT PRIVATE: seeded noise, and errors against the true data; only for those who may see the data";
+const WARNING: &str = "NOT PRIVATE: seeded noise, and errors against the true data; only for those who may see the data";
 
 /// What `simulate --json` prints. Errors are per record; L1 and L2 are means over the marginals.
 #[derive(Debug, Serialize)]
@@ -70,8 +69,8 @@ struct Figures {
     mean_l2: f64,
     /// Over all cells of all marginals, in counts.
     squared_error: f64,
-    /// What only this mechanism has to tell, such as `rounds` (adaptive ones, the measurements of 1-way marginals before them
-    /// not counted).
+    /// What only this mechanism has to tell, such as `rounds` (adaptive ones, the measurements of
+    /// 1-way marginals before them not counted).
     #[serde(flatten, serialize_with = "as_fields")]
     details: Vec<(&'static str, f64)>,
     /// Of one trial: the mechanism, all marginals, and their comparison with the true ones.
@@ -88,16 +87,23 @@ struct MarginalReport {
     l1: f64,
 }
 
-fn as_fields<S: Serializer>(details: &[(&'static str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_fields<S: Serializer>(
+    details: &[(&'static str, f64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(details.iter().copied())
 }
 
 impl Figures {
     fn new(trials: &[Trial], statistic: impl Fn(&[f64]) -> f64) -> Self {
-        let of = |figure: &dyn Fn(&Trial) -> f64| statistic(&trials.iter().map(figure).collect::<Vec<_>>());
+        let of = |figure: &dyn Fn(&Trial) -> f64| {
+            statistic(&trials.iter().map(figure).collect::<Vec<_>>())
+        };
         let names = trials.first().map(|trial| trial.report.details.as_slice()).unwrap_or_default();
         let detail = |(place, &(name, _)): (usize, &(&'static str, f64))| {
-            let value = |trial: &Trial| trial.report.details.get(place).map_or(f64::NAN, |(_, value)| *value);
+            let value = |trial: &Trial| {
+                trial.report.details.get(place).map_or(f64::NAN, |(_, value)| *value)
+            };
             (name, of(&value))
         };
         Figures {
@@ -125,7 +131,11 @@ impl Report {
         let groups = setting.workload.groups().iter().enumerate();
         let mut by_marginal: Vec<MarginalReport> = groups
             .map(|(place, group)| MarginalReport {
-                attributes: group.attributes().positions().map(|p| attributes[p].name.clone()).collect(),
+                attributes: group
+                    .attributes()
+                    .positions()
+                    .map(|p| attributes[p].name.clone())
+                    .collect(),
                 family: group.family(),
                 cells: group.count().as_f64(),
                 l1: mean(&trials.iter().map(|trial| trial.l1[place]).collect::<Vec<_>>()),
@@ -167,12 +177,17 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
         None => format!("{mean:.6}"),
     };
     writeln!(out, "{WARNING}")?;
-    writeln!(out, "mechanism     {}, trials: {}, seed {}", report.mechanism, report.trials, report.seed)?;
+    writeln!(
+        out,
+        "mechanism     {}, trials: {}, seed {}",
+        report.mechanism, report.trials, report.seed
+    )?;
     writeln!(out, "records       {kept} kept, {dropped} dropped; {clamped} values clamped")?;
-    let (groups, answers) = match report.by_marginal.iter().all(|group| group.family == Family::IDENTITY.name()) {
-        true => ("marginals   ", "cells"),
-        false => ("query groups", "answers"),
-    };
+    let (groups, answers) =
+        match report.by_marginal.iter().all(|group| group.family == Family::IDENTITY.name()) {
+            true => ("marginals   ", "cells"),
+            false => ("query groups", "answers"),
+        };
     writeln!(out, "{groups}  {}, {} {answers} together", report.marginals, report.cells)?;
     writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "budget        rho = {:.7e} (zCDP), spent {:.7e}", report.rho, report.spent)?;
@@ -205,10 +220,20 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
             true => String::new(),
             false => format!(" ({})", marginal.family),
         };
-        writeln!(out, "{:>14.6}  {:>10}  {}{family}", marginal.l1, marginal.cells, marginal.attributes.join(", "))?;
+        writeln!(
+            out,
+            "{:>14.6}  {:>10}  {}{family}",
+            marginal.l1,
+            marginal.cells,
+            marginal.attributes.join(", ")
+        )?;
     }
     if report.by_marginal.len() > MARGINALS_SHOWN {
-        writeln!(out, "… and {} better ones; --json lists all", report.by_marginal.len() - MARGINALS_SHOWN)?;
+        writeln!(
+            out,
+            "… and {} better ones; --json lists all",
+            report.by_marginal.len() - MARGINALS_SHOWN
+        )?;
     }
     Ok(())
 }

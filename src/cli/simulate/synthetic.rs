@@ -8,13 +8,19 @@ use crate::error::{Error, Result};
 use crate::estimation::graphical_model::CalibratedTree;
 use crate::schema::{Coding, Schema};
 
-/// Draws as many records as the model has and writes them with the schema's names and values: what `simulate` reads with the
-/// same schema. A bin is written as its middle.
+/// Draws as many records as the model has and writes them with the schema's names and values: what
+/// `simulate` reads with the same schema. A bin is written as its middle.
 ///
 /// # Errors
 /// No model, a workload that leaves an attribute out, or a file that cannot be written.
-pub(super) fn write(path: &Path, schema: &Schema, model: Option<&CalibratedTree>, rng: &mut dyn Rng) -> Result<()> {
-    let model = model.ok_or_else(|| Error::bug("--synthetic", "a run that ends with a model", "none"))?;
+pub(super) fn write(
+    path: &Path,
+    schema: &Schema,
+    model: Option<&CalibratedTree>,
+    rng: &mut dyn Rng,
+) -> Result<()> {
+    let model =
+        model.ok_or_else(|| Error::bug("--synthetic", "a run that ends with a model", "none"))?;
     let records = model.sample(schema, model.total().round().max(1.0) as usize, rng)?;
     let refuse = |error: csv::Error| {
         let remedy = "name a file in a folder that can be written";
@@ -22,10 +28,12 @@ pub(super) fn write(path: &Path, schema: &Schema, model: Option<&CalibratedTree>
     };
     let mut file = csv::Writer::from_path(path).map_err(refuse)?;
     file.write_record(schema.attributes().iter().map(|a| a.name.as_str())).map_err(refuse)?;
-    let mut columns: Vec<_> = (0..schema.attributes().len()).filter_map(|p| records.column(p)).collect();
+    let mut columns: Vec<_> =
+        (0..schema.attributes().len()).filter_map(|p| records.column(p)).collect();
     for _ in 0..records.len() {
         let cells = columns.iter_mut().enumerate();
-        let line: Vec<String> = cells.map(|(p, column)| value(schema, p, column.next().unwrap_or(0))).collect();
+        let line: Vec<String> =
+            cells.map(|(p, column)| value(schema, p, column.next().unwrap_or(0))).collect();
         file.write_record(&line).map_err(refuse)?;
     }
     file.flush().map_err(|error| refuse(error.into()))
@@ -34,7 +42,9 @@ pub(super) fn write(path: &Path, schema: &Schema, model: Option<&CalibratedTree>
 /// A cell of an attribute as it stands in a file.
 fn value(schema: &Schema, position: usize, cell: u32) -> String {
     match schema.coding(position) {
-        Some(Coding::Values(values)) => values.get(cell as usize).map(ToString::to_string).unwrap_or_default(),
+        Some(Coding::Values(values)) => {
+            values.get(cell as usize).map(ToString::to_string).unwrap_or_default()
+        }
         Some(Coding::Bins { low, high, count }) => {
             (low + (high - low) * (f64::from(cell) + 0.5) / *count as f64).to_string()
         }

@@ -33,11 +33,16 @@ pub(super) struct Trial {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(workload: &'a GroupedWorkload, records: &'a Records, rho: Rho) -> Result<Self> {
+    pub(super) fn new(
+        workload: &'a GroupedWorkload,
+        records: &'a Records,
+        rho: Rho,
+    ) -> Result<Self> {
         Ok(Setting { workload, rho, records, counter: MarginalCounter::new(records)? })
     }
 
-    /// Runs the mechanism and compares the answers of every group of the workload with the true ones.
+    /// Runs the mechanism and compares the answers of every group of the workload with the true
+    /// ones.
     pub(super) fn run(&self, mechanism: &dyn Mechanism, rng: &mut ChaCha20Rng) -> Result<Trial> {
         let started = Instant::now();
         let mut errors = MarginalErrors::of_records(self.records.len());
@@ -54,8 +59,19 @@ impl<'a> Setting<'a> {
         })?;
         let spent = table.accountant().spent();
         if spent > self.rho.get() {
-            return Err(Error::bug("simulation", format!("at most {} to be spent", self.rho), spent));
+            return Err(Error::bug(
+                "simulation",
+                format!("at most {} to be spent", self.rho),
+                spent,
+            ));
         }
-        Ok(Trial { errors, l1, nonnegative, spent, report, seconds: started.elapsed().as_secs_f64() })
+        Ok(Trial {
+            errors,
+            l1,
+            nonnegative,
+            spent,
+            report,
+            seconds: started.elapsed().as_secs_f64(),
+        })
     }
 }

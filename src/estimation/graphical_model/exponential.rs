@@ -28,7 +28,8 @@ const TAYLOR: [f64; 14] = [
     1.0,
 ];
 
-/// e^x of every number, to 2 · 10⁻¹⁶ of it, for x ≤ 700; at least e^−700. The same on every processor.
+/// e^x of every number, to 2 · 10⁻¹⁶ of it, for x ≤ 700; at least e^−700. The same on every
+/// processor.
 pub(super) fn exponentials(values: &mut [f64]) {
     struct Call<'a>(&'a mut [f64]);
     impl pulp::NullaryFnOnce for Call<'_> {

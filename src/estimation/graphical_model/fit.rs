@@ -15,8 +15,8 @@ pub struct FitSettings {
     pub iterations: usize,
     /// The fit has converged when the certified gap is at most this share of the loss plus one.
     pub tolerance: f64,
-    /// It also ends, without a certificate of that size, when ten steps improve the loss by less than this share of it, or of
-    /// what the noise alone would leave, Σ_c n_c/2, if that is less.
+    /// It also ends, without a certificate of that size, when ten steps improve the loss by less
+    /// than this share of it, or of what the noise alone would leave, Σ_c n_c/2, if that is less.
     pub stall: f64,
 }
 
@@ -43,11 +43,13 @@ pub struct Fit {
     pub iterations: usize,
     /// L(μ) = Σ_c ‖μ_c − y_c‖²/(2σ_c²).
     pub loss: f64,
-    /// At least L(μ) − min L: ⟨∇L, μ⟩ − min over all distributions of ⟨∇L, ·⟩, the latter by max-propagation.
+    /// At least L(μ) − min L: ⟨∇L, μ⟩ − min over all distributions of ⟨∇L, ·⟩, the latter by
+    /// max-propagation.
     pub gap: f64,
 }
 
-/// A marginal to fit: y with variance σ² of every cell, what it has contributed to the potentials, and where.
+/// A marginal to fit: y with variance σ² of every cell, what it has contributed to the potentials,
+/// and where.
 #[derive(Debug, Clone)]
 struct Measured {
     set: AttributeSet,
@@ -56,13 +58,14 @@ struct Measured {
     potential: Vec<f64>,
 }
 
-/// The distribution with `min Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions of N̂ records, in the exponential family of the
-/// measured sets.
+/// The distribution with `min Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions of N̂ records, in
+/// the exponential family of the measured sets.
 ///
-/// A step of entropic mirror descent is `θ_c ← θ_c − α (μ_c − y_c)/σ_c²` with the marginals μ of `x ∝ exp Σ θ_c` by belief
-/// propagation (the potentials are those of the whole distribution times N̂); α starts from twice the last one and is halved
-/// until `L − L' ≥ ½ α ⟨∇L, μ − μ'⟩`. Potentials stay when sets are added: the fit starts warm.
-/// *Time* of a step: O(cells of the model · measured sets per clique). *Source*: S4, App. F; McKenna et al., Graphical-model based
+/// A step of entropic mirror descent is `θ_c ← θ_c − α (μ_c − y_c)/σ_c²` with the marginals μ of
+/// `x ∝ exp Σ θ_c` by belief propagation (the potentials are those of the whole distribution times
+/// N̂); α starts from twice the last one and is halved until `L − L' ≥ ½ α ⟨∇L, μ − μ'⟩`.
+/// Potentials stay when sets are added: the fit starts warm. *Time* of a step: O(cells of the model
+/// · measured sets per clique). *Source*: S4, App. F; McKenna et al., Graphical-model based
 /// estimation and inference for differential privacy (2019), Alg. 2.
 #[derive(Debug, Clone)]
 pub struct GraphicalModel {
@@ -98,23 +101,33 @@ impl GraphicalModel {
     /// No attribute, or attributes that there are not.
     pub fn new(sizes: &[usize], attributes: AttributeSet) -> Result<Self> {
         let tree = JunctionTree::new(sizes, attributes, &[])?;
-        let potentials = tree.cliques().iter().map(|c| vec![0.0; c.items(sizes).iter().product()]).collect();
+        let potentials =
+            tree.cliques().iter().map(|c| vec![0.0; c.items(sizes).iter().product()]).collect();
         let marginals = CalibratedTree::of_potentials(sizes, &tree, potentials, 1.0);
         Ok(GraphicalModel { attributes, measured: Vec::new(), marginals, total: 1.0, step: 0.0 })
     }
 
-    /// Takes in `μ_γ + N(0, σ²I)`; several measurements of one set become their mean weighted by precision. The marginals are
-    /// those of before until the next fit.
+    /// Takes in `μ_γ + N(0, σ²I)`; several measurements of one set become their mean weighted by
+    /// precision. The marginals are those of before until the next fit.
     ///
     /// # Errors
-    /// Attributes that the model lacks, another number of cells, or a variance that is not a finite number greater than 0.
+    /// Attributes that the model lacks, another number of cells, or a variance that is not a finite
+    /// number greater than 0.
     pub fn measure(&mut self, gamma: AttributeSet, values: Vec<f64>, variance: f64) -> Result<()> {
         let refuse = |expected: String, found: String| {
             let what = format!("measurement of the marginal on {gamma:?}");
-            Err(Error::bad_input(what, expected, found, "pass one finite number per cell, and the noise variance"))
+            Err(Error::bad_input(
+                what,
+                expected,
+                found,
+                "pass one finite number per cell, and the noise variance",
+            ))
         };
         if !gamma.is_subset(self.attributes) {
-            return refuse(format!("attributes of the model, {:?}", self.attributes), format!("{gamma:?}"));
+            return refuse(
+                format!("attributes of the model, {:?}", self.attributes),
+                format!("{gamma:?}"),
+            );
         }
         let cells: usize = gamma.items(&self.marginals.sizes).iter().product();
         if values.len() != cells || values.iter().any(|x| !x.is_finite()) {
@@ -130,12 +143,18 @@ impl GraphicalModel {
                 known.target.iter_mut().zip(values).for_each(|(y, new)| *y += weight * (new - *y));
                 known.variance = precision.recip();
             }
-            None => self.measured.push(Measured { set: gamma, target: values, variance, potential: vec![0.0; cells] }),
+            None => self.measured.push(Measured {
+                set: gamma,
+                target: values,
+                variance,
+                potential: vec![0.0; cells],
+            }),
         }
         Ok(())
     }
 
-    /// N̂: the totals of all measurements, weighted by the precision of each (1/(σ² n)); at least 1.
+    /// N̂: the totals of all measurements, weighted by the precision of each (1/(σ² n)); at least
+    /// 1.
     fn measured_total(&self) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for m in &self.measured {
@@ -157,11 +176,17 @@ impl GraphicalModel {
         self.total = self.measured_total();
         let mut point = self.evaluate(&frame);
         if self.step <= 0.0 {
-            // In units of the softest measurement: one such step moves a cell by about its share of the noise.
+            // In units of the softest measurement: one such step moves a cell by about its share of
+            // the noise.
             let softest = self.measured.iter().map(|m| m.variance).fold(f64::INFINITY, f64::min);
             self.step = if softest.is_finite() { softest / self.total } else { 1.0 };
         }
-        let mut fit = Fit { status: FitStatus::OutOfIterations, iterations: 0, loss: point.loss, gap: f64::INFINITY };
+        let mut fit = Fit {
+            status: FitStatus::OutOfIterations,
+            iterations: 0,
+            loss: point.loss,
+            gap: f64::INFINITY,
+        };
         let mut earlier = point.loss;
         let noise: f64 = self.measured.iter().map(|m| 0.5 * m.target.len() as f64).sum();
         while fit.iterations < settings.iterations {
@@ -194,14 +219,24 @@ impl GraphicalModel {
         let before: Vec<Vec<f64>> = self.measured.iter().map(|m| m.potential.clone()).collect();
         self.step *= 2.0;
         for _ in 0..60 {
-            for ((m, start), gradient) in self.measured.iter_mut().zip(&before).zip(&point.gradients) {
+            for ((m, start), gradient) in
+                self.measured.iter_mut().zip(&before).zip(&point.gradients)
+            {
                 m.potential.clear();
-                m.potential.extend(start.iter().zip(gradient).map(|(theta, g)| theta - self.step * g));
+                m.potential
+                    .extend(start.iter().zip(gradient).map(|(theta, g)| theta - self.step * g));
             }
             let next = self.evaluate(frame);
             let mut expected = 0.0;
-            for ((gradient, old), new) in point.gradients.iter().zip(&point.projected).zip(&next.projected) {
-                expected += gradient.iter().zip(old).zip(new).map(|((g, old), new)| g * (old - new)).sum::<f64>();
+            for ((gradient, old), new) in
+                point.gradients.iter().zip(&point.projected).zip(&next.projected)
+            {
+                expected += gradient
+                    .iter()
+                    .zip(old)
+                    .zip(new)
+                    .map(|((g, old), new)| g * (old - new))
+                    .sum::<f64>();
             }
             if point.loss - next.loss >= 0.5 * expected && next.loss.is_finite() {
                 return Some(next);
@@ -224,7 +259,8 @@ impl GraphicalModel {
         for (m, (clique, _)) in self.measured.iter().zip(&frame.places) {
             let own = frame.tree.cliques()[*clique];
             let marginal = summed(&own.items(sizes), own.axes_in(m.set), &tables[*clique]);
-            let gradient: Vec<f64> = marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
+            let gradient: Vec<f64> =
+                marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
             loss += 0.5 * m.variance * gradient.iter().map(|g| g * g).sum::<f64>();
             gradients.push(gradient);
             projected.push(marginal);
@@ -237,7 +273,9 @@ impl GraphicalModel {
     fn gap(&self, frame: &Frame, point: &Point) -> f64 {
         let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
         let mut along = 0.0;
-        for ((gradient, marginal), (clique, onto)) in point.gradients.iter().zip(&point.projected).zip(&frame.places) {
+        for ((gradient, marginal), (clique, onto)) in
+            point.gradients.iter().zip(&point.projected).zip(&frame.places)
+        {
             onto.apply(&mut tables[*clique], gradient, |x, g| *x -= g);
             along += gradient.iter().zip(marginal).map(|(g, mu)| g * mu).sum::<f64>();
         }
@@ -265,9 +303,9 @@ impl Frame {
         let tree = JunctionTree::new(sizes, attributes, sets)?;
         let mut places = Vec::with_capacity(sets.len());
         for &set in sets {
-            let clique = tree
-                .clique_of(sizes, set)
-                .ok_or_else(|| Error::bug("fit of a model", "a clique for every measured set", format!("{set:?}")))?;
+            let clique = tree.clique_of(sizes, set).ok_or_else(|| {
+                Error::bug("fit of a model", "a clique for every measured set", format!("{set:?}"))
+            })?;
             places.push((clique, Projection::new(sizes, tree.cliques()[clique], set)));
         }
         let cells = tree.cliques().iter().map(|c| c.items(sizes).iter().product()).collect();

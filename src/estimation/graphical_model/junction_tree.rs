@@ -1,4 +1,5 @@
-//! Junction trees of sets of attributes: greedy elimination, maximal cliques, maximum-weight spanning tree.
+//! Junction trees of sets of attributes: greedy elimination, maximal cliques, maximum-weight
+//! spanning tree.
 
 use super::table::without;
 use crate::domain::AttributeSet;
@@ -15,13 +16,15 @@ pub fn cells_of_mb(mb: f64) -> f64 {
     mb * MEGABYTE / CELL
 }
 
-/// Maximal cliques of a chordal graph in which every one of some sets of attributes is complete, joined to a tree: the cliques
-/// that contain an attribute are connected (running intersection). Every clique comes after its parent.
+/// Maximal cliques of a chordal graph in which every one of some sets of attributes is complete,
+/// joined to a tree: the cliques that contain an attribute are connected (running intersection).
+/// Every clique comes after its parent.
 ///
-/// The graph is the union of the sets, triangulated by eliminating at every step the attribute whose clique, it and its
-/// remaining neighbours, has the fewest cells; the tree is a spanning tree of greatest total separator size (number of
-/// attributes). Parts that share no attribute are joined by empty separators. *Reference*: Koller and Friedman, Probabilistic
-/// Graphical Models, Sec. 9.4 and 10.4; S4, App. F (model size).
+/// The graph is the union of the sets, triangulated by eliminating at every step the attribute
+/// whose clique, it and its remaining neighbours, has the fewest cells; the tree is a spanning tree
+/// of greatest total separator size (number of attributes). Parts that share no attribute are
+/// joined by empty separators. *Reference*: Koller and Friedman, Probabilistic Graphical Models,
+/// Sec. 9.4 and 10.4; S4, App. F (model size).
 #[derive(Debug, Clone, PartialEq)]
 pub struct JunctionTree {
     cliques: Vec<AttributeSet>,
@@ -31,7 +34,8 @@ pub struct JunctionTree {
 }
 
 impl JunctionTree {
-    /// The tree for `attributes` and `sets` of them. O(attributes³ + cliques²), sizes of attributes by position.
+    /// The tree for `attributes` and `sets` of them. O(attributes³ + cliques²), sizes of attributes
+    /// by position.
     ///
     /// # Errors
     /// No attribute, or a set with attributes that are not among them.
@@ -40,13 +44,17 @@ impl JunctionTree {
         if attributes.is_empty() || attributes.end() > sizes.len() || outside.is_some() {
             return Err(Error::bad_input(
                 "junction tree",
-                format!("sets of attributes among {attributes:?}, of {} that there are", sizes.len()),
+                format!(
+                    "sets of attributes among {attributes:?}, of {} that there are",
+                    sizes.len()
+                ),
                 outside.map_or_else(|| format!("{attributes:?}"), |set| format!("{set:?}")),
                 "name attributes of the schema",
             ));
         }
         let mut waiting = maximal_cliques(sizes, attributes, sets);
-        let mut tree = JunctionTree { cliques: Vec::new(), parents: Vec::new(), children: Vec::new() };
+        let mut tree =
+            JunctionTree { cliques: Vec::new(), parents: Vec::new(), children: Vec::new() };
         let mut next = Some((0, (0, AttributeSet::EMPTY)));
         while let Some((place, parent)) = next {
             let clique = waiting.remove(place);
@@ -61,7 +69,9 @@ impl JunctionTree {
             for (place, clique) in waiting.iter().enumerate() {
                 for (known, other) in tree.cliques.iter().enumerate() {
                     let shared = clique.intersection(*other);
-                    if next.is_none_or(|(_, (_, best)): (usize, (usize, AttributeSet))| shared.len() > best.len()) {
+                    if next.is_none_or(|(_, (_, best)): (usize, (usize, AttributeSet))| {
+                        shared.len() > best.len()
+                    }) {
                         next = Some((place, (known, shared)));
                     }
                 }
@@ -70,8 +80,8 @@ impl JunctionTree {
         Ok(tree)
     }
 
-    /// Σ over the cliques of their cells, without joining them: what decides whether a model fits. Not a whole number where it
-    /// is too large for one.
+    /// Σ over the cliques of their cells, without joining them: what decides whether a model fits.
+    /// Not a whole number where it is too large for one.
     pub fn cells_for(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> f64 {
         maximal_cliques(sizes, attributes, sets).iter().map(|&clique| cells(sizes, clique)).sum()
     }
@@ -91,7 +101,8 @@ impl JunctionTree {
         &self.cliques
     }
 
-    /// The parent of a clique and their separator; `None` for the first clique and places that there are not.
+    /// The parent of a clique and their separator; `None` for the first clique and places that
+    /// there are not.
     pub fn parent(&self, clique: usize) -> Option<(usize, AttributeSet)> {
         self.parents.get(clique).copied().filter(|_| clique > 0)
     }
@@ -104,7 +115,9 @@ impl JunctionTree {
     /// The smallest clique that contains a set.
     pub fn clique_of(&self, sizes: &[usize], set: AttributeSet) -> Option<usize> {
         let containing = (0..self.cliques.len()).filter(|&k| set.is_subset(self.cliques[k]));
-        containing.min_by(|&a, &b| cells(sizes, self.cliques[a]).total_cmp(&cells(sizes, self.cliques[b])))
+        containing.min_by(|&a, &b| {
+            cells(sizes, self.cliques[a]).total_cmp(&cells(sizes, self.cliques[b]))
+        })
     }
 }
 
@@ -114,7 +127,11 @@ pub(crate) fn cells(sizes: &[usize], set: AttributeSet) -> f64 {
 }
 
 /// The maximal cliques of the triangulated graph, in the order of elimination.
-fn maximal_cliques(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> Vec<AttributeSet> {
+fn maximal_cliques(
+    sizes: &[usize],
+    attributes: AttributeSet,
+    sets: &[AttributeSet],
+) -> Vec<AttributeSet> {
     let mut neighbours = vec![AttributeSet::EMPTY; attributes.end()];
     for set in sets {
         for p in set.positions() {
@@ -126,7 +143,9 @@ fn maximal_cliques(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeS
     while !left.is_empty() {
         let clique_of = |p: usize| neighbours[p].intersection(left).union(AttributeSet::single(p));
         let cost = |p: usize| cells(sizes, clique_of(p));
-        let Some((eliminated, _)) = left.positions().map(|p| (p, cost(p))).min_by(|a, b| a.1.total_cmp(&b.1)) else {
+        let Some((eliminated, _)) =
+            left.positions().map(|p| (p, cost(p))).min_by(|a, b| a.1.total_cmp(&b.1))
+        else {
             break;
         };
         let clique = clique_of(eliminated);

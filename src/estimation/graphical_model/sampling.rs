@@ -10,9 +10,11 @@ use crate::error::{Error, Result};
 use crate::schema::Schema;
 
 impl CalibratedTree {
-    /// `count` independent records from the model: clique by clique, parents first, the new attributes given the separator.
+    /// `count` independent records from the model: clique by clique, parents first, the new
+    /// attributes given the separator.
     ///
-    /// *Time*: O(cells of the model + count · cliques · log cells); 8 bytes per cell of the largest clique, and the records.
+    /// *Time*: O(cells of the model + count · cliques · log cells); 8 bytes per cell of the largest
+    /// clique, and the records.
     ///
     /// # Errors
     /// A schema of other sizes, an attribute that the model lacks, or a model without records.
@@ -36,7 +38,8 @@ impl CalibratedTree {
         }
         let mut columns = vec![vec![0u32; count]; self.sizes.len()];
         for (clique, &set) in self.tree.cliques().iter().enumerate() {
-            let given = self.tree.parent(clique).map_or(AttributeSet::EMPTY, |(_, separator)| separator);
+            let given =
+                self.tree.parent(clique).map_or(AttributeSet::EMPTY, |(_, separator)| separator);
             self.draw(clique, set, given, &mut columns, rng)?;
         }
         Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
@@ -52,7 +55,8 @@ impl CalibratedTree {
         rng: &mut dyn Rng,
     ) -> Result<()> {
         let new = without(set, given);
-        let order = |sets: &[AttributeSet]| sets.iter().flat_map(|s| s.positions()).collect::<Vec<usize>>();
+        let order =
+            |sets: &[AttributeSet]| sets.iter().flat_map(|s| s.positions()).collect::<Vec<usize>>();
         let table = Table { set, values: self.tables[clique].clone() };
         let mut sums = permuted(&self.sizes, &order(&[set]), &order(&[given, new]), &table.values);
         let sizes = new.items(&self.sizes);
@@ -66,12 +70,18 @@ impl CalibratedTree {
         }
         let count = columns.first().map_or(0, Vec::len);
         (0..count).try_for_each(|record| {
-            let start = given.positions().fold(0, |cell, p| cell * self.sizes[p] + columns[p][record] as usize);
+            let start = given
+                .positions()
+                .fold(0, |cell, p| cell * self.sizes[p] + columns[p][record] as usize);
             let cumulative = &sums[start * row..][..row];
             let total = cumulative[row - 1];
             if !(total > 0.0 && total.is_finite()) {
                 let expected = "records for every value that was drawn";
-                return Err(Error::bug("synthetic records", expected, format!("{total} on {set:?}")));
+                return Err(Error::bug(
+                    "synthetic records",
+                    expected,
+                    format!("{total} on {set:?}"),
+                ));
             }
             let at = rng.random::<f64>() * total;
             let mut cell = cumulative.partition_point(|&sum| sum <= at).min(row - 1);

@@ -1,12 +1,13 @@
-//! Tables over sets of attributes: sums over some of them, products with smaller tables, and sums of products.
+//! Tables over sets of attributes: sums over some of them, products with smaller tables, and sums
+//! of products.
 
 use std::borrow::Cow;
 
 use crate::domain::AttributeSet;
 use crate::residual::{Loops, Wide, runs, summed};
 
-/// How the cells of a table over a set of attributes map to those of a table over a subset of it: by runs of neighbouring
-/// axes that are kept or not. Both tables are row-major.
+/// How the cells of a table over a set of attributes map to those of a table over a subset of it:
+/// by runs of neighbouring axes that are kept or not. Both tables are row-major.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Projection {
     runs: Vec<(bool, usize)>,
@@ -22,21 +23,38 @@ impl Projection {
         }
     }
 
-    /// `f(x, y)` for every cell x of the larger table with the cell y of the smaller one that it maps to.
-    pub(crate) fn apply(&self, larger: &mut [f64], smaller: &[f64], f: impl Fn(&mut f64, f64) + Copy) {
+    /// `f(x, y)` for every cell x of the larger table with the cell y of the smaller one that it
+    /// maps to.
+    pub(crate) fn apply(
+        &self,
+        larger: &mut [f64],
+        smaller: &[f64],
+        f: impl Fn(&mut f64, f64) + Copy,
+    ) {
         debug_assert_eq!(smaller.len(), self.cells);
         apply(larger, &self.runs, smaller, f);
     }
 
-    /// `f(y, x)` for every cell x of the larger table with the cell y of the smaller one that it maps to, y set to `start`.
-    pub(crate) fn reduced(&self, larger: &[f64], start: f64, f: impl Fn(&mut f64, f64) + Copy) -> Vec<f64> {
+    /// `f(y, x)` for every cell x of the larger table with the cell y of the smaller one that it
+    /// maps to, y set to `start`.
+    pub(crate) fn reduced(
+        &self,
+        larger: &[f64],
+        start: f64,
+        f: impl Fn(&mut f64, f64) + Copy,
+    ) -> Vec<f64> {
         let mut smaller = vec![start; self.cells];
         reduce(larger, &self.runs, &mut smaller, f);
         smaller
     }
 }
 
-fn apply(larger: &mut [f64], runs: &[(bool, usize)], smaller: &[f64], f: impl Fn(&mut f64, f64) + Copy) {
+fn apply(
+    larger: &mut [f64],
+    runs: &[(bool, usize)],
+    smaller: &[f64],
+    f: impl Fn(&mut f64, f64) + Copy,
+) {
     match *runs {
         [] | [(true, _)] => Wide::new().run(Rows { larger, smaller, f }),
         [(false, n)] | [(true, _), (false, n)] => Wide::new().run(Runs { larger, n, smaller, f }),
@@ -90,7 +108,12 @@ impl<F: Fn(&mut f64, f64)> Loops for Runs<'_, F> {
     }
 }
 
-fn reduce(larger: &[f64], runs: &[(bool, usize)], smaller: &mut [f64], f: impl Fn(&mut f64, f64) + Copy) {
+fn reduce(
+    larger: &[f64],
+    runs: &[(bool, usize)],
+    smaller: &mut [f64],
+    f: impl Fn(&mut f64, f64) + Copy,
+) {
     match *runs {
         [] | [(true, _)] => larger.iter().zip(smaller).for_each(|(&x, y)| f(y, x)),
         [(false, _)] => larger.iter().for_each(|&x| f(&mut smaller[0], x)),
@@ -101,7 +124,9 @@ fn reduce(larger: &[f64], runs: &[(bool, usize)], smaller: &mut [f64], f: impl F
         }
         [(true, blocks), ref rest @ ..] => {
             let parts = smaller.len() / blocks;
-            for (block, part) in larger.chunks_exact(larger.len() / blocks).zip(smaller.chunks_exact_mut(parts)) {
+            for (block, part) in
+                larger.chunks_exact(larger.len() / blocks).zip(smaller.chunks_exact_mut(parts))
+            {
                 reduce(block, rest, part, f);
             }
         }
@@ -129,11 +154,16 @@ impl Table {
 
     /// [`Table::onto`], or the table itself where nothing is summed.
     fn summed_onto(&self, sizes: &[usize], kept: AttributeSet) -> Cow<'_, Table> {
-        if self.set.is_subset(kept) { Cow::Borrowed(self) } else { Cow::Owned(self.onto(sizes, kept)) }
+        if self.set.is_subset(kept) {
+            Cow::Borrowed(self)
+        } else {
+            Cow::Owned(self.onto(sizes, kept))
+        }
     }
 }
 
-/// What products of tables are made in, kept between them: memory that is neither allocated nor cleared again.
+/// What products of tables are made in, kept between them: memory that is neither allocated nor
+/// cleared again.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     first: Vec<f64>,
@@ -141,11 +171,19 @@ pub(crate) struct Scratch {
     out: Vec<f64>,
 }
 
-/// Σ over the attributes not in `kept` of the product of two tables of nonnegative cells, over (A ∪ B) ∩ `kept`.
+/// Σ over the attributes not in `kept` of the product of two tables of nonnegative cells, over (A ∪
+/// B) ∩ `kept`.
 ///
-/// *Time*: what only one of the tables has and is not kept is summed first; then a matrix product for every cell of the kept
-/// attributes that both have, or where nothing is left to sum and one table has all attributes a product of cells.
-pub(crate) fn contracted(sizes: &[usize], a: &Table, b: &Table, kept: AttributeSet, scratch: &mut Scratch) -> Table {
+/// *Time*: what only one of the tables has and is not kept is summed first; then a matrix product
+/// for every cell of the kept attributes that both have, or where nothing is left to sum and one
+/// table has all attributes a product of cells.
+pub(crate) fn contracted(
+    sizes: &[usize],
+    a: &Table,
+    b: &Table,
+    kept: AttributeSet,
+    scratch: &mut Scratch,
+) -> Table {
     let a = a.summed_onto(sizes, b.set.union(kept));
     let b = b.summed_onto(sizes, a.set.union(kept));
     let shared = a.set.intersection(b.set);
@@ -181,8 +219,15 @@ fn product(
 ) -> Table {
     let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
     let Scratch { first, second, out } = scratch;
-    let first = arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values, first);
-    let second = arranged(sizes, &positions(&[b.set]), &positions(&[batch, summed, right]), &b.values, second);
+    let first =
+        arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values, first);
+    let second = arranged(
+        sizes,
+        &positions(&[b.set]),
+        &positions(&[batch, summed, right]),
+        &b.values,
+        second,
+    );
     let (rows, middle, columns) = (cells(left), cells(summed), cells(right));
     let out = long_enough(out, cells(batch) * rows * columns);
     Wide::new().run(Products { first, second, rows, middle, columns, out: &mut *out });
@@ -223,10 +268,16 @@ impl Loops for Products<'_> {
     }
 }
 
-/// The row Σ `weights` · `second` from a column on, in whole blocks of N, each summed in registers in the order of the weights;
-/// returns how many columns these are.
+/// The row Σ `weights` · `second` from a column on, in whole blocks of N, each summed in registers
+/// in the order of the weights; returns how many columns these are.
 #[inline(always)]
-fn row_blocks<const N: usize>(weights: &[f64], second: &[f64], columns: usize, start: usize, to: &mut [f64]) -> usize {
+fn row_blocks<const N: usize>(
+    weights: &[f64],
+    second: &[f64],
+    columns: usize,
+    start: usize,
+    to: &mut [f64],
+) -> usize {
     let blocks = to[start..].as_chunks_mut::<N>().0;
     for (place, to) in blocks.iter_mut().enumerate() {
         let mut sums = [0.0; N];
@@ -258,7 +309,8 @@ pub(crate) fn permuted(sizes: &[usize], from: &[usize], to: &[usize], values: &[
     arranged(sizes, from, to, values, &mut Vec::new()).to_vec()
 }
 
-/// A row-major table with its axes in another order, in the scratch; the table itself where its cells stay where they are.
+/// A row-major table with its axes in another order, in the scratch; the table itself where its
+/// cells stay where they are.
 fn arranged<'a>(
     sizes: &[usize],
     from: &[usize],
@@ -279,7 +331,8 @@ fn long_enough(scratch: &mut Vec<f64>, cells: usize) -> &mut [f64] {
     &mut scratch[..cells]
 }
 
-/// An axis of a table that is put in another order: its size, and the distances of neighbours along it, before and after.
+/// An axis of a table that is put in another order: its size, and the distances of neighbours along
+/// it, before and after.
 #[derive(Clone, Copy)]
 struct MovedAxis {
     n: usize,
@@ -309,8 +362,9 @@ fn moved_axes(sizes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<Moved
     (axes.len() > 1).then_some(axes)
 }
 
-/// Copies a table of at least two axes into another order: for all others, rows where the last axis stays the last one, and
-/// transposes along it and the axis that was the last one where it does not.
+/// Copies a table of at least two axes into another order: for all others, rows where the last axis
+/// stays the last one, and transposes along it and the axis that was the last one where it does
+/// not.
 fn strided(mut axes: Vec<MovedAxis>, from: &[f64], to: &mut [f64]) {
     let Some(columns) = axes.pop() else { return to.copy_from_slice(from) };
     match axes.iter().position(|axis| axis.from == 1) {
@@ -318,7 +372,9 @@ fn strided(mut axes: Vec<MovedAxis>, from: &[f64], to: &mut [f64]) {
             let rows = axes.remove(place);
             each(&axes, from, to, &|from, to| transpose(rows, columns, from, to));
         }
-        None => each(&axes, from, to, &|from, to| to[..columns.n].copy_from_slice(&from[..columns.n])),
+        None => {
+            each(&axes, from, to, &|from, to| to[..columns.n].copy_from_slice(&from[..columns.n]))
+        }
     }
 }
 
@@ -326,17 +382,20 @@ fn each(axes: &[MovedAxis], from: &[f64], to: &mut [f64], copy: &impl Fn(&[f64],
     match *axes {
         [] => copy(from, to),
         [axis, ref rest @ ..] => {
-            (0..axis.n).for_each(|k| each(rest, &from[k * axis.from..], &mut to[k * axis.to..], copy));
+            (0..axis.n)
+                .for_each(|k| each(rest, &from[k * axis.from..], &mut to[k * axis.to..], copy));
         }
     }
 }
 
-/// Along an axis that was the last one and one that becomes it, in blocks of as many cells as a cache line has.
+/// Along an axis that was the last one and one that becomes it, in blocks of as many cells as a
+/// cache line has.
 fn transpose(rows: MovedAxis, columns: MovedAxis, from: &[f64], to: &mut [f64]) {
     const LINE: usize = 8;
     let whole = columns.n / LINE * LINE;
     for start in (0..whole).step_by(LINE) {
-        let lines: [&[f64]; LINE] = std::array::from_fn(|k| &from[(start + k) * columns.from..][..rows.n]);
+        let lines: [&[f64]; LINE] =
+            std::array::from_fn(|k| &from[(start + k) * columns.from..][..rows.n]);
         for row in 0..rows.n {
             let to = &mut to[row * rows.to + start..][..LINE];
             for (to, line) in to.iter_mut().zip(lines) {

@@ -24,7 +24,8 @@ fn rng(seed: u64) -> ChaCha20Rng {
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<AttributeSet>) {
     let sizes: Vec<usize> = (0..rng.random_range(1..=6)).map(|_| rng.random_range(1..=3)).collect();
     let random = |rng: &mut ChaCha20Rng| {
-        let bits = (0..rng.random_range(1..=3)).fold(0, |bits, _| bits | 1 << rng.random_range(0..sizes.len()));
+        let bits = (0..rng.random_range(1..=3))
+            .fold(0, |bits, _| bits | 1 << rng.random_range(0..sizes.len()));
         AttributeSet::first(sizes.len()).at(AxisSet::from_number(bits))
     };
     let sets = (0..rng.random_range(0..7)).map(|_| random(rng)).collect();
@@ -32,7 +33,12 @@ fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<AttributeSet>) {
 }
 
 /// exp Σ θ over all cells, scaled to the total.
-fn enumerated(sizes: &[usize], tree: &JunctionTree, potentials: &[Vec<f64>], total: f64) -> Vec<f64> {
+fn enumerated(
+    sizes: &[usize],
+    tree: &JunctionTree,
+    potentials: &[Vec<f64>],
+    total: f64,
+) -> Vec<f64> {
     let all = AttributeSet::first(sizes.len());
     let mut cells = vec![0.0; sizes.iter().product()];
     for (clique, potential) in tree.cliques().iter().zip(potentials) {
@@ -67,7 +73,8 @@ fn marginal(sizes: &[usize], cells: &[f64], of: AttributeSet) -> Vec<f64> {
     out
 }
 
-/// Every marginal of random models, those of no clique included, in potentials of ordinary and of extreme size.
+/// Every marginal of random models, those of no clique included, in potentials of ordinary and of
+/// extreme size.
 #[test]
 fn propagation_and_elimination_are_enumeration() {
     let mut rng = rng(1);
@@ -79,7 +86,11 @@ fn propagation_and_elimination_are_enumeration() {
         let potentials: Vec<Vec<f64>> = tree
             .cliques()
             .iter()
-            .map(|c| (0..c.items(&sizes).iter().product()).map(|_| rng.random_range(-spread..spread)).collect())
+            .map(|c| {
+                (0..c.items(&sizes).iter().product())
+                    .map(|_| rng.random_range(-spread..spread))
+                    .collect()
+            })
             .collect();
         let cells = enumerated(&sizes, &tree, &potentials, 50.0);
         let model = CalibratedTree::of_potentials(&sizes, &tree, potentials, 50.0);
@@ -88,7 +99,10 @@ fn propagation_and_elimination_are_enumeration() {
         for gamma in all.subsets() {
             let found = model.marginal_with(&mut messages, gamma).unwrap();
             for (found, expected) in found.iter().zip(marginal(&sizes, &cells, gamma)) {
-                assert!((found - expected).abs() < 1e-9, "{sizes:?} {sets:?} {gamma:?}: {found} against {expected}");
+                assert!(
+                    (found - expected).abs() < 1e-9,
+                    "{sizes:?} {sets:?} {gamma:?}: {found} against {expected}"
+                );
             }
             let alone = model.marginal(gamma).unwrap();
             found.iter().zip(alone).for_each(|(a, b)| assert!((a - b).abs() < 1e-11, "{gamma:?}"));
@@ -107,7 +121,8 @@ fn cells_by_order(sizes: &[usize], sets: &[AttributeSet], order: &[usize]) -> f6
     }
     let mut cliques: Vec<Vec<usize>> = Vec::new();
     for (k, &v) in order.iter().enumerate() {
-        let mut clique: Vec<usize> = order[k + 1..].iter().copied().filter(|&u| linked[v][u]).collect();
+        let mut clique: Vec<usize> =
+            order[k + 1..].iter().copied().filter(|&u| linked[v][u]).collect();
         for &a in &clique {
             clique.iter().for_each(|&b| linked[a][b] = true);
         }
@@ -143,7 +158,8 @@ fn trees_are_valid_and_small() {
         assert_eq!(cells, JunctionTree::cells_for(&sizes, all, &sets));
         assert_eq!(tree.megabytes(&sizes), cells * 8.0 / 1_048_576.0);
         let positions: Vec<usize> = (0..sizes.len()).collect();
-        let by_order: Vec<f64> = orders(&positions).iter().map(|order| cells_by_order(&sizes, &sets, order)).collect();
+        let by_order: Vec<f64> =
+            orders(&positions).iter().map(|order| cells_by_order(&sizes, &sets, order)).collect();
         // What it costs is what some order costs, and hardly ever more than the cheapest.
         assert!(by_order.contains(&cells), "{sizes:?} {sets:?}: {cells} of {by_order:?}");
         greedy += cells;
@@ -154,7 +170,9 @@ fn trees_are_valid_and_small() {
         // Running intersection: from every clique with an attribute but one, the parent has it too.
         for p in all.positions() {
             let having = (0..tree.cliques().len()).filter(|&k| tree.cliques()[k].contains(p));
-            let tops = having.filter(|&k| tree.parent(k).is_none_or(|(parent, _)| !tree.cliques()[parent].contains(p)));
+            let tops = having.filter(|&k| {
+                tree.parent(k).is_none_or(|(parent, _)| !tree.cliques()[parent].contains(p))
+            });
             assert_eq!(tops.count(), 1);
         }
         for k in 1..tree.cliques().len() {
@@ -167,7 +185,11 @@ fn trees_are_valid_and_small() {
 }
 
 /// min Σ ‖A_c x − y_c‖²/(2σ_c²) over x ≥ 0, 1ᵀx = N by Clarabel, in the cells of the whole domain.
-fn by_quadratic_program(sizes: &[usize], measured: &[(AttributeSet, Vec<f64>, f64)], total: f64) -> f64 {
+fn by_quadratic_program(
+    sizes: &[usize],
+    measured: &[(AttributeSet, Vec<f64>, f64)],
+    total: f64,
+) -> f64 {
     let all = AttributeSet::first(sizes.len());
     let n: usize = sizes.iter().product();
     let mut quadratic = vec![vec![0.0; n]; n];
@@ -192,7 +214,8 @@ fn by_quadratic_program(sizes: &[usize], measured: &[(AttributeSet, Vec<f64>, f6
     let a = CscMatrix::from(&rows);
     let mut b = vec![total];
     b.resize(n + 1, 0.0);
-    let settings = DefaultSettingsBuilder::default().verbose(false).tol_gap_rel(1e-10).build().unwrap();
+    let settings =
+        DefaultSettingsBuilder::default().verbose(false).tol_gap_rel(1e-10).build().unwrap();
     let cones = [ZeroConeT(1), NonnegativeConeT(n)];
     let mut solver = DefaultSolver::new(&p, &linear, &a, &b, &cones, settings).unwrap();
     solver.solve();
@@ -207,8 +230,10 @@ fn noisy(
     sigma: f64,
     rng: &mut ChaCha20Rng,
 ) -> Vec<(AttributeSet, Vec<f64>, f64)> {
-    let cells: Vec<f64> = (0..sizes.iter().product()).map(|_| rng.random_range(0.0..10f64).powi(2) / 10.0).collect();
-    let noise = |rng: &mut ChaCha20Rng| sigma * (0..12).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>();
+    let cells: Vec<f64> =
+        (0..sizes.iter().product()).map(|_| rng.random_range(0.0..10f64).powi(2) / 10.0).collect();
+    let noise =
+        |rng: &mut ChaCha20Rng| sigma * (0..12).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>();
     sets.iter()
         .map(|&set| {
             let y = marginal(sizes, &cells, set).into_iter().map(|x| x + noise(rng)).collect();
@@ -233,11 +258,20 @@ fn the_fit_is_the_constrained_optimum_and_certified() {
         let rough = model.clone().fit(FitSettings { iterations: 20, ..CAREFUL }).unwrap();
         let fit = model.fit(CAREFUL).unwrap();
         let optimum = by_quadratic_program(&sizes, &measured, model.total());
-        assert!((fit.loss - optimum).abs() <= 1e-6 * optimum.max(1.0), "{sigma}: {fit:?} against {optimum}");
+        assert!(
+            (fit.loss - optimum).abs() <= 1e-6 * optimum.max(1.0),
+            "{sigma}: {fit:?} against {optimum}"
+        );
         for fit in [rough, fit] {
-            assert!(fit.gap >= fit.loss - optimum - 1e-6 * optimum.max(1.0), "{fit:?} against {optimum}");
+            assert!(
+                fit.gap >= fit.loss - optimum - 1e-6 * optimum.max(1.0),
+                "{fit:?} against {optimum}"
+            );
         }
-        assert!(fit.status != FitStatus::OutOfIterations && fit.gap < 1e-4 * optimum.max(1.0), "{fit:?}");
+        assert!(
+            fit.status != FitStatus::OutOfIterations && fit.gap < 1e-4 * optimum.max(1.0),
+            "{fit:?}"
+        );
         // A fit that starts from the optimum is there.
         let again = model.fit(CAREFUL).unwrap();
         assert!(again.iterations <= 200 && again.loss <= fit.loss * (1.0 + 1e-12), "{again:?}");
@@ -252,7 +286,8 @@ fn marginals_of_a_fitted_model_agree_and_measurements_are_pooled() {
     let mut model = GraphicalModel::new(&sizes, AttributeSet::first(5)).unwrap();
     let mut twice = model.clone();
     for (set, y, variance) in noisy(&sizes, &sets, 2.0, &mut rng) {
-        let shifted = |by: f64| y.iter().enumerate().map(|(k, y)| if k == 0 { y + by } else { *y }).collect();
+        let shifted =
+            |by: f64| y.iter().enumerate().map(|(k, y)| if k == 0 { y + by } else { *y }).collect();
         twice.measure(set, shifted(3.0), 2.0 * variance).unwrap();
         twice.measure(set, shifted(-3.0), 2.0 * variance).unwrap();
         model.measure(set, y, variance).unwrap();
@@ -267,7 +302,10 @@ fn marginals_of_a_fitted_model_agree_and_measurements_are_pooled() {
         for beta in gamma.subsets() {
             let added = summed(&gamma.items(&sizes), gamma.axes_in(beta), &larger);
             let smaller = model.marginals().marginal(beta).unwrap();
-            added.iter().zip(&smaller).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{gamma:?} {beta:?}"));
+            added
+                .iter()
+                .zip(&smaller)
+                .for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{gamma:?} {beta:?}"));
         }
         for (a, b) in larger.iter().zip(twice.marginals().marginal(gamma).unwrap()) {
             assert!((a - b).abs() < 1e-6 * model.total());
@@ -288,8 +326,9 @@ fn draws_follow_the_model() {
     let all = AttributeSet::first(4);
     let tree = JunctionTree::new(&sizes, all, &[set(&[0, 1]), set(&[1, 2]), set(&[0, 2])]).unwrap();
     let mut rng = rng(5);
-    let potential =
-        |c: &AttributeSet| (0..c.items(&sizes).iter().product()).map(|_| rng.random_range(-2.0..2.0)).collect();
+    let potential = |c: &AttributeSet| {
+        (0..c.items(&sizes).iter().product()).map(|_| rng.random_range(-2.0..2.0)).collect()
+    };
     let potentials = tree.cliques().iter().map(potential).collect();
     let model = CalibratedTree::of_potentials(&sizes, &tree, potentials, 1.0);
     let records = model.sample(&schema, DRAWS, &mut rng).unwrap();
@@ -298,7 +337,10 @@ fn draws_follow_the_model() {
         let (found, expected) = (records.marginal(pair).unwrap(), model.marginal(pair).unwrap());
         for (found, p) in found.iter().zip(expected) {
             let deviation = (DRAWS as f64 * p * (1.0 - p)).sqrt();
-            assert!((found - DRAWS as f64 * p).abs() < 6.0 * deviation + 1e-9, "{pair:?}: {found} against {p}");
+            assert!(
+                (found - DRAWS as f64 * p).abs() < 6.0 * deviation + 1e-9,
+                "{pair:?}: {found} against {p}"
+            );
         }
     }
     let other = Schema::of_sizes(&[3, 2, 4, 3], AttributeKind::Categorical).unwrap();
@@ -313,14 +355,27 @@ fn misfits_are_refused() {
     assert!(JunctionTree::new(&sizes, set(&[0]), &[set(&[0, 1])]).is_err());
     let mut model = GraphicalModel::new(&sizes, set(&[0])).unwrap();
     assert!(model.measure(set(&[1]), vec![0.0; 2], 1.0).unwrap_err().to_string().contains("[0]"));
-    assert!(model.measure(set(&[0]), vec![0.0; 2], 1.0).unwrap_err().to_string().contains("3 finite numbers"));
+    assert!(
+        model
+            .measure(set(&[0]), vec![0.0; 2], 1.0)
+            .unwrap_err()
+            .to_string()
+            .contains("3 finite numbers")
+    );
     assert!(model.measure(set(&[0]), vec![f64::NAN; 3], 1.0).is_err());
     for variance in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-320] {
         assert!(model.measure(set(&[0]), vec![0.0; 3], variance).is_err());
     }
     assert!(model.marginals().marginal(set(&[1])).is_err());
     let schema = Schema::of_sizes(&sizes, AttributeKind::Categorical).unwrap();
-    assert!(model.marginals().sample(&schema, 1, &mut rng(6)).unwrap_err().to_string().contains("every attribute"));
+    assert!(
+        model
+            .marginals()
+            .sample(&schema, 1, &mut rng(6))
+            .unwrap_err()
+            .to_string()
+            .contains("every attribute")
+    );
 }
 
 /// Every order of five axes, one of them of one value: each cell where its coordinates say.

@@ -36,17 +36,29 @@ struct Known {
 }
 
 impl SoftIpf {
-    /// No measurement yet, over the given attributes, with at most `cells` cells in the model's cliques, besides one factor for
-    /// every attribute.
+    /// No measurement yet, over the given attributes, with at most `cells` cells in the model's
+    /// cliques, besides one factor for every attribute.
     ///
     /// # Errors
     /// No attribute, or attributes that the estimates lack.
-    pub fn new(residuals: ResidualEstimates, attributes: AttributeSet, cells: f64, widths: Widths) -> Result<Self> {
+    pub fn new(
+        residuals: ResidualEstimates,
+        attributes: AttributeSet,
+        cells: f64,
+        widths: Widths,
+    ) -> Result<Self> {
         let model = SoftModel::new(residuals.sizes(), attributes, widths)?;
-        Ok(SoftIpf { residuals, model, beside: HashSet::new(), limit: cells, known: RefCell::default() })
+        Ok(SoftIpf {
+            residuals,
+            model,
+            beside: HashSet::new(),
+            limit: cells,
+            known: RefCell::default(),
+        })
     }
 
-    /// Takes in `μ_γ + N(0, σ²I)`: as residuals, and γ with its subsets as factors, or beside the model if they do not fit.
+    /// Takes in `μ_γ + N(0, σ²I)`: as residuals, and γ with its subsets as factors, or beside the
+    /// model if they do not fit.
     ///
     /// # Errors
     /// Attributes that the model lacks, another number of cells, or a variance without meaning.
@@ -80,7 +92,8 @@ impl SoftIpf {
         Ok(())
     }
 
-    /// All residuals as they are known elsewhere, every set of `sets` beside the model: for measurements planned ahead.
+    /// All residuals as they are known elsewhere, every set of `sets` beside the model: for
+    /// measurements planned ahead.
     ///
     /// # Errors
     /// Attributes that the model lacks.
@@ -96,7 +109,8 @@ impl SoftIpf {
         Ok(estimates)
     }
 
-    /// Up to so many sweeps over the model; the estimates are those of the new model. Returns how many were made.
+    /// Up to so many sweeps over the model; the estimates are those of the new model. Returns how
+    /// many were made.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let made = self.model.sweep(sweeps);
         self.known.take();
@@ -141,15 +155,22 @@ impl SoftIpf {
     fn blended(&self, gamma: AttributeSet, mut cavity: Vec<f64>) -> Result<Vec<f64>> {
         let target = self.residuals.marginal(gamma)?;
         let width = self.model.widths().of(gamma.len());
-        let evidence = Evidence { target: &target, variance: self.residuals.cell_variance(gamma), width };
+        let evidence =
+            Evidence { target: &target, variance: self.residuals.cell_variance(gamma), width };
         floored(&mut cavity);
         let mut update = Update::default();
         update.solve(&cavity, evidence, self.total(), SHIFTS, &mut 0.0);
         Ok(update.values)
     }
 
-    /// Iterative proportional fitting to the estimates of all pairs, and of larger sets beside, if one of these stands beside.
-    fn fit_parts(&self, known: &mut Known, gamma: AttributeSet, marginal: &mut [f64]) -> Result<()> {
+    /// Iterative proportional fitting to the estimates of all pairs, and of larger sets beside, if
+    /// one of these stands beside.
+    fn fit_parts(
+        &self,
+        known: &mut Known,
+        gamma: AttributeSet,
+        marginal: &mut [f64],
+    ) -> Result<()> {
         let parts: Vec<AttributeSet> = match gamma.len() {
             3 => gamma.of_size(2).collect(),
             n => (2..n)

@@ -1,4 +1,5 @@
-//! A junction tree of bounded size whose factors follow noisy marginals, by sweeps of soft iterative proportional fitting.
+//! A junction tree of bounded size whose factors follow noisy marginals, by sweeps of soft
+//! iterative proportional fitting.
 
 use super::update::{Evidence, Update, floored};
 use crate::domain::AttributeSet;
@@ -52,11 +53,13 @@ impl Widths {
 
 /// The model `Π_c f_c` over its junction tree, scaled to N̂ records.
 ///
-/// *Sweep*: one tour around the tree. At a clique its factors are updated, smaller sets first; then for every child a message
-/// down (the child's table times the new separator by the old one, as in Hugin propagation), the child's own tour, and a
-/// message up. At the end the tree is calibrated from the root, scaled to N̂. A factor's update with its current marginal μ:
-/// cavity q = μ/f scaled to N̂, the [`Update`]'s v, and `f ← max(v/q, 10⁻⁹)`; the clique's table is multiplied by the ratio of
-/// the new factor to the old. *Time* of a sweep: O(cells of the model · factors per clique).
+/// *Sweep*: one tour around the tree. At a clique its factors are updated, smaller sets first; then
+/// for every child a message down (the child's table times the new separator by the old one, as in
+/// Hugin propagation), the child's own tour, and a message up. At the end the tree is calibrated
+/// from the root, scaled to N̂. A factor's update with its current marginal μ: cavity q = μ/f
+/// scaled to N̂, the [`Update`]'s v, and `f ← max(v/q, 10⁻⁹)`; the clique's table is multiplied by
+/// the ratio of the new factor to the old. *Time* of a sweep: O(cells of the model · factors per
+/// clique).
 #[derive(Debug, Clone)]
 pub struct SoftModel {
     tree: CalibratedTree,
@@ -80,7 +83,14 @@ impl SoftModel {
         let tables = tree.cliques().iter().map(|set| ones(sizes, *set)).collect();
         let separators = vec![vec![1.0]; tree.cliques().len()];
         let tree = CalibratedTree::new(sizes.to_vec(), tree, tables, separators);
-        let mut model = SoftModel { tree, attributes, factors: Vec::new(), widths, total: 1.0, settled: SETTLED };
+        let mut model = SoftModel {
+            tree,
+            attributes,
+            factors: Vec::new(),
+            widths,
+            total: 1.0,
+            settled: SETTLED,
+        };
         model.add(&sets)?;
         Ok(model)
     }
@@ -99,7 +109,8 @@ impl SoftModel {
         self.factors.binary_search_by_key(&order(set), |f| order(f.set)).is_ok()
     }
 
-    /// Adds factors of 1 for sets that have none; the tree is built anew if no clique contains one of them.
+    /// Adds factors of 1 for sets that have none; the tree is built anew if no clique contains one
+    /// of them.
     ///
     /// # Errors
     /// Attributes that the model lacks.
@@ -107,7 +118,10 @@ impl SoftModel {
         let sizes = self.tree.sizes().to_vec();
         let mut rebuild = false;
         for &set in sets {
-            let Err(place) = self.factors.binary_search_by_key(&order(set), |f| order(f.set)) else { continue };
+            let Err(place) = self.factors.binary_search_by_key(&order(set), |f| order(f.set))
+            else {
+                continue;
+            };
             let clique = self.tree.tree().clique_of(&sizes, set);
             rebuild |= clique.is_none();
             let clique = clique.unwrap_or(0);
@@ -132,11 +146,12 @@ impl SoftModel {
         let sizes = self.tree.sizes().to_vec();
         let sets: Vec<AttributeSet> = self.factors.iter().map(|f| f.set).collect();
         let tree = JunctionTree::new(&sizes, self.attributes, &sets)?;
-        let mut tables: Vec<Vec<f64>> = tree.cliques().iter().map(|set| ones(&sizes, *set)).collect();
+        let mut tables: Vec<Vec<f64>> =
+            tree.cliques().iter().map(|set| ones(&sizes, *set)).collect();
         for factor in &mut self.factors {
-            factor.clique = tree
-                .clique_of(&sizes, factor.set)
-                .ok_or_else(|| Error::bug("soft fitting", "a clique for every factor", format!("{:?}", factor.set)))?;
+            factor.clique = tree.clique_of(&sizes, factor.set).ok_or_else(|| {
+                Error::bug("soft fitting", "a clique for every factor", format!("{:?}", factor.set))
+            })?;
             factor.projection = Projection::new(&sizes, tree.cliques()[factor.clique], factor.set);
             factor.projection.apply(&mut tables[factor.clique], &factor.values, |x, f| *x *= f);
         }
@@ -158,7 +173,8 @@ impl SoftModel {
     /// # Errors
     /// Attributes that the estimates lack.
     pub fn follow(&mut self, estimates: &ResidualEstimates) -> Result<()> {
-        self.total = estimates.marginal(AttributeSet::EMPTY)?.first().map_or(1.0, |total| total.max(1.0));
+        self.total =
+            estimates.marginal(AttributeSet::EMPTY)?.first().map_or(1.0, |total| total.max(1.0));
         for factor in &mut self.factors {
             factor.target = estimates.marginal(factor.set)?;
             factor.variance = estimates.cell_variance(factor.set);
@@ -218,8 +234,10 @@ impl SoftModel {
         }
         let own = self.tree.tree.cliques()[factor.clique];
         let table = &mut self.tree.tables[factor.clique];
-        let mut marginal = crate::residual::summed(&own.items(&self.tree.sizes), own.axes_in(factor.set), table);
-        let mut cavity: Vec<f64> = marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
+        let mut marginal =
+            crate::residual::summed(&own.items(&self.tree.sizes), own.axes_in(factor.set), table);
+        let mut cavity: Vec<f64> =
+            marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
         let scale = self.total / cavity.iter().sum::<f64>();
         cavity.iter_mut().for_each(|q| *q *= scale);
         floored(&mut cavity);
@@ -230,7 +248,9 @@ impl SoftModel {
             _ => update.solve(&cavity, evidence, self.total, 1, &mut factor.shift),
         }
         let mut change = 0.0;
-        for (((m, f), v), q) in marginal.iter_mut().zip(&mut factor.values).zip(&update.values).zip(&cavity) {
+        for (((m, f), v), q) in
+            marginal.iter_mut().zip(&mut factor.values).zip(&update.values).zip(&cavity)
+        {
             change += (v - *m).abs();
             let new = (v / q).max(SMALLEST_FACTOR);
             *m = scale * new / *f;

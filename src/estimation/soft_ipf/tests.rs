@@ -1,4 +1,5 @@
-//! The update against a numerical minimiser of its objective; fits of exact and of random measurements.
+//! The update against a numerical minimiser of its objective; fits of exact and of random
+//! measurements.
 
 use approx::assert_relative_eq;
 use rand::{RngExt, SeedableRng};
@@ -19,11 +20,13 @@ fn set(positions: &[usize]) -> AttributeSet {
 
 fn soft(sizes: &[usize], cells: f64) -> SoftIpf {
     let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();
-    SoftIpf::new(ResidualEstimates::new(&schema), AttributeSet::first(sizes.len()), cells, WIDTHS).unwrap()
+    SoftIpf::new(ResidualEstimates::new(&schema), AttributeSet::first(sizes.len()), cells, WIDTHS)
+        .unwrap()
 }
 
-/// The minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by bisection inside bisection: the derivative in
-/// every cell is increasing in v, and the sum of the cells decreasing in the multiplier.
+/// The minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by bisection inside
+/// bisection: the derivative in every cell is increasing in v, and the sum of the cells decreasing
+/// in the multiplier.
 fn minimiser(q: &[f64], y: &[f64], variance: f64, width: f64, total: f64) -> Vec<f64> {
     let cell = |q: f64, y: f64, multiplier: f64| {
         let slope = |u: f64| (q * u.exp() - y) / variance + u / (width * width * q) + multiplier;
@@ -34,7 +37,9 @@ fn minimiser(q: &[f64], y: &[f64], variance: f64, width: f64, total: f64) -> Vec
         }
         q * low.exp()
     };
-    let all = |multiplier: f64| -> Vec<f64> { q.iter().zip(y).map(|(&q, &y)| cell(q, y, multiplier)).collect() };
+    let all = |multiplier: f64| -> Vec<f64> {
+        q.iter().zip(y).map(|(&q, &y)| cell(q, y, multiplier)).collect()
+    };
     let (mut low, mut high) = (-1e3, 1e3);
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
@@ -51,7 +56,8 @@ fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
         let q: Vec<f64> = (0..n).map(|_| rng.random_range(0.5..30.0)).collect();
         let total: f64 = q.iter().sum();
         let y: Vec<f64> = q.iter().map(|q| q + rng.random_range(-20.0..20.0)).collect();
-        let (variance, width) = (10f64.powf(rng.random_range(-1.0..2.0)), [1.0, 2.0, 3.0][round % 3]);
+        let (variance, width) =
+            (10f64.powf(rng.random_range(-1.0..2.0)), [1.0, 2.0, 3.0][round % 3]);
         let expected = minimiser(&q, &y, variance, width, total);
         let (mut update, mut shift) = (Update::default(), 0.0);
         let evidence = Evidence { target: &y, variance, width };
@@ -59,19 +65,23 @@ fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
             update.solve(&q, evidence, total, 1, &mut shift);
         }
         for (v, expected) in update.values.iter().zip(&expected) {
-            assert!((v - expected).abs() < 1e-8 * total, "{v} against {expected}: {q:?} {y:?} {variance}");
+            assert!(
+                (v - expected).abs() < 1e-8 * total,
+                "{v} against {expected}: {q:?} {y:?} {variance}"
+            );
         }
         assert_relative_eq!(update.values.iter().sum::<f64>(), total, max_relative = 1e-9);
     }
 }
 
-/// A model of one pair comes to the same fixed point by sweeps: to 1e-3 of a record where sweeps end as in use, to 1e-8 of all
-/// where they go on.
+/// A model of one pair comes to the same fixed point by sweeps: to 1e-3 of a record where sweeps
+/// end as in use, to 1e-8 of all where they go on.
 #[test]
 fn sweeps_over_one_factor_end_at_its_minimiser() {
     let widths = Widths { pair: 1.5, ..WIDTHS };
     let y = [14.0, -3.0, 6.0, 2.0, 9.0, 12.0];
-    let mut residuals = ResidualEstimates::new(&Schema::of_sizes(&[2, 3], AttributeKind::Categorical).unwrap());
+    let mut residuals =
+        ResidualEstimates::new(&Schema::of_sizes(&[2, 3], AttributeKind::Categorical).unwrap());
     residuals.update_by_marginal(set(&[0, 1]), &y, 4.0).unwrap();
     assert_relative_eq!(residuals.cell_variance(set(&[0, 1])), 4.0, max_relative = 1e-12);
     let mut model = SoftModel::new(&[2, 3], AttributeSet::first(2), widths).unwrap();
@@ -85,14 +95,15 @@ fn sweeps_over_one_factor_end_at_its_minimiser() {
             model.settle_at(change);
         }
         model.sweep(400);
-        for (found, expected) in model.tree().marginal(set(&[0, 1])).unwrap().iter().zip(&expected) {
+        for (found, expected) in model.tree().marginal(set(&[0, 1])).unwrap().iter().zip(&expected)
+        {
             assert!((found - expected).abs() < tolerance, "{found} against {expected}");
         }
     }
 }
 
-/// A distribution over a tree of pairs, its marginals measured exactly: all marginals of the tree come out, to 1e-6 of the
-/// records.
+/// A distribution over a tree of pairs, its marginals measured exactly: all marginals of the tree
+/// come out, to 1e-6 of the records.
 #[test]
 fn exact_measurements_of_a_tree_are_reproduced() {
     let sizes = [2, 3, 4, 2, 3];
@@ -103,7 +114,9 @@ fn exact_measurements_of_a_tree_are_reproduced() {
         .iter()
         .map(|&(a, b)| {
             (0..sizes[a])
-                .flat_map(|_| normalised((0..sizes[b]).map(|_| rng.random_range(0.2..1.0)).collect()))
+                .flat_map(|_| {
+                    normalised((0..sizes[b]).map(|_| rng.random_range(0.2..1.0)).collect())
+                })
                 .collect()
         })
         .collect();
@@ -120,7 +133,11 @@ fn exact_measurements_of_a_tree_are_reproduced() {
     let cells: Vec<f64> = (0..total)
         .map(|cell| {
             let x = digits(cell);
-            let chain: f64 = edges.iter().zip(&conditionals).map(|(&(a, b), c)| c[x[a] * sizes[b] + x[b]]).product();
+            let chain: f64 = edges
+                .iter()
+                .zip(&conditionals)
+                .map(|(&(a, b), c)| c[x[a] * sizes[b] + x[b]])
+                .product();
             1000.0 * 0.5 * chain
         })
         .collect();
@@ -132,7 +149,13 @@ fn exact_measurements_of_a_tree_are_reproduced() {
     estimates.sweep(40);
     assert_eq!(estimates.beside(), 0);
     for gamma in AttributeSet::first(5).of_size(3) {
-        let l1: f64 = estimates.marginal(gamma).unwrap().iter().zip(truth(gamma)).map(|(a, b)| (a - b).abs()).sum();
+        let l1: f64 = estimates
+            .marginal(gamma)
+            .unwrap()
+            .iter()
+            .zip(truth(gamma))
+            .map(|(a, b)| (a - b).abs())
+            .sum();
         assert!(l1 < 1e-6 * 1000.0, "{gamma:?}: {l1}");
     }
 }
@@ -142,20 +165,22 @@ fn normalised(values: Vec<f64>) -> Vec<f64> {
     values.into_iter().map(|x| x / sum).collect()
 }
 
-/// 1,000 random models of noise, few records to many, tight limits and none: tables stay finite and nonnegative, add up to N̂, and
-/// the tree keeps to its limit; marginals of the tree agree.
+/// 1,000 random models of noise, few records to many, tight limits and none: tables stay finite and
+/// nonnegative, add up to N̂, and the tree keeps to its limit; marginals of the tree agree.
 #[test]
 fn random_noisy_models_do_not_diverge() {
     for seed in 0..1000 {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let sizes: Vec<usize> = (0..rng.random_range(2..=6)).map(|_| rng.random_range(1..=6)).collect();
+        let sizes: Vec<usize> =
+            (0..rng.random_range(2..=6)).map(|_| rng.random_range(1..=6)).collect();
         let all = AttributeSet::first(sizes.len());
         let limit = [0.0, 60.0, 1e6][seed as usize % 3];
         let singles: f64 = sizes.iter().map(|&n| n as f64).sum();
         let mut estimates = soft(&sizes, limit);
         let scale = 10f64.powf(rng.random_range(0.0..6.0));
         for round in 0..rng.random_range(3..12) {
-            let bits = (0..rng.random_range(1..=3)).fold(0, |bits, _| bits | 1 << rng.random_range(0..sizes.len()));
+            let bits = (0..rng.random_range(1..=3))
+                .fold(0, |bits, _| bits | 1 << rng.random_range(0..sizes.len()));
             let gamma = all.at(AxisSet::from_number(bits));
             let sigma = scale * 10f64.powf(rng.random_range(-6.0..1.0));
             let n: usize = gamma.items(&sizes).iter().product();
@@ -170,12 +195,22 @@ fn random_noisy_models_do_not_diverge() {
             assert!(tree.cells() as f64 <= limit.max(singles), "{} of {limit}", tree.cells());
             for clique in 0..tree.tree().cliques().len() {
                 let table = tree.table(clique);
-                assert!(table.iter().all(|x| x.is_finite() && *x >= 0.0), "seed {seed}, round {round}");
-                assert_relative_eq!(table.iter().sum::<f64>(), estimates.total(), max_relative = 1e-6);
+                assert!(
+                    table.iter().all(|x| x.is_finite() && *x >= 0.0),
+                    "seed {seed}, round {round}"
+                );
+                assert_relative_eq!(
+                    table.iter().sum::<f64>(),
+                    estimates.total(),
+                    max_relative = 1e-6
+                );
             }
             for gamma in all.of_size(2.min(sizes.len())) {
                 let estimate = estimates.marginal(gamma).unwrap();
-                assert!(estimate.iter().all(|x| x.is_finite() && *x >= 0.0), "seed {seed}, {gamma:?}");
+                assert!(
+                    estimate.iter().all(|x| x.is_finite() && *x >= 0.0),
+                    "seed {seed}, {gamma:?}"
+                );
                 if estimates.beside() == 0 {
                     let first = set(&[gamma.positions().next().unwrap()]);
                     let added = summed(&gamma.items(&sizes), gamma.axes_in(first), &estimate);
@@ -220,9 +255,19 @@ fn sets_beside_the_tree_follow_their_measurements() {
 #[test]
 fn misfits_are_refused() {
     let mut estimates = soft(&[2, 3], 100.0);
-    assert!(estimates.measured(set(&[0]), &[1.0], 1.0).unwrap_err().to_string().contains("2 cells"));
-    assert!(estimates.measured(set(&[4]), &[1.0], 1.0).unwrap_err().to_string().contains("below 2"));
-    assert!(estimates.measured(set(&[0]), &[1.0, 2.0], 0.0).unwrap_err().to_string().contains("variance"));
+    assert!(
+        estimates.measured(set(&[0]), &[1.0], 1.0).unwrap_err().to_string().contains("2 cells")
+    );
+    assert!(
+        estimates.measured(set(&[4]), &[1.0], 1.0).unwrap_err().to_string().contains("below 2")
+    );
+    assert!(
+        estimates
+            .measured(set(&[0]), &[1.0, 2.0], 0.0)
+            .unwrap_err()
+            .to_string()
+            .contains("variance")
+    );
     assert!(estimates.marginal(set(&[3])).is_err());
     let schema = Schema::of_sizes(&[2], AttributeKind::Categorical).unwrap();
     assert!(SoftModel::new(&[2], AttributeSet::EMPTY, WIDTHS).is_err());

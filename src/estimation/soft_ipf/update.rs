@@ -1,4 +1,5 @@
-//! The update of one factor: the posterior mode between what the rest of the model says and a noisy marginal.
+//! The update of one factor: the posterior mode between what the rest of the model says and a noisy
+//! marginal.
 
 /// A cavity cell is at least this many records: what the model calls impossible may come back.
 const SMALLEST_CELL: f64 = 1e-3;
@@ -9,11 +10,12 @@ const LOWEST: f64 = -20.0;
 /// The least slope of the total against the shift.
 const LEAST_SLOPE: f64 = 0.3;
 
-/// Newton steps per cell and solve. The function is convex and increasing and the start lies right of the root, so that every
-/// step comes closer; it ends early where a step is below the rounding.
+/// Newton steps per cell and solve. The function is convex and increasing and the start lies right
+/// of the root, so that every step comes closer; it ends early where a step is below the rounding.
 const NEWTON_STEPS: usize = 6;
 
-/// What is known of one marginal: a noisy estimate, the variance of its cells, and how far the model is trusted.
+/// What is known of one marginal: a noisy estimate, the variance of its cells, and how far the
+/// model is trusted.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// y: the estimated cells.
@@ -24,16 +26,18 @@ pub struct Evidence<'a> {
     pub width: f64,
 }
 
-/// The marginal v that lies between the cavity q and the evidence y, and the slope of Σv against the shift.
+/// The marginal v that lies between the cavity q and the evidence y, and the slope of Σv against
+/// the shift.
 ///
-/// For a fixed shift c every cell solves `e^u + b u = a` with `u = ln(v/q)`, `a = (y − c)/q`, `b = s²/(τ²q²)`, by Newton steps
-/// from `(a − 1)/(1 + b)`, or from `ln a` if a > 1 and that is smaller; `u ≥ −20`. These are the stationary points of the
-/// convex
+/// For a fixed shift c every cell solves `e^u + b u = a` with `u = ln(v/q)`, `a = (y − c)/q`,
+/// `b = s²/(τ²q²)`, by Newton steps from `(a − 1)/(1 + b)`, or from `ln a` if a > 1 and that is
+/// smaller; `u ≥ −20`. These are the stationary points of the convex
 ///
 /// `Σ (v − y)²/2 + Σ s²/(τ²q) (v ln(v/q) − v) + c Σ v`,
 ///
-/// so c is the multiplier of Σv = Σq; one step of it is `c ← c + (Σv − Σq)/max(0.3, Σ e^u/(e^u + b))`.
-/// `q` is raised to 10⁻³ records where it is below. O(cells).
+/// so c is the multiplier of Σv = Σq; one step of it is
+/// `c ← c + (Σv − Σq)/max(0.3, Σ e^u/(e^u + b))`. `q` is raised to 10⁻³ records where it is below.
+/// O(cells).
 #[derive(Debug, Clone, Default)]
 pub struct Update {
     /// ln(v/q), kept between solves: where Newton's method starts.
@@ -48,9 +52,16 @@ pub(super) fn floored(cavity: &mut [f64]) {
 }
 
 impl Update {
-    /// v for a floored cavity, after `shifts` steps of the shift that start from the given one, and the last shift. `total` is
-    /// what v should add up to.
-    pub fn solve(&mut self, cavity: &[f64], evidence: Evidence<'_>, total: f64, shifts: usize, shift: &mut f64) {
+    /// v for a floored cavity, after `shifts` steps of the shift that start from the given one, and
+    /// the last shift. `total` is what v should add up to.
+    pub fn solve(
+        &mut self,
+        cavity: &[f64],
+        evidence: Evidence<'_>,
+        total: f64,
+        shifts: usize,
+        shift: &mut f64,
+    ) {
         self.exponents.clear();
         self.values.clear();
         self.values.resize(cavity.len(), 0.0);
@@ -76,7 +87,8 @@ impl Update {
         self.exponents.resize(cavity.len(), 0.0);
         let ratio = evidence.variance / (evidence.width * evidence.width);
         let (mut sum, mut slope) = (0.0, 0.0);
-        let cells = cavity.iter().zip(evidence.target).zip(&mut self.exponents).zip(&mut self.values);
+        let cells =
+            cavity.iter().zip(evidence.target).zip(&mut self.exponents).zip(&mut self.values);
         for (((&q, &y), u), v) in cells {
             let inverse = 1.0 / q;
             let (a, b) = ((y - shift) * inverse, ratio * inverse * inverse);

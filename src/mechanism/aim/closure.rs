@@ -18,12 +18,16 @@ impl Closure {
     /// All non-empty subsets of the workload's marginals, smaller sets first. O(Σ_γ 2^|γ|).
     ///
     /// # Errors
-    /// No marginal, one that is empty, listed twice or not of the schema, or one with more cells than memory addresses.
+    /// No marginal, one that is empty, listed twice or not of the schema, or one with more cells
+    /// than memory addresses.
     pub fn of_workload(schema: &Schema, workload: &[AttributeSet]) -> Result<Self> {
         let refuse = |found: String| {
             Error::bad_input(
                 "workload of marginals",
-                format!("distinct non-empty sets of the schema's {} attributes", schema.attributes().len()),
+                format!(
+                    "distinct non-empty sets of the schema's {} attributes",
+                    schema.attributes().len()
+                ),
                 found,
                 "list every marginal once, by attributes of the schema",
             )
@@ -37,7 +41,9 @@ impl Closure {
         let mut attributes = AttributeSet::EMPTY;
         for &marginal in workload {
             for position in marginal.positions() {
-                *uses.get_mut(position).ok_or_else(|| refuse(format!("attribute {position}")))? += 1;
+                *uses
+                    .get_mut(position)
+                    .ok_or_else(|| refuse(format!("attribute {position}")))? += 1;
             }
             if marginal.is_empty() {
                 return Err(refuse("an empty one".into()));
@@ -55,11 +61,18 @@ impl Closure {
         let mut list = Vec::with_capacity(sets.len());
         for (_, positions, attributes) in sets {
             let own = attributes.items(&sizes);
-            let cells = own.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).ok_or_else(|| {
-                let what = format!("marginal on {}", schema.names(attributes));
-                let found = own.iter().map(|&n| n as f64).product();
-                Error::too_large(what, "cells", usize::MAX as f64, found, "ask for marginals of fewer attributes")
-            })?;
+            let cells =
+                own.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).ok_or_else(|| {
+                    let what = format!("marginal on {}", schema.names(attributes));
+                    let found = own.iter().map(|&n| n as f64).product();
+                    Error::too_large(
+                        what,
+                        "cells",
+                        usize::MAX as f64,
+                        found,
+                        "ask for marginals of fewer attributes",
+                    )
+                })?;
             let weight = positions.iter().map(|&p| f64::from(uses[p])).sum();
             list.push(Candidate { attributes, cells, weight });
         }

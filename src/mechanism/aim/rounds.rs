@@ -1,4 +1,5 @@
-//! The loop that the adaptive mechanisms with isotropic measurements share: select, measure the whole marginal, anneal.
+//! The loop that the adaptive mechanisms with isotropic measurements share: select, measure the
+//! whole marginal, anneal.
 
 use super::{Closure, RoundBudget};
 use crate::access::{Candidate, CandidateSelection, Candidates, PaidAccess, Question};
@@ -9,15 +10,20 @@ use crate::privacy::NoiseStream;
 
 /// Estimates that measurements go into.
 pub(in crate::mechanism) trait AdaptiveEstimates: MarginalEstimates {
-    /// Whether a candidate may be selected in a round with this budget, after which `used` of ρ, a share, will be spent. It
-    /// sees what was measured and sizes, and so is public.
+    /// Whether a candidate may be selected in a round with this budget, after which `used` of ρ, a
+    /// share, will be spent. It sees what was measured and sizes, and so is public.
     fn keeps(&self, candidate: &Candidate, budget: &RoundBudget, used: f64) -> bool;
 
     /// Takes in the first measurements, of every attribute.
     fn begin(&mut self, measured: Vec<(AttributeSet, Vec<f64>)>, variance: f64) -> Result<()>;
 
     /// Takes in `μ_γ + N(0, σ²I)` and makes new estimates.
-    fn measured(&mut self, gamma: AttributeSet, values: Vec<f64>, budget: &RoundBudget) -> Result<()>;
+    fn measured(
+        &mut self,
+        gamma: AttributeSet,
+        values: Vec<f64>,
+        budget: &RoundBudget,
+    ) -> Result<()>;
 }
 
 /// One adaptive round of a mechanism that measures whole marginals.
@@ -89,7 +95,8 @@ pub(in crate::mechanism) fn run_rounds(
         let left = access.remaining().map_or(0.0, |rho| rho.get());
         let used = 1.0 - ((left - budget.cost()) / total).max(0.0);
         let all = closure.candidates().list().iter();
-        let mut list: Vec<Candidate> = all.clone().filter(|c| estimates.keeps(c, &budget, used)).copied().collect();
+        let mut list: Vec<Candidate> =
+            all.clone().filter(|c| estimates.keeps(c, &budget, used)).copied().collect();
         if list.is_empty() {
             // Something has to be measured: the smallest.
             list.extend(all.min_by_key(|c| c.cells).copied());
@@ -97,15 +104,21 @@ pub(in crate::mechanism) fn run_rounds(
         if list != kept.list() {
             kept = Candidates::new(list);
         }
-        let selection = CandidateSelection { epsilon: budget.epsilon, penalty_per_cell: budget.expected_noise() };
+        let selection = CandidateSelection {
+            epsilon: budget.epsilon,
+            penalty_per_cell: budget.expected_noise(),
+        };
         let place = access.select(&selection, &kept, estimates)?;
         let chosen = kept.list()[place];
-        let question = Question::Marginal { attributes: chosen.attributes, variance: budget.variance };
+        let question =
+            Question::Marginal { attributes: chosen.attributes, variance: budget.variance };
         let measured = access.measure(&question, NoiseStream::Shared)?;
         let old = estimates.marginal(chosen.attributes)?;
         estimates.measured(chosen.attributes, measured, &budget)?;
         rounds.push(MeasuredRound { attributes: chosen.attributes, budget });
-        let Some(remaining) = access.remaining().filter(|_| !budget.last) else { return Ok(rounds) };
+        let Some(remaining) = access.remaining().filter(|_| !budget.last) else {
+            return Ok(rounds);
+        };
         if left_over.is_none() {
             let new = estimates.marginal(chosen.attributes)?;
             let changed: f64 = new.iter().zip(&old).map(|(new, old)| (new - old).abs()).sum();

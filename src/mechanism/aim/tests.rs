@@ -14,10 +14,12 @@ use crate::schema::Schema;
 use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
 
 fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
-    GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[ways]).unwrap()
+    GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[ways])
+        .unwrap()
 }
 
-/// Mechanisms, with the ρ they are run with: at the largest one the hybrid switches to ResidualPlanner.
+/// Mechanisms, with the ρ they are run with: at the largest one the hybrid switches to
+/// ResidualPlanner.
 fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
     let hybrid = |mb: f64| by_name(&format!("aim-hybrid(switch=0,max-mb={mb})")).unwrap();
     vec![
@@ -35,9 +37,10 @@ fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
 
 const SWITCHES: f64 = 2000.0;
 
-/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing else may differ, neither a
-/// question, nor a candidate, nor a budget, nor an estimate. And what is asked costs what is paid: 1/(2σ²) a marginal, ε²/8 a
-/// selection, p_τ/(2σ²) a residual of a reservation, with nothing left over.
+/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing
+/// else may differ, neither a question, nor a candidate, nor a budget, nor an estimate. And what is
+/// asked costs what is paid: 1/(2σ²) a marginal, ε²/8 a selection, p_τ/(2σ²) a residual of a
+/// reservation, with nothing left over.
 #[test]
 fn nothing_but_paid_answers_depends_on_the_data() {
     let schema = schema(&[3, 4, 2, 5]);
@@ -47,7 +50,8 @@ fn nothing_but_paid_answers_depends_on_the_data() {
         for seed in 0..4 {
             let mut data = rng(seed);
             let records = dependent(&schema, 80, &mut data);
-            let columns: Vec<Column> = (0..4).map(|p| records.column(p).unwrap().take(79).collect()).collect();
+            let columns: Vec<Column> =
+                (0..4).map(|p| records.column(p).unwrap().take(79).collect()).collect();
             let neighbour = Records::new(&schema, columns).unwrap();
             let run = |records: &Records, seed: u64, replay: Option<Vec<Exchange>>| {
                 let mut own = rng(seed);
@@ -67,7 +71,10 @@ fn nothing_but_paid_answers_depends_on_the_data() {
             assert!(again == seen && same == answers && repeated == report, "{mechanism:?}");
             let switched = report.details.contains(&("residual_planner", 1.0));
             assert_eq!(switched, budget == SWITCHES, "{mechanism:?}: {:?}", report.details);
-            assert!(answers.iter().all(|x| (*x >= 0.0 || switched) && x.is_finite()), "{mechanism:?}");
+            assert!(
+                answers.iter().all(|x| (*x >= 0.0 || switched) && x.is_finite()),
+                "{mechanism:?}"
+            );
             let (costs, reserved) = costs(&schema, &seen);
             approx::assert_relative_eq!(costs, budget, max_relative = 1e-9);
             approx::assert_relative_eq!(spent, budget, max_relative = 1e-9);
@@ -78,7 +85,8 @@ fn nothing_but_paid_answers_depends_on_the_data() {
     assert_eq!(reservations, 8);
 }
 
-/// What was asked costs, and whether a part of it was paid together, which then costs what it reserved.
+/// What was asked costs, and whether a part of it was paid together, which then costs what it
+/// reserved.
 fn costs(schema: &Schema, seen: &[Exchange]) -> (f64, bool) {
     let (mut costs, mut inside, mut reserved) = (0.0, 0.0, None);
     for exchange in seen {
@@ -89,16 +97,19 @@ fn costs(schema: &Schema, seen: &[Exchange]) -> (f64, bool) {
                 inside += 0.5 * privacy_coefficient(&sizes, AxisSet::all(sizes.len())) / variance;
             }
             Exchange::Measured(_, variance, _) => costs += 0.5 / variance,
-            Exchange::Selected(selection, ..) => costs += selection.epsilon * selection.epsilon / 8.0,
+            Exchange::Selected(selection, ..) => {
+                costs += selection.epsilon * selection.epsilon / 8.0
+            }
         }
     }
     approx::assert_relative_eq!(inside, reserved.unwrap_or(0.0), max_relative = 1e-9);
     (costs + inside, reserved.is_some())
 }
 
-/// The exponential mechanism is charged ε²/8, which is what it costs and not what permute-and-flip or report-noisy-max with
-/// other noise would: of two candidates whose scores differ by Δ the better one wins with probability 1/(1 + e^(−εΔ/2w)), w the
-/// largest weight, which is the sensitivity of the scores.
+/// The exponential mechanism is charged ε²/8, which is what it costs and not what permute-and-flip
+/// or report-noisy-max with other noise would: of two candidates whose scores differ by Δ the
+/// better one wins with probability 1/(1 + e^(−εΔ/2w)), w the largest weight, which is the
+/// sensitivity of the scores.
 #[test]
 fn selection_is_the_exponential_mechanism_at_its_price() {
     const DRAWS: u32 = 40_000;
@@ -112,28 +123,39 @@ fn selection_is_the_exponential_mechanism_at_its_price() {
     let records = dependent(&schema, 10, &mut rng(1));
     let selection = CandidateSelection { epsilon: 0.5, penalty_per_cell: 3.0 };
     assert_eq!(selection.cost().unwrap().get(), 0.5 * 0.5 / 8.0);
-    // Both errors are the 10 records; what is taken off them is 3 for each of 2 and of 3 cells. Of equal weights permute-and-flip would
-    // give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68; of unequal ones each score over its own weight would give 0.68 instead of
-    // 0.72, and the smallest weight as sensitivity 0.98.
+    // Both errors are the 10 records; what is taken off them is 3 for each of 2 and of 3 cells. Of
+    // equal weights permute-and-flip would give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68; of unequal
+    // ones each score over its own weight would give 0.68 instead of 0.72, and the smallest weight
+    // as sensitivity 0.98.
     for (weights, difference) in [([4.0, 4.0], 4.0 * 3.0), ([4.0, 1.0], 4.0 * 4.0 - 1.0)] {
         let candidate = |(p, cells, weight)| crate::access::Candidate {
             attributes: AttributeSet::from_positions(&[p]).unwrap(),
             cells,
             weight,
         };
-        let candidates = Candidates::new([(0, 2, weights[0]), (1, 3, weights[1])].map(candidate).to_vec());
+        let candidates =
+            Candidates::new([(0, 2, weights[0]), (1, 3, weights[1])].map(candidate).to_vec());
         let mut own = rng(2);
         let mut table = PrivateTable::of_records(&records, rho(1e9), &mut own).unwrap();
-        let wins = (0..DRAWS).filter(|_| table.select(&selection, &candidates, &Zero).unwrap() == 0).count();
+        let wins = (0..DRAWS)
+            .filter(|_| table.select(&selection, &candidates, &Zero).unwrap() == 0)
+            .count();
         let expected = 1.0 / (1.0 + f64::exp(-0.5 * difference / (2.0 * 4.0)));
         let deviation = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
-        assert!((wins as f64 / f64::from(DRAWS) - expected).abs() < 5.0 * deviation, "{weights:?}: {wins}");
-        approx::assert_relative_eq!(table.accountant().spent(), f64::from(DRAWS) / 32.0, max_relative = 1e-9);
+        assert!(
+            (wins as f64 / f64::from(DRAWS) - expected).abs() < 5.0 * deviation,
+            "{weights:?}: {wins}"
+        );
+        approx::assert_relative_eq!(
+            table.accountant().spent(),
+            f64::from(DRAWS) / 32.0,
+            max_relative = 1e-9
+        );
     }
 }
 
-/// The model that a run ends with is as large as it says and within the limit, at any budget; only the model of independent
-/// attributes is never refused to the hybrid.
+/// The model that a run ends with is as large as it says and within the limit, at any budget; only
+/// the model of independent attributes is never refused to the hybrid.
 #[test]
 fn models_keep_to_their_limit() {
     let schema = schema(&[6, 5, 4, 7, 3, 5]);
@@ -152,16 +174,21 @@ fn models_keep_to_their_limit() {
                 let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
                 let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
                 let model = report.model.unwrap();
-                let cells: usize = (0..model.tree().cliques().len()).map(|k| model.table(k).len()).sum();
+                let cells: usize =
+                    (0..model.tree().cliques().len()).map(|k| model.table(k).len()).sum();
                 let megabytes = (cells * size_of::<f64>()) as f64 / 1_048_576.0;
-                assert!(megabytes <= f64::max(max_mb, singles), "{mechanism:?} at {budget}: {megabytes}");
+                assert!(
+                    megabytes <= f64::max(max_mb, singles),
+                    "{mechanism:?} at {budget}: {megabytes}"
+                );
                 assert!(report.details.contains(&("model_mb", megabytes)), "{:?}", report.details);
             }
         }
     }
 }
 
-/// With little noise and few cells ResidualPlanner answers, which is exact at any budget; without the switch a model does.
+/// With little noise and few cells ResidualPlanner answers, which is exact at any budget; without
+/// the switch a model does.
 #[test]
 fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
     let schema = schema(&[2, 2, 3]);
@@ -172,8 +199,13 @@ fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
     {
         let mut own = rng(6);
         let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
-        let report = by_name(mechanism).unwrap().run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
-        assert!(report.details.contains(&("residual_planner", switched)), "{mechanism:?}: {:?}", report.details);
+        let report =
+            by_name(mechanism).unwrap().run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
+        assert!(
+            report.details.contains(&("residual_planner", switched)),
+            "{mechanism:?}: {:?}",
+            report.details
+        );
         assert_eq!(report.model.is_some(), switched == 0.0);
     }
 }
@@ -229,27 +261,36 @@ fn settings_are_checked_and_change_the_run() {
         all
     };
     let default = answers("aim-hybrid(switch=0)");
-    assert_eq!(default, answers("aim-hybrid(switch=0,rounds=16,patience=0.7,last-rounds=1,width=2)"));
+    assert_eq!(
+        default,
+        answers("aim-hybrid(switch=0,rounds=16,patience=0.7,last-rounds=1,width=2)")
+    );
     for other in ["rounds=3", "last-rounds=5", "width=0.5"] {
         assert_ne!(default, answers(&format!("aim-hybrid(switch=0,{other})")), "{other}");
     }
     let default = answers("planned");
-    assert_eq!(default, answers("planned(singles=0.1,larger=0.3,width-1=3,width-2=1,width-3=0.15)"));
+    assert_eq!(
+        default,
+        answers("planned(singles=0.1,larger=0.3,width-1=3,width-2=1,width-3=0.15)")
+    );
     for other in ["singles=0.2", "larger=0.2", "exponent=1", "width-1=1", "width-2=3"] {
         assert_ne!(default, answers(&format!("planned({other})")), "{other}");
     }
 }
 
-/// A workload whose parts share no attribute: every mechanism answers it, all parts for about the same number of records.
+/// A workload whose parts share no attribute: every mechanism answers it, all parts for about the
+/// same number of records.
 #[test]
 fn workloads_may_fall_into_parts() {
     let schema = schema(&[3, 4, 2, 5]);
     let records = dependent(&schema, 2000, &mut rng(3));
     let group = |positions: &[usize]| {
         let attributes = AttributeSet::from_positions(positions).unwrap();
-        QueryGroup::product(&schema, attributes, &[Family::IDENTITY, Family::IDENTITY], 1.0).unwrap()
+        QueryGroup::product(&schema, attributes, &[Family::IDENTITY, Family::IDENTITY], 1.0)
+            .unwrap()
     };
-    let workload = GroupedWorkload::new(schema.clone(), vec![group(&[0, 1]), group(&[2, 3])]).unwrap();
+    let workload =
+        GroupedWorkload::new(schema.clone(), vec![group(&[0, 1]), group(&[2, 3])]).unwrap();
     for (mechanism, _) in tested() {
         let mut own = rng(4);
         let mut table = PrivateTable::of_records(&records, rho(0.5), &mut own).unwrap();
@@ -260,7 +301,10 @@ fn workloads_may_fall_into_parts() {
         };
         mechanism.run(&workload, &mut table, each).unwrap();
         assert_eq!(totals.len(), 2);
-        assert!(totals.iter().all(|total| (total / 2000.0 - 1.0).abs() < 0.05), "{mechanism:?}: {totals:?}");
+        assert!(
+            totals.iter().all(|total| (total / 2000.0 - 1.0).abs() < 0.05),
+            "{mechanism:?}: {totals:?}"
+        );
     }
 }
 
@@ -273,9 +317,13 @@ fn impossible_limits_are_refused() {
         }
     }
     let workload = all_ways(&schema(&[30, 40]), 2);
-    let message = by_name("aim-pgm(max-mb=0.0005)").unwrap().accepts(&workload).unwrap_err().to_string();
+    let message =
+        by_name("aim-pgm(max-mb=0.0005)").unwrap().accepts(&workload).unwrap_err().to_string();
     assert!(message.contains("1-way marginals") && message.contains("--max-mb"), "{message}");
     by_name("aim-pgm(max-mb=0.0006)").unwrap().accepts(&workload).unwrap();
     let message = by_name("aim-grem(max-mb=1)").err().unwrap().to_string();
-    assert!(message.contains("aim-grem") && message.contains("options among reconstruction"), "{message}");
+    assert!(
+        message.contains("aim-grem") && message.contains("options among reconstruction"),
+        "{message}"
+    );
 }

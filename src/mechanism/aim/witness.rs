@@ -1,4 +1,5 @@
-//! What tests of all AIMs share: records whose attributes depend on each other, and a witness between loop and data.
+//! What tests of all AIMs share: records whose attributes depend on each other, and a witness
+//! between loop and data.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -24,20 +25,26 @@ pub(in crate::mechanism) fn rng(seed: u64) -> ChaCha20Rng {
 }
 
 /// Records whose attributes depend on each other: each value is the one before it, or anything.
-pub(in crate::mechanism) fn dependent(schema: &Schema, count: usize, rng: &mut ChaCha20Rng) -> Records {
+pub(in crate::mechanism) fn dependent(
+    schema: &Schema,
+    count: usize,
+    rng: &mut ChaCha20Rng,
+) -> Records {
     let mut columns = vec![Column::default(); schema.attributes().len()];
     for _ in 0..count {
         let mut before = 0;
         for (column, attribute) in columns.iter_mut().zip(schema.attributes()) {
             let size = attribute.size as u32;
-            before = if rng.random::<f64>() < 0.6 { before % size } else { rng.random_range(0..size) };
+            before =
+                if rng.random::<f64>() < 0.6 { before % size } else { rng.random_range(0..size) };
             column.push(before);
         }
     }
     Records::new(schema, columns).unwrap()
 }
 
-/// What crossed the line between the loop and the data, and what selection was told of the estimates.
+/// What crossed the line between the loop and the data, and what selection was told of the
+/// estimates.
 #[derive(Debug, PartialEq, Clone)]
 pub(in crate::mechanism) enum Exchange {
     /// What follows was paid together.
@@ -46,7 +53,8 @@ pub(in crate::mechanism) enum Exchange {
     Measured(AttributeSet, f64, Vec<f64>),
 }
 
-/// Answers from a table, or the answers that another table gave; either way everything is written down.
+/// Answers from a table, or the answers that another table gave; either way everything is written
+/// down.
 pub(in crate::mechanism) struct Witness<'a> {
     pub table: &'a mut (dyn PaidAccess + 'a),
     pub replay: Option<std::vec::IntoIter<Exchange>>,
@@ -78,7 +86,8 @@ impl PaidAccess for Witness<'_> {
         }
         seen.push(Exchange::Reserved(what.to_owned(), rho));
         let outcome = self.table.reserved(what, rho, &mut |table| {
-            let mut inside = Witness { table, replay: replay.take(), seen: std::mem::take(&mut seen) };
+            let mut inside =
+                Witness { table, replay: replay.take(), seen: std::mem::take(&mut seen) };
             let outcome = measure(&mut inside);
             (replay, seen) = (inside.replay, inside.seen);
             outcome
@@ -88,7 +97,8 @@ impl PaidAccess for Witness<'_> {
     }
 
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
-        let (Question::Marginal { attributes, variance } | Question::Residual { attributes, variance }) = *question
+        let (Question::Marginal { attributes, variance }
+        | Question::Residual { attributes, variance }) = *question
         else {
             panic!("AIM measures marginals and residuals")
         };
@@ -122,5 +132,10 @@ impl PaidAccess for Witness<'_> {
 }
 
 fn lost() -> Error {
-    Error::bad_input("replay", "the same questions", "other ones", "the loop looked at data it did not pay for")
+    Error::bad_input(
+        "replay",
+        "the same questions",
+        "other ones",
+        "the loop looked at data it did not pay for",
+    )
 }

@@ -1,4 +1,5 @@
-//! AIM+GReM: adaptive selection of marginals, measured as residuals and reconstructed by GReM-MLE (S4, Sec. 5, Alg. 4).
+//! AIM+GReM: adaptive selection of marginals, measured as residuals and reconstructed by GReM-MLE
+//! (S4, Sec. 5, Alg. 4).
 //!
 //! ```text
 //! measure every 1-way marginal with σ₀² = K/(0.9ρ)
@@ -10,17 +11,20 @@
 //! until the budget is spent
 //! ```
 //!
-//! K = |W↓|. The estimates are kept as residuals; a marginal is put together when it is asked for, so memory does not grow
-//! with the number of marginals in the workload. The loop sees the data through [`PaidAccess`] only.
+//! K = |W↓|. The estimates are kept as residuals; a marginal is put together when it is asked for,
+//! so memory does not grow with the number of marginals in the workload. The loop sees the data
+//! through [`PaidAccess`] only.
 //!
-//! *Cost*: a round is O(K) plus the marginals that selection must look at, O(records + n_γ) each; memory is that of the
-//! records, of the measured residuals, of one marginal, and of the counts that selection keeps.
-//! *Reconstruction*: where a residual was not measured, GReM's estimate is an additive model, with negative cells for skewed
-//! attributes; [`Reconstruction::Independence`] takes the product of the estimated 1-way marginals instead
-//! ([`IndependentMarginals`]). The loop and what it measures are the same, and so is the privacy.
+//! *Cost*: a round is O(K) plus the marginals that selection must look at, O(records + n_γ) each;
+//! memory is that of the records, of the measured residuals, of one marginal, and of the counts
+//! that selection keeps. *Reconstruction*: where a residual was not measured, GReM's estimate is an
+//! additive model, with negative cells for skewed attributes; [`Reconstruction::Independence`]
+//! takes the product of the estimated 1-way marginals instead ([`IndependentMarginals`]). The loop
+//! and what it measures are the same, and so is the privacy.
 //!
-//! *Where the paper is read differently*: annealing compares old and new estimates (its Alg. 7 compares with the true
-//! marginal), and the last round ends the loop by a flag. *Reference*: S4, Sec. 5, App. F.
+//! *Where the paper is read differently*: annealing compares old and new estimates (its Alg. 7
+//! compares with the true marginal), and the last round ends the loop by a flag. *Reference*: S4,
+//! Sec. 5, App. F.
 
 use std::str::FromStr;
 
@@ -43,8 +47,8 @@ pub enum Reconstruction {
     /// Zero, every attribute left out spread evenly: GReM-MLE, linear in the measurements (S4).
     #[default]
     Additive,
-    /// That the attributes are independent: [`IndependentMarginals`]. Better where most residuals stay unmeasured; a little worse
-    /// where nearly all are measured (NLTCS at ε ≥ 1).
+    /// That the attributes are independent: [`IndependentMarginals`]. Better where most residuals
+    /// stay unmeasured; a little worse where nearly all are measured (NLTCS at ε ≥ 1).
     Independence,
 }
 
@@ -55,7 +59,12 @@ impl FromStr for Reconstruction {
         match name {
             "additive" => Ok(Reconstruction::Additive),
             "independence" => Ok(Reconstruction::Independence),
-            _ => Err(Error::unknown_name("reconstruction", name, &["additive", "independence"], "check the spelling")),
+            _ => Err(Error::unknown_name(
+                "reconstruction",
+                name,
+                &["additive", "independence"],
+                "check the spelling",
+            )),
         }
     }
 }
@@ -102,7 +111,9 @@ impl Mechanism for AimGrem {
         let outcome = run(workload.schema(), &marginals, access)?;
         let independent = match self.reconstruction {
             Reconstruction::Additive => None,
-            Reconstruction::Independence => Some(IndependentMarginals::of_estimates(&outcome.estimates)?),
+            Reconstruction::Independence => {
+                Some(IndependentMarginals::of_estimates(&outcome.estimates)?)
+            }
         };
         let estimates: &dyn MarginalEstimates = match &independent {
             Some(independent) => independent,
@@ -111,8 +122,10 @@ impl Mechanism for AimGrem {
         for (place, &gamma) in marginals.iter().enumerate() {
             answers(place, &estimates.marginal(gamma)?)?;
         }
-        let details =
-            vec![("rounds", outcome.rounds.len() as f64), ("residuals_per_round", outcome.residuals_per_round())];
+        let details = vec![
+            ("rounds", outcome.rounds.len() as f64),
+            ("residuals_per_round", outcome.residuals_per_round()),
+        ];
         Ok(RunReport { details, ..RunReport::default() })
     }
 }
@@ -122,7 +135,8 @@ impl Mechanism for AimGrem {
 pub struct AimGremOutcome {
     /// The residuals, from which every marginal of the workload's closure is reconstructed.
     pub estimates: ResidualEstimates,
-    /// The adaptive rounds, in order; the measurements of 1-way marginals before them are not listed.
+    /// The adaptive rounds, in order; the measurements of 1-way marginals before them are not
+    /// listed.
     pub rounds: Vec<Round>,
 }
 
@@ -163,7 +177,8 @@ impl MarginalEstimates for RoundEstimates {
         self.residuals.norm_bound(gamma)
     }
 
-    /// Only residuals on subsets of the measured marginal changed: the change of μ̂_γ is that of its part on both, spread.
+    /// Only residuals on subsets of the measured marginal changed: the change of μ̂_γ is that of
+    /// its part on both, spread.
     fn change_bound(&self, gamma: AttributeSet) -> f64 {
         let shared = self.measured.axes_in(gamma);
         self.norms.get(shared.number()).copied().unwrap_or(f64::INFINITY)
@@ -174,11 +189,18 @@ impl MarginalEstimates for RoundEstimates {
 ///
 /// # Errors
 /// A workload that does not fit the schema, and what `access` refuses.
-pub fn run(schema: &Schema, workload: &[AttributeSet], access: &mut dyn PaidAccess) -> Result<AimGremOutcome> {
+pub fn run(
+    schema: &Schema,
+    workload: &[AttributeSet],
+    access: &mut dyn PaidAccess,
+) -> Result<AimGremOutcome> {
     let closure = Closure::of_workload(schema, workload)?;
     let sizes = schema.sizes();
-    let mut estimates =
-        RoundEstimates { residuals: ResidualEstimates::new(schema), measured: AttributeSet::EMPTY, norms: Vec::new() };
+    let mut estimates = RoundEstimates {
+        residuals: ResidualEstimates::new(schema),
+        measured: AttributeSet::EMPTY,
+        norms: Vec::new(),
+    };
     let mut budget = RoundBudget::first(access.total(), closure.size());
     for position in closure.attributes().positions() {
         // A marginal with variance σ² is its residuals with σ² · n_{γ∖τ}, at the same cost.
@@ -186,13 +208,17 @@ pub fn run(schema: &Schema, workload: &[AttributeSet], access: &mut dyn PaidAcce
         let attribute = (AttributeSet::single(position), budget.variance);
         // With a single value there is no residual, and nothing to pay for.
         for (attributes, variance) in [total, attribute].into_iter().take(sizes[position].min(2)) {
-            let measured = access.measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
+            let measured = access
+                .measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
             estimates.residuals.update(attributes, &measured, variance)?;
         }
     }
     let mut rounds = Vec::new();
     loop {
-        let selection = CandidateSelection { epsilon: budget.epsilon, penalty_per_cell: budget.expected_noise() };
+        let selection = CandidateSelection {
+            epsilon: budget.epsilon,
+            penalty_per_cell: budget.expected_noise(),
+        };
         let place = access.select(&selection, closure.candidates(), &estimates)?;
         let chosen = closure.candidates().list()[place];
         let own = chosen.attributes.items(&sizes);
@@ -201,12 +227,19 @@ pub fn run(schema: &Schema, workload: &[AttributeSet], access: &mut dyn PaidAcce
         let mut changes: Vec<Option<Vec<f64>>> = vec![None; precisions.len()];
         for (axes, variance) in allocation.measured() {
             let attributes = chosen.attributes.at(axes);
-            let measured = access.measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
-            changes[axes.number()] = Some(estimates.residuals.update(attributes, &measured, variance)?);
+            let measured = access
+                .measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
+            changes[axes.number()] =
+                Some(estimates.residuals.update(attributes, &measured, variance)?);
         }
         estimates.measured = chosen.attributes;
-        estimates.norms = AxisSet::subsets(own.len()).map(|axes| change_norm(&own, axes, &changes)).collect();
-        rounds.push(Round { attributes: chosen.attributes, budget, residuals: changes.iter().flatten().count() });
+        estimates.norms =
+            AxisSet::subsets(own.len()).map(|axes| change_norm(&own, axes, &changes)).collect();
+        rounds.push(Round {
+            attributes: chosen.attributes,
+            budget,
+            residuals: changes.iter().flatten().count(),
+        });
         let Some(remaining) = access.remaining().filter(|_| !budget.last) else { break };
         let changed = estimates.norms.last().copied().unwrap_or(0.0);
         budget = budget.next(changed, chosen.cells, remaining);
@@ -214,11 +247,14 @@ pub fn run(schema: &Schema, workload: &[AttributeSet], access: &mut dyn PaidAcce
     Ok(AimGremOutcome { estimates: estimates.residuals, rounds })
 }
 
-/// ‖Σ_{τ⊆β} Recon(z'_τ − z_τ, τ, β)‖₁ for the subset β of γ (of the given sizes) with these axes; `changes` by τ.
+/// ‖Σ_{τ⊆β} Recon(z'_τ − z_τ, τ, β)‖₁ for the subset β of γ (of the given sizes) with these axes;
+/// `changes` by τ.
 fn change_norm(sizes: &[usize], beta: AxisSet, changes: &[Option<Vec<f64>>]) -> f64 {
     let own = beta.of_items(sizes);
     let mut total: Option<Vec<f64>> = None;
-    for (tau, change) in AxisSet::subsets(sizes.len()).zip(changes).filter(|(tau, _)| tau.is_subset(beta)) {
+    for (tau, change) in
+        AxisSet::subsets(sizes.len()).zip(changes).filter(|(tau, _)| tau.is_subset(beta))
+    {
         if let Some(change) = change {
             let total = total.get_or_insert_with(|| vec![0.0; own.iter().product()]);
             spread_onto(total, &own, tau.among(beta), change);

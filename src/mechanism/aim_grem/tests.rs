@@ -37,12 +37,19 @@ impl PaidAccess for Exhaustive<'_> {
         self.accountant.remaining()
     }
 
-    fn reserved(&mut self, _: &str, _: Rho, _: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>) -> Result<()> {
+    fn reserved(
+        &mut self,
+        _: &str,
+        _: Rho,
+        _: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
+    ) -> Result<()> {
         panic!("AIM pays step by step")
     }
 
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
-        let &Question::Residual { attributes, variance } = question else { panic!("only residuals are measured") };
+        let &Question::Residual { attributes, variance } = question else {
+            panic!("only residuals are measured")
+        };
         let sizes = attributes.items(self.records.sizes());
         let price: f64 = sizes.iter().map(|&n| (n as f64 - 1.0) / n as f64).product();
         self.accountant.spend("measurement", rho(price / (2.0 * variance)))?;
@@ -88,8 +95,8 @@ fn looking_only_where_it_matters_changes_no_choice() {
     }
 }
 
-/// The frequencies of 20,000 first selections against the exact probabilities: with 41 candidates the χ² statistic exceeds
-/// 40 + 5 √80 (five standard deviations) with probability below 1e-4.
+/// The frequencies of 20,000 first selections against the exact probabilities: with 41 candidates
+/// the χ² statistic exceeds 40 + 5 √80 (five standard deviations) with probability below 1e-4.
 #[test]
 fn selection_follows_the_exponential_mechanism() {
     const DRAWS: usize = 20_000;
@@ -129,7 +136,8 @@ fn selection_follows_the_exponential_mechanism() {
 fn the_budget_is_never_exceeded_and_is_used_up() {
     let mut shapes = rng(7);
     for seed in 0..10_000 {
-        let sizes: Vec<usize> = (0..shapes.random_range(1..5)).map(|_| shapes.random_range(1..5)).collect();
+        let sizes: Vec<usize> =
+            (0..shapes.random_range(1..5)).map(|_| shapes.random_range(1..5)).collect();
         let schema = schema(&sizes);
         let records = dependent(&schema, shapes.random_range(1..30), &mut shapes);
         let ways = shapes.random_range(1..=sizes.len());
@@ -141,14 +149,17 @@ fn the_budget_is_never_exceeded_and_is_used_up() {
         let spent = table.accountant().spent();
         assert!(spent <= budget, "{spent} of {budget}");
         // Attributes with one value cost nothing to measure: only then may something be left.
-        assert!(spent >= budget * (1.0 - 1e-9) || sizes.contains(&1), "{spent} of {budget}, {sizes:?}");
+        assert!(
+            spent >= budget * (1.0 - 1e-9) || sizes.contains(&1),
+            "{spent} of {budget}, {sizes:?}"
+        );
         assert_eq!(outcome.rounds.iter().filter(|round| round.budget.last).count(), 1);
         assert!(outcome.rounds.last().unwrap().budget.last);
     }
 }
 
-/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing else may differ, neither a
-/// question, nor a budget, nor an estimate.
+/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing
+/// else may differ, neither a question, nor a budget, nor an estimate.
 #[test]
 fn nothing_but_paid_answers_depends_on_the_data() {
     let schema = schema(&[3, 4, 2, 5]);
@@ -156,7 +167,8 @@ fn nothing_but_paid_answers_depends_on_the_data() {
     for seed in 0..20 {
         let mut data = rng(seed);
         let records = dependent(&schema, 80, &mut data);
-        let columns: Vec<Column> = (0..4).map(|p| records.column(p).unwrap().take(79).collect()).collect();
+        let columns: Vec<Column> =
+            (0..4).map(|p| records.column(p).unwrap().take(79).collect()).collect();
         let neighbour = Records::new(&schema, columns).unwrap();
         let (mut first, mut second) = (rng(seed + 50), rng(seed + 90));
         let mut table = PrivateTable::of_records(&records, rho(0.5), &mut first).unwrap();
@@ -164,17 +176,22 @@ fn nothing_but_paid_answers_depends_on_the_data() {
         let outcome = run(&schema, &workload, &mut witness).unwrap();
         let seen = witness.seen;
         let mut table = PrivateTable::of_records(&neighbour, rho(0.5), &mut second).unwrap();
-        let mut witness = Witness { table: &mut table, replay: Some(seen.clone().into_iter()), seen: Vec::new() };
+        let mut witness =
+            Witness { table: &mut table, replay: Some(seen.clone().into_iter()), seen: Vec::new() };
         let again = run(&schema, &workload, &mut witness).unwrap();
         assert_eq!(witness.seen, seen);
         assert_eq!(again.rounds, outcome.rounds);
         for &gamma in &workload {
-            assert_eq!(again.estimates.marginal(gamma).unwrap(), outcome.estimates.marginal(gamma).unwrap());
+            assert_eq!(
+                again.estimates.marginal(gamma).unwrap(),
+                outcome.estimates.marginal(gamma).unwrap()
+            );
         }
     }
 }
 
-/// What selection is told bounds what happened: the norms of the estimates, and how far they moved since the round before.
+/// What selection is told bounds what happened: the norms of the estimates, and how far they moved
+/// since the round before.
 #[test]
 fn bounds_on_the_estimates_hold_and_are_tight() {
     let schema = schema(&[3, 4, 2, 3, 2]);
@@ -201,7 +218,10 @@ fn bounds_on_the_estimates_hold_and_are_tight() {
             let [old, new] = [pair[0], pair[1]].map(|told| &told[start..start + cells + 2]);
             let norm: f64 = new[..cells].iter().map(|x| x.abs()).sum();
             let change: f64 = new[..cells].iter().zip(old).map(|(a, b)| (a - b).abs()).sum();
-            assert!(norm <= new[cells] * (1.0 + 1e-12) && change <= new[cells + 1] * (1.0 + 1e-9) + 1e-9);
+            assert!(
+                norm <= new[cells] * (1.0 + 1e-12)
+                    && change <= new[cells + 1] * (1.0 + 1e-9) + 1e-9
+            );
             compared += 1;
             exact += usize::from(change >= new[cells + 1] * (1.0 - 1e-9) - 1e-9);
             start += cells + 2;
@@ -249,18 +269,23 @@ fn candidates_are_the_closure_with_its_weights() {
     let closure = Closure::of_workload(&schema, &workload).unwrap();
     assert_eq!(closure.size(), 576);
     let candidates = closure.candidates();
-    let of_size = |size: usize| candidates.list().iter().filter(move |c| c.attributes.len() == size);
+    let of_size =
+        |size: usize| candidates.list().iter().filter(move |c| c.attributes.len() == size);
     assert_eq!(of_size(3).map(|c| c.cells).sum::<usize>(), 1_788_864);
     // Brute force over the workload for one candidate of each size.
     for size in 1..=3 {
         let candidate = of_size(size).nth(7).unwrap();
-        let expected: usize = workload.iter().map(|marginal| candidate.attributes.intersection(*marginal).len()).sum();
+        let expected: usize = workload
+            .iter()
+            .map(|marginal| candidate.attributes.intersection(*marginal).len())
+            .sum();
         assert_eq!(candidate.weight, expected as f64);
     }
     assert_eq!(candidates.largest_weight(), 3.0 * 91.0);
 }
 
-/// Both reconstructions are of the same measurements, at the same cost; they differ where residuals were not measured.
+/// Both reconstructions are of the same measurements, at the same cost; they differ where residuals
+/// were not measured.
 #[test]
 fn independence_changes_the_reconstruction_only() {
     use crate::workload::{Family, GroupFamily, GroupedWorkload};
@@ -275,7 +300,9 @@ fn independence_changes_the_reconstruction_only() {
         }
     }
     let records = Records::new(&schema, columns).unwrap();
-    let workload = GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[3]).unwrap();
+    let workload =
+        GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[3])
+            .unwrap();
     let answers = |reconstruction| {
         let (mut own, mut all) = (rng(9), Vec::new());
         let mut table = PrivateTable::of_records(&records, rho(1e-4), &mut own).unwrap();
@@ -286,14 +313,27 @@ fn independence_changes_the_reconstruction_only() {
                 Ok(())
             })
             .unwrap();
-        let ledger: Vec<f64> = table.accountant().ledger().iter().map(|entry| entry.rho.get()).collect();
+        let ledger: Vec<f64> =
+            table.accountant().ledger().iter().map(|entry| entry.rho.get()).collect();
         (report, ledger, all)
     };
-    let (additive, independent) = (answers(Reconstruction::Additive), answers(Reconstruction::Independence));
+    let (additive, independent) =
+        (answers(Reconstruction::Additive), answers(Reconstruction::Independence));
     assert_eq!((additive.0, additive.1), (independent.0, independent.1));
-    let totals = |marginals: &[Vec<f64>]| marginals.iter().map(|cells| cells.iter().sum()).collect::<Vec<f64>>();
-    approx::assert_relative_eq!(totals(&additive.2)[..], totals(&independent.2)[..], max_relative = 1e-9);
+    let totals = |marginals: &[Vec<f64>]| {
+        marginals.iter().map(|cells| cells.iter().sum()).collect::<Vec<f64>>()
+    };
+    approx::assert_relative_eq!(
+        totals(&additive.2)[..],
+        totals(&independent.2)[..],
+        max_relative = 1e-9
+    );
     let pairs = additive.2.iter().zip(&independent.2);
-    let differing = pairs.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| (a - b).abs() > 1.0)).count();
-    assert!(differing > additive.2.len() / 2, "{differing} of {} marginals differ", additive.2.len());
+    let differing =
+        pairs.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| (a - b).abs() > 1.0)).count();
+    assert!(
+        differing > additive.2.len() / 2,
+        "{differing} of {} marginals differ",
+        additive.2.len()
+    );
 }

@@ -20,12 +20,17 @@ impl Watched {
     /// What is allocated, and that it is what the filter says a model of these sets has.
     fn look(&mut self) {
         let tree = self.inner.tree();
-        let allocated = (0..tree.tree().cliques().len()).map(|k| tree.table(k).len()).sum::<usize>();
+        let allocated =
+            (0..tree.tree().cliques().len()).map(|k| tree.table(k).len()).sum::<usize>();
         let sets: Vec<AttributeSet> = self.inner.model.sets().collect();
         let estimated = JunctionTree::cells_for(&self.inner.sizes, self.inner.attributes, &sets);
         assert_eq!(allocated as f64, estimated, "{sets:?}");
         let grown = self.sizes.last().is_none_or(|before| allocated > *before);
-        let limit = if grown && !self.sizes.is_empty() { self.used.get() * self.inner.cells } else { self.inner.cells };
+        let limit = if grown && !self.sizes.is_empty() {
+            self.used.get() * self.inner.cells
+        } else {
+            self.inner.cells
+        };
         assert!(allocated as f64 <= limit, "{allocated} of {limit}");
         self.sizes.push(allocated);
     }
@@ -43,7 +48,12 @@ impl AdaptiveEstimates for Watched {
         Ok(())
     }
 
-    fn measured(&mut self, gamma: AttributeSet, values: Vec<f64>, budget: &RoundBudget) -> Result<()> {
+    fn measured(
+        &mut self,
+        gamma: AttributeSet,
+        values: Vec<f64>,
+        budget: &RoundBudget,
+    ) -> Result<()> {
         self.inner.measured(gamma, values, budget)?;
         self.look();
         Ok(())
@@ -56,7 +66,8 @@ impl MarginalEstimates for Watched {
     }
 }
 
-/// What is allocated is what the filter expected, and after every round within the share of the limit that was free then.
+/// What is allocated is what the filter expected, and after every round within the share of the
+/// limit that was free then.
 #[test]
 fn the_model_is_within_its_limit_after_every_round() {
     let schema = schema(&[6, 5, 4, 7, 3, 5]);
@@ -70,15 +81,17 @@ fn the_model_is_within_its_limit_after_every_round() {
             let inner = ModelEstimates::new(schema.sizes(), closure.attributes(), max_mb).unwrap();
             let mut watched = Watched { inner, sizes: Vec::new(), used: 0.0.into() };
             measure_attributes(&closure, &first, &mut table, &mut watched).unwrap();
-            let rounds = run_rounds(&closure, first, Schedule::AIM, &mut table, &mut watched).unwrap();
+            let rounds =
+                run_rounds(&closure, first, Schedule::AIM, &mut table, &mut watched).unwrap();
             assert_eq!(watched.sizes.len(), 1 + rounds.len());
             assert!(rounds.len() > 2);
         }
     }
 }
 
-/// Fits after every measurement as in a run, the last one longer: its loss is at most 1 % above a lower bound on the optimum, which a
-/// careful fit certifies to 1e-4, or above it by that share of what the noise alone leaves, if that is more.
+/// Fits after every measurement as in a run, the last one longer: its loss is at most 1 % above a
+/// lower bound on the optimum, which a careful fit certifies to 1e-4, or above it by that share of
+/// what the noise alone leaves, if that is more.
 #[test]
 fn the_last_fit_ends_near_the_optimum_of_small_problems() {
     const CAREFUL: FitSettings = FitSettings { iterations: 50_000, tolerance: 1e-6, stall: 0.0 };
@@ -97,11 +110,16 @@ fn the_last_fit_ends_near_the_optimum_of_small_problems() {
             let mut noise = || sigma * ((0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0);
             let values = truth.iter().map(|x| x + noise()).collect();
             model.measure(gamma, values, sigma * sigma).unwrap();
-            last = Some(model.fit(if place + 1 == pairs.len() { LAST_FIT } else { ROUND_FIT }).unwrap());
+            last = Some(
+                model.fit(if place + 1 == pairs.len() { LAST_FIT } else { ROUND_FIT }).unwrap(),
+            );
         }
         let last = last.unwrap();
         let best = model.clone().fit(CAREFUL).unwrap();
-        let noise: f64 = pairs.iter().map(|gamma| 0.5 * gamma.items(&sizes).iter().product::<usize>() as f64).sum();
+        let noise: f64 = pairs
+            .iter()
+            .map(|gamma| 0.5 * gamma.items(&sizes).iter().product::<usize>() as f64)
+            .sum();
         assert!(best.gap <= 1e-4 * (best.loss + 1.0), "{best:?}");
         let excess = (last.loss - (best.loss - best.gap)) / best.loss.max(noise);
         worst = f64::max(worst, excess);

@@ -1,4 +1,5 @@
-//! The conditional allocation against closed forms, Clarabel's cones, a grid, and its own certificate.
+//! The conditional allocation against closed forms, Clarabel's cones, a grid, and its own
+//! certificate.
 
 use approx::assert_relative_eq;
 use clarabel::algebra::CscMatrix;
@@ -36,9 +37,11 @@ fn coefficients(sizes: &[usize]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// A random instance: sizes 1 to 40, a third of the residuals unknown, the rest with precisions over six decades.
+/// A random instance: sizes 1 to 40, a third of the residuals unknown, the rest with precisions
+/// over six decades.
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<f64>, f64) {
-    let sizes: Vec<usize> = (0..rng.random_range(1..=4)).map(|_| rng.random_range(1..=40)).collect();
+    let sizes: Vec<usize> =
+        (0..rng.random_range(1..=4)).map(|_| rng.random_range(1..=40)).collect();
     let rho = 10f64.powf(rng.random_range(-5.0..1.0));
     let precisions = (0..1 << sizes.len())
         .map(|_| match rng.random_bool(1.0 / 3.0) {
@@ -49,8 +52,9 @@ fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<f64>, f64) {
     (sizes, precisions, rho)
 }
 
-/// The x of min Σ v t with t (x + a) ≥ 1, x ≥ 0, Σ p x ≤ 1, by interior points. In units s = √(p/v) that bring the numbers
-/// closer together, X = s x, b = s a and T = t/s: min Σ v s T with ‖(2, T − X − b)‖ ≤ T + X + b, X ≥ 0, Σ (p/s) X ≤ 1.
+/// The x of min Σ v t with t (x + a) ≥ 1, x ≥ 0, Σ p x ≤ 1, by interior points. In units s = √(p/v)
+/// that bring the numbers closer together, X = s x, b = s a and T = t/s: min Σ v s T with ‖(2, T −
+/// X − b)‖ ≤ T + X + b, X ≥ 0, Σ (p/s) X ≤ 1.
 fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
     let m = pv.len();
     let (mut rows, mut columns, mut values, mut right) = (vec![], vec![], vec![], vec![]);
@@ -63,7 +67,8 @@ fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
         right.push(bound);
     };
     let unit: Vec<f64> = pv.iter().map(|(p, v)| (p / v).sqrt()).collect();
-    let budget: Vec<(usize, f64)> = pv.iter().zip(&unit).enumerate().map(|(i, ((p, _), s))| (i, p / s)).collect();
+    let budget: Vec<(usize, f64)> =
+        pv.iter().zip(&unit).enumerate().map(|(i, ((p, _), s))| (i, p / s)).collect();
     row(&budget, 1.0);
     for i in 0..m {
         row(&[(i, -1.0)], 0.0);
@@ -76,7 +81,8 @@ fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
     let matrix = CscMatrix::new_from_triplets(right.len(), 2 * m, rows, columns, values);
     let mut cones = vec![NonnegativeConeT(m + 1)];
     cones.extend((0..m).map(|_| SecondOrderConeT(3)));
-    let objective: Vec<f64> = vec![0.0; m].into_iter().chain(pv.iter().zip(&unit).map(|((_, v), s)| v * s)).collect();
+    let objective: Vec<f64> =
+        vec![0.0; m].into_iter().chain(pv.iter().zip(&unit).map(|((_, v), s)| v * s)).collect();
     let settings = DefaultSettingsBuilder::default()
         .verbose(false)
         .tol_gap_abs(1e-11)
@@ -86,14 +92,15 @@ fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
         .build()
         .unwrap();
     let zero = CscMatrix::zeros((2 * m, 2 * m));
-    let mut solver = DefaultSolver::new(&zero, &objective, &matrix, &right, &cones, settings).unwrap();
+    let mut solver =
+        DefaultSolver::new(&zero, &objective, &matrix, &right, &cones, settings).unwrap();
     solver.solve();
     assert!(matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved));
     solver.solution.x[..m].iter().zip(&unit).map(|(x, s)| x / s).collect()
 }
 
-/// Sixty instances: the cones' solution, made feasible, is never below the lower bound and within their tolerance of it, and
-/// the shares agree.
+/// Sixty instances: the cones' solution, made feasible, is never below the lower bound and within
+/// their tolerance of it, and the shares agree.
 #[test]
 fn agrees_with_clarabel() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -102,7 +109,8 @@ fn agrees_with_clarabel() {
         let found = allocate(&sizes, &precisions, rho).unwrap();
         let cost = 2.0 * rho;
         // Attributes of one value: residuals that do not exist are left to nobody.
-        let existing: Vec<usize> = (0..precisions.len()).filter(|&m| coefficients(&sizes)[m].0 > 0.0).collect();
+        let existing: Vec<usize> =
+            (0..precisions.len()).filter(|&m| coefficients(&sizes)[m].0 > 0.0).collect();
         let pv: Vec<(f64, f64)> = existing.iter().map(|&m| coefficients(&sizes)[m]).collect();
         let a: Vec<f64> = existing.iter().map(|&m| precisions[m] / cost).collect();
         let solved: Vec<f64> = by_cones(&pv, &a).into_iter().map(|x| x.max(0.0)).collect();
@@ -110,7 +118,10 @@ fn agrees_with_clarabel() {
         let x: Vec<f64> = solved.iter().map(|x| x / total).collect();
         let optimum: f64 = pv.iter().zip(&x).zip(&a).map(|(((_, v), x), a)| v / (x + a)).sum();
         let ratio = optimum / cost / found.lower_bound;
-        assert!(ratio > 1.0 - 1e-12 && ratio < 1.0 + 1e-3, "{sizes:?} {precisions:?} {rho}: {ratio}");
+        assert!(
+            ratio > 1.0 - 1e-12 && ratio < 1.0 + 1e-3,
+            "{sizes:?} {precisions:?} {rho}: {ratio}"
+        );
         // What the omitted shares cost is bounded by the gap, which the certificate states.
         assert!(found.objective >= found.lower_bound * (1.0 - 1e-12), "{found:?}");
         let dropped = existing.iter().any(|&m| found.variances[m].is_infinite());
@@ -118,11 +129,19 @@ fn agrees_with_clarabel() {
             assert!(found.gap().abs() < 1e-12, "{sizes:?} {precisions:?} {rho}: {}", found.gap());
         }
         // Shares that are not spent go to the others.
-        let omitted = existing.iter().zip(&pv).zip(&x).filter(|((m, _), _)| found.variances[**m].is_infinite());
+        let omitted = existing
+            .iter()
+            .zip(&pv)
+            .zip(&x)
+            .filter(|((m, _), _)| found.variances[**m].is_infinite());
         let moved: f64 = omitted.map(|((_, (p, _)), x)| p * x).sum();
         for ((&mask, (p, _)), x) in existing.iter().zip(&pv).zip(x) {
             let share = p / (cost * found.variances[mask]);
-            assert!((share - p * x).abs() < 5e-3 + moved, "{sizes:?} {mask}: {share} against {}", p * x);
+            assert!(
+                (share - p * x).abs() < 5e-3 + moved,
+                "{sizes:?} {mask}: {share} against {}",
+                p * x
+            );
         }
     }
 }
@@ -133,20 +152,25 @@ fn no_division_on_a_grid_is_better() {
     let objective = |sizes: &[usize], precisions: &[f64], rho: f64, shares: &[f64]| -> f64 {
         let pv = coefficients(sizes);
         let terms = pv.iter().zip(precisions).zip(shares);
-        terms.filter(|((pv, _), _)| pv.0 > 0.0).map(|(((p, v), known), s)| v / (known + 2.0 * rho * s / p)).sum()
+        terms
+            .filter(|((pv, _), _)| pv.0 > 0.0)
+            .map(|(((p, v), known), s)| v / (known + 2.0 * rho * s / p))
+            .sum()
     };
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     for round in 0..20 {
         // Two attributes of which one has one value have two residuals, ∅ and the other attribute.
         let (sizes, steps) = if round % 2 == 0 { (vec![1, 5], 100_000) } else { (vec![3, 4], 60) };
         let rho = 0.3;
-        let precisions: Vec<f64> = (0..4).map(|_| 10f64.powf(rng.random_range(-2.0..1.0))).collect();
+        let precisions: Vec<f64> =
+            (0..4).map(|_| 10f64.powf(rng.random_range(-2.0..1.0))).collect();
         let found = allocate(&sizes, &precisions, rho).unwrap();
         let mut best = f64::INFINITY;
         let at = |k: usize| k as f64 / steps as f64;
         if sizes[0] == 1 {
             for k in 0..=steps {
-                best = best.min(objective(&sizes, &precisions, rho, &[at(k), 0.0, 1.0 - at(k), 0.0]));
+                best =
+                    best.min(objective(&sizes, &precisions, rho, &[at(k), 0.0, 1.0 - at(k), 0.0]));
             }
             assert_relative_eq!(best, found.lower_bound, max_relative = 1e-6);
         } else {
@@ -157,15 +181,26 @@ fn no_division_on_a_grid_is_better() {
                 let rest = at(steps - i - j - k);
                 best = best.min(objective(&sizes, &precisions, rho, &[at(i), at(j), at(k), rest]));
             }
-            assert!(best >= found.lower_bound * (1.0 - 1e-12) && best < found.lower_bound * 1.02, "{best} {found:?}");
+            assert!(
+                best >= found.lower_bound * (1.0 - 1e-12) && best < found.lower_bound * 1.02,
+                "{best} {found:?}"
+            );
         }
-        let shares: Vec<f64> =
-            coefficients(&sizes).iter().zip(&found.variances).map(|((p, _), s)| p / (2.0 * rho * s)).collect();
-        assert_relative_eq!(objective(&sizes, &precisions, rho, &shares), found.objective, max_relative = 1e-12);
+        let shares: Vec<f64> = coefficients(&sizes)
+            .iter()
+            .zip(&found.variances)
+            .map(|((p, _), s)| p / (2.0 * rho * s))
+            .collect();
+        assert_relative_eq!(
+            objective(&sizes, &precisions, rho, &shares),
+            found.objective,
+            max_relative = 1e-12
+        );
     }
 }
 
-/// S4, Theorem D.1 without anything known (and so without an active bound): x_τ = √(v_τ/p_τ)/Σ √(p v).
+/// S4, Theorem D.1 without anything known (and so without an active bound): x_τ = √(v_τ/p_τ)/Σ √(p
+/// v).
 #[test]
 fn nothing_known_has_a_closed_form() {
     for sizes in [vec![2], vec![3, 7], vec![16, 5, 42], vec![2, 2, 2, 2]] {
@@ -175,12 +210,20 @@ fn nothing_known_has_a_closed_form() {
         let s: f64 = pv.iter().map(|(p, v)| (p * v).sqrt()).sum();
         assert_relative_eq!(s, 1.0, max_relative = 1e-14);
         for ((p, v), variance) in pv.iter().zip(&found.variances) {
-            assert_relative_eq!(1.0 / (2.0 * rho * variance), (v / p).sqrt() / s, max_relative = 1e-12);
+            assert_relative_eq!(
+                1.0 / (2.0 * rho * variance),
+                (v / p).sqrt() / s,
+                max_relative = 1e-12
+            );
         }
         assert_relative_eq!(found.objective, s * s / (2.0 * rho), max_relative = 1e-12);
         // It is the isotropic measurement: conditioning is what makes the difference.
         let same = isotropic(&sizes, &vec![0.0; 1 << sizes.len()], rho).unwrap();
-        assert_relative_eq!(found.variances.as_slice(), same.variances.as_slice(), max_relative = 1e-12);
+        assert_relative_eq!(
+            found.variances.as_slice(),
+            same.variances.as_slice(),
+            max_relative = 1e-12
+        );
     }
 }
 
@@ -198,8 +241,8 @@ fn a_little_known_has_a_closed_form() {
     }
 }
 
-/// The isotropic measurement is independent measurements of the residuals: σ_τ² = σ² n_{γ∖τ}, which together cost what it
-/// costs: Σ p_τ/(2σ_τ²) = 1/(2σ²).
+/// The isotropic measurement is independent measurements of the residuals: σ_τ² = σ² n_{γ∖τ}, which
+/// together cost what it costs: Σ p_τ/(2σ_τ²) = 1/(2σ²).
 #[test]
 fn isotropic_noise_is_independent_noise_on_residuals() {
     let (sizes, rho) = ([3, 1, 5, 2], 0.02);
@@ -227,7 +270,10 @@ fn the_budget_is_spent() {
         assert_relative_eq!(found.rho(&sizes), rho, max_relative = 1e-12);
         for (mask, (p, _)) in coefficients(&sizes).into_iter().enumerate() {
             let share = p / (2.0 * rho * found.variances[mask]);
-            assert!(share == 0.0 || share >= SMALLEST_SHARE || precisions[mask] == 0.0, "{sizes:?} {mask} {share}");
+            assert!(
+                share == 0.0 || share >= SMALLEST_SHARE || precisions[mask] == 0.0,
+                "{sizes:?} {mask} {share}"
+            );
             omitted += usize::from(p > 0.0 && share == 0.0);
         }
     }

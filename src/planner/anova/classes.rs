@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::domain::AttributeKind;
 use crate::workload::{GroupQueries, GroupedWorkload, JointQueries};
 
-/// Up to so many classes every difference of roles counts; beyond, only sizes, kinds and families do.
+/// Up to so many classes every difference of roles counts; beyond, only sizes, kinds and families
+/// do.
 const MANY: usize = 16;
 
 /// The same where queries are joint, whose problems are solved per pair of classes.
@@ -24,14 +25,20 @@ pub(in crate::planner) struct Classes {
 }
 
 impl Classes {
-    /// The classes of a workload: attributes that cannot be told apart by size, kind, families and weights of their groups, and
-    /// the classes of the other attributes there. Any coarser partition gives valid plans, and so one that ignores weights and
-    /// places is taken where the fine one has too many classes to be searched. O(attributes · groups · way).
+    /// The classes of a workload: attributes that cannot be told apart by size, kind, families and
+    /// weights of their groups, and the classes of the other attributes there. Any coarser
+    /// partition gives valid plans, and so one that ignores weights and places is taken where the
+    /// fine one has too many classes to be searched. O(attributes · groups · way).
     pub fn of(workload: &GroupedWorkload) -> Self {
-        let joint = workload.groups().iter().any(|group| matches!(group.queries(), GroupQueries::Joint(_)));
+        let joint =
+            workload.groups().iter().any(|group| matches!(group.queries(), GroupQueries::Joint(_)));
         let fine = refined(workload, true);
         let count = fine.iter().max().map_or(0, |top| top + 1);
-        let of = if count <= if joint { MANY_JOINT } else { MANY } { fine } else { refined(workload, false) };
+        let of = if count <= if joint { MANY_JOINT } else { MANY } {
+            fine
+        } else {
+            refined(workload, false)
+        };
         let sizes = workload.schema().sizes();
         let count = of.iter().max().map_or(0, |top| top + 1);
         let first = |class: usize| of.iter().position(|&c| c == class).unwrap_or(0);
@@ -49,11 +56,15 @@ impl Classes {
         }
     }
 
-    /// Cells of the distinct joint problems: one per set of classes that joint queries are asked of. O(groups · way).
+    /// Cells of the distinct joint problems: one per set of classes that joint queries are asked
+    /// of. O(groups · way).
     pub fn joint_cells(&self, workload: &GroupedWorkload) -> usize {
         let mut seen: BTreeSet<Vec<usize>> = BTreeSet::new();
-        for group in workload.groups().iter().filter(|g| matches!(g.queries(), GroupQueries::Joint(_))) {
-            let mut own: Vec<usize> = group.attributes().positions().map(|position| self.of[position]).collect();
+        for group in
+            workload.groups().iter().filter(|g| matches!(g.queries(), GroupQueries::Joint(_)))
+        {
+            let mut own: Vec<usize> =
+                group.attributes().positions().map(|position| self.of[position]).collect();
             own.sort_unstable();
             seen.insert(own);
         }
@@ -64,17 +75,24 @@ impl Classes {
 /// What a group asks of one of its attributes, and of the others by their colours.
 type Role = (Vec<u64>, Vec<(usize, Vec<u64>)>);
 
-/// Colours the attributes by what they are, then again and again by their groups and the colours there, until no class splits.
+/// Colours the attributes by what they are, then again and again by their groups and the colours
+/// there, until no class splits.
 fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
     let attributes = workload.schema().attributes();
-    let mut colours =
-        numbered(attributes.iter().map(|a| (a.size, a.kind == AttributeKind::Numeric)).collect::<Vec<_>>().as_slice());
+    let mut colours = numbered(
+        attributes
+            .iter()
+            .map(|a| (a.size, a.kind == AttributeKind::Numeric))
+            .collect::<Vec<_>>()
+            .as_slice(),
+    );
     let mut known: Vec<Arc<JointQueries>> = Vec::new();
     loop {
         let mut roles: Vec<Vec<Role>> = vec![Vec::new(); attributes.len()];
         for group in workload.groups() {
             let way = group.attributes().len();
-            // What the group asks of the attribute at an axis: a family of its own, or a place among joint queries.
+            // What the group asks of the attribute at an axis: a family of its own, or a place
+            // among joint queries.
             let asked: Vec<Vec<u64>> = match group.queries() {
                 GroupQueries::Product(families) => {
                     families.iter().map(|f| f.name().bytes().map(u64::from).collect()).collect()
@@ -85,7 +103,13 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
                         known.push(queries.clone());
                         known.len() - 1
                     });
-                    (0..way).map(|axis| if all { vec![place as u64, axis as u64] } else { vec![way as u64] }).collect()
+                    (0..way)
+                        .map(
+                            |axis| {
+                                if all { vec![place as u64, axis as u64] } else { vec![way as u64] }
+                            },
+                        )
+                        .collect()
                 }
             };
             for (axis, position) in group.attributes().positions().enumerate() {
@@ -95,7 +119,10 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
                 if all {
                     own.push(group.weight().to_bits());
                     let pairs = group.attributes().positions().zip(&asked).enumerate();
-                    others = pairs.filter(|(k, _)| *k != axis).map(|(_, (p, a))| (colours[p], a.clone())).collect();
+                    others = pairs
+                        .filter(|(k, _)| *k != axis)
+                        .map(|(_, (p, a))| (colours[p], a.clone()))
+                        .collect();
                     others.sort();
                 }
                 roles[position].push((own, others));
@@ -137,23 +164,28 @@ mod tests {
 
     #[test]
     fn attributes_in_the_same_role_share_a_class() {
-        let pairs = |family, n, d| GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, &[1, 2]).unwrap();
+        let pairs = |family, n, d| {
+            GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, &[1, 2]).unwrap()
+        };
         assert_eq!(Classes::of(&pairs(GroupFamily::Product(Family::PREFIX), 5, 6)).of, [0; 6]);
         let affine = Classes::of(&pairs(GroupFamily::Pairs(Family::AFFINE), 5, 6));
         assert_eq!((affine.of, affine.sizes, affine.joint), (vec![0; 6], vec![5], vec![true]));
     }
 
-    /// A path of three pairs: its ends are alike, and its middle ones; a weight on one end tells all apart.
+    /// A path of three pairs: its ends are alike, and its middle ones; a weight on one end tells
+    /// all apart.
     #[test]
     fn what_an_attribute_is_paired_with_counts() {
         let schema = Schema::uniform(4, 4).unwrap();
         let group = |positions: &[usize], weight| {
             let set = AttributeSet::from_positions(positions).unwrap();
-            QueryGroup::product(&schema, set, &vec![Family::PREFIX; positions.len()], weight).unwrap()
+            QueryGroup::product(&schema, set, &vec![Family::PREFIX; positions.len()], weight)
+                .unwrap()
         };
         let mut groups = vec![group(&[0, 1], 1.0), group(&[1, 2], 1.0), group(&[2, 3], 1.0)];
-        let classes =
-            |groups: &[QueryGroup]| Classes::of(&GroupedWorkload::new(schema.clone(), groups.to_vec()).unwrap());
+        let classes = |groups: &[QueryGroup]| {
+            Classes::of(&GroupedWorkload::new(schema.clone(), groups.to_vec()).unwrap())
+        };
         assert_eq!(classes(&groups).of, [0, 1, 1, 0]);
         groups.push(group(&[3], 2.0));
         assert_eq!(classes(&groups).of, [0, 1, 2, 3]);

@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::linalg::{self, Semidefinite};
 use crate::workload::{GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 
-/// The workload with every group of more joint queries than cells replaced by one query per cell with the same Gram: errors
-/// depend on nothing else. O(queries · cells² + cells³) once, where the search would go through the queries at every evaluation.
+/// The workload with every group of more joint queries than cells replaced by one query per cell
+/// with the same Gram: errors depend on nothing else. O(queries · cells² + cells³) once, where the
+/// search would go through the queries at every evaluation.
 ///
 /// # Errors
 /// Too many cells, or the eigensolver fails.
@@ -38,7 +39,13 @@ pub(super) fn compressed(workload: &GroupedWorkload) -> Result<GroupedWorkload> 
             }
         };
         let (schema, attributes) = (workload.schema(), group.attributes());
-        groups.push(QueryGroup::joint(schema, attributes, smaller, group.family(), group.weight())?);
+        groups.push(QueryGroup::joint(
+            schema,
+            attributes,
+            smaller,
+            group.family(),
+            group.weight(),
+        )?);
     }
     GroupedWorkload::new(workload.schema().clone(), groups)
 }

@@ -1,4 +1,5 @@
-//! Functional ANOVA for a product reference measure: residual subspaces that average by the best measure instead of uniformly.
+//! Functional ANOVA for a product reference measure: residual subspaces that average by the best
+//! measure instead of uniformly.
 
 mod classes;
 mod compressed;
@@ -24,13 +25,15 @@ use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{Optimal, Status};
 use crate::workload::GroupedWorkload;
 
-/// A measure that lowers the total error by less than this share is not worth leaving the uniform one for.
+/// A measure that lowers the total error by less than this share is not worth leaving the uniform
+/// one for.
 const WORTH: f64 = 1e-9;
 
 /// Which reference measure [`Anova`] plans for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum MeasureChoice {
-    /// The measure with the smallest total error that the optimiser finds; the uniform one where that is as good.
+    /// The measure with the smallest total error that the optimiser finds; the uniform one where
+    /// that is as good.
     #[default]
     Optimised,
     /// The uniform measure: QuerySmasher.
@@ -50,15 +53,17 @@ pub struct SearchOptions {
     pub steps: usize,
     /// The most evaluations of error and gradient from each start. Default 90.
     pub evaluations: usize,
-    /// Where queries are joint, the evaluations after which only the better start goes on. Default 8.
+    /// Where queries are joint, the evaluations after which only the better start goes on. Default
+    /// 8.
     pub heat: usize,
     /// And the most evaluations of that. Default 40.
     pub rest: usize,
-    /// Cells of joint problems in one evaluation, up to which these two hold; where there are more, both are lower in proportion, but not
-    /// below half of `heat`, and `heat`. Default 10,000.
+    /// Cells of joint problems in one evaluation, up to which these two hold; where there are more,
+    /// both are lower in proportion, but not below half of `heat`, and `heat`. Default 10,000.
     pub cells: usize,
-    /// Joint queries that are few against the cells are solved on the way to a point of the central path with this gap, whose error is a
-    /// smooth function of the measure: with this gap where starts race, default 1e-2,
+    /// Joint queries that are few against the cells are solved on the way to a point of the central
+    /// path with this gap, whose error is a smooth function of the measure: with this gap where
+    /// starts race, default 1e-2,
     pub gap: f64,
     /// and with this one after. Default 1e-3.
     pub last_gap: f64,
@@ -98,18 +103,22 @@ impl SearchOptions {
 
 /// QuerySmasher with a reference measure ν_i per attribute in place of uniform averages.
 ///
-/// A query splits into `f_A`, contracted with ν_i along the attributes outside A and centred by `I − ν_i 1ᵀ` inside; every
-/// residual Gram gets its certified optimum, as in S3. The measure minimises `Σ_A √E_A`: L-BFGS on ν = softmax(z), one
-/// measure per class of attributes that play the same role, exact gradients by the envelope theorem, solves started from the
-/// weights of the last ones, and two starts: uniform, and the measures of the one-attribute optima. Where attributes are few the
-/// measure of HDMM's Kronecker strategy is a third, and a candidate itself where some of its weights are negative.
+/// A query splits into `f_A`, contracted with ν_i along the attributes outside A and centred by
+/// `I − ν_i 1ᵀ` inside; every residual Gram gets its certified optimum, as in S3. The measure
+/// minimises `Σ_A √E_A`: L-BFGS on ν = softmax(z), one measure per class of attributes that play
+/// the same role, exact gradients by the envelope theorem, solves started from the weights of the
+/// last ones, and two starts: uniform, and the measures of the one-attribute optima. Where
+/// attributes are few the measure of HDMM's Kronecker strategy is a third, and a candidate itself
+/// where some of its weights are negative.
 ///
-/// Never above [`QuerySmasher`](super::QuerySmasher): the uniform measure is kept where nothing better is found. The class of
-/// strategies holds every Kronecker strategy, and with one attribute every strategy; the proofs are in
-/// `docs/reference-measures.md`. [`Plan::lower_bound`] is the certificate for the plan's measure, not for all measures.
+/// Never above [`QuerySmasher`](super::QuerySmasher): the uniform measure is kept where nothing
+/// better is found. The class of strategies holds every Kronecker strategy, and with one attribute
+/// every strategy; the proofs are in `docs/reference-measures.md`. [`Plan::lower_bound`] is the
+/// certificate for the plan's measure, not for all measures.
 ///
-/// *Requirements*: those of QuerySmasher. *Cost*: 10–30 evaluations per start, each one solve and one eigendecomposition per
-/// distinct residual problem. *Source*: the project's `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
+/// *Requirements*: those of QuerySmasher. *Cost*: 10–30 evaluations per start, each one solve and
+/// one eigendecomposition per distinct residual problem. *Source*: the project's
+/// `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
 #[derive(Debug, Clone, Default)]
 pub struct Anova {
     /// The measure. Default: optimised.
@@ -127,11 +136,15 @@ impl Anova {
     }
 
     fn optimised(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
-        let uniform = Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)?;
+        let uniform =
+            Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)?;
         let uniform_variance = uniform.total_variance();
         let classes = Classes::of(workload);
         let mut starts = vec![
-            (MeasureStart::Uniform, classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>()),
+            (
+                MeasureStart::Uniform,
+                classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>(),
+            ),
             (MeasureStart::Peaked, starts::peaked(workload, &classes)?),
         ];
         let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
@@ -140,35 +153,53 @@ impl Anova {
         }
         let mut options = self.solver.options;
         options.tolerance = options.tolerance.max(self.search.solve_tolerance);
-        let limits =
-            Limits { tolerance: self.search.tolerance, steps: self.search.steps, evaluations: self.search.evaluations };
-        let smaller = compressed(workload)?;
-        let mut objective = Objective::new(&smaller, &classes, Optimal::new(options)?, &go_by_rows, self.search.gap);
-        let mut evaluations = 0;
-        // A weight of 1/n has a gradient and a curvature in proportion: in units of n those of all classes are alike.
-        let most = classes.sizes.iter().copied().max().unwrap_or(1) as f64;
-        let units: Vec<f64> = classes.sizes.iter().flat_map(|&n| std::iter::repeat_n(n as f64 / most, n)).collect();
-        let mut from = |objective: &mut Objective<'_>, z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
-            let mut function = |x: &[f64]| {
-                let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
-                let measures = softmax(&z, &classes.sizes);
-                let (value, gradients) = objective.evaluate(&measures)?;
-                let gradient = through_softmax(&measures, &gradients);
-                Ok((value, gradient.iter().zip(&units).map(|(g, unit)| g * unit).collect()))
-            };
-            let start = z.iter().zip(&units).map(|(z, unit)| z / unit).collect();
-            let mut found = minimise(&mut function, start, limits)?;
-            found.x.iter_mut().zip(&units).for_each(|(x, unit)| *x *= unit);
-            evaluations += found.evaluations;
-            Ok(found)
+        let limits = Limits {
+            tolerance: self.search.tolerance,
+            steps: self.search.steps,
+            evaluations: self.search.evaluations,
         };
+        let smaller = compressed(workload)?;
+        let mut objective = Objective::new(
+            &smaller,
+            &classes,
+            Optimal::new(options)?,
+            &go_by_rows,
+            self.search.gap,
+        );
+        let mut evaluations = 0;
+        // A weight of 1/n has a gradient and a curvature in proportion: in units of n those of all
+        // classes are alike.
+        let most = classes.sizes.iter().copied().max().unwrap_or(1) as f64;
+        let units: Vec<f64> =
+            classes.sizes.iter().flat_map(|&n| std::iter::repeat_n(n as f64 / most, n)).collect();
+        let mut from =
+            |objective: &mut Objective<'_>, z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
+                let mut function = |x: &[f64]| {
+                    let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
+                    let measures = softmax(&z, &classes.sizes);
+                    let (value, gradients) = objective.evaluate(&measures)?;
+                    let gradient = through_softmax(&measures, &gradients);
+                    Ok((value, gradient.iter().zip(&units).map(|(g, unit)| g * unit).collect()))
+                };
+                let start = z.iter().zip(&units).map(|(z, unit)| z / unit).collect();
+                let mut found = minimise(&mut function, start, limits)?;
+                found.x.iter_mut().zip(&units).for_each(|(x, unit)| *x *= unit);
+                evaluations += found.evaluations;
+                Ok(found)
+            };
         // Where an evaluation is dear the starts race, and only the first goes on.
         let race = classes.joint.contains(&true);
         let cells = classes.joint_cells(workload);
-        let heat = if race { Limits { evaluations: self.search.heat_for(cells), ..limits } } else { limits };
+        let heat = if race {
+            Limits { evaluations: self.search.heat_for(cells), ..limits }
+        } else {
+            limits
+        };
         let mut best: Option<(MeasureStart, Minimum)> = None;
         for (start, z) in starts {
-            let Some(found) = unless_stuck(from(&mut objective, z.into_iter().flatten().collect(), &heat))? else {
+            let Some(found) =
+                unless_stuck(from(&mut objective, z.into_iter().flatten().collect(), &heat))?
+            else {
                 continue;
             };
             if best.as_ref().is_none_or(|(_, known)| found.value < known.value) {
@@ -194,18 +225,33 @@ impl Anova {
         if let Some((start, found)) = best {
             search.status = found.status;
             if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - WORTH) {
-                let measures =
-                    softmax(&found.x, &classes.sizes).into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
+                let measures = softmax(&found.x, &classes.sizes)
+                    .into_iter()
+                    .map(Measure::of)
+                    .collect::<Result<Vec<_>>>()?;
                 let measure = ReferenceMeasure::of_classes(classes.of.clone(), &measures)?;
-                let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
+                let other = Plan::by_reference_measure(
+                    self.name(),
+                    workload,
+                    privacy_cost,
+                    &measure,
+                    &self.solver,
+                )?;
                 if other.total_variance() < uniform_variance {
                     (plan, search.start) = (other, start);
                 }
             }
         }
-        // What the search cannot reach: weights that are not positive, and attributes of one class with measures of their own.
+        // What the search cannot reach: weights that are not positive, and attributes of one class
+        // with measures of their own.
         if let Some(measure) = kronecker {
-            let other = Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)?;
+            let other = Plan::by_reference_measure(
+                self.name(),
+                workload,
+                privacy_cost,
+                &measure,
+                &self.solver,
+            )?;
             if other.total_variance() < plan.total_variance() {
                 (plan, search.start) = (other, MeasureStart::Kronecker);
             }
@@ -241,19 +287,32 @@ impl Planner for Anova {
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
         match &self.measure {
             MeasureChoice::Optimised => self.optimised(workload, privacy_cost),
-            MeasureChoice::Uniform => Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver),
-            MeasureChoice::Given(measure) => {
-                Plan::by_reference_measure(self.name(), workload, privacy_cost, measure, &self.solver)
+            MeasureChoice::Uniform => {
+                Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)
             }
+            MeasureChoice::Given(measure) => Plan::by_reference_measure(
+                self.name(),
+                workload,
+                privacy_cost,
+                measure,
+                &self.solver,
+            ),
             MeasureChoice::File(path) => {
                 let measure = ReferenceMeasure::read(workload.schema(), path)?;
-                Plan::by_reference_measure(self.name(), workload, privacy_cost, &measure, &self.solver)
+                Plan::by_reference_measure(
+                    self.name(),
+                    workload,
+                    privacy_cost,
+                    &measure,
+                    &self.solver,
+                )
             }
         }
     }
 }
 
-/// A search on whose way a residual problem cannot be solved ends there; the plan of another start, or the uniform one, stands.
+/// A search on whose way a residual problem cannot be solved ends there; the plan of another start,
+/// or the uniform one, stands.
 fn unless_stuck(found: Result<Minimum>) -> Result<Option<Minimum>> {
     match found {
         Err(Error::DidNotConverge { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
@@ -261,8 +320,8 @@ fn unless_stuck(found: Result<Minimum>) -> Result<Option<Minimum>> {
     }
 }
 
-/// The measure of a strategy on one attribute: `ν = X⁻¹1 / (1ᵀX⁻¹1)`, for which the strategy splits into its total and its
-/// residual. Entries may be negative.
+/// The measure of a strategy on one attribute: `ν = X⁻¹1 / (1ᵀX⁻¹1)`, for which the strategy splits
+/// into its total and its residual. Entries may be negative.
 fn measure_of_strategy(covariance: &ndarray::Array2<f64>) -> Array1<f64> {
     let sums = covariance.sum_axis(ndarray::Axis(1));
     let total = sums.sum();

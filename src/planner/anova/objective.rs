@@ -1,8 +1,9 @@
 //! The total error as a function of the reference measure, with its gradient.
 //!
-//! `F(ν) = Σ_A √E_A`, the total error is F². With the dual weights μ of every residual problem fixed, `E_A = t²` with
-//! `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum that is attained at the optimal μ: so its derivative by
-//! ν is that of the optimum (envelope theorem), `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`. Joint queries that are few against the cells
+//! `F(ν) = Σ_A √E_A`, the total error is F². With the dual weights μ of every residual problem
+//! fixed, `E_A = t²` with `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum
+//! that is attained at the optimal μ: so its derivative by ν is that of the optimum (envelope
+//! theorem), `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`. Joint queries that are few against the cells
 //! have a point of the central path in place of the optimum.
 
 use std::collections::HashMap;
@@ -48,7 +49,8 @@ pub(super) struct Objective<'a> {
     optimal: Optimal,
     few: &'a dyn Fn(&[usize], usize) -> bool,
     gap: f64,
-    /// Dual weights of the last evaluation, by the first residual problem that they solve and the place of the factor.
+    /// Dual weights of the last evaluation, by the first residual problem that they solve and the
+    /// place of the factor.
     weights: HashMap<(usize, usize), Vec<f64>>,
     /// The same of problems that go by their rows.
     centres: HashMap<(usize, usize), Centre>,
@@ -57,8 +59,8 @@ pub(super) struct Objective<'a> {
 }
 
 impl<'a> Objective<'a> {
-    /// `few` says which joint problems go by their rows; for these E is the central path's φ at a barrier for that gap, smooth where E
-    /// is not.
+    /// `few` says which joint problems go by their rows; for these E is the central path's φ at a
+    /// barrier for that gap, smooth where E is not.
     pub fn new(
         workload: &'a GroupedWorkload,
         classes: &'a Classes,
@@ -78,8 +80,9 @@ impl<'a> Objective<'a> {
 
     /// F and its gradient by the measure of every class.
     ///
-    /// *Cost*: one solve per distinct residual problem, started from the last evaluation's weights where they are near, and one
-    /// eigendecomposition for its derivative; O(groups · 2^k) for the coefficients.
+    /// *Cost*: one solve per distinct residual problem, started from the last evaluation's weights
+    /// where they are near, and one eigendecomposition for its derivative; O(groups · 2^k) for the
+    /// coefficients.
     ///
     /// # Errors
     /// A solve fails.
@@ -89,19 +92,32 @@ impl<'a> Objective<'a> {
         let decomposition = Decomposition::for_measure(self.workload, &measure)?;
         let mut problems: Vec<Problem> = Vec::new();
         let mut known: HashMap<Signature, usize> = HashMap::new();
-        let mut by_coefficients: Vec<Vec<f64>> = Vec::with_capacity(decomposition.residuals().len());
+        let mut by_coefficients: Vec<Vec<f64>> =
+            Vec::with_capacity(decomposition.residuals().len());
         let mut pending: Vec<(usize, usize, f64)> = Vec::new();
         let mut total = 0.0;
         for (k, residual) in decomposition.residuals().iter().enumerate() {
             let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
             if let [term] = residual.terms.as_slice() {
-                let sizes =
-                    |at: usize| if term.kernels.len() == 1 { residual.sizes.clone() } else { vec![residual.sizes[at]] };
+                let sizes = |at: usize| {
+                    if term.kernels.len() == 1 {
+                        residual.sizes.clone()
+                    } else {
+                        vec![residual.sizes[at]]
+                    }
+                };
                 let mut error = scale;
                 let mut factors = Vec::with_capacity(term.kernels.len());
                 for (at, &kernel) in term.kernels.iter().enumerate() {
                     let terms = vec![(1.0, vec![kernel])];
-                    let place = self.place(&decomposition, (k, at), &sizes(at), terms, &mut problems, &mut known)?;
+                    let place = self.place(
+                        &decomposition,
+                        (k, at),
+                        &sizes(at),
+                        terms,
+                        &mut problems,
+                        &mut known,
+                    )?;
                     error *= problems[place].error;
                     factors.push(place);
                 }
@@ -111,8 +127,19 @@ impl<'a> Objective<'a> {
                 by_coefficients.push(vec![error.sqrt() / (2.0 * scale)]);
                 total += error.sqrt();
             } else {
-                let terms: Vec<_> = residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
-                let place = self.place(&decomposition, (k, 0), &residual.sizes, terms, &mut problems, &mut known)?;
+                let terms: Vec<_> = residual
+                    .terms
+                    .iter()
+                    .map(|t| (t.coefficient / scale, t.kernels.clone()))
+                    .collect();
+                let place = self.place(
+                    &decomposition,
+                    (k, 0),
+                    &residual.sizes,
+                    terms,
+                    &mut problems,
+                    &mut known,
+                )?;
                 let root = (scale * problems[place].error).sqrt();
                 problems[place].upstream += scale / (2.0 * root);
                 pending.push((k, place, 1.0 / (2.0 * root)));
@@ -129,7 +156,8 @@ impl<'a> Objective<'a> {
             by_coefficients[k] = by_own[place].iter().map(|d| d * factor).collect();
         }
         self.add_energies(&decomposition, &by_coefficients, &mut upstream)?;
-        let mut gradients: Vec<Vec<f64>> = self.classes.sizes.iter().map(|&n| vec![0.0; n]).collect();
+        let mut gradients: Vec<Vec<f64>> =
+            self.classes.sizes.iter().map(|&n| vec![0.0; n]).collect();
         for (id, upstream) in upstream.iter().enumerate() {
             pull_back(decomposition.kernels(&[id])[0], upstream, &mut gradients)?;
         }
@@ -146,11 +174,13 @@ impl<'a> Objective<'a> {
         problems: &mut Vec<Problem>,
         known: &mut HashMap<Signature, usize>,
     ) -> Result<usize> {
-        let signature: Signature = terms.iter().map(|(c, kernels)| (c.to_bits(), kernels.clone())).collect();
+        let signature: Signature =
+            terms.iter().map(|(c, kernels)| (c.to_bits(), kernels.clone())).collect();
         if let Some(&place) = known.get(&signature) {
             return Ok(place);
         }
-        let listed = terms.iter().map(|(c, kernels)| (*c, decomposition.kernels(kernels))).collect();
+        let listed =
+            terms.iter().map(|(c, kernels)| (*c, decomposition.kernels(kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms: listed };
         let by_rows = problem.joint_rows().is_some_and(|rows| (self.few)(sizes, rows));
         let (error, derivative) = if by_rows {
@@ -183,7 +213,8 @@ impl<'a> Objective<'a> {
         Ok(problems.len() - 1)
     }
 
-    /// From derivatives by coefficients to those by mean energies: a coefficient is `Σ w Π g` over the groups.
+    /// From derivatives by coefficients to those by mean energies: a coefficient is `Σ w Π g` over
+    /// the groups.
     fn add_energies(
         &self,
         decomposition: &Decomposition,
@@ -196,16 +227,25 @@ impl<'a> Objective<'a> {
             for (attributes, term) in decomposition.terms_of(group)? {
                 let Some(k) = decomposition.position(attributes) else { continue };
                 let terms = &decomposition.residuals()[k].terms;
-                let Some(at) = terms.iter().position(|t| t.kernels == term.kernels) else { continue };
+                let Some(at) = terms.iter().position(|t| t.kernels == term.kernels) else {
+                    continue;
+                };
                 let by = by_coefficients[k][at] * group.weight();
                 match group.queries() {
-                    GroupQueries::Joint(_) if attributes.is_empty() => upstream[factors[0].0].energy += by,
+                    GroupQueries::Joint(_) if attributes.is_empty() => {
+                        upstream[factors[0].0].energy += by
+                    }
                     GroupQueries::Joint(_) => {}
                     GroupQueries::Product(_) => {
                         let kept = group.attributes().axes_in(attributes);
                         for dropped in (0..way).filter(|&axis| !kept.contains(axis)) {
-                            let others = AxisSet::of(way, |axis| axis != dropped && !kept.contains(axis));
-                            let rest: f64 = others.of_items(&factors).iter().map(|(_, energy)| energy).product();
+                            let others =
+                                AxisSet::of(way, |axis| axis != dropped && !kept.contains(axis));
+                            let rest: f64 = others
+                                .of_items(&factors)
+                                .iter()
+                                .map(|(_, energy)| energy)
+                                .product();
                             upstream[factors[dropped].0].energy += by * rest;
                         }
                     }
@@ -218,13 +258,18 @@ impl<'a> Objective<'a> {
 
 impl Problem {
     /// Hands the derivative on to the kernels; returns the derivatives of E by the coefficients.
-    fn distribute(&self, decomposition: &Decomposition, upstream: &mut [Upstream]) -> Result<Vec<f64>> {
+    fn distribute(
+        &self,
+        decomposition: &Decomposition,
+        upstream: &mut [Upstream],
+    ) -> Result<Vec<f64>> {
         let mut by_own = Vec::with_capacity(self.terms.len());
         for (at, (coefficient, kernels)) in self.terms.iter().enumerate() {
             match &self.derivative {
                 Derivative::Rows { by_rows, rows, first } => {
                     let range = Slice::from(first[at]..first[at + 1]);
-                    let (by, own) = (by_rows.slice_axis(Axis(0), range), rows.slice_axis(Axis(0), range));
+                    let (by, own) =
+                        (by_rows.slice_axis(Axis(0), range), rows.slice_axis(Axis(0), range));
                     by_own.push((&by * &own).sum() / (2.0 * coefficient));
                     if let [kernel] = kernels.as_slice() {
                         upstream[*kernel].add_rows(self.upstream * coefficient.sqrt(), by);
@@ -232,7 +277,8 @@ impl Problem {
                 }
                 Derivative::Gram(by_gram) => {
                     let list = decomposition.kernels(kernels);
-                    let grams = list.iter().map(|kernel| kernel.gram()).collect::<Result<Vec<_>>>()?;
+                    let grams =
+                        list.iter().map(|kernel| kernel.gram()).collect::<Result<Vec<_>>>()?;
                     let views = || grams.iter().map(|gram| gram.view());
                     let mut own = 0.0;
                     for (axis, kernel) in kernels.iter().enumerate() {
@@ -250,7 +296,8 @@ impl Problem {
         }
         // E grows in proportion to all coefficients, the others' ratios to the first being fixed.
         if let [first, others @ ..] = by_own.as_mut_slice() {
-            let rest: f64 = self.terms[1..].iter().zip(others.iter()).map(|((c, _), by)| c * by).sum();
+            let rest: f64 =
+                self.terms[1..].iter().zip(others.iter()).map(|((c, _), by)| c * by).sum();
             *first = (self.error - rest) / self.terms[0].0;
         }
         Ok(by_own)
@@ -258,7 +305,11 @@ impl Problem {
 }
 
 /// `∂/∂A_k` of `tr(Γ (A_1 ⊗ … ⊗ A_m))`: Γ contracted with all other factors. O(cells²).
-fn partial_trace(gamma: &Array2<f64>, factors: &[ndarray::ArrayView2<'_, f64>], axis: usize) -> Array2<f64> {
+fn partial_trace(
+    gamma: &Array2<f64>,
+    factors: &[ndarray::ArrayView2<'_, f64>],
+    axis: usize,
+) -> Array2<f64> {
     let outer = linalg::kron_all(factors[..axis].iter().map(|f| f.view()));
     let inner = linalg::kron_all(factors[axis + 1..].iter().map(|f| f.view()));
     let (n, tail) = (factors[axis].nrows(), inner.nrows());

@@ -39,12 +39,16 @@ impl Upstream {
 
 /// Adds to `gradients`, one per class, what the kernel's attributes contribute.
 ///
-/// A family with Gram G and derivative Γ by `PᵀGP`, e by `νᵀGν`: `∂/∂ν = −2 G P Γ 1 + 2e Gν`. Joint queries go back through
-/// the contractions and centrings of every row. O(queries · cells · axes).
+/// A family with Gram G and derivative Γ by `PᵀGP`, e by `νᵀGν`: `∂/∂ν = −2 G P Γ 1 + 2e Gν`. Joint
+/// queries go back through the contractions and centrings of every row. O(queries · cells · axes).
 ///
 /// # Errors
 /// A family that cannot be enumerated.
-pub(super) fn pull_back(kernel: &Kernel, upstream: &Upstream, gradients: &mut [Vec<f64>]) -> Result<()> {
+pub(super) fn pull_back(
+    kernel: &Kernel,
+    upstream: &Upstream,
+    gradients: &mut [Vec<f64>],
+) -> Result<()> {
     if upstream.is_zero() {
         return Ok(());
     }
@@ -79,7 +83,8 @@ pub(super) fn pull_back(kernel: &Kernel, upstream: &Upstream, gradients: &mut [V
             for (query, (row, by_row)) in queries.rows()?.zip(by_rows.rows()).enumerate() {
                 let root = queries.weight(query).sqrt();
                 let by_row = by_row.iter().map(|x| x * root).collect();
-                for (axis, gradient) in row_gradient(queries.sizes(), *kept, row, by_row, &measures) {
+                for (axis, gradient) in row_gradient(queries.sizes(), *kept, row, by_row, &measures)
+                {
                     let class = kernel.axes()[axis].class;
                     gradients[class].iter_mut().zip(&gradient).for_each(|(sum, g)| *sum += g);
                 }
@@ -89,7 +94,8 @@ pub(super) fn pull_back(kernel: &Kernel, upstream: &Upstream, gradients: &mut [V
     Ok(())
 }
 
-/// The derivatives by the axes' measures of a function of a query's residual part, given its derivative by that part.
+/// The derivatives by the axes' measures of a function of a query's residual part, given its
+/// derivative by that part.
 fn row_gradient(
     sizes: &[usize],
     kept: AxisSet,
@@ -97,8 +103,11 @@ fn row_gradient(
     by_part: Vec<f64>,
     measures: &[Measure],
 ) -> Vec<(usize, Vec<f64>)> {
-    // Contractions first, then centrings, as the decomposition has them; every step keeps what it was given.
-    let order = (0..sizes.len()).filter(|&a| !kept.contains(a)).chain((0..sizes.len()).filter(|&a| kept.contains(a)));
+    // Contractions first, then centrings, as the decomposition has them; every step keeps what it
+    // was given.
+    let order = (0..sizes.len())
+        .filter(|&a| !kept.contains(a))
+        .chain((0..sizes.len()).filter(|&a| kept.contains(a)));
     let (mut lengths, mut values) = (sizes.to_vec(), row);
     let mut steps = Vec::with_capacity(sizes.len());
     for axis in order {
@@ -106,9 +115,14 @@ fn row_gradient(
         let means = contraction(&values, lanes, &measures[axis]);
         let next = if kept.contains(axis) {
             let mut centred = values.clone();
-            for (block, cells) in centred.chunks_exact_mut((lanes.n * lanes.inner).max(1)).enumerate() {
+            for (block, cells) in
+                centred.chunks_exact_mut((lanes.n * lanes.inner).max(1)).enumerate()
+            {
                 for slice in cells.chunks_exact_mut(lanes.inner.max(1)) {
-                    slice.iter_mut().zip(&means[block * lanes.inner..]).for_each(|(x, mean)| *x -= mean);
+                    slice
+                        .iter_mut()
+                        .zip(&means[block * lanes.inner..])
+                        .for_each(|(x, mean)| *x -= mean);
                 }
             }
             centred
@@ -133,7 +147,11 @@ fn row_gradient(
             }
         }
         let through = product(&by_means, lanes, &measures[axis]);
-        by_values = if centred { by_values.iter().zip(&through).map(|(b, t)| b - t).collect() } else { through };
+        by_values = if centred {
+            by_values.iter().zip(&through).map(|(b, t)| b - t).collect()
+        } else {
+            through
+        };
         out.push((axis, gradient));
     }
     out

@@ -20,8 +20,9 @@ const MOST_ATTRIBUTES: usize = 10;
 /// How much more weight the ends get where queries are joint.
 const ENDS: f64 = 3.0;
 
-/// The logarithms of one measure per class: that of the optimal strategy for the class's own families, `ν = X⁻¹1/(1ᵀX⁻¹1)`.
-/// Where queries are joint the uniform measure can be stationary without being optimal; there, more weight on both ends.
+/// The logarithms of one measure per class: that of the optimal strategy for the class's own
+/// families, `ν = X⁻¹1/(1ᵀX⁻¹1)`. Where queries are joint the uniform measure can be stationary
+/// without being optimal; there, more weight on both ends.
 ///
 /// # Errors
 /// A solve fails.
@@ -47,18 +48,26 @@ pub(super) fn peaked(workload: &GroupedWorkload, classes: &Classes) -> Result<Ve
 }
 
 /// The measure of HDMM's single Kronecker strategy, where attributes are few and it can be had.
-pub(super) fn of_kronecker_strategy(workload: &GroupedWorkload, cost: PrivacyCost) -> Option<ReferenceMeasure> {
+pub(super) fn of_kronecker_strategy(
+    workload: &GroupedWorkload,
+    cost: PrivacyCost,
+) -> Option<ReferenceMeasure> {
     if workload.schema().attributes().len() > MOST_ATTRIBUTES {
         return None;
     }
     let single = Hdmm { form: HdmmForm::SingleKronecker }.plan(workload, cost).ok()?;
-    let SubspaceStrategy::Kronecker(factors) = single.measurements().first()?.strategy.as_ref() else { return None };
-    let measure =
-        |factor: &StrategyFactor| Measure::signed(measure_of_strategy(factor.covariance().ok()?.as_ref()).as_slice()?);
+    let SubspaceStrategy::Kronecker(factors) = single.measurements().first()?.strategy.as_ref()
+    else {
+        return None;
+    };
+    let measure = |factor: &StrategyFactor| {
+        Measure::signed(measure_of_strategy(factor.covariance().ok()?.as_ref()).as_slice()?)
+    };
     factors.iter().map(measure).collect::<Option<Vec<_>>>().map(ReferenceMeasure::new)
 }
 
-/// The logarithms of a measure's weights, one stretch per class; those that are small or negative are raised.
+/// The logarithms of a measure's weights, one stretch per class; those that are small or negative
+/// are raised.
 pub(super) fn logarithms(measure: &ReferenceMeasure, classes: &Classes) -> Vec<Vec<f64>> {
     let first = |class: usize| classes.of.iter().position(|&c| c == class).unwrap_or(0);
     let one = |class: usize| {

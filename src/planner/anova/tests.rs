@@ -1,4 +1,5 @@
-//! Plans for reference measures against the values of the derivation, and the gradient against central differences.
+//! Plans for reference measures against the values of the derivation, and the gradient against
+//! central differences.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ fn set(positions: &[usize]) -> AttributeSet {
     AttributeSet::from_positions(positions).unwrap()
 }
 
-/// 1- and 2-way on [n]^d: QuerySmasher, and with the reference measure (independently computed, relative accuracy 1e-5).
+/// 1- and 2-way on [n]^d: QuerySmasher, and with the reference measure (independently computed,
+/// relative accuracy 1e-5).
 #[test]
 fn values_of_the_derivation() {
     for (family, n, d, uniform, expected) in [
@@ -40,14 +42,31 @@ fn values_of_the_derivation() {
         let workload = all_ways(n, d, family);
         let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
         let search = *plan.measure_search().unwrap();
-        assert_relative_eq!((search.uniform_variance / plan.queries().as_f64()).sqrt(), uniform, max_relative = 2e-5);
-        assert!(plan.rmse() <= expected * (1.0 + 2e-5), "{name}: {} against {expected}, {search:?}", plan.rmse());
-        // The search finds a lower minimum than the derivation's for absolute differences of few attributes.
-        assert!(plan.rmse() >= expected * (1.0 - 5e-3), "{name}: {} against {expected}", plan.rmse());
+        assert_relative_eq!(
+            (search.uniform_variance / plan.queries().as_f64()).sqrt(),
+            uniform,
+            max_relative = 2e-5
+        );
+        assert!(
+            plan.rmse() <= expected * (1.0 + 2e-5),
+            "{name}: {} against {expected}, {search:?}",
+            plan.rmse()
+        );
+        // The search finds a lower minimum than the derivation's for absolute differences of few
+        // attributes.
+        assert!(
+            plan.rmse() >= expected * (1.0 - 5e-3),
+            "{name}: {} against {expected}",
+            plan.rmse()
+        );
         assert!(plan.total_variance() / plan.lower_bound().unwrap() < 1.0 + 3e-7, "{name}");
         if n == 4 {
-            for (weight, expected) in
-                plan.measure().of_attribute(0).to_vec().iter().zip([0.28899, 0.18175, 0.19268, 0.33658])
+            for (weight, expected) in plan
+                .measure()
+                .of_attribute(0)
+                .to_vec()
+                .iter()
+                .zip([0.28899, 0.18175, 0.19268, 0.33658])
             {
                 assert!((weight - expected).abs() < 2e-5, "{weight} against {expected}");
             }
@@ -56,56 +75,85 @@ fn values_of_the_derivation() {
 }
 
 /// What the search minimises, at some logarithms of weights.
-fn objective(workload: &GroupedWorkload, tolerance: f64) -> impl FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + '_ {
+fn objective(
+    workload: &GroupedWorkload,
+    tolerance: f64,
+) -> impl FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + '_ {
     let options = crate::strategy::OptimalOptions { tolerance, max_iterations: 2000 };
     move |z: &[f64]| {
         let classes = Classes::of(workload);
-        let mut objective = Objective::new(workload, &classes, Optimal::new(options)?, &|_, _| false, 1e-2);
+        let mut objective =
+            Objective::new(workload, &classes, Optimal::new(options)?, &|_, _| false, 1e-2);
         let measures = softmax(z, &classes.sizes);
         let (value, gradients) = objective.evaluate(&measures)?;
         Ok((value, through_softmax(&measures, &gradients)))
     }
 }
 
-/// Absolute differences of few attributes, where the derivation's search did not leave the uniform start: below both its values.
+/// Absolute differences of few attributes, where the derivation's search did not leave the uniform
+/// start: below both its values.
 #[test]
 fn absolute_differences_of_few_attributes_leave_the_uniform_measure() {
     let workload = all_ways(10, 5, GroupFamily::Pairs(Family::ABS));
     let (value, _) = objective(&workload, 1e-9)(&[0.0; 10]).unwrap();
     let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
-    assert_relative_eq!((value * value / plan.queries().as_f64()).sqrt(), 4.69513, max_relative = 2e-6);
+    assert_relative_eq!(
+        (value * value / plan.queries().as_f64()).sqrt(),
+        4.69513,
+        max_relative = 2e-6
+    );
     assert!(plan.rmse() < 4.59091, "{}", plan.rmse());
 }
 
-/// CPS of Table 2, queries on three attributes: the uniform start and that of the one-attribute optima end at one minimum.
+/// CPS of Table 2, queries on three attributes: the uniform start and that of the one-attribute
+/// optima end at one minimum.
 #[test]
 fn both_starts_find_the_same_minimum() {
-    let attribute = |(k, (size, kind))| crate::domain::Attribute { name: format!("A{k}"), size, kind };
-    let (numeric, categorical) = (crate::domain::AttributeKind::Numeric, crate::domain::AttributeKind::Categorical);
-    let sizes = [(50, numeric), (100, numeric), (7, categorical), (4, categorical), (2, categorical)];
+    let attribute =
+        |(k, (size, kind))| crate::domain::Attribute { name: format!("A{k}"), size, kind };
+    let (numeric, categorical) =
+        (crate::domain::AttributeKind::Numeric, crate::domain::AttributeKind::Categorical);
+    let sizes =
+        [(50, numeric), (100, numeric), (7, categorical), (4, categorical), (2, categorical)];
     let schema = Schema::new(sizes.into_iter().enumerate().map(attribute).collect()).unwrap();
     let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Hybrid, &[3]).unwrap();
     let classes = Classes::of(&workload);
     let uniform = classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>();
     for start in [uniform, starts::peaked(&workload, &classes).unwrap()] {
         let limits = Limits { tolerance: 1e-10, steps: 100, evaluations: 200 };
-        let found = minimise(&mut objective(&workload, 1e-8), start.into_iter().flatten().collect(), &limits).unwrap();
+        let found = minimise(
+            &mut objective(&workload, 1e-8),
+            start.into_iter().flatten().collect(),
+            &limits,
+        )
+        .unwrap();
         let rmse = found.value / workload.count().as_f64().sqrt();
         assert_relative_eq!(rmse, 7.2995688, max_relative = 1e-6);
     }
 }
 
-/// Mixed families on one attribute, joint queries of few and of many rows, weights, three attributes: value and gradient agree.
+/// Mixed families on one attribute, joint queries of few and of many rows, weights, three
+/// attributes: value and gradient agree.
 #[test]
 fn gradients_are_those_of_central_differences() {
     let schema = Schema::of_sizes(&[3, 4, 3], crate::domain::AttributeKind::Numeric).unwrap();
     let rows = Arc::new(
-        JointQueries::random(&[3, 3], crate::workload::RandomRows { seed: 5, skip: 0, queries: 30, probability: 0.4 })
-            .unwrap(),
+        JointQueries::random(
+            &[3, 3],
+            crate::workload::RandomRows { seed: 5, skip: 0, queries: 30, probability: 0.4 },
+        )
+        .unwrap(),
     );
     let affine = Arc::new(JointQueries::family(Family::AFFINE, &[3, 4]).unwrap());
-    let abs = Arc::new(JointQueries::family(Family::ABS, &[3, 3]).unwrap().with_weights(vec![1.0, 2.0, 0.5]).unwrap());
-    let product = |p: &[usize], families: &[Family], w| QueryGroup::product(&schema, set(p), families, w).unwrap();
+    let abs = Arc::new(
+        JointQueries::family(Family::ABS, &[3, 3])
+            .unwrap()
+            .with_weights(vec![1.0, 2.0, 0.5])
+            .unwrap(),
+    );
+    let product = |p: &[usize], families: &[Family], w| {
+        QueryGroup::product(&schema, set(p), families, w).unwrap()
+    };
     let joint = |p: &[usize], queries: &Arc<JointQueries>, w| {
         QueryGroup::joint(&schema, set(p), queries.clone(), "joint", w).unwrap()
     };
@@ -115,18 +163,26 @@ fn gradients_are_those_of_central_differences() {
         product(&[1], &[Family::CIRCULAR], 2.0),
         joint(&[0, 2], &rows, 1.0),
     ];
-    let few = vec![product(&[0], &[Family::PREFIX], 1.0), joint(&[0, 1], &affine, 2.0), joint(&[0, 2], &abs, 1.0)];
+    let few = vec![
+        product(&[0], &[Family::PREFIX], 1.0),
+        joint(&[0, 1], &affine, 2.0),
+        joint(&[0, 2], &abs, 1.0),
+    ];
     let both: Vec<QueryGroup> = mixtures.iter().chain(&few).cloned().collect();
     for groups in [mixtures, few, both] {
         let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
         let classes = Classes::of(&workload);
-        let z: Vec<f64> = (0..classes.sizes.iter().sum()).map(|k| ((k * 7 + 3) % 5) as f64 * 0.2).collect();
+        let z: Vec<f64> =
+            (0..classes.sizes.iter().sum()).map(|k| ((k * 7 + 3) % 5) as f64 * 0.2).collect();
         let value = |z: &[f64]| objective(&workload, 1e-11)(z).unwrap();
         let (total, gradient) = value(&z);
         let plan = Anova::with_measure(MeasureChoice::Given(
             ReferenceMeasure::of_classes(
                 classes.of.clone(),
-                &softmax(&z, &classes.sizes).into_iter().map(|nu| Measure::of(nu).unwrap()).collect::<Vec<_>>(),
+                &softmax(&z, &classes.sizes)
+                    .into_iter()
+                    .map(|nu| Measure::of(nu).unwrap())
+                    .collect::<Vec<_>>(),
             )
             .unwrap(),
         ))
@@ -140,12 +196,17 @@ fn gradients_are_those_of_central_differences() {
                 value(&z).0
             };
             let difference = (moved(1e-4) - moved(-1e-4)) / 2e-4;
-            assert!((difference - gradient[k]).abs() < 2e-5 * total, "{k}: {difference} against {}", gradient[k]);
+            assert!(
+                (difference - gradient[k]).abs() < 2e-5 * total,
+                "{k}: {difference} against {}",
+                gradient[k]
+            );
         }
     }
 }
 
-/// Joint queries by their rows, several terms on one attribute among them: the search's smooth function and its gradient.
+/// Joint queries by their rows, several terms on one attribute among them: the search's smooth
+/// function and its gradient.
 #[test]
 fn gradients_of_the_central_path_are_those_of_central_differences() {
     let schema = Schema::of_sizes(&[6, 7, 6], crate::domain::AttributeKind::Numeric).unwrap();
@@ -160,14 +221,17 @@ fn gradients_of_the_central_path_are_those_of_central_differences() {
     ];
     let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
     let classes = Classes::of(&workload);
-    let optimal = Optimal::new(crate::strategy::OptimalOptions { tolerance: 1e-11, max_iterations: 2000 }).unwrap();
+    let optimal =
+        Optimal::new(crate::strategy::OptimalOptions { tolerance: 1e-11, max_iterations: 2000 })
+            .unwrap();
     let mut objective = Objective::new(&workload, &classes, optimal, &|_, _| true, 1e-2);
     let mut value = |z: &[f64]| {
         let measures = softmax(z, &classes.sizes);
         let (value, gradients) = objective.evaluate(&measures).unwrap();
         (value, through_softmax(&measures, &gradients))
     };
-    let z: Vec<f64> = (0..classes.sizes.iter().sum()).map(|k| ((k * 7 + 3) % 5) as f64 * 0.2).collect();
+    let z: Vec<f64> =
+        (0..classes.sizes.iter().sum()).map(|k| ((k * 7 + 3) % 5) as f64 * 0.2).collect();
     let (total, gradient) = value(&z);
     for k in 0..z.len() {
         let mut moved = |step: f64| {
@@ -176,7 +240,11 @@ fn gradients_of_the_central_path_are_those_of_central_differences() {
             value(&z).0
         };
         let difference = (moved(1e-4) - moved(-1e-4)) / 2e-4;
-        assert!((difference - gradient[k]).abs() < 2e-5 * total, "{k}: {difference} against {}", gradient[k]);
+        assert!(
+            (difference - gradient[k]).abs() < 2e-5 * total,
+            "{k}: {difference} against {}",
+            gradient[k]
+        );
     }
 }
 

@@ -1,15 +1,17 @@
-//! One attribute in a functional-ANOVA basis of its weights, and how a function of that basis changes with the weights.
+//! One attribute in a functional-ANOVA basis of its weights, and how a function of that basis
+//! changes with the weights.
 
 use ndarray::{Array1, Array2, Axis as Dimension};
 
 use crate::error::Result;
 use crate::linalg;
 
-/// Eigenvalues closer than this share of the largest are taken as equal: a function of the Gram does not depend on how a basis of
-/// their space is turned.
+/// Eigenvalues closer than this share of the largest are taken as equal: a function of the Gram
+/// does not depend on how a basis of their space is turned.
 const EQUAL: f64 = 1e-11;
 
-/// `S = diag(u) G diag(u)`, u = √m, in the orthonormal basis Q = (u, e_1, …, e_r) of S's eigenvectors on u's complement.
+/// `S = diag(u) G diag(u)`, u = √m, in the orthonormal basis Q = (u, e_1, …, e_r) of S's
+/// eigenvectors on u's complement.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     u: Array1<f64>,
@@ -54,14 +56,17 @@ impl Axis {
     pub fn of(gram: &Array2<f64>, alone: Option<&Array2<f64>>, weights: &[f64]) -> Result<Self> {
         let u: Array1<f64> = weights.iter().map(|m| m.sqrt()).collect();
         let n = u.len();
-        // The reflection that takes the first unit vector to −u has u's complement in its other columns.
+        // The reflection that takes the first unit vector to −u has u's complement in its other
+        // columns.
         let mut v = u.clone();
         v[0] += 1.0;
         let norm = v.dot(&v);
-        let complement =
-            Array2::from_shape_fn((n, n - 1), |(i, j)| f64::from(u8::from(i == j + 1)) - 2.0 * v[i] * v[j + 1] / norm);
+        let complement = Array2::from_shape_fn((n, n - 1), |(i, j)| {
+            f64::from(u8::from(i == j + 1)) - 2.0 * v[i] * v[j + 1] / norm
+        });
         let scaled = scaled(gram, &u);
-        let inside = linalg::matmul(complement.t(), linalg::matmul(scaled.view(), complement.view()).view());
+        let inside =
+            linalg::matmul(complement.t(), linalg::matmul(scaled.view(), complement.view()).view());
         let eigen = linalg::eigh(inside.view())?;
         let vectors = linalg::matmul(complement.view(), eigen.vectors.view());
         let mut basis = Array2::zeros((n, n));
@@ -72,7 +77,8 @@ impl Axis {
         let image = scaled.dot(&u);
         let alone = alone.map(|gram| {
             let scaled = self::scaled(gram, &u);
-            let matrix = linalg::matmul(basis.t(), linalg::matmul(scaled.view(), basis.view()).view());
+            let matrix =
+                linalg::matmul(basis.t(), linalg::matmul(scaled.view(), basis.view()).view());
             Alone { gram: gram.clone(), matrix }
         });
         Ok(Axis {
@@ -104,9 +110,10 @@ impl Axis {
 
     /// The derivative by z, weights = softmax(z).
     ///
-    /// The function depends on S and u alone and not on how the basis is turned. That gives what it would change by with the
-    /// off-diagonal entries of the diagonal block: with H the symmetric derivative by `S̃ = QᵀSQ`, `H S̃` (plus the same of the
-    /// queries alone) is symmetric on the complement of u. Then `dQ = QΩ` with `Ω_{b0} = e_b·du` gives
+    /// The function depends on S and u alone and not on how the basis is turned. That gives what it
+    /// would change by with the off-diagonal entries of the diagonal block: with H the symmetric
+    /// derivative by `S̃ = QᵀSQ`, `H S̃` (plus the same of the queries alone) is symmetric on the
+    /// complement of u. Then `dQ = QΩ` with `Ω_{b0} = e_b·du` gives
     /// `dF = ⟨QHQᵀ, dS⟩ + 2 tr(H S̃ Ω)`. O(n³).
     pub fn by_logits(&self, by: &ByAxis) -> Vec<f64> {
         let n = self.u.len();
@@ -152,7 +159,12 @@ fn scaled(gram: &Array2<f64>, u: &Array1<f64>) -> Array2<f64> {
 }
 
 /// The derivative by u of `⟨QHQᵀ, diag(u) G diag(u)⟩` with Q fixed.
-fn by_weights(basis: &Array2<f64>, h: &Array2<f64>, gram: &Array2<f64>, u: &Array1<f64>) -> Array1<f64> {
+fn by_weights(
+    basis: &Array2<f64>,
+    h: &Array2<f64>,
+    gram: &Array2<f64>,
+    u: &Array1<f64>,
+) -> Array1<f64> {
     let y = linalg::matmul(basis.view(), linalg::matmul(h.view(), basis.t()).view());
     (&y * gram).dot(u) * 2.0
 }

@@ -1,8 +1,9 @@
-//! Attributes that can be exchanged: one family on all of them, one weight for all single ones and one for all pairs.
+//! Attributes that can be exchanged: one family on all of them, one weight for all single ones and
+//! one for all pairs.
 //!
-//! The space splits by representations of the symmetric group; what is left are two small blocks whatever the number d of
-//! attributes is: a trivial one of 1 + r + r(r+1)/2 dimensions, once, and a standard one of r + r², d − 1 times; the rest is
-//! diagonal.
+//! The space splits by representations of the symmetric group; what is left are two small blocks
+//! whatever the number d of attributes is: a trivial one of 1 + r + r(r+1)/2 dimensions, once, and
+//! a standard one of r + r², d − 1 times; the rest is diagonal.
 
 use ndarray::Array2;
 
@@ -28,13 +29,26 @@ impl Exchangeable {
         let mut by = by;
         let level = p + q * (d - 1.0) * axis.s00;
         let trivial = self.trivial(axis, level);
-        let first = root_trace(&trivial, &self.trivial_couples(axis.rank()), axes, step, parts(&mut by, 1.0));
+        let first = root_trace(
+            &trivial,
+            &self.trivial_couples(axis.rank()),
+            axes,
+            step,
+            parts(&mut by, 1.0),
+        );
         let standard = self.standard(axis, level);
         let copies = d - 1.0;
-        let second = root_trace(&standard, &self.standard_couples(axis.rank()), axes, step, parts(&mut by, copies));
+        let second = root_trace(
+            &standard,
+            &self.standard_couples(axis.rank()),
+            axes,
+            step,
+            parts(&mut by, copies),
+        );
         let (sum, roots): (f64, f64) = (axis.w.sum(), axis.w.iter().map(|w| w.sqrt()).sum());
         let (symmetric, antisymmetric) = (d * (d - 1.0) / 2.0 - d, (d - 1.0) * (d - 2.0) / 2.0);
-        let rest = q.sqrt() / 2.0 * (symmetric * (roots * roots + sum) + antisymmetric * (roots * roots - sum));
+        let rest = q.sqrt() / 2.0
+            * (symmetric * (roots * roots + sum) + antisymmetric * (roots * roots - sum));
         if let Some(by) = by {
             self.pull_back(axis, &first, &second, by);
             for (by, w) in by.w.iter_mut().zip(&axis.w) {
@@ -79,7 +93,13 @@ impl Exchangeable {
         for a in 0..r {
             couples.push(couple(a, a, [0, a + 1, a + 1], [q * total, q * root * single, 0.0], q));
             for b in a + 1..r {
-                couples.push(couple(a, b, [0, a + 1, b + 1], [q * root * total, q * single, q * single], q));
+                couples.push(couple(
+                    a,
+                    b,
+                    [0, a + 1, b + 1],
+                    [q * root * total, q * single, q * single],
+                    q,
+                ));
             }
         }
         couples
@@ -115,7 +135,8 @@ impl Exchangeable {
             by_level += 2.0 * first[[0, i + 1]] * d.sqrt() * axis.s[i];
             by_level += (first[[i + 1, i + 1]] + second[[i, i]]) * axis.w[i];
             for j in 0..axis.rank() {
-                by.s[i] += 2.0 * q * ((d - 1.0) * first[[i + 1, j + 1]] - second[[i, j]]) * axis.s[j];
+                by.s[i] +=
+                    2.0 * q * ((d - 1.0) * first[[i + 1, j + 1]] - second[[i, j]]) * axis.s[j];
             }
         }
         by.s00 += by_level * q * (d - 1.0);

@@ -9,7 +9,8 @@ use crate::linalg;
 use crate::strategy::{Optimal, OptimalOptions, StrategySelector};
 use crate::workload::{Gram, GroupQueries, GroupedWorkload};
 
-/// Evaluations of the dual function for domains beyond [`super::FEW_CELLS`], where one takes seconds. The bound holds after any.
+/// Evaluations of the dual function for domains beyond [`super::FEW_CELLS`], where one takes
+/// seconds. The bound holds after any.
 const FEW_EVALUATIONS: usize = 40;
 
 /// `Σ_groups w · WᵀW` over the row-major cells of the full domain. O(groups · cells²).
@@ -24,13 +25,17 @@ pub(super) fn gram(workload: &GroupedWorkload) -> Result<Array2<f64>> {
     for group in workload.groups() {
         let own = match group.queries() {
             GroupQueries::Product(families) => {
-                let grams: Vec<Array2<f64>> =
-                    families.iter().zip(group.sizes()).map(|(f, &n)| f.gram(&[n])).collect::<Result<_>>()?;
+                let grams: Vec<Array2<f64>> = families
+                    .iter()
+                    .zip(group.sizes())
+                    .map(|(f, &n)| f.gram(&[n]))
+                    .collect::<Result<_>>()?;
                 linalg::kron_all(grams.iter().map(|g| g.view()))
             }
             GroupQueries::Joint(queries) => queries.gram()?,
         };
-        let place = |cell| cell_index(group.sizes(), &group.attributes().items(&coordinates(&sizes, cell)));
+        let place =
+            |cell| cell_index(group.sizes(), &group.attributes().items(&coordinates(&sizes, cell)));
         let places: Vec<usize> = (0..cells).map(place).collect();
         for (&i, mut row) in places.iter().zip(sum.rows_mut()) {
             for (x, &j) in row.iter_mut().zip(&places) {
@@ -52,9 +57,9 @@ pub(super) fn bound(workload: &GroupedWorkload) -> Result<GlobalBound> {
         options.max_iterations = FEW_EVALUATIONS;
     }
     let best = Optimal::new(options)?.select(&Gram::dense(&workload.schema().sizes(), gram)?)?;
-    let certificate = best
-        .certificate
-        .ok_or_else(|| Error::bug("global lower bound", "a certificate of the optimal strategy", "none"))?;
+    let certificate = best.certificate.ok_or_else(|| {
+        Error::bug("global lower bound", "a certificate of the optimal strategy", "none")
+    })?;
     Ok(GlobalBound {
         total_variance: certificate.lower_bound * (1.0 - super::ROUNDING),
         quadrature_error: 0.0,

@@ -1,9 +1,10 @@
 //! A lower bound on the error of every matrix mechanism, whatever it measures.
 //!
-//! For probabilities m on the cells of the full domain with Gram G, no strategy has a smaller total error than
-//! `(tr √(D^½ G D^½))²`, D = diag(m). The domain is too large to write that matrix down; for a product measure m = ⊗ m_i and queries
-//! on one and two attributes it has few rows in a functional-ANOVA basis of m ([`Axis`]), where it is small blocks
-//! ([`exchangeable`]) or a dense block beside a diagonal one ([`pairs`], [`schur`]). Domains of few cells are certified as they
+//! For probabilities m on the cells of the full domain with Gram G, no strategy has a smaller total
+//! error than `(tr √(D^½ G D^½))²`, D = diag(m). The domain is too large to write that matrix down;
+//! for a product measure m = ⊗ m_i and queries on one and two attributes it has few rows in a
+//! functional-ANOVA basis of m ([`Axis`]), where it is small blocks ([`exchangeable`]) or a dense
+//! block beside a diagonal one ([`pairs`], [`schur`]). Domains of few cells are certified as they
 //! are ([`explicit`]).
 
 mod axis;
@@ -28,7 +29,8 @@ pub const MOST_EXPLICIT_CELLS: usize = 4_096;
 /// Domains up to this many cells are certified explicitly in any case.
 const FEW_CELLS: usize = 1_024;
 
-/// The weights of problems whose dense block has more rows than this are not optimised, only chosen.
+/// The weights of problems whose dense block has more rows than this are not optimised, only
+/// chosen.
 const MOST_OPTIMISED_ROWS: usize = 700;
 
 /// Steps of the quadrature: that of the result, and that of the search.
@@ -41,8 +43,8 @@ const ROUNDING: f64 = 1e-10;
 /// The weights m on the cells of the full domain, from which a bound follows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum BoundWeights {
-    /// The product measure with the largest bound that the optimiser finds, from uniform weights and from a plan's reference measure
-    /// if one is given.
+    /// The product measure with the largest bound that the optimiser finds, from uniform weights
+    /// and from a plan's reference measure if one is given.
     #[default]
     Optimised,
     /// Uniform weights.
@@ -66,7 +68,8 @@ pub enum BoundMethod {
 /// A lower bound on what any mechanism that adds Gaussian noise to linear queries can reach.
 #[derive(Debug, Clone)]
 pub struct GlobalBound {
-    /// No strategy has a smaller weighted sum of variances at privacy cost 1; rounded down by the quadrature's error.
+    /// No strategy has a smaller weighted sum of variances at privacy cost 1; rounded down by the
+    /// quadrature's error.
     pub total_variance: f64,
     /// The error of the quadrature as a share of `total_variance`, by halving its step.
     pub quadrature_error: f64,
@@ -81,32 +84,49 @@ pub struct GlobalBound {
 }
 
 impl GlobalBound {
-    /// The bound for a workload; `near` is a reference measure to start from as well, such as that of an
-    /// [`Anova`](super::Anova) plan.
+    /// The bound for a workload; `near` is a reference measure to start from as well, such as that
+    /// of an [`Anova`](super::Anova) plan.
     ///
-    /// *Cost*: exchangeable attributes O(n³) per node of the quadrature whatever their number; otherwise
-    /// O((Σ n)³ + Σ_pairs n_i n_j) per node; explicit O(cells³) per iteration.
+    /// *Cost*: exchangeable attributes O(n³) per node of the quadrature whatever their number;
+    /// otherwise O((Σ n)³ + Σ_pairs n_i n_j) per node; explicit O(cells³) per iteration.
     ///
     /// # Errors
-    /// A workload that has no bound here: queries on three or more attributes, joint ones, or several families of pairs on one
-    /// attribute, over a domain of more than [`MOST_EXPLICIT_CELLS`] cells. Weights of another schema.
-    pub fn of(workload: &GroupedWorkload, weights: &BoundWeights, near: Option<&ReferenceMeasure>) -> Result<Self> {
+    /// A workload that has no bound here: queries on three or more attributes, joint ones, or
+    /// several families of pairs on one attribute, over a domain of more than
+    /// [`MOST_EXPLICIT_CELLS`] cells. Weights of another schema.
+    pub fn of(
+        workload: &GroupedWorkload,
+        weights: &BoundWeights,
+        near: Option<&ReferenceMeasure>,
+    ) -> Result<Self> {
         let sizes = workload.schema().sizes();
-        for measure in near.iter().copied().chain(if let BoundWeights::Given(m) = weights { Some(m) } else { None }) {
+        for measure in near.iter().copied().chain(if let BoundWeights::Given(m) = weights {
+            Some(m)
+        } else {
+            None
+        }) {
             measure.check_sizes(&sizes)?;
         }
-        let cells = sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
+        let cells =
+            sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
         if cells <= FEW_CELLS && *weights == BoundWeights::Optimised {
             return explicit::bound(workload);
         }
         match Structure::of(workload) {
             Ok(structure) => by_structure(&structure, weights, near),
-            Err(_) if cells <= MOST_EXPLICIT_CELLS && *weights == BoundWeights::Optimised => explicit::bound(workload),
+            Err(_) if cells <= MOST_EXPLICIT_CELLS && *weights == BoundWeights::Optimised => {
+                explicit::bound(workload)
+            }
             Err(reason) => Err(Error::bad_input(
                 "global lower bound",
                 "product queries on one and two attributes, one family of pairs per attribute, or a small domain",
-                format!("{reason}, over {} cells", sizes.iter().map(|&n| n as f64).product::<f64>()),
-                format!("ask for the bound of such a workload, or of one over at most {MOST_EXPLICIT_CELLS} cells"),
+                format!(
+                    "{reason}, over {} cells",
+                    sizes.iter().map(|&n| n as f64).product::<f64>()
+                ),
+                format!(
+                    "ask for the bound of such a workload, or of one over at most {MOST_EXPLICIT_CELLS} cells"
+                ),
             )),
         }
     }
@@ -117,8 +137,14 @@ impl GlobalBound {
     }
 }
 
-/// tr √K at weights given by their logarithms, and with the fine step the error; its derivative if wanted.
-fn evaluate(structure: &Structure, z: &[f64], step: Step, gradient: bool) -> Result<(f64, f64, Vec<f64>)> {
+/// tr √K at weights given by their logarithms, and with the fine step the error; its derivative if
+/// wanted.
+fn evaluate(
+    structure: &Structure,
+    z: &[f64],
+    step: Step,
+    gradient: bool,
+) -> Result<(f64, f64, Vec<f64>)> {
     let weights = softmax(z, &structure.class_sizes);
     let axes = (structure.axes.iter())
         .map(|axis| Axis::of(&axis.gram, axis.alone.as_ref(), &weights[axis.class]))
@@ -128,7 +154,8 @@ fn evaluate(structure: &Structure, z: &[f64], step: Step, gradient: bool) -> Res
         Form::Exchangeable(form) => form.root_trace(&axes[0], step, gradient.then_some(&mut by[0])),
         Form::Pairs(form) => form.root_trace(&axes, step, gradient.then_some(by.as_mut_slice())),
     };
-    let mut gradients: Vec<Vec<f64>> = structure.class_sizes.iter().map(|&n| vec![0.0; n]).collect();
+    let mut gradients: Vec<Vec<f64>> =
+        structure.class_sizes.iter().map(|&n| vec![0.0; n]).collect();
     if gradient {
         for ((axis, by), listed) in axes.iter().zip(&by).zip(&structure.axes) {
             let own = axis.by_logits(by);
@@ -138,7 +165,11 @@ fn evaluate(structure: &Structure, z: &[f64], step: Step, gradient: bool) -> Res
     Ok((trace, error, gradients.into_iter().flatten().collect()))
 }
 
-fn by_structure(structure: &Structure, weights: &BoundWeights, near: Option<&ReferenceMeasure>) -> Result<GlobalBound> {
+fn by_structure(
+    structure: &Structure,
+    weights: &BoundWeights,
+    near: Option<&ReferenceMeasure>,
+) -> Result<GlobalBound> {
     let uniform = vec![0.0; structure.class_sizes.iter().sum()];
     let (mut starts, optimise) = match weights {
         BoundWeights::Uniform => (vec![uniform], false),
@@ -171,11 +202,17 @@ fn by_structure(structure: &Structure, weights: &BoundWeights, near: Option<&Ref
         }
     }
     let Some((_, point, status)) = best else {
-        return Err(Error::DidNotConverge { what: "global lower bound".into(), order: structure.axes.len() });
+        return Err(Error::DidNotConverge {
+            what: "global lower bound".into(),
+            order: structure.axes.len(),
+        });
     };
     let (trace, error, _) = evaluate(structure, &point, FINE, false)?;
     let safe = (trace - error).max(0.0) * (1.0 - ROUNDING);
-    let measures = softmax(&point, &structure.class_sizes).into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
+    let measures = softmax(&point, &structure.class_sizes)
+        .into_iter()
+        .map(Measure::of)
+        .collect::<Result<Vec<_>>>()?;
     Ok(GlobalBound {
         total_variance: safe * safe,
         quadrature_error: 2.0 * error / trace,

@@ -1,5 +1,5 @@
-//! Any attributes, any single ones and pairs, any weights: the blocks of ∅ and single attributes are dense, that of the pairs is
-//! diagonal.
+//! Any attributes, any single ones and pairs, any weights: the blocks of ∅ and single attributes
+//! are dense, that of the pairs is diagonal.
 
 use ndarray::Array2;
 
@@ -9,7 +9,8 @@ use super::schur::{Couple, Step, root_trace};
 /// A workload of product queries on single attributes and pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pairs {
-    /// Per attribute the weight of its queries alone, of the same Gram as in pairs; of another Gram they are the axis's own.
+    /// Per attribute the weight of its queries alone, of the same Gram as in pairs; of another Gram
+    /// they are the axis's own.
     pub singles: Vec<f64>,
     /// Pairs with their weights.
     pub pairs: Vec<(usize, usize, f64)>,
@@ -76,7 +77,13 @@ impl Pairs {
             for a in 0..axes[i].rank() {
                 for b in 0..axes[j].rank() {
                     let columns = [0, offsets[i] + a, offsets[j] + b];
-                    couples.push(Couple { first: (i, a), second: (j, b), columns, alpha: [p; 3], delta: p });
+                    couples.push(Couple {
+                        first: (i, a),
+                        second: (j, b),
+                        columns,
+                        alpha: [p; 3],
+                        delta: p,
+                    });
                 }
             }
         }
@@ -84,7 +91,8 @@ impl Pairs {
     }
 
     fn pull_back(&self, axes: &[Axis], offsets: &[usize], by_a: &Array2<f64>, by: &mut [ByAxis]) {
-        // What the function changes by with S̃ of one attribute, and with the factor in front of it.
+        // What the function changes by with S̃ of one attribute, and with the factor in front of
+        // it.
         let level = |i: usize, factor: f64, by: &mut ByAxis| -> f64 {
             let (axis, offset) = (&axes[i], offsets[i]);
             by.s00 += factor * by_a[[0, 0]];
@@ -92,7 +100,8 @@ impl Pairs {
             for k in 0..axis.rank() {
                 by.s[k] += 2.0 * factor * by_a[[0, offset + k]];
                 by.w[k] += factor * by_a[[offset + k, offset + k]];
-                by_factor += 2.0 * by_a[[0, offset + k]] * axis.s[k] + by_a[[offset + k, offset + k]] * axis.w[k];
+                by_factor += 2.0 * by_a[[0, offset + k]] * axis.s[k]
+                    + by_a[[offset + k, offset + k]] * axis.w[k];
             }
             by_factor
         };

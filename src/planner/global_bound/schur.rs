@@ -5,8 +5,9 @@
 //! tr √K = Σ √D + (2/π) ∫₀^∞ [ n_A − x² tr(S⁻¹ (I + Bᵀ(D+x²)⁻²B)) ] dx,   S = A + x² − Bᵀ(D+x²)⁻¹B
 //! ```
 //!
-//! With x = eᵗ the trapezoidal rule converges as e^(−π²/h) in its step h. The integrand is positive (the eigenvalues of D
-//! interlace with those of K), so that cutting both ends errs to the low side, where a lower bound stays one.
+//! With x = eᵗ the trapezoidal rule converges as e^(−π²/h) in its step h. The integrand is positive
+//! (the eigenvalues of D interlace with those of K), so that cutting both ends errs to the low
+//! side, where a lower bound stays one.
 
 use ndarray::Array2;
 
@@ -53,8 +54,8 @@ struct Row {
     d: f64,
 }
 
-/// The trace with the step; its error from every other node; and if `by` is given, the derivatives, weighted, added to it.
-/// O(nodes · (n_A³ + rows)).
+/// The trace with the step; its error from every other node; and if `by` is given, the derivatives,
+/// weighted, added to it. O(nodes · (n_A³ + rows)).
 pub(super) fn root_trace(
     a: &Array2<f64>,
     couples: &[Couple],
@@ -75,7 +76,8 @@ pub(super) fn root_trace(
         let x = RANGE.0 * unit * (step.0 * node as f64).exp();
         let weight = 2.0 / std::f64::consts::PI * step.0 * x;
         let square = x * x;
-        // Below the range the derivative's integrand is constant: the nodes that are left out are a geometric series.
+        // Below the range the derivative's integrand is constant: the nodes that are left out are a
+        // geometric series.
         let slope = if node == 0 { weight / (1.0 - (-step.0).exp()) } else { weight };
         let mut reduced = a.clone();
         for row in &rows {
@@ -88,7 +90,8 @@ pub(super) fn root_trace(
         }
         let mut schur = reduced.clone();
         schur.diag_mut().iter_mut().for_each(|s| *s += square);
-        // Where rounding leaves nothing definite, at the low end of singular problems, a node less errs to the low side.
+        // Where rounding leaves nothing definite, at the low end of singular problems, a node less
+        // errs to the low side.
         let Ok(inverse) = linalg::spd_inverse(schur.view()) else { continue };
         // n_A − x² tr S⁻¹ = tr S⁻¹(S − x²), without the cancellation at large x.
         let mut value = (&inverse * &reduced).sum();
@@ -130,7 +133,11 @@ fn row(couple: &Couple, axes: &[Axis]) -> Row {
     let ((i, a), (j, b)) = (couple.first, couple.second);
     let (sa, wa, sb, wb) = (axes[i].s[a], axes[i].w[a], axes[j].s[b], axes[j].w[b]);
     let [x, y, z] = couple.alpha;
-    Row { columns: couple.columns, b: [x * sa * sb, y * wa * sb, z * sa * wb], d: couple.delta * wa * wb }
+    Row {
+        columns: couple.columns,
+        b: [x * sa * sb, y * wa * sb, z * sa * wb],
+        d: couple.delta * wa * wb,
+    }
 }
 
 impl Couple {

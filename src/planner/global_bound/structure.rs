@@ -61,12 +61,18 @@ impl Structure {
                         let known = pair_family[position].get_or_insert(*family);
                         if known != family {
                             let name = &workload.schema().attributes()[position].name;
-                            return Err(format!("pairs of `{}` and of `{}` on {name}", known.name(), family.name()));
+                            return Err(format!(
+                                "pairs of `{}` and of `{}` on {name}",
+                                known.name(),
+                                family.name()
+                            ));
                         }
                     }
                     *pairs.entry((i, j)).or_default() += group.weight();
                 }
-                (GroupQueries::Joint(_), _) => return Err(format!("joint queries of `{}`", group.family())),
+                (GroupQueries::Joint(_), _) => {
+                    return Err(format!("joint queries of `{}`", group.family()));
+                }
                 (_, more) => return Err(format!("queries on {} attributes", more.len())),
             }
         }
@@ -76,14 +82,18 @@ impl Structure {
         for group in workload.groups().iter().filter(|group| group.attributes().len() == 1) {
             let Some(position) = group.attributes().positions().next() else { continue };
             let own = match group.queries() {
-                GroupQueries::Product(families) if pair_family[position] == families.first().copied() => {
+                GroupQueries::Product(families)
+                    if pair_family[position] == families.first().copied() =>
+                {
                     singles[position] += group.weight();
                     continue;
                 }
                 GroupQueries::Product(families) => gram(families[0], sizes[position])?,
                 GroupQueries::Joint(queries) => queries.gram().map_err(|e| e.to_string())?,
             };
-            alone[position].get_or_insert_with(|| Array2::zeros(own.dim())).scaled_add(group.weight(), &own);
+            alone[position]
+                .get_or_insert_with(|| Array2::zeros(own.dim()))
+                .scaled_add(group.weight(), &own);
         }
         let classes = Classes::of(workload);
         let mut axes = Vec::with_capacity(sizes.len());
@@ -104,7 +114,10 @@ impl Structure {
                 axes.truncate(1);
                 Form::Exchangeable(form)
             }
-            None => Form::Pairs(Pairs { singles, pairs: pairs.into_iter().map(|((i, j), p)| (i, j, p)).collect() }),
+            None => Form::Pairs(Pairs {
+                singles,
+                pairs: pairs.into_iter().map(|((i, j), p)| (i, j, p)).collect(),
+            }),
         };
         Ok(Structure { axes, classes: classes.of, class_sizes: classes.sizes, form })
     }
@@ -114,7 +127,8 @@ impl Structure {
         1 + self.axes.iter().map(|axis| axis.gram.nrows() - 1).sum::<usize>()
     }
 
-    /// The logarithms of a measure's weights, one stretch per class; those that are tiny or negative are raised.
+    /// The logarithms of a measure's weights, one stretch per class; those that are tiny or
+    /// negative are raised.
     pub fn logits(&self, measure: &ReferenceMeasure) -> Vec<f64> {
         let first = |class: usize| self.classes.iter().position(|&c| c == class).unwrap_or(0);
         let one = |class: usize| {
@@ -127,9 +141,15 @@ impl Structure {
 }
 
 /// Whether all attributes have the same Gram, the same weight alone, and the same in all pairs.
-fn exchangeable(axes: &[AxisGrams], singles: &[f64], pairs: &BTreeMap<(usize, usize), f64>) -> Option<Exchangeable> {
+fn exchangeable(
+    axes: &[AxisGrams],
+    singles: &[f64],
+    pairs: &BTreeMap<(usize, usize), f64>,
+) -> Option<Exchangeable> {
     let (d, pair) = (axes.len(), *pairs.values().next()?);
-    let alike = axes.iter().all(|a| a.alone.is_none() && a.class == axes[0].class && a.gram == axes[0].gram)
+    let alike = axes
+        .iter()
+        .all(|a| a.alone.is_none() && a.class == axes[0].class && a.gram == axes[0].gram)
         && singles.iter().all(|p| *p == singles[0])
         && pairs.len() == d * (d - 1) / 2
         && pairs.values().all(|p| *p == pair);

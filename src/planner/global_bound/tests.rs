@@ -1,4 +1,5 @@
-//! Bounds against the full matrix on small domains, and their derivatives against central differences.
+//! Bounds against the full matrix on small domains, and their derivatives against central
+//! differences.
 
 use approx::assert_relative_eq;
 use ndarray::Array2;
@@ -18,7 +19,8 @@ fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedW
 }
 
 fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> QueryGroup {
-    QueryGroup::product(schema, AttributeSet::from_positions(positions).unwrap(), families, weight).unwrap()
+    QueryGroup::product(schema, AttributeSet::from_positions(positions).unwrap(), families, weight)
+        .unwrap()
 }
 
 /// Mixed sizes and families, four pairs, weights, an attribute with another family alone.
@@ -42,7 +44,13 @@ fn brute_force(workload: &GroupedWorkload, weights: &ReferenceMeasure) -> f64 {
     let sizes = workload.schema().sizes();
     let gram = explicit::gram(workload).unwrap();
     let m: Vec<f64> = (0..gram.nrows())
-        .map(|c| coordinates(&sizes, c).iter().enumerate().map(|(k, &v)| weights.of_attribute(k).weight(v)).product())
+        .map(|c| {
+            coordinates(&sizes, c)
+                .iter()
+                .enumerate()
+                .map(|(k, &v)| weights.of_attribute(k).weight(v))
+                .product()
+        })
         .collect();
     let scaled = Array2::from_shape_fn(gram.dim(), |(i, j)| (m[i] * m[j]).sqrt() * gram[[i, j]]);
     linalg::eigvalsh(scaled.view()).unwrap().iter().map(|x| x.max(0.0).sqrt()).sum()
@@ -72,9 +80,16 @@ fn both_forms_are_the_full_matrix() {
         let (trace, error, _) = evaluate(&structure, &z, FINE, false).unwrap();
         let expected = brute_force(&workload, &measure(&structure, &z));
         assert_relative_eq!(trace, expected, max_relative = 1e-6);
-        assert!(error < 1e-6 * trace && trace - error <= expected * (1.0 + 1e-10), "{trace} {error} {expected}");
-        let given = GlobalBound::of(&workload, &BoundWeights::Given(measure(&structure, &z)), None).unwrap();
-        assert!(given.total_variance <= expected * expected && given.total_variance > 0.999_99 * expected * expected);
+        assert!(
+            error < 1e-6 * trace && trace - error <= expected * (1.0 + 1e-10),
+            "{trace} {error} {expected}"
+        );
+        let given = GlobalBound::of(&workload, &BoundWeights::Given(measure(&structure, &z)), None)
+            .unwrap();
+        assert!(
+            given.total_variance <= expected * expected
+                && given.total_variance > 0.999_99 * expected * expected
+        );
     }
 }
 
@@ -91,23 +106,31 @@ fn gradients_are_those_of_central_differences() {
                 evaluate(&structure, &z, FINE, false).unwrap().0
             };
             let difference = (moved(1e-4) - moved(-1e-4)) / 2e-4;
-            assert!((difference - gradient[k]).abs() < 1e-6 * trace, "{k}: {difference} against {}", gradient[k]);
+            assert!(
+                (difference - gradient[k]).abs() < 1e-6 * trace,
+                "{k}: {difference} against {}",
+                gradient[k]
+            );
         }
     }
 }
 
-/// Never above the certified optimum of the whole domain, and below what a plan reaches; the two families of forms agree.
+/// Never above the certified optimum of the whole domain, and below what a plan reaches; the two
+/// families of forms agree.
 #[test]
 fn bounds_are_below_the_optimum_of_the_whole_domain() {
     let mut rng = ChaCha20Rng::seed_from_u64(30);
     for domain in 0..30 {
-        let sizes: Vec<usize> = (0..rng.random_range(2..5)).map(|_| rng.random_range(2..6)).collect();
+        let sizes: Vec<usize> =
+            (0..rng.random_range(2..5)).map(|_| rng.random_range(2..6)).collect();
         let schema = Schema::of_sizes(&sizes, AttributeKind::Numeric).unwrap();
         let family = [Family::PREFIX, Family::RANGE, Family::IDENTITY][domain % 3];
         let sets = attribute_sets(&schema, [&[1, 2][..], &[2]][domain % 2]).unwrap();
         // Every other domain has weights of its own.
-        let weights: Vec<f64> =
-            sets.iter().map(|_| if domain % 4 < 2 { 1.0 } else { rng.random_range(0.2..5.0) }).collect();
+        let weights: Vec<f64> = sets
+            .iter()
+            .map(|_| if domain % 4 < 2 { 1.0 } else { rng.random_range(0.2..5.0) })
+            .collect();
         let groups = groups_of(&schema, &GroupFamily::Product(family), &sets, &weights).unwrap();
         let workload = GroupedWorkload::new(schema, groups).unwrap();
         let best = explicit::bound(&workload).unwrap();
@@ -122,10 +145,13 @@ fn bounds_are_below_the_optimum_of_the_whole_domain() {
     }
 }
 
-/// Uniform weights, and optimised ones (independently computed); the optimum of the whole domain on [4]^3.
+/// Uniform weights, and optimised ones (independently computed); the optimum of the whole domain on
+/// [4]^3.
 #[test]
 fn values_of_the_derivation() {
-    let rmse = |bound: &GlobalBound, workload: &GroupedWorkload| bound.rmse(workload.count().as_f64(), 1.0);
+    let rmse = |bound: &GlobalBound, workload: &GroupedWorkload| {
+        bound.rmse(workload.count().as_f64(), 1.0)
+    };
     for (family, n, d, uniform, optimised) in [
         (Family::PREFIX, 10, 5, 4.99564, 5.17573),
         (Family::PREFIX, 10, 40, 31.70162, 32.64305),
@@ -138,7 +164,8 @@ fn values_of_the_derivation() {
         let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
         let own = GlobalBound::of(&workload, &BoundWeights::Uniform, None).unwrap();
         assert_relative_eq!(rmse(&own, &workload), uniform, max_relative = 2e-6);
-        let best = GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
+        let best =
+            GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
         let reached = rmse(&best, &workload);
         assert!(reached >= optimised * (1.0 - 2e-5), "{} {n} {d}: {reached}", family.name());
         assert!(reached <= plan.rmse());
@@ -156,7 +183,9 @@ fn where_there_is_no_bound_it_says_why() {
         (GroupFamily::Product(Family::PREFIX), &[3], "queries on 3 attributes"),
     ] {
         let message =
-            GlobalBound::of(&all_ways(10, 5, family, ways), &BoundWeights::Optimised, None).unwrap_err().to_string();
+            GlobalBound::of(&all_ways(10, 5, family, ways), &BoundWeights::Optimised, None)
+                .unwrap_err()
+                .to_string();
         assert!(message.contains(said) && message.contains("4096 cells"), "{message}");
     }
     let other = ReferenceMeasure::uniform(&[3, 3]);

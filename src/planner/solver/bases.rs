@@ -1,4 +1,5 @@
-//! Given bases: the same strategy for an attribute in every residual subspace, whatever the workload asks there.
+//! Given bases: the same strategy for an attribute in every residual subspace, whatever the
+//! workload asks there.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub trait AttributeBasis: fmt::Debug + Send + Sync {
     /// One word for reports; bases of one name are the same.
     fn name(&self) -> &'static str;
 
-    /// V on an attribute with `n` values at unit privacy cost: centred, so that it measures the residual alone.
+    /// V on an attribute with `n` values at unit privacy cost: centred, so that it measures the
+    /// residual alone.
     ///
     /// # Errors
     /// Too many values for dense matrices, or fewer than two.
@@ -39,7 +41,8 @@ impl AttributeBasis for ResidualBasis {
     }
 }
 
-/// ResidualPlanner+'s basis for prefix sums: `V = C X C` with X the certified optimum for `[1ᵀ; P C]`, `C = I − J/n`, scaled.
+/// ResidualPlanner+'s basis for prefix sums: `V = C X C` with X the certified optimum for
+/// `[1ᵀ; P C]`, `C = I − J/n`, scaled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PrefixBasis;
 
@@ -92,7 +95,8 @@ pub struct Bases {
 }
 
 impl Default for Bases {
-    /// ResidualPlanner+'s: [`PrefixBasis`] for numeric attributes, [`ResidualBasis`] for categorical ones.
+    /// ResidualPlanner+'s: [`PrefixBasis`] for numeric attributes, [`ResidualBasis`] for
+    /// categorical ones.
     fn default() -> Self {
         Bases::numeric(PrefixBasis)
     }
@@ -131,7 +135,10 @@ impl SubspaceSolver for BasisSolver {
     }
 
     fn class(&self, _position: usize, kind: AttributeKind) -> usize {
-        usize::from(kind == AttributeKind::Categorical && self.bases.numeric.name() != self.bases.categorical.name())
+        usize::from(
+            kind == AttributeKind::Categorical
+                && self.bases.numeric.name() != self.bases.categorical.name(),
+        )
     }
 
     fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved> {

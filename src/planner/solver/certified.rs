@@ -8,21 +8,25 @@ use crate::workload::Gram;
 
 /// The certified optimum of every residual subspace.
 ///
-/// Joint queries that are few against the cells (affine, absolute difference) go by their rows: O(rows² · cells) time per
-/// iteration and about 120·rows·cells bytes. *Cost* of everything else that is no product: O(cells³) time per iteration
-/// and about 96·cells² bytes for the largest problem.
+/// Joint queries that are few against the cells (affine, absolute difference) go by their rows:
+/// O(rows² · cells) time per iteration and about 120·rows·cells bytes. *Cost* of everything else
+/// that is no product: O(cells³) time per iteration and about 96·cells² bytes for the largest
+/// problem.
 #[derive(Debug, Clone, Copy)]
 pub struct CertifiedSolver {
-    /// Precision and limits of the iteration. Default [`OptimalOptions::default`]: a gap of 1e-7, 500 iterations.
+    /// Precision and limits of the iteration. Default [`OptimalOptions::default`]: a gap of 1e-7,
+    /// 500 iterations.
     pub options: OptimalOptions,
     /// Problems that need more memory than this are refused before they start. Default 8 GiB.
     pub memory_limit: u64,
 }
 
-/// Dense matrices over the cells that a certified solve holds at its peak: Gram, blocks, roots, spectra of three points.
+/// Dense matrices over the cells that a certified solve holds at its peak: Gram, blocks, roots,
+/// spectra of three points.
 const MATRICES_HELD: u64 = 12;
 
-/// Matrices of rows × cells that a certified solve by rows holds at its peak: rows, roots, strategy, spectra of three points.
+/// Matrices of rows × cells that a certified solve by rows holds at its peak: rows, roots,
+/// strategy, spectra of three points.
 const ROW_MATRICES_HELD: u64 = 15;
 
 /// Joint queries go by their rows if they are fewer than this share of the cells.
@@ -43,7 +47,11 @@ impl SubspaceSolver for CertifiedSolver {
         match joint_rows.filter(|&rows| go_by_rows(sizes, rows)) {
             Some(rows) => {
                 let cells: f64 = sizes.iter().map(|&n| n as f64).product();
-                refuse_bytes(sizes, rows as f64 * cells * 8.0 * ROW_MATRICES_HELD as f64, self.memory_limit)
+                refuse_bytes(
+                    sizes,
+                    rows as f64 * cells * 8.0 * ROW_MATRICES_HELD as f64,
+                    self.memory_limit,
+                )
             }
             None => refuse_beyond(sizes, self.memory_limit),
         }
@@ -69,7 +77,10 @@ impl SubspaceSolver for CertifiedSolver {
         let certificate = selection.certificate;
         let matrix = selection.strategy.factors()[0].gram()?.as_ref().clone();
         Ok(Solved {
-            strategy: SubspaceStrategy::Kronecker(vec![StrategyFactor::of_unit_cost(problem.sizes, matrix)?]),
+            strategy: SubspaceStrategy::Kronecker(vec![StrategyFactor::of_unit_cost(
+                problem.sizes,
+                matrix,
+            )?]),
             error: selection.error,
             lower_bound: certificate.map(|c| c.lower_bound),
             iterations: certificate.map_or(0, |c| c.iterations),
@@ -89,7 +100,9 @@ fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
     }
     let cells: f64 = sizes.iter().map(|&n| n as f64).product();
     Err(Error::too_large(
-        format!("problem over attributes of sizes {sizes:?}, {cells} cells, that is no product of smaller ones"),
+        format!(
+            "problem over attributes of sizes {sizes:?}, {cells} cells, that is no product of smaller ones"
+        ),
         "bytes",
         memory_limit as f64,
         bytes,
@@ -99,6 +112,7 @@ fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
 
 /// Whether joint queries are few enough against the cells to go by their rows.
 pub(in crate::planner) fn go_by_rows(sizes: &[usize], rows: usize) -> bool {
-    let cells = sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
+    let cells =
+        sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
     rows <= cells / FEW
 }

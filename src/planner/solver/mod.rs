@@ -17,7 +17,8 @@ use crate::domain::AttributeKind;
 use crate::error::{Error, Result};
 use crate::linalg;
 
-/// One residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1, `G = Σ coefficient · ⊗ kernels`.
+/// One residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1,
+/// `G = Σ coefficient · ⊗ kernels`.
 #[derive(Debug, Clone)]
 pub struct SubspaceProblem<'a> {
     /// The sizes of the attributes.
@@ -41,20 +42,22 @@ pub struct Solved {
     pub iterations: usize,
 }
 
-/// Chooses strategies for residual subspaces. Problems that are one product of kernels reach it factor by factor, because
-/// for all solvers here the product of the factors' strategies is the strategy of the product.
+/// Chooses strategies for residual subspaces. Problems that are one product of kernels reach it
+/// factor by factor, because for all solvers here the product of the factors' strategies is the
+/// strategy of the product.
 pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
     /// One word for reports.
     fn name(&self) -> &str;
 
-    /// The class of an attribute: problems that differ only in attributes of the same class and size are equal. By
-    /// default all attributes are of one class.
+    /// The class of an attribute: problems that differ only in attributes of the same class and
+    /// size are equal. By default all attributes are of one class.
     fn class(&self, _position: usize, _kind: AttributeKind) -> usize {
         0
     }
 
-    /// Refuses a problem that is no product of kernels from its size alone, before any query is gone through: `joint_rows`
-    /// is their number if it consists of joint queries only. By default everything fits.
+    /// Refuses a problem that is no product of kernels from its size alone, before any query is
+    /// gone through: `joint_rows` is their number if it consists of joint queries only. By default
+    /// everything fits.
     ///
     /// # Errors
     /// The problem needs more memory than it may.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 
-/// Every family of the one list, as factor of a product or as joint queries, against explicit matrices.
+/// Every family of the one list, as factor of a product or as joint queries, against explicit
+/// matrices.
 #[test]
 fn every_family_is_planned() {
     let schema = schema(&SIZES);
@@ -16,7 +17,13 @@ fn every_family_is_planned() {
             QueryGroup::joint(&schema, set(&[0, 2]), Arc::new(queries), family.name(), 1.0).unwrap()
         };
         // The total of the other attributes keeps planners that need all of a marginal busy.
-        let rest = QueryGroup::product(&schema, set(&[1, 2]), &[Family::IDENTITY, *as_factor(family)], 0.5).unwrap();
+        let rest = QueryGroup::product(
+            &schema,
+            set(&[1, 2]),
+            &[Family::IDENTITY, *as_factor(family)],
+            0.5,
+        )
+        .unwrap();
         let workload = GroupedWorkload::new(schema.clone(), vec![group, rest]).unwrap();
         for planner in planners() {
             match planner.plan(&workload, cost(0.7)) {

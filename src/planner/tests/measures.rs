@@ -1,4 +1,5 @@
-//! Plans for reference measures: against explicit matrices, and what `docs/reference-measures.md` proves of them.
+//! Plans for reference measures: against explicit matrices, and what `docs/reference-measures.md`
+//! proves of them.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -22,7 +23,11 @@ fn domains() -> Vec<GroupedWorkload> {
     use Family as F;
     let (a, b, c) = (schema(&[4, 4, 4]), schema(&[3, 4, 2]), schema(&[5, 3]));
     let (cube, mixed, pair) = (
-        vec![joint(&a, &[0, 1], F::AFFINE, 1.0), joint(&a, &[1, 2], F::ABS, 2.0), group(&a, &[0], &[F::PREFIX], 1.0)],
+        vec![
+            joint(&a, &[0, 1], F::AFFINE, 1.0),
+            joint(&a, &[1, 2], F::ABS, 2.0),
+            group(&a, &[0], &[F::PREFIX], 1.0),
+        ],
         vec![
             group(&b, &[0, 1, 2], &[F::PREFIX, F::RANGE, F::IDENTITY], 0.5),
             group(&b, &[0, 1], &[F::IDENTITY, F::PREFIX], 2.0),
@@ -62,7 +67,8 @@ fn plans_for_any_measure_keep_their_word() {
     }
 }
 
-/// Proposition 1: the uniform measure is QuerySmasher, to the last bit; and written out as weights, up to rounding.
+/// Proposition 1: the uniform measure is QuerySmasher, to the last bit; and written out as weights,
+/// up to rounding.
 #[test]
 fn the_uniform_measure_is_query_smasher() {
     for workload in domains() {
@@ -70,7 +76,8 @@ fn the_uniform_measure_is_query_smasher() {
         let plan = Anova::with_measure(MeasureChoice::Uniform).plan(&workload, cost(1.0)).unwrap();
         assert_eq!(plan.total_variance(), best.total_variance());
         let sizes = workload.schema().sizes();
-        let written = sizes.iter().map(|&n| Measure::of(vec![1.0 / n as f64; n]).unwrap()).collect();
+        let written =
+            sizes.iter().map(|&n| Measure::of(vec![1.0 / n as f64; n]).unwrap()).collect();
         let given = MeasureChoice::Given(ReferenceMeasure::new(written));
         let plan = Anova::with_measure(given).plan(&workload, cost(1.0)).unwrap();
         assert_relative_eq!(plan.total_variance(), best.total_variance(), max_relative = 3e-7);
@@ -79,14 +86,24 @@ fn the_uniform_measure_is_query_smasher() {
     }
 }
 
-/// Proposition 2: with `ν_i = X_i⁻¹1/(1ᵀX_i⁻¹1)` a plan is never above the Kronecker strategy ⊗ X_i, here the best one of HDMM.
+/// Proposition 2: with `ν_i = X_i⁻¹1/(1ᵀX_i⁻¹1)` a plan is never above the Kronecker strategy ⊗
+/// X_i, here the best one of HDMM.
 #[test]
 fn every_kronecker_strategy_is_in_the_class_of_its_measure() {
     let mut checked = 0;
     let three = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[3]);
-    for workload in domains().into_iter().chain([three, uniform(5, 2, GroupFamily::Product(Family::RANGE), &[1, 2])]) {
-        let Ok(single) = (Hdmm { form: HdmmForm::SingleKronecker }).plan(&workload, cost(1.0)) else { continue };
-        let SubspaceStrategy::Kronecker(factors) = single.measurements()[0].strategy.as_ref() else { continue };
+    for workload in domains()
+        .into_iter()
+        .chain([three, uniform(5, 2, GroupFamily::Product(Family::RANGE), &[1, 2])])
+    {
+        let Ok(single) = (Hdmm { form: HdmmForm::SingleKronecker }).plan(&workload, cost(1.0))
+        else {
+            continue;
+        };
+        let SubspaceStrategy::Kronecker(factors) = single.measurements()[0].strategy.as_ref()
+        else {
+            continue;
+        };
         let measures: Vec<Vec<f64>> = factors
             .iter()
             .map(|factor| {
@@ -98,15 +115,18 @@ fn every_kronecker_strategy_is_in_the_class_of_its_measure() {
         if measures.iter().flatten().any(|w| *w <= 0.0) {
             continue;
         }
-        let measure = ReferenceMeasure::new(measures.into_iter().map(|m| Measure::of(m).unwrap()).collect());
-        let plan = Anova::with_measure(MeasureChoice::Given(measure)).plan(&workload, cost(1.0)).unwrap();
+        let measure =
+            ReferenceMeasure::new(measures.into_iter().map(|m| Measure::of(m).unwrap()).collect());
+        let plan =
+            Anova::with_measure(MeasureChoice::Given(measure)).plan(&workload, cost(1.0)).unwrap();
         assert!(plan.total_variance() <= single.total_variance() * (1.0 + 3e-7));
         checked += 1;
     }
     assert!(checked >= 3, "{checked}");
 }
 
-/// Proposition 3: with one attribute the optimum over all measures is the optimum over all strategies.
+/// Proposition 3: with one attribute the optimum over all measures is the optimum over all
+/// strategies.
 #[test]
 fn on_one_attribute_it_is_the_optimum() {
     let mut rng = ChaCha20Rng::seed_from_u64(8);
@@ -121,7 +141,10 @@ fn on_one_attribute_it_is_the_optimum() {
             GroupFamily::Product(family) => family.gram(&[n]).unwrap(),
             _ => random.t().dot(&random),
         };
-        let optimum = crate::strategy::Optimal::default().select(&Gram::dense(&[n], gram).unwrap()).unwrap().error;
+        let optimum = crate::strategy::Optimal::default()
+            .select(&Gram::dense(&[n], gram).unwrap())
+            .unwrap()
+            .error;
         let plan = Anova::default().plan(&workload, cost(1.0)).unwrap();
         assert_relative_eq!(plan.total_variance(), optimum, max_relative = 1e-6);
         if n == 10 {
@@ -132,8 +155,8 @@ fn on_one_attribute_it_is_the_optimum() {
     }
 }
 
-/// Fifty random schemas and workloads, every other one with joint queries: never above QuerySmasher, nor above HDMM's Kronecker
-/// strategy, which product queries have.
+/// Fifty random schemas and workloads, every other one with joint queries: never above
+/// QuerySmasher, nor above HDMM's Kronecker strategy, which product queries have.
 #[test]
 fn it_is_never_above_the_planners_that_it_holds() {
     let mut rng = ChaCha20Rng::seed_from_u64(21);
@@ -141,15 +164,23 @@ fn it_is_never_above_the_planners_that_it_holds() {
     let pairs = [Family::AFFINE, Family::ABS];
     let mut with_joint = 0;
     for trial in 0..50 {
-        let sizes: Vec<usize> = (0..rng.random_range(1..5)).map(|_| rng.random_range(2..7)).collect();
+        let sizes: Vec<usize> =
+            (0..rng.random_range(1..5)).map(|_| rng.random_range(2..7)).collect();
         let schema = schema(&sizes);
         let groups: Vec<QueryGroup> = (0..rng.random_range(1..6))
             .map(|_| {
-                let chosen: Vec<usize> = (0..sizes.len()).filter(|_| rng.random_bool(0.6)).take(3).collect();
+                let chosen: Vec<usize> =
+                    (0..sizes.len()).filter(|_| rng.random_bool(0.6)).take(3).collect();
                 let chosen = if chosen.is_empty() { vec![0] } else { chosen };
-                let families: Vec<Family> = chosen.iter().map(|_| families[rng.random_range(0..4)]).collect();
+                let families: Vec<Family> =
+                    chosen.iter().map(|_| families[rng.random_range(0..4)]).collect();
                 if trial % 2 == 1 && chosen.len() == 2 {
-                    return joint(&schema, &chosen, pairs[rng.random_range(0..2)], rng.random_range(0.2..5.0));
+                    return joint(
+                        &schema,
+                        &chosen,
+                        pairs[rng.random_range(0..2)],
+                        rng.random_range(0.2..5.0),
+                    );
                 }
                 group(&schema, &chosen, &families, rng.random_range(0.2..5.0))
             })
@@ -158,7 +189,11 @@ fn it_is_never_above_the_planners_that_it_holds() {
         let own = variance(&Anova::default(), &workload);
         let smasher = variance(&QuerySmasher::default(), &workload);
         assert!(own <= smasher * (1.0 + 1e-7), "{trial}: {own} {smasher}");
-        if workload.groups().iter().any(|group| !matches!(group.queries(), GroupQueries::Product(_))) {
+        if workload
+            .groups()
+            .iter()
+            .any(|group| !matches!(group.queries(), GroupQueries::Product(_)))
+        {
             with_joint += 1;
             continue;
         }
@@ -168,7 +203,8 @@ fn it_is_never_above_the_planners_that_it_holds() {
     assert!(with_joint >= 10, "{with_joint}");
 }
 
-/// Identity and circular queries are unchanged by all shifts of an attribute: there the uniform measure is the best.
+/// Identity and circular queries are unchanged by all shifts of an attribute: there the uniform
+/// measure is the best.
 #[test]
 fn where_an_attribute_can_be_turned_it_is_query_smasher() {
     for family in [Family::IDENTITY, Family::CIRCULAR] {

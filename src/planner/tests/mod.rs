@@ -1,4 +1,5 @@
-//! Plans against explicit matrices on small domains, and the relations between the planners that S3 proves.
+//! Plans against explicit matrices on small domains, and the relations between the planners that S3
+//! proves.
 
 mod families;
 mod measures;
@@ -33,14 +34,25 @@ fn uniform(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWo
     GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()
 }
 
-/// Products and joint queries, overlapping, with weights of groups and of queries, over three attributes of mixed sizes.
+/// Products and joint queries, overlapping, with weights of groups and of queries, over three
+/// attributes of mixed sizes.
 fn small_workload() -> GroupedWorkload {
     let schema = schema(&SIZES);
     let affine = JointQueries::family(Family::AFFINE, &[3, 4]).unwrap();
-    let weighted = JointQueries::family(Family::ABS, &[2, 4]).unwrap().with_weights(vec![1.0, 2.0, 0.5, 3.0]).unwrap();
+    let weighted = JointQueries::family(Family::ABS, &[2, 4])
+        .unwrap()
+        .with_weights(vec![1.0, 2.0, 0.5, 3.0])
+        .unwrap();
     let groups = vec![
-        QueryGroup::product(&schema, set(&[0, 1, 2]), &[Family::PREFIX, Family::IDENTITY, Family::RANGE], 0.5).unwrap(),
-        QueryGroup::product(&schema, set(&[0, 2]), &[Family::IDENTITY, Family::CIRCULAR], 2.0).unwrap(),
+        QueryGroup::product(
+            &schema,
+            set(&[0, 1, 2]),
+            &[Family::PREFIX, Family::IDENTITY, Family::RANGE],
+            0.5,
+        )
+        .unwrap(),
+        QueryGroup::product(&schema, set(&[0, 2]), &[Family::IDENTITY, Family::CIRCULAR], 2.0)
+            .unwrap(),
         QueryGroup::joint(&schema, set(&[0, 2]), Arc::new(affine), "affine", 1.5).unwrap(),
         QueryGroup::joint(&schema, set(&[1, 2]), Arc::new(weighted), "abs", 1.0).unwrap(),
         QueryGroup::product(&schema, set(&[1]), &[Family::PREFIX], 3.0).unwrap(),
@@ -61,7 +73,11 @@ fn rows(group: &QueryGroup) -> Vec<(f64, Vec<f64>)> {
                 let own: Vec<Vec<f64>> = family.rows(&[n]).unwrap().collect();
                 done.iter()
                     .flat_map(|a| {
-                        own.iter().map(|b| a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect::<Vec<f64>>())
+                        own.iter().map(|b| {
+                            a.iter()
+                                .flat_map(|x| b.iter().map(move |y| x * y))
+                                .collect::<Vec<f64>>()
+                        })
                     })
                     .collect()
             })
@@ -91,23 +107,28 @@ fn marginalisation_of(all: &[usize], attributes: AttributeSet) -> Array2<f64> {
 fn pseudo_inverse(a: &Array2<f64>) -> Array2<f64> {
     let eigen = linalg::eigh(a.view()).unwrap();
     let top = eigen.values.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> = (0..eigen.values.len()).filter(|&k| eigen.values[k] > 1e-9 * top).collect();
+    let kept: Vec<usize> =
+        (0..eigen.values.len()).filter(|&k| eigen.values[k] > 1e-9 * top).collect();
     let basis = eigen.vectors.select(Axis(1), &kept);
     let scaled = &basis / &eigen.values.select(Axis(0), &kept);
     scaled.dot(&basis.t())
 }
 
-/// Measures B with covariance Σ on the full domain, all written out: the privacy cost is max diag BᵀΣ⁻¹B, every workload
-/// query is determined by the measurements, and its least-squares variance is the plan's.
+/// Measures B with covariance Σ on the full domain, all written out: the privacy cost is max diag
+/// BᵀΣ⁻¹B, every workload query is determined by the measurements, and its least-squares variance
+/// is the plan's.
 fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
     let sizes = workload.schema().sizes();
     let marginalisation = |attributes| marginalisation_of(&sizes, attributes);
     let cells: usize = sizes.iter().product();
     let information = |of: &dyn Fn(&PlannedMeasurement) -> bool| {
-        plan.measurements().iter().filter(|m| of(m)).fold(Array2::<f64>::zeros((cells, cells)), |sum, m| {
-            let lift = marginalisation(m.attributes);
-            sum + lift.t().dot(&m.strategy.gram().unwrap()).dot(&lift) * m.privacy_cost.get()
-        })
+        plan.measurements().iter().filter(|m| of(m)).fold(
+            Array2::<f64>::zeros((cells, cells)),
+            |sum, m| {
+                let lift = marginalisation(m.attributes);
+                sum + lift.t().dot(&m.strategy.gram().unwrap()).dot(&lift) * m.privacy_cost.get()
+            },
+        )
     };
     let cost = information(&|_| true).diag().iter().copied().fold(0.0, f64::max);
     assert!(cost <= plan.privacy_cost().get() * (1.0 + 1e-9), "{}: {cost}", plan.planner());
@@ -124,7 +145,11 @@ fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
             let estimator = query.dot(&inverse).dot(&information);
             assert_abs_diff_eq!(estimator, query, epsilon = 1e-7);
             let variance = query.dot(&inverse).dot(&query);
-            assert_relative_eq!(plan.query_variance(group.attributes(), &row).unwrap(), variance, max_relative = 1e-6);
+            assert_relative_eq!(
+                plan.query_variance(group.attributes(), &row).unwrap(),
+                variance,
+                max_relative = 1e-6
+            );
             sum += weight * variance;
         }
         assert_relative_eq!(error.variance, sum, max_relative = 1e-6);
@@ -139,7 +164,14 @@ fn every_planner_keeps_its_word_on_a_small_domain() {
     for planner in planners() {
         for workload in [&mixed, &products] {
             if planner.name() == "hdmm-kronecker" && std::ptr::eq(workload, &mixed) {
-                assert!(planner.plan(workload, cost(0.7)).err().unwrap().to_string().contains("hdmm-union"));
+                assert!(
+                    planner
+                        .plan(workload, cost(0.7))
+                        .err()
+                        .unwrap()
+                        .to_string()
+                        .contains("hdmm-union")
+                );
                 continue;
             }
             let plan = planner.plan(workload, cost(0.7)).unwrap();
@@ -164,7 +196,8 @@ fn products() -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// Every character of the full domain with independent noise: WFF as its authors state it, without residual subspaces.
+/// Every character of the full domain with independent noise: WFF as its authors state it, without
+/// residual subspaces.
 #[test]
 fn weighted_fourier_is_the_factorisation_over_all_characters() {
     let workload = small_workload();
@@ -180,7 +213,8 @@ fn weighted_fourier_is_the_factorisation_over_all_characters() {
                 let (mut re, mut im) = (0.0, 0.0);
                 for (cell, q) in query.iter().enumerate() {
                     let at = coordinates(&SIZES, cell);
-                    let turns: f64 = (0..3).map(|k| (frequency[k] * at[k]) as f64 / SIZES[k] as f64).sum();
+                    let turns: f64 =
+                        (0..3).map(|k| (frequency[k] * at[k]) as f64 / SIZES[k] as f64).sum();
                     re += q * (2.0 * std::f64::consts::PI * turns).cos();
                     im += q * (2.0 * std::f64::consts::PI * turns).sin();
                 }
@@ -215,7 +249,12 @@ fn the_query_of_figure_1_decomposes_as_in_figure_2() {
         centre_box(&kept_sizes, &mut part);
         assert_abs_diff_eq!(part.as_slice(), expected.as_slice(), epsilon = 1e-15);
         let lifted: Vec<f64> = (0..6)
-            .map(|cell| part[crate::domain::cell_index(&kept_sizes, &kept.of_items(&coordinates(&sizes, cell)))])
+            .map(|cell| {
+                part[crate::domain::cell_index(
+                    &kept_sizes,
+                    &kept.of_items(&coordinates(&sizes, cell)),
+                )]
+            })
             .collect();
         parts.push(lifted);
     }
@@ -223,7 +262,11 @@ fn the_query_of_figure_1_decomposes_as_in_figure_2() {
     assert_abs_diff_eq!(sum.as_slice(), query.as_slice(), epsilon = 1e-15);
     for a in 0..4 {
         for b in 0..a {
-            assert_abs_diff_eq!(parts[a].iter().zip(&parts[b]).map(|(x, y)| x * y).sum::<f64>(), 0.0, epsilon = 1e-15);
+            assert_abs_diff_eq!(
+                parts[a].iter().zip(&parts[b]).map(|(x, y)| x * y).sum::<f64>(),
+                0.0,
+                epsilon = 1e-15
+            );
         }
     }
 }
@@ -234,21 +277,29 @@ fn variance(planner: &dyn Planner, workload: &GroupedWorkload) -> f64 {
 
 #[test]
 fn planners_agree_where_they_are_all_optimal() {
-    let marginals =
-        GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::IDENTITY), &[1, 3]).unwrap();
+    let marginals = GroupedWorkload::all_ways(
+        schema(&[3, 2, 4]),
+        &GroupFamily::Product(Family::IDENTITY),
+        &[1, 3],
+    )
+    .unwrap();
     let best = variance(&QuerySmasher::default(), &marginals);
     assert_relative_eq!(variance(&ResidualPlanner, &marginals), best, max_relative = 1e-7);
     assert_relative_eq!(variance(&WeightedFourier, &marginals), best, max_relative = 1e-7);
-    let circular =
-        GroupedWorkload::all_ways(schema(&[5, 2, 4]), &GroupFamily::Product(Family::CIRCULAR), &[2, 3]).unwrap();
+    let circular = GroupedWorkload::all_ways(
+        schema(&[5, 2, 4]),
+        &GroupFamily::Product(Family::CIRCULAR),
+        &[2, 3],
+    )
+    .unwrap();
     let best = variance(&QuerySmasher::default(), &circular);
     assert_relative_eq!(variance(&WeightedFourier, &circular), best, max_relative = 1e-7);
     assert!(variance(&ResidualPlanner, &circular) > 1.01 * best);
 }
 
-/// S3, Theorem 4, written out on the full domain: `(Σ_A √tr(G_A S_A⁺))²` with `G_A` the workload's Gram projected on the
-/// residual space of A and `S_A` the Gram of unit cost that `bases` (one Gram per attribute, of unit cost and centred)
-/// gives that space.
+/// S3, Theorem 4, written out on the full domain: `(Σ_A √tr(G_A S_A⁺))²` with `G_A` the workload's
+/// Gram projected on the residual space of A and `S_A` the Gram of unit cost that `bases` (one Gram
+/// per attribute, of unit cost and centred) gives that space.
 fn total_of_bases(workload: &GroupedWorkload, bases: &[Array2<f64>; 3]) -> f64 {
     let cells: usize = SIZES.iter().product();
     let mut gram = Array2::<f64>::zeros((cells, cells));
@@ -270,9 +321,13 @@ fn total_of_bases(workload: &GroupedWorkload, bases: &[Array2<f64>; 3]) -> f64 {
         let chosen = |own: &dyn Fn(usize) -> Array2<f64>, other: &dyn Fn(usize) -> f64| {
             product(
                 (0..3)
-                    .map(
-                        |k| if kept >> k & 1 == 1 { own(k) } else { Array2::from_elem((SIZES[k], SIZES[k]), other(k)) },
-                    )
+                    .map(|k| {
+                        if kept >> k & 1 == 1 {
+                            own(k)
+                        } else {
+                            Array2::from_elem((SIZES[k], SIZES[k]), other(k))
+                        }
+                    })
                     .collect(),
             )
         };
@@ -299,11 +354,19 @@ fn planners_with_given_bases_are_sums_over_residual_spaces() {
     );
     let prefix = SIZES.map(|n| PrefixBasis.strategy(n).unwrap().gram().unwrap().as_ref().clone());
     for gram in &prefix {
-        assert_relative_eq!(gram.diag().iter().copied().fold(0.0, f64::max), 1.0, max_relative = 1e-12);
+        assert_relative_eq!(
+            gram.diag().iter().copied().fold(0.0, f64::max),
+            1.0,
+            max_relative = 1e-12
+        );
         assert!(gram.sum_axis(Axis(0)).iter().all(|s| s.abs() < 1e-12));
     }
     let plus = ResidualPlannerPlus::dividing(NoiseDivision::Own);
-    assert_relative_eq!(variance(&plus, &workload), total_of_bases(&workload, &prefix), max_relative = 1e-10);
+    assert_relative_eq!(
+        variance(&plus, &workload),
+        total_of_bases(&workload, &prefix),
+        max_relative = 1e-10
+    );
 }
 
 #[test]
@@ -313,11 +376,16 @@ fn no_planner_is_below_the_certified_bound() {
     let bound = best.lower_bound().unwrap();
     assert!(best.total_variance() / bound < 1.0 + 3e-7);
     for planner in planners().iter().filter(|p| p.over_residual_subspaces()) {
-        assert!(variance(planner.as_ref(), &workload) >= bound * (1.0 - 1e-12), "{}", planner.name());
+        assert!(
+            variance(planner.as_ref(), &workload) >= bound * (1.0 - 1e-12),
+            "{}",
+            planner.name()
+        );
     }
 }
 
-/// On one attribute the single strategy is the optimum of the whole Gram, and so is the union for one group.
+/// On one attribute the single strategy is the optimum of the whole Gram, and so is the union for
+/// one group.
 #[test]
 fn hdmm_on_one_group_is_the_one_table_optimum() {
     let workload = uniform(8, 1, GroupFamily::Product(Family::RANGE), &[1]);
@@ -329,13 +397,19 @@ fn hdmm_on_one_group_is_the_one_table_optimum() {
     let pairs = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[2]);
     let (one, many) = (HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers);
     let best = variance(&Hdmm::default(), &pairs);
-    assert_eq!(best, variance(&Hdmm { form: one }, &pairs).min(variance(&Hdmm { form: many }, &pairs)));
+    assert_eq!(
+        best,
+        variance(&Hdmm { form: one }, &pairs).min(variance(&Hdmm { form: many }, &pairs))
+    );
 }
 
-/// The closed form of ResidualPlanner on marginals, by hand: two attributes of sizes 2 and 3, one 2-way marginal.
+/// The closed form of ResidualPlanner on marginals, by hand: two attributes of sizes 2 and 3, one
+/// 2-way marginal.
 #[test]
 fn residual_planner_by_hand() {
-    let workload = GroupedWorkload::all_ways(schema(&[2, 3]), &GroupFamily::Product(Family::IDENTITY), &[2]).unwrap();
+    let workload =
+        GroupedWorkload::all_ways(schema(&[2, 3]), &GroupFamily::Product(Family::IDENTITY), &[2])
+            .unwrap();
     let plan = ResidualPlanner.plan(&workload, cost(1.0)).unwrap();
     // L_∅ = 1/6, L_1 = 1/3 · 1²/2, L_2 = 1/2 · 2²/3, L_12 = 1/2 · 4/3.
     let roots: f64 = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0, 2.0 / 3.0f64].iter().map(|l| l.sqrt()).sum();
@@ -347,8 +421,13 @@ fn residual_planner_by_hand() {
 fn every_distinct_residual_problem_is_solved_once() {
     let certified = QuerySmasher::default();
     let prefix = || GroupFamily::Product(Family::PREFIX);
-    assert_eq!(certified.plan(&uniform(6, 30, prefix(), &[1, 2, 3]), cost(1.0)).unwrap().solves(), 1);
-    let affine = certified.plan(&uniform(6, 30, GroupFamily::Pairs(Family::AFFINE), &[1, 2]), cost(1.0)).unwrap();
+    assert_eq!(
+        certified.plan(&uniform(6, 30, prefix(), &[1, 2, 3]), cost(1.0)).unwrap().solves(),
+        1
+    );
+    let affine = certified
+        .plan(&uniform(6, 30, GroupFamily::Pairs(Family::AFFINE), &[1, 2]), cost(1.0))
+        .unwrap();
     assert_eq!((affine.solves(), affine.measurements().len()), (2, 1 + 30 + 435));
     let decomposition = Decomposition::of(&small_workload()).unwrap();
     let full = set(&[0, 1, 2]);
@@ -360,23 +439,36 @@ fn every_distinct_residual_problem_is_solved_once() {
 #[test]
 fn costs_scale_and_bad_input_is_explained() {
     let workload = small_workload();
-    let (one, four) = (variance(&ResidualPlanner, &workload), ResidualPlanner.plan(&workload, cost(4.0)).unwrap());
+    let (one, four) = (
+        variance(&ResidualPlanner, &workload),
+        ResidualPlanner.plan(&workload, cost(4.0)).unwrap(),
+    );
     assert_relative_eq!(four.total_variance(), one / 4.0, max_relative = 1e-12);
     let message = by_name("query-smash").err().unwrap().to_string();
     assert!(message.contains("query-smasher") && message.contains("residual-planner"), "{message}");
-    assert!(four.query_variance(set(&[0, 1]), &[1.0; 5]).unwrap_err().to_string().contains("[3, 2]"));
-    assert!(four.query_variance(set(&[0, 7]), &[1.0; 6]).unwrap_err().to_string().contains("below 3"));
-    let few = GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::PREFIX), &[1]).unwrap();
+    assert!(
+        four.query_variance(set(&[0, 1]), &[1.0; 5]).unwrap_err().to_string().contains("[3, 2]")
+    );
+    assert!(
+        four.query_variance(set(&[0, 7]), &[1.0; 6]).unwrap_err().to_string().contains("below 3")
+    );
+    let few =
+        GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::PREFIX), &[1])
+            .unwrap();
     let plan = QuerySmasher::default().plan(&few, cost(1.0)).unwrap();
     let corner = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    assert!(plan.query_variance(set(&[0, 1]), &corner).unwrap_err().to_string().contains("plan again"));
+    assert!(
+        plan.query_variance(set(&[0, 1]), &corner).unwrap_err().to_string().contains("plan again")
+    );
 }
 
 #[test]
 fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
     let schema = Schema::uniform(30, 3).unwrap();
     let group = |family| QueryGroup::product(&schema, set(&[0, 1, 2]), &[family; 3], 1.0).unwrap();
-    let workload = GroupedWorkload::new(schema.clone(), vec![group(Family::PREFIX), group(Family::RANGE)]).unwrap();
+    let workload =
+        GroupedWorkload::new(schema.clone(), vec![group(Family::PREFIX), group(Family::RANGE)])
+            .unwrap();
     let message = QuerySmasher::default().plan(&workload, cost(1.0)).err().unwrap().to_string();
     assert!(message.contains("27000 cells") && message.contains("GiB"), "{message}");
     assert!(message.contains("weighted-fourier"), "{message}");
@@ -387,9 +479,15 @@ fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
 #[test]
 fn joint_queries_that_do_not_fit_are_refused_before_they_are_gone_through() {
     let random = GroupFamily::Random { seed: 1, probability: 0.3, queries_per_cell: 3 };
-    for (size, family, bytes) in [(1000, random, "87.3 TiB"), (600, GroupFamily::Pairs(Family::AFFINE), "48.2 GiB")] {
-        let workload = GroupedWorkload::all_ways(Schema::uniform(size, 2).unwrap(), &family, &[2]).unwrap();
+    for (size, family, bytes) in
+        [(1000, random, "87.3 TiB"), (600, GroupFamily::Pairs(Family::AFFINE), "48.2 GiB")]
+    {
+        let workload =
+            GroupedWorkload::all_ways(Schema::uniform(size, 2).unwrap(), &family, &[2]).unwrap();
         let message = QuerySmasher::default().plan(&workload, cost(1.0)).err().unwrap().to_string();
-        assert!(message.contains(&format!("{} cells", size * size)) && message.contains(bytes), "{message}");
+        assert!(
+            message.contains(&format!("{} cells", size * size)) && message.contains(bytes),
+            "{message}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Bernoulli variables of probability exp(−γ) with a rational γ (Canonne, Kamath & Steinke 2020, Alg. 1).
+//! Bernoulli variables of probability exp(−γ) with a rational γ (Canonne, Kamath & Steinke 2020,
+//! Alg. 1).
 //!
 //! For γ ≤ 1 let A_k be independent with P(A_k) = γ/k, and K the first k for which A_k is false:
 //! P(K > k) = γ^k/k!, so K is odd with probability Σ (−γ)^k/k! = exp(−γ). P(γ/k) is drawn as two
@@ -10,7 +11,11 @@ use rand::Rng;
 use super::random_bits::RandomBits;
 
 /// True with probability exp(−numerator/denominator).
-pub(super) fn exponential(mut numerator: u128, denominator: u128, bits: &mut RandomBits<'_, impl Rng>) -> bool {
+pub(super) fn exponential(
+    mut numerator: u128,
+    denominator: u128,
+    bits: &mut RandomBits<'_, impl Rng>,
+) -> bool {
     while numerator > denominator {
         if !exponential_of_one(bits) {
             return false;
@@ -41,7 +46,10 @@ pub(super) fn exponential_of_one(bits: &mut RandomBits<'_, impl Rng>) -> bool {
 }
 
 /// Whether K is odd, where `event` has the probability γ.
-fn is_odd<'a, R: Rng>(bits: &mut RandomBits<'a, R>, event: impl Fn(&mut RandomBits<'a, R>) -> bool) -> bool {
+fn is_odd<'a, R: Rng>(
+    bits: &mut RandomBits<'a, R>,
+    event: impl Fn(&mut RandomBits<'a, R>) -> bool,
+) -> bool {
     let mut k = 1u128;
     while bits.below(k) == 0 && event(bits) {
         k += 1;

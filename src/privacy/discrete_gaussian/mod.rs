@@ -10,7 +10,8 @@
 //! exact. With t = ⌊σ⌋ + 1:
 //!
 //! 1. `Y` has P(Y = y) ∝ exp(−|y|/t).
-//! 2. `Y` is accepted with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²) = (|Y| t q² − p²)²/(2 p² q² t²).
+//! 2. `Y` is accepted with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²) = (|Y| t q² − p²)²/(2 p² q²
+//!    t²).
 //!
 //! The probability of acceptance is proportional to exp(−Y²/(2σ²)) · exp(|Y|/t), which proves the
 //! distribution. The quotient γ is computed in 128 bits if its parts fit, and in big integers

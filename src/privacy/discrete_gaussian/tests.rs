@@ -27,12 +27,13 @@ fn probability(z: i128, sigma: f64) -> f64 {
     weight(z) / (-reach..=reach).map(weight).sum::<f64>()
 }
 
-/// The chi-square statistic of a sample against exact probabilities of classes of values, and its degrees of freedom. Classes are
-/// joined until each expects at least 25.
+/// The chi-square statistic of a sample against exact probabilities of classes of values, and its
+/// degrees of freedom. Classes are joined until each expects at least 25.
 fn chi_square(sample: &[i128], sigma: f64) -> (f64, usize) {
     let reach = (8.0 * sigma).ceil() as i128;
     let (mut statistic, mut classes) = (0.0, 0usize);
-    let (mut expected, mut observed, mut rest) = (0.0, 0.0, (sample.len() as f64, sample.len() as f64));
+    let (mut expected, mut observed, mut rest) =
+        (0.0, 0.0, (sample.len() as f64, sample.len() as f64));
     for z in -reach..=reach {
         expected += sample.len() as f64 * probability(z, sigma);
         observed += sample.iter().filter(|x| **x == z).count() as f64;
@@ -47,13 +48,15 @@ fn chi_square(sample: &[i128], sigma: f64) -> (f64, usize) {
     (statistic, classes)
 }
 
-/// The value that a chi-square variable exceeds with probability 1e-6 (Wilson and Hilferty's cube; within 1 % from 3 degrees on).
+/// The value that a chi-square variable exceeds with probability 1e-6 (Wilson and Hilferty's cube;
+/// within 1 % from 3 degrees on).
 fn critical(degrees: usize) -> f64 {
     let share = 2.0 / (9.0 * degrees as f64);
     degrees as f64 * (1.0 - share + 4.753_424 * share.sqrt()).powi(3)
 }
 
-/// Level 1e-6. The negative controls fail at the same level: σ wrong by 5 %, and a Gaussian rounded to whole numbers.
+/// Level 1e-6. The negative controls fail at the same level: σ wrong by 5 %, and a Gaussian rounded
+/// to whole numbers.
 #[test]
 fn the_noise_has_its_exact_probabilities() {
     for (numerator, denominator) in [(1, 2), (3, 2), (12, 1), (37, 5), (1, 1), (1 << 30, 3 << 27)] {
@@ -100,8 +103,9 @@ fn the_distribution_is_that_of_another_implementation() {
         let rational = Rational::from_unsigned(own.numerator(), own.denominator()).unwrap();
         let reference = Reference::new(rational).unwrap();
         let mut generator = ChaCha20Rng::seed_from_u64(7);
-        let expected: Vec<i128> =
-            (0..30_000).map(|_| i128::try_from(reference.sample(&mut generator)).unwrap()).collect();
+        let expected: Vec<i128> = (0..30_000)
+            .map(|_| i128::try_from(reference.sample(&mut generator)).unwrap())
+            .collect();
         let found = statistic(&sample(30_000, own, 3), &expected);
         assert!(found < critical(CLASSES - 1), "{sigma}: {found}");
         let wrong = statistic(&sample(30_000, of(1.1 * sigma), 3), &expected);
@@ -115,7 +119,8 @@ fn the_distribution_is_that_of_another_implementation() {
 fn both_paths_make_the_same_decisions() {
     let mut random = ChaCha20Rng::seed_from_u64(2);
     for k in 0..200 {
-        let own = RationalDeviation::rounded_up(2f64.powf(random.random_range(-4.0..24.0))).unwrap();
+        let own =
+            RationalDeviation::rounded_up(2f64.powf(random.random_range(-4.0..24.0))).unwrap();
         let small = DiscreteGaussian::new(own);
         assert!(small.small.is_some(), "{own}");
         let big = DiscreteGaussian { small: None, ..small.clone() };
@@ -170,7 +175,10 @@ fn probabilities_are_exact_over_all_bit_strings() {
     for (numerator, denominator) in [(0, 1), (1, 4), (3, 8), (1, 1), (5, 4), (2, 1), (9, 16)] {
         let exact = (-(numerator as f64) / denominator as f64).exp();
         let (low, open) = enumerated(|bits| exponential(numerator, denominator, bits));
-        assert!(low <= exact && exact <= low + open && open < 0.05, "{numerator}/{denominator}: {low} {open}");
+        assert!(
+            low <= exact && exact <= low + open && open < 0.05,
+            "{numerator}/{denominator}: {low} {open}"
+        );
         let (n, d) = (BigUint::from(numerator), BigUint::from(denominator));
         assert_eq!(enumerated(|bits| exponential_of_big(n.clone(), &d, bits)), (low, open));
     }
@@ -178,7 +186,10 @@ fn probabilities_are_exact_over_all_bit_strings() {
         for value in 0..end {
             let (low, open) = enumerated(|bits| bits.below(end) == value);
             let exact = 1.0 / end as f64;
-            assert!(low <= exact && exact <= low + open && open < 0.02, "{value} below {end}: {low} {open}");
+            assert!(
+                low <= exact && exact <= low + open && open < 0.02,
+                "{value} below {end}: {low} {open}"
+            );
         }
     }
     // A small discrete Gaussian. Most values are decided within 16 bits.

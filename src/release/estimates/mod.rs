@@ -28,7 +28,8 @@ struct Part {
     noise: f64,
 }
 
-/// Estimates of all residual subspaces that were measured. Everything here is computed from outputs: it costs no privacy.
+/// Estimates of all residual subspaces that were measured. Everything here is computed from
+/// outputs: it costs no privacy.
 ///
 /// *Memory*: 8 bytes per cell of the measured subspaces.
 #[derive(Debug)]
@@ -43,7 +44,8 @@ pub struct Estimates {
 type KnownVariances = HashMap<(usize, Vec<Family>), Arc<Vec<f64>>>;
 
 impl Estimates {
-    /// The least-squares estimates from measurements. O(cells · Σ sizes) per subspace, and one pseudo-inverse per distinct factor.
+    /// The least-squares estimates from measurements. O(cells · Σ sizes) per subspace, and one
+    /// pseudo-inverse per distinct factor.
     ///
     /// # Errors
     /// Strategies of another rank than their subspace: they answer nothing for certain.
@@ -92,9 +94,12 @@ impl Estimates {
         sets
     }
 
-    /// The projected estimate of a subspace with the variance of its noise per unit of V⁺, and the strategy.
+    /// The projected estimate of a subspace with the variance of its noise per unit of V⁺, and the
+    /// strategy.
     pub(super) fn part(&self, set: AttributeSet) -> Option<(&[f64], f64, &SubspaceStrategy)> {
-        self.parts.get(&set).map(|part| (part.estimate.as_slice(), part.noise, part.strategy.as_ref()))
+        self.parts
+            .get(&set)
+            .map(|part| (part.estimate.as_slice(), part.noise, part.strategy.as_ref()))
     }
 
     /// Refuses queries that the measurements do not determine.
@@ -103,7 +108,11 @@ impl Estimates {
     /// A group with a part in a subspace that was not measured; the message names both.
     pub fn check_answers(&self, workload: &GroupedWorkload) -> Result<()> {
         if workload.schema() != &self.schema {
-            return Err(Error::bug("answers", "a workload over the schema of the measurements", "another"));
+            return Err(Error::bug(
+                "answers",
+                "a workload over the schema of the measurements",
+                "another",
+            ));
         }
         let decomposition = Decomposition::for_measure(workload, &self.measure)?;
         for group in workload.groups() {

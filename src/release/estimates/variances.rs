@@ -15,15 +15,17 @@ use crate::workload::{Family, GroupQueries, QueryGroup};
 impl Estimates {
     /// The exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`.
     ///
-    /// For products of families from the factors: one variance per query of an attribute and factor of a
-    /// strategy, then their products, O(2^k · queries). For joint queries one by one, O(2^k · cells · Σ sizes)
-    /// each.
+    /// For products of families from the factors: one variance per query of an attribute and factor
+    /// of a strategy, then their products, O(2^k · queries). For joint queries one by one, O(2^k ·
+    /// cells · Σ sizes) each.
     ///
     /// # Errors
     /// As [`Estimates::answers`].
     pub fn variances(&self, group: &QueryGroup) -> Result<Vec<f64>> {
         match group.queries() {
-            GroupQueries::Joint(joint) => joint.rows()?.map(|row| self.variance(group.attributes(), &row)).collect(),
+            GroupQueries::Joint(joint) => {
+                joint.rows()?.map(|row| self.variance(group.attributes(), &row)).collect()
+            }
             GroupQueries::Product(families) => self.product_variances(group, families),
         }
     }
@@ -47,7 +49,9 @@ impl Estimates {
         let mut mean_squares = Vec::with_capacity(sizes.len());
         for ((family, &size), &position) in families.iter().zip(sizes).zip(&positions) {
             let measure = self.measure.of_attribute(position);
-            let mean = |row: Vec<f64>| row.iter().enumerate().map(|(c, x)| x * measure.weight(c)).sum::<f64>();
+            let mean = |row: Vec<f64>| {
+                row.iter().enumerate().map(|(c, x)| x * measure.weight(c)).sum::<f64>()
+            };
             let squares: Vec<f64> = family.rows(&[size])?.map(|row| mean(row).powi(2)).collect();
             mean_squares.push(Arc::new(squares));
         }
@@ -80,8 +84,11 @@ impl Estimates {
         positions: &[usize],
         families: Vec<Family>,
     ) -> Result<Arc<Vec<f64>>> {
-        let lock =
-            || self.known.lock().map_err(|_| Error::bug("variances", "a lock that can be taken", "a poisoned one"));
+        let lock = || {
+            self.known
+                .lock()
+                .map_err(|_| Error::bug("variances", "a lock that can be taken", "a poisoned one"))
+        };
         let key = (index, families);
         if let Some(known) = lock()?.get(&key) {
             return Ok(known.clone());
@@ -92,7 +99,8 @@ impl Estimates {
             factor.variance(&query)
         };
         let variances: Vec<f64> = match (key.1.as_slice(), factor.shape()) {
-            // The rows of one attribute are many where it is large: one at a time, and intervals by sums.
+            // The rows of one attribute are many where it is large: one at a time, and intervals by
+            // sums.
             (&[family], &[size]) => {
                 let sums = BlockSums::of(factor, &measures)?;
                 let of_row = |row: Vec<f64>| match interval(&row) {
@@ -108,7 +116,10 @@ impl Estimates {
                     let times = |left: &Vec<f64>, row: &Vec<f64>| -> Vec<f64> {
                         left.iter().flat_map(|x| row.iter().map(move |y| x * y)).collect()
                     };
-                    products = products.iter().flat_map(|left| rows.iter().map(|row| times(left, row))).collect();
+                    products = products
+                        .iter()
+                        .flat_map(|left| rows.iter().map(|row| times(left, row)))
+                        .collect();
                 }
                 products.into_iter().map(variance).collect::<Result<_>>()?
             }
@@ -164,8 +175,14 @@ fn interval(row: &[f64]) -> Option<(usize, usize)> {
     (row[end..].iter().all(|x| *x == 0.0)).then_some((first, end))
 }
 
-/// `out[q] += scale · Π table[q]`, with q over the box `counts` and every table over some of its axes.
-fn add_products(out: &mut [f64], counts: &[usize], scale: f64, tables: &[(Vec<usize>, Arc<Vec<f64>>)]) {
+/// `out[q] += scale · Π table[q]`, with q over the box `counts` and every table over some of its
+/// axes.
+fn add_products(
+    out: &mut [f64],
+    counts: &[usize],
+    scale: f64,
+    tables: &[(Vec<usize>, Arc<Vec<f64>>)],
+) {
     let strides: Vec<Vec<usize>> = (tables.iter())
         .map(|(axes, _)| {
             let mut strides = vec![0; counts.len()];
@@ -180,7 +197,10 @@ fn add_products(out: &mut [f64], counts: &[usize], scale: f64, tables: &[(Vec<us
     let mut at = vec![0usize; counts.len()];
     let mut places = vec![0usize; tables.len()];
     for value in out {
-        *value += tables.iter().zip(&places).fold(scale, |product, ((_, table), place)| product * table[*place]);
+        *value += tables
+            .iter()
+            .zip(&places)
+            .fold(scale, |product, ((_, table), place)| product * table[*place]);
         // The next query, the last axis fastest.
         for axis in (0..counts.len()).rev() {
             at[axis] += 1;
@@ -188,7 +208,10 @@ fn add_products(out: &mut [f64], counts: &[usize], scale: f64, tables: &[(Vec<us
             if at[axis] < counts[axis] {
                 break;
             }
-            places.iter_mut().zip(&strides).for_each(|(place, strides)| *place -= strides[axis] * counts[axis]);
+            places
+                .iter_mut()
+                .zip(&strides)
+                .for_each(|(place, strides)| *place -= strides[axis] * counts[axis]);
             at[axis] = 0;
         }
     }

@@ -43,10 +43,15 @@ impl When {
 pub(super) fn create(path: &Path, text: &str) -> Result<()> {
     let remedy = "give the path of a file that does not exist yet, in a folder that can be written";
     let failed = |action, e| Error::io(path, action, e, remedy);
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| failed("creating the ledger", e))?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(|e| failed("creating the ledger", e))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    written.and_then(|()| crate::durable::sync_parent(path)).map_err(|e| failed("writing the ledger", e))
+    written
+        .and_then(|()| crate::durable::sync_parent(path))
+        .map_err(|e| failed("writing the ledger", e))
 }
 
 /// A ledger's file while it is locked.
@@ -69,13 +74,18 @@ impl LockedFile {
         Self::locked(path, waiting, when, true)
     }
 
-    /// Opens and locks, again if the path names another file by then: an editor or a restore may have
-    /// renamed a new file to it while this process waited.
+    /// Opens and locks, again if the path names another file by then: an editor or a restore may
+    /// have renamed a new file to it while this process waited.
     fn locked(path: &Path, waiting: Waiting, when: When, write: bool) -> Result<Self> {
         let deadline = Instant::now() + waiting.limit;
         let mut is_told = false;
         loop {
-            let own = LockedFile { path: path.to_path_buf(), file: open(path, when, write)?, when, length: 0 };
+            let own = LockedFile {
+                path: path.to_path_buf(),
+                file: open(path, when, write)?,
+                when,
+                length: 0,
+            };
             let outcome = if write { own.file.try_lock() } else { own.file.try_lock_shared() };
             match outcome {
                 Ok(()) if own.is_current() => return Ok(own),
@@ -89,7 +99,9 @@ impl LockedFile {
                 Ok(()) => return Err(own.replaced()),
                 Err(TryLockError::WouldBlock) => {
                     let remedy = match when {
-                        When::Before => "wait for the other process, or give --wait SECONDS; nothing was read or spent",
+                        When::Before => {
+                            "wait for the other process, or give --wait SECONDS; nothing was read or spent"
+                        }
                         When::AfterTheRun => {
                             "the release is complete and its cost is spent; only the line that says that it came to its end is missing"
                         }
@@ -109,12 +121,17 @@ impl LockedFile {
     /// Whether the path still names the file that is locked.
     fn is_current(&self) -> bool {
         let locked = self.file.try_clone().and_then(Handle::from_file);
-        locked.ok().zip(Handle::from_path(&self.path).ok()).is_some_and(|(locked, named)| locked == named)
+        locked
+            .ok()
+            .zip(Handle::from_path(&self.path).ok())
+            .is_some_and(|(locked, named)| locked == named)
     }
 
     fn replaced(&self) -> Error {
         let remedy = match self.when {
-            When::Before => "let nothing else write or rename the ledger, and try again; no data was read",
+            When::Before => {
+                "let nothing else write or rename the ledger, and try again; no data was read"
+            }
             When::AfterTheRun => {
                 "the release is complete and its cost is spent; put back the ledger that has its reservation before the next one"
             }
@@ -136,17 +153,24 @@ impl LockedFile {
         let length = self.file.metadata().map_err(|e| self.io("reading the ledger", e))?.len();
         if length > MAX_BYTES {
             let remedy = "give the path of a ledger";
-            return Err(Error::too_large("ledger", "bytes", MAX_BYTES as f64, length as f64, remedy));
+            return Err(Error::too_large(
+                "ledger",
+                "bytes",
+                MAX_BYTES as f64,
+                length as f64,
+                remedy,
+            ));
         }
         let mut text = String::new();
-        let outcome = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_string(&mut text));
+        let outcome =
+            self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_string(&mut text));
         outcome.map_err(|e| self.io("reading the ledger", e))?;
         self.length = text.len() as u64;
         Ok(text)
     }
 
-    /// Appends a line to the text that was read, forces it to the disk, and rewrites the first line. What
-    /// a failure leaves of the line is taken off again, as far as the system lets us.
+    /// Appends a line to the text that was read, forces it to the disk, and rewrites the first
+    /// line. What a failure leaves of the line is taken off again, as far as the system lets us.
     pub(super) fn append(&mut self, line: &str, head: &str) -> Result<()> {
         let length = self.length;
         let appended = (|| {
@@ -159,8 +183,8 @@ impl LockedFile {
             self.file.set_len(length).ok();
             return Err(self.io("writing the ledger", error));
         }
-        // Until the first line is rewritten the ledger has one line more than it promises, which is read
-        // as spent.
+        // Until the first line is rewritten the ledger has one line more than it promises, which is
+        // read as spent.
         let written = (|| {
             self.file.seek(SeekFrom::Start(0))?;
             self.file.write_all(head.as_bytes())?;
@@ -181,15 +205,23 @@ impl LockedFile {
 
 fn open(path: &Path, when: When, write: bool) -> Result<File> {
     let remedy = match when {
-        When::Before => "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D",
+        When::Before => {
+            "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D"
+        }
         When::AfterTheRun => {
             "restore the ledger from a copy with all its lines; the release is complete and its cost is spent"
         }
     };
-    let kind = std::fs::metadata(path).map_err(|e| Error::io(path, "opening the ledger", e, remedy))?;
+    let kind =
+        std::fs::metadata(path).map_err(|e| Error::io(path, "opening the ledger", e, remedy))?;
     if !kind.is_file() {
         let found = "another kind of file";
-        return Err(Error::bad_input(path.display().to_string(), "a ledger in a regular file", found, remedy));
+        return Err(Error::bad_input(
+            path.display().to_string(),
+            "a ledger in a regular file",
+            found,
+            remedy,
+        ));
     }
     let opened = OpenOptions::new().read(true).write(write).open(path);
     opened.map_err(|e| Error::io(path, "opening the ledger", e, when.remedy()))

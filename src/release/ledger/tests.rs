@@ -25,13 +25,17 @@ fn what_is_reserved_is_spent_whether_it_is_settled_or_not() {
     ledger.settle(first).unwrap();
     ledger.reserve(rho(0.75), unit(), "second").unwrap();
     let balance = ledger.balance().unwrap();
-    assert_eq!((balance.spent, balance.left, balance.reservations, balance.unsettled), (1.0, 0.0, 2, 1));
+    assert_eq!(
+        (balance.spent, balance.left, balance.reservations, balance.unsettled),
+        (1.0, 0.0, 2, 1)
+    );
     let refused = ledger.reserve(rho(1e-300), unit(), "third").unwrap_err();
     assert!(matches!(refused, Error::BudgetExhausted { left: 0.0, .. }), "{refused}");
     assert_eq!(std::fs::read_to_string(&ledger.path).unwrap().lines().count(), 5);
 }
 
-/// A thousand small reservations: the exact sum never exceeds the total, and what is said to be left can be spent.
+/// A thousand small reservations: the exact sum never exceeds the total, and what is said to be
+/// left can be spent.
 #[test]
 fn rounding_never_overspends() {
     let (_folder, ledger) = new(0.3);
@@ -50,8 +54,10 @@ fn rounding_never_overspends() {
 #[test]
 fn another_unit_is_refused() {
     let (_folder, ledger) = new(1.0);
-    for other in [PrivacyUnit { rows: 2, ..unit() }, PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, ..unit() }]
-    {
+    for other in [
+        PrivacyUnit { rows: 2, ..unit() },
+        PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, ..unit() },
+    ] {
         let message = ledger.reserve(rho(0.1), other, "x").unwrap_err().to_string();
         assert!(message.contains("--unit-rows"), "{message}");
     }
@@ -77,7 +83,11 @@ fn lines_that_were_changed_moved_or_removed_are_detected() {
     let refused = |lines: &[String]| {
         std::fs::write(&ledger.path, text(lines)).unwrap();
         assert!(ledger.reserve(rho(0.1), unit(), "x").is_err(), "{lines:?}");
-        assert_eq!(std::fs::read_to_string(&ledger.path).unwrap(), text(lines), "nothing is repaired silently");
+        assert_eq!(
+            std::fs::read_to_string(&ledger.path).unwrap(),
+            text(lines),
+            "nothing is repaired silently"
+        );
         ledger.balance().unwrap_err().to_string()
     };
     for index in 0..lines.len() {
@@ -115,7 +125,10 @@ fn lines_that_were_changed_moved_or_removed_are_detected() {
     ledger.reserve(rho(0.5), unit(), "x").unwrap();
     let after = std::fs::read_to_string(&ledger.path).unwrap();
     let head = before.lines().next().unwrap();
-    let between: String = std::iter::once(head).chain(after.lines().skip(1)).map(|line| format!("{line}\n")).collect();
+    let between: String = std::iter::once(head)
+        .chain(after.lines().skip(1))
+        .map(|line| format!("{line}\n"))
+        .collect();
     std::fs::write(&ledger.path, between).unwrap();
     assert_eq!(ledger.balance().unwrap().spent, 0.5);
     ledger.reserve(rho(0.25), unit(), "x").unwrap();
@@ -154,7 +167,8 @@ fn files_that_are_no_ledger_are_refused_with_the_line() {
         }
         assert_eq!(std::fs::read_to_string(&ledger.path).unwrap(), text, "nothing is repaired silently");
     }
-    let nowhere = Ledger::open(Path::new("/nowhere/L.jsonl"), Waiting::default()).unwrap_err().to_string();
+    let nowhere =
+        Ledger::open(Path::new("/nowhere/L.jsonl"), Waiting::default()).unwrap_err().to_string();
     assert!(nowhere.contains("matmech ledger create"), "{nowhere}");
     assert!(Ledger::create(&ledger.path, rho(1.0), None, unit()).is_err());
 }
@@ -166,8 +180,8 @@ fn a_device_is_refused() {
     assert!(Ledger::open(Path::new("/dev/full"), Waiting::default()).is_err());
 }
 
-/// A file that is renamed to the ledger's name, by an editor or a restore, does not take its lock or its
-/// reservations along.
+/// A file that is renamed to the ledger's name, by an editor or a restore, does not take its lock
+/// or its reservations along.
 #[test]
 fn a_ledger_that_is_replaced_is_noticed() {
     let (folder, ledger) = new(1.0);
@@ -177,8 +191,14 @@ fn a_ledger_that_is_replaced_is_noticed() {
     let mut file = LockedFile::exclusive(&ledger.path, Waiting::default(), When::Before).unwrap();
     let read = ledger.read(&mut file).unwrap();
     std::fs::rename(&copy, &ledger.path).unwrap();
-    let refused = file.append("{}", &text_of(&Head::of(read.lines + 1, "{}")).unwrap()).unwrap_err().to_string();
-    assert!(refused.contains("another file in its place") && refused.contains("no data was read"), "{refused}");
+    let refused = file
+        .append("{}", &text_of(&Head::of(read.lines + 1, "{}")).unwrap())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("another file in its place") && refused.contains("no data was read"),
+        "{refused}"
+    );
     drop(file);
     // Replaced between the reservation and the settlement, by an older copy.
     std::fs::copy(&ledger.path, &copy).unwrap();
@@ -201,7 +221,10 @@ fn a_lock_that_is_held_has_a_notice_and_a_limit() {
     ledger.waiting = Waiting { limit: Duration::from_millis(100), notice };
     let held = LockedFile::exclusive(&ledger.path, Waiting::default(), When::Before).unwrap();
     let refused = ledger.reserve(rho(0.5), unit(), "x").unwrap_err().to_string();
-    assert!(refused.contains("--wait") && refused.contains("nothing was read or spent"), "{refused}");
+    assert!(
+        refused.contains("--wait") && refused.contains("nothing was read or spent"),
+        "{refused}"
+    );
     assert!(ledger.balance().is_err());
     assert_eq!(count(), 2);
     drop(held);
@@ -231,7 +254,11 @@ fn reservations_at_the_same_time_wait_for_each_other() {
         let threads: Vec<_> = (0..16)
             .map(|_| {
                 let path = ledger.path.clone();
-                scope.spawn(move || Ledger { path, waiting: Waiting::default() }.reserve(rho(0.1), unit(), "x").is_ok())
+                scope.spawn(move || {
+                    Ledger { path, waiting: Waiting::default() }
+                        .reserve(rho(0.1), unit(), "x")
+                        .is_ok()
+                })
             })
             .collect();
         threads.into_iter().map(|t| t.join().unwrap()).filter(|won| *won).count()

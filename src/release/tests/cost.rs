@@ -11,20 +11,24 @@ use crate::privacy::{ExactRho, Neighbours};
 
 type Rational = Ratio<BigInt>;
 
-/// ρ by its definition, from `strategies.json` and nothing else: the largest Σ k²|B(x − x')|²/(2σ²) over
-/// all neighbours, by dense matrices. Doubles tell which neighbours are worth a look; of these the sum is
-/// in rational numbers.
+/// ρ by its definition, from `strategies.json` and nothing else: the largest Σ k²|B(x − x')|²/(2σ²)
+/// over all neighbours, by dense matrices. Doubles tell which neighbours are worth a look; of these
+/// the sum is in rational numbers.
 pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
     let document: serde_json::Value = serde_json::from_str(strategies).unwrap();
     let integers = |rows: &serde_json::Value| -> Vec<Vec<BigInt>> {
         let row = |row: &serde_json::Value| {
-            row.as_array().unwrap().iter().map(|x| BigInt::from(x.as_i64().unwrap())).collect::<Vec<_>>()
+            row.as_array()
+                .unwrap()
+                .iter()
+                .map(|x| BigInt::from(x.as_i64().unwrap()))
+                .collect::<Vec<_>>()
         };
         rows.as_array().unwrap().iter().map(row).collect()
     };
     let list = |value: &serde_json::Value| value.as_array().unwrap().clone();
-    // Per subspace: the position of every attribute, and the cost of every pair of its cells, none of them
-    // being a record that is not there.
+    // Per subspace: the position of every attribute, and the cost of every pair of its cells, none
+    // of them being a record that is not there.
     let mut names: Vec<String> = Vec::new();
     let mut sizes: Vec<usize> = Vec::new();
     let mut terms: Vec<(Vec<usize>, usize, Vec<Rational>)> = Vec::new();
@@ -35,8 +39,9 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
             let factor = &document["factors"][index.as_u64().unwrap() as usize];
             shape.extend(list(&factor["shape"]).iter().map(|n| n.as_u64().unwrap() as usize));
             let rows = integers(&factor["rows"]);
-            let product =
-                |a: &Vec<BigInt>, b: &Vec<BigInt>| a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect();
+            let product = |a: &Vec<BigInt>, b: &Vec<BigInt>| {
+                a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect()
+            };
             matrix = matrix.iter().flat_map(|a| rows.iter().map(move |b| product(a, b))).collect();
         }
         let attributes = list(&subspace["attributes"]);
@@ -50,17 +55,26 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
         });
         let own: Vec<usize> = own.collect();
         let cells = matrix[0].len();
-        let (numerator, denominator) = subspace["deviation"].as_str().unwrap().split_once('/').unwrap();
+        let (numerator, denominator) =
+            subspace["deviation"].as_str().unwrap().split_once('/').unwrap();
         let deviation = Rational::new(numerator.parse().unwrap(), denominator.parse().unwrap());
         let rows = Rational::from(BigInt::from(unit.rows));
-        let entry = |row: &Vec<BigInt>, cell: usize| if cell == cells { BigInt::ZERO } else { row[cell].clone() };
+        let entry = |row: &Vec<BigInt>, cell: usize| {
+            if cell == cells { BigInt::ZERO } else { row[cell].clone() }
+        };
         let cost = |a: usize, b: usize| {
-            let square: BigInt = matrix.iter().map(|row| entry(row, a) - entry(row, b)).map(|x| &x * &x).sum();
+            let square: BigInt =
+                matrix.iter().map(|row| entry(row, a) - entry(row, b)).map(|x| &x * &x).sum();
             match square == BigInt::ZERO {
                 true => Rational::from(BigInt::ZERO),
                 // Answers without noise that a record changes have no finite cost.
-                false if deviation == Rational::from(BigInt::ZERO) => Rational::from(BigInt::from(u64::MAX)),
-                false => Rational::from(square) * &rows * &rows / (&deviation * &deviation * BigInt::from(2)),
+                false if deviation == Rational::from(BigInt::ZERO) => {
+                    Rational::from(BigInt::from(u64::MAX))
+                }
+                false => {
+                    Rational::from(square) * &rows * &rows
+                        / (&deviation * &deviation * BigInt::from(2))
+                }
             }
         };
         let pairs = (0..=cells).flat_map(|a| (0..=cells).map(move |b| (a, b)));
@@ -89,9 +103,11 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
         }
     }
     let double = |cost: &Rational| cost.numer().to_f64().unwrap() / cost.denom().to_f64().unwrap();
-    let doubles: Vec<Vec<f64>> = terms.iter().map(|(.., costs)| costs.iter().map(double).collect()).collect();
-    let nearly =
-        |(a, b): &(usize, usize)| of_neighbours(*a, *b).iter().zip(&doubles).map(|(k, of)| of[*k]).sum::<f64>();
+    let doubles: Vec<Vec<f64>> =
+        terms.iter().map(|(.., costs)| costs.iter().map(double).collect()).collect();
+    let nearly = |(a, b): &(usize, usize)| {
+        of_neighbours(*a, *b).iter().zip(&doubles).map(|(k, of)| of[*k]).sum::<f64>()
+    };
     let most = neighbours.iter().map(nearly).fold(0.0, f64::max);
     let worth = neighbours.iter().filter(|pair| nearly(pair) >= most * (1.0 - 1e-9)).take(200);
     let exactly = |(a, b): &(usize, usize)| {
@@ -103,16 +119,19 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
 
 fn exact(x: f64) -> Rational {
     // A double is a whole number of units 2^-1074.
-    let (bits, exponent) = (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
+    let (bits, exponent) =
+        (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
     let power = Rational::from(BigInt::from(2).pow(exponent.unsigned_abs()));
     let mantissa = Rational::from(BigInt::from(bits));
     if exponent >= 0 { mantissa * power } else { mantissa / power }
 }
 
-/// Whether a stated ρ is at least the recomputed one and, where it claims to be attained, no more than a rounding above it.
+/// Whether a stated ρ is at least the recomputed one and, where it claims to be attained, no more
+/// than a rounding above it.
 pub(super) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -> bool {
     let stated = exact(stated.to_f64_rounded_up());
-    let above = Rational::from(BigInt::from(1)) + Rational::new(BigInt::from(1), BigInt::from(10).pow(12));
+    let above =
+        Rational::from(BigInt::from(1)) + Rational::new(BigInt::from(1), BigInt::from(10).pow(12));
     stated >= *recomputed && (!attained || stated <= recomputed * above)
 }
 
@@ -126,7 +145,8 @@ pub(super) fn strategies_of(measured: &Measurements) -> String {
 /// A random plan: one to three attributes of two to five values, some families, a planner, a unit.
 fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, IntegerPlan, f64) {
     loop {
-        let sizes: Vec<usize> = (0..random.random_range(1..=3)).map(|_| random.random_range(2..=5)).collect();
+        let sizes: Vec<usize> =
+            (0..random.random_range(1..=3)).map(|_| random.random_range(2..=5)).collect();
         let families = ["identity", "prefix", "range", "circular", "total", "hybrid"];
         let groups = (0..random.random_range(1..=2)).map(|_| {
             let family = families[random.random_range(0..families.len())];
@@ -147,13 +167,17 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
             "weighted-fourier",
         ];
         let planner = planners[random.random_range(0..planners.len())];
-        let neighbours =
-            [Neighbours::AddOrRemoveOneRecord, Neighbours::ReplaceOneRecord, Neighbours::ReplaceAddOrRemoveOneRecord]
-                [random.random_range(0..3usize)];
+        let neighbours = [
+            Neighbours::AddOrRemoveOneRecord,
+            Neighbours::ReplaceOneRecord,
+            Neighbours::ReplaceAddOrRemoveOneRecord,
+        ][random.random_range(0..3usize)];
         let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
         let budget = 2f64.powf(random.random_range(-12.0..4.0));
         let schema = Schema::of_sizes(&sizes, AttributeKind::Numeric).unwrap();
-        let Ok(workload) = GroupedWorkload::from_toml(&schema, &text, "W.toml", std::path::Path::new("")) else {
+        let Ok(workload) =
+            GroupedWorkload::from_toml(&schema, &text, "W.toml", std::path::Path::new(""))
+        else {
             continue;
         };
         let rho = Rho::new(budget).unwrap();
@@ -164,8 +188,11 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
             Ok(plan) => return (sizes, workload, plan, budget),
             // Only the total is measured, and that is public here.
             Err(error) if error.to_string().contains("the number of records is public") => {}
-            // Three factors of a measure that is not uniform may need more than 128 bits, and are refused with a way out.
-            Err(error @ crate::Error::TooLarge { .. }) if planner == "anova" && sizes.len() == 3 => {
+            // Three factors of a measure that is not uniform may need more than 128 bits, and are
+            // refused with a way out.
+            Err(error @ crate::Error::TooLarge { .. })
+                if planner == "anova" && sizes.len() == 3 =>
+            {
                 assert!(error.to_string().contains("query-smasher"), "{error}");
             }
             Err(error) => panic!("{planner} on {sizes:?}: {error}\n{text}"),
@@ -173,8 +200,9 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
     }
 }
 
-/// 200 random plans on small domains, where every cost is attained: it is that of the written integers and within the budget; rounding costs at most 1e-6; what is written is
-/// read again; the standard errors of single queries add up to the plan's errors.
+/// 200 random plans on small domains, where every cost is attained: it is that of the written
+/// integers and within the budget; rounding costs at most 1e-6; what is written is read again; the
+/// standard errors of single queries add up to the plan's errors.
 #[test]
 fn the_cost_is_that_of_the_written_integers() {
     let mut random = ChaCha20Rng::seed_from_u64(15);
@@ -198,7 +226,12 @@ fn the_cost_is_that_of_the_written_integers() {
         estimates.check_answers(&workload).unwrap();
         for (group, planned) in workload.groups().iter().zip(plan.plan().groups()) {
             let of_queries: f64 = estimates.variances(group).unwrap().iter().sum();
-            approx::assert_relative_eq!(of_queries, planned.variance, max_relative = 1e-6, epsilon = 1e-12);
+            approx::assert_relative_eq!(
+                of_queries,
+                planned.variance,
+                max_relative = 1e-6,
+                epsilon = 1e-12
+            );
             let own = Estimates::of(&measured).unwrap().answers(group).unwrap();
             assert_eq!(own, estimates.answers(group).unwrap());
         }
@@ -206,16 +239,22 @@ fn the_cost_is_that_of_the_written_integers() {
     assert!(attained == 200 && rounded > 50 && rounded < 200, "{attained} {rounded}");
 }
 
-/// Without rounding where cells are all alike, and named where a planner measures something else than residual subspaces.
+/// Without rounding where cells are all alike, and named where a planner measures something else
+/// than residual subspaces.
 #[test]
 fn what_needs_no_rounding_has_none_and_what_cannot_be_released_is_refused() {
     let marginals = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
     let (_, plan) = plan_of("query-smasher", &[5, 4, 2], marginals, 0.5, PrivacyUnit::default());
     assert_eq!(plan.precision(), None);
     let schema = Schema::of_sizes(&[4, 3], AttributeKind::Numeric).unwrap();
-    let workload = GroupedWorkload::from_toml(&schema, marginals, "W.toml", std::path::Path::new("")).unwrap();
+    let workload =
+        GroupedWorkload::from_toml(&schema, marginals, "W.toml", std::path::Path::new("")).unwrap();
     let rho = Rho::new(0.5).unwrap();
-    let whole = crate::planner::by_name("hdmm-kronecker").unwrap().plan(&workload, rho.privacy_cost()).unwrap();
-    let message = IntegerPlan::of(&whole, &workload, rho, PrivacyUnit::default()).unwrap_err().to_string();
+    let whole = crate::planner::by_name("hdmm-kronecker")
+        .unwrap()
+        .plan(&workload, rho.privacy_cost())
+        .unwrap();
+    let message =
+        IntegerPlan::of(&whole, &workload, rho, PrivacyUnit::default()).unwrap_err().to_string();
     assert!(message.contains("query-smasher") && message.contains("hdmm"), "{message}");
 }

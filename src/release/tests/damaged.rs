@@ -1,4 +1,5 @@
-//! Damaged inputs: schema, workload, CSV and measurements that are no such thing. Errors, no panics.
+//! Damaged inputs: schema, workload, CSV and measurements that are no such thing. Errors, no
+//! panics.
 //!
 //! A mutation fuzz in the test binary: sound texts, changed at random; no coverage guides it.
 
@@ -91,9 +92,13 @@ impl Texts {
     fn new() -> Self {
         let schema = Schema::from_toml(SCHEMA, "S").unwrap();
         let workload = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\n[[queries]]\nfamily = \"identity\"\nways = [2]\n";
-        let workload = GroupedWorkload::from_toml(&schema, workload, "W", std::path::Path::new("")).unwrap();
+        let workload =
+            GroupedWorkload::from_toml(&schema, workload, "W", std::path::Path::new("")).unwrap();
         let rho = Rho::new(0.5).unwrap();
-        let plan = crate::planner::by_name("query-smasher").unwrap().plan(&workload, rho.privacy_cost()).unwrap();
+        let plan = crate::planner::by_name("query-smasher")
+            .unwrap()
+            .plan(&workload, rho.privacy_cost())
+            .unwrap();
         let plan = IntegerPlan::of(&plan, &workload, rho, PrivacyUnit::default()).unwrap();
         let records = read(DATA.as_bytes(), &schema, OutOfDomain::Drop).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -130,7 +135,13 @@ impl Texts {
         };
         match target {
             0 => Schema::from_toml(&text, "S").is_ok(),
-            1 => GroupedWorkload::from_toml(&self.schema, &text, "W", std::path::Path::new("/nowhere")).is_ok(),
+            1 => GroupedWorkload::from_toml(
+                &self.schema,
+                &text,
+                "W",
+                std::path::Path::new("/nowhere"),
+            )
+            .is_ok(),
             2 => read(&bytes, &self.schema, OutOfDomain::Clamp).is_ok(),
             3 => measured(&sound(&self.statement), &text, &self.noisy),
             4 => measured(&text, &sound(&self.strategies), &self.noisy),
@@ -149,7 +160,9 @@ fn feed(count: u64, seed: u64) -> u64 {
         for k in 0..count / 2 {
             let before = random.clone();
             let outcome = catch_unwind(AssertUnwindSafe(|| texts.feed(&mut random)));
-            taken += u64::from(outcome.unwrap_or_else(|_| panic!("input {k} of part {part}: {before:?}")));
+            taken += u64::from(
+                outcome.unwrap_or_else(|_| panic!("input {k} of part {part}: {before:?}")),
+            );
         }
         taken
     };
@@ -170,7 +183,8 @@ fn damaged_inputs_are_errors_and_no_panics() {
 #[test]
 #[ignore = "minutes; the number of inputs is MATMECH_DAMAGED"]
 fn damaged_inputs_in_millions() {
-    let count = std::env::var("MATMECH_DAMAGED").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000_000);
+    let count =
+        std::env::var("MATMECH_DAMAGED").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000_000);
     let taken = feed(count, 2);
     println!("{count} inputs, {taken} taken");
     assert!(taken > 0);

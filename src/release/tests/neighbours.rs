@@ -1,4 +1,5 @@
-//! Pairs of neighbouring tables that attack a release, one for every way in which a record can count.
+//! Pairs of neighbouring tables that attack a release, one for every way in which a record can
+//! count.
 
 use std::path::Path;
 
@@ -8,7 +9,8 @@ use crate::data::{PersonLimit, PrivateCsv};
 use crate::domain::AttributeSet;
 use crate::privacy::{Neighbours, RationalDeviation};
 
-const SCHEMA: &str = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\n";
+const SCHEMA: &str =
+    "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\n";
 
 /// The total counts 10¹¹ times as much as anything else, so a plan spends on it what it can.
 const WORKLOAD: &str = "[[queries]]\nfamily = \"total\"\nattributes = [\"job\"]\nweight = 1e11\n\
@@ -21,7 +23,10 @@ fn schema(other: &str) -> Schema {
 fn plan(schema: &Schema, unit: PrivacyUnit, rho: f64) -> IntegerPlan {
     let workload = GroupedWorkload::from_toml(schema, WORKLOAD, "W.toml", Path::new("")).unwrap();
     let rho = Rho::new(rho).unwrap();
-    let plan = crate::planner::by_name("query-smasher").unwrap().plan(&workload, rho.privacy_cost()).unwrap();
+    let plan = crate::planner::by_name("query-smasher")
+        .unwrap()
+        .plan(&workload, rho.privacy_cost())
+        .unwrap();
     IntegerPlan::of(&plan, &workload, rho, unit).unwrap()
 }
 
@@ -41,8 +46,8 @@ fn total(measured: &Measurements) -> i128 {
     measured.list.iter().find(|(own, _)| own.attributes.is_empty()).unwrap().1[0]
 }
 
-/// 100 records `a` against 99 and one outside the schema: replacing a value removes the record. If the
-/// number of records were measured for free, every release would tell the tables apart.
+/// 100 records `a` against 99 and one outside the schema: replacing a value removes the record. If
+/// the number of records were measured for free, every release would tell the tables apart.
 #[test]
 fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     let text = |last: &str| format!("job\n{}{last}\n", "a\n".repeat(99));
@@ -51,19 +56,23 @@ fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     let plan = plan(&schema, unit, 1.0);
     let [with, without] = ["a", "?"].map(|last| read(&text(last), &schema, None));
     assert_eq!((with.len(), without.len()), (100, 99));
-    let found = attack_tables(&plan, &without, &with, 20_000, &|records, seed| measured(&plan, records, seed));
+    let found = attack_tables(&plan, &without, &with, 20_000, &|records, seed| {
+        measured(&plan, records, seed)
+    });
     let mu = (2.0 * plan.cost().to_f64_rounded_up()).sqrt();
     assert!(found.mu <= mu + 4.4 * found.error, "{} ± {} above {mu}", found.mu, found.error);
-    // Under the relation that keeps the number of records the same plan tells them apart every time.
+    // Under the relation that keeps the number of records the same plan tells them apart every
+    // time.
     let exact = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
     let free = super::neighbours::plan(&schema, exact, 1.0);
-    let totals =
-        [&with, &without].map(|records| (0..50).map(|seed| total(&measured(&free, records, seed))).collect::<Vec<_>>());
+    let totals = [&with, &without].map(|records| {
+        (0..50).map(|seed| total(&measured(&free, records, seed))).collect::<Vec<_>>()
+    });
     assert_eq!(totals, [vec![100; 50], vec![99; 50]]);
 }
 
-/// With a cell for other values no record is ever left out, so the number of records is the same on both
-/// tables, published as it is, and the rest is within its cost.
+/// With a cell for other values no record is ever left out, so the number of records is the same on
+/// both tables, published as it is, and the rest is within its cost.
 #[test]
 fn a_cell_for_other_values_keeps_the_number_of_records() {
     let schema = schema("other = \"b\"\n");
@@ -76,12 +85,15 @@ fn a_cell_for_other_values_keeps_the_number_of_records() {
     for last in ["?", "", "b", "\u{fffd}"] {
         let without = read(&format!("job\n{}{last}\n", "a\n".repeat(99)), &schema, None);
         assert_eq!(without.len(), 100, "{last:?}");
-        let found = attack_tables(&plan, &without, &with, 10_000, &|records, seed| measured(&plan, records, seed));
+        let found = attack_tables(&plan, &without, &with, 10_000, &|records, seed| {
+            measured(&plan, records, seed)
+        });
         assert!(found.covers(mu), "{last:?}: {} ± {} against {mu}", found.mu, found.error);
     }
 }
 
-/// A person with twenty records against one with none: the limit keeps three, which is what is paid for.
+/// A person with twenty records against one with none: the limit keeps three, which is what is paid
+/// for.
 #[test]
 fn a_person_with_more_records_than_allowed_counts_no_more() {
     let schema = schema("");
@@ -90,9 +102,12 @@ fn a_person_with_more_records_than_allowed_counts_no_more() {
     let limit = || Some(PersonLimit { column: "id".into(), rows: 3 });
     let others: String = (0..40).map(|k| format!("p{k},{}\n", ["a", "b"][k % 2])).collect();
     let person = "x,a\n".repeat(20);
-    let [without, with] = [String::new(), person].map(|own| read(&format!("id,job\n{others}{own}"), &schema, limit()));
+    let [without, with] = [String::new(), person]
+        .map(|own| read(&format!("id,job\n{others}{own}"), &schema, limit()));
     assert_eq!((without.len(), with.len()), (40, 43));
-    let found = attack_tables(&plan, &without, &with, 20_000, &|records, seed| measured(&plan, records, seed));
+    let found = attack_tables(&plan, &without, &with, 20_000, &|records, seed| {
+        measured(&plan, records, seed)
+    });
     let mu = (2.0 * plan.cost().to_f64_rounded_up()).sqrt();
     assert!(found.covers(mu), "{} ± {} against {mu}", found.mu, found.error);
     assert!(!found.covers(mu / 3.0) && !found.covers(20.0 / 3.0 * mu));

@@ -1,5 +1,5 @@
-//! Seventeen mistakes that a release could have, each of which a check of this folder or of the code catches: eight in measuring, five in
-//! accounting, four in what is measured and for how much.
+//! Seventeen mistakes that a release could have, each of which a check of this folder or of the
+//! code catches: eight in measuring, five in accounting, four in what is measured and for how much.
 
 use super::audit::{attack, tight_plan, worst_record};
 use super::cost::{agrees, recomputed, strategies_of};
@@ -22,14 +22,21 @@ enum Mistake {
     NoiseRoundedDown,
 }
 
-fn with_mistake(plan: &IntegerPlan, records: &Records, seed: u64, mistake: Mistake) -> Measurements {
+fn with_mistake(
+    plan: &IntegerPlan,
+    records: &Records,
+    seed: u64,
+    mistake: Mistake,
+) -> Measurements {
     let mut measured = released(plan, records, seed);
     let table = |seed| {
         let total = Rho::new(1e9).unwrap();
-        ReleaseTable::open(records, total, plan.unit(), OperatingSystemNoise::of_counter(seed)).unwrap()
+        ReleaseTable::open(records, total, plan.unit(), OperatingSystemNoise::of_counter(seed))
+            .unwrap()
     };
     let exact = |own: &IntegerMeasurement| -> Vec<i128> {
-        let counts: Vec<u32> = records.marginal(own.attributes).unwrap().iter().map(|x| *x as u32).collect();
+        let counts: Vec<u32> =
+            records.marginal(own.attributes).unwrap().iter().map(|x| *x as u32).collect();
         own.strategy.answers(&counts).unwrap()
     };
     let scaled = |own: &IntegerMeasurement, by: f64| {
@@ -42,11 +49,16 @@ fn with_mistake(plan: &IntegerPlan, records: &Records, seed: u64, mistake: Mista
     for (place, (own, noisy)) in measured.list.iter_mut().enumerate() {
         match mistake {
             Mistake::NoiseTooSmall | Mistake::NoiseTooLarge => {
-                let deviation = scaled(own, if mistake == Mistake::NoiseTooSmall { 0.95 } else { 1.05 });
-                *noisy = other.answer(&[IntegerQuestion { deviation, ..own.question() }]).unwrap().remove(0);
+                let deviation =
+                    scaled(own, if mistake == Mistake::NoiseTooSmall { 0.95 } else { 1.05 });
+                *noisy = other
+                    .answer(&[IntegerQuestion { deviation, ..own.question() }])
+                    .unwrap()
+                    .remove(0);
             }
             Mistake::MeasuredTwiceChargedOnce => {
-                let again = table(seed + 1_000_000_000).answer(&[own.question()]).unwrap().remove(0);
+                let again =
+                    table(seed + 1_000_000_000).answer(&[own.question()]).unwrap().remove(0);
                 noisy.iter_mut().zip(again).for_each(|(a, b)| *a = (*a + b) / 2);
             }
             // Every subspace has the noise of the first, at its own scale.
@@ -102,7 +114,8 @@ fn mistakes_in_measuring_are_caught() {
         Mistake::SubspaceLost,
         Mistake::NoiseRoundedDown,
     ] {
-        let caught = !passes(&plan, &workload, &|records, seed| with_mistake(&plan, records, seed, mistake));
+        let caught =
+            !passes(&plan, &workload, &|records, seed| with_mistake(&plan, records, seed, mistake));
         assert!(caught, "{mistake:?} was not caught");
     }
 }
@@ -127,11 +140,14 @@ fn mistakes_in_accounting_are_caught() {
     };
     assert_eq!(&sum(&|_, own| of(own, 0, unit)), plan.cost());
     let one_row = PrivacyUnit { rows: 1, ..unit };
-    // A sensitivity off by one is a share of 10⁻¹² where numbers are large: it counts where they are small, at the total.
+    // A sensitivity off by one is a share of 10⁻¹² where numbers are large: it counts where they
+    // are small, at the total.
     let off_by_one = sum(&|k, own| of(own, u32::from(k == 0), unit));
     let one_left_out = sum(&|k, own| if k == 1 { ExactRho::zero() } else { of(own, 0, unit) });
     let unit_forgotten = sum(&|_, own| of(own, 0, one_row));
-    let charged_twice = sum(&|k, own| if k == 1 { of(own, 0, unit).plus(&of(own, 0, unit)) } else { of(own, 0, unit) });
+    let charged_twice = sum(&|k, own| {
+        if k == 1 { of(own, 0, unit).plus(&of(own, 0, unit)) } else { of(own, 0, unit) }
+    });
     for (what, stated) in [
         ("off by one", off_by_one),
         ("one subspace left out", one_left_out),
@@ -144,8 +160,8 @@ fn mistakes_in_accounting_are_caught() {
     assert!(!agrees(&sum(&|_, own| of(own, 0, unit)), &recomputed(&text, replaced), false));
 }
 
-/// Rows that do not annihilate the reference measure, a plan that costs more than was paid, one for people with more records, and a
-/// strategy larger than it is said to be.
+/// Rows that do not annihilate the reference measure, a plan that costs more than was paid, one for
+/// people with more records, and a strategy larger than it is said to be.
 #[test]
 fn mistakes_in_what_is_measured_are_caught() {
     let plan = tight_plan();
@@ -157,19 +173,33 @@ fn mistakes_in_what_is_measured_are_caught() {
     let records = records_of(plan.plan().schema(), &rows(&[3, 2]));
     let unpaid = |rho: f64, unit| {
         let reservation = Reservation::unwritten(Rho::new(rho).unwrap(), unit);
-        run::measure(&plan, statement_of(&plan), "", &records, &reservation, OperatingSystemNoise::of_counter(1))
-            .is_err()
+        run::measure(
+            &plan,
+            statement_of(&plan),
+            "",
+            &records,
+            &reservation,
+            OperatingSystemNoise::of_counter(1),
+        )
+        .is_err()
     };
     assert!(unpaid(plan.cost().to_f64_rounded_up() * 0.999, plan.unit()));
     assert!(unpaid(10.0, PrivacyUnit { rows: 2, ..plan.unit() }));
     assert!(!unpaid(10.0, plan.unit()));
     // The table itself charges what the strategy is, and not what it is said to be.
     let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
-    let larger = IntegerStrategy::new(factors.map(|own| std::sync::Arc::new(own.unwrap())).to_vec()).unwrap();
+    let larger =
+        IntegerStrategy::new(factors.map(|own| std::sync::Arc::new(own.unwrap())).to_vec())
+            .unwrap();
     let reservation = Rho::new(0.1).unwrap();
     let mut table =
-        ReleaseTable::open(&records, reservation, plan.unit(), OperatingSystemNoise::of_counter(1)).unwrap();
+        ReleaseTable::open(&records, reservation, plan.unit(), OperatingSystemNoise::of_counter(1))
+            .unwrap();
     let deviation = RationalDeviation::new(1 << 16, 1).unwrap();
-    let question = IntegerQuestion { attributes: crate::domain::AttributeSet::single(0), strategy: &larger, deviation };
+    let question = IntegerQuestion {
+        attributes: crate::domain::AttributeSet::single(0),
+        strategy: &larger,
+        deviation,
+    };
     assert!(table.answer(&[question]).is_err());
 }

@@ -30,7 +30,8 @@ pub(super) fn over_releases(
         let (mut covered, mut single) = (0.0, 0.0);
         for seed in seeds {
             let estimates = Estimates::of(&release(seed)).unwrap();
-            let found = workload.groups().iter().flat_map(|g| answers::of_group(&estimates, g).unwrap());
+            let found =
+                workload.groups().iter().flat_map(|g| answers::of_group(&estimates, g).unwrap());
             let mut all = true;
             for (query, (answer, truth)) in found.zip(&truth).enumerate() {
                 let z = (answer.estimate - truth) / answer.standard_error;
@@ -49,14 +50,23 @@ pub(super) fn over_releases(
         (part(count / 2..count), half.join().unwrap())
     });
     let n = count as f64;
-    let most = |scores: &mut dyn Iterator<Item = f64>| scores.fold(0.0f64, |most, score| most.max(score.abs()));
+    let most = |scores: &mut dyn Iterator<Item = f64>| {
+        scores.fold(0.0f64, |most, score| most.max(score.abs()))
+    };
     let bias = most(&mut one.0.iter().zip(&other.0).map(|(a, b)| (a + b) / n.sqrt()));
-    let spread = most(&mut one.1.iter().zip(&other.1).map(|(a, b)| ((a + b) / n - 1.0) * (n / 2.0).sqrt()));
-    Outcome { bias, spread, covered: (one.2 + other.2) / n, single: (one.3 + other.3) / (n * truth.len() as f64) }
+    let spread =
+        most(&mut one.1.iter().zip(&other.1).map(|(a, b)| ((a + b) / n - 1.0) * (n / 2.0).sqrt()));
+    Outcome {
+        bias,
+        spread,
+        covered: (one.2 + other.2) / n,
+        single: (one.3 + other.3) / (n * truth.len() as f64),
+    }
 }
 
-/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below 19 · 2 · 6e-7 < 3e-5. The intervals
-/// miss less often than one time in twenty: the simultaneous ones per release, the single ones per answer.
+/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below 19 ·
+/// 2 · 6e-7 < 3e-5. The intervals miss less often than one time in twenty: the simultaneous ones
+/// per release, the single ones per answer.
 #[test]
 fn estimates_are_unbiased_and_standard_errors_right() {
     let (workload, plan) = plan_of("query-smasher", &[3, 2], SMALL, 0.5, PrivacyUnit::default());
@@ -67,7 +77,8 @@ fn estimates_are_unbiased_and_standard_errors_right() {
     assert!(found.single > 0.95 && found.single < 0.999, "{}", found.single);
 }
 
-/// The same for a reference measure that is not uniform, joint queries, strategies that had to be completed, and replaced records.
+/// The same for a reference measure that is not uniform, joint queries, strategies that had to be
+/// completed, and replaced records.
 #[test]
 fn so_they_are_for_other_measures_and_joint_queries() {
     let workload = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n[[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n";
@@ -77,7 +88,8 @@ fn so_they_are_for_other_measures_and_joint_queries() {
     let records = records_of(workload.schema(), &rows(&[3, 3]));
     let found = over_releases(&workload, &records, 4_000, &|seed| released(&plan, &records, seed));
     assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
-    // Joint queries alone: of low rank, so the rest of their subspace is measured at a 10⁻⁷ of the cost.
+    // Joint queries alone: of low rank, so the rest of their subspace is measured at a 10⁻⁷ of the
+    // cost.
     let affine = "[[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n";
     let (workload, plan) = plan_of("query-smasher", &[4, 4], affine, 0.5, PrivacyUnit::default());
     let records = records_of(workload.schema(), &rows(&[4, 4]));
@@ -85,7 +97,8 @@ fn so_they_are_for_other_measures_and_joint_queries() {
     assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
 }
 
-/// Adjusted answers are nonnegative whole numbers that agree where one set of attributes holds all others.
+/// Adjusted answers are nonnegative whole numbers that agree where one set of attributes holds all
+/// others.
 #[test]
 fn adjusted_answers_are_nonnegative_whole_and_consistent() {
     let text = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
@@ -98,7 +111,8 @@ fn adjusted_answers_are_nonnegative_whole_and_consistent() {
         let consistency = adjust::write(&path, &estimates, &workload, &mut |_| ()).unwrap();
         assert_eq!(consistency, adjust::Consistency::OneMarginal);
         let mut table = csv::Reader::from_path(&path).unwrap();
-        let values: Vec<f64> = table.records().map(|row| row.unwrap()[4].parse().unwrap()).collect();
+        let values: Vec<f64> =
+            table.records().map(|row| row.unwrap()[4].parse().unwrap()).collect();
         assert!(values.iter().all(|x| *x >= 0.0 && x.fract() == 0.0), "{values:?}");
         // A1, A2, then the six cells of both.
         let pairs = &values[5..];

@@ -1,10 +1,11 @@
 //! Column completion: steps 4 and 5 of Program 2.
 //!
-//! A column of the strategy whose norm is below the sensitivity leaves room: measuring its cell too, with weight
-//! `d_j = 1 − (QᵀUQ)_jj` in V, costs nothing and can only help. The error of `V = QᵀUQ + diag(d)` on the workload
-//! `G = QᵀΛQ`, for orthonormal eigen-queries Q, follows in the row space of Q. Where Q has full rank the cells E that are
-//! measured add the information `Q_E d Q_Eᵀ`; else only combinations of them that lie in the row space do: with N a basis of
-//! the vectors a whose `Qᵀa` vanishes outside E,
+//! A column of the strategy whose norm is below the sensitivity leaves room: measuring its cell
+//! too, with weight `d_j = 1 − (QᵀUQ)_jj` in V, costs nothing and can only help. The error of
+//! `V = QᵀUQ + diag(d)` on the workload `G = QᵀΛQ`, for orthonormal eigen-queries Q, follows in the
+//! row space of Q. Where Q has full rank the cells E that are measured add the information
+//! `Q_E d Q_Eᵀ`; else only combinations of them that lie in the row space do: with N a basis of the
+//! vectors a whose `Qᵀa` vanishes outside E,
 //!
 //! ```text
 //! tr(G V⁺) = tr(ΛU⁻¹) − tr( (K + NᵀU⁻¹N)⁻¹ NᵀU⁻¹ΛU⁻¹N ),      K = Nᵀ Q_E d⁻¹ Q_Eᵀ N
@@ -22,7 +23,8 @@ use crate::strategy::symmetry::error_trace;
 /// Room below this is not used: it is within what the weights leave on columns that should be full.
 const ROOM: f64 = 1e-7;
 
-/// Vectors of the row space that keep more than this share of their square outside the measured cells do not vanish there.
+/// Vectors of the row space that keep more than this share of their square outside the measured
+/// cells do not vanish there.
 const VANISHES: f64 = 1e-9;
 
 /// A strategy over orthonormal eigen-queries with its columns completed.
@@ -40,11 +42,17 @@ pub(super) fn room(v: &Array2<f64>) -> Array1<f64> {
     v.diag().mapv(|x| if 1.0 - x > ROOM { 1.0 - x } else { 0.0 })
 }
 
-/// Completes the columns of any strategy, given by V = AᵀA with a largest diagonal entry of 1. Cost as of [`error_trace`].
+/// Completes the columns of any strategy, given by V = AᵀA with a largest diagonal entry of 1. Cost
+/// as of [`error_trace`].
 ///
 /// # Errors
 /// A strategy that does not answer the workload, or the eigensolver fails.
-pub(super) fn complete_dense(name: &str, shape: &[usize], g: &Array2<f64>, mut v: Array2<f64>) -> Result<Completed> {
+pub(super) fn complete_dense(
+    name: &str,
+    shape: &[usize],
+    g: &Array2<f64>,
+    mut v: Array2<f64>,
+) -> Result<Completed> {
     let room = room(&v);
     for (j, room) in room.iter().enumerate() {
         v[[j, j]] += room;
@@ -71,7 +79,12 @@ pub(super) fn complete(eigen: &EigenQueries, weights: &Array1<f64>) -> Result<Co
 }
 
 /// By how much the measured cells lower the trace.
-fn gain(eigen: &EigenQueries, weights: &Array1<f64>, measured: &[usize], room: &Array1<f64>) -> Result<f64> {
+fn gain(
+    eigen: &EigenQueries,
+    weights: &Array1<f64>,
+    measured: &[usize],
+    room: &Array1<f64>,
+) -> Result<f64> {
     if measured.is_empty() {
         return Ok(0.0);
     }
@@ -81,7 +94,8 @@ fn gain(eigen: &EigenQueries, weights: &Array1<f64>, measured: &[usize], room: &
     } else {
         // Eigenvalue 1 of Q_E Q_Eᵀ: nothing outside E.
         let inside = linalg::eigh(linalg::matmul(on.view(), on.t()).view())?;
-        let kept: Vec<usize> = (0..inside.values.len()).filter(|&k| inside.values[k] > 1.0 - VANISHES).collect();
+        let kept: Vec<usize> =
+            (0..inside.values.len()).filter(|&k| inside.values[k] > 1.0 - VANISHES).collect();
         inside.vectors.select(Axis(1), &kept)
     };
     if directions.ncols() == 0 {

@@ -25,11 +25,13 @@ pub struct Design {
 }
 
 impl Design {
-    /// The queries of the strategy that a selector chooses for the workload, with their costs, factor by factor as far as the
-    /// factors of both line up. O(queries · cells²) for the largest factor.
+    /// The queries of the strategy that a selector chooses for the workload, with their costs,
+    /// factor by factor as far as the factors of both line up. O(queries · cells²) for the largest
+    /// factor.
     ///
     /// # Errors
-    /// What the selector refuses, queries that do not span the workload, or factors too large to be dense.
+    /// What the selector refuses, queries that do not span the workload, or factors too large to be
+    /// dense.
     pub fn of_strategy(selector: &dyn StrategySelector, gram: &Gram) -> Result<Vec<Self>> {
         let Selection { strategy, .. } = selector.select(gram)?;
         let sizes = |shapes: Vec<usize>| -> Vec<usize> {
@@ -52,7 +54,10 @@ impl Design {
             (first_own, first_theirs) = (k + 1, place + 1);
             let shape = part.shape();
             let cells = part.cells();
-            crate::workload::check_dense_size(&format!("design queries of `{}`", selector.name()), cells)?;
+            crate::workload::check_dense_size(
+                &format!("design queries of `{}`", selector.name()),
+                cells,
+            )?;
             let queries = factors.iter().map(|f| f.queries()).collect::<Result<Vec<_>>>()?;
             let inverses = factors.iter().map(|f| f.inverse()).collect::<Result<Vec<_>>>()?;
             let part = GramFactor { shape, matrix: std::sync::Arc::new(part.to_dense()?) };
@@ -64,7 +69,12 @@ impl Design {
     }
 
     /// Design queries with their pseudo-inverse.
-    fn new(name: &str, gram: GramFactor, queries: Array2<f64>, inverse: &Array2<f64>) -> Result<Self> {
+    fn new(
+        name: &str,
+        gram: GramFactor,
+        queries: Array2<f64>,
+        inverse: &Array2<f64>,
+    ) -> Result<Self> {
         let images = linalg::matmul(gram.matrix.view(), inverse.view());
         let mut costs = (&images * inverse).sum_axis(Axis(0));
         let total = gram.matrix.diag().sum();

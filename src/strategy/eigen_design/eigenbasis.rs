@@ -1,7 +1,8 @@
-//! The eigen-queries of a workload: an orthonormal eigenbasis of `G = WᵀW`, without its null space (S2, Def. 6).
+//! The eigen-queries of a workload: an orthonormal eigenbasis of `G = WᵀW`, without its null space
+//! (S2, Def. 6).
 //!
-//! Where eigenvalues coincide, the eigenbasis is not unique and the basis matters to Program 1; the workload's structure
-//! chooses then, and not the rounding of the eigensolver:
+//! Where eigenvalues coincide, the eigenbasis is not unique and the basis matters to Program 1; the
+//! workload's structure chooses then, and not the rounding of the eigensolver:
 //!
 //! | Gram | basis |
 //! |---|---|
@@ -18,7 +19,8 @@ use crate::linalg;
 use crate::strategy::symmetry::Reduction;
 use crate::workload::{Gram, GramFactor, MarginalGram};
 
-/// Entries that differ by less than this share of the largest are equal, products that differ by less commute.
+/// Entries that differ by less than this share of the largest are equal, products that differ by
+/// less commute.
 const EQUAL: f64 = 1e-12;
 
 /// Blocks of at most this share of full rank are decomposed in their row space.
@@ -34,8 +36,8 @@ pub struct EigenQueries {
 }
 
 impl EigenQueries {
-    /// The eigen-queries of every Kronecker factor; their Kronecker products are those of the workload. O(n³) for the largest
-    /// factor at most, see the module for what costs less.
+    /// The eigen-queries of every Kronecker factor; their Kronecker products are those of the
+    /// workload. O(n³) for the largest factor at most, see the module for what costs less.
     ///
     /// # Errors
     /// The eigensolver fails, or a factor of zeros.
@@ -47,7 +49,8 @@ impl EigenQueries {
         }
         let mut known: Vec<(&GramFactor, Self)> = Vec::new();
         for factor in gram.factors() {
-            let same = known.iter().find(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
+            let same =
+                known.iter().find(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
             let own = match same {
                 Some((_, own)) => own.clone(),
                 None => of_factor(factor)?,
@@ -79,7 +82,10 @@ impl EigenQueries {
     fn sorted(values: Vec<f64>, rows: &Array2<f64>) -> Self {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
-        EigenQueries { values: order.iter().map(|&k| values[k]).collect(), rows: rows.select(Axis(0), &order) }
+        EigenQueries {
+            values: order.iter().map(|&k| values[k]).collect(),
+            rows: rows.select(Axis(0), &order),
+        }
     }
 
     /// The number of eigen-queries, the rank of the workload.
@@ -113,7 +119,9 @@ fn of_factor(factor: &GramFactor) -> Result<EigenQueries> {
         let entries = reduction.orbits.entries(character);
         for (value, vector) in own.into_iter().zip(basis.rows()) {
             values.push(value);
-            rows.push(entries.iter().map(|entry| entry.map_or(0.0, |(k, x)| x * vector[k])).collect());
+            rows.push(
+                entries.iter().map(|entry| entry.map_or(0.0, |(k, x)| x * vector[k])).collect(),
+            );
         }
     }
     let mut stacked = Array2::zeros((rows.len(), n));
@@ -128,7 +136,10 @@ fn positive(values: Vec<f64>, rows: &Array2<f64>) -> Result<EigenQueries> {
     if kept.is_empty() {
         return Err(no_queries());
     }
-    Ok(EigenQueries::sorted(kept.iter().map(|&k| values[k]).collect(), &rows.select(Axis(0), &kept)))
+    Ok(EigenQueries::sorted(
+        kept.iter().map(|&k| values[k]).collect(),
+        &rows.select(Axis(0), &kept),
+    ))
 }
 
 /// Eigenvalues, and eigenvectors in rows.
@@ -143,7 +154,10 @@ fn decomposed(block: &Array2<f64>) -> Result<(Vec<f64>, Array2<f64>)> {
         // A block that rounding has made indefinite is left to the eigensolver.
         _ => {
             let eigen = linalg::eigh(block.view())?;
-            Ok((eigen.values.to_vec(), eigen.vectors.reversed_axes().as_standard_layout().into_owned()))
+            Ok((
+                eigen.values.to_vec(),
+                eigen.vectors.reversed_axes().as_standard_layout().into_owned(),
+            ))
         }
     }
 }
@@ -153,12 +167,13 @@ fn uniform(matrix: &Array2<f64>) -> Option<(f64, f64)> {
     let n = matrix.nrows();
     let (on, off) = (matrix[[0, 0]], if n > 1 { matrix[[0, 1]] } else { 0.0 });
     let scale = EQUAL * on.abs().max(off.abs());
-    let fits = |((i, j), x): ((usize, usize), &f64)| (x - if i == j { on } else { off }).abs() <= scale;
+    let fits =
+        |((i, j), x): ((usize, usize), &f64)| (x - if i == j { on } else { off }).abs() <= scale;
     matrix.indexed_iter().all(fits).then_some((on - off, off))
 }
 
-/// An orthonormal basis in rows whose first vector is constant and whose other vectors are as flat as can be:
-/// Walsh–Hadamard for powers of two, else sines and cosines.
+/// An orthonormal basis in rows whose first vector is constant and whose other vectors are as flat
+/// as can be: Walsh–Hadamard for powers of two, else sines and cosines.
 fn flat_basis(n: usize) -> Array2<f64> {
     let root = (n as f64).sqrt();
     if n.is_power_of_two() {
@@ -168,7 +183,8 @@ fn flat_basis(n: usize) -> Array2<f64> {
     }
     Array2::from_shape_fn((n, n), |(k, j)| {
         // The angle from integers, so that equal entries are equal to the last bit.
-        let angle = |frequency: usize| std::f64::consts::TAU * (frequency * j % n) as f64 / n as f64;
+        let angle =
+            |frequency: usize| std::f64::consts::TAU * (frequency * j % n) as f64 / n as f64;
         match k {
             0 => 1.0 / root,
             _ if k + 1 == n && n.is_multiple_of(2) => {
@@ -184,7 +200,8 @@ fn flat_basis(n: usize) -> Array2<f64> {
     })
 }
 
-/// The Kronecker eigenbasis of a sum over marginals, if on every attribute the factors of all terms commute.
+/// The Kronecker eigenbasis of a sum over marginals, if on every attribute the factors of all terms
+/// commute.
 fn of_marginals(shape: &[usize], terms: &[MarginalGram]) -> Result<Option<EigenQueries>> {
     let mut bases = Vec::new();
     // Per attribute and term the eigenvalue of every basis vector.
@@ -202,7 +219,8 @@ fn of_marginals(shape: &[usize], terms: &[MarginalGram]) -> Result<Option<EigenQ
             own.push(term.gram.factors()[place].matrix.as_ref().clone());
         }
         let Some(basis) = common_basis(&own)? else { return Ok(None) };
-        let diagonal = |m: &Array2<f64>| (&linalg::matmul(basis.view(), m.view()) * &basis).sum_axis(Axis(1));
+        let diagonal =
+            |m: &Array2<f64>| (&linalg::matmul(basis.view(), m.view()) * &basis).sum_axis(Axis(1));
         spectra.push(own.iter().map(diagonal).collect());
         bases.push(basis);
     }
@@ -222,7 +240,8 @@ fn of_marginals(shape: &[usize], terms: &[MarginalGram]) -> Result<Option<EigenQ
     let mut rows = Array2::zeros((kept.len(), cells));
     for (&k, mut row) in kept.iter().zip(rows.rows_mut()) {
         let chosen = linalg::coordinates(shape, k);
-        let vectors = bases.iter().zip(&chosen).map(|(basis, &c)| basis.row(c).insert_axis(Axis(0)));
+        let vectors =
+            bases.iter().zip(&chosen).map(|(basis, &c)| basis.row(c).insert_axis(Axis(0)));
         row.assign(&linalg::kron_all(vectors).row(0));
     }
     Ok(Some(EigenQueries::sorted(kept.iter().map(|&k| values[k]).collect(), &rows)))
@@ -235,13 +254,15 @@ fn common_basis(matrices: &[Array2<f64>]) -> Result<Option<Array2<f64>>> {
         return Ok(Some(flat_basis(first.nrows())));
     }
     let mut mixed = Array2::zeros(first.dim());
-    let norms: Vec<f64> = matrices.iter().map(|m| m.iter().fold(0.0f64, |top, x| top.max(x.abs()))).collect();
+    let norms: Vec<f64> =
+        matrices.iter().map(|m| m.iter().fold(0.0f64, |top, x| top.max(x.abs()))).collect();
     for (k, (matrix, norm)) in matrices.iter().zip(&norms).enumerate() {
         // A generic combination: its eigenvalues coincide only where those of all matrices do.
         let weight = 1.0 + ((k + 1) as f64 * 0.618_033_988_749_894_9).fract();
         mixed.scaled_add(weight / norm.max(f64::MIN_POSITIVE), matrix);
     }
-    let basis = linalg::eigh(mixed.view())?.vectors.reversed_axes().as_standard_layout().into_owned();
+    let basis =
+        linalg::eigh(mixed.view())?.vectors.reversed_axes().as_standard_layout().into_owned();
     for (matrix, norm) in matrices.iter().zip(&norms) {
         let rotated = linalg::matmul(linalg::matmul(basis.view(), matrix.view()).view(), basis.t());
         let size = norm * first.nrows() as f64;
@@ -281,10 +302,18 @@ mod tests {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             let eigen = EigenQueries::of(&gram).unwrap();
             assert_eq!(eigen.rank(), rank, "{text}");
-            assert_abs_diff_eq!(eigen.rows.dot(&eigen.rows.t()), Array2::eye(rank), epsilon = 1e-12);
+            assert_abs_diff_eq!(
+                eigen.rows.dot(&eigen.rows.t()),
+                Array2::eye(rank),
+                epsilon = 1e-12
+            );
             let weighted = &eigen.rows * &eigen.values.clone().insert_axis(Axis(1));
             let scale = gram.max_diagonal();
-            assert_abs_diff_eq!(eigen.rows.t().dot(&weighted), gram.to_dense().unwrap(), epsilon = 1e-11 * scale);
+            assert_abs_diff_eq!(
+                eigen.rows.t().dot(&weighted),
+                gram.to_dense().unwrap(),
+                epsilon = 1e-11 * scale
+            );
             assert!(eigen.values.windows(2).into_iter().all(|pair| pair[0] >= pair[1]), "{text}");
         }
     }

@@ -1,8 +1,10 @@
-//! Design for pure ε-differential privacy: Program 1 under the L1 norm (S2, on ε-differential privacy).
+//! Design for pure ε-differential privacy: Program 1 under the L1 norm (S2, on ε-differential
+//! privacy).
 //!
-//! With Laplace noise the error of a strategy is `(2/ε²) ‖A‖₁² tr(G (AᵀA)⁺)`, ‖A‖₁ the largest L1 norm of a column. It is no
-//! function of AᵀA alone, so that there is neither a bound like the SVD bound nor a best design set; but the queries of any
-//! strategy can be weighted better. For `A = diag(w) Q`
+//! With Laplace noise the error of a strategy is `(2/ε²) ‖A‖₁² tr(G (AᵀA)⁺)`, ‖A‖₁ the largest L1
+//! norm of a column. It is no function of AᵀA alone, so that there is neither a bound like the SVD
+//! bound nor a best design set; but the queries of any strategy can be weighted better. For
+//! `A = diag(w) Q`
 //!
 //! ```text
 //! minimise  Σ c_i/w_i²     subject to  |Q|ᵀw ≤ 1             max over the simplex of (Σ c_i^⅓ (|Q|y)_i^⅔)³
@@ -33,12 +35,16 @@ pub struct LaplaceDesign {
     pub status: Status,
 }
 
-/// Weights the queries of the strategy that a selector chooses for the workload. Kronecker factors are weighted one by one,
-/// which is optimal for the product.
+/// Weights the queries of the strategy that a selector chooses for the workload. Kronecker factors
+/// are weighted one by one, which is optimal for the product.
 ///
 /// # Errors
 /// As [`Design::of_strategy`] and [`WeightingProblem::solve`].
-pub fn reweighted(selector: &dyn StrategySelector, gram: &Gram, options: &WeightingOptions) -> Result<LaplaceDesign> {
+pub fn reweighted(
+    selector: &dyn StrategySelector,
+    gram: &Gram,
+    options: &WeightingOptions,
+) -> Result<LaplaceDesign> {
     let designs = Design::of_strategy(selector, gram)?;
     designed(selector.name(), designs, gram, options)
 }
@@ -50,11 +56,17 @@ pub fn reweighted(selector: &dyn StrategySelector, gram: &Gram, options: &Weight
 pub fn eigen_queries(gram: &Gram, options: &WeightingOptions) -> Result<LaplaceDesign> {
     let eigen = EigenQueries::of_factors(gram)?;
     let parts = gram.factors().iter().zip(eigen);
-    let designs = parts.map(|(g, e)| Design { gram: g.clone(), queries: e.rows, costs: e.values }).collect();
+    let designs =
+        parts.map(|(g, e)| Design { gram: g.clone(), queries: e.rows, costs: e.values }).collect();
     designed("eigen-queries", designs, gram, options)
 }
 
-fn designed(name: &str, designs: Vec<Design>, gram: &Gram, options: &WeightingOptions) -> Result<LaplaceDesign> {
+fn designed(
+    name: &str,
+    designs: Vec<Design>,
+    gram: &Gram,
+    options: &WeightingOptions,
+) -> Result<LaplaceDesign> {
     let (mut lower_bound, mut upper_bound, mut status) = (1.0, 1.0, Status::Converged);
     let mut factors = Vec::with_capacity(designs.len());
     for Design { gram, queries, costs } in designs {
@@ -64,9 +76,13 @@ fn designed(name: &str, designs: Vec<Design>, gram: &Gram, options: &WeightingOp
         if weighting.status != Status::Converged {
             status = weighting.status;
         }
-        let asked: Vec<usize> = (0..queries.nrows()).filter(|&i| weighting.weights[i] > 0.0).collect();
+        let asked: Vec<usize> =
+            (0..queries.nrows()).filter(|&i| weighting.weights[i] > 0.0).collect();
         let weights = weighting.weights.select(Axis(0), &asked).insert_axis(Axis(1));
-        factors.push(StrategyFactor::from_queries(&gram.shape, queries.select(Axis(0), &asked) * &weights)?);
+        factors.push(StrategyFactor::from_queries(
+            &gram.shape,
+            queries.select(Axis(0), &asked) * &weights,
+        )?);
     }
     let strategy = Strategy::kronecker(name, factors)?;
     let error = error(&strategy, gram)?;
@@ -81,7 +97,11 @@ pub fn error(strategy: &Strategy, gram: &Gram) -> Result<f64> {
     let mut l1 = 1.0;
     for factor in strategy.factors() {
         let queries = factor.queries()?;
-        l1 *= queries.columns().into_iter().map(|column| column.mapv(f64::abs).sum()).fold(0.0, f64::max);
+        l1 *= queries
+            .columns()
+            .into_iter()
+            .map(|column| column.mapv(f64::abs).sum())
+            .fold(0.0, f64::max);
     }
     Ok(strategy.error(gram)? / strategy.sensitivity_squared() * l1 * l1)
 }
@@ -93,16 +113,26 @@ mod tests {
     use crate::workload::Workload;
     use approx::assert_relative_eq;
 
-    /// The certificate closes, the objective is the error of independent queries, and weights never hurt.
+    /// The certificate closes, the objective is the error of independent queries, and weights never
+    /// hurt.
     #[test]
     fn weights_improve_strategies_and_prove_it() {
         for text in ["range:32", "range:8x6", "cdf:20", "range-sample(queries=60,seed=2):24"] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             for selector in [&Wavelet as &dyn StrategySelector, &Identity, &Hierarchical] {
                 let found = reweighted(selector, &gram, &WeightingOptions::default()).unwrap();
-                assert!(found.upper_bound / found.lower_bound - 1.0 <= 1e-6, "{text} {}", selector.name());
+                assert!(
+                    found.upper_bound / found.lower_bound - 1.0 <= 1e-6,
+                    "{text} {}",
+                    selector.name()
+                );
                 let itself = error(&selector.select(&gram).unwrap().strategy, &gram).unwrap();
-                assert!(found.error <= itself * (1.0 + 1e-9), "{text} {}: {} {itself}", selector.name(), found.error);
+                assert!(
+                    found.error <= itself * (1.0 + 1e-9),
+                    "{text} {}: {} {itself}",
+                    selector.name(),
+                    found.error
+                );
                 match selector.name() {
                     "hierarchical" => assert!(found.error <= found.upper_bound * (1.0 + 1e-9)),
                     _ => assert_relative_eq!(found.error, found.upper_bound, max_relative = 1e-7),

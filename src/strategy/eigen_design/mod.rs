@@ -1,22 +1,25 @@
 //! Eigen-Design: strategies that weight fixed design queries (S2, Programs 1 and 2).
 //!
-//! Program 2 decomposes `G = WᵀW`, takes the eigenvectors of the eigenvalues that are not zero as design queries Q, weights
-//! them by Program 1 ([`weighting`]) and completes the columns:
+//! Program 2 decomposes `G = WᵀW`, takes the eigenvectors of the eigenvalues that are not zero as
+//! design queries Q, weights them by Program 1 ([`weighting`]) and completes the columns:
 //!
 //! ```text
 //! A = diag(√u) Q,   V = AᵀA + diag(d),   d_j = max_i (AᵀA)_ii − (AᵀA)_jj
 //! ```
 //!
-//! The error is at most `√(n λ₁/svdb)` times the SVD bound (Thm 3, [`ratio_bound`]); it does not change when cells are
-//! renamed (Prop. 5) or the workload is replaced by one of the same Gram (Prop. 6), up to the choice of a basis where
-//! eigenvalues coincide ([`EigenQueries`] says which one).
+//! The error is at most `√(n λ₁/svdb)` times the SVD bound (Thm 3, [`ratio_bound`]); it does not
+//! change when cells are renamed (Prop. 5) or the workload is replaced by one of the same Gram
+//! (Prop. 6), up to the choice of a basis where eigenvalues coincide ([`EigenQueries`] says which
+//! one).
 //!
-//! *Kronecker products*: for `G = ⊗G_i` and `Q = ⊗Q_i` the weights `⊗u_i` are optimal, so every factor is solved on its own.
-//! Completing the columns of the whole domain, as Program 2 says, gives up the product; completing those of every factor keeps
-//! it, works on domains of any size, and so far always had the smaller error ([`Completion`]).
+//! *Kronecker products*: for `G = ⊗G_i` and `Q = ⊗Q_i` the weights `⊗u_i` are optimal, so every
+//! factor is solved on its own. Completing the columns of the whole domain, as Program 2 says,
+//! gives up the product; completing those of every factor keeps it, works on domains of any size,
+//! and so far always had the smaller error ([`Completion`]).
 //!
-//! *Cost*: an eigendecomposition and Program 1 of the largest factor; completion over the whole domain `O(cells³ / blocks²)`
-//! for as many blocks as the workload's symmetries make. *Reference*: S2, Programs 1 and 2, Thms 1 to 3, Props 5 and 6.
+//! *Cost*: an eigendecomposition and Program 1 of the largest factor; completion over the whole
+//! domain `O(cells³ / blocks²)` for as many blocks as the workload's symmetries make. *Reference*:
+//! S2, Programs 1 and 2, Thms 1 to 3, Props 5 and 6.
 
 mod completion;
 mod design;
@@ -42,8 +45,8 @@ use crate::error::Result;
 use crate::linalg;
 use crate::workload::Gram;
 
-/// S2, Thm 3: Eigen-Design's error is at most this multiple of the SVD bound, `√(n λ₁/svdb)` (the paper's ¼ is that of root
-/// mean square errors). O(n³) for the largest factor.
+/// S2, Thm 3: Eigen-Design's error is at most this multiple of the SVD bound, `√(n λ₁/svdb)` (the
+/// paper's ¼ is that of root mean square errors). O(n³) for the largest factor.
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -68,18 +71,21 @@ impl Options {
     /// The options of a call.
     fn of(call: &Call<'_>) -> Result<Self> {
         let mut options = Options::default();
-        options.weighting.tolerance = call.option("tolerance")?.unwrap_or(options.weighting.tolerance);
+        options.weighting.tolerance =
+            call.option("tolerance")?.unwrap_or(options.weighting.tolerance);
         if let Some(written) = call.written("completion") {
-            options.completion = Completion::named(written)
-                .ok_or_else(|| call.refuse("`joint`, `factors` or `none` for `completion`", written))?;
+            options.completion = Completion::named(written).ok_or_else(|| {
+                call.refuse("`joint`, `factors` or `none` for `completion`", written)
+            })?;
         }
         options.weighting.check()?;
         Ok(options)
     }
 }
 
-/// Selects the strategy of Program 2, from the eigen-queries or from another design set: `eigen-design`,
-/// `eigen-design(completion=factors)`, `eigen-design:wavelet`, `eigen-design:matrix:A.npy`.
+/// Selects the strategy of Program 2, from the eigen-queries or from another design set:
+/// `eigen-design`, `eigen-design(completion=factors)`, `eigen-design:wavelet`,
+/// `eigen-design:matrix:A.npy`.
 #[derive(Debug, Default)]
 pub struct EigenDesign {
     name: Option<String>,
@@ -104,7 +110,11 @@ impl EigenDesign {
     /// Options that make no sense.
     pub fn weighting(design: Box<dyn StrategySelector>, options: Options) -> Result<Self> {
         options.weighting.check()?;
-        Ok(EigenDesign { name: Some(format!("eigen-design:{}", design.name())), design: Some(design), options })
+        Ok(EigenDesign {
+            name: Some(format!("eigen-design:{}", design.name())),
+            design: Some(design),
+            options,
+        })
     }
 }
 

@@ -1,7 +1,9 @@
-//! Principal vectors (S2, performance optimizations): weights of their own for the eigen-queries with the largest eigenvalues only.
+//! Principal vectors (S2, performance optimizations): weights of their own for the eigen-queries
+//! with the largest eigenvalues only.
 //!
-//! Program 1 with k + 1 variables: one for each of the k principal eigen-queries, and one that all others share, with load
-//! `Σ q_i ∘ q_i` and cost `Σ λ_i` over them. As with separation, the dual point bounds Program 1 of all eigen-queries.
+//! Program 1 with k + 1 variables: one for each of the k principal eigen-queries, and one that all
+//! others share, with load `Σ q_i ∘ q_i` and cost `Σ λ_i` over them. As with separation, the dual
+//! point bounds Program 1 of all eigen-queries.
 //!
 //! *Cost*: O(n k²) per Newton step besides the eigendecomposition, and O(n²) once.
 
@@ -30,8 +32,8 @@ impl Default for PrincipalCount {
     }
 }
 
-/// Selects Eigen-Design's strategy with principal vectors: `principal-vectors`, `principal-vectors(share=0.06)`,
-/// `principal-vectors(count=100)`.
+/// Selects Eigen-Design's strategy with principal vectors: `principal-vectors`,
+/// `principal-vectors(share=0.06)`, `principal-vectors(count=100)`.
 #[derive(Debug, Clone, Default)]
 pub struct PrincipalVectors {
     name: Option<String>,
@@ -47,7 +49,9 @@ impl PrincipalVectors {
     pub fn new(count: PrincipalCount, options: Options) -> Result<Self> {
         options.weighting.check()?;
         let name = match count {
-            PrincipalCount::Share(share) if share > 0.0 && share <= 1.0 => format!("principal-vectors(share={share})"),
+            PrincipalCount::Share(share) if share > 0.0 && share <= 1.0 => {
+                format!("principal-vectors(share={share})")
+            }
             PrincipalCount::Count(count) => format!("principal-vectors(count={count})"),
             PrincipalCount::Share(share) => {
                 return Err(Error::bad_input(
@@ -83,7 +87,10 @@ impl StrategySelector for PrincipalVectors {
             (None, Some(count)) => PrincipalCount::Count(count),
             (Some(_), Some(_)) => return Err(call.refuse("either `share` or `count`", "both")),
         };
-        Ok(Box::new(PrincipalVectors { name: Some(call.text().to_owned()), ..Self::new(count, options)? }))
+        Ok(Box::new(PrincipalVectors {
+            name: Some(call.text().to_owned()),
+            ..Self::new(count, options)?
+        }))
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
@@ -94,7 +101,8 @@ impl StrategySelector for PrincipalVectors {
         };
         let count = count.min(eigen.rank());
         let weighting = principal(&eigen, count, &self.options.weighting)?;
-        let mut selection = of_weights(self.name(), gram, eigen, weighting, self.options.completion)?;
+        let mut selection =
+            of_weights(self.name(), gram, eigen, weighting, self.options.completion)?;
         selection.details.push(("principal_vectors", count as f64));
         Ok(selection)
     }

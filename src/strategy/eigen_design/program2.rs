@@ -1,4 +1,5 @@
-//! Program 2 after its weights: the strategy of every factor, their product, and the completion of columns.
+//! Program 2 after its weights: the strategy of every factor, their product, and the completion of
+//! columns.
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use crate::workload::{Gram, GramFactor, check_dense_size};
 /// Which columns are completed (steps 4 and 5 of Program 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Completion {
-    /// Those of the whole domain, as S2 has it. The strategy becomes one dense matrix over all cells, unless there is nothing
-    /// to complete.
+    /// Those of the whole domain, as S2 has it. The strategy becomes one dense matrix over all
+    /// cells, unless there is nothing to complete.
     #[default]
     Joint,
     /// Those of every Kronecker factor: the strategy stays a Kronecker product.
@@ -61,7 +62,11 @@ impl FactorDesign {
     ///
     /// # Errors
     /// As [`WeightingProblem::solve`].
-    pub fn of_eigen_queries(gram: GramFactor, eigen: EigenQueries, options: &WeightingOptions) -> Result<Self> {
+    pub fn of_eigen_queries(
+        gram: GramFactor,
+        eigen: EigenQueries,
+        options: &WeightingOptions,
+    ) -> Result<Self> {
         let problem = WeightingProblem::new(eigen.values.clone(), &eigen.rows, ColumnNorm::L2)?;
         Ok(Self::weighted(gram, eigen, problem.solve(options)?))
     }
@@ -89,7 +94,8 @@ impl FactorDesign {
 
     /// The same again for an equal factor, at no cost.
     pub fn repeated(&self) -> Self {
-        let (gram, queries, weighting) = (self.gram.clone(), self.queries.clone(), self.weighting.clone());
+        let (gram, queries, weighting) =
+            (self.gram.clone(), self.queries.clone(), self.weighting.clone());
         FactorDesign { gram, queries, weighting, repeated: true }
     }
 
@@ -103,7 +109,8 @@ impl FactorDesign {
         linalg::gram_of((rows * &roots.insert_axis(Axis(1))).view())
     }
 
-    /// `tr(G V⁺)` before completion: the objective of Program 1 if the design queries are independent, and less if not.
+    /// `tr(G V⁺)` before completion: the objective of Program 1 if the design queries are
+    /// independent, and less if not.
     fn plain_trace(&self, name: &str, v: &Array2<f64>) -> Result<f64> {
         match &self.queries {
             Queries::Eigen(_) => Ok(self.weighting.upper_bound),
@@ -114,7 +121,9 @@ impl FactorDesign {
     fn completed(&self, name: &str) -> Result<Completed> {
         match &self.queries {
             Queries::Eigen(eigen) => completion::complete(eigen, &self.weighting.weights),
-            Queries::Any(_) => completion::complete_dense(name, &self.gram.shape, &self.gram.matrix, self.plain()),
+            Queries::Any(_) => {
+                completion::complete_dense(name, &self.gram.shape, &self.gram.matrix, self.plain())
+            }
         }
     }
 }
@@ -140,16 +149,25 @@ pub(super) fn of_weights(
 /// The strategy of all factors together.
 ///
 /// # Errors
-/// A strategy that does not answer the workload, a domain too large to be completed as a whole, or the eigensolver fails.
-pub(super) fn assembled(name: &str, factors: Vec<FactorDesign>, completion: Completion) -> Result<Selection> {
+/// A strategy that does not answer the workload, a domain too large to be completed as a whole, or
+/// the eigensolver fails.
+pub(super) fn assembled(
+    name: &str,
+    factors: Vec<FactorDesign>,
+    completion: Completion,
+) -> Result<Selection> {
     let product = |f: &dyn Fn(&FactorDesign) -> f64| factors.iter().map(f).product::<f64>();
-    let (lower, upper) = (product(&|f| f.weighting.lower_bound), product(&|f| f.weighting.upper_bound));
+    let (lower, upper) =
+        (product(&|f| f.weighting.lower_bound), product(&|f| f.weighting.upper_bound));
     let plain = plain(name, &factors)?;
     let mut details = vec![
         ("design_queries", product(&|f| f.weighting.weights.len() as f64)),
         ("error_before_completion", plain.1),
         ("weighting_gap", upper / lower - 1.0),
-        ("weighting_steps", factors.iter().filter(|f| !f.repeated).map(|f| f.weighting.iterations as f64).sum()),
+        (
+            "weighting_steps",
+            factors.iter().filter(|f| !f.repeated).map(|f| f.weighting.iterations as f64).sum(),
+        ),
     ];
     let (made, traces, cells) = match completion {
         Completion::None => plain,
@@ -178,13 +196,17 @@ fn plain(name: &str, factors: &[FactorDesign]) -> Result<Assembled> {
 fn by_factor(name: &str, factors: &[FactorDesign]) -> Result<Assembled> {
     let (mut made, mut trace, mut cells): (Vec<(StrategyFactor, f64)>, _, _) = (Vec::new(), 1.0, 0);
     for (k, factor) in factors.iter().enumerate() {
-        let known = factors[..k].iter().position(|earlier| factor.repeated && earlier.is_for(&factor.gram));
+        let known =
+            factors[..k].iter().position(|earlier| factor.repeated && earlier.is_for(&factor.gram));
         let next = match known {
             Some(place) => made[place].clone(),
             None => {
                 let completed = factor.completed(name)?;
                 cells += completed.cells;
-                (StrategyFactor::from_gram(&factor.gram.shape, Arc::new(completed.gram)), completed.trace)
+                (
+                    StrategyFactor::from_gram(&factor.gram.shape, Arc::new(completed.gram)),
+                    completed.trace,
+                )
             }
         };
         trace *= next.1;
@@ -200,7 +222,9 @@ fn joint(name: &str, factors: &[FactorDesign], plain: Assembled) -> Result<Assem
         return Ok(plain);
     }
     let shape: Vec<usize> = factors.iter().flat_map(|f| f.gram.shape.iter().copied()).collect();
-    let what = format!("strategy `{name}` completed over the whole domain; with completion=factors none is built");
+    let what = format!(
+        "strategy `{name}` completed over the whole domain; with completion=factors none is built"
+    );
     check_dense_size(&what, shape.iter().product())?;
     let v = linalg::kron_all(parts.iter().map(|part| part.view()));
     let g = linalg::kron_all(factors.iter().map(|f| f.gram.matrix.view()));

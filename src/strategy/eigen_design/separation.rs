@@ -1,11 +1,13 @@
 //! Eigen-query separation (S2, performance optimizations): Program 1 group by group.
 //!
-//! The eigen-queries, sorted by eigenvalue, are cut into groups of g. Program 1 weights each group alone, and once more the
-//! groups: group γ has load `Σ_{i∈γ} u_i q_i ∘ q_i` and cost `Σ_{i∈γ} λ_i/u_i`. The dual point of the second problem bounds
-//! Program 1 of all eigen-queries from below, so that it is known what separation loses (`weighting_gap`).
+//! The eigen-queries, sorted by eigenvalue, are cut into groups of g. Program 1 weights each group
+//! alone, and once more the groups: group γ has load `Σ_{i∈γ} u_i q_i ∘ q_i` and cost
+//! `Σ_{i∈γ} λ_i/u_i`. The dual point of the second problem bounds Program 1 of all eigen-queries
+//! from below, so that it is known what separation loses (`weighting_gap`).
 //!
-//! *Cost*: O(n² g) for the groups and O(n³/g²) for their factors per Newton step, besides the eigendecomposition; smallest in
-//! order of magnitude for g = n^⅓, the power of two next to which is the default.
+//! *Cost*: O(n² g) for the groups and O(n³/g²) for their factors per Newton step, besides the
+//! eigendecomposition; smallest in order of magnitude for g = n^⅓, the power of two next to which
+//! is the default.
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -16,7 +18,8 @@ use crate::error::{Error, Result};
 use crate::strategy::{Call, Selection, Status, StrategySelector};
 use crate::workload::Gram;
 
-/// Selects Eigen-Design's strategy with eigen-query separation: `eigen-separation`, `eigen-separation(group=16)`.
+/// Selects Eigen-Design's strategy with eigen-query separation: `eigen-separation`,
+/// `eigen-separation(group=16)`.
 #[derive(Debug, Clone, Default)]
 pub struct EigenSeparation {
     name: Option<String>,
@@ -40,7 +43,11 @@ impl EigenSeparation {
                 "use e.g. eigen-separation(group=16)",
             ));
         }
-        Ok(EigenSeparation { name: Some(format!("eigen-separation(group={group})")), group: Some(group), options })
+        Ok(EigenSeparation {
+            name: Some(format!("eigen-separation(group={group})")),
+            group: Some(group),
+            options,
+        })
     }
 }
 
@@ -75,7 +82,8 @@ impl StrategySelector for EigenSeparation {
         let eigen = EigenQueries::of(gram)?;
         let group = self.group.unwrap_or_else(|| default_group(gram.cells()));
         let weighting = separated(&eigen, group, &self.options.weighting)?;
-        let mut selection = of_weights(self.name(), gram, eigen, weighting, self.options.completion)?;
+        let mut selection =
+            of_weights(self.name(), gram, eigen, weighting, self.options.completion)?;
         selection.details.push(("group", group as f64));
         Ok(selection)
     }
@@ -93,10 +101,14 @@ fn separated(eigen: &EigenQueries, group: usize, options: &WeightingOptions) -> 
             status = weighting.status;
         }
     };
-    for (k, (values, rows)) in
-        eigen.values.axis_chunks_iter(Axis(0), group).zip(eigen.rows.axis_chunks_iter(Axis(0), group)).enumerate()
+    for (k, (values, rows)) in eigen
+        .values
+        .axis_chunks_iter(Axis(0), group)
+        .zip(eigen.rows.axis_chunks_iter(Axis(0), group))
+        .enumerate()
     {
-        let own = WeightingProblem::new(values.to_owned(), &rows.to_owned(), ColumnNorm::L2)?.solve(options)?;
+        let own = WeightingProblem::new(values.to_owned(), &rows.to_owned(), ColumnNorm::L2)?
+            .solve(options)?;
         for (i, (row, &weight)) in rows.rows().into_iter().zip(&own.weights).enumerate() {
             loads.row_mut(k).zip_mut_with(&row, |load, q| *load += weight * q * q);
             weights[k * group + i] = weight;

@@ -96,50 +96,83 @@ fn marginals_attain_the_bound() {
     }
 }
 
-/// Prop. 5: the same workload with its cells renamed, and Prop. 6: another workload with the same Gram.
+/// Prop. 5: the same workload with its cells renamed, and Prop. 6: another workload with the same
+/// Gram.
 #[test]
 fn the_error_does_not_depend_on_the_representation() {
-    for (plain, permuted) in [("range:96", "permuted-range(seed=5):96"), ("cdf:50", "permuted-cdf(seed=2):50")] {
-        let (a, b) = (select("eigen-design", &gram(plain)).error, select("eigen-design", &gram(permuted)).error);
+    for (plain, permuted) in
+        [("range:96", "permuted-range(seed=5):96"), ("cdf:50", "permuted-cdf(seed=2):50")]
+    {
+        let (a, b) = (
+            select("eigen-design", &gram(plain)).error,
+            select("eigen-design", &gram(permuted)).error,
+        );
         assert_relative_eq!(a, b, max_relative = 1e-8);
     }
-    let rows: Vec<f64> =
-        Workload::parse("range-sample(queries=30,seed=9):17").unwrap().rows().unwrap().flatten().collect();
+    let rows: Vec<f64> = Workload::parse("range-sample(queries=30,seed=9):17")
+        .unwrap()
+        .rows()
+        .unwrap()
+        .flatten()
+        .collect();
     let w = Array2::from_shape_vec((30, 17), rows).unwrap();
     // Householder reflections of the queries.
     let turned = (0..3).fold(w.clone(), |w, k| {
         let v = ndarray::Array1::from_shape_fn(30, |i| ((i + 1) as f64 * (k as f64 + 0.7)).sin());
         let along = v.dot(&w) * (2.0 / v.dot(&v));
-        &w - &linalg::matmul(v.insert_axis(ndarray::Axis(1)).view(), along.insert_axis(ndarray::Axis(0)).view())
+        &w - &linalg::matmul(
+            v.insert_axis(ndarray::Axis(1)).view(),
+            along.insert_axis(ndarray::Axis(0)).view(),
+        )
     });
-    let error = |w: Array2<f64>| select("eigen-design", &Workload::explicit(&[17], w).unwrap().gram().unwrap()).error;
+    let error = |w: Array2<f64>| {
+        select("eigen-design", &Workload::explicit(&[17], w).unwrap().gram().unwrap()).error
+    };
     assert_relative_eq!(error(w), error(turned), max_relative = 1e-8);
 }
 
 #[test]
 fn theorem_3_bounds_the_ratio() {
-    for text in
-        ["range:40", "cdf:64", "predicate:9", "range:6x5", "range-marginals(ways=1):6x6", "range-sample(queries=40):50"]
-    {
+    for text in [
+        "range:40",
+        "cdf:64",
+        "predicate:9",
+        "range:6x5",
+        "range-marginals(ways=1):6x6",
+        "range-sample(queries=40):50",
+    ] {
         let gram = gram(text);
         let bound = svd_bound(&gram).unwrap();
         let error = detail(&select("eigen-design", &gram), "error_before_completion");
         let limit = ratio_bound(&gram).unwrap();
-        assert!(error / bound <= limit * (1.0 + 1e-9) && limit < 60.0, "{text}: {} above {limit}", error / bound);
+        assert!(
+            error / bound <= limit * (1.0 + 1e-9) && limit < 60.0,
+            "{text}: {} above {limit}",
+            error / bound
+        );
     }
 }
 
-/// Error stated and error of the strategy, for every form of completion and design set; completion never hurts.
+/// Error stated and error of the strategy, for every form of completion and design set; completion
+/// never hurts.
 #[test]
 fn errors_are_those_of_the_strategies() {
-    for text in
-        ["range:9", "range:5x4", "cdf:12", "range-marginals(ways=2):4x3x2", "predicate-sample(queries=6,seed=3):20"]
-    {
+    for text in [
+        "range:9",
+        "range:5x4",
+        "cdf:12",
+        "range-marginals(ways=2):4x3x2",
+        "predicate-sample(queries=6,seed=3):20",
+    ] {
         let gram = gram(text);
         let mut last = f64::INFINITY;
         for completion in ["none", "joint", "factors"] {
             let selection = select(&format!("eigen-design(completion={completion})"), &gram);
-            assert_relative_eq!(selection.strategy.error(&gram).unwrap(), selection.error, max_relative = 1e-7);
+            assert_relative_eq!(
+                selection.strategy.error(&gram).unwrap(),
+                selection.error,
+                max_relative = 1e-7
+            );
             assert_relative_eq!(selection.strategy.sensitivity_squared(), 1.0, max_relative = 1e-9);
             assert!(selection.error <= last * (1.0 + 1e-9), "{text} {completion}");
             assert!(selection.error >= svd_bound(&gram).unwrap() * (1.0 - 1e-9));
@@ -147,9 +180,17 @@ fn errors_are_those_of_the_strategies() {
         }
         for design in ["wavelet", "hierarchical", "identity", "optimal"] {
             let selection = select(&format!("eigen-design:{design}"), &gram);
-            assert_relative_eq!(selection.strategy.error(&gram).unwrap(), selection.error, max_relative = 1e-7);
+            assert_relative_eq!(
+                selection.strategy.error(&gram).unwrap(),
+                selection.error,
+                max_relative = 1e-7
+            );
             let itself = select(design, &gram).error;
-            assert!(selection.error <= itself * (1.0 + 1e-7), "{design} on {text}: {} {itself}", selection.error);
+            assert!(
+                selection.error <= itself * (1.0 + 1e-7),
+                "{design} on {text}: {} {itself}",
+                selection.error
+            );
         }
     }
 }
@@ -159,8 +200,12 @@ fn errors_are_those_of_the_strategies() {
 fn kronecker_products_are_solved_factor_by_factor() {
     let product = gram("range:6x5");
     let eigen = EigenQueries::of(&product).unwrap();
-    let problem =
-        weighting::WeightingProblem::new(eigen.values.clone(), &eigen.rows, weighting::ColumnNorm::L2).unwrap();
+    let problem = weighting::WeightingProblem::new(
+        eigen.values.clone(),
+        &eigen.rows,
+        weighting::ColumnNorm::L2,
+    )
+    .unwrap();
     let joint = problem.solve(&WeightingOptions::default()).unwrap();
     let by_factors = detail(&select("eigen-design", &product), "error_before_completion");
     assert_relative_eq!(joint.upper_bound, by_factors, max_relative = 1e-8);
@@ -196,25 +241,37 @@ fn bad_input_is_explained() {
     assert!(by_name(&text).unwrap().select(&gram("total:4")).is_ok());
     let huge = message("eigen-design", &gram("range:64x64x8"));
     assert!(huge.contains("completion=factors"), "{huge}");
-    assert!(by_name("eigen-design(completion=factors)").unwrap().select(&gram("range:64x64x8")).is_ok());
-    let zero =
-        Gram::from_factors(vec![GramFactor { shape: vec![3], matrix: Arc::new(Array2::zeros((3, 3))) }]).unwrap();
+    assert!(
+        by_name("eigen-design(completion=factors)").unwrap().select(&gram("range:64x64x8")).is_ok()
+    );
+    let zero = Gram::from_factors(vec![GramFactor {
+        shape: vec![3],
+        matrix: Arc::new(Array2::zeros((3, 3))),
+    }])
+    .unwrap();
     assert!(message("eigen-design", &zero).contains("non-zero"));
 }
 
-/// What separation and principal vectors lose is small, known from the dual, and nothing where they are exact.
+/// What separation and principal vectors lose is small, known from the dual, and nothing where they
+/// are exact.
 #[test]
 fn separation_and_principal_vectors_are_near_program_1() {
     for text in ["range:256", "cdf:100", "range:12x9", "range-marginals(ways=2):6x5x4"] {
         let gram = gram(text);
         let exact = detail(&select("eigen-design", &gram), "error_before_completion");
-        for strategy in ["eigen-separation", "eigen-separation(group=16)", "principal-vectors(share=0.25)"] {
+        for strategy in
+            ["eigen-separation", "eigen-separation(group=16)", "principal-vectors(share=0.25)"]
+        {
             let selection = select(strategy, &gram);
             let error = detail(&selection, "error_before_completion");
             assert!(error >= exact * (1.0 - 1e-8), "{strategy} on {text}");
             assert!(error <= exact * 1.12, "{strategy} on {text}: {}", error / exact);
             assert!(error / (1.0 + detail(&selection, "weighting_gap")) <= exact * (1.0 + 1e-8));
-            assert_relative_eq!(selection.strategy.error(&gram).unwrap(), selection.error, max_relative = 1e-7);
+            assert_relative_eq!(
+                selection.strategy.error(&gram).unwrap(),
+                selection.error,
+                max_relative = 1e-7
+            );
         }
         let rank = EigenQueries::of(&gram).unwrap().rank();
         for strategy in [
@@ -265,7 +322,8 @@ fn options_of_the_optimisations_are_checked() {
     assert_eq!(detail(&named.select(&gram("range:8")).unwrap(), "principal_vectors"), 3.0);
 }
 
-/// Fixed design sets lose what the eigen-queries keep when cells are renamed (S2, Fig. on design sets), at a small size.
+/// Fixed design sets lose what the eigen-queries keep when cells are renamed (S2, Fig. on design
+/// sets), at a small size.
 #[test]
 fn fixed_design_sets_depend_on_the_representation() {
     let (plain, permuted) = (gram("range:64"), gram("permuted-range(seed=3):64"));

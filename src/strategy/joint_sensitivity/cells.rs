@@ -25,23 +25,30 @@ struct Domain {
 impl Domain {
     /// `None` if there are too many records to look at, or pairs of them.
     fn of(terms: &[Term<'_>], pairs: bool) -> Option<Self> {
-        let attributes = terms.iter().fold(AttributeSet::EMPTY, |all, term| all.union(term.attributes));
+        let attributes =
+            terms.iter().fold(AttributeSet::EMPTY, |all, term| all.union(term.attributes));
         let mut sizes = vec![0; attributes.len()];
         for term in terms {
-            let axes = term.attributes.positions().filter_map(|p| attributes.positions().position(|q| q == p));
+            let axes = term
+                .attributes
+                .positions()
+                .filter_map(|p| attributes.positions().position(|q| q == p));
             axes.zip(term.strategy.shape()).for_each(|(axis, size)| sizes[axis] = size);
         }
         let cells = sizes.iter().try_fold(1usize, |all, n| all.checked_mul(*n))?;
         let power = if pairs { 2 } else { 1 };
         let sums = cells.checked_pow(power)?.checked_mul(terms.len())?;
-        let entries = terms.iter().map(|term| term.strategy.shape().iter().product::<usize>().checked_pow(power));
+        let entries = terms
+            .iter()
+            .map(|term| term.strategy.shape().iter().product::<usize>().checked_pow(power));
         let entries = entries.sum::<Option<usize>>()?;
         (sums <= MAX_SUMS && entries <= MAX_ENTRIES).then_some(Domain { attributes, sizes, cells })
     }
 
     /// The cell of the marginal on a term's attributes, for every cell of the domain.
     fn marginal_cells(&self, term: &Term<'_>) -> Vec<usize> {
-        let kept: Vec<bool> = self.attributes.positions().map(|p| term.attributes.contains(p)).collect();
+        let kept: Vec<bool> =
+            self.attributes.positions().map(|p| term.attributes.contains(p)).collect();
         let cell = |cell| {
             let values = coordinates(&self.sizes, cell);
             let own = values.iter().zip(&self.sizes).zip(&kept).filter(|(_, kept)| **kept);
@@ -73,17 +80,25 @@ pub(super) fn of_one_record(
         let mut squares = vec![BigUint::from(1u32)];
         for factor in term.strategy.factors() {
             let own = factor.squared_columns();
-            squares = squares.iter().flat_map(|square| own.iter().map(move |x| square * x)).collect();
+            squares =
+                squares.iter().flat_map(|square| own.iter().map(move |x| square * x)).collect();
         }
-        let costs = squares.iter().map(|square| ExactRho::of_discrete_gaussian(square, *deviation, rows));
+        let costs =
+            squares.iter().map(|square| ExactRho::of_discrete_gaussian(square, *deviation, rows));
         let costs = costs.collect::<std::result::Result<Vec<_>, _>>()?;
-        sums.iter_mut().zip(domain.marginal_cells(term)).for_each(|(sum, cell)| *sum = sum.plus(&costs[cell]));
+        sums.iter_mut()
+            .zip(domain.marginal_cells(term))
+            .for_each(|(sum, cell)| *sum = sum.plus(&costs[cell]));
     }
     Ok(sums.into_iter().max())
 }
 
 /// max_{a,b} Σ_A k² |B_A (e_a − e_b)|²/(2σ_A²); `None` if there are too many pairs of records.
-pub(super) fn of_replaced(terms: &[Term<'_>], deviations: &[RationalDeviation], rows: u32) -> Result<Option<ExactRho>> {
+pub(super) fn of_replaced(
+    terms: &[Term<'_>],
+    deviations: &[RationalDeviation],
+    rows: u32,
+) -> Result<Option<ExactRho>> {
     let Some(domain) = Domain::of(terms, true) else { return Ok(None) };
     let mut tables = Vec::with_capacity(terms.len());
     let mut most = ExactRho::zero();
@@ -102,7 +117,9 @@ pub(super) fn of_replaced(terms: &[Term<'_>], deviations: &[RationalDeviation], 
     // Sums of at most 120 bits, every term rounded up.
     let shift = most.bits().saturating_sub(120);
     let tables: Vec<(usize, Vec<u128>, Vec<usize>)> = (tables.into_iter())
-        .map(|(n, costs, cells)| (n, costs.iter().map(|cost| cost.shifted_up(shift)).collect(), cells))
+        .map(|(n, costs, cells)| {
+            (n, costs.iter().map(|cost| cost.shifted_up(shift)).collect(), cells)
+        })
         .collect();
     let mut largest = 0u128;
     for a in 0..domain.cells {

@@ -54,9 +54,11 @@ impl Corners {
         let fits = count <= MAX_CHOICES && entries <= MAX_ENTRIES;
         let shift = trivial.bits().saturating_sub(BITS);
         let table = |(choices, costs): (&[usize], Vec<ExactRho>)| {
-            let mut levels = vec![costs.iter().map(|cost| cost.shifted_up(shift)).collect::<Vec<u128>>()];
+            let mut levels =
+                vec![costs.iter().map(|cost| cost.shifted_up(shift)).collect::<Vec<u128>>()];
             for _ in choices {
-                let next = levels[levels.len() - 1].chunks(2).map(|pair| pair[0].max(pair[1])).collect();
+                let next =
+                    levels[levels.len() - 1].chunks(2).map(|pair| pair[0].max(pair[1])).collect();
                 levels.push(next);
             }
             levels.reverse();
@@ -74,7 +76,11 @@ impl Corners {
         // Of every choice, the tables that it is in and its place there.
         let mut of_choice: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.count];
         for (index, table) in self.tables.iter().enumerate() {
-            table.choices.iter().enumerate().for_each(|(place, choice)| of_choice[*choice].push((index, place)));
+            table
+                .choices
+                .iter()
+                .enumerate()
+                .for_each(|(place, choice)| of_choice[*choice].push((index, place)));
         }
         let bound = self.tables.iter().map(|table| table.levels[0][0]).sum();
         let mut open = BinaryHeap::from([Node { bound, depth: 0, chosen: 0 }]);
@@ -82,16 +88,21 @@ impl Corners {
         while let Some(node) = open.pop() {
             let is_complete = node.depth == self.count;
             if is_complete || lookups >= MAX_LOOKUPS || open.len() >= MAX_NODES {
-                return (ExactRho::of_shifted(node.bound, self.shift).min(self.trivial.clone()), is_complete);
+                return (
+                    ExactRho::of_shifted(node.bound, self.shift).min(self.trivial.clone()),
+                    is_complete,
+                );
             }
             lookups += of_choice[node.depth].len() + 1;
             let mut bounds = [node.bound; 2];
             for &(index, place) in &of_choice[node.depth] {
                 let table = &self.tables[index];
                 let before = table.choices[..place].iter();
-                let prefix = before.fold(0, |bits, choice| bits << 1 | (node.chosen >> choice & 1) as usize);
+                let prefix =
+                    before.fold(0, |bits, choice| bits << 1 | (node.chosen >> choice & 1) as usize);
                 for (choice, bound) in bounds.iter_mut().enumerate() {
-                    *bound -= table.levels[place][prefix] - table.levels[place + 1][prefix << 1 | choice];
+                    *bound -=
+                        table.levels[place][prefix] - table.levels[place + 1][prefix << 1 | choice];
                 }
             }
             for (choice, bound) in bounds.into_iter().enumerate() {

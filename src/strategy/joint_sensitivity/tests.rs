@@ -20,13 +20,16 @@ fn by_definition(
     let dense: Vec<Array2<BigInt>> = terms
         .iter()
         .map(|(_, strategy)| {
-            strategy.factors().iter().fold(Array2::from_elem((1, 1), BigInt::from(1)), |product, factor| {
-                let own = factor.rows();
-                let (m, n) = own.dim();
-                Array2::from_shape_fn((product.nrows() * m, product.ncols() * n), |(i, j)| {
-                    &product[[i / m, j / n]] * own[[i % m, j % n]]
-                })
-            })
+            strategy.factors().iter().fold(
+                Array2::from_elem((1, 1), BigInt::from(1)),
+                |product, factor| {
+                    let own = factor.rows();
+                    let (m, n) = own.dim();
+                    Array2::from_shape_fn((product.nrows() * m, product.ncols() * n), |(i, j)| {
+                        &product[[i / m, j / n]] * own[[i % m, j % n]]
+                    })
+                },
+            )
         })
         .collect();
     let cells: usize = sizes.iter().product();
@@ -54,7 +57,9 @@ fn by_definition(
         }
         if unit.neighbours != Neighbours::AddOrRemoveOneRecord {
             for b in 0..a {
-                let apart = |term| column(term, a).iter().zip(column(term, b)).map(|(x, y)| x - y).collect();
+                let apart = |term| {
+                    column(term, a).iter().zip(column(term, b)).map(|(x, y)| x - y).collect()
+                };
                 most = most.max(cost(&apart));
             }
         }
@@ -74,7 +79,8 @@ fn random_factor(random: &mut ChaCha20Rng, shape: &[usize]) -> Arc<IntegerFactor
     {
         return Arc::new(IntegerFactor::centred_identity(n).unwrap());
     }
-    let weights: Vec<Vec<i64>> = shape.iter().map(|n| (0..*n).map(|_| random.random_range(1..4)).collect()).collect();
+    let weights: Vec<Vec<i64>> =
+        shape.iter().map(|n| (0..*n).map(|_| random.random_range(1..4)).collect()).collect();
     let cells = shape.iter().product();
     let rows = Array2::from_shape_fn((3, cells), |_| random.random_range(-5..6));
     match IntegerFactor::centring(shape, weights, &rows) {
@@ -83,15 +89,17 @@ fn random_factor(random: &mut ChaCha20Rng, shape: &[usize]) -> Arc<IntegerFactor
     }
 }
 
-/// 300 random plans on small domains, all three relations: what is said to be attained is the maximum
-/// over all neighbours, to 2⁻¹⁰⁰ of itself, and nothing is ever below it.
+/// 300 random plans on small domains, all three relations: what is said to be attained is the
+/// maximum over all neighbours, to 2⁻¹⁰⁰ of itself, and nothing is ever below it.
 #[test]
 fn the_joint_cost_is_the_maximum_over_all_neighbours() {
     let mut random = ChaCha20Rng::seed_from_u64(24);
     let mut saved = 0;
     for _ in 0..300 {
-        let sizes: Vec<usize> = (0..random.random_range(1..4)).map(|_| random.random_range(2..5)).collect();
-        let of_attribute: Vec<_> = sizes.iter().map(|n| random_factor(&mut random, &[*n])).collect();
+        let sizes: Vec<usize> =
+            (0..random.random_range(1..4)).map(|_| random.random_range(2..5)).collect();
+        let of_attribute: Vec<_> =
+            sizes.iter().map(|n| random_factor(&mut random, &[*n])).collect();
         let sets: Vec<AttributeSet> = AttributeSet::first(sizes.len()).subsets().collect();
         let mut terms = Vec::new();
         for set in sets {
@@ -107,31 +115,47 @@ fn the_joint_cost_is_the_maximum_over_all_neighbours() {
                 terms.push((set, IntegerStrategy::new(factors).unwrap()));
             }
         }
-        let deviations: Vec<RationalDeviation> =
-            terms.iter().map(|_| RationalDeviation::rounded_up(random.random_range(1.0..50.0)).unwrap()).collect();
-        for neighbours in
-            [Neighbours::AddOrRemoveOneRecord, Neighbours::ReplaceOneRecord, Neighbours::ReplaceAddOrRemoveOneRecord]
-        {
+        let deviations: Vec<RationalDeviation> = terms
+            .iter()
+            .map(|_| RationalDeviation::rounded_up(random.random_range(1.0..50.0)).unwrap())
+            .collect();
+        for neighbours in [
+            Neighbours::AddOrRemoveOneRecord,
+            Neighbours::ReplaceOneRecord,
+            Neighbours::ReplaceAddOrRemoveOneRecord,
+        ] {
             let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
             let joint = JointSensitivity::of(terms.iter().map(|(set, own)| (*set, own)), unit);
             let found = joint.cost(&deviations).unwrap();
-            let (rho, expected) = (exact(&found.rho), by_definition(&sizes, &terms, &deviations, unit));
-            let above = Rational::from(BigInt::from(1)) + Rational::new(1.into(), BigInt::from(1) << 100u32);
+            let (rho, expected) =
+                (exact(&found.rho), by_definition(&sizes, &terms, &deviations, unit));
+            let above = Rational::from(BigInt::from(1))
+                + Rational::new(1.into(), BigInt::from(1) << 100u32);
             assert!(found.is_attained, "all these domains are small");
-            assert!(rho >= expected && rho <= &expected * above, "{sizes:?} {unit}: {rho} {expected}");
-            let separate = terms.iter().zip(&deviations).fold(ExactRho::zero(), |sum, ((_, own), deviation)| {
-                let square = own.squared_sensitivity(neighbours).value;
-                sum.plus(&ExactRho::of_discrete_gaussian(&square, *deviation, unit.rows).unwrap())
-            });
+            assert!(
+                rho >= expected && rho <= &expected * above,
+                "{sizes:?} {unit}: {rho} {expected}"
+            );
+            let separate = terms.iter().zip(&deviations).fold(
+                ExactRho::zero(),
+                |sum, ((_, own), deviation)| {
+                    let square = own.squared_sensitivity(neighbours).value;
+                    sum.plus(
+                        &ExactRho::of_discrete_gaussian(&square, *deviation, unit.rows).unwrap(),
+                    )
+                },
+            );
             assert!(found.rho <= separate);
-            saved += usize::from(exact(&separate) > exact(&found.rho) * Rational::new(21.into(), 20.into()));
+            saved += usize::from(
+                exact(&separate) > exact(&found.rho) * Rational::new(21.into(), 20.into()),
+            );
         }
     }
     assert!(saved > 100, "{saved}");
 }
 
-/// Marginals of any number of attributes, by symmetry: with all attributes alike the cost depends on
-/// how many of them differ.
+/// Marginals of any number of attributes, by symmetry: with all attributes alike the cost depends
+/// on how many of them differ.
 #[test]
 fn marginals_of_many_attributes_have_their_joint_cost() {
     for (n, d) in [(2usize, 16usize), (3, 12), (10, 15)] {
@@ -139,11 +163,15 @@ fn marginals_of_many_attributes_have_their_joint_cost() {
         let deviation = RationalDeviation::rounded_up(37.0).unwrap();
         let sets: Vec<AttributeSet> = (0..d)
             .flat_map(|b| {
-                (0..=b).map(move |a| AttributeSet::from_positions(&[a, b]).unwrap_or(AttributeSet::single(a)))
+                (0..=b).map(move |a| {
+                    AttributeSet::from_positions(&[a, b]).unwrap_or(AttributeSet::single(a))
+                })
             })
             .collect();
-        let terms: Vec<(AttributeSet, IntegerStrategy)> =
-            sets.iter().map(|set| (*set, IntegerStrategy::new(vec![factor.clone(); set.len()]).unwrap())).collect();
+        let terms: Vec<(AttributeSet, IntegerStrategy)> = sets
+            .iter()
+            .map(|set| (*set, IntegerStrategy::new(vec![factor.clone(); set.len()]).unwrap()))
+            .collect();
         let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
         let joint = JointSensitivity::of(terms.iter().map(|(set, own)| (*set, own)), unit);
         let found = joint.cost(&vec![deviation; terms.len()]).unwrap();
@@ -151,18 +179,21 @@ fn marginals_of_many_attributes_have_their_joint_cost() {
         let (top, least) = if n == 2 { (1i64, -1i64) } else { ((n * (n - 1)) as i64, -(n as i64)) };
         let of = |s: i64| {
             let d = d as i64;
-            let pairs = (s * (s - 1) / 2) * (top * top - least * least) + s * (d - s) * (top * top - top * least);
+            let pairs = (s * (s - 1) / 2) * (top * top - least * least)
+                + s * (d - s) * (top * top - top * least);
             2 * (s * (top - least) + pairs)
         };
         let most = (0..=d as i64).map(of).max().unwrap();
-        let expected = ExactRho::of_discrete_gaussian(&BigUint::from(most as u64), deviation, 1).unwrap();
+        let expected =
+            ExactRho::of_discrete_gaussian(&BigUint::from(most as u64), deviation, 1).unwrap();
         assert!(found.is_attained, "{n} {d}");
         let ratio = found.rho.to_f64_rounded_up() / expected.to_f64_rounded_up();
         assert!((1.0..1.0 + 1e-12).contains(&ratio), "{n} {d}: {ratio}");
     }
 }
 
-/// Where the search does not end, and where nothing is even, the cost is an upper bound and says so.
+/// Where the search does not end, and where nothing is even, the cost is an upper bound and says
+/// so.
 #[test]
 fn what_is_not_attained_is_an_upper_bound() {
     let factor = Arc::new(
@@ -195,7 +226,10 @@ fn a_deviation_of_zero_is_for_what_neighbours_do_not_change() {
         JointSensitivity::of([(AttributeSet::EMPTY, &total)], unit).cost(&[RationalDeviation::ZERO])
     };
     assert_eq!(of(Neighbours::ReplaceOneRecord).unwrap().rho, ExactRho::zero());
-    assert!(of(Neighbours::AddOrRemoveOneRecord).is_err() && of(Neighbours::ReplaceAddOrRemoveOneRecord).is_err());
+    assert!(
+        of(Neighbours::AddOrRemoveOneRecord).is_err()
+            && of(Neighbours::ReplaceAddOrRemoveOneRecord).is_err()
+    );
 }
 
 /// A matrix that only the test of large factors needs: two far columns among many.
@@ -206,5 +240,8 @@ fn large_factors_have_a_lower_bound_on_their_products() {
     let wide = Array2::from_shape_fn((2, n), |(i, j)| if j < 3 { rows[[i, j]] } else { 0 });
     let factor = IntegerFactor::new(&[n], vec![vec![1; n]], wide).unwrap();
     let pairs = factor.column_pairs();
-    assert!(pairs.least <= BigInt::from(-9) && pairs.least >= BigInt::from(-10) && !pairs.is_even, "{pairs:?}");
+    assert!(
+        pairs.least <= BigInt::from(-9) && pairs.least >= BigInt::from(-10) && !pairs.is_even,
+        "{pairs:?}"
+    );
 }

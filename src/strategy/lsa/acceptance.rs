@@ -8,9 +8,10 @@ const EQUAL: f64 = 1e-12;
 
 /// The levels accepted so far.
 ///
-/// The paper takes a level that leaves the error as it is, and that matters: on AllRange(2, …, 2) the second level does, and
-/// only then the error falls, from 2 to about 1 times the SVD bound. But where the identity is optimal every further level
-/// leaves the error as it is. So one such level is taken on probation: if the next one does not lower the error, both go.
+/// The paper takes a level that leaves the error as it is, and that matters: on AllRange(2, …, 2)
+/// the second level does, and only then the error falls, from 2 to about 1 times the SVD bound. But
+/// where the identity is optimal every further level leaves the error as it is. So one such level
+/// is taken on probation: if the next one does not lower the error, both go.
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Acceptance {
     levels: Vec<AcceptedLevel>,
@@ -46,7 +47,10 @@ impl Acceptance {
     }
 
     /// The levels that count; their queries, apart from the first level's, are added to `queries`.
-    pub(in crate::strategy::lsa) fn finish(mut self, queries: &mut BoxQueries) -> Vec<AcceptedLevel> {
+    pub(in crate::strategy::lsa) fn finish(
+        mut self,
+        queries: &mut BoxQueries,
+    ) -> Vec<AcceptedLevel> {
         if self.on_probation() {
             self.levels.pop();
             self.boxes.pop();

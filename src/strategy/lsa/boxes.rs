@@ -6,7 +6,8 @@ use ndarray::Array2;
 
 use crate::strategy::QuerySource;
 
-/// An axis-parallel box of cells: along attribute j the coordinates `low[j] .. high[j]`. As a query: the sum of its cells.
+/// An axis-parallel box of cells: along attribute j the coordinates `low[j] .. high[j]`. As a
+/// query: the sum of its cells.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GridBox {
     low: Box<[usize]>,
@@ -62,15 +63,18 @@ impl GridBox {
     pub fn cells(&self, shape: &[usize]) -> Vec<usize> {
         let mut out = vec![0];
         for ((&low, &high), &size) in self.low.iter().zip(&self.high).zip(shape) {
-            out = out.iter().flat_map(|&outer| (low..high).map(move |c| outer * size + c)).collect();
+            out =
+                out.iter().flat_map(|&outer| (low..high).map(move |c| outer * size + c)).collect();
         }
         out
     }
 }
 
-/// Weighted box queries over one domain: a strategy in which equal queries are merged (S1, Thm 3.2).
+/// Weighted box queries over one domain: a strategy in which equal queries are merged (S1, Thm
+/// 3.2).
 ///
-/// m copies of a query q carry the same information as the one query `√m·q`, so squared weights add up.
+/// m copies of a query q carry the same information as the one query `√m·q`, so squared weights add
+/// up.
 #[derive(Debug, Clone)]
 pub struct BoxQueries {
     shape: Vec<usize>,
@@ -82,7 +86,12 @@ pub struct BoxQueries {
 impl BoxQueries {
     /// No query yet.
     pub(in crate::strategy::lsa) fn new(shape: &[usize]) -> Self {
-        BoxQueries { shape: shape.to_vec(), distinct: Vec::new(), position: HashMap::new(), total: 0 }
+        BoxQueries {
+            shape: shape.to_vec(),
+            distinct: Vec::new(),
+            position: HashMap::new(),
+            total: 0,
+        }
     }
 
     /// Every cell once.
@@ -106,8 +115,13 @@ impl BoxQueries {
         }
     }
 
-    /// Adds all queries of a strategy over another domain, each as the box that `place` makes of it.
-    pub(in crate::strategy::lsa) fn extend(&mut self, other: &BoxQueries, place: impl Fn(&GridBox) -> GridBox) {
+    /// Adds all queries of a strategy over another domain, each as the box that `place` makes of
+    /// it.
+    pub(in crate::strategy::lsa) fn extend(
+        &mut self,
+        other: &BoxQueries,
+        place: impl Fn(&GridBox) -> GridBox,
+    ) {
         for (query, squared_weight) in &other.distinct {
             self.add(place(query), *squared_weight);
         }
@@ -124,7 +138,8 @@ impl BoxQueries {
         self.total
     }
 
-    /// The different queries with their squared weights (for LSA: their multiplicities), in the order in which they came.
+    /// The different queries with their squared weights (for LSA: their multiplicities), in the
+    /// order in which they came.
     pub fn distinct(&self) -> &[(GridBox, f64)] {
         &self.distinct
     }
@@ -188,9 +203,13 @@ mod tests {
         queries.add(GridBox::cell(&[3], 1), 1.0);
         assert_eq!((queries.total(), queries.distinct().len()), (6, 4));
         let weight = 3f64.sqrt();
-        let expected = ndarray::array![[1.0, 0.0, 0.0], [0.0, weight, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]];
+        let expected =
+            ndarray::array![[1.0, 0.0, 0.0], [0.0, weight, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]];
         assert_eq!(queries.rows(), expected);
-        assert_eq!(queries.gram(), ndarray::array![[2.0, 1.0, 1.0], [1.0, 4.0, 1.0], [1.0, 1.0, 2.0]]);
+        assert_eq!(
+            queries.gram(),
+            ndarray::array![[2.0, 1.0, 1.0], [1.0, 4.0, 1.0], [1.0, 1.0, 2.0]]
+        );
         let mut twice = queries.clone();
         twice.extend(&queries, GridBox::clone);
         assert_eq!((twice.total(), twice.distinct().len()), (12, 4));

@@ -5,7 +5,8 @@ use ndarray::{Array1, Array2, Axis, Zip};
 use crate::error::{Error, Result};
 use crate::linalg;
 
-/// `V = AᵀA` of the strategy found so far with its inverse, and the workload's Gram G as both see it. Five dense matrices.
+/// `V = AᵀA` of the strategy found so far with its inverse, and the workload's Gram G as both see
+/// it. Five dense matrices.
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Inverse {
     gram: Array2<f64>,
@@ -28,7 +29,15 @@ impl Inverse {
     /// `v` is not positive definite.
     pub(in crate::strategy::lsa) fn new(gram: Array2<f64>, v: Array2<f64>) -> Result<Self> {
         let zeros = Array2::zeros((0, 0));
-        let mut out = Inverse { gram, v, s: zeros.clone(), t: zeros, trace: 0.0, trace_when_inverted: 0.0, updates: 0 };
+        let mut out = Inverse {
+            gram,
+            v,
+            s: zeros.clone(),
+            t: zeros,
+            trace: 0.0,
+            trace_when_inverted: 0.0,
+            updates: 0,
+        };
         out.invert()?;
         Ok(out)
     }
@@ -62,7 +71,8 @@ fn symmetric_part(a: &Array2<f64>) -> Array2<f64> {
 /// # Errors
 /// As said.
 pub(in crate::strategy::lsa) fn check_gram(what: &str, gram: &Array2<f64>) -> Result<()> {
-    // Rounding in the Cholesky factorisation stays far below this share of the trace, and so do harmless eigenvalues.
+    // Rounding in the Cholesky factorisation stays far below this share of the trace, and so do
+    // harmless eigenvalues.
     const NEGLIGIBLE: f64 = 1e-10;
     let trace = gram.diag().sum();
     if trace.is_nan() || trace <= 0.0 {
@@ -77,7 +87,8 @@ pub(in crate::strategy::lsa) fn check_gram(what: &str, gram: &Array2<f64>) -> Re
     shifted.diag_mut().mapv_inplace(|d| d + NEGLIGIBLE * trace);
     linalg::cholesky(shifted.view()).map(drop).map_err(|_| {
         let least = linalg::eigvalsh(gram.view()).ok().and_then(|values| values.first().copied());
-        let found = least.map_or("a negative pivot".to_string(), |e| format!("the eigenvalue {e:.3e}"));
+        let found =
+            least.map_or("a negative pivot".to_string(), |e| format!("the eigenvalue {e:.3e}"));
         Error::bad_input(
             what,
             "a positive semidefinite Gram matrix",

@@ -1,4 +1,5 @@
-//! A level under construction: a partition of the cells into boxes, and the strategy as it would be with it.
+//! A level under construction: a partition of the cells into boxes, and the strategy as it would be
+//! with it.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
@@ -28,7 +29,8 @@ impl Part {
     }
 }
 
-/// A level: b boxes with indicator vectors as the columns of E, on top of a strategy with `S = V⁻¹` and `T = S G S`.
+/// A level: b boxes with indicator vectors as the columns of E, on top of a strategy with `S = V⁻¹`
+/// and `T = S G S`.
 ///
 /// Never forms the n×n matrices of the strategy with the level, which are (Woodbury)
 ///
@@ -37,7 +39,8 @@ impl Part {
 /// Y = S E,  F = T E,  C = EᵀSE,  Q = EᵀTE,  K = (I + C)⁻¹,  Z = Y K,  H = F − ½ Z Q
 /// ```
 ///
-/// `I + C` is as well conditioned as a matrix can be here (eigenvalues between 1 and 1 + n). Memory O(n·b).
+/// `I + C` is as well conditioned as a matrix can be here (eigenvalues between 1 and 1 + n). Memory
+/// O(n·b).
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Level {
     shape: Vec<usize>,
@@ -120,11 +123,11 @@ impl Level {
         Ok(())
     }
 
-    /// Applies splits of different boxes together: one by one where they are few, O(n b) each, else as one block, O(n b²).
-    /// Either way all splits of a level cost O(n b²).
+    /// Applies splits of different boxes together: one by one where they are few, O(n b) each, else
+    /// as one block, O(n b²). Either way all splits of a level cost O(n b²).
     pub(super) fn apply(&mut self, inverse: &Inverse, splits: &[(usize, Split)]) -> Result<()> {
-        // A block goes through matrix products, a single update passes over Z and H at the speed of memory: about as many
-        // times slower per operation.
+        // A block goes through matrix products, a single update passes over Z and H at the speed of
+        // memory: about as many times slower per operation.
         const UPDATES_PER_BLOCK: usize = 20;
         if splits.len() * UPDATES_PER_BLOCK < self.parts.len() {
             for (part, split) in splits {
@@ -138,10 +141,12 @@ impl Level {
         self.refactor()
     }
 
-    /// Cuts a box in E, Y and F. The first half takes its place, the second half becomes the last box.
+    /// Cuts a box in E, Y and F. The first half takes its place, the second half becomes the last
+    /// box.
     pub(super) fn refine(&mut self, inverse: &Inverse, part: usize, split: &Split) -> Result<()> {
         let (first, second) = self.parts[part].query.cut(split.dimension, split.position);
-        let (first, second) = (Part::new(inverse, &self.shape, first), Part::new(inverse, &self.shape, second));
+        let (first, second) =
+            (Part::new(inverse, &self.shape, first), Part::new(inverse, &self.shape, second));
         for (rows, matrix) in [(&mut self.y, &inverse.s), (&mut self.f, &inverse.t)] {
             let one_is_first = first.cells.len() <= second.cells.len();
             let one = sum_rows(matrix, if one_is_first { &first.cells } else { &second.cells });
@@ -161,5 +166,6 @@ impl Level {
 
 /// Appends a row in amortised O(row).
 pub(super) fn append(rows: &mut Array2<f64>, row: ArrayView1<'_, f64>) -> Result<()> {
-    rows.push_row(row).map_err(|e| crate::Error::bug("level of boxes", "one row per box over the cells", e))
+    rows.push_row(row)
+        .map_err(|e| crate::Error::bug("level of boxes", "one row per box over the cells", e))
 }

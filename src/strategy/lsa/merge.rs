@@ -8,16 +8,16 @@ use super::level::Level;
 use crate::error::Result;
 use crate::linalg;
 
-/// Rounding errors of updates are relative to the matrices they started from: start anew when the trace has fallen by this
-/// factor, or after [`MOST_UPDATES`] levels.
+/// Rounding errors of updates are relative to the matrices they started from: start anew when the
+/// trace has fallen by this factor, or after [`MOST_UPDATES`] levels.
 const LARGEST_FALL: f64 = 4.0;
 
 /// Most levels between two inversions from scratch.
 const MOST_UPDATES: usize = 16;
 
 impl Inverse {
-    /// Makes a finished level part of the strategy: `V += EEᵀ`, `S −= Z Yᵀ`, `T −= Z Hᵀ + H Zᵀ`. O(n²·boxes) by matrix
-    /// products, O(n³) when it is time to invert anew.
+    /// Makes a finished level part of the strategy: `V += EEᵀ`, `S −= Z Yᵀ`, `T −= Z Hᵀ + H Zᵀ`.
+    /// O(n²·boxes) by matrix products, O(n³) when it is time to invert anew.
     ///
     /// # Errors
     /// The matrices are not finite any more.

@@ -1,21 +1,23 @@
 //! The Level Selection Algorithm (S1, Sec. 4.1).
 //!
-//! Builds a strategy level by level. A level is a partition of the cells into boxes, each box a query that sums its cells,
-//! so a level adds exactly 1 to every squared column norm and the strategy stays column-uniform, hence minimal (S1,
-//! Thm 3.1). With `V = AᵀA` of the strategy found so far and s levels in it, a level L is kept if it lowers the error:
+//! Builds a strategy level by level. A level is a partition of the cells into boxes, each box a
+//! query that sums its cells, so a level adds exactly 1 to every squared column norm and the
+//! strategy stays column-uniform, hence minimal (S1, Thm 3.1). With `V = AᵀA` of the strategy found
+//! so far and s levels in it, a level L is kept if it lowers the error:
 //!
 //! ```text
 //! err = s · tr(G V⁻¹)  →  (s+1) · tr(G (V + L)⁻¹)          V = I, s = 1 to begin with: the identity is the first level
 //! ```
 //!
-//! A level begins as the whole domain and is refined by splitting boxes in two along one attribute. The paper does not say
-//! against which strategy a split is judged; [`Reading`] lists the answers, of which [`Reading::JointSweep`] reproduces
-//! the paper's numbers.
+//! A level begins as the whole domain and is refined by splitting boxes in two along one attribute.
+//! The paper does not say against which strategy a split is judged; [`Reading`] lists the answers,
+//! of which [`Reading::JointSweep`] reproduces the paper's numbers.
 //!
-//! *Requirements*: any workload whose Gram is dense over the whole domain ([`Gram::to_dense`]; Kronecker factors are
-//! multiplied out). *Cost*: O(d n³) per level at most, of which the update of the n×n matrices at its end, O(n² b) in matrix
-//! products for a level of b boxes, dominates in practice; hence O(k n³) time for k levels, O(n²) memory. The paper's own
-//! analysis gives O(k n⁴): it evaluates a candidate split in O(n²), this implementation in O(1) from cumulative sums.
+//! *Requirements*: any workload whose Gram is dense over the whole domain ([`Gram::to_dense`];
+//! Kronecker factors are multiplied out). *Cost*: O(d n³) per level at most, of which the update of
+//! the n×n matrices at its end, O(n² b) in matrix products for a level of b boxes, dominates in
+//! practice; hence O(k n³) time for k levels, O(n²) memory. The paper's own analysis gives O(k n⁴):
+//! it evaluates a candidate split in O(n²), this implementation in O(1) from cumulative sums.
 //! *Reference*: S1, Sec. 4.1, 4.2 and App. D.2.
 //!
 //! ```
@@ -60,22 +62,25 @@ use crate::workload::Gram;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The paper's: in a sweep every box finds its best split against the same strategy, all boxes that gain are split
-    /// together, and a sweep that does not lower the error is taken back and ends the level.
+    /// The paper's: in a sweep every box finds its best split against the same strategy, all boxes
+    /// that gain are split together, and a sweep that does not lower the error is taken back and
+    /// ends the level.
     #[default]
     JointSweep,
-    /// Box after box, each split in effect before the next box is looked at; sweeps go on while any box is split.
+    /// Box after box, each split in effect before the next box is looked at; sweeps go on while any
+    /// box is split.
     Sequential,
     /// Only the split of the whole level that gains most, again and again.
     BestFirst,
-    /// As [`Reading::Sequential`], but boxes are split at their best position even if that loses; a sweep that does not
-    /// lower the error as a whole is taken back and ends the level.
+    /// As [`Reading::Sequential`], but boxes are split at their best position even if that loses; a
+    /// sweep that does not lower the error as a whole is taken back and ends the level.
     Forced,
 }
 
 impl Reading {
     /// All readings.
-    pub const ALL: [Reading; 4] = [Reading::JointSweep, Reading::Sequential, Reading::BestFirst, Reading::Forced];
+    pub const ALL: [Reading; 4] =
+        [Reading::JointSweep, Reading::Sequential, Reading::BestFirst, Reading::Forced];
 
     /// The name of the strategy.
     pub fn name(self) -> &'static str {
@@ -91,10 +96,11 @@ impl Reading {
 /// When the search stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LsaOptions {
-    /// Stop at this many levels, the identity included: the paper's k. Default [`LsaOptions::MOST_LEVELS`], far more than any
-    /// of the paper's workloads takes.
+    /// Stop at this many levels, the identity included: the paper's k. Default
+    /// [`LsaOptions::MOST_LEVELS`], far more than any of the paper's workloads takes.
     pub max_levels: usize,
-    /// Gains up to this share of the trace count as nothing, and gains that differ by no more as equal. Default 1e-10.
+    /// Gains up to this share of the trace count as nothing, and gains that differ by no more as
+    /// equal. Default 1e-10.
     pub tolerance: f64,
 }
 
@@ -147,7 +153,8 @@ pub struct AcceptedLevel {
 pub struct LsaOutcome {
     /// The accepted levels in order, the identity first: how the error fell (Fig. 1 of S1).
     pub levels: Vec<AcceptedLevel>,
-    /// Whether the level cap ended the search; otherwise one more level would not have lowered the error.
+    /// Whether the level cap ended the search; otherwise one more level would not have lowered the
+    /// error.
     pub capped: bool,
     /// Candidate splits evaluated.
     pub candidates: usize,
@@ -173,7 +180,8 @@ impl LsaOutcome {
 /// Runs the Level Selection Algorithm on a workload. O(k n³) time, O(n²) memory.
 ///
 /// # Errors
-/// Impossible options, a workload without a query, a Gram that is not positive semidefinite, or more cells than fit.
+/// Impossible options, a workload without a query, a Gram that is not positive semidefinite, or
+/// more cells than fit.
 pub fn run(gram: &Gram, reading: Reading, options: &LsaOptions) -> Result<LsaOutcome> {
     options.check()?;
     let dense = gram.to_dense()?;
@@ -200,8 +208,9 @@ pub(super) struct Given {
     pub(super) levels: usize,
 }
 
-/// [`run_dense`] on top of given queries: the search starts from `V = I + V_given` with s = 1 + s_given levels. The errors of the
-/// outcome are those of all queries together; its queries, its levels and `max_levels` leave the given ones out.
+/// [`run_dense`] on top of given queries: the search starts from `V = I + V_given` with s = 1 +
+/// s_given levels. The errors of the outcome are those of all queries together; its queries, its
+/// levels and `max_levels` leave the given ones out.
 pub(super) fn run_given(
     shape: &[usize],
     gram: Array2<f64>,
@@ -218,7 +227,8 @@ pub(super) fn run_given(
     while acceptance.count() < options.max_levels {
         let level = grower.grow(&inverse, shape)?;
         let error = (given.levels + acceptance.count() + 1) as f64 * level.trace();
-        if !acceptance.accept(error, level.parts().iter().map(|part| part.query.clone()).collect()) {
+        if !acceptance.accept(error, level.parts().iter().map(|part| part.query.clone()).collect())
+        {
             capped = false;
             break;
         }
@@ -252,7 +262,9 @@ impl StrategySelector for Lsa {
 
     fn summary(&self) -> &str {
         match self.reading {
-            Reading::JointSweep => "Level Selection Algorithm: levels of boxes, all splits of a sweep together",
+            Reading::JointSweep => {
+                "Level Selection Algorithm: levels of boxes, all splits of a sweep together"
+            }
             Reading::Sequential => "Level Selection Algorithm, box after box",
             Reading::BestFirst => "Level Selection Algorithm, best split of the level first",
             Reading::Forced => "Level Selection Algorithm, every box split in every sweep",
@@ -268,7 +280,11 @@ impl StrategySelector for Lsa {
 }
 
 /// The counts that every variant reports.
-pub(super) fn details(levels: usize, queries: &BoxQueries, candidates: usize) -> Vec<(&'static str, f64)> {
+pub(super) fn details(
+    levels: usize,
+    queries: &BoxQueries,
+    candidates: usize,
+) -> Vec<(&'static str, f64)> {
     vec![
         ("levels", levels as f64),
         ("queries_in_strategy", queries.total() as f64),

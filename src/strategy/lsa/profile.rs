@@ -14,7 +14,8 @@ pub(super) struct Split {
     pub(super) gain: f64,
 }
 
-/// Cumulative sums of the block of S and of T that belongs to a box, summed down to slabs across one dimension.
+/// Cumulative sums of the block of S and of T that belongs to a box, summed down to slabs across
+/// one dimension.
 ///
 /// `diagonal[i]` is the sum over (slab ≤ i) × (slab ≤ i), `edge[i]` over (slab ≤ i) × (all slabs).
 #[derive(Debug, Clone)]
@@ -63,7 +64,8 @@ impl Sums {
 }
 
 impl Profile {
-    /// The profiles of a box across every dimension in which it can be cut, for the strategy without the level. O(d·|box|²).
+    /// The profiles of a box across every dimension in which it can be cut, for the strategy
+    /// without the level. O(d·|box|²).
     pub(super) fn of_box(inverse: &Inverse, query: &GridBox, cells: &[usize]) -> Vec<Self> {
         let lengths = query.lengths();
         let mut out: Vec<Profile> = (0..lengths.len())
@@ -114,8 +116,14 @@ fn gather(matrix: &Array2<f64>, row: usize, cells: &[usize], out: &mut Vec<f64>)
     }
 }
 
-/// Sums over the slabs across one dimension of values over the cells of a box; the values themselves where they are that.
-pub(super) fn by_slab<'a>(values: &'a [f64], length: usize, stride: usize, slabs: &'a mut Vec<f64>) -> &'a [f64] {
+/// Sums over the slabs across one dimension of values over the cells of a box; the values
+/// themselves where they are that.
+pub(super) fn by_slab<'a>(
+    values: &'a [f64],
+    length: usize,
+    stride: usize,
+    slabs: &'a mut Vec<f64>,
+) -> &'a [f64] {
     if values.len() == length {
         return values;
     }

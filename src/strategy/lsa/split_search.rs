@@ -13,17 +13,25 @@ struct Correction {
 
 /// The best split of a box of the level, and the number of splits looked at.
 ///
-/// The trace falls by `[bα + aβ − 2(c−1)γ] / [ab − (c−1)²]` with `a = q₁ᵀSq₁, b = q₂ᵀSq₂, c = q₁ᵀSq₂` and α, β, γ the same with
-/// T. Gains that differ by at most `tie` are equal: the lowest dimension wins, then the lowest position.
+/// The trace falls by `[bα + aβ − 2(c−1)γ] / [ab − (c−1)²]` with
+/// `a = q₁ᵀSq₁, b = q₂ᵀSq₂, c = q₁ᵀSq₂` and α, β, γ the same with T. Gains that differ by at most
+/// `tie` are equal: the lowest dimension wins, then the lowest position.
 pub(super) fn best_split(level: &Level, part: usize, tie: f64) -> (Option<Split>, usize) {
     let part = &level.parts()[part];
     let mut candidates = Vec::new();
-    for (profile, correction) in part.profiles.iter().zip(corrections(level, &part.cells, &part.profiles)) {
+    for (profile, correction) in
+        part.profiles.iter().zip(corrections(level, &part.cells, &part.profiles))
+    {
         let (s, t) = (profile.s.corrected(&correction.s), profile.t.corrected(&correction.t));
         for i in 0..s.edge.len() - 1 {
             let ((a, c, b), (alpha, gamma, beta)) = (s.halves(i), t.halves(i));
-            let gain = (b * alpha + a * beta - 2.0 * (c - 1.0) * gamma) / (a * b - (c - 1.0).powi(2));
-            candidates.push(Split { dimension: profile.dimension, position: profile.low + i + 1, gain });
+            let gain =
+                (b * alpha + a * beta - 2.0 * (c - 1.0) * gamma) / (a * b - (c - 1.0).powi(2));
+            candidates.push(Split {
+                dimension: profile.dimension,
+                position: profile.low + i + 1,
+                gain,
+            });
         }
     }
     let largest = candidates.iter().map(|c| c.gain).fold(f64::NEG_INFINITY, f64::max);

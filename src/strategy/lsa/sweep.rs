@@ -7,8 +7,9 @@ use super::profile::Split;
 use super::split_search::best_split;
 use crate::error::Result;
 
-/// Gains up to this share of the trace are rounding errors. It is smaller than the tolerance for ties because gains between
-/// 1e-11 and 1e-10 of the trace do occur (on AllRange(32, 32)) and are real.
+/// Gains up to this share of the trace are rounding errors. It is smaller than the tolerance for
+/// ties because gains between 1e-11 and 1e-10 of the trace do occur (on AllRange(32, 32)) and are
+/// real.
 const NIL: f64 = 1e-12;
 
 /// Best-first updates between two computations from scratch.
@@ -27,7 +28,11 @@ impl Grower {
     ///
     /// # Errors
     /// The matrices are not finite.
-    pub(in crate::strategy::lsa) fn grow(&mut self, inverse: &Inverse, shape: &[usize]) -> Result<Level> {
+    pub(in crate::strategy::lsa) fn grow(
+        &mut self,
+        inverse: &Inverse,
+        shape: &[usize],
+    ) -> Result<Level> {
         let mut level = Level::whole(inverse, shape)?;
         match self.reading {
             Reading::JointSweep => self.joint(inverse, &mut level)?,
@@ -52,11 +57,13 @@ impl Grower {
         split.filter(|s| forced || s.gain > NIL * level.trace())
     }
 
-    /// All boxes against the same strategy; all splits together; a sweep that does not lower the trace is taken back.
+    /// All boxes against the same strategy; all splits together; a sweep that does not lower the
+    /// trace is taken back.
     fn joint(&mut self, inverse: &Inverse, level: &mut Level) -> Result<()> {
         loop {
             let parts = 0..level.parts().len();
-            let splits: Vec<_> = parts.filter_map(|p| Some((p, self.best(level, p, false)?))).collect();
+            let splits: Vec<_> =
+                parts.filter_map(|p| Some((p, self.best(level, p, false)?))).collect();
             if splits.is_empty() {
                 return Ok(());
             }
@@ -69,8 +76,14 @@ impl Grower {
         }
     }
 
-    /// One box after the other, in the order of their first cells, every split in effect at once. Returns whether there was one.
-    fn sweep_in_turn(&mut self, inverse: &Inverse, level: &mut Level, forced: bool) -> Result<bool> {
+    /// One box after the other, in the order of their first cells, every split in effect at once.
+    /// Returns whether there was one.
+    fn sweep_in_turn(
+        &mut self,
+        inverse: &Inverse,
+        level: &mut Level,
+        forced: bool,
+    ) -> Result<bool> {
         let mut any = false;
         let mut in_order: Vec<usize> = (0..level.parts().len()).collect();
         in_order.sort_by(|&a, &b| level.parts()[a].query.low().cmp(level.parts()[b].query.low()));

@@ -1,4 +1,5 @@
-//! The numbers of the S1 specification, and the search against one that inverts a matrix for every candidate.
+//! The numbers of the S1 specification, and the search against one that inverts a matrix for every
+//! candidate.
 
 use super::*;
 use crate::strategy::QuerySource;
@@ -32,7 +33,11 @@ fn check(text: &str, reading: Reading, levels: usize, printed: &str) -> LsaOutco
 fn check_invariants(outcome: &LsaOutcome, context: &str) {
     let levels = outcome.levels.len() as f64;
     assert!(outcome.v.diag().iter().all(|&d| d == levels), "{context}: columns differ");
-    assert_eq!(outcome.levels.iter().map(|l| l.queries).sum::<usize>(), outcome.queries.total(), "{context}");
+    assert_eq!(
+        outcome.levels.iter().map(|l| l.queries).sum::<usize>(),
+        outcome.queries.total(),
+        "{context}"
+    );
     for pair in outcome.levels.windows(2) {
         assert!(pair[1].error <= pair[0].error * (1.0 + 1e-12), "{context}: {pair:?}");
     }
@@ -73,7 +78,9 @@ fn the_other_readings_in_one_dimension() {
         (Reading::BestFirst, [(32, "1.0379"), (21, "1.0798"), (31, "1.0710"), (36, "1.0720")]),
         (Reading::Forced, [(18, "1.0786"), (48, "1.0397"), (30, "1.0787"), (66, "1.046347")]),
     ] {
-        for (text, (levels, printed)) in ["range:64", "range:128", "range:256", "range:512"].iter().zip(expected) {
+        for (text, (levels, printed)) in
+            ["range:64", "range:128", "range:256", "range:512"].iter().zip(expected)
+        {
             check(text, reading, levels, printed);
         }
     }
@@ -132,7 +139,9 @@ impl BruteForce {
                 let mut order: Vec<usize> = (0..level.len()).collect();
                 order.sort_by_key(|&p| level[p].low().to_vec());
                 for part in order {
-                    if let Some((first, second, _)) = self.best(&next, part, reading == Reading::Forced) {
+                    if let Some((first, second, _)) =
+                        self.best(&next, part, reading == Reading::Forced)
+                    {
                         next = with(&next, part, &first, &second);
                     }
                 }
@@ -156,11 +165,14 @@ impl BruteForce {
     }
 
     /// The accepted levels, each with the error and, but for the identity, its boxes.
-    pub(in crate::strategy::lsa) fn run(mut self, reading: Reading, most: usize) -> Vec<(f64, Vec<GridBox>)> {
+    pub(in crate::strategy::lsa) fn run(
+        mut self,
+        reading: Reading,
+        most: usize,
+    ) -> Vec<(f64, Vec<GridBox>)> {
         let mut levels = vec![((1 + self.given_levels) as f64 * self.trace(&[]), vec![])];
         // A level that leaves the error as it is counts only if the next one lowers it.
-        let neutral =
-            |levels: &[(f64, Vec<GridBox>)]| matches!(levels, [.., before, last] if last.0 >= before.0 * (1.0 - 1e-12));
+        let neutral = |levels: &[(f64, Vec<GridBox>)]| matches!(levels, [.., before, last] if last.0 >= before.0 * (1.0 - 1e-12));
         while levels.len() < most {
             let mut level = vec![GridBox::whole(&self.shape)];
             while let Some(next) = self.sweep(&level, reading) {
@@ -212,12 +224,21 @@ fn brute_force_finds_the_same_levels() {
                 shape: gram.shape(),
             };
             let brute = start.run(reading, 9);
-            let fast = run(&gram, reading, &LsaOptions { max_levels: brute.len(), ..LsaOptions::default() }).unwrap();
+            let fast = run(
+                &gram,
+                reading,
+                &LsaOptions { max_levels: brute.len(), ..LsaOptions::default() },
+            )
+            .unwrap();
             let context = format!("{} on {text}", reading.name());
             assert_eq!(fast.levels.len(), brute.len(), "{context}");
             let mut queries = BoxQueries::identity(&gram.shape());
             for (k, (level, (error, boxes))) in fast.levels.iter().zip(&brute).enumerate() {
-                assert!((level.error / error - 1.0).abs() < 1e-10, "{context}, level {k}: {} {error}", level.error);
+                assert!(
+                    (level.error / error - 1.0).abs() < 1e-10,
+                    "{context}, level {k}: {} {error}",
+                    level.error
+                );
                 boxes.iter().for_each(|b| queries.add(b.clone(), 1.0));
             }
             assert_eq!(fast.v, queries.gram(), "{context}");
@@ -234,11 +255,17 @@ fn brute_force_finds_the_same_levels() {
 fn a_level_cap_cuts_the_same_search_short() {
     let all = outcome("range:8x6", Reading::JointSweep);
     assert!(!all.capped && all.levels.len() > 4);
-    let some =
-        run(&gram("range:8x6"), Reading::JointSweep, &LsaOptions { max_levels: 4, ..Default::default() }).unwrap();
+    let some = run(
+        &gram("range:8x6"),
+        Reading::JointSweep,
+        &LsaOptions { max_levels: 4, ..Default::default() },
+    )
+    .unwrap();
     assert!(some.capped);
     assert_eq!(some.levels, all.levels[..4]);
-    let one = run(&gram("range:8"), Reading::Forced, &LsaOptions { max_levels: 1, ..Default::default() }).unwrap();
+    let one =
+        run(&gram("range:8"), Reading::Forced, &LsaOptions { max_levels: 1, ..Default::default() })
+            .unwrap();
     assert_eq!((one.levels.len(), one.v), (1, Array2::eye(8)));
 }
 
@@ -256,7 +283,9 @@ fn a_neutral_second_level_opens_the_way_on_binary_attributes() {
 #[test]
 fn impossible_input_is_refused() {
     let range = gram("range:4");
-    let refusal = |gram: &Gram, options: LsaOptions| run(gram, Reading::JointSweep, &options).unwrap_err().to_string();
+    let refusal = |gram: &Gram, options: LsaOptions| {
+        run(gram, Reading::JointSweep, &options).unwrap_err().to_string()
+    };
     let usual = LsaOptions::default();
     assert!(refusal(&range, LsaOptions { max_levels: 0, ..usual }).contains("at least 1"));
     for tolerance in [-1e-10, 1.0, f64::NAN] {
@@ -266,7 +295,12 @@ fn impossible_input_is_refused() {
     let indefinite = ndarray::array![[1.0, 2.0], [2.0, 1.0]];
     let message = refusal(&Gram::dense(&[2], indefinite).unwrap(), usual);
     assert!(message.contains("positive semidefinite") && message.contains("-1.000e0"), "{message}");
-    assert!(Gram::dense(&[2], ndarray::array![[1.0, 0.5], [0.0, 1.0]]).unwrap_err().to_string().contains("symmetric"));
+    assert!(
+        Gram::dense(&[2], ndarray::array![[1.0, 0.5], [0.0, 1.0]])
+            .unwrap_err()
+            .to_string()
+            .contains("symmetric")
+    );
     assert!(Gram::dense(&[2, 3], Array2::eye(5)).unwrap_err().to_string().contains("6 x 6"));
     assert!(refusal(&gram("range:200x200"), usual).contains("cells"));
 }

@@ -11,9 +11,9 @@ use crate::error::Result;
 impl Level {
     /// Splits a box, O(n b).
     ///
-    /// With `U = [q₁ q₂]` and `J = [[0,1],[1,0]]` the split changes the strategy's Gram by `−U J Uᵀ`, hence its inverse S' by
-    /// `−(S'U) M⁻¹ (S'U)ᵀ` with `M = UᵀS'U − J`. In the coordinates of the boxes, E before and E' after the split with
-    /// `E = E' L`:
+    /// With `U = [q₁ q₂]` and `J = [[0,1],[1,0]]` the split changes the strategy's Gram by
+    /// `−U J Uᵀ`, hence its inverse S' by `−(S'U) M⁻¹ (S'U)ᵀ` with `M = UᵀS'U − J`. In the
+    /// coordinates of the boxes, E before and E' after the split with `E = E' L`:
     ///
     /// ```text
     /// ζ = [e₁ e₂] − L K EᵀSU,   S'U = SU − Z EᵀSU = Y'ζ,   K' = L K Lᵀ + ζ M⁻¹ ζᵀ,   tr' = tr − ⟨M⁻¹, ζᵀQ'ζ⟩
@@ -21,9 +21,11 @@ impl Level {
     /// ```
     pub(super) fn split(&mut self, inverse: &Inverse, part: usize, split: &Split) -> Result<()> {
         let last = self.parts.len();
-        let (whole_y, whole_f) = (self.over_parts(self.y.row(part)), self.over_parts(self.f.row(part)));
+        let (whole_y, whole_f) =
+            (self.over_parts(self.y.row(part)), self.over_parts(self.f.row(part)));
         self.refine(inverse, part, split)?;
-        // Products of the second half with the boxes after the split; the first half has the rest of the whole box.
+        // Products of the second half with the boxes after the split; the first half has the rest
+        // of the whole box.
         let (to_y, to_f) = (self.over_parts(self.y.row(last)), self.over_parts(self.f.row(last)));
         let second = (merged(&to_y, part), merged(&to_f, part));
         let first = (&whole_y - &second.0, &whole_f - &second.1);
@@ -33,8 +35,11 @@ impl Level {
         let [y_first, y_second, f_second] = combinations(&self.z, [&first.0, &second.0, &second.1]);
         let su = [&self.y.row(part) - &y_first, &self.y.row(last) - &y_second];
         let own = [first.0[part] - to_y[part], to_y[part], to_y[last]];
-        let m =
-            [own[0] - first.0.dot(&k_first), own[1] - first.0.dot(&k_second) - 1.0, own[2] - second.0.dot(&k_second)];
+        let m = [
+            own[0] - first.0.dot(&k_first),
+            own[1] - first.0.dot(&k_second) - 1.0,
+            own[2] - second.0.dot(&k_second),
+        ];
         let determinant = m[0] * m[2] - m[1] * m[1];
         let m = [m[2] / determinant, -m[1] / determinant, m[0] / determinant];
 
@@ -54,8 +59,9 @@ impl Level {
         self.q.set(part, row.view());
         self.q.set(last, to_f.view());
         let q_zeta = [self.q.times(&zeta[0]), self.q.times(&zeta[1])];
-        self.trace -=
-            m[0] * zeta[0].dot(&q_zeta[0]) + 2.0 * m[1] * zeta[0].dot(&q_zeta[1]) + m[2] * zeta[1].dot(&q_zeta[1]);
+        self.trace -= m[0] * zeta[0].dot(&q_zeta[0])
+            + 2.0 * m[1] * zeta[0].dot(&q_zeta[1])
+            + m[2] * zeta[1].dot(&q_zeta[1]);
 
         let row = self.z.row(part).to_owned();
         append(&mut self.z, row.view())?;
@@ -106,7 +112,12 @@ fn combinations(rows: &Array2<f64>, weights: [&Array1<f64>; 3]) -> [Array1<f64>;
 }
 
 /// `rows[i] += scale · (weights[0][i] · vectors[0] + weights[1][i] · vectors[1])`.
-fn add_outer(rows: &mut Array2<f64>, weights: &[Array1<f64>; 2], vectors: &[Array1<f64>; 2], scale: f64) {
+fn add_outer(
+    rows: &mut Array2<f64>,
+    weights: &[Array1<f64>; 2],
+    vectors: &[Array1<f64>; 2],
+    scale: f64,
+) {
     for (i, row) in rows.rows_mut().into_iter().enumerate() {
         add_pair(row.into_slice(), [scale * weights[0][i], scale * weights[1][i]], vectors);
     }

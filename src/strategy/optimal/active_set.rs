@@ -1,8 +1,9 @@
 //! The interior point on those cells that may have weight at the optimum.
 //!
-//! Where queries are few against the cells, most weights are zero at the optimum, and `v < t` there. The problem of the others is small
-//! enough for its curvature to be formed. Its weights are weights of the whole problem, whose bounds say whether a cell is missing:
-//! those with `v > t`, which then join.
+//! Where queries are few against the cells, most weights are zero at the optimum, and `v < t`
+//! there. The problem of the others is small enough for its curvature to be formed. Its weights are
+//! weights of the whole problem, whose bounds say whether a cell is missing: those with `v > t`,
+//! which then join.
 
 use super::dual::{Dual, Point};
 use super::interior_point;
@@ -10,7 +11,8 @@ use super::newton::Curvature;
 use super::{Bounds, OptimalOptions};
 use crate::error::Result;
 
-/// Cells whose v is below t by more than this many times the gap, or by [`LEAST`] of t, are left out, if they have no weight.
+/// Cells whose v is below t by more than this many times the gap, or by [`LEAST`] of t, are left
+/// out, if they have no weight.
 const GAPS: f64 = 0.1;
 
 /// See [`GAPS`].
@@ -53,7 +55,8 @@ pub(super) fn run(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) ->
         let small = dual.restricted(&kept);
         let size: f64 = small.orbit_sizes.iter().sum();
         let total: f64 = kept.iter().map(|&o| point.mu[o] * dual.orbit_sizes[o]).sum();
-        let start: Vec<f64> = kept.iter().map(|&o| (1.0 - UNIFORM) * point.mu[o] / total + UNIFORM / size).collect();
+        let start: Vec<f64> =
+            kept.iter().map(|&o| (1.0 - UNIFORM) * point.mu[o] / total + UNIFORM / size).collect();
         let start: Point = small.evaluate(&start)?;
         let mut own = Bounds::new();
         own.record(&start);

@@ -1,9 +1,9 @@
 //! The dual function of the strategy problem and the certificate that every point of it carries.
 //!
-//! In symmetry-adapted coordinates with `RᵀR = G` (R of full row rank) and weights μ ≥ 0 on the orbits,
-//! `K = R diag(μ) Rᵀ`, `t = tr K^½`, `v_i = r_iᵀ K^(−½) r_i` averaged over the cells of an orbit. With `Σ μ = 1` over the
-//! cells: `t²` is a lower bound on the error of every strategy, and the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1
-//! and error `t · max v`.
+//! In symmetry-adapted coordinates with `RᵀR = G` (R of full row rank) and weights μ ≥ 0 on the
+//! orbits, `K = R diag(μ) Rᵀ`, `t = tr K^½`, `v_i = r_iᵀ K^(−½) r_i` averaged over the cells of an
+//! orbit. With `Σ μ = 1` over the cells: `t²` is a lower bound on the error of every strategy, and
+//! the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1 and error `t · max v`.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -93,18 +93,33 @@ impl Dual {
     pub fn new(reduction: &Reduction) -> Result<Self> {
         let mut blocks = Vec::with_capacity(reduction.blocks.len());
         let largest = reduction.blocks.iter().flat_map(|b| b.diag().to_vec()).fold(0.0, f64::max);
-        for (place, (block, character)) in reduction.blocks.iter().zip(&reduction.orbits.characters).enumerate() {
+        for (place, (block, character)) in
+            reduction.blocks.iter().zip(&reduction.orbits.characters).enumerate()
+        {
             let orbits = character.orbits.clone();
             if let Some(factor) = linalg::full_rank_cholesky(block.view())? {
                 let root = factor.t().as_standard_layout().into_owned();
-                blocks.push(DualBlock { place, orbits, full_rank: Some(block.clone()), root, cut: 0.0 });
+                blocks.push(DualBlock {
+                    place,
+                    orbits,
+                    full_rank: Some(block.clone()),
+                    root,
+                    cut: 0.0,
+                });
                 continue;
             }
-            let cut =
-                |values: &Array1<f64>| RANK_CUT * block.nrows() as f64 * values.iter().copied().fold(largest, f64::max);
+            let cut = |values: &Array1<f64>| {
+                RANK_CUT * block.nrows() as f64 * values.iter().copied().fold(largest, f64::max)
+            };
             let range = Semidefinite::above(block.view(), cut)?;
             if range.rank() > 0 {
-                blocks.push(DualBlock { place, orbits, full_rank: None, root: range.root(), cut: 0.0 });
+                blocks.push(DualBlock {
+                    place,
+                    orbits,
+                    full_rank: None,
+                    root: range.root(),
+                    cut: 0.0,
+                });
             }
         }
         Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
@@ -129,8 +144,13 @@ impl Dual {
     /// The same for rows of any rank, without symmetries: each cell is an orbit.
     pub fn of_any_rows(rows: ArrayView2<'_, f64>) -> Self {
         let cells = rows.ncols();
-        let block =
-            DualBlock { place: 0, orbits: (0..cells).collect(), full_rank: None, root: rows.to_owned(), cut: ZERO };
+        let block = DualBlock {
+            place: 0,
+            orbits: (0..cells).collect(),
+            full_rank: None,
+            root: rows.to_owned(),
+            cut: ZERO,
+        };
         Dual { orbit_sizes: vec![1.0; cells], blocks: vec![block] }
     }
 
@@ -139,12 +159,19 @@ impl Dual {
         let mut place_of = vec![None; self.orbit_sizes.len()];
         kept.iter().enumerate().for_each(|(k, &orbit)| place_of[orbit] = Some(k));
         let blocks = self.blocks.iter().map(|block| {
-            let (columns, orbits): (Vec<usize>, Vec<usize>) =
-                block.orbits.iter().enumerate().filter_map(|(c, &orbit)| Some((c, place_of[orbit]?))).unzip();
+            let (columns, orbits): (Vec<usize>, Vec<usize>) = block
+                .orbits
+                .iter()
+                .enumerate()
+                .filter_map(|(c, &orbit)| Some((c, place_of[orbit]?)))
+                .unzip();
             let root = block.root.select(Axis(1), &columns).as_standard_layout().into_owned();
             DualBlock { place: block.place, orbits, full_rank: None, root, cut: block.cut }
         });
-        Dual { orbit_sizes: kept.iter().map(|&orbit| self.orbit_sizes[orbit]).collect(), blocks: blocks.collect() }
+        Dual {
+            orbit_sizes: kept.iter().map(|&orbit| self.orbit_sizes[orbit]).collect(),
+            blocks: blocks.collect(),
+        }
     }
 
     /// The uniform weights: the SVD bound.
@@ -157,7 +184,8 @@ impl Dual {
         self.blocks.iter().map(|b| b.orbits.as_slice())
     }
 
-    /// Estimated multiplications of one evaluation: an eigendecomposition and the products around it.
+    /// Estimated multiplications of one evaluation: an eigendecomposition and the products around
+    /// it.
     pub fn evaluation_flops(&self) -> f64 {
         self.blocks
             .iter()
@@ -171,7 +199,8 @@ impl Dual {
         self.blocks.iter().map(|b| b.root.dim())
     }
 
-    /// The dual function at weights proportional to `mu`: one eigendecomposition of K, block by block.
+    /// The dual function at weights proportional to `mu`: one eigendecomposition of K, block by
+    /// block.
     ///
     /// # Errors
     /// The eigensolver fails, as it does on weights that are not finite.
@@ -198,17 +227,19 @@ impl Dual {
         Ok(Point { mu, t, v, spectra })
     }
 
-    /// The blocks of `V = RᵀK^(−½)R / max v`, the strategy's Gram at a point, one per block of the reduction.
+    /// The blocks of `V = RᵀK^(−½)R / max v`, the strategy's Gram at a point, one per block of the
+    /// reduction.
     pub fn strategy_blocks(&self, reduction: &Reduction, point: &Point) -> Vec<Array2<f64>> {
-        let mut parts: Vec<Array2<f64>> = reduction.blocks.iter().map(|b| Array2::zeros(b.dim())).collect();
+        let mut parts: Vec<Array2<f64>> =
+            reduction.blocks.iter().map(|b| Array2::zeros(b.dim())).collect();
         for (place, rows) in self.strategy_rows(point) {
             linalg::add_gram(&mut parts[place], rows.view());
         }
         parts
     }
 
-    /// Per block its place among the reduction's, and `(max v)^(−½) K^(−¼) R` in K's eigenbasis: rows whose Gram is that
-    /// block of [`Dual::strategy_blocks`].
+    /// Per block its place among the reduction's, and `(max v)^(−½) K^(−¼) R` in K's eigenbasis:
+    /// rows whose Gram is that block of [`Dual::strategy_blocks`].
     pub fn strategy_rows(&self, point: &Point) -> Vec<(usize, Array2<f64>)> {
         let scale = point.max_v();
         let scaled = |spectrum: &Spectrum| {
@@ -218,19 +249,26 @@ impl Dual {
             }
             rows
         };
-        self.blocks.iter().zip(&point.spectra).map(|(block, spectrum)| (block.place, scaled(spectrum))).collect()
+        self.blocks
+            .iter()
+            .zip(&point.spectra)
+            .map(|(block, spectrum)| (block.place, scaled(spectrum)))
+            .collect()
     }
 }
 
 impl DualBlock {
     fn spectrum(&self, mu: &[f64]) -> Result<Spectrum> {
         let weights: Vec<f64> = self.orbits.iter().map(|&o| mu[o]).collect();
-        let (low, high) = weights.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &m| (l.min(m), h.max(m)));
+        let (low, high) =
+            weights.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &m| (l.min(m), h.max(m)));
         match &self.full_rank {
-            // S = M^½ G M^½ has K's eigenvalues, and Y = Λ^½ Uᵀ M^(−½): no product of matrices is needed.
+            // S = M^½ G M^½ has K's eigenvalues, and Y = Λ^½ Uᵀ M^(−½): no product of matrices is
+            // needed.
             Some(gram) if low > SPREAD * high => {
                 let roots: Vec<f64> = weights.iter().map(|m| m.sqrt()).collect();
-                let scaled = Array2::from_shape_fn(gram.dim(), |(i, j)| roots[i] * gram[[i, j]] * roots[j]);
+                let scaled =
+                    Array2::from_shape_fn(gram.dim(), |(i, j)| roots[i] * gram[[i, j]] * roots[j]);
                 let eigen = linalg::eigh(scaled.view())?;
                 let s = eigen.values.mapv(|x| x.max(0.0).sqrt());
                 let mut y = eigen.vectors.reversed_axes();

@@ -11,8 +11,9 @@ use crate::workload::{Gram, GramFactor};
 /// The most cells whose weights are written out one by one: 128 MiB.
 const MOST_CELLS: usize = 1 << 24;
 
-/// Weights μ ≥ 0 on the cells with sum 1. With `D = diag(μ)` no strategy has an error below `(tr (D^½ G D^½)^½)²`, whatever
-/// μ is; the uniform weights give the SVD bound. For a Kronecker product μ is one, too: a vector per factor of the Gram.
+/// Weights μ ≥ 0 on the cells with sum 1. With `D = diag(μ)` no strategy has an error below
+/// `(tr (D^½ G D^½)^½)²`, whatever μ is; the uniform weights give the SVD bound. For a Kronecker
+/// product μ is one, too: a vector per factor of the Gram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DualVector {
     factors: Vec<Arc<Vec<f64>>>,
@@ -48,13 +49,14 @@ impl DualVector {
                 "leave it out, or certify the Kronecker factors of workload and strategy one by one: their bounds multiply",
             ));
         }
-        let times =
-            |left: Vec<f64>, right: &[f64]| left.iter().flat_map(|x| right.iter().map(move |y| x * y)).collect();
+        let times = |left: Vec<f64>, right: &[f64]| {
+            left.iter().flat_map(|x| right.iter().map(move |y| x * y)).collect()
+        };
         Ok(Array1::from_vec(self.factors().fold(vec![1.0], times)))
     }
 
-    /// `(tr (D^½ G D^½)^½)²`, computed from the Gram and nothing else: with `RᵀR = G` it is the squared sum of the singular
-    /// values of `R D^½`. O(cells³) for the largest factor.
+    /// `(tr (D^½ G D^½)^½)²`, computed from the Gram and nothing else: with `RᵀR = G` it is the
+    /// squared sum of the singular values of `R D^½`. O(cells³) for the largest factor.
     ///
     /// # Errors
     /// A Gram of other factors, or a decomposition fails.
@@ -72,7 +74,9 @@ impl DualVector {
         let mut known: Vec<(&GramFactor, &Arc<Vec<f64>>, f64)> = Vec::new();
         let mut root = 1.0;
         for (factor, weights) in gram.factors().iter().zip(&self.factors) {
-            let same = |(f, w, _): &&(&GramFactor, &Arc<Vec<f64>>, f64)| f.matrix == factor.matrix && *w == weights;
+            let same = |(f, w, _): &&(&GramFactor, &Arc<Vec<f64>>, f64)| {
+                f.matrix == factor.matrix && *w == weights
+            };
             let sum = match known.iter().find(same) {
                 Some(&(_, _, sum)) => sum,
                 None => nuclear_norm(&factor.matrix, weights)?,
@@ -84,8 +88,8 @@ impl DualVector {
     }
 }
 
-/// `tr (D^½ G D^½)^½`, the sum of the singular values of `R D^½`: small ones keep their digits, which the roots of small
-/// eigenvalues do not.
+/// `tr (D^½ G D^½)^½`, the sum of the singular values of `R D^½`: small ones keep their digits,
+/// which the roots of small eigenvalues do not.
 fn nuclear_norm(gram: &Array2<f64>, weights: &[f64]) -> Result<f64> {
     let mut root = match linalg::full_rank_cholesky(gram.view())? {
         Some(factor) => factor.t().as_standard_layout().into_owned(),
@@ -106,17 +110,29 @@ mod tests {
 
     #[test]
     fn dual_vectors_prove_the_lower_bound_of_their_certificate() {
-        for text in ["range:40", "prefix:33", "range:5x7", "residual(affine:9x9)", "residual(abs:8x8)", "prefix:4x4x6"]
-        {
+        for text in [
+            "range:40",
+            "prefix:33",
+            "range:5x7",
+            "residual(affine:9x9)",
+            "residual(abs:8x8)",
+            "prefix:4x4x6",
+        ] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
             let certificate = selection.certificate.unwrap();
-            assert_relative_eq!(dual.lower_bound(&gram).unwrap(), certificate.lower_bound, max_relative = 1e-9);
-            // The same from the dense Gram: the product of the weights is a dual vector of the product.
+            assert_relative_eq!(
+                dual.lower_bound(&gram).unwrap(),
+                certificate.lower_bound,
+                max_relative = 1e-9
+            );
+            // The same from the dense Gram: the product of the weights is a dual vector of the
+            // product.
             let mu = dual.over_cells().unwrap();
             assert_relative_eq!(mu.sum(), 1.0, max_relative = 1e-12);
             assert!(mu.iter().all(|&weight| weight >= 0.0), "{text}");
-            let dense = nuclear_norm(&gram.to_dense().unwrap(), mu.as_slice().unwrap()).unwrap().powi(2);
+            let dense =
+                nuclear_norm(&gram.to_dense().unwrap(), mu.as_slice().unwrap()).unwrap().powi(2);
             assert_relative_eq!(dense, certificate.lower_bound, max_relative = 1e-8);
         }
     }
@@ -125,10 +141,15 @@ mod tests {
     fn uniform_weights_give_the_svd_bound() {
         for text in ["range:12", "prefix:3x5", "residual(prefix:9)"] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
-            let uniform =
-                |factor: &GramFactor| Arc::new(vec![1.0 / factor.matrix.nrows() as f64; factor.matrix.nrows()]);
+            let uniform = |factor: &GramFactor| {
+                Arc::new(vec![1.0 / factor.matrix.nrows() as f64; factor.matrix.nrows()])
+            };
             let dual = DualVector::of_factors(gram.factors().iter().map(uniform).collect());
-            assert_relative_eq!(dual.lower_bound(&gram).unwrap(), svd_bound(&gram).unwrap(), max_relative = 1e-9);
+            assert_relative_eq!(
+                dual.lower_bound(&gram).unwrap(),
+                svd_bound(&gram).unwrap(),
+                max_relative = 1e-9
+            );
         }
     }
 

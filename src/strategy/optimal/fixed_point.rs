@@ -1,8 +1,8 @@
 //! The multiplicative fixed point `μ_i ← μ_i v_i^p`, accelerated.
 //!
-//! In x = ln μ the update is `x ← x + p ln(v/t)`; its fixed points with v ≤ t are the optima. Anderson acceleration
-//! (type II, a window of a few steps, residuals weighted by μ) combines the last updates; a step after which the lower
-//! bound falls is undone and replaced by a plain one.
+//! In x = ln μ the update is `x ← x + p ln(v/t)`; its fixed points with v ≤ t are the optima.
+//! Anderson acceleration (type II, a window of a few steps, residuals weighted by μ) combines the
+//! last updates; a step after which the lower bound falls is undone and replaced by a plain one.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,8 @@ const EXPONENT: f64 = 2.0;
 /// Past updates that Anderson acceleration combines.
 const WINDOW: usize = 6;
 
-/// Largest change of one ln μ in an accelerated step, per unit of the plain step's own largest change.
+/// Largest change of one ln μ in an accelerated step, per unit of the plain step's own largest
+/// change.
 const MAX_STRETCH: f64 = 30.0;
 
 /// The iteration, which can be interrupted and continued.
@@ -42,7 +43,13 @@ impl FixedPoint {
     ///
     /// # Errors
     /// The eigensolver fails.
-    pub fn advance(&mut self, dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions, steps: usize) -> Result<()> {
+    pub fn advance(
+        &mut self,
+        dual: &Dual,
+        bounds: &mut Bounds,
+        options: &OptimalOptions,
+        steps: usize,
+    ) -> Result<()> {
         for _ in 0..steps {
             let point = dual.evaluate(&self.mu)?;
             bounds.record(&point);
@@ -53,19 +60,23 @@ impl FixedPoint {
                 && point.lower_bound() < previous.lower_bound() * (1.0 - 1e-13)
                 && self.history.len() > 1
             {
-                // The accelerated step overshot: forget the history, take the plain step from the last good point.
+                // The accelerated step overshot: forget the history, take the plain step from the
+                // last good point.
                 self.history.clear();
                 self.mu = plain_step(dual, &previous);
                 continue;
             }
             let x: Vec<f64> = point.mu.iter().map(|m| m.ln()).collect();
-            let residual: Vec<f64> = point.v.iter().map(|v| EXPONENT * (v / point.t).ln()).collect();
+            let residual: Vec<f64> =
+                point.v.iter().map(|v| EXPONENT * (v / point.t).ln()).collect();
             self.history.push_back((x, residual));
             if self.history.len() > WINDOW {
                 self.history.pop_front();
             }
-            let weights: Vec<f64> = point.mu.iter().zip(&dual.orbit_sizes).map(|(m, size)| m * size).collect();
-            self.mu = accelerated_step(&self.history, &weights).unwrap_or_else(|| plain_step(dual, &point));
+            let weights: Vec<f64> =
+                point.mu.iter().zip(&dual.orbit_sizes).map(|(m, size)| m * size).collect();
+            self.mu = accelerated_step(&self.history, &weights)
+                .unwrap_or_else(|| plain_step(dual, &point));
             self.last = Some(point);
         }
         Ok(())
@@ -73,7 +84,9 @@ impl FixedPoint {
 }
 
 fn plain_step(dual: &Dual, point: &Point) -> Vec<f64> {
-    normalised(dual.orbit_sizes.len(), |o| point.mu[o].ln() + EXPONENT * (point.v[o] / point.t).ln())
+    normalised(dual.orbit_sizes.len(), |o| {
+        point.mu[o].ln() + EXPONENT * (point.v[o] / point.t).ln()
+    })
 }
 
 /// exp of the logarithms, shifted so that the largest is 1 before normalisation elsewhere.
@@ -83,7 +96,8 @@ fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
     values.iter().map(|x| (x - top).exp()).collect()
 }
 
-/// The Anderson step from the newest entry of the history, or `None` while there is nothing to combine.
+/// The Anderson step from the newest entry of the history, or `None` while there is nothing to
+/// combine.
 fn accelerated_step(history: &VecDeque<(Vec<f64>, Vec<f64>)>, weights: &[f64]) -> Option<Vec<f64>> {
     let (x, f) = history.back()?;
     let columns = history.len() - 1;
@@ -99,16 +113,22 @@ fn accelerated_step(history: &VecDeque<(Vec<f64>, Vec<f64>)>, weights: &[f64]) -
             (df, dg)
         })
         .collect();
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).zip(weights).map(|((a, b), w)| w * a * b).sum::<f64>();
-    let mut normal = Array2::from_shape_fn((columns, columns), |(i, j)| dot(&differences[i].0, &differences[j].0));
+    let dot = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).zip(weights).map(|((a, b), w)| w * a * b).sum::<f64>()
+    };
+    let mut normal = Array2::from_shape_fn((columns, columns), |(i, j)| {
+        dot(&differences[i].0, &differences[j].0)
+    });
     let scale = normal.diag().sum();
     for i in 0..columns {
         normal[[i, i]] += 1e-14 * scale + f64::MIN_POSITIVE;
     }
-    let right = Array1::from_shape_fn(columns, |i| dot(&differences[i].0, f)).insert_axis(ndarray::Axis(1));
+    let right =
+        Array1::from_shape_fn(columns, |i| dot(&differences[i].0, f)).insert_axis(ndarray::Axis(1));
     let gamma = linalg::spd_solve(normal.view(), right.view()).ok()?;
-    let step: Vec<f64> =
-        (0..x.len()).map(|o| f[o] - (0..columns).map(|k| gamma[[k, 0]] * differences[k].1[o]).sum::<f64>()).collect();
+    let step: Vec<f64> = (0..x.len())
+        .map(|o| f[o] - (0..columns).map(|k| gamma[[k, 0]] * differences[k].1[o]).sum::<f64>())
+        .collect();
     let limit = MAX_STRETCH * f.iter().fold(0.0f64, |m, r| m.max(r.abs()));
     if step.iter().any(|s| !s.is_finite() || s.abs() > limit) {
         return None;

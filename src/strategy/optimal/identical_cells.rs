@@ -1,9 +1,11 @@
 //! Cells that no query tells apart.
 //!
-//! If rows i and j of G are equal, every query has the same coefficient for both cells. An optimal strategy may have so too (the mean
-//! of V over permutations of such cells is as good, the problem being convex), and then its columns are those of the problem with one
-//! cell for all of them: the same queries, the same errors, the same largest column norm. So G is cut to one row and column a class;
-//! the strategy's columns are repeated, and a dual weight is divided among the cells of its class, which leaves `tr (M^½ G M^½)^½`.
+//! If rows i and j of G are equal, every query has the same coefficient for both cells. An optimal
+//! strategy may have so too (the mean of V over permutations of such cells is as good, the problem
+//! being convex), and then its columns are those of the problem with one cell for all of them: the
+//! same queries, the same errors, the same largest column norm. So G is cut to one row and column a
+//! class; the strategy's columns are repeated, and a dual weight is divided among the cells of its
+//! class, which leaves `tr (M^½ G M^½)^½`.
 
 use std::collections::BTreeMap;
 
@@ -20,20 +22,25 @@ pub(super) struct CellClasses {
 }
 
 impl CellClasses {
-    /// The classes of G's cells, by rows that are equal bit by bit; nothing if all differ. O(cells²).
+    /// The classes of G's cells, by rows that are equal bit by bit; nothing if all differ.
+    /// O(cells²).
     pub fn of(gram: ArrayView2<'_, f64>) -> Option<Self> {
-        let (mut class_of, mut first, mut sizes) = (Vec::with_capacity(gram.nrows()), Vec::new(), Vec::new());
+        let (mut class_of, mut first, mut sizes) =
+            (Vec::with_capacity(gram.nrows()), Vec::new(), Vec::new());
         let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (cell, row) in gram.rows().into_iter().enumerate() {
             // A sum that depends on the order of entries; rows with equal sums are compared.
             let key = row.iter().fold(0u64, |sum, x| sum.rotate_left(5).wrapping_add(x.to_bits()));
             let alike = known.entry(key).or_default();
-            let class = alike.iter().copied().find(|&class| gram.row(first[class]) == row).unwrap_or_else(|| {
-                alike.push(first.len());
-                first.push(cell);
-                sizes.push(0.0);
-                first.len() - 1
-            });
+            let class =
+                alike.iter().copied().find(|&class| gram.row(first[class]) == row).unwrap_or_else(
+                    || {
+                        alike.push(first.len());
+                        first.push(cell);
+                        sizes.push(0.0);
+                        first.len() - 1
+                    },
+                );
             sizes[class] += 1.0;
             class_of.push(class);
         }
@@ -42,7 +49,10 @@ impl CellClasses {
 
     /// G with one cell a class.
     pub fn merged(&self, gram: ArrayView2<'_, f64>) -> Array2<f64> {
-        gram.select(Axis(0), &self.first).select(Axis(1), &self.first).as_standard_layout().into_owned()
+        gram.select(Axis(0), &self.first)
+            .select(Axis(1), &self.first)
+            .as_standard_layout()
+            .into_owned()
     }
 
     /// A strategy's Gram over classes as one over cells.
@@ -68,7 +78,8 @@ mod tests {
 
     #[test]
     fn classes_are_those_of_equal_columns() {
-        let queries = array![[1.0, 1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 2.0, 1.0, 2.0], [1.0, 1.0, 1.0, 0.0, 1.0]];
+        let queries =
+            array![[1.0, 1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 2.0, 1.0, 2.0], [1.0, 1.0, 1.0, 0.0, 1.0]];
         let gram = queries.t().dot(&queries);
         let classes = CellClasses::of(gram.view()).unwrap();
         assert_eq!(
@@ -82,8 +93,9 @@ mod tests {
         assert!(CellClasses::of(merged.view()).is_none());
     }
 
-    /// The optimum of ranges over 6 cells is that of the same ranges over 6 cells of which each is made of several; the lower bound
-    /// follows from the weights of cells, and the strategy has sensitivity 1 and the stated error.
+    /// The optimum of ranges over 6 cells is that of the same ranges over 6 cells of which each is
+    /// made of several; the lower bound follows from the weights of cells, and the strategy has
+    /// sensitivity 1 and the stated error.
     #[test]
     fn repeated_cells_change_neither_error_nor_certificate() {
         let plain = Workload::parse("range:6").unwrap().gram().unwrap();
@@ -94,10 +106,21 @@ mod tests {
         let gram = Gram::dense(&[13], wide.clone()).unwrap();
         let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
         let (certificate, expected) = (selection.certificate.unwrap(), alone.certificate.unwrap());
-        assert!(certificate.gap() <= 1e-7 && certificate.lower_bound <= expected.upper_bound * (1.0 + 1e-12));
+        assert!(
+            certificate.gap() <= 1e-7
+                && certificate.lower_bound <= expected.upper_bound * (1.0 + 1e-12)
+        );
         assert_relative_eq!(selection.error, alone.error, max_relative = 2e-7);
-        assert_relative_eq!(dual.lower_bound(&gram).unwrap(), certificate.lower_bound, max_relative = 1e-9);
-        assert_relative_eq!(selection.strategy.error(&gram).unwrap(), certificate.upper_bound, max_relative = 1e-9);
+        assert_relative_eq!(
+            dual.lower_bound(&gram).unwrap(),
+            certificate.lower_bound,
+            max_relative = 1e-9
+        );
+        assert_relative_eq!(
+            selection.strategy.error(&gram).unwrap(),
+            certificate.upper_bound,
+            max_relative = 1e-9
+        );
         let strategy = selection.strategy.factors()[0].gram().unwrap();
         let norms: Vec<f64> = strategy.diag().to_vec();
         assert_abs_diff_eq!(norms.iter().copied().fold(0.0, f64::max), 1.0, epsilon = 1e-9);

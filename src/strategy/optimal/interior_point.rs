@@ -1,9 +1,10 @@
-//! A primal–dual interior point for problems of low rank, where many μ_i vanish at the optimum and the fixed point slows
-//! down.
+//! A primal–dual interior point for problems of low rank, where many μ_i vanish at the optimum and
+//! the fixed point slows down.
 //!
-//! Maximise `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`. With Y and s of K the
-//! derivative of g is −H, and one Newton step on `μ Z = τ` solves `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra
-//! predictor–corrector). H and these systems, and what they cost, are in [`newton`](super::newton).
+//! Maximise `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`. With
+//! Y and s of K the derivative of g is −H, and one Newton step on `μ Z = τ` solves
+//! `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra predictor–corrector). H and these systems, and
+//! what they cost, are in [`newton`](super::newton).
 
 use ndarray::Array1;
 
@@ -24,7 +25,8 @@ const PATIENCE: usize = 6;
 /// How H is formed: [`Curvature::formed`] or [`Curvature::nearly_formed`].
 pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature<'static>;
 
-/// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations are used.
+/// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations
+/// are used.
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -55,16 +57,22 @@ pub(super) fn run(
         if stalled > PATIENCE {
             return Ok(());
         }
-        // `evaluate` normalises; with Σ|O|μ = σ the derivative is g = |O| v / √σ and H scales by σ^(−3/2).
+        // `evaluate` normalises; with Σ|O|μ = σ the derivative is g = |O| v / √σ and H scales by
+        // σ^(−3/2).
         let sigma: f64 = mu.dot(&sizes);
-        let g = Array1::from_iter(point.v.iter().zip(&sizes).map(|(v, size)| v * size / sigma.sqrt()));
+        let g =
+            Array1::from_iter(point.v.iter().zip(&sizes).map(|(v, size)| v * size / sigma.sqrt()));
         let residual = &sizes - &g;
         let slack = match z.take() {
             Some(z) => z,
             None => {
-                let typical = residual.dot(&mu).abs().max(1e-3 * point.gap().min(1.0) * sigma) / sigma;
+                let typical =
+                    residual.dot(&mu).abs().max(1e-3 * point.gap().min(1.0) * sigma) / sigma;
                 Array1::from_iter(
-                    residual.iter().zip(&sizes).map(|(r, size)| r.max(0.1 * typical * size).max(1e-10 * size)),
+                    residual
+                        .iter()
+                        .zip(&sizes)
+                        .map(|(r, size)| r.max(0.1 * typical * size).max(1e-10 * size)),
                 )
             }
         };
@@ -98,7 +106,9 @@ fn direction(
     let (alpha, beta) = (step_length(mu, &affine), step_length(z, &affine_z));
     let then = (mu + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / orbits;
     let target = now * (then / now).powi(3).clamp(0.0, 1.0);
-    let right = Array1::from_shape_fn(mu.len(), |i| (target - affine[i] * affine_z[i]) / mu[i] - residual[i]);
+    let right = Array1::from_shape_fn(mu.len(), |i| {
+        (target - affine[i] * affine_z[i]) / mu[i] - residual[i]
+    });
     let Some(dmu) = system.solve(right, PRECISION) else { return Ok(None) };
     let dz = slack_step(&dmu);
     Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
@@ -106,5 +116,8 @@ fn direction(
 
 /// The longest step up to 1 that keeps a share of every component.
 pub(super) fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
-    x.iter().zip(dx).filter(|(_, d)| **d < 0.0).fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
+    x.iter()
+        .zip(dx)
+        .filter(|(_, d)| **d < 0.0)
+        .fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
 }

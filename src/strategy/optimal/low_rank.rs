@@ -1,9 +1,10 @@
 //! Workloads of few queries over many cells, given by their rows.
 //!
-//! Affine and absolute-difference queries on a pair of attributes have a + b − 1 and max(a, b) rows over a·b cells. With the
-//! rows themselves the root R of full row rank, `RᵀR = G`, is `Σ Uᵀ` of their singular value decomposition: O(rows² · cells)
-//! time and O(rows · cells) memory, where an eigendecomposition of G takes O(cells³) and O(cells²). Everything after it
-//! works on R. What the rank decision drops has the trace ρ, which [`RowReduction::remainder`] states.
+//! Affine and absolute-difference queries on a pair of attributes have a + b − 1 and max(a, b) rows
+//! over a·b cells. With the rows themselves the root R of full row rank, `RᵀR = G`, is `Σ Uᵀ` of
+//! their singular value decomposition: O(rows² · cells) time and O(rows · cells) memory, where an
+//! eigendecomposition of G takes O(cells³) and O(cells²). Everything after it works on R. What the
+//! rank decision drops has the trace ρ, which [`RowReduction::remainder`] states.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -11,7 +12,8 @@ use crate::error::Result;
 use crate::linalg;
 use crate::strategy::symmetry::{EQUAL, Orbits};
 
-/// Singular values below this share of the largest, per number of cells, are zero: ρ is then below 1e-20 of tr G.
+/// Singular values below this share of the largest, per number of cells, are zero: ρ is then below
+/// 1e-20 of tr G.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;
 
 /// The rows of a workload in symmetry-adapted coordinates, reduced to full rank.
@@ -25,7 +27,8 @@ pub(super) struct RowReduction {
 }
 
 impl RowReduction {
-    /// Finds the symmetries of the rows, splits them and reduces them to full rank. O(rows² · cells).
+    /// Finds the symmetries of the rows, splits them and reduces them to full rank. O(rows² ·
+    /// cells).
     ///
     /// # Errors
     /// The singular value decomposition fails.
@@ -41,15 +44,18 @@ impl RowReduction {
             }
             spaces.push(linalg::row_space(reduced.view())?);
         }
-        let largest = spaces.iter().flat_map(|s| s.singular_values.iter().copied()).fold(0.0, f64::max);
+        let largest =
+            spaces.iter().flat_map(|s| s.singular_values.iter().copied()).fold(0.0, f64::max);
         let cut = RANK_CUT * rows.ncols() as f64 * largest;
         let mut remainder = 0.0;
         let roots = spaces
             .into_iter()
             .map(|space| {
-                let kept: Vec<usize> =
-                    (0..space.singular_values.len()).filter(|&k| space.singular_values[k] > cut).collect();
-                remainder += space.singular_values.iter().filter(|&&s| s <= cut).map(|s| s * s).sum::<f64>();
+                let kept: Vec<usize> = (0..space.singular_values.len())
+                    .filter(|&k| space.singular_values[k] > cut)
+                    .collect();
+                remainder +=
+                    space.singular_values.iter().filter(|&&s| s <= cut).map(|s| s * s).sum::<f64>();
                 let mut root = space.basis.select(Axis(0), &kept).as_standard_layout().into_owned();
                 for (mut row, &k) in root.rows_mut().into_iter().zip(&kept) {
                     row *= space.singular_values[k];
@@ -60,8 +66,8 @@ impl RowReduction {
         Ok(RowReduction { orbits, roots, remainder })
     }
 
-    /// Rows in symmetry-adapted coordinates (the place of their character, rows × basis vectors) over the cells, one block
-    /// below the other.
+    /// Rows in symmetry-adapted coordinates (the place of their character, rows × basis vectors)
+    /// over the cells, one block below the other.
     pub fn assemble(&self, parts: &[(usize, Array2<f64>)]) -> Array2<f64> {
         let rows = parts.iter().map(|(_, part)| part.nrows()).sum();
         let mut out = Array2::zeros((rows, self.orbits.cells()));
@@ -81,17 +87,21 @@ impl RowReduction {
     }
 }
 
-/// Whether a permutation of the cells only permutes the rows and changes signs: it then leaves the Gram unchanged. The
-/// converse does not hold, but a symmetry that is missed costs time only.
+/// Whether a permutation of the cells only permutes the rows and changes signs: it then leaves the
+/// Gram unchanged. The converse does not hold, but a symmetry that is missed costs time only.
 fn keeps_rows(rows: ArrayView2<'_, f64>, permutation: &[usize]) -> bool {
     let scale = rows.iter().fold(0.0f64, |top, x| top.max(x.abs()));
     let equals = |a: usize, b: usize, sign: f64| {
         let (a, b) = (rows.row(a), rows.row(b));
-        permutation.iter().enumerate().all(|(cell, &image)| (a[image] - sign * b[cell]).abs() <= EQUAL * scale)
+        permutation
+            .iter()
+            .enumerate()
+            .all(|(cell, &image)| (a[image] - sign * b[cell]).abs() <= EQUAL * scale)
     };
     let mut free = vec![true; rows.nrows()];
     (0..rows.nrows()).all(|row| {
-        let partner = (0..rows.nrows()).find(|&k| free[k] && (equals(row, k, 1.0) || equals(row, k, -1.0)));
+        let partner =
+            (0..rows.nrows()).find(|&k| free[k] && (equals(row, k, 1.0) || equals(row, k, -1.0)));
         partner.map(|k| free[k] = false).is_some()
     })
 }
@@ -117,8 +127,9 @@ mod tests {
     /// Five random rows, and seven sums of them: rank 5.
     fn deficient(cells: usize) -> Array2<f64> {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
-        let mut random =
-            |rows: usize, columns: usize| Array2::from_shape_fn((rows, columns), |_| rng.random_range(-1.0..1.0));
+        let mut random = |rows: usize, columns: usize| {
+            Array2::from_shape_fn((rows, columns), |_| rng.random_range(-1.0..1.0))
+        };
         let base = random(5, cells);
         let sums = random(7, 5).dot(&base);
         ndarray::concatenate(Axis(0), &[base.view(), sums.view()]).unwrap()
@@ -157,13 +168,18 @@ mod tests {
             assert!(b.lower_bound <= a.upper_bound * (1.0 + 1e-12), "{name}: {a:?} {b:?}");
             assert_relative_eq!(error(&rows, &by_rows.queries), a.upper_bound, max_relative = 1e-9);
             let norms = Array1::from_iter(by_rows.queries.columns().into_iter().map(|c| c.dot(&c)));
-            assert_relative_eq!(norms.iter().copied().fold(0.0, f64::max), 1.0, max_relative = 1e-12);
+            assert_relative_eq!(
+                norms.iter().copied().fold(0.0, f64::max),
+                1.0,
+                max_relative = 1e-12
+            );
         }
     }
 
     #[test]
     fn roots_have_the_gram_and_full_rank() {
-        for (rows, shape) in [(residual(Family::AFFINE, &[6, 6]), [6, 6]), (deficient(42), [6, 7])] {
+        for (rows, shape) in [(residual(Family::AFFINE, &[6, 6]), [6, 6]), (deficient(42), [6, 7])]
+        {
             let reduction = RowReduction::of(&shape, rows.view()).unwrap();
             let parts: Vec<_> = reduction.roots.iter().cloned().enumerate().collect();
             let root = reduction.assemble(&parts);
@@ -184,14 +200,20 @@ mod tests {
             (deficient(25), [5, 5], 25, 1),
         ] {
             let reduction = RowReduction::of(&shape, rows.view()).unwrap();
-            assert_eq!((reduction.orbits.sizes.len(), reduction.roots.len()), (orbits, blocks), "{shape:?}");
+            assert_eq!(
+                (reduction.orbits.sizes.len(), reduction.roots.len()),
+                (orbits, blocks),
+                "{shape:?}"
+            );
         }
     }
 
     #[test]
     fn rows_without_meaning_are_refused() {
         let select = |rows: &Array2<f64>| Optimal::default().select_rows(&[2, 3], rows.view());
-        assert!(select(&Array2::ones((2, 5))).unwrap_err().to_string().contains("6 finite numbers"));
+        assert!(
+            select(&Array2::ones((2, 5))).unwrap_err().to_string().contains("6 finite numbers")
+        );
         assert!(select(&Array2::from_elem((2, 6), f64::NAN)).is_err());
         assert!(select(&Array2::zeros((2, 6))).unwrap_err().to_string().contains("zeros"));
     }

@@ -1,21 +1,22 @@
 //! The certified optimal strategy.
 //!
-//! Minimise `tr(G V⁻¹)` over `V ⪰ 0` with `V_ii ≤ 1` (V = AᵀA of a strategy with sensitivity 1). The dual has one weight
-//! per cell: for μ on the simplex and M = diag(μ),
+//! Minimise `tr(G V⁻¹)` over `V ⪰ 0` with `V_ii ≤ 1` (V = AᵀA of a strategy with sensitivity 1).
+//! The dual has one weight per cell: for μ on the simplex and M = diag(μ),
 //!
 //! ```text
 //! LB(μ) = (tr (M^½ G M^½)^½)²          μ uniform: the SVD bound of S1, Thm 3.3
 //! V(μ)  ∝ M^(−½) (M^½ G M^½)^½ M^(−½)  rescaled to max V_ii = 1: a strategy with error UB(μ) = LB(μ)·max V_ii/Σ μ_i V_ii
 //! ```
 //!
-//! so every iterate carries a lower bound and a strategy, and the gap between them is a certificate that does not depend
-//! on how μ was found. An accelerated multiplicative fixed point finds μ, and an interior point finishes where the rank is
-//! low; Kronecker products are solved factor by factor (the product of optima is optimal), cells that no query tells apart are
-//! one, and symmetries of the workload split the eigenproblems.
+//! so every iterate carries a lower bound and a strategy, and the gap between them is a certificate
+//! that does not depend on how μ was found. An accelerated multiplicative fixed point finds μ, and
+//! an interior point finishes where the rank is low; Kronecker products are solved factor by factor
+//! (the product of optima is optimal), cells that no query tells apart are one, and symmetries of
+//! the workload split the eigenproblems.
 //!
-//! *Requirements*: a Gram whose dense factors fit memory. *Cost*: O(cells³) per iteration and O(cells²) memory for
-//! the largest factor. *Reference*: DESIGN.md "Certified optimum"; S3, Sec. 6; Xiao et al., An optimal and scalable
-//! matrix mechanism (2020) for the problem.
+//! *Requirements*: a Gram whose dense factors fit memory. *Cost*: O(cells³) per iteration and
+//! O(cells²) memory for the largest factor. *Reference*: DESIGN.md "Certified optimum"; S3, Sec. 6;
+//! Xiao et al., An optimal and scalable matrix mechanism (2020) for the problem.
 
 mod active_set;
 mod central_path;
@@ -55,9 +56,11 @@ const INTERIOR_STEPS: f64 = 10.0;
 /// The precision that is asked for, and the most work for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptimalOptions {
-    /// Stop when `upper/lower − 1` falls to this; the certificate tells what was reached. Default 1e-7.
+    /// Stop when `upper/lower − 1` falls to this; the certificate tells what was reached. Default
+    /// 1e-7.
     pub tolerance: f64,
-    /// Evaluations of the dual function per Kronecker factor, each one eigendecomposition. Default 500.
+    /// Evaluations of the dual function per Kronecker factor, each one eigendecomposition. Default
+    /// 500.
     pub max_iterations: usize,
 }
 
@@ -80,23 +83,29 @@ impl Optimal {
     /// # Errors
     /// A tolerance that is not positive, or no iterations.
     pub fn new(options: OptimalOptions) -> Result<Self> {
-        if !(options.tolerance > 0.0 && options.tolerance.is_finite()) || options.max_iterations == 0 {
+        if !(options.tolerance > 0.0 && options.tolerance.is_finite())
+            || options.max_iterations == 0
+        {
             return Err(Error::bad_input(
                 "options of the optimal strategy",
                 "a positive tolerance and at least one iteration",
-                format!("tolerance {}, max_iterations {}", options.tolerance, options.max_iterations),
+                format!(
+                    "tolerance {}, max_iterations {}",
+                    options.tolerance, options.max_iterations
+                ),
                 "use e.g. tolerance 1e-7 and 500 iterations",
             ));
         }
         Ok(Optimal { options })
     }
 
-    /// The optimum for a workload of few queries over many cells, given by its rows (queries × cells of a box): the cells
-    /// enter through products with the rows only.
+    /// The optimum for a workload of few queries over many cells, given by its rows (queries ×
+    /// cells of a box): the cells enter through products with the rows only.
     ///
-    /// *Cost*: O(rows² · cells) time per iteration, about 100·rows·cells bytes. *Certificate*: G is cut to the rank of the
-    /// rows; what is cut has trace ρ (below 1e-20 of tr G), the lower bound holds all the same, and the upper bound
-    /// `(√UB + √ρ)²` includes the price of answering it from the cells themselves.
+    /// *Cost*: O(rows² · cells) time per iteration, about 100·rows·cells bytes. *Certificate*: G is
+    /// cut to the rank of the rows; what is cut has trace ρ (below 1e-20 of tr G), the lower bound
+    /// holds all the same, and the upper bound `(√UB + √ρ)²` includes the price of answering it
+    /// from the cells themselves.
     ///
     /// # Errors
     /// Rows over other cells than the box has, only zeros, or entries that are not finite.
@@ -112,8 +121,10 @@ impl Optimal {
         }
         let reduction = RowReduction::of(shape, rows)?;
         let dual = Dual::of_rows(&reduction);
-        let Proved { point, mut certificate, .. } = certify(&dual, dual.uniform(), &self.options, cells)?;
-        certificate.upper_bound = (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
+        let Proved { point, mut certificate, .. } =
+            certify(&dual, dual.uniform(), &self.options, cells)?;
+        certificate.upper_bound =
+            (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
         Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point)), certificate })
     }
 }
@@ -147,7 +158,8 @@ impl Bounds {
             self.lower = point.lower_bound();
             self.dual.clone_from(&point.mu);
         }
-        let better = self.upper.as_ref().is_none_or(|best| point.upper_bound() < best.upper_bound());
+        let better =
+            self.upper.as_ref().is_none_or(|best| point.upper_bound() < best.upper_bound());
         if better && point.upper_bound().is_finite() {
             self.upper = Some(point.clone());
         }
@@ -169,7 +181,8 @@ struct FactorOptimum {
     certificate: Certificate,
 }
 
-/// The best point of a dual problem, the weights of the best lower bound (one per orbit), and both bounds.
+/// The best point of a dual problem, the weights of the best lower bound (one per orbit), and both
+/// bounds.
 struct Proved {
     point: Point,
     dual: Vec<f64>,
@@ -177,18 +190,30 @@ struct Proved {
 }
 
 impl Optimal {
-    /// The optimal strategy, and the dual vector from which anybody can compute its lower bound again.
+    /// The optimal strategy, and the dual vector from which anybody can compute its lower bound
+    /// again.
     ///
     /// # Errors
     /// As [`Optimal::select`](StrategySelector::select).
     pub fn select_with_dual(&self, gram: &Gram) -> Result<(Selection, DualVector)> {
         let factors = gram.factors();
-        let options = OptimalOptions { tolerance: self.options.tolerance / factors.len() as f64, ..self.options };
+        let options = OptimalOptions {
+            tolerance: self.options.tolerance / factors.len() as f64,
+            ..self.options
+        };
         let mut solved: Vec<(&GramFactor, FactorOptimum)> = Vec::new();
-        let (mut strategy, mut dual) = (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
-        let mut total = Certificate { lower_bound: 1.0, upper_bound: 1.0, iterations: 0, status: Status::Converged };
+        let (mut strategy, mut dual) =
+            (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
+        let mut total = Certificate {
+            lower_bound: 1.0,
+            upper_bound: 1.0,
+            iterations: 0,
+            status: Status::Converged,
+        };
         for factor in factors {
-            let known = solved.iter().position(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
+            let known = solved
+                .iter()
+                .position(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
             let index = match known {
                 Some(index) => index,
                 None => {
@@ -251,11 +276,20 @@ fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorO
     let proved = certify(&dual, dual.uniform(), options, factor.matrix.nrows())?;
     let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point));
     let weights = reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
-    Ok(FactorOptimum { gram: Arc::new(gram), dual: Arc::new(weights), certificate: proved.certificate })
+    Ok(FactorOptimum {
+        gram: Arc::new(gram),
+        dual: Arc::new(weights),
+        certificate: proved.certificate,
+    })
 }
 
-/// The same with one cell for all that no query tells apart. The start is that of uniform weights on the cells.
-fn solve_classes(factor: &GramFactor, classes: &CellClasses, options: &OptimalOptions) -> Result<FactorOptimum> {
+/// The same with one cell for all that no query tells apart. The start is that of uniform weights
+/// on the cells.
+fn solve_classes(
+    factor: &GramFactor,
+    classes: &CellClasses,
+    options: &OptimalOptions,
+) -> Result<FactorOptimum> {
     let merged = classes.merged(factor.matrix.view());
     let reduction = Reduction::of(&[merged.nrows()], merged.view());
     let dual = Dual::new(&reduction)?;
@@ -264,13 +298,20 @@ fn solve_classes(factor: &GramFactor, classes: &CellClasses, options: &OptimalOp
         start[orbit] += size / dual.orbit_sizes[orbit];
     }
     let proved = certify(&dual, start, options, merged.nrows())?;
-    let gram = classes.repeated(&reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point)));
-    let weights: Vec<f64> = reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
+    let gram =
+        classes.repeated(&reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point)));
+    let weights: Vec<f64> =
+        reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
     let weights = classes.divided(&weights);
-    Ok(FactorOptimum { gram: Arc::new(gram), dual: Arc::new(weights), certificate: proved.certificate })
+    Ok(FactorOptimum {
+        gram: Arc::new(gram),
+        dual: Arc::new(weights),
+        certificate: proved.certificate,
+    })
 }
 
-/// The best point of a dual problem over so many cells that is found from a start, with its certificate.
+/// The best point of a dual problem over so many cells that is found from a start, with its
+/// certificate.
 fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize) -> Result<Proved> {
     if dual.block_orbits().next().is_none() {
         return Err(Error::bad_input(
@@ -303,9 +344,14 @@ fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize)
     Ok(Proved { point, dual: bounds.dual, certificate })
 }
 
-/// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper (on the cells that count, where all are too
-/// many), then the fixed point again.
-fn minimise_gap(dual: &Dual, start: Vec<f64>, bounds: &mut Bounds, options: &OptimalOptions) -> Result<()> {
+/// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper (on
+/// the cells that count, where all are too many), then the fixed point again.
+fn minimise_gap(
+    dual: &Dual,
+    start: Vec<f64>,
+    bounds: &mut Bounds,
+    options: &OptimalOptions,
+) -> Result<()> {
     let mut fixed_point = FixedPoint::from(start);
     let mut interior = newton::step_cost(dual);
     while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {
@@ -316,7 +362,8 @@ fn minimise_gap(dual: &Dual, start: Vec<f64>, bounds: &mut Bounds, options: &Opt
         let steps_to_go = (bounds.gap() / options.tolerance).ln() / rate.max(1e-9);
         let left = options.max_iterations - bounds.evaluations;
         let slow = |step_flops: f64| {
-            steps_to_go * dual.evaluation_flops() > INTERIOR_STEPS * (step_flops + dual.evaluation_flops())
+            steps_to_go * dual.evaluation_flops()
+                > INTERIOR_STEPS * (step_flops + dual.evaluation_flops())
         };
         if before.is_finite()
             && left > 0

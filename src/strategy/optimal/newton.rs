@@ -1,10 +1,11 @@
 //! The curvature H of the dual function and the linear systems of the interior point.
 //!
-//! `H_ij = Σ_ab Y_ai Y_bi Y_aj Y_bj W_ab` with `W_ab = 1/(s_a s_b (s_a + s_b))`, summed over the blocks. Over few orbits H is
-//! formed. Over many, where the rank is low, only products `Hx = diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)` are made, 4·rank²·orbits
-//! flops each, and `(H + diag(z/μ)) x = b` is solved by conjugate gradients. Their preconditioner is exact on the orbits
-//! that count, those with the largest `μ_i H_ii / z_i`: all others have weights on their way to zero, and a system that is
-//! nearly diagonal there.
+//! `H_ij = Σ_ab Y_ai Y_bi Y_aj Y_bj W_ab` with `W_ab = 1/(s_a s_b (s_a + s_b))`, summed over the
+//! blocks. Over few orbits H is formed. Over many, where the rank is low, only products
+//! `Hx = diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)` are made, 4·rank²·orbits flops each, and
+//! `(H + diag(z/μ)) x = b` is solved by conjugate gradients. Their preconditioner is exact on the
+//! orbits that count, those with the largest `μ_i H_ii / z_i`: all others have weights on their way
+//! to zero, and a system that is nearly diagonal there.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -21,10 +22,12 @@ const MOST_FORMED: usize = 8192;
 /// The preconditioner is exact on at most this many orbits.
 const MOST_EXACT: usize = 512;
 
-/// What is added to the diagonal, as shares of it, where rounding has made the preconditioner indefinite.
+/// What is added to the diagonal, as shares of it, where rounding has made the preconditioner
+/// indefinite.
 const RIDGES: [f64; 3] = [1e-12, 1e-9, 1e-6];
 
-/// Orbits whose `μ_i H_ii / z_i` is smaller than this are left to the diagonal part of the preconditioner.
+/// Orbits whose `μ_i H_ii / z_i` is smaller than this are left to the diagonal part of the
+/// preconditioner.
 const COUNTS: f64 = 1e-3;
 
 /// Most steps of conjugate gradients for one system.
@@ -39,13 +42,18 @@ const TYPICAL_STEPS: f64 = 20.0;
 /// Whether H is formed, and the flops of one interior-point step; nothing if neither way fits.
 pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
     let orbits = dual.orbit_sizes.len();
-    let formed: f64 = dual.block_sizes().map(|(rank, columns)| ((rank * columns) as f64).powi(2) / 2.0).sum::<f64>()
+    let formed: f64 = dual
+        .block_sizes()
+        .map(|(rank, columns)| ((rank * columns) as f64).powi(2) / 2.0)
+        .sum::<f64>()
         + 2.0 / 3.0 * (orbits as f64).powi(3);
     let exact = MOST_EXACT as f64;
     let products: f64 = dual
         .block_sizes()
         .map(|(rank, columns)| (rank as f64, columns as f64))
-        .map(|(rank, columns)| rank * rank * (exact.min(columns).powi(2) / 2.0 + 4.0 * TYPICAL_STEPS * columns))
+        .map(|(rank, columns)| {
+            rank * rank * (exact.min(columns).powi(2) / 2.0 + 4.0 * TYPICAL_STEPS * columns)
+        })
         .sum::<f64>()
         + exact.powi(3);
     match orbits {
@@ -79,8 +87,8 @@ impl Curvature<'static> {
         Self::formed_by(slabs, dual, point, divisor)
     }
 
-    /// `H / divisor` to a thousandth of its entries' sizes, formed: its weights W are a sum of some fifteen products, rank·columns²
-    /// flops each.
+    /// `H / divisor` to a thousandth of its entries' sizes, formed: its weights W are a sum of some
+    /// fifteen products, rank·columns² flops each.
     pub fn nearly_formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
         Self::formed_by(sums_of_exponentials, dual, point, divisor)
     }
@@ -111,7 +119,8 @@ impl<'a> Curvature<'a> {
                 if product > 0.0 { product.recip() } else { 0.0 }
             })
         };
-        let blocks = parts.map(|(columns, spectrum)| (columns, spectrum, weights(&spectrum.s))).collect();
+        let blocks =
+            parts.map(|(columns, spectrum)| (columns, spectrum, weights(&spectrum.s))).collect();
         Curvature::Products { blocks, scale: divisor.recip(), orbits }
     }
 
@@ -127,8 +136,10 @@ impl<'a> Curvature<'a> {
             let own = Array1::from_iter(columns.iter().map(|&o| x[o]));
             let rank = spectrum.y.nrows();
             let mut inner: Array2<f64> = Array2::zeros((rank, rank));
-            let stretches =
-                || own.axis_chunks_iter(Axis(0), STRETCH).zip(spectrum.y.axis_chunks_iter(Axis(1), STRETCH));
+            let stretches = || {
+                own.axis_chunks_iter(Axis(0), STRETCH)
+                    .zip(spectrum.y.axis_chunks_iter(Axis(1), STRETCH))
+            };
             for (x, y) in stretches() {
                 let scaled = &y * &x.insert_axis(Axis(0));
                 inner += &linalg::matmul(scaled.view(), y.t());
@@ -167,8 +178,11 @@ impl<'a> Curvature<'a> {
                 diagonal[o] += scale * sum;
             }
         }
-        let mut chosen: Vec<usize> = (0..barrier.len()).filter(|&i| diagonal[i] > COUNTS * barrier[i]).collect();
-        chosen.sort_by(|&i, &j| (diagonal[j] / barrier[j]).total_cmp(&(diagonal[i] / barrier[i])).then(i.cmp(&j)));
+        let mut chosen: Vec<usize> =
+            (0..barrier.len()).filter(|&i| diagonal[i] > COUNTS * barrier[i]).collect();
+        chosen.sort_by(|&i, &j| {
+            (diagonal[j] / barrier[j]).total_cmp(&(diagonal[i] / barrier[i])).then(i.cmp(&j))
+        });
         chosen.truncate(MOST_EXACT);
         let mut position = vec![None; barrier.len()];
         for (k, &i) in chosen.iter().enumerate() {
@@ -211,12 +225,13 @@ pub(super) enum System<'a> {
 }
 
 impl System<'_> {
-    /// The solution for one right-hand side, where H is not formed to a relative residual; `None` if the matrix is not positive
-    /// definite.
+    /// The solution for one right-hand side, where H is not formed to a relative residual; `None`
+    /// if the matrix is not positive definite.
     pub fn solve(&self, right: Array1<f64>, precision: f64) -> Option<Array1<f64>> {
         let (curvature, barrier, chosen, inverse, rest) = match self {
             System::Formed(matrix) => {
-                let solved = linalg::spd_solve(matrix.view(), right.insert_axis(Axis(1)).view()).ok()?;
+                let solved =
+                    linalg::spd_solve(matrix.view(), right.insert_axis(Axis(1)).view()).ok()?;
                 return Some(solved.index_axis(Axis(1), 0).to_owned());
             }
             System::Products { curvature, barrier, chosen, inverse, rest } => {
@@ -255,15 +270,18 @@ impl System<'_> {
     }
 }
 
-/// The inverse of a matrix that is positive definite but for rounding: where the barrier is below the rounding of H, with as much more on
-/// the diagonal as it takes. Good enough for a preconditioner.
+/// The inverse of a matrix that is positive definite but for rounding: where the barrier is below
+/// the rounding of H, with as much more on the diagonal as it takes. Good enough for a
+/// preconditioner.
 ///
 /// # Errors
 /// Not positive definite by far.
 fn nearly_inverse(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
     for ridge in RIDGES {
         match linalg::spd_inverse(matrix.view()) {
-            Err(linalg::Error::NotPositiveDefinite { .. }) => matrix.diag_mut().mapv_inplace(|x| x * (1.0 + ridge)),
+            Err(linalg::Error::NotPositiveDefinite { .. }) => {
+                matrix.diag_mut().mapv_inplace(|x| x * (1.0 + ridge))
+            }
             inverse => return Ok(inverse?),
         }
     }
@@ -300,11 +318,13 @@ fn slabs(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
     part
 }
 
-/// H of one block over some of its columns `y` to a thousandth of its entries' sizes: `1/(s_a + s_b) = ∫ e^{−(s_a + s_b)x} dx` by
-/// the trapezoidal rule in ln x, so that H is a sum of entrywise squares of `Σ_a y_ai y_aj e^{−s_a x}/s_a`.
+/// H of one block over some of its columns `y` to a thousandth of its entries' sizes:
+/// `1/(s_a + s_b) = ∫ e^{−(s_a + s_b)x} dx` by the trapezoidal rule in ln x, so that H is a sum of
+/// entrywise squares of `Σ_a y_ai y_aj e^{−s_a x}/s_a`.
 fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
     let positive = || spectrum.s.iter().copied().filter(|&s| s > 0.0);
-    let (low, high) = positive().fold((f64::INFINITY, 0.0f64), |(low, high), s| (low.min(s), high.max(s)));
+    let (low, high) =
+        positive().fold((f64::INFINITY, 0.0f64), |(low, high), s| (low.min(s), high.max(s)));
     let nodes = nodes(2.0 * low, 2.0 * high);
     if y.nrows() <= 2 * nodes.len() {
         return slabs(spectrum, y);
@@ -321,10 +341,12 @@ fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f
     part
 }
 
-/// Nodes x and weights of `1/s = Σ weight · e^{−sx}` for s between two positive numbers, to a thousandth.
+/// Nodes x and weights of `1/s = Σ weight · e^{−sx}` for s between two positive numbers, to a
+/// thousandth.
 fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
     const STEP: f64 = 1.0;
-    // Beyond the last node e^{−sx} vanishes; before the first it is nearly 1, and the nodes there are one.
+    // Beyond the last node e^{−sx} vanishes; before the first it is nearly 1, and the nodes there
+    // are one.
     let (first, last) = ((0.05 / high).ln(), (9.0 / low).ln());
     let count = ((last - first) / STEP).ceil().max(0.0) as usize;
     let mut out = vec![(0.6 * first.exp() / STEP.exp_m1(), STEP * first.exp() / STEP.exp_m1())];
@@ -334,7 +356,9 @@ fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bounds, OptimalOptions, active_set, fixed_point::FixedPoint, interior_point};
+    use super::super::{
+        Bounds, OptimalOptions, active_set, fixed_point::FixedPoint, interior_point,
+    };
     use super::*;
     use crate::strategy::symmetry::Reduction;
     use crate::workload::Workload;
@@ -345,11 +369,14 @@ mod tests {
         let gram = workload.gram().unwrap().to_dense().unwrap();
         let dual = Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap();
         let mut bounds = Bounds::new();
-        FixedPoint::from(dual.uniform()).advance(&dual, &mut bounds, &OptimalOptions::default(), 12).unwrap();
+        FixedPoint::from(dual.uniform())
+            .advance(&dual, &mut bounds, &OptimalOptions::default(), 12)
+            .unwrap();
         (dual, bounds)
     }
 
-    /// Rank one and a barrier below the rounding of its entries: no inverse as it stands. Neither is one of an indefinite matrix.
+    /// Rank one and a barrier below the rounding of its entries: no inverse as it stands. Neither
+    /// is one of an indefinite matrix.
     #[test]
     fn rounding_leaves_a_preconditioner() {
         let v = Array1::from_shape_fn(60, |i| 1.0 / (1.0 + (i * 7 % 60) as f64));
@@ -377,15 +404,21 @@ mod tests {
             let (exact, made) = (formed.times(&x), products.times(&x));
             let scale = exact.iter().fold(0.0f64, |top, v| top.max(v.abs()));
             assert!((&exact - &made).iter().all(|d| d.abs() <= 1e-10 * scale), "{text}");
-            let barrier = Array1::from_shape_fn(orbits, |i| 0.1 * scale / (1.0 + 1e4 * point.mu[i]));
+            let barrier =
+                Array1::from_shape_fn(orbits, |i| 0.1 * scale / (1.0 + 1e4 * point.mu[i]));
             let exact = formed.system(barrier.clone()).unwrap().solve(x.clone(), 1e-5).unwrap();
             let made = products.system(barrier).unwrap().solve(x, 1e-5).unwrap();
             let norm = exact.dot(&exact).sqrt();
             assert!((&exact - &made).mapv(|d| d * d).sum().sqrt() <= 1e-3 * norm, "{text}");
             let Curvature::Formed(exact) = formed else { unreachable!() };
-            let Curvature::Formed(near) = Curvature::nearly_formed(&dual, &point, 1.7) else { unreachable!() };
+            let Curvature::Formed(near) = Curvature::nearly_formed(&dual, &point, 1.7) else {
+                unreachable!()
+            };
             for ((i, j), d) in (&exact - &near).indexed_iter() {
-                assert!(d.abs() <= 2e-3 * (exact[[i, i]] * exact[[j, j]]).sqrt(), "{text}: {d} at {i}, {j}");
+                assert!(
+                    d.abs() <= 2e-3 * (exact[[i, i]] * exact[[j, j]]).sqrt(),
+                    "{text}: {d} at {i}, {j}"
+                );
             }
         }
     }
@@ -399,8 +432,15 @@ mod tests {
                 let start = bounds.upper.clone().unwrap();
                 assert!(bounds.gap() > 1e-5, "{text}: nothing left to do");
                 if formed {
-                    interior_point::run(&dual, &start, &mut bounds, &OptimalOptions::default(), 40, Curvature::formed)
-                        .unwrap();
+                    interior_point::run(
+                        &dual,
+                        &start,
+                        &mut bounds,
+                        &OptimalOptions::default(),
+                        40,
+                        Curvature::formed,
+                    )
+                    .unwrap();
                 } else {
                     active_set::run(&dual, &mut bounds, &OptimalOptions::default()).unwrap();
                 }
@@ -416,7 +456,8 @@ mod tests {
         let way = |text: &str| {
             let workload = Workload::parse(text).unwrap();
             let gram = workload.gram().unwrap().to_dense().unwrap();
-            step_cost(&Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap()).map(|(formed, _)| formed)
+            step_cost(&Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap())
+                .map(|(formed, _)| formed)
         };
         assert_eq!(way("residual(abs:20x30)"), Some(true));
         assert_eq!(way("residual(abs:30x40)"), Some(false));

@@ -33,8 +33,13 @@ fn the_upper_bound_is_the_error_of_the_returned_strategy() {
         assert!(certificate.gap() <= 1e-7, "{text}: {}", certificate.gap());
         assert!(certificate.lower_bound >= svd_bound(&gram).unwrap() * (1.0 - 1e-9), "{text}");
         assert!(selection.strategy.sensitivity_squared() <= 1.0 + 1e-9, "{text}");
-        // The pseudo-inverse sees directions that the range of a rank-deficient workload lacks as zero.
-        assert_relative_eq!(selection.strategy.error(&gram).unwrap(), certificate.upper_bound, max_relative = 1e-6);
+        // The pseudo-inverse sees directions that the range of a rank-deficient workload lacks as
+        // zero.
+        assert_relative_eq!(
+            selection.strategy.error(&gram).unwrap(),
+            certificate.upper_bound,
+            max_relative = 1e-6
+        );
     }
 }
 
@@ -49,12 +54,15 @@ fn the_issue_s_cases_close_their_gap() {
     }
 }
 
-/// S3's closed form for [n]^d with 1- and 2-way queries: `RMSE = (√L_∅ + d √L_1 + d(d−1)/2 √L_2)/√#Q`.
+/// S3's closed form for [n]^d with 1- and 2-way queries:
+/// `RMSE = (√L_∅ + d √L_1 + d(d−1)/2 √L_2)/√#Q`.
 fn rmse(n: usize, pair: Family, one_way: Family) -> f64 {
     let d = 40.0;
     let pairs = d * (d - 1.0) / 2.0;
     let optimum = |gram: &Gram| Optimal::default().select(gram).unwrap().error;
-    let rows = |family: Family, sizes: &[usize]| -> Vec<Vec<f64>> { family.rows(sizes).unwrap().collect() };
+    let rows = |family: Family, sizes: &[usize]| -> Vec<Vec<f64>> {
+        family.rows(sizes).unwrap().collect()
+    };
     let sizes_pair: Vec<usize> = vec![n; 2];
     let (mut total, mut queries) = (0.0, 0.0);
     let ones = rows(one_way, &[n]);
@@ -64,7 +72,9 @@ fn rmse(n: usize, pair: Family, one_way: Family) -> f64 {
         let single = rows(pair, &[n]);
         single
             .iter()
-            .flat_map(|a| single.iter().map(|b| a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect()))
+            .flat_map(|a| {
+                single.iter().map(|b| a.iter().flat_map(|x| b.iter().map(move |y| x * y)).collect())
+            })
             .collect()
     };
     queries += d * ones.len() as f64 + pairs * twos.len() as f64;
@@ -72,11 +82,14 @@ fn rmse(n: usize, pair: Family, one_way: Family) -> f64 {
     total += (d * ones.iter().map(|r| mean(r).powi(2)).sum::<f64>()
         + pairs * twos.iter().map(|r| mean(r).powi(2)).sum::<f64>())
     .sqrt();
-    // One attribute: its own queries, and the pair queries averaged over the other attribute, d − 1 times.
+    // One attribute: its own queries, and the pair queries averaged over the other attribute, d − 1
+    // times.
     let mut first = Array2::zeros((n, n));
-    let averaged =
-        twos.iter().map(|r| (0..n).map(|i| r[i * n..(i + 1) * n].iter().sum::<f64>() / n as f64).collect::<Vec<_>>());
-    for (weight, row) in ones.iter().map(|r| (1.0, r.clone())).chain(averaged.map(|r| (d - 1.0, r))) {
+    let averaged = twos.iter().map(|r| {
+        (0..n).map(|i| r[i * n..(i + 1) * n].iter().sum::<f64>() / n as f64).collect::<Vec<_>>()
+    });
+    for (weight, row) in ones.iter().map(|r| (1.0, r.clone())).chain(averaged.map(|r| (d - 1.0, r)))
+    {
         for i in 0..n {
             for j in 0..n {
                 first[[i, j]] += weight * row[i] * row[j];
@@ -108,7 +121,11 @@ fn certified_optima_of_the_s3_specification() {
         ] {
             let value = rmse(n, pair, one_way);
             let expected: f64 = printed.parse().unwrap();
-            assert!((value - expected).abs() <= 0.000_501, "{} n={n}: {value} is not {printed}", pair.name());
+            assert!(
+                (value - expected).abs() <= 0.000_501,
+                "{} n={n}: {value} is not {printed}",
+                pair.name()
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The dual weights of the optimum, for those who need its derivative: by the envelope theorem they are constants there.
+//! The dual weights of the optimum, for those who need its derivative: by the envelope theorem they
+//! are constants there.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -21,7 +22,8 @@ pub(crate) struct DualWeights {
 }
 
 impl Optimal {
-    /// The dual weights of a Gram over a box, from weights near them if there are any. O(cells³) per iteration.
+    /// The dual weights of a Gram over a box, from weights near them if there are any. O(cells³)
+    /// per iteration.
     ///
     /// # Errors
     /// A Gram of zeros, or the eigensolver fails.
@@ -49,12 +51,15 @@ impl Optimal {
             None => dual.uniform(),
         };
         let Proved { dual: weights, certificate, .. } = certify(dual, start, &self.options, cells)?;
-        Ok(DualWeights { mu: orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect(), certificate })
+        Ok(DualWeights {
+            mu: orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect(),
+            certificate,
+        })
     }
 }
 
-/// `D^½ (D^½ G D^½)^(−½) D^½` with `D = diag(μ)`, the inverse square root on the range, and `t = tr (D^½ G D^½)^½`: the
-/// derivative of `E = t²` by G is `t` times that matrix. O(cells³).
+/// `D^½ (D^½ G D^½)^(−½) D^½` with `D = diag(μ)`, the inverse square root on the range, and
+/// `t = tr (D^½ G D^½)^½`: the derivative of `E = t²` by G is `t` times that matrix. O(cells³).
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -68,8 +73,8 @@ pub(crate) fn by_gram(gram: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Arr
     Ok((t, crate::linalg::gram_of(rows.view())))
 }
 
-/// `K^(−½) R D` with `K = R D Rᵀ`, and `t = tr K^½`: the derivative of `E = t²` by R is `2t` times that matrix.
-/// O(rows² · cells).
+/// `K^(−½) R D` with `K = R D Rᵀ`, and `t = tr K^½`: the derivative of `E = t²` by R is `2t` times
+/// that matrix. O(rows² · cells).
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -88,7 +93,8 @@ fn inverse_roots(a: ArrayView2<'_, f64>) -> Result<(f64, Array2<f64>)> {
     const RANK_CUT: f64 = 1e-13;
     let eigen = crate::linalg::eigh(a)?;
     let top = eigen.values.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> = (0..eigen.values.len()).filter(|&k| eigen.values[k] > RANK_CUT * top).collect();
+    let kept: Vec<usize> =
+        (0..eigen.values.len()).filter(|&k| eigen.values[k] > RANK_CUT * top).collect();
     let mut rows = Array2::zeros((kept.len(), a.nrows()));
     let mut t = 0.0;
     for (mut row, &k) in rows.rows_mut().into_iter().zip(&kept) {

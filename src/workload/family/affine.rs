@@ -31,6 +31,9 @@ impl QueryFamily for Affine {
 
     fn rows(&self, sizes: &[usize]) -> Result<Rows> {
         let (a, b) = (sizes[0], sizes[1]);
-        Ok(Box::new((0..a + b - 1).map(move |c| in_each_row(a * b, b, |i| 0..(c + 1).saturating_sub(i).min(b)))))
+        Ok(Box::new(
+            (0..a + b - 1)
+                .map(move |c| in_each_row(a * b, b, |i| 0..(c + 1).saturating_sub(i).min(b))),
+        ))
     }
 }

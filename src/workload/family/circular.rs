@@ -21,7 +21,8 @@ impl QueryFamily for Circular {
 
     fn gram(&self, sizes: &[usize]) -> Array2<f64> {
         let n = sizes[0];
-        // Arcs through i and j of length < n go one way round or the other; those of length n contain both.
+        // Arcs through i and j of length < n go one way round or the other; those of length n
+        // contain both.
         by_entries(n, |i, j| {
             let d = i.abs_diff(j);
             ((n - d) * (n - d + 1) / 2 + d * (d + 1) / 2) as f64
@@ -30,7 +31,9 @@ impl QueryFamily for Circular {
 
     fn rows(&self, sizes: &[usize]) -> Result<Rows> {
         let n = sizes[0];
-        let from = move |s: usize| (1..=n).map(move |length| indicator(n, |cell| (cell + n - s) % n < length));
+        let from = move |s: usize| {
+            (1..=n).map(move |length| indicator(n, |cell| (cell + n - s) % n < length))
+        };
         Ok(Box::new((0..n).flat_map(from)))
     }
 }

@@ -19,12 +19,15 @@ use super::answers::Lanes;
 use super::count::QueryCount;
 use crate::error::{Error, Result};
 
-/// Queries by rule on one attribute, or on two jointly. To add a family, implement this in a file of its own and add it to
-/// [`Family::ALL`]; outside this crate, [`Family::of`] makes a family of it.
+/// Queries by rule on one attribute, or on two jointly. To add a family, implement this in a file
+/// of its own and add it to [`Family::ALL`]; outside this crate, [`Family::of`] makes a family of
+/// it.
 ///
-/// Cells are 0-based and row-major; `sizes` holds [`arity`](Self::arity) positive numbers, which [`Family`] has checked.
+/// Cells are 0-based and row-major; `sizes` holds [`arity`](Self::arity) positive numbers, which
+/// [`Family`] has checked.
 pub trait QueryFamily: fmt::Debug + Send + Sync {
-    /// The name used in workload strings, workload files and configs; families of one name are the same.
+    /// The name used in workload strings, workload files and configs; families of one name are the
+    /// same.
     fn name(&self) -> &'static str;
 
     /// How many attributes the family spans: 1 or 2.
@@ -45,8 +48,8 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
         1.0
     }
 
-    /// The Gram matrix `WᵀW` in closed form, O(cells²): from its formula entry by entry, never from the rows, which are the
-    /// oracle that tests compare it with.
+    /// The Gram matrix `WᵀW` in closed form, O(cells²): from its formula entry by entry, never from
+    /// the rows, which are the oracle that tests compare it with.
     fn gram(&self, sizes: &[usize]) -> Array2<f64>;
 
     /// The queries one by one, each over the family's cells. Lazy: O(cells) memory.
@@ -55,8 +58,8 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// Too many queries to go through one by one.
     fn rows(&self, sizes: &[usize]) -> Result<Rows>;
 
-    /// The answers of the queries on every lane, block by block and in each block query by query. From the rows,
-    /// O(queries · cells) per lane, unless a family knows better.
+    /// The answers of the queries on every lane, block by block and in each block query by query.
+    /// From the rows, O(queries · cells) per lane, unless a family knows better.
     ///
     /// # Errors
     /// Too many queries to go through one by one.
@@ -64,8 +67,8 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
         Ok(lanes.by_rows(self.rows(sizes)?))
     }
 
-    /// The Gram matrix of the queries scaled to unit length, `Σ_q qᵀq/|q|²`. From the rows, O(queries · cells²), unless a
-    /// family knows better.
+    /// The Gram matrix of the queries scaled to unit length, `Σ_q qᵀq/|q|²`. From the rows,
+    /// O(queries · cells²), unless a family knows better.
     ///
     /// # Errors
     /// Too many queries to go through one by one, or numbers that overflow.
@@ -88,7 +91,8 @@ impl Family {
     pub const TOTAL: Family = Family(&total::Total);
     /// `1{j ≤ c}` for c = 0 … n−1.
     pub const PREFIX: Family = Family(&prefix::Prefix);
-    /// The empirical distribution function: the same queries as [`Family::PREFIX`] under the name S2 uses.
+    /// The empirical distribution function: the same queries as [`Family::PREFIX`] under the name
+    /// S2 uses.
     pub const CDF: Family = Family(&cdf::Cdf);
     /// `1{s ≤ j ≤ e}` for all s ≤ e.
     pub const RANGE: Family = Family(&range::Range);
@@ -98,8 +102,8 @@ impl Family {
     pub const AFFINE: Family = Family(&affine::Affine);
     /// `1{|i − j| ≤ c}` for c = 0 … max(a,b)−1, on a pair of attributes.
     pub const ABS: Family = Family(&abs::Abs);
-    /// All 2ⁿ predicates, i.e. all 0/1 queries (S1: AllPredicate). For n > 512 every query is scaled by 2^(−n/2), which
-    /// keeps total errors inside an f64 and changes no ratio.
+    /// All 2ⁿ predicates, i.e. all 0/1 queries (S1: AllPredicate). For n > 512 every query is
+    /// scaled by 2^(−n/2), which keeps total errors inside an f64 and changes no ratio.
     pub const PREDICATE: Family = Family(&predicate::Predicate);
 
     /// All families, in the order of the documentation: the one list of them.
@@ -161,7 +165,8 @@ impl Family {
         Ok(self.0.count(sizes))
     }
 
-    /// The weight that every query of the family carries: 1, except for huge [`Family::PREDICATE`] workloads.
+    /// The weight that every query of the family carries: 1, except for huge [`Family::PREDICATE`]
+    /// workloads.
     pub fn query_weight(self, sizes: &[usize]) -> f64 {
         self.0.query_weight(sizes)
     }
@@ -178,7 +183,8 @@ impl Family {
     /// The queries one by one, each over the family's cells. Lazy: O(cells) memory.
     ///
     /// # Errors
-    /// The sizes do not fit the family, or AllPredicate over more than 30 cells is asked for row by row.
+    /// The sizes do not fit the family, or AllPredicate over more than 30 cells is asked for row by
+    /// row.
     pub fn rows(self, sizes: &[usize]) -> Result<Rows> {
         self.check(sizes)?;
         self.0.rows(sizes)

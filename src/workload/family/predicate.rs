@@ -50,7 +50,8 @@ impl QueryFamily for Predicate {
         Ok(Box::new((0u64..1 << n).map(move |bits| indicator(n, |cell| bits >> cell & 1 == 1))))
     }
 
-    /// `Σ_k C(n−1, k−1)/k = (2ⁿ − 1)/n` on the diagonal; off it what makes the rows sum to `Σ_k C(n−1, k−1) = 2^(n−1)`.
+    /// `Σ_k C(n−1, k−1)/k = (2ⁿ − 1)/n` on the diagonal; off it what makes the rows sum to
+    /// `Σ_k C(n−1, k−1) = 2^(n−1)`.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
         const MOST: usize = 1000;
         let n = sizes[0];

@@ -47,8 +47,9 @@ impl QueryFamily for Range {
         Ok(out)
     }
 
-    /// With the harmonic numbers H and their sums `S(m) = H₁ + … + H_m`, the ranges that start at s ≤ i and end at or after j
-    /// contribute `H_(n−s) − H_(j−s)`, and all starts together `S(n) − S(n−i−1) − S(j) + S(j−i−1)` for i ≤ j.
+    /// With the harmonic numbers H and their sums `S(m) = H₁ + … + H_m`, the ranges that start at s
+    /// ≤ i and end at or after j contribute `H_(n−s) − H_(j−s)`, and all starts together
+    /// `S(n) − S(n−i−1) − S(j) + S(j−i−1)` for i ≤ j.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
         let n = sizes[0];
         let mut sums = vec![0.0; n + 1];

@@ -44,7 +44,11 @@ fn an_improvement_needs_a_certificate_and_a_claim_that_may_improve() {
     let printed = Printed::parse(PRINTED);
     let base = claim(&printed);
     assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 9e-7))).verdict, Verdict::Improved);
-    assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 2e-6))).verdict, Verdict::Failed, "better, not optimal");
+    assert_eq!(
+        judge(&base, &certified(1.8, 1.8 * (1.0 - 2e-6))).verdict,
+        Verdict::Failed,
+        "better, not optimal"
+    );
     assert_eq!(judge(&base, &ours(1.8)).verdict, Verdict::Failed);
     assert_eq!(judge(&base, &certified(2.5, 1.0)).verdict, Verdict::Failed);
     assert_eq!(judge(&base, &certified(1.8, 1.9)).verdict, Verdict::Failed);
@@ -169,9 +173,15 @@ fn a_value_rounded_twice_in_print_is_rounded_twice() {
     assert_eq!(failure.verdict, Verdict::Failed);
     assert_eq!(failure.expected, "171.30, rounded to 3, then to 2 decimals");
     // Once is not enough: 171.2948 is printed as 171.29 then, and that only.
-    assert_eq!(judge(&Claim { rounded: &[], ..twice.clone() }, &ours(171.2948)).verdict, Verdict::Failed);
+    assert_eq!(
+        judge(&Claim { rounded: &[], ..twice.clone() }, &ours(171.2948)).verdict,
+        Verdict::Failed
+    );
     let below = Printed::parse("171.29");
-    assert_eq!(judge(&Claim { printed: &below, ..twice }, &ours(171.2948)).verdict, Verdict::Failed);
+    assert_eq!(
+        judge(&Claim { printed: &below, ..twice }, &ours(171.2948)).verdict,
+        Verdict::Failed
+    );
 }
 
 #[test]
@@ -188,16 +198,23 @@ fn what_cannot_be_compared_is_never_reproduced() {
 #[test]
 fn stand_ins_are_never_compared() {
     let printed = Printed::parse(PRINTED);
-    let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
+    let deviation =
+        Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
     let near = Some(Tolerance::Factor(2.0));
-    for (reference, deviation, tolerance) in
-        [(false, None, None), (false, Some(&deviation), None), (true, None, None), (false, None, near)]
-    {
+    for (reference, deviation, tolerance) in [
+        (false, None, None),
+        (false, Some(&deviation), None),
+        (true, None, None),
+        (false, None, near),
+    ] {
         let beyond_tolerance = Some("A reason.");
         let claim = Claim { reference, deviation, tolerance, beyond_tolerance, ..claim(&printed) };
         for value in [2.23, 1.7, 9.0] {
             let judgement = judge(&claim, &Ours { stand_in: true, ..certified(value, 1.0) });
-            assert_eq!((judgement.verdict, judgement.reason.as_str()), (Verdict::NotComparable, STAND_IN));
+            assert_eq!(
+                (judgement.verdict, judgement.reason.as_str()),
+                (Verdict::NotComparable, STAND_IN)
+            );
             assert_eq!(judgement.used_deviation, deviation.is_some());
         }
     }
@@ -206,9 +223,14 @@ fn stand_ins_are_never_compared() {
 #[test]
 fn references_must_be_reproduced() {
     let printed = Printed::parse("1.8195");
-    let deviation = Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
-    let reference =
-        Claim { reference: true, not_comparable: Some("no excuse"), deviation: Some(&deviation), ..claim(&printed) };
+    let deviation =
+        Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
+    let reference = Claim {
+        reference: true,
+        not_comparable: Some("no excuse"),
+        deviation: Some(&deviation),
+        ..claim(&printed)
+    };
     assert_eq!(judge(&reference, &ours(1.81951)).verdict, Verdict::Reproduced);
     assert_eq!(judge(&reference, &certified(1.7, 1.0)).verdict, Verdict::Failed);
 }

@@ -11,7 +11,8 @@ use rand::SeedableRng;
 fn kind() -> (tempfile::TempDir, RelativeErrors) {
     let root = tempfile::tempdir().unwrap();
     let a = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3];
-    let lines: String = (0..120).map(|k| format!("{},{},{}\n", a[k % 10], k / 10 % 3 / 2, k / 3 % 2)).collect();
+    let lines: String =
+        (0..120).map(|k| format!("{},{},{}\n", a[k % 10], k / 10 % 3 / 2, k / 3 % 2)).collect();
     std::fs::write(root.path().join("loans.csv"), format!("a,b,c\n{lines}")).unwrap();
     let kind = over(root.path());
     (root, kind)
@@ -37,7 +38,11 @@ fn bad_grids_name_the_key() {
         ("trials = 3", "trials = 0", "trials"),
         ("sanity_share = 0.01", "sanity_share = 0.0", "sanity_share"),
         ("dataset = 'loans'\nworkloads", "dataset = 'lones'\nworkloads", "runs[0].dataset"),
-        ("dataset = 'loans', of = 'largest'", "dataset = 'acs', of = 'largest'", "claims[1].dataset"),
+        (
+            "dataset = 'loans', of = 'largest'",
+            "dataset = 'acs', of = 'largest'",
+            "claims[1].dataset",
+        ),
         ("id = 'high'", "id = 'low'", "claims[1].id"),
         ("'permuted-range", "'permuted-rage", "runs[0].workloads[1]"),
         ("'fourier'", "'fourrier'", "runs[0].methods[2]"),
@@ -58,18 +63,24 @@ fn value(rows: &[Row], metric: &str) -> f64 {
     rows.iter().find(|row| row.metric == metric).unwrap().value.unwrap()
 }
 
-/// What a cell reports depends neither on who asked before nor on its own stream, and quotients are those of the table.
+/// What a cell reports depends neither on who asked before nor on its own stream, and quotients are
+/// those of the table.
 #[test]
 fn cells_agree_with_each_other_in_any_order() {
     let (root, together) = kind();
     let cells = Experiment::cells(&together, &GRID.parse().unwrap()).unwrap();
     assert_eq!(cells.len(), 2 * 2 * 3 + 2);
     let rows: Vec<Vec<Row>> = cells.iter().map(|cell| run(&together, cell)).collect();
-    let without_times =
-        |rows: &[Row]| -> Vec<Row> { rows.iter().map(|row| Row { seconds: None, ..row.clone() }).collect() };
+    let without_times = |rows: &[Row]| -> Vec<Row> {
+        rows.iter().map(|row| Row { seconds: None, ..row.clone() }).collect()
+    };
     // Alone, and the last first.
     for k in [13, 12, 5, 0] {
-        assert_eq!(without_times(&run(&over(root.path()), &cells[k])), without_times(&rows[k]), "{k}");
+        assert_eq!(
+            without_times(&run(&over(root.path()), &cells[k])),
+            without_times(&rows[k]),
+            "{k}"
+        );
     }
     let mut gains = Vec::new();
     for point in rows[..12].chunks(3) {
@@ -89,8 +100,9 @@ fn cells_agree_with_each_other_in_any_order() {
     assert!(value(&rows[0], "relative_error") > value(&rows[3], "relative_error"));
 }
 
-/// With the cells as workload, Eigen-Design measures the cells: every answer has independent noise of variance
-/// 2 ln(2/δ)/ε², and the expected relative error is √(2/π) σ times the mean of 1/max(count, bound).
+/// With the cells as workload, Eigen-Design measures the cells: every answer has independent noise
+/// of variance 2 ln(2/δ)/ε², and the expected relative error is √(2/π) σ times the mean of
+/// 1/max(count, bound).
 #[test]
 fn the_error_of_the_identity_is_its_closed_form() {
     let text = "epsilons = [0.5]\ndelta = 1e-4\ntrials = 400\nsanity_share = 0.05\nnoise_seed = 5\n[[runs]]\n\
@@ -101,15 +113,22 @@ fn the_error_of_the_identity_is_its_closed_form() {
     let table = kind.trials.load("loans");
     let counts = table.records.marginal(matmech::domain::AttributeSet::first(3)).unwrap();
     // The sanity bound is 6 records, and matters.
-    assert!(counts.iter().any(|&count| count < 6.0) && counts.iter().any(|&count| count > 6.0), "{counts:?}");
+    assert!(
+        counts.iter().any(|&count| count < 6.0) && counts.iter().any(|&count| count > 6.0),
+        "{counts:?}"
+    );
     let sigma = (2.0 * (2.0f64 / 1e-4).ln()).sqrt() / 0.5;
     let mean = counts.iter().map(|count| 1.0 / count.max(6.0)).sum::<f64>() / 16.0;
     let expected = (2.0 / std::f64::consts::PI).sqrt() * sigma * mean;
     let (found, error) = (value(&rows, "relative_error"), value(&rows, "relative_error_se"));
-    assert!((found - expected).abs() < 4.5 * error && error < 0.02 * expected, "{found} ± {error} for {expected}");
+    assert!(
+        (found - expected).abs() < 4.5 * error && error < 0.02 * expected,
+        "{found} ± {error} for {expected}"
+    );
 }
 
-/// The strategy is the one for queries of unit length: on Eigen-Design's own terms, the total error over the scaled workload.
+/// The strategy is the one for queries of unit length: on Eigen-Design's own terms, the total error
+/// over the scaled workload.
 #[test]
 fn selection_sees_the_scaled_queries() {
     let (_root, kind) = kind();
@@ -129,6 +148,8 @@ fn workloads_of_another_size_are_refused() {
     let text = GRID.replace("permuted-range:16", "identity:15");
     let (_root, kind) = kind();
     let cells = Experiment::cells(&kind, &text.parse().unwrap()).unwrap();
-    let error = Experiment::run(&kind, &cells[6], &mut ChaCha20Rng::seed_from_u64(9)).unwrap_err().to_string();
+    let error = Experiment::run(&kind, &cells[6], &mut ChaCha20Rng::seed_from_u64(9))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("16 cells") && error.contains("15 cells"), "{error}");
 }

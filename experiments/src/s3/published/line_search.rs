@@ -8,7 +8,8 @@ const NEAREST: f64 = 1.1;
 /// Upper extrapolation factor while no minimiser is bracketed.
 const FARTHEST: f64 = 4.0;
 
-/// The share by which two updates must shrink the bracket, and how far into it an extrapolation may go.
+/// The share by which two updates must shrink the bracket, and how far into it an extrapolation may
+/// go.
 const SHRINKAGE: f64 = 0.66;
 
 /// No step is longer.
@@ -24,9 +25,10 @@ pub struct Evaluation {
 
 /// Finds a step with `φ(t) <= φ(0) + μ t φ'(0)` and `|φ'(t)| <= η |φ'(0)|`.
 ///
-/// Safeguarded cubic and quadratic interpolation in an interval that holds such steps; until one of them is known to lie
-/// ahead, on `ψ(t) = φ(t) − φ(0) − μ t φ'(0)`. *Requirements*: φ'(0) < 0. *Reference*: J. J. Moré and D. J. Thuente, Line
-/// search algorithms with guaranteed sufficient decrease, ACM TOMS 20 (1994); the letters μ, η are theirs.
+/// Safeguarded cubic and quadratic interpolation in an interval that holds such steps; until one of
+/// them is known to lie ahead, on `ψ(t) = φ(t) − φ(0) − μ t φ'(0)`. *Requirements*: φ'(0) < 0.
+/// *Reference*: J. J. Moré and D. J. Thuente, Line search algorithms with guaranteed sufficient
+/// decrease, ACM TOMS 20 (1994); the letters μ, η are theirs.
 #[derive(Debug, Clone, Copy)]
 pub struct LineSearch {
     /// μ.
@@ -40,8 +42,8 @@ pub struct LineSearch {
 }
 
 impl LineSearch {
-    /// The accepted step, or `None` if the evaluations do not suffice. `evaluate` returns φ and φ' and is last called for the
-    /// step that is returned.
+    /// The accepted step, or `None` if the evaluations do not suffice. `evaluate` returns φ and φ'
+    /// and is last called for the step that is returned.
     ///
     /// # Errors
     /// Those of `evaluate`.
@@ -52,8 +54,11 @@ impl LineSearch {
         mut evaluate: impl FnMut(f64) -> Result<(f64, f64)>,
     ) -> Result<Option<Evaluation>> {
         let required = self.decrease * origin.slope;
-        let relative =
-            |t: Evaluation| Evaluation { value: t.value - required * t.step, slope: t.slope - required, ..t };
+        let relative = |t: Evaluation| Evaluation {
+            value: t.value - required * t.step,
+            slope: t.slope - required,
+            ..t
+        };
         let mut interval = Interval { best: origin, other: origin, closed: false };
         let mut bounds = (0.0, first + FARTHEST * first);
         let mut widths = (2.0 * LONGEST, LONGEST);
@@ -106,17 +111,25 @@ impl Interval {
         self.closed && (step <= low || step >= high || high - low <= width * high)
     }
 
-    /// Takes a trial into the interval, and the next step: the four cases of the paper's Sec. 4, for φ or ψ as `view` says.
-    fn update(&mut self, trial: Evaluation, (low, high): (f64, f64), view: impl Fn(Evaluation) -> Evaluation) -> f64 {
+    /// Takes a trial into the interval, and the next step: the four cases of the paper's Sec. 4,
+    /// for φ or ψ as `view` says.
+    fn update(
+        &mut self,
+        trial: Evaluation,
+        (low, high): (f64, f64),
+        view: impl Fn(Evaluation) -> Evaluation,
+    ) -> f64 {
         let (best, other, new) = (view(self.best), view(self.other), view(trial));
         let turned = new.slope * best.slope.signum() < 0.0;
         let cubic = || new.step + cubic_minimiser(new, best) * (best.step - new.step);
         let secant = || new.step + new.slope / (new.slope - best.slope) * (best.step - new.step);
         let next = if new.value > best.value {
-            // Higher: a minimiser lies between. The cubic, moved half-way to the quadratic if that is farther off.
+            // Higher: a minimiser lies between. The cubic, moved half-way to the quadratic if that
+            // is farther off.
             let cubic = best.step + cubic_minimiser(best, new) * (new.step - best.step);
             let mean_slope = (best.value - new.value) / (new.step - best.step);
-            let quadratic = best.step + best.slope / (mean_slope + best.slope) / 2.0 * (new.step - best.step);
+            let quadratic =
+                best.step + best.slope / (mean_slope + best.slope) / 2.0 * (new.step - best.step);
             self.closed = true;
             let cubic_is_nearer = (cubic - best.step).abs() < (quadratic - best.step).abs();
             if cubic_is_nearer { cubic } else { cubic + (quadratic - cubic) / 2.0 }
@@ -160,8 +173,8 @@ impl Interval {
     }
 }
 
-/// The minimiser of the cubic with the values and slopes of `a` and `b`: its place as a share of the way from a to b,
-/// positive infinity if the cubic has none.
+/// The minimiser of the cubic with the values and slopes of `a` and `b`: its place as a share of
+/// the way from a to b, positive infinity if the cubic has none.
 fn cubic_minimiser(a: Evaluation, b: Evaluation) -> f64 {
     let theta = 3.0 * (a.value - b.value) / (b.step - a.step) + a.slope + b.slope;
     let scale = theta.abs().max(a.slope.abs()).max(b.slope.abs());
@@ -177,7 +190,8 @@ fn cubic_minimiser(a: Evaluation, b: Evaluation) -> f64 {
 mod tests {
     use super::*;
 
-    /// First steps, and the evaluations and accepted steps that Moré and Thuente's Tables I and II state for them.
+    /// First steps, and the evaluations and accepted steps that Moré and Thuente's Tables I and II
+    /// state for them.
     fn check(mu: f64, eta: f64, phi: impl Fn(f64) -> (f64, f64), table: [(f64, usize, f64); 4]) {
         let (value, slope) = phi(0.0);
         let origin = Evaluation { step: 0.0, value, slope };
@@ -193,7 +207,10 @@ mod tests {
             // The tables print two digits.
             let printed: f64 = format!("{:.1e}", found.step).parse().unwrap();
             assert_eq!(printed, accepted, "first step {first}: {}", found.step);
-            assert!(found.value <= value + mu * found.step * slope && found.slope.abs() <= eta * slope.abs());
+            assert!(
+                found.value <= value + mu * found.step * slope
+                    && found.slope.abs() <= eta * slope.abs()
+            );
             assert_eq!(phi(found.step), (found.value, found.slope));
         }
     }
@@ -228,10 +245,13 @@ mod tests {
 
     #[test]
     fn comes_back_from_where_the_function_does_not_exist() {
-        // Beyond 2 a high plateau without slope, as an objective reports points that it cannot evaluate.
-        let phi = |t: f64| if t > 2.0 { (100.0, 0.0) } else { ((t - 1.0).powi(2), 2.0 * (t - 1.0)) };
+        // Beyond 2 a high plateau without slope, as an objective reports points that it cannot
+        // evaluate.
+        let phi =
+            |t: f64| if t > 2.0 { (100.0, 0.0) } else { ((t - 1.0).powi(2), 2.0 * (t - 1.0)) };
         let search = LineSearch { decrease: 1e-3, curvature: 0.9, width: 0.1, evaluations: 20 };
-        let found = search.search(Evaluation { step: 0.0, value: 1.0, slope: -2.0 }, 5.0, |t| Ok(phi(t)));
+        let found =
+            search.search(Evaluation { step: 0.0, value: 1.0, slope: -2.0 }, 5.0, |t| Ok(phi(t)));
         let found = found.unwrap().unwrap();
         assert!(found.step < 2.0 && found.value < 1.0, "{found:?}");
     }

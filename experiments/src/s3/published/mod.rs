@@ -1,4 +1,5 @@
-//! ResidualPlanner+ with the bases of the published tables, which stop short of the optimum: to compare printed digits.
+//! ResidualPlanner+ with the bases of the published tables, which stop short of the optimum: to
+//! compare printed digits.
 
 mod line_search;
 mod optimum;

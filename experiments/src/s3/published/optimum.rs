@@ -1,4 +1,5 @@
-//! The 1-D strategy of the published tables: near the optimum, where a quasi-Newton iteration stops.
+//! The 1-D strategy of the published tables: near the optimum, where a quasi-Newton iteration
+//! stops.
 
 use matmech::linalg;
 use matmech::{Error, Result};
@@ -6,19 +7,20 @@ use ndarray::Array2;
 
 use super::quasi_newton::{QuasiNewton, Stopped};
 
-/// Minimises `tr(G X⁻¹)` over the entries of X below its diagonal, the diagonal being 1, and returns X and where the
-/// iteration stopped.
+/// Minimises `tr(G X⁻¹)` over the entries of X below its diagonal, the diagonal being 1, and
+/// returns X and where the iteration stopped.
 ///
-/// This is how the published code computes the bases of ResidualPlanner+: L-BFGS-B without bounds and with one correction,
-/// SciPy's default tolerances, from the square root of G scaled to a largest diagonal entry of 1. Up to n = 100 it stops within
-/// 4e-8 of the optimal error, with entries of X up to 1e-4 from the optimal ones, so that errors of other queries in that basis
+/// This is how the published code computes the bases of ResidualPlanner+: L-BFGS-B without bounds
+/// and with one correction, SciPy's default tolerances, from the square root of G scaled to a
+/// largest diagonal entry of 1. Up to n = 100 it stops within 4e-8 of the optimal error, with
+/// entries of X up to 1e-4 from the optimal ones, so that errors of other queries in that basis
 /// differ in the fifth digit. To plan, take the certified optimum; this is for the printed digits.
 ///
-/// A point where X is not positive definite counts, as there, as 100 times the last value with gradient zero, so that the line
-/// search turns back.
+/// A point where X is not positive definite counts, as there, as 100 times the last value with
+/// gradient zero, so that the line search turns back.
 ///
-/// *Requirements*: G (n×n) symmetric positive definite. *Cost*: O(n³) per evaluation, fewer than n + 10 of them up to n = 100.
-/// *Source*: S3, Sec. 8, and its published values.
+/// *Requirements*: G (n×n) symmetric positive definite. *Cost*: O(n³) per evaluation, fewer than n
+/// + 10 of them up to n = 100. *Source*: S3, Sec. 8, and its published values.
 ///
 /// # Errors
 /// G is not positive definite, or the eigensolver fails.
@@ -35,7 +37,9 @@ pub fn published_optimum(gram: &Array2<f64>) -> Result<(Array2<f64>, Stopped)> {
                 last = Some(value);
                 Ok((value, gradient))
             }
-            (Err(Error::NotPositiveDefinite { .. }), Some(last)) => Ok((100.0 * last, vec![0.0; parameters.len()])),
+            (Err(Error::NotPositiveDefinite { .. }), Some(last)) => {
+                Ok((100.0 * last, vec![0.0; parameters.len()]))
+            }
             (Err(other), _) => Err(other),
         }
     })?;
@@ -70,11 +74,15 @@ impl UnitDiagonal<'_> {
         x
     }
 
-    /// The value, and the gradient: `−2 (X⁻¹ G X⁻¹)_ij` for the parameter at (i, j), which stands in X twice.
+    /// The value, and the gradient: `−2 (X⁻¹ G X⁻¹)_ij` for the parameter at (i, j), which stands
+    /// in X twice.
     fn evaluate(&self, parameters: &[f64]) -> Result<(f64, Vec<f64>)> {
         let inverse = linalg::spd_inverse(self.matrix(parameters).view())?;
         let value = inverse.iter().zip(self.gram).map(|(a, b)| a * b).sum();
-        let product = linalg::product(linalg::product(inverse.view(), self.gram.view())?.view(), inverse.view())?;
+        let product = linalg::product(
+            linalg::product(inverse.view(), self.gram.view())?.view(),
+            inverse.view(),
+        )?;
         Ok((value, self.places().map(|place| -2.0 * product[place]).collect()))
     }
 }
@@ -105,7 +113,10 @@ mod tests {
                 objective.evaluate(&moved).unwrap().0
             };
             let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
-            assert!((difference - slope).abs() < 1e-6 * (1.0 + slope.abs()), "{k}: {difference} {slope}");
+            assert!(
+                (difference - slope).abs() < 1e-6 * (1.0 + slope.abs()),
+                "{k}: {difference} {slope}"
+            );
         }
     }
 
@@ -116,15 +127,20 @@ mod tests {
             let gram = total_and_prefix(n);
             let (x, stopped) = published_optimum(&gram).unwrap();
             assert!(x.diag().iter().all(|&d| d == 1.0) && x == x.t());
-            let best = Optimal::default().select(&Gram::dense(&[n], gram.clone()).unwrap()).unwrap();
+            let best =
+                Optimal::default().select(&Gram::dense(&[n], gram.clone()).unwrap()).unwrap();
             let bound = best.certificate.unwrap().lower_bound;
             let value = (&linalg::spd_inverse(x.view()).unwrap() * &gram).sum();
             assert!((value / stopped.value - 1.0).abs() < 1e-12);
-            assert!(value >= bound * (1.0 - 1e-12) && value <= bound * (1.0 + 1e-7), "n = {n}: {value} {bound}");
+            assert!(
+                value >= bound * (1.0 - 1e-12) && value <= bound * (1.0 + 1e-7),
+                "n = {n}: {value} {bound}"
+            );
         }
     }
 
-    /// Iterations, evaluations and value of the same problem in SciPy 1.17 (`method="L-BFGS-B"`, `maxcor=1`).
+    /// Iterations, evaluations and value of the same problem in SciPy 1.17 (`method="L-BFGS-B"`,
+    /// `maxcor=1`).
     #[test]
     fn stops_where_an_independent_implementation_stops() {
         for (n, iterations, evaluations, value) in [
@@ -143,14 +159,17 @@ mod tests {
         }
     }
 
-    /// The same for prefix sums themselves: the 1-D strategies of HDMM in S3's Table 2. The error of Adult, 1-way, that follows is
-    /// below the tie 5.6475, so that no single rounding prints 5.648 (docs/deviations.md).
+    /// The same for prefix sums themselves: the 1-D strategies of HDMM in S3's Table 2. The error
+    /// of Adult, 1-way, that follows is below the tie 5.6475, so that no single rounding prints
+    /// 5.648 (docs/deviations.md).
     #[test]
     fn prefix_sums_as_in_an_independent_implementation() {
         let mut roots = 0.0;
-        for (n, times, value) in
-            [(85, 1.0, 406.1669613319231), (99, 1.0, 493.39006936131284), (100, 3.0, 499.74430466978106)]
-        {
+        for (n, times, value) in [
+            (85, 1.0, 406.1669613319231),
+            (99, 1.0, 493.39006936131284),
+            (100, 3.0, 499.74430466978106),
+        ] {
             let (_, stopped) = published_optimum(&Family::PREFIX.gram(&[n]).unwrap()).unwrap();
             assert!((stopped.value / value - 1.0).abs() < 1e-8, "n = {n}: {}", stopped.value);
             roots += times * stopped.value.sqrt();
@@ -163,7 +182,10 @@ mod tests {
     #[test]
     fn refuses_a_singular_gram() {
         for gram in [Array2::ones((3, 3)), Array2::zeros((3, 3))] {
-            assert!(matches!(published_optimum(&gram), Err(Error::NotPositiveDefinite { order: 3, .. })));
+            assert!(matches!(
+                published_optimum(&gram),
+                Err(Error::NotPositiveDefinite { order: 3, .. })
+            ));
         }
     }
 }

@@ -1,14 +1,16 @@
 //! ResidualPlanner+ as its authors ran it.
 
-use matmech::planner::{AttributeBasis, Bases, NoiseDivision, Plan, Planner, PrefixBasis, ResidualPlannerPlus};
+use matmech::planner::{
+    AttributeBasis, Bases, NoiseDivision, Plan, Planner, PrefixBasis, ResidualPlannerPlus,
+};
 use matmech::privacy::PrivacyCost;
 use matmech::strategy::StrategyFactor;
 use matmech::workload::GroupedWorkload;
 
 use super::published_optimum;
 
-/// The prefix basis where the published code's optimiser stops: up to n = 100 within 4e-8 of the optimal error, with entries up
-/// to 1e-4 from the optimal ones.
+/// The prefix basis where the published code's optimiser stops: up to n = 100 within 4e-8 of the
+/// optimal error, with entries up to 1e-4 from the optimal ones.
 #[derive(Debug, Clone, Copy)]
 struct PublishedPrefixBasis;
 
@@ -22,7 +24,8 @@ impl AttributeBasis for PublishedPrefixBasis {
     }
 }
 
-/// ResidualPlanner+ with the unconverged prefix bases of the published tables; otherwise the library's.
+/// ResidualPlanner+ with the unconverged prefix bases of the published tables; otherwise the
+/// library's.
 #[derive(Debug, Clone)]
 pub struct PublishedResidualPlannerPlus(ResidualPlannerPlus);
 
@@ -44,7 +47,9 @@ impl Planner for PublishedResidualPlannerPlus {
 
     fn summary(&self) -> &str {
         match self.0.division {
-            NoiseDivision::Own => "residual-planner-plus with the unconverged bases of the published tables",
+            NoiseDivision::Own => {
+                "residual-planner-plus with the unconverged bases of the published tables"
+            }
             NoiseDivision::Prefix => "residual-planner-plus-prefix with those bases",
         }
     }
@@ -72,18 +77,25 @@ mod tests {
 
     /// The rows of a published table for RP+.
     fn published(file: &str) -> Vec<std::collections::HashMap<String, String>> {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/published").join(file);
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/published").join(file);
         let rows = csv::Reader::from_path(path).unwrap().into_deserialize();
-        rows.map(|row| row.unwrap()).filter(|row: &std::collections::HashMap<_, _>| row["method"] == "RP+").collect()
+        rows.map(|row| row.unwrap())
+            .filter(|row: &std::collections::HashMap<_, _>| row["method"] == "RP+")
+            .collect()
     }
 
     fn assert_printed(value: f64, printed: &str, what: &str) {
         let decimals = printed.split('.').nth(1).map_or(0, str::len) as i32;
         let tolerance = 0.500_01 * 10f64.powi(-decimals);
-        assert!((value - printed.parse::<f64>().unwrap()).abs() <= tolerance, "{what}: {value} is not {printed}");
+        assert!(
+            (value - printed.parse::<f64>().unwrap()).abs() <= tolerance,
+            "{what}: {value} is not {printed}"
+        );
     }
 
-    /// All 35 cells print as published; with certified bases 26 do (tests/s3_tables.rs of the library).
+    /// All 35 cells print as published; with certified bases 26 do (tests/s3_tables.rs of the
+    /// library).
     #[test]
     fn every_cell_of_tables_4_and_5() {
         let number = |text: &str| text.parse::<usize>().unwrap();
@@ -106,7 +118,8 @@ mod tests {
         assert_eq!(checked, 35);
     }
 
-    /// All but the three cells of Table 2 that nobody could explain, which are named here with what comes out instead.
+    /// All but the three cells of Table 2 that nobody could explain, which are named here with what
+    /// comes out instead.
     #[test]
     fn tables_2_and_3_over_data_sets() {
         let sizes = |dataset: &str| {
@@ -115,10 +128,16 @@ mod tests {
                 "CPS" => (&[50, 100], &[7, 4, 2]),
                 _ => (&[101, 101, 101, 101], &[3, 8, 36, 6, 51, 4, 5, 15]),
             };
-            DatasetSizes { name: dataset.to_owned(), numeric: numeric.to_vec(), categorical: categorical.to_vec() }
+            DatasetSizes {
+                name: dataset.to_owned(),
+                numeric: numeric.to_vec(),
+                categorical: categorical.to_vec(),
+            }
         };
         let mut checked = 0;
-        for (file, division) in [("s3_table2.csv", NoiseDivision::Prefix), ("s3_table3.csv", NoiseDivision::Own)] {
+        for (file, division) in
+            [("s3_table2.csv", NoiseDivision::Prefix), ("s3_table3.csv", NoiseDivision::Own)]
+        {
             for row in published(file) {
                 let (dataset, name) = (row["dataset"].as_str(), row["workload"].as_str());
                 let name = if name == "abs" { "abs_diff" } else { name };

@@ -7,7 +7,8 @@ use super::line_search::{Evaluation, LineSearch};
 /// When to stop. The defaults are those that SciPy documents for its method L-BFGS-B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuasiNewton {
-    /// Stop at a relative decrease of at most this: `f − f' <= tolerance · max(|f|, |f'|, 1)`. SciPy's `ftol`.
+    /// Stop at a relative decrease of at most this: `f − f' <= tolerance · max(|f|, |f'|, 1)`.
+    /// SciPy's `ftol`.
     pub decrease: f64,
     /// Stop at a largest gradient entry of at most this. SciPy's `gtol`.
     pub gradient: f64,
@@ -19,7 +20,12 @@ pub struct QuasiNewton {
 
 impl Default for QuasiNewton {
     fn default() -> Self {
-        QuasiNewton { decrease: 2.220446049250313e-9, gradient: 1e-5, iterations: 15_000, steps: 20 }
+        QuasiNewton {
+            decrease: 2.220446049250313e-9,
+            gradient: 1e-5,
+            iterations: 15_000,
+            steps: 20,
+        }
     }
 }
 
@@ -60,13 +66,15 @@ struct Correction {
 }
 
 impl Correction {
-    /// `None` if the curvature `sᵀy` is not positive to working precision, measured by the decrease `−sᵀg` that was expected.
+    /// `None` if the curvature `sᵀy` is not positive to working precision, measured by the decrease
+    /// `−sᵀg` that was expected.
     fn new(s: Vec<f64>, y: Vec<f64>, expected: f64) -> Option<Self> {
         let (sy, yy) = (dot(&s, &y), dot(&y, &y));
         (sy > f64::EPSILON * expected).then_some(Correction { s, y, sy, yy })
     }
 
-    /// `H g` with the BFGS update H of `(sᵀy/yᵀy) I`: Nocedal and Wright, Algorithm 7.4 with one pair.
+    /// `H g` with the BFGS update H of `(sᵀy/yᵀy) I`: Nocedal and Wright, Algorithm 7.4 with one
+    /// pair.
     fn apply(&self, g: &[f64]) -> Vec<f64> {
         let alpha = dot(&self.s, g) / self.sy;
         let scale = self.sy / self.yy;
@@ -88,10 +96,12 @@ fn largest(g: &[f64]) -> f64 {
 impl QuasiNewton {
     /// Minimises an objective that returns its value and gradient, from `start`.
     ///
-    /// The directions are those of L-BFGS-B without bounds and with one correction; the first step has length 1, later ones
-    /// start with the full quasi-Newton step, in the line search of Moré and Thuente with μ = 10⁻³, η = 0.9. A line search that
-    /// fails drops the correction. *Cost*: O(variables) beside the evaluations. *Reference*: Byrd, Lu, Nocedal and Zhu, A
-    /// limited memory algorithm for bound constrained optimization (1995); Nocedal and Wright, Numerical Optimization, Ch. 7.
+    /// The directions are those of L-BFGS-B without bounds and with one correction; the first step
+    /// has length 1, later ones start with the full quasi-Newton step, in the line search of Moré
+    /// and Thuente with μ = 10⁻³, η = 0.9. A line search that fails drops the correction. *Cost*:
+    /// O(variables) beside the evaluations. *Reference*: Byrd, Lu, Nocedal and Zhu, A limited
+    /// memory algorithm for bound constrained optimization (1995); Nocedal and Wright, Numerical
+    /// Optimization, Ch. 7.
     ///
     /// # Errors
     /// Those of the objective.
@@ -100,7 +110,8 @@ impl QuasiNewton {
         start: Vec<f64>,
         mut objective: impl FnMut(&[f64]) -> Result<(f64, Vec<f64>)>,
     ) -> Result<Stopped> {
-        let search = LineSearch { decrease: 1e-3, curvature: 0.9, width: 0.1, evaluations: self.steps };
+        let search =
+            LineSearch { decrease: 1e-3, curvature: 0.9, width: 0.1, evaluations: self.steps };
         let mut point = start;
         let (mut value, mut gradient) = objective(&point)?;
         let (mut iterations, mut evaluations) = (0, 1);
@@ -112,14 +123,17 @@ impl QuasiNewton {
             if iterations == self.iterations {
                 break Stop::Iterations;
             }
-            let mut direction = correction.as_ref().map_or_else(|| gradient.clone(), |c| c.apply(&gradient));
+            let mut direction =
+                correction.as_ref().map_or_else(|| gradient.clone(), |c| c.apply(&gradient));
             direction.iter_mut().for_each(|d| *d = -*d);
-            let first = if iterations == 0 { 1.0 / dot(&direction, &direction).sqrt() } else { 1.0 };
+            let first =
+                if iterations == 0 { 1.0 / dot(&direction, &direction).sqrt() } else { 1.0 };
             let origin = Evaluation { step: 0.0, value, slope: dot(&gradient, &direction) };
             let mut reached = (point.clone(), gradient.clone());
             let accepted = if origin.slope < 0.0 {
                 search.search(origin, first, |step| {
-                    let there: Vec<f64> = point.iter().zip(&direction).map(|(x, d)| x + step * d).collect();
+                    let there: Vec<f64> =
+                        point.iter().zip(&direction).map(|(x, d)| x + step * d).collect();
                     let (value, gradient) = objective(&there)?;
                     evaluations += 1;
                     let slope = dot(&gradient, &direction);
@@ -175,7 +189,10 @@ mod tests {
             (vec![-1.2, 1.0, -1.2, 1.0], 71, 87, 4.290335211152134e-8),
         ] {
             let found = QuasiNewton::default().minimise(start, |x| Ok(rosenbrock(x))).unwrap();
-            assert_eq!((found.iterations, found.evaluations, found.stop), (iterations, evaluations, Stop::Decrease));
+            assert_eq!(
+                (found.iterations, found.evaluations, found.stop),
+                (iterations, evaluations, Stop::Decrease)
+            );
             assert!((found.value / value - 1.0).abs() < 1e-3, "{found:?}");
         }
     }
@@ -209,7 +226,12 @@ mod tests {
     fn errors_of_the_objective_are_passed_on() {
         let failing = |x: &[f64]| {
             if x[0] < 1.0 {
-                return Err(matmech::Error::bad_input("objective", "x >= 1", x[0].to_string(), "start elsewhere"));
+                return Err(matmech::Error::bad_input(
+                    "objective",
+                    "x >= 1",
+                    x[0].to_string(),
+                    "start elsewhere",
+                ));
             }
             Ok((x[0], vec![1.0]))
         };

@@ -36,8 +36,9 @@ fn values(rows: Vec<Row>) -> BTreeMap<String, f64> {
     rows.into_iter().map(|row| (row.metric, row.value.unwrap())).collect()
 }
 
-/// On the stand-in of Titanic. ResidualPlanner's errors are those that are expected, within five standard errors, which are taken to
-/// be at least 2% of a mean of three; AIM+GReM's obey the inequalities between norms and the limits of what a round can measure.
+/// On the stand-in of Titanic. ResidualPlanner's errors are those that are expected, within five
+/// standard errors, which are taken to be at least 2% of a mean of three; AIM+GReM's obey the
+/// inequalities between norms and the limits of what a round can measure.
 #[test]
 fn every_cell_reports_its_metrics() {
     let (_root, kind) = kind();
@@ -45,15 +46,23 @@ fn every_cell_reports_its_metrics() {
     let cells = kind.cells(&GRID.parse().unwrap()).unwrap();
     assert_eq!(cells.len(), 2 * 2);
     assert!(cells.iter().all(|cell| cell.key[1].1 == "stand-in" && cell.data().unwrap().is_some()));
-    let rows =
-        |place: usize| values(kind.run(&cells[place], &mut ChaCha20Rng::seed_from_u64(7 + place as u64)).unwrap());
+    let rows = |place: usize| {
+        values(kind.run(&cells[place], &mut ChaCha20Rng::seed_from_u64(7 + place as u64)).unwrap())
+    };
     for place in [0, 2] {
         let (planner, adaptive) = (rows(place), rows(place + 1));
         let off = planner["mean_l1"] / planner["expected_mean_l1"] - 1.0;
-        assert!(off.abs() < 5.0 * (planner["mean_l1_se"] / planner["mean_l1"]).max(0.02), "{planner:?}");
-        assert!(adaptive["mean_l2"] < adaptive["mean_l1"] && adaptive["mean_l1"] < adaptive["max_l1"], "{adaptive:?}");
+        assert!(
+            off.abs() < 5.0 * (planner["mean_l1_se"] / planner["mean_l1"]).max(0.02),
+            "{planner:?}"
+        );
+        assert!(
+            adaptive["mean_l2"] < adaptive["mean_l1"] && adaptive["mean_l1"] < adaptive["max_l1"],
+            "{adaptive:?}"
+        );
         assert!(adaptive["rounds"] >= 1.0 && adaptive["seconds_se"] >= 0.0);
-        // A marginal of two attributes has four residuals; there are 36 such marginals, 9 of one attribute and the total.
+        // A marginal of two attributes has four residuals; there are 36 such marginals, 9 of one
+        // attribute and the total.
         assert!((1.0..=4.0).contains(&adaptive["residuals_per_round"]), "{adaptive:?}");
         assert!((1.0..=46.0).contains(&adaptive["looks_per_round"]), "{adaptive:?}");
     }

@@ -1,8 +1,9 @@
 //! Program 1: the weights of fixed design queries.
 //!
-//! Given design queries Q (k×n) and a workload W, the strategy `A = diag(w) Q` answers query i of the design with variance
-//! 1/w_i², and the workload with error at most `Σ c_i/w_i²`, `c_i = ‖column i of W Q⁺‖²` (equal, if the rows of Q are
-//! independent). Under a bound of 1 on the column norms of A the best weights solve, with `u = w^(2/p)`,
+//! Given design queries Q (k×n) and a workload W, the strategy `A = diag(w) Q` answers query i of
+//! the design with variance 1/w_i², and the workload with error at most `Σ c_i/w_i²`,
+//! `c_i = ‖column i of W Q⁺‖²` (equal, if the rows of Q are independent). Under a bound of 1 on the
+//! column norms of A the best weights solve, with `u = w^(2/p)`,
 //!
 //! ```text
 //! minimise  Σ_i c_i / u_i^p      subject to  Bᵀu ≤ 1,  u ≥ 0
@@ -18,12 +19,14 @@
 //! u_i  = (c_i/s_i)^(1/(p+1)),  g = Bᵀu        UB = F·(max g)^p   the objective of u / max g
 //! ```
 //!
-//! so that every iterate brings a certificate, and `Σ_j y_j g_j = F` shows both meeting where g is constant on the support
-//! of y. A primal–dual Newton method finds y; where it fails the multiplicative update `y ← y ∘ g / F` goes on.
+//! so that every iterate brings a certificate, and `Σ_j y_j g_j = F` shows both meeting where g is
+//! constant on the support of y. A primal–dual Newton method finds y; where it fails the
+//! multiplicative update `y ← y ∘ g / F` goes on.
 //!
-//! *Cost*: per Newton step `k n²` flops and a Cholesky factorisation of order n, or with k < n `k² n` flops and one of
-//! order k; 10 to 20 steps. Equal rows and equal columns of B count once. Memory O(k n + n²). One thread.
-//! *Reference*: S2, Program 1 and Thm 1; the dual and the method are ours.
+//! *Cost*: per Newton step `k n²` flops and a Cholesky factorisation of order n, or with k < n
+//! `k² n` flops and one of order k; 10 to 20 steps. Equal rows and equal columns of B count once.
+//! Memory O(k n + n²). One thread. *Reference*: S2, Program 1 and Thm 1; the dual and the method
+//! are ours.
 
 mod multiplicative;
 mod newton;
@@ -79,7 +82,12 @@ pub struct WeightingOptions {
 
 impl Default for WeightingOptions {
     fn default() -> Self {
-        WeightingOptions { tolerance: 1e-9, method: Method::Newton, newton_steps: 100, multiplicative_steps: 20_000 }
+        WeightingOptions {
+            tolerance: 1e-9,
+            method: Method::Newton,
+            newton_steps: 100,
+            multiplicative_steps: 20_000,
+        }
     }
 }
 
@@ -140,8 +148,8 @@ impl WeightingProblem {
     /// The problem of design queries Q (k×n) with their costs c.
     ///
     /// # Errors
-    /// Other than one finite cost of at least 0 per query, all costs 0, entries that are not finite, or a query of zeros
-    /// with a cost (no weight answers it).
+    /// Other than one finite cost of at least 0 per query, all costs 0, entries that are not
+    /// finite, or a query of zeros with a cost (no weight answers it).
     pub fn new(costs: Array1<f64>, design: &Array2<f64>, norm: ColumnNorm) -> Result<Self> {
         let columns = match norm {
             ColumnNorm::L2 => design.mapv(|q| q * q),
@@ -150,31 +158,57 @@ impl WeightingProblem {
         Self::from_columns(costs, columns, norm)
     }
 
-    /// The problem with B itself, for queries that share a weight: their rows of B and their costs are sums.
+    /// The problem with B itself, for queries that share a weight: their rows of B and their costs
+    /// are sums.
     ///
     /// # Errors
     /// As [`WeightingProblem::new`], or negative entries of B.
-    pub fn from_columns(costs: Array1<f64>, columns: Array2<f64>, norm: ColumnNorm) -> Result<Self> {
+    pub fn from_columns(
+        costs: Array1<f64>,
+        columns: Array2<f64>,
+        norm: ColumnNorm,
+    ) -> Result<Self> {
         let refuse = |expected: String, found: String| {
-            let remedy = "give every design query a cost of at least 0, and at least one a positive one";
+            let remedy =
+                "give every design query a cost of at least 0, and at least one a positive one";
             Err(Error::bad_input("weighting problem", expected, found, remedy))
         };
         if costs.len() != columns.nrows() || columns.is_empty() {
-            let found = format!("{} costs for a {} x {} design", costs.len(), columns.nrows(), columns.ncols());
+            let found = format!(
+                "{} costs for a {} x {} design",
+                costs.len(),
+                columns.nrows(),
+                columns.ncols()
+            );
             return refuse("one cost per design query, and at least one cell".into(), found);
         }
-        if let Some((i, c)) = costs.iter().enumerate().find(|(_, c)| !(**c >= 0.0 && c.is_finite())) {
-            return refuse("finite costs of at least 0".into(), format!("{c} for design query {i}"));
+        if let Some((i, c)) = costs.iter().enumerate().find(|(_, c)| !(**c >= 0.0 && c.is_finite()))
+        {
+            return refuse(
+                "finite costs of at least 0".into(),
+                format!("{c} for design query {i}"),
+            );
         }
         if costs.iter().all(|&c| c == 0.0) {
-            return refuse("a positive cost".into(), "only zeros: the workload has no query".into());
+            return refuse(
+                "a positive cost".into(),
+                "only zeros: the workload has no query".into(),
+            );
         }
-        if let Some(((i, j), b)) = columns.indexed_iter().find(|(_, b)| !(**b >= 0.0 && b.is_finite())) {
-            return refuse("finite design queries (entries of B of at least 0)".into(), format!("{b} at ({i}, {j})"));
+        if let Some(((i, j), b)) =
+            columns.indexed_iter().find(|(_, b)| !(**b >= 0.0 && b.is_finite()))
+        {
+            return refuse(
+                "finite design queries (entries of B of at least 0)".into(),
+                format!("{b} at ({i}, {j})"),
+            );
         }
         let idle = |(i, c): (usize, &f64)| *c > 0.0 && columns.row(i).iter().all(|&b| b == 0.0);
         if let Some((i, _)) = costs.iter().enumerate().find(|&(i, c)| idle((i, c))) {
-            return refuse("no zero query among those that cost".into(), format!("design query {i} is zero"));
+            return refuse(
+                "no zero query among those that cost".into(),
+                format!("design query {i} is zero"),
+            );
         }
         Ok(WeightingProblem { costs, columns, norm })
     }
@@ -184,14 +218,18 @@ impl WeightingProblem {
         let p = self.norm.exponent();
         let s = self.columns.dot(dual);
         let terms = self.costs.iter().zip(&s).filter(|(c, _)| **c > 0.0);
-        terms.map(|(c, s)| c.powf(1.0 / (p + 1.0)) * s.powf(p / (p + 1.0))).sum::<f64>().powf(p + 1.0)
+        terms
+            .map(|(c, s)| c.powf(1.0 / (p + 1.0)) * s.powf(p / (p + 1.0)))
+            .sum::<f64>()
+            .powf(p + 1.0)
     }
 
-    /// Weights and a dual point that come from elsewhere, with what they prove of this problem: the weights are scaled to a
-    /// largest load of 1.
+    /// Weights and a dual point that come from elsewhere, with what they prove of this problem: the
+    /// weights are scaled to a largest load of 1.
     ///
     /// # Errors
-    /// Other than one positive weight per design query that has a cost, or a point of another length.
+    /// Other than one positive weight per design query that has a cost, or a point of another
+    /// length.
     pub fn judged(
         &self,
         mut weights: Array1<f64>,
@@ -199,10 +237,17 @@ impl WeightingProblem {
         iterations: usize,
         status: Status,
     ) -> Result<Weighting> {
-        let loads = if weights.len() == self.costs.len() { self.columns.t().dot(&weights) } else { Array1::zeros(0) };
+        let loads = if weights.len() == self.costs.len() {
+            self.columns.t().dot(&weights)
+        } else {
+            Array1::zeros(0)
+        };
         let top = loads.iter().copied().fold(0.0, f64::max);
         let fits = |(w, c): (&f64, &f64)| w.is_finite() && (*w > 0.0 || (*w == 0.0 && *c == 0.0));
-        if top <= 0.0 || !weights.iter().zip(&self.costs).all(fits) || dual.len() != self.columns.ncols() {
+        if top <= 0.0
+            || !weights.iter().zip(&self.costs).all(fits)
+            || dual.len() != self.columns.ncols()
+        {
             return Err(Error::bad_input(
                 "weights of design queries",
                 format!(
@@ -210,7 +255,11 @@ impl WeightingProblem {
                     self.costs.len(),
                     self.columns.ncols()
                 ),
-                format!("{} weights, not all positive, or a point of {}", weights.len(), dual.len()),
+                format!(
+                    "{} weights, not all positive, or a point of {}",
+                    weights.len(),
+                    dual.len()
+                ),
                 "give every design query that the workload needs a positive weight",
             ));
         }
@@ -235,18 +284,34 @@ impl WeightingProblem {
             newton::run(&reduced, &mut search, options)?;
         }
         if search.gap() > options.tolerance {
-            multiplicative::run(&reduced, &mut search, options.tolerance, options.multiplicative_steps);
+            multiplicative::run(
+                &reduced,
+                &mut search,
+                options.tolerance,
+                options.multiplicative_steps,
+            );
         }
         self.certified(reduced.expand(&search.dual, self), search.iterations, options)
     }
 
-    /// The weights and bounds of a dual point, from the whole of B: whatever was merged on the way, they hold.
-    fn certified(&self, dual: Array1<f64>, iterations: usize, options: &WeightingOptions) -> Result<Weighting> {
+    /// The weights and bounds of a dual point, from the whole of B: whatever was merged on the way,
+    /// they hold.
+    fn certified(
+        &self,
+        dual: Array1<f64>,
+        iterations: usize,
+        options: &WeightingOptions,
+    ) -> Result<Weighting> {
         let share = 1.0 / (self.norm.exponent() + 1.0);
         let mut weights = self.columns.dot(&dual);
-        weights.zip_mut_with(&self.costs, |s, &c| *s = if c > 0.0 { (c / *s).powf(share) } else { 0.0 });
+        weights.zip_mut_with(&self.costs, |s, &c| {
+            *s = if c > 0.0 { (c / *s).powf(share) } else { 0.0 }
+        });
         if weights.iter().any(|u| !u.is_finite()) {
-            return Err(Error::DidNotConverge { what: "weighting problem".into(), order: self.costs.len() });
+            return Err(Error::DidNotConverge {
+                what: "weighting problem".into(),
+                order: self.costs.len(),
+            });
         }
         let mut found = self.judged(weights, dual, iterations, Status::Converged)?;
         if found.gap() > options.tolerance {

@@ -1,14 +1,15 @@
 //! Newton's method on the dual.
 //!
-//! Free of the simplex, the dual maximises `((p+1)/p) F(y) − Σ y` over y ≥ 0, with gradient `g − 1` and curvature
-//! `−H, H = Bᵀ D B / (p+1), D = diag(ρ s^(−1−1/(p+1)))`. With slacks `z = 1 − g` a Newton step on `y z = τ` solves
+//! Free of the simplex, the dual maximises `((p+1)/p) F(y) − Σ y` over y ≥ 0, with gradient `g − 1`
+//! and curvature `−H, H = Bᵀ D B / (p+1), D = diag(ρ s^(−1−1/(p+1)))`. With slacks `z = 1 − g` a
+//! Newton step on `y z = τ` solves
 //!
 //! ```text
 //! (H + diag(z/y)) Δy = τ/y − (1 − g)            Δz = (1 − g) + H Δy − z
 //! ```
 //!
-//! (Mehrotra's predictor and corrector from one factorisation). With fewer design queries than cells the matrix is
-//! inverted through `D⁻¹(p+1) + B diag(y/z) Bᵀ`, of the order of the queries.
+//! (Mehrotra's predictor and corrector from one factorisation). With fewer design queries than
+//! cells the matrix is inverted through `D⁻¹(p+1) + B diag(y/z) Bᵀ`, of the order of the queries.
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -33,11 +34,16 @@ const WARM: usize = 20;
 ///
 /// # Errors
 /// Shapes that do not fit, which would be a bug.
-pub(super) fn run(reduced: &Reduced, search: &mut Search, options: &WeightingOptions) -> Result<()> {
+pub(super) fn run(
+    reduced: &Reduced,
+    search: &mut Search,
+    options: &WeightingOptions,
+) -> Result<()> {
     super::multiplicative::run(reduced, search, options.tolerance, WARM);
     let mut y = search.dual.clone();
     let mut point = reduced.at(&y);
-    // An update may take the weight of a cell that hardly any query asks to zero, and a step has to start inside.
+    // An update may take the weight of a cell that hardly any query asks to zero, and a step has to
+    // start inside.
     let least = LEAST / y.len() as f64;
     y.mapv_inplace(|y| y.max(least));
     // The free optimum has Σ y = F.
@@ -90,7 +96,9 @@ impl<'a> System<'a> {
         let share = 1.0 / (reduced.exponent + 1.0);
         let columns = &reduced.columns;
         let (queries, cells) = columns.dim();
-        let curvature = Array1::from_shape_fn(queries, |i| share * reduced.roots[i] / point.s[i].powf(1.0 + share));
+        let curvature = Array1::from_shape_fn(queries, |i| {
+            share * reduced.roots[i] / point.s[i].powf(1.0 + share)
+        });
         let ratio = y / z;
         let direct = cells <= queries;
         let mut matrix = if direct {
@@ -138,7 +146,8 @@ fn direction(
     let (alpha, beta) = (step_length(y, &affine), step_length(z, &affine_z));
     let then = (y + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / cells;
     let target = now * (then / now).powi(3).clamp(0.0, 1.0);
-    let right = Array1::from_shape_fn(y.len(), |j| (target - affine[j] * affine_z[j]) / y[j] - residual[j]);
+    let right =
+        Array1::from_shape_fn(y.len(), |j| (target - affine[j] * affine_z[j]) / y[j] - residual[j]);
     let dy = system.solve(&right)?;
     let dz = slack_step(&dy);
     Ok(dy.iter().chain(&dz).all(|x| x.is_finite()).then_some((dy, dz)))
@@ -146,5 +155,8 @@ fn direction(
 
 /// The longest step up to 1 that keeps a share of every component.
 fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
-    x.iter().zip(dx).filter(|(_, d)| **d < 0.0).fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
+    x.iter()
+        .zip(dx)
+        .filter(|(_, d)| **d < 0.0)
+        .fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
 }

@@ -1,16 +1,17 @@
 //! The weighting problem without its repetitions.
 //!
-//! Equal columns of B are one constraint. Design queries with equal rows of B have weights in the ratio of their
-//! `ρ_i = c_i^(1/(p+1))`, so that they count as one with the sum of their ρ. Symmetric workloads have many of both: the
-//! eigen-queries of all ranges need half of the columns, marginals one row per set of attributes and one column.
+//! Equal columns of B are one constraint. Design queries with equal rows of B have weights in the
+//! ratio of their `ρ_i = c_i^(1/(p+1))`, so that they count as one with the sum of their ρ.
+//! Symmetric workloads have many of both: the eigen-queries of all ranges need half of the columns,
+//! marginals one row per set of attributes and one column.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::WeightingProblem;
 use crate::error::{Error, Result};
 
-/// Entries of B that differ by less than this share of the largest in their line count as equal. What that spoils shows in
-/// the certificate, which is computed from the whole of B.
+/// Entries of B that differ by less than this share of the largest in their line count as equal.
+/// What that spoils shows in the certificate, which is computed from the whole of B.
 const EQUAL: f64 = 1e-11;
 
 /// The distinct design queries and cells.
@@ -74,7 +75,8 @@ impl Reduced {
     /// Costs or columns so large or small that F is not finite.
     pub fn of(problem: &WeightingProblem) -> Result<Self> {
         let exponent = problem.norm.exponent();
-        let kept: Vec<usize> = (0..problem.costs.len()).filter(|&i| problem.costs[i] > 0.0).collect();
+        let kept: Vec<usize> =
+            (0..problem.costs.len()).filter(|&i| problem.costs[i] > 0.0).collect();
         let all = problem.columns.select(Axis(0), &kept);
         let (cell_of, cells) = groups(all.t());
         let narrow = all.select(Axis(1), &cells);
@@ -89,7 +91,10 @@ impl Reduced {
         let mut out = Reduced { roots, columns, exponent, cell_of, multiplicity };
         let value = out.at(&out.uniform()).value;
         if !(value > 0.0 && value.is_finite()) {
-            return Err(Error::DidNotConverge { what: "weighting problem".into(), order: problem.costs.len() });
+            return Err(Error::DidNotConverge {
+                what: "weighting problem".into(),
+                order: problem.costs.len(),
+            });
         }
         out.roots /= value;
         Ok(out)
@@ -128,7 +133,10 @@ impl Reduced {
     pub fn expand(&self, dual: &Array1<f64>, problem: &WeightingProblem) -> Array1<f64> {
         let sum = dual.sum();
         let cells = 0..problem.columns.ncols();
-        cells.map(|j| self.cell_of[j]).map(|cell| dual[cell] / (self.multiplicity[cell] * sum)).collect()
+        cells
+            .map(|j| self.cell_of[j])
+            .map(|cell| dual[cell] / (self.multiplicity[cell] * sum))
+            .collect()
     }
 }
 
@@ -136,7 +144,9 @@ impl Reduced {
 fn groups(rows: ArrayView2<'_, f64>) -> (Vec<usize>, Vec<usize>) {
     let rows = rows.as_standard_layout();
     // Equal rows have equal products with a vector in which no two entries are alike.
-    let mixed = Array1::from_shape_fn(rows.ncols(), |j| 1.0 + ((j + 1) as f64 * 0.618_033_988_749_894_9).fract());
+    let mixed = Array1::from_shape_fn(rows.ncols(), |j| {
+        1.0 + ((j + 1) as f64 * 0.618_033_988_749_894_9).fract()
+    });
     let sums = rows.dot(&mixed);
     let mut order: Vec<usize> = (0..rows.nrows()).collect();
     order.sort_by(|&a, &b| sums[a].total_cmp(&sums[b]).then(a.cmp(&b)));
@@ -149,7 +159,8 @@ fn groups(rows: ArrayView2<'_, f64>) -> (Vec<usize>, Vec<usize>) {
             None => open.push(row),
         }
     }
-    let representatives: Vec<usize> = (0..rows.nrows()).filter(|&row| first_of[row] == row).collect();
+    let representatives: Vec<usize> =
+        (0..rows.nrows()).filter(|&row| first_of[row] == row).collect();
     let mut number = vec![0; rows.nrows()];
     representatives.iter().enumerate().for_each(|(k, &row)| number[row] = k);
     (first_of.into_iter().map(|first| number[first]).collect(), representatives)

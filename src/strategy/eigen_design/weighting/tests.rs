@@ -28,13 +28,14 @@ fn judged(problem: &WeightingProblem, weights: &Array1<f64>) -> (f64, f64) {
     (objective, problem.columns.t().dot(weights).iter().copied().fold(0.0, f64::max))
 }
 
-/// min Σ e_i t_i with x_i t_i ≥ 1 (second-order cones) or x_i² t_i ≥ 1 (power cones), Bᵀ diag(d) x ≤ 1, in the scale d of
-/// equal loads.
+/// min Σ e_i t_i with x_i t_i ≥ 1 (second-order cones) or x_i² t_i ≥ 1 (power cones), Bᵀ diag(d) x
+/// ≤ 1, in the scale d of equal loads.
 fn by_cones(problem: &WeightingProblem) -> f64 {
     let (k, n) = problem.columns.dim();
     let p = problem.norm.exponent();
     let loads: f64 = problem.costs.iter().map(|c| c.powf(1.0 / (p + 1.0))).sum();
-    let d: Vec<f64> = problem.costs.iter().map(|c| c.powf(1.0 / (p + 1.0)) * n as f64 / loads).collect();
+    let d: Vec<f64> =
+        problem.costs.iter().map(|c| c.powf(1.0 / (p + 1.0)) * n as f64 / loads).collect();
     let e: Vec<f64> = problem.costs.iter().zip(&d).map(|(c, d)| c / d.powf(p)).collect();
     let scale: f64 = e.iter().sum();
     let (mut rows, mut columns, mut values, mut right) = (vec![], vec![], vec![], vec![]);
@@ -72,11 +73,17 @@ fn by_cones(problem: &WeightingProblem) -> f64 {
         }
     }
     let matrix = CscMatrix::new_from_triplets(right.len(), 2 * k, rows, columns, values);
-    let objective: Vec<f64> = std::iter::repeat_n(0.0, k).chain(e.iter().map(|e| e / scale)).collect();
-    let settings =
-        DefaultSettingsBuilder::default().verbose(false).tol_gap_abs(1e-10).tol_gap_rel(1e-10).build().unwrap();
+    let objective: Vec<f64> =
+        std::iter::repeat_n(0.0, k).chain(e.iter().map(|e| e / scale)).collect();
+    let settings = DefaultSettingsBuilder::default()
+        .verbose(false)
+        .tol_gap_abs(1e-10)
+        .tol_gap_rel(1e-10)
+        .build()
+        .unwrap();
     let zero = CscMatrix::zeros((2 * k, 2 * k));
-    let mut solver = DefaultSolver::new(&zero, &objective, &matrix, &right, &cones, settings).unwrap();
+    let mut solver =
+        DefaultSolver::new(&zero, &objective, &matrix, &right, &cones, settings).unwrap();
     solver.solve();
     assert!(matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved));
     solver.solution.obj_val * scale
@@ -115,11 +122,14 @@ fn the_l1_variant_agrees_with_power_cones_and_closes_its_certificate() {
 #[test]
 fn certificates_hold() {
     for norm in [ColumnNorm::L2, ColumnNorm::L1] {
-        for (text, method) in
-            [("range:30", Method::Newton), ("cdf:20", Method::Multiplicative), ("range:4x5", Method::Newton)]
-        {
+        for (text, method) in [
+            ("range:30", Method::Newton),
+            ("cdf:20", Method::Multiplicative),
+            ("range:4x5", Method::Newton),
+        ] {
             let problem = eigen(text, norm);
-            let options = WeightingOptions { method, tolerance: 1e-5, ..WeightingOptions::default() };
+            let options =
+                WeightingOptions { method, tolerance: 1e-5, ..WeightingOptions::default() };
             let found = problem.solve(&options).unwrap();
             assert!(found.gap() <= 1e-5, "{text} {norm:?} {method:?}: {}", found.gap());
             let (objective, load) = judged(&problem, &found.weights);
@@ -129,13 +139,22 @@ fn certificates_hold() {
             // The dual function written out.
             let s = problem.columns.dot(&found.dual);
             let p = norm.exponent();
-            let terms = problem.costs.iter().zip(&s).map(|(c, s)| c.powf(1.0 / (p + 1.0)) * s.powf(p / (p + 1.0)));
-            assert_relative_eq!(terms.sum::<f64>().powf(p + 1.0), found.lower_bound, max_relative = 1e-10);
+            let terms = problem
+                .costs
+                .iter()
+                .zip(&s)
+                .map(|(c, s)| c.powf(1.0 / (p + 1.0)) * s.powf(p / (p + 1.0)));
+            assert_relative_eq!(
+                terms.sum::<f64>().powf(p + 1.0),
+                found.lower_bound,
+                max_relative = 1e-10
+            );
         }
     }
 }
 
-/// Three design queries over four cells: the best of all weights on a fine grid over rays, each scaled to a load of 1.
+/// Three design queries over four cells: the best of all weights on a fine grid over rays, each
+/// scaled to a load of 1.
 #[test]
 fn a_fine_grid_finds_nothing_better() {
     let design = array![[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, 0.0], [0.5, 0.0, 0.3, -2.0]];
@@ -155,7 +174,11 @@ fn a_fine_grid_finds_nothing_better() {
                 best = best.min(judged(&problem, &(&ray / load)).0);
             }
         }
-        assert!(best >= found.lower_bound * (1.0 - 1e-12), "{norm:?}: {best} below {}", found.lower_bound);
+        assert!(
+            best >= found.lower_bound * (1.0 - 1e-12),
+            "{norm:?}: {best} below {}",
+            found.lower_bound
+        );
         // Two neighbouring rays differ by up to 1/600 in a weight, where the objective has a kink.
         assert_relative_eq!(best, found.upper_bound, max_relative = 1e-3);
     }
@@ -173,14 +196,21 @@ fn flat_queries_have_a_closed_form() {
     }
 }
 
-/// Queries of no cost get no weight, equal ones share theirs, and cells that are asked for twice count once.
+/// Queries of no cost get no weight, equal ones share theirs, and cells that are asked for twice
+/// count once.
 #[test]
 fn repetitions_change_nothing() {
     let design = array![[1.0, 2.0, 0.5], [0.3, 1.0, 1.0]];
     let plain = solve(&WeightingProblem::new(array![1.0, 2.0], &design, ColumnNorm::L2).unwrap());
-    let repeated = array![[1.0, 2.0, 2.0, 0.5], [9.0, 9.0, 9.0, 9.0], [0.3, 1.0, 1.0, 1.0], [0.3, 1.0, 1.0, 1.0]];
+    let repeated = array![
+        [1.0, 2.0, 2.0, 0.5],
+        [9.0, 9.0, 9.0, 9.0],
+        [0.3, 1.0, 1.0, 1.0],
+        [0.3, 1.0, 1.0, 1.0]
+    ];
     // Two copies of a query with costs a and b count as one with cost (√a + √b)².
-    let problem = WeightingProblem::new(array![1.0, 0.0, 0.5, 0.5], &repeated, ColumnNorm::L2).unwrap();
+    let problem =
+        WeightingProblem::new(array![1.0, 0.0, 0.5, 0.5], &repeated, ColumnNorm::L2).unwrap();
     let found = solve(&problem);
     assert_relative_eq!(found.upper_bound, plain.upper_bound, max_relative = 1e-8);
     assert_eq!(found.weights[1], 0.0);
@@ -190,17 +220,27 @@ fn repetitions_change_nothing() {
 #[test]
 fn both_methods_meet() {
     let problem = eigen("cdf:40", ColumnNorm::L2);
-    let slow = WeightingOptions { method: Method::Multiplicative, tolerance: 1e-6, ..WeightingOptions::default() };
+    let slow = WeightingOptions {
+        method: Method::Multiplicative,
+        tolerance: 1e-6,
+        ..WeightingOptions::default()
+    };
     let (a, b) = (solve(&problem), problem.solve(&slow).unwrap());
     assert_relative_eq!(a.upper_bound, b.upper_bound, max_relative = 2e-6);
     assert!(b.iterations > 10 * a.iterations, "{} {}", a.iterations, b.iterations);
     // Newton cut short: the other method goes on.
     let cut = WeightingOptions { newton_steps: 2, tolerance: 1e-6, ..WeightingOptions::default() };
     assert_eq!(problem.solve(&cut).unwrap().status, Status::Converged);
-    let few = WeightingOptions { newton_steps: 1, multiplicative_steps: 3, ..WeightingOptions::default() };
+    let few = WeightingOptions {
+        newton_steps: 1,
+        multiplicative_steps: 3,
+        ..WeightingOptions::default()
+    };
     let few = problem.solve(&few).unwrap();
     assert_ne!(few.status, Status::Converged);
-    assert!(few.lower_bound <= a.upper_bound && few.upper_bound >= a.lower_bound && few.gap() > 1e-6);
+    assert!(
+        few.lower_bound <= a.upper_bound && few.upper_bound >= a.lower_bound && few.gap() > 1e-6
+    );
 }
 
 #[test]
@@ -222,14 +262,18 @@ fn bad_problems_are_refused() {
     let options = WeightingOptions { tolerance: 0.0, ..WeightingOptions::default() };
     assert!(problem.solve(&options).unwrap_err().to_string().contains("tolerance"));
     for weights in [array![1.0], array![-1.0, 0.0], array![0.0, 1.0], array![f64::NAN, 0.0]] {
-        let message = problem.judged(weights, array![0.5, 0.5], 0, Status::Converged).unwrap_err().to_string();
+        let message = problem
+            .judged(weights, array![0.5, 0.5], 0, Status::Converged)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("positive") && message.contains("remedy"), "{message}");
     }
     // The second cell is in no query: nothing to weigh there.
     assert_relative_eq!(solve(&problem).upper_bound, 1.0, max_relative = 1e-12);
 }
 
-/// A cell that hardly any query asks has no weight after the first updates; Newton's method goes on nevertheless.
+/// A cell that hardly any query asks has no weight after the first updates; Newton's method goes on
+/// nevertheless.
 #[test]
 fn cells_that_no_query_asks_cost_neither_steps_nor_precision() {
     let plain = eigen("range:12", ColumnNorm::L2);
@@ -237,7 +281,9 @@ fn cells_that_no_query_asks_cost_neither_steps_nor_precision() {
     for rest in [0.0, 1e-34, 1e-17] {
         let idle = Array2::from_elem((plain.columns.nrows(), 1), rest);
         let columns = ndarray::concatenate![ndarray::Axis(1), plain.columns, idle];
-        let found = solve(&WeightingProblem::from_columns(plain.costs.clone(), columns, ColumnNorm::L2).unwrap());
+        let found = solve(
+            &WeightingProblem::from_columns(plain.costs.clone(), columns, ColumnNorm::L2).unwrap(),
+        );
         assert_eq!(found.status, Status::Converged);
         assert!(found.iterations <= 60, "{}", found.iterations);
         assert_relative_eq!(found.upper_bound, expected.upper_bound, max_relative = 1e-8);

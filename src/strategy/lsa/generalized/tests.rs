@@ -12,7 +12,9 @@ fn gram(text: &str) -> Gram {
 
 #[test]
 fn the_generalization_table() {
-    for (n, printed) in [(64, "1.2175"), (128, "1.2061"), (256, "1.2953"), (512, "1.2807"), (1024, "1.2778")] {
+    for (n, printed) in
+        [(64, "1.2175"), (128, "1.2061"), (256, "1.2953"), (512, "1.2807"), (1024, "1.2778")]
+    {
         let text = format!("range:{n}");
         let gram = gram(&text);
         let error = LsaGeneralized::default().select(&gram).unwrap().error;
@@ -35,14 +37,20 @@ fn groups_are_about_the_cube_root_and_cover_the_attribute() {
 
 #[test]
 fn the_strategy_is_column_uniform_on_any_shape() {
-    for text in ["range:50", "prefix:33", "range:7x9", "range:4x3x5", "range-sample(queries=60,seed=4):100"] {
+    for text in
+        ["range:50", "prefix:33", "range:7x9", "range:4x3x5", "range-sample(queries=60,seed=4):100"]
+    {
         let gram = gram(text);
         let outcome = run(&gram, &LsaOptions::default()).unwrap();
         let strategy = outcome.strategy("generalized");
         let levels = outcome.levels() as f64;
-        assert!(strategy.factors()[0].gram().unwrap().diag().iter().all(|&d| d == levels), "{text}: columns differ");
+        assert!(
+            strategy.factors()[0].gram().unwrap().diag().iter().all(|&d| d == levels),
+            "{text}: columns differ"
+        );
         assert_relative_eq!(strategy.sensitivity_squared(), levels);
-        let counted: usize = outcome.merged.levels.iter().chain(&outcome.refinements).map(|l| l.queries).sum();
+        let counted: usize =
+            outcome.merged.levels.iter().chain(&outcome.refinements).map(|l| l.queries).sum();
         assert_eq!(outcome.queries.total(), counted, "{text}");
         for pair in outcome.refinements.windows(2) {
             assert!(pair[1].error <= pair[0].error * (1.0 + 1e-12), "{text}: {pair:?}");
@@ -60,9 +68,13 @@ fn the_merged_workload_is_the_mean_over_groups() {
 
 #[test]
 fn impossible_input_is_refused() {
-    let message = run(&gram("range:9"), &LsaOptions { max_levels: 1, ..Default::default() }).unwrap_err().to_string();
+    let message = run(&gram("range:9"), &LsaOptions { max_levels: 1, ..Default::default() })
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("at least 2"), "{message}");
     let two = run(&gram("range:9"), &LsaOptions { max_levels: 2, ..Default::default() }).unwrap();
     assert_eq!(two.levels(), 2);
-    assert!(run(&Gram::dense(&[3], Array2::zeros((3, 3))).unwrap(), &LsaOptions::default()).is_err());
+    assert!(
+        run(&Gram::dense(&[3], Array2::zeros((3, 3))).unwrap(), &LsaOptions::default()).is_err()
+    );
 }

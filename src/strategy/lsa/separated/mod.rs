@@ -1,30 +1,36 @@
-//! Workload separation: the Level Selection Algorithm on marginals instead of the whole domain (S1, Sec. 4.3.1, Thm 4.2).
+//! Workload separation: the Level Selection Algorithm on marginals instead of the whole domain (S1,
+//! Sec. 4.3.1, Thm 4.2).
 //!
-//! For a workload over marginals γ ∈ Γ, `G = Σ_γ G_γ ⊗ J` (J = all ones over the attributes outside γ), LSA runs on the cells of
-//! one marginal at a time and the strategies are added up, together with the total at squared weight w₀:
+//! For a workload over marginals γ ∈ Γ, `G = Σ_γ G_γ ⊗ J` (J = all ones over the attributes outside
+//! γ), LSA runs on the cells of one marginal at a time and the strategies are added up, together
+//! with the total at squared weight w₀:
 //!
 //! ```text
 //! V = w₀ J + Σ_τ V_τ ⊗ J,     ‖A‖₂² = w₀ + Σ_τ s_τ,     err = ‖A‖₂² · tr(G V⁺)
 //! ```
 //!
-//! *One-way marginals.* The total is the theorem's separating query: once its answer is fixed, the estimate of a query on one
-//! marginal involves no query on another. So LSA runs on every G_γ alone. Every V_γ contains the total anyway (all queries of its
-//! identity level together), and w₀ = 0 gives the smallest error on range queries, so that is the default.
+//! *One-way marginals.* The total is the theorem's separating query: once its answer is fixed, the
+//! estimate of a query on one marginal involves no query on another. So LSA runs on every G_γ
+//! alone. Every V_γ contains the total anyway (all queries of its identity level together), and w₀
+//! = 0 gives the smallest error on range queries, so that is the default.
 //!
-//! *Marginals of several attributes.* Two marginals have the functions of their common attributes in common, so what separates
-//! them is the marginal of the intersection. The paper says no more than that separation can "be applied recursively". The
-//! reading here, [`Separation::Recursive`]: take Γ and all intersections, smaller ones first; on each such marginal τ run LSA
+//! *Marginals of several attributes.* Two marginals have the functions of their common attributes
+//! in common, so what separates them is the marginal of the intersection. The paper says no more
+//! than that separation can "be applied recursively". The reading here, [`Separation::Recursive`]:
+//! take Γ and all intersections, smaller ones first; on each such marginal τ run LSA
 //!
 //! ```text
 //! on     G_τ + Σ_{γ ∈ Γ, γ ⊃ τ} EᵀG_γE/m²      what τ and the marginals above it ask about its cells, m cells of γ in one of τ
 //! from   V = I + Σ_{σ ⊂ τ} V_σ ⊗ J,  s = 1 + Σ_{σ ⊂ τ} s_σ                          given the queries of the marginals below
 //! ```
 //!
-//! so that a query of a lower marginal is measured once and serves all that contain it, and V_τ only adds what they lack. A
-//! marginal of Γ that another one contains is one of the lower ones. The simpler way, [`Separation::Merged`], measures no
-//! separating marginal: LSA runs on every maximal marginal alone, with the queries of those it contains merged into its G_γ.
-//! Neither always wins, but both errors are known exactly, and [`Separation::Best`], the default, keeps the smaller one. Over
-//! disjoint marginals, one-way ones among them, all three are the same. Errors over the SVD bound:
+//! so that a query of a lower marginal is measured once and serves all that contain it, and V_τ
+//! only adds what they lack. A marginal of Γ that another one contains is one of the lower ones.
+//! The simpler way, [`Separation::Merged`], measures no separating marginal: LSA runs on every
+//! maximal marginal alone, with the queries of those it contains merged into its G_γ. Neither
+//! always wins, but both errors are known exactly, and [`Separation::Best`], the default, keeps the
+//! smaller one. Over disjoint marginals, one-way ones among them, all three are the same. Errors
+//! over the SVD bound:
 //!
 //! | workload | every marginal alone | merged | recursive |
 //! |---|---|---|---|
@@ -33,14 +39,17 @@
 //! | `range-marginals(ways=2):4^5` | 1.2102 | 1.2102 | 1.0892 |
 //! | `identity-marginals(ways=2):4^5` | 1.1181 | 1.1181 | 1.1188 |
 //!
-//! V has rank far below the number of cells; in the orthonormal basis ⊗ᵢ {1/√nᵢ, the rest} of the domain it lives on the vectors
-//! that are constant outside some γ, and the error is computed there.
+//! V has rank far below the number of cells; in the orthonormal basis ⊗ᵢ {1/√nᵢ, the rest} of the
+//! domain it lives on the vectors that are constant outside some γ, and the error is computed
+//! there.
 //!
-//! *Requirements*: a workload that was made as one over marginals ([`Gram::marginals`], `range-marginals:32x32`), or one over a
-//! single attribute, where separation changes nothing. *Limits*: the weights of the V_τ are all 1; a marginal is separated
-//! from others only, never taken apart into its own slices; the recursion takes at most 512 levels per marginal. *Cost*: LSA on every marginal of Γ and, for the recursion, of its
-//! closure; plus O(r³) for the error, r = rank V (one-way: 1 + Σ (nᵢ−1)); memory O(r²) — without ever forming a matrix over the
-//! cells of the domain, [`run`]. *Reference*: S1, Sec. 4.3.1, App. D.2.
+//! *Requirements*: a workload that was made as one over marginals ([`Gram::marginals`],
+//! `range-marginals:32x32`), or one over a single attribute, where separation changes nothing.
+//! *Limits*: the weights of the V_τ are all 1; a marginal is separated from others only, never
+//! taken apart into its own slices; the recursion takes at most 512 levels per marginal. *Cost*:
+//! LSA on every marginal of Γ and, for the recursion, of its closure; plus O(r³) for the error, r =
+//! rank V (one-way: 1 + Σ (nᵢ−1)); memory O(r²) — without ever forming a matrix over the cells of
+//! the domain, [`run`]. *Reference*: S1, Sec. 4.3.1, App. D.2.
 
 mod active_basis;
 mod recursion;
@@ -58,7 +67,8 @@ use crate::linalg;
 use crate::strategy::{Selection, Strategy, StrategyFactor, StrategySelector, answered};
 use crate::workload::{Gram, MarginalGram, check_terms};
 
-/// How marginals of several attributes are separated. Over disjoint marginals there is no difference.
+/// How marginals of several attributes are separated. Over disjoint marginals there is no
+/// difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Separation {
@@ -87,10 +97,11 @@ pub struct SeparatedOptions {
 pub struct SeparatedOutcome {
     shape: Vec<usize>,
     total_weight: f64,
-    /// The marginals that are measured and what LSA found for each. The errors of a part's levels are those of the part with the
-    /// queries given to it, on what it was asked.
+    /// The marginals that are measured and what LSA found for each. The errors of a part's levels
+    /// are those of the part with the queries given to it, on what it was asked.
     pub parts: Vec<(AttributeSet, LsaOutcome)>,
-    /// The separation it comes from, never [`Separation::Best`]; [`Separation::Merged`] where there is no difference.
+    /// The separation it comes from, never [`Separation::Best`]; [`Separation::Merged`] where there
+    /// is no difference.
     pub separation: Separation,
     /// `‖A‖₂²`, the squared norm of every column of the strategy.
     pub sensitivity_squared: f64,
@@ -146,9 +157,13 @@ impl SeparatedOutcome {
 /// Separates a workload over marginals of a domain of the given shape.
 ///
 /// # Errors
-/// Impossible options, no marginal, marginals that do not fit the domain, have no query or are not positive semidefinite, or
-/// more cells in a marginal than fit.
-pub fn run(shape: &[usize], terms: &[MarginalGram], options: &SeparatedOptions) -> Result<SeparatedOutcome> {
+/// Impossible options, no marginal, marginals that do not fit the domain, have no query or are not
+/// positive semidefinite, or more cells in a marginal than fit.
+pub fn run(
+    shape: &[usize],
+    terms: &[MarginalGram],
+    options: &SeparatedOptions,
+) -> Result<SeparatedOutcome> {
     options.lsa.check()?;
     if !(options.total_weight >= 0.0 && options.total_weight.is_finite()) {
         return Err(Error::bad_input(
@@ -161,7 +176,8 @@ pub fn run(shape: &[usize], terms: &[MarginalGram], options: &SeparatedOptions) 
     check_terms(shape, terms)?;
     let workload = Separable::new(shape, terms)?;
     let recursion = options.separation != Separation::Merged && workload.has_separating_marginals();
-    let evaluated = |separation, parts| evaluate(shape, &workload, separation, parts, options.total_weight);
+    let evaluated =
+        |separation, parts| evaluate(shape, &workload, separation, parts, options.total_weight);
     if !recursion {
         return evaluated(Separation::Merged, workload.merged(&options.lsa)?);
     }
@@ -184,9 +200,11 @@ fn evaluate(
     let mut basis = ActiveBasis::new(shape);
     let gram = basis.sum(workload.own.iter().map(|(attributes, gram)| (*attributes, gram)));
     let mut strategy = basis.sum(parts.iter().map(|(attributes, part)| (*attributes, &part.v)));
-    // The total is √cells times the first basis vector, the constant one, which every part has first.
+    // The total is √cells times the first basis vector, the constant one, which every part has
+    // first.
     strategy[[0, 0]] += total_weight * shape.iter().map(|&size| size as f64).product::<f64>();
-    let trace = answered("lsa-separated", linalg::trace_of_quotient(gram.view(), strategy.view())?)?;
+    let trace =
+        answered("lsa-separated", linalg::trace_of_quotient(gram.view(), strategy.view())?)?;
     let levels: usize = parts.iter().map(|(_, part)| part.levels.len()).sum();
     let sensitivity_squared = total_weight + levels as f64;
     Ok(SeparatedOutcome {
@@ -203,8 +221,8 @@ fn evaluate(
 /// Selects a strategy by workload separation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LsaSeparated {
-    /// Limits, the weight of the total, and how marginals of several attributes are separated. Default
-    /// [`SeparatedOptions::default`].
+    /// Limits, the weight of the total, and how marginals of several attributes are separated.
+    /// Default [`SeparatedOptions::default`].
     pub options: SeparatedOptions,
 }
 
@@ -221,9 +239,11 @@ impl StrategySelector for LsaSeparated {
         let shape = gram.shape();
         let outcome = match (gram.marginals(), shape.as_slice()) {
             (Some(terms), _) => run(&shape, terms, &self.options)?,
-            (None, [_]) => {
-                run(&shape, &[MarginalGram { attributes: AttributeSet::first(1), gram: gram.clone() }], &self.options)?
-            }
+            (None, [_]) => run(
+                &shape,
+                &[MarginalGram { attributes: AttributeSet::first(1), gram: gram.clone() }],
+                &self.options,
+            )?,
             (None, _) => {
                 return Err(Error::bad_input(
                     "strategy `lsa-separated`",
@@ -235,9 +255,14 @@ impl StrategySelector for LsaSeparated {
         };
         let queries = outcome.queries();
         let mut details = details(outcome.levels(), &queries, outcome.candidates());
-        details.extend([("parts", outcome.parts.len() as f64), ("total_weight", self.options.total_weight)]);
-        details.push(("recursive", f64::from(u8::from(outcome.separation == Separation::Recursive))));
-        let factor = StrategyFactor::from_source(&shape, Arc::new(queries), Arc::new(outcome.gram()?));
+        details.extend([
+            ("parts", outcome.parts.len() as f64),
+            ("total_weight", self.options.total_weight),
+        ]);
+        details
+            .push(("recursive", f64::from(u8::from(outcome.separation == Separation::Recursive))));
+        let factor =
+            StrategyFactor::from_source(&shape, Arc::new(queries), Arc::new(outcome.gram()?));
         let strategy = Strategy::single(self.name(), factor);
         Ok(Selection { strategy, error: outcome.error, certificate: None, details })
     }

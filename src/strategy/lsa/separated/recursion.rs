@@ -7,8 +7,9 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::workload::{MarginalGram, projected};
 
-/// Most levels on a marginal of the recursion. Where the given queries are not worth their sensitivity, repeating the identity level
-/// dilutes them, and the error goes on falling, by less and less, for ever. Where they are, a part takes far fewer levels.
+/// Most levels on a marginal of the recursion. Where the given queries are not worth their
+/// sensitivity, repeating the identity level dilutes them, and the error goes on falling, by less
+/// and less, for ever. Where they are, a part takes far fewer levels.
 pub(super) const MOST_LEVELS: usize = 512;
 
 /// What LSA found on a marginal: its attributes, and the outcome.
@@ -42,14 +43,15 @@ impl<'a> Separable<'a> {
         Ok(Separable { shape, own })
     }
 
-    /// Whether two marginals have an attribute in common, or one contains the other: else there is nothing to separate but the
-    /// total.
+    /// Whether two marginals have an attribute in common, or one contains the other: else there is
+    /// nothing to separate but the total.
     pub(super) fn has_separating_marginals(&self) -> bool {
-        self.closure().len() > self.own.len() || self.own.iter().any(|&(attributes, _)| !self.is_maximal(attributes))
+        self.closure().len() > self.own.len()
+            || self.own.iter().any(|&(attributes, _)| !self.is_maximal(attributes))
     }
 
-    /// LSA on every marginal that no other contains, without given queries. The queries of a contained marginal are shared out
-    /// evenly among those that contain it.
+    /// LSA on every marginal that no other contains, without given queries. The queries of a
+    /// contained marginal are shared out evenly among those that contain it.
     ///
     /// # Errors
     /// The matrices are not finite.
@@ -58,22 +60,26 @@ impl<'a> Separable<'a> {
             self.own.iter().partition(|&&(attributes, _)| self.is_maximal(attributes));
         let mut grams: Vec<(AttributeSet, Array2<f64>)> = maximal.into_iter().cloned().collect();
         for (attributes, gram) in contained {
-            let containing = grams.iter().filter(|(larger, _)| contains(*larger, *attributes)).count();
-            for (larger, sum) in grams.iter_mut().filter(|(larger, _)| contains(*larger, *attributes)) {
+            let containing =
+                grams.iter().filter(|(larger, _)| contains(*larger, *attributes)).count();
+            for (larger, sum) in
+                grams.iter_mut().filter(|(larger, _)| contains(*larger, *attributes))
+            {
                 sum.scaled_add(1.0 / containing as f64, &self.lifted(*attributes, gram, *larger));
             }
         }
         grams
             .into_iter()
             .map(|(attributes, gram)| {
-                let outcome = run_dense(&attributes.items(self.shape), gram, Reading::JointSweep, options)?;
+                let outcome =
+                    run_dense(&attributes.items(self.shape), gram, Reading::JointSweep, options)?;
                 Ok((attributes, outcome))
             })
             .collect()
     }
 
-    /// LSA on every marginal of the closure, smaller ones first, each on what it and the marginals above it ask about its cells
-    /// and given the queries of all the marginals it contains.
+    /// LSA on every marginal of the closure, smaller ones first, each on what it and the marginals
+    /// above it ask about its cells and given the queries of all the marginals it contains.
     ///
     /// # Errors
     /// The matrices are not finite.
@@ -85,19 +91,29 @@ impl<'a> Separable<'a> {
                 continue;
             };
             let mut given = Given { v: Array2::zeros(gram.dim()), levels: 0 };
-            for (smaller, part) in parts.iter().filter(|(smaller, _)| contains(attributes, *smaller)) {
+            for (smaller, part) in
+                parts.iter().filter(|(smaller, _)| contains(attributes, *smaller))
+            {
                 given.v += &self.lifted(*smaller, &part.v, attributes);
                 given.levels += part.levels.len();
             }
-            let outcome = run_given(&attributes.items(self.shape), gram, &given, Reading::JointSweep, &options)?;
+            let outcome = run_given(
+                &attributes.items(self.shape),
+                gram,
+                &given,
+                Reading::JointSweep,
+                &options,
+            )?;
             parts.push((attributes, outcome));
         }
         Ok(parts)
     }
 
-    /// The marginals and their intersections, smaller ones first, without that of no attribute, which is the total.
+    /// The marginals and their intersections, smaller ones first, without that of no attribute,
+    /// which is the total.
     fn closure(&self) -> Vec<AttributeSet> {
-        let mut out: Vec<AttributeSet> = self.own.iter().map(|&(attributes, _)| attributes).collect();
+        let mut out: Vec<AttributeSet> =
+            self.own.iter().map(|&(attributes, _)| attributes).collect();
         let mut known: std::collections::HashSet<AttributeSet> = out.iter().copied().collect();
         let mut next = 0;
         while next < out.len() {
@@ -113,9 +129,10 @@ impl<'a> Separable<'a> {
         out
     }
 
-    /// The Gram of what is asked about the cells of a marginal τ: `G_τ + Σ_γ EᵀG_γE/m²` over the marginals γ of the workload that
-    /// contain it, where E says which of τ's cells each of γ's is in, and m of them are in each. (A query w of γ has the part
-    /// `E(EᵀE)⁻¹Eᵀw` among the functions of τ.) `None` when nothing is asked.
+    /// The Gram of what is asked about the cells of a marginal τ: `G_τ + Σ_γ EᵀG_γE/m²` over the
+    /// marginals γ of the workload that contain it, where E says which of τ's cells each of γ's is
+    /// in, and m of them are in each. (A query w of γ has the part `E(EᵀE)⁻¹Eᵀw` among the
+    /// functions of τ.) `None` when nothing is asked.
     fn asked(&self, attributes: AttributeSet) -> Option<Array2<f64>> {
         let cells: usize = attributes.items(self.shape).iter().product();
         let mut out = Array2::zeros((cells, cells));
@@ -136,9 +153,16 @@ impl<'a> Separable<'a> {
     }
 
     /// `X ⊗ J` over the cells of a larger marginal.
-    fn lifted(&self, attributes: AttributeSet, matrix: &Array2<f64>, larger: AttributeSet) -> Array2<f64> {
+    fn lifted(
+        &self,
+        attributes: AttributeSet,
+        matrix: &Array2<f64>,
+        larger: AttributeSet,
+    ) -> Array2<f64> {
         let cell_of = self.cell_map(larger, attributes);
-        Array2::from_shape_fn((cell_of.len(), cell_of.len()), |(i, j)| matrix[[cell_of[i], cell_of[j]]])
+        Array2::from_shape_fn((cell_of.len(), cell_of.len()), |(i, j)| {
+            matrix[[cell_of[i], cell_of[j]]]
+        })
     }
 
     /// For every cell of a marginal the cell of a smaller one that it is in.

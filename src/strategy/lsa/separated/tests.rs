@@ -1,4 +1,5 @@
-//! The separation table of the S1 specification, and everything against explicit matrices over the whole domain.
+//! The separation table of the S1 specification, and everything against explicit matrices over the
+//! whole domain.
 
 use super::*;
 use crate::linalg::nonzero_eigenvalues;
@@ -19,14 +20,26 @@ fn gram(text: &str) -> Gram {
 }
 
 fn separated(gram: &Gram, separation: Separation) -> SeparatedOutcome {
-    run(&gram.shape(), gram.marginals().unwrap(), &SeparatedOptions { separation, ..Default::default() }).unwrap()
+    run(
+        &gram.shape(),
+        gram.marginals().unwrap(),
+        &SeparatedOptions { separation, ..Default::default() },
+    )
+    .unwrap()
 }
 
 /// Ranges on marginals that contain one another, overlap, and come twice.
 fn nested() -> Gram {
-    let term = |attributes: &[usize], text: &str| MarginalGram { attributes: set(attributes), gram: gram(text) };
-    let terms =
-        [term(&[0, 1], "range:3x2"), term(&[1], "range:2"), term(&[1, 2], "range:2x4"), term(&[1], "identity:2")];
+    let term = |attributes: &[usize], text: &str| MarginalGram {
+        attributes: set(attributes),
+        gram: gram(text),
+    };
+    let terms = [
+        term(&[0, 1], "range:3x2"),
+        term(&[1], "range:2"),
+        term(&[1, 2], "range:2x4"),
+        term(&[1], "identity:2"),
+    ];
     Gram::over_marginals(&[3, 2, 4], terms.to_vec()).unwrap()
 }
 
@@ -76,7 +89,8 @@ fn the_separation_table() {
         let bound = svd_bound(&gram).unwrap();
         assert_digits(bound, svdb, text);
         for (weight, printed) in [(0.0, plain), (1.0, with_one)] {
-            let outcome = run(&gram.shape(), gram.marginals().unwrap(), &with_total(weight)).unwrap();
+            let outcome =
+                run(&gram.shape(), gram.marginals().unwrap(), &with_total(weight)).unwrap();
             assert_digits(outcome.error / bound, printed, &format!("{text}, w0 = {weight}"));
         }
     }
@@ -93,7 +107,8 @@ fn errors_and_strategies_equal_those_of_explicit_matrices() {
             (Separation::Recursive, 0.7),
             (Separation::Best, 0.0),
         ] {
-            let options = SeparatedOptions { separation, total_weight: weight, ..Default::default() };
+            let options =
+                SeparatedOptions { separation, total_weight: weight, ..Default::default() };
             let selection = LsaSeparated { options }.select(&gram).unwrap();
             let v = selection.strategy.factors()[0].gram().unwrap();
             let uniform = selection.strategy.sensitivity_squared();
@@ -116,7 +131,8 @@ fn the_error_is_that_of_the_estimated_queries() {
         let selection = LsaSeparated::default().select(&gram(text)).unwrap();
         let a = selection.strategy.factors()[0].queries().unwrap();
         let (inverse, _) = pseudo_inverse(&a.t().dot(a.as_ref()));
-        // Every query's answer from the measured ones: the rows of W A⁺ are the coefficients, W A⁺A = W.
+        // Every query's answer from the measured ones: the rows of W A⁺ are the coefficients, W A⁺A
+        // = W.
         let mut variance = 0.0;
         for row in Workload::parse(text).unwrap().rows().unwrap() {
             let query = ndarray::Array1::from_vec(row);
@@ -136,9 +152,12 @@ fn once_the_separating_queries_are_fixed_no_estimate_involves_another_marginal()
         let shape = gram.shape();
         let cells = gram.cells();
         let parts = separated(&gram, Separation::Merged).parts;
-        let lifted: Vec<Array2<f64>> =
-            parts.iter().map(|(gamma, part)| part.queries.rows().dot(&cells_of(&shape, *gamma).t())).collect();
-        // The separating marginals: intersections of two, in turn; the functions on them are those on the pairs' ones.
+        let lifted: Vec<Array2<f64>> = parts
+            .iter()
+            .map(|(gamma, part)| part.queries.rows().dot(&cells_of(&shape, *gamma).t()))
+            .collect();
+        // The separating marginals: intersections of two, in turn; the functions on them are those
+        // on the pairs' ones.
         let mut fixed = Array2::<f64>::ones((cells, cells));
         for (k, (one, _)) in parts.iter().enumerate() {
             for (other, _) in &parts[..k] {
@@ -201,7 +220,8 @@ fn every_part_of_the_recursion_is_the_brute_force_search_given_those_below() {
         assert_eq!(text, same);
         let shape = gram.shape();
         let parts = separated(&gram, Separation::Recursive).parts;
-        let mut measured: Vec<Vec<usize>> = parts.iter().map(|(tau, _)| tau.positions().collect()).collect();
+        let mut measured: Vec<Vec<usize>> =
+            parts.iter().map(|(tau, _)| tau.positions().collect()).collect();
         measured.sort_by_key(|tau| (tau.len(), tau.to_vec()));
         assert_eq!(measured, closure, "{text}");
         let full = |attributes: AttributeSet, matrix: &Array2<f64>| {
@@ -213,12 +233,16 @@ fn every_part_of_the_recursion_is_the_brute_force_search_given_those_below() {
             let repeated = e.nrows() as f64 / e.ncols() as f64;
             let seen = |matrix: &Array2<f64>| e.t().dot(matrix).dot(&e) / (repeated * repeated);
             let mut asked = Array2::zeros((e.ncols(), e.ncols()));
-            for term in gram.marginals().unwrap().iter().filter(|term| tau.is_subset(term.attributes)) {
+            for term in
+                gram.marginals().unwrap().iter().filter(|term| tau.is_subset(term.attributes))
+            {
                 asked += &seen(&full(term.attributes, &term.gram.to_dense().unwrap()));
             }
             let mut v = Array2::eye(e.ncols());
             let mut given_levels = 0;
-            for (sigma, below) in parts.iter().filter(|(sigma, _)| sigma != tau && sigma.is_subset(*tau)) {
+            for (sigma, below) in
+                parts.iter().filter(|(sigma, _)| sigma != tau && sigma.is_subset(*tau))
+            {
                 v += &seen(&full(*sigma, &below.v));
                 given_levels += below.levels.len();
             }
@@ -253,7 +277,8 @@ fn separations_of_several_attributes() {
         let gram = gram(text);
         let bound = svd_bound(&gram).unwrap();
         assert_digits(bound, svdb, text);
-        let outcomes = [Separation::Merged, Separation::Recursive, Separation::Best].map(|s| separated(&gram, s));
+        let outcomes = [Separation::Merged, Separation::Recursive, Separation::Best]
+            .map(|s| separated(&gram, s));
         assert_digits(outcomes[0].error / bound, merged, &format!("{text}, merged"));
         assert_digits(outcomes[1].error / bound, recursive, &format!("{text}, recursive"));
         let smaller = usize::from(outcomes[1].error < outcomes[0].error);
@@ -264,8 +289,11 @@ fn separations_of_several_attributes() {
 
 #[test]
 fn merging_contained_marginals_beats_measuring_them_too() {
-    let texts =
-        ["range-marginals(ways=1+2):2x3x4", "range-marginals(ways=1+2):4x4x4", "identity-marginals(ways=1+2):4x4x4"];
+    let texts = [
+        "range-marginals(ways=1+2):2x3x4",
+        "range-marginals(ways=1+2):4x4x4",
+        "identity-marginals(ways=1+2):4x4x4",
+    ];
     for gram in texts.map(gram) {
         let mut v = Array2::zeros((gram.cells(), gram.cells()));
         for term in gram.marginals().unwrap() {
@@ -286,13 +314,21 @@ fn disjoint_marginals_are_just_solved_alone() {
     let pairs = Gram::over_marginals(&[3, 4, 4, 2], pairs.to_vec()).unwrap();
     for gram in [gram("range-marginals:8x8"), gram("prefix-marginals:5x7x4"), pairs] {
         let terms = gram.marginals().unwrap();
-        let outcomes = [Separation::Best, Separation::Merged, Separation::Recursive].map(|s| separated(&gram, s));
+        let outcomes = [Separation::Best, Separation::Merged, Separation::Recursive]
+            .map(|s| separated(&gram, s));
         for outcome in &outcomes {
-            assert_eq!((outcome.error, outcome.separation), (outcomes[0].error, Separation::Merged));
+            assert_eq!(
+                (outcome.error, outcome.separation),
+                (outcomes[0].error, Separation::Merged)
+            );
             assert_eq!(outcome.parts.len(), terms.len());
             for ((attributes, part), term) in outcome.parts.iter().zip(terms) {
-                let alone = lsa::run(&term.gram, Reading::JointSweep, &LsaOptions::default()).unwrap();
-                assert_eq!((attributes, &part.levels, &part.v), (&term.attributes, &alone.levels, &alone.v));
+                let alone =
+                    lsa::run(&term.gram, Reading::JointSweep, &LsaOptions::default()).unwrap();
+                assert_eq!(
+                    (attributes, &part.levels, &part.v),
+                    (&term.attributes, &alone.levels, &alone.v)
+                );
             }
         }
     }
@@ -301,16 +337,22 @@ fn disjoint_marginals_are_just_solved_alone() {
 #[test]
 fn marginals_that_are_asked_nothing_are_not_measured() {
     // Residual queries of the pairs say nothing about single attributes.
-    let residual =
-        |attributes: [usize; 2]| MarginalGram { attributes: set(&attributes), gram: gram("residual(range:3x3)") };
+    let residual = |attributes: [usize; 2]| MarginalGram {
+        attributes: set(&attributes),
+        gram: gram("residual(range:3x3)"),
+    };
     let gram = Gram::over_marginals(&[3, 3, 3], vec![residual([0, 1]), residual([1, 2])]).unwrap();
     let outcome = separated(&gram, Separation::Recursive);
-    assert_eq!(outcome.parts.iter().map(|&(tau, _)| tau).collect::<Vec<_>>(), [set(&[0, 1]), set(&[1, 2])]);
+    assert_eq!(
+        outcome.parts.iter().map(|&(tau, _)| tau).collect::<Vec<_>>(),
+        [set(&[0, 1]), set(&[1, 2])]
+    );
 }
 
 #[test]
 fn the_rank_is_that_of_the_marginals_and_no_domain_is_too_large() {
-    let one_way = run(&[9, 7], gram("range-marginals:9x7").marginals().unwrap(), &with_total(0.0)).unwrap();
+    let one_way =
+        run(&[9, 7], gram("range-marginals:9x7").marginals().unwrap(), &with_total(0.0)).unwrap();
     assert_eq!(one_way.rank, 15);
     // 10^12 cells, none of them ever enumerated.
     let term = |a: usize| MarginalGram { attributes: set(&[a]), gram: gram("range:10") };
@@ -334,10 +376,16 @@ fn impossible_input_is_refused() {
     assert!(message.contains("range-marginals:32x32"), "{message}");
     let marginals = gram("range-marginals:4x4");
     for weight in [-1.0, f64::NAN, f64::INFINITY] {
-        let message = LsaSeparated { options: with_total(weight) }.select(&marginals).unwrap_err().to_string();
+        let message = LsaSeparated { options: with_total(weight) }
+            .select(&marginals)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("total_weight"), "{message}");
     }
-    let capped = SeparatedOptions { lsa: LsaOptions { max_levels: 0, ..Default::default() }, ..Default::default() };
+    let capped = SeparatedOptions {
+        lsa: LsaOptions { max_levels: 0, ..Default::default() },
+        ..Default::default()
+    };
     assert!(LsaSeparated { options: capped }.select(&marginals).is_err());
     assert!(run(&[4, 4], &[], &SeparatedOptions::default()).is_err());
     assert!(run(&[4, 5], marginals.marginals().unwrap(), &SeparatedOptions::default()).is_err());
