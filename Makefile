@@ -8,7 +8,7 @@
 SHELL := /bin/sh
 .SUFFIXES:
 .DEFAULT_GOAL := help
-.PHONY: help build reproduce quick figures verify data test test-lapack bench archive lint doc clean rust lint-tools
+.PHONY: help build program reproduce quick figures verify data test test-lapack bench archive lint doc clean rust lint-tools
 
 PROFILE ?= standard
 JOBS ?=
@@ -62,21 +62,25 @@ help:
 	@echo '  Interrupted runs go on where they were: finished cells are kept in results/cells/.'
 
 build: rust
-	$(CARGO) build --release --locked --workspace --all-targets
+	$(CARGO) build --release --locked --bins
 
-reproduce: build
+# The program `reproduce` and what it needs, without tests, benches and examples.
+program: rust
+	$(CARGO) build --release --locked -p experiments --bin reproduce
+
+reproduce: program
 	$(REPRODUCE) all --profile $(PROFILE) $(JOBS_OPTION) $(ROOT_OPTION)
 
-quick: build
+quick: program
 	$(REPRODUCE) all --profile quick $(JOBS_OPTION) $(ROOT_OPTION)
 
-figures: build
+figures: program
 	$(REPRODUCE) figures --profile $(PROFILE) $(ROOT_OPTION)
 
-verify: build
+verify: program
 	$(REPRODUCE) verify --profile $(PROFILE) $(ROOT_OPTION)
 
-data: build
+data: program
 	$(REPRODUCE) data $(NAMES) $(ROOT_OPTION)
 
 test: rust
@@ -97,6 +101,8 @@ lint: rust lint-tools
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --workspace --no-deps
 	sh scripts/check-workspace-lints.sh
 	CARGO='$(CARGO)' sh scripts/check-features.sh
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --locked check; \
+		else echo 'deny.toml is not checked: cargo install cargo-deny'; fi
 
 # The same commit gives the same bytes.
 archive:

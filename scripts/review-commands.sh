@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the commands of docs/reviewing.md, as they stand there.
+# Runs the commands of docs/reviewing.md and of the index of results/COMPARISON.md.
 #
-#   sh scripts/review-commands.sh            # the quick ones: what its blocks say, and every item with a slice, in the profile quick
+#   sh scripts/review-commands.sh            # the blocks of the page, and every item in the profile quick
 #   sh scripts/review-commands.sh --long     # also `make verify`, and every item at full size (about an hour)
 #   sh scripts/review-commands.sh --list     # only prints them
 set -eu
@@ -19,10 +19,11 @@ done
 
 # Lines of the blocks marked sh, without comments. `make verify` is about the committed results, not about the commands.
 blocks() { awk '/^```/ { inside = ($0 == "```sh") && !inside; next } inside { sub(/ +# .*/, ""); print }' "$page"; }
-# The command of every row of an item's table, in the profile quick or at full size.
+# The command of every row of the index in results/COMPARISON.md, in the profile quick or at full size.
 items() {
-	awk -F '|' -v long="$1" '$4 ~ /`reproduce run / {
-		gsub(/[` ]+/, " ", $4); sub(/^ /, "", $4); sub(/ $/, "", $4); print $4 (long ? "" : " --profile quick") }' "$page"
+	awk -F '|' -v long="$1" '$3 ~ /`reproduce run / {
+		gsub(/[` ]+/, " ", $3); sub(/^ /, "", $3); sub(/ $/, "", $3)
+		print $3 (long ? "" : " --profile quick") }' results/COMPARISON.md
 }
 commands() {
 	blocks | grep -v '^make verify' || true
@@ -36,7 +37,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 commands > "$work/commands"
 count=$(wc -l < "$work/commands")
-[ "$count" -ge 20 ] || { echo "error: expected the commands of every item in $page, found $count" >&2; exit 1; }
+[ "$count" -ge 20 ] || { echo "error: expected the commands of every item, found $count" >&2; exit 1; }
 if [ "$list" -eq 1 ]; then
 	cat "$work/commands"
 	exit

@@ -107,10 +107,9 @@ pub enum Command {
         #[arg(long, value_name = "FACTOR")]
         costs_within: Option<f64>,
     },
-    /// Write docs/reviewing.md: every item of the papers with config, command, cost, files and
-    /// verdicts
+    /// Write the tables of README.md and docs/ that are made of results
     #[command(after_help = EXIT_CODES)]
-    Guide,
+    Pages,
     /// Check the results against their provenance: config, data, lock file, sources, columns, cells
     /// and certificates
     #[command(after_help = EXIT_CODES)]

@@ -3,8 +3,8 @@
 mod arguments;
 mod data;
 mod diff;
-mod guide;
 mod list;
+mod pages;
 mod run;
 mod steps;
 mod verify;
@@ -70,7 +70,7 @@ pub fn execute(
         Command::Diff { first, second, costs_within } => {
             diff::diff(first, second, *costs_within, kinds)
         }
-        Command::Guide => guide::guide(root, kinds),
+        Command::Pages => pages::pages(root, kinds),
         Command::Verify { profile } => verify::verify(root, kinds, catalogue, *profile),
         Command::Data { names } => data::data(root, names),
     }

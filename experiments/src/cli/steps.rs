@@ -13,7 +13,7 @@ use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
 use crate::registry::Kinds;
-use crate::{compare as comparison, figures as drawing, guide};
+use crate::{compare as comparison, figures as drawing, pages};
 
 /// Every config below the root, with figures that their kinds accept.
 pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
@@ -108,9 +108,8 @@ pub(super) fn compare(
         .write_summary(&mut summary)
         .map_err(|error| Error::bug("the summary of the comparison", "text in memory", error))?;
     say(String::from_utf8_lossy(&summary).trim_end());
-    // The page for reviewers states the verdicts of the committed results.
-    if profile == Profile::Standard && guide::is_wanted(root) {
-        guide::write(root, configs)?;
+    if profile == Profile::Standard {
+        pages::write(root, configs)?;
     }
     match report.findings.len() {
         0 => Ok(()),

@@ -13,10 +13,11 @@ use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, DeriveSpec, Profile};
 use crate::derive;
+use crate::engine::Recorded;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
 use crate::layout::{Results, shown};
-use crate::printed::{Printed, significant};
+use crate::printed::{Printed, duration, memory, significant};
 use crate::table::Table;
 
 /// Everything that the writers need besides the list of what remains.
@@ -83,6 +84,8 @@ pub fn assemble(
                     reproduces: config.reproduces.clone(),
                     lines,
                     figures,
+                    cost: cost(config, profile),
+                    data: data(root, config, profile),
                 });
             }
             None => continue,
@@ -91,6 +94,21 @@ pub fn assemble(
     Error::all(errors)?;
     explained::check_deviations(&mut assembly.findings, known.deviations, &used, profile);
     Ok(assembly)
+}
+
+/// Expected time and memory.
+fn cost(config: &Config, profile: Profile) -> String {
+    let (seconds, mb) = config.expected(profile);
+    format!("{}, {}", duration(seconds), memory(mb))
+}
+
+/// The data sets of the results, as their provenance names them.
+fn data(root: &Path, config: &Config, profile: Profile) -> String {
+    let file = Results::new(root, profile).provenance(&config.experiment);
+    let record = Recorded::read(&file).ok().flatten();
+    let names = record.iter().flat_map(|record| &record.data);
+    let labelled = names.map(|data| format!("{} ({})", data.name, data.label()));
+    labelled.collect::<Vec<_>>().join(", ")
 }
 
 /// By how much less than a bound on it a value may be through rounding: that of an optimum and its

@@ -126,6 +126,19 @@ fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out)
 }
 
+/// The table of totals as CSV: one line per group of values, one column per verdict.
+#[must_use]
+pub fn totals(report: &Report) -> String {
+    let names: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
+    let mut out = format!("values,{},all\n", names.join(",").to_lowercase());
+    for Total { name, counts, .. } in index::totals(report) {
+        let numbers: Vec<String> =
+            Verdict::ALL.iter().map(|&verdict| counts.of(verdict).to_string()).collect();
+        out += &format!("{name},{},{}\n", numbers.join(","), counts.total());
+    }
+    out
+}
+
 /// One table per paper: its items in their order, with their verdicts.
 fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "## Index\n")?;
@@ -144,12 +157,19 @@ fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
         }
         writeln!(
             out,
-            "\n| item | experiment | published | independent reference |\n|---|---|---|---|"
+            "\n| item | command | expected | files | data | published | independent reference |\n\
+             |---|---|---:|---|---|---|---|"
         )?;
         for section in &paper.sections {
             let of = |reference| index::counts(std::slice::from_ref(section), reference).in_words();
             let (item, id) = (cell(&section.heading()), &section.experiment);
-            writeln!(out, "| [{item}](#{id}) | `{id}` | {} | {} |", of(false), of(true))?;
+            let up = up(report.profile);
+            write!(out, "| [{item}](#{id}) | `reproduce run {id}` | {} | ", section.cost)?;
+            write!(out, "[config]({up}configs/{id}.toml), [table]({id}.csv)")?;
+            for figure in &section.figures {
+                write!(out, ", [{0}]({1}{0}.svg)", figure.file, figures(report.profile))?;
+            }
+            writeln!(out, " | {} | {} | {} |", section.data, of(false), of(true))?;
         }
         writeln!(out)?;
     }
@@ -203,6 +223,14 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     Ok(())
 }
 
+/// The way from the report's folder to the figures.
+fn figures(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Standard => "../figures/",
+        Profile::Quick | Profile::Paper => "figures/",
+    }
+}
+
 fn write_figure(out: &mut String, profile: Profile, figure: &Figure) -> std::fmt::Result {
     if figure.svg.is_none() {
         return writeln!(
@@ -211,11 +239,7 @@ fn write_figure(out: &mut String, profile: Profile, figure: &Figure) -> std::fmt
             cell(&figure.title)
         );
     }
-    let folder = match profile {
-        Profile::Standard => "../figures/",
-        Profile::Quick | Profile::Paper => "figures/",
-    };
-    writeln!(out, "![{}]({folder}{}.svg)\n", cell(&figure.title), figure.file)?;
+    writeln!(out, "![{}]({}{}.svg)\n", cell(&figure.title), figures(profile), figure.file)?;
     if figure.caption.is_empty() {
         return Ok(());
     }

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! data/published/*.csv ─┐                       ┌─▶ results/COMPARISON.md
-//! data/expected/*.csv  ─┼─▶ join ─▶ [verdict] ──┤
-//! results/…/*.csv      ─┘             ▲         └─▶ results/comparison.html (figures inlined)
+//! data/expected/*.csv  ─┼─▶ join ─▶ [verdict] ──┼─▶ results/comparison.html (figures inlined)
+//! results/…/*.csv      ─┘             ▲         └─▶ results/verdicts.csv (the totals)
 //!   data/expected/deviations.toml, bands.toml
 //! ```
 
@@ -33,8 +33,8 @@ use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::layout::Results;
 
-/// Judges every known value that `configs` select and writes `COMPARISON.md` and `comparison.html`
-/// into the results folder of the profile. `experiments` are the kinds that the configs name.
+/// Judges every known value that `configs` select and writes `COMPARISON.md`, `comparison.html` and
+/// `verdicts.csv` into the results folder of the profile. `experiments` are the kinds that the configs name.
 ///
 /// Whether the artifact holds is in [`Report::findings`]; mismatches are not errors of this
 /// function.
@@ -64,9 +64,11 @@ pub fn run(
         markdown: folder.join("COMPARISON.md"),
         html: folder.join("comparison.html"),
     };
-    for (file, text) in
-        [(&report.markdown, markdown::render(&report)), (&report.html, html::render(&report))]
-    {
+    for (file, text) in [
+        (&report.markdown, markdown::render(&report)),
+        (&report.html, html::render(&report)),
+        (&folder.join("verdicts.csv"), markdown::totals(&report)),
+    ] {
         write_atomically(file, text.as_bytes())
             .map_err(|error| Error::unwritable(FileRole::Report, file, &error))?;
     }

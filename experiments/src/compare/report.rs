@@ -111,6 +111,10 @@ pub struct Section {
     pub lines: Vec<Line>,
     /// The figures.
     pub figures: Vec<Figure>,
+    /// Expected time and memory under the report's profile.
+    pub cost: String,
+    /// Data sets of the results, each with its label, such as `adult (real)`.
+    pub data: String,
 }
 
 impl Section {

@@ -33,8 +33,8 @@ pub enum Check {
     Orphan,
     /// A config makes the figure.
     OrphanFigure,
-    /// The README says what the results say.
-    Readme,
+    /// The tables of pages are those of the results.
+    Page,
 }
 
 impl Check {
@@ -58,7 +58,7 @@ impl Check {
             Self::Certificates => "certificates that do not hold",
             Self::Orphan => "tables that no config makes",
             Self::OrphanFigure => "figures that no config makes",
-            Self::Readme => "numbers in the README that are not those of the results",
+            Self::Page => "pages with tables that are not those of the results",
         }
     }
 
@@ -88,7 +88,7 @@ impl Check {
             }
             Self::Orphan => "a config for every table",
             Self::OrphanFigure => "a [[figure]] table of a config for every file",
-            Self::Readme => "what is listed above",
+            Self::Page => "the tables that `reproduce pages` writes",
         }
     }
 
@@ -116,9 +116,7 @@ impl Check {
             }
             Self::Orphan => "remove the table with its provenance, or restore its config",
             Self::OrphanFigure => "remove the file, or restore its [[figure]] table",
-            Self::Readme => {
-                "copy the lines into README.md; if the results are wrong, run the experiment again"
-            }
+            Self::Page => "run `reproduce pages`",
         }
     }
 }

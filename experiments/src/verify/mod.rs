@@ -10,7 +10,6 @@
 //! Nothing is computed anew; that is what `reproduce all --fresh` and `reproduce diff` are for.
 
 mod check;
-pub mod readme;
 mod record;
 mod rows;
 
@@ -28,6 +27,7 @@ use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::hash::sha256_hex;
 use crate::layout::{Results, shown};
+use crate::pages;
 use crate::table::Table;
 
 /// Checks the result table of every config, and the folder of results as a whole.
@@ -79,8 +79,8 @@ pub fn run(
     one_source(&sources, &Code::detect(root).source, &mut verified);
     orphans(root, configs, profile, &mut verified)?;
     orphan_figures(root, configs, profile, &mut verified)?;
-    if profile == Profile::Standard && root.join(readme::README).exists() {
-        quoted(root, &mut verified);
+    if profile == Profile::Standard {
+        stale_pages(root, configs, &mut verified);
     }
     Ok(verified)
 }
@@ -171,15 +171,12 @@ fn orphan_figures(
     Ok(())
 }
 
-/// The parts of the README that quote results.
-fn quoted(root: &Path, verified: &mut Verified) {
-    for part in &readme::PARTS {
-        match readme::should_say(root, part) {
-            Ok(None) => {}
-            Ok(Some(expected)) => {
-                verified.add(Check::Readme, part.name, format!("should be {}", expected.trim_end()))
-            }
-            Err(error) => verified.add(Check::Readme, part.name, error.to_string()),
-        }
+/// Pages whose tables are not those of the results.
+fn stale_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
+    match pages::stale(root, configs) {
+        Ok(stale) => stale.iter().for_each(|(page, _)| {
+            verified.add(Check::Page, &shown(root, page), "other tables".to_owned());
+        }),
+        Err(error) => verified.add(Check::Page, "pages", error.to_string()),
     }
 }

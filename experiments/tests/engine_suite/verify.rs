@@ -222,17 +222,16 @@ fn a_kind_that_has_changed_and_a_table_without_config_are_found() {
 }
 
 #[test]
-fn figures_without_config_and_a_readme_of_other_numbers_are_found() {
+fn figures_without_config_and_stale_pages_are_found() {
     let project = computed();
     project.write("figures/toy/old.svg", "<svg/>");
     let found = verified(&project);
     assert_eq!(checks(&found), [Check::OrphanFigure]);
     assert_eq!(found.findings[0].place, "figures/toy/old.svg");
     fs::remove_file(project.root().join("figures/toy/old.svg")).unwrap();
-    project.write("README.md", "# Toy\n");
+    project.write("README.md", "<!-- results\nrows = []\n");
     let found = verified(&project);
-    assert!(found.findings.iter().all(|finding| finding.check == Check::Readme), "{found}");
-    assert_eq!(found.findings.len(), verify::readme::PARTS.len());
+    assert_eq!(checks(&found), [Check::Page], "{found}");
 }
 
 #[test]

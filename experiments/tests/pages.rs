@@ -1,0 +1,132 @@
+//! The tables of pages are those of the committed results, and their commands are commands.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use experiments::cli::Arguments;
+use experiments::{config, pages};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+#[test]
+fn tables_of_pages_are_up_to_date() {
+    let stale = pages::stale(&root(), &config::load_all(&root()).unwrap()).unwrap();
+    let names: Vec<_> = stale.iter().map(|(page, _)| page).collect();
+    assert!(names.is_empty(), "{names:?} are stale, run `reproduce pages`");
+    let pages = pages::pages(&root()).unwrap();
+    for name in ["README.md", "docs/simulating.md", "results/beyond/README.md"] {
+        assert!(pages.contains(&root().join(name)), "{name} has no table of results");
+    }
+}
+
+const TABLE: &str = "n,method,metric,value,gap\n\
+    1,a,error,2,1e-13\n1,b,error,8,1e-8\n2,a,error,3,\n2,b,error,3,2e-8\n1,a,ratio,0.25,\n1,b,ratio,4,\n3,c,ratio,1,\n";
+
+/// A page with one block and the given columns, rendered.
+fn rendered(head: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("results/x")).unwrap();
+    fs::write(folder.path().join("results/x/t.csv"), TABLE).unwrap();
+    let page = folder.path().join("README.md");
+    let text = format!(
+        "# Page\n\n<!-- results\nfrom = ['results/x/t.csv']\n{head}\n-->\nold\n<!-- end of results -->\n\nend\n"
+    );
+    fs::write(&page, text).unwrap();
+    let rendered = pages::rendered(folder.path(), &page, &[]).map_err(|error| error.to_string())?;
+    assert_eq!(pages::stale(folder.path(), &[]).unwrap(), [(page.clone(), rendered.clone())]);
+    assert_eq!(pages::write(folder.path(), &[]).unwrap(), [page.clone()]);
+    assert_eq!(fs::read_to_string(&page).unwrap(), rendered);
+    assert!(pages::stale(folder.path(), &[]).unwrap().is_empty());
+    let lines = rendered.lines().skip_while(|line| !line.starts_with('|'));
+    Ok(lines.take_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect())
+}
+
+#[test]
+fn a_block_shows_the_rows_that_it_selects() {
+    let head = "where = { n = ['2', '1'], metric = ['error'] }\nrows = [['n', 'cells']]\n\
+        labels = { 2 = 'two' }\n\
+        columns = [\n\
+        { title = 'a', where = { method = 'a' }, format = { digits = 1 } },\n\
+        { title = 'gap of a', where = { method = 'a' }, column = 'gap', format = 'power' },\n\
+        { title = 'best', pick = 'smallest', label = 'method', format = 'text' },\n\
+        { title = 'worst', pick = 'largest', label = 'method', format = 'time' },\n\
+        { title = 'mean', pick = 'mean' }]";
+    let expected = "| cells | a | gap of a | best | worst | mean |\n|---|---:|---:|---:|---:|---:|\n\
+        | two | 3.0 | – | 3 (a) | 3.00 s (b) | 3.0000 |\n| 1 | 2.0 | 0 | 2 (a) | 8.00 s (b) | 4.0000 |\n";
+    assert_eq!(rendered(head).unwrap(), expected);
+}
+
+#[test]
+fn short_columns_name_values_or_columns() {
+    let head = "where = { metric = ['error'], n = ['1'] }\nrows = [['n', 'n']]\nacross = 'method'\ncolumns = ['a', 'b']";
+    assert_eq!(
+        rendered(head).unwrap(),
+        "| n | a | b |\n|---|---:|---:|\n| 1 | 2.0000 | 8.0000 |\n"
+    );
+    let head =
+        "where = { metric = ['error'], method = ['a'] }\nrows = [['n', 'n']]\ncolumns = ['value']";
+    assert_eq!(rendered(head).unwrap(), "| n | value |\n|---|---:|\n| 1 | 2 |\n| 2 | 3 |\n");
+}
+
+#[test]
+fn a_block_that_selects_nothing_or_too_much_is_refused() {
+    for (head, part) in [
+        ("rows = [['n', 'n']]\ncolumns = [{ title = 'x', where = { method = 'a' } }]", "2 rows"),
+        (
+            "rows = [['n', 'n']]\ncolumns = [{ title = 'x', where = { method = 'z' } }]",
+            "a value in the column `x`",
+        ),
+        ("rows = [['m', 'm']]\ncolumns = []", "a row that the block selects"),
+        ("rows = []\ncolums = []", "colums"),
+    ] {
+        let error = rendered(head).unwrap_err();
+        assert!(error.contains(part) && error.contains("README.md, line 3"), "{part}: {error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("README.md");
+    fs::write(&page, "<!-- results\nrows = []\n").unwrap();
+    let error = pages::rendered(folder.path(), &page, &[]).unwrap_err().to_string();
+    assert!(error.contains("<!-- end of results -->"), "{error}");
+}
+
+#[test]
+fn the_index_names_every_config_and_commands_are_commands() {
+    let comparison = fs::read_to_string(root().join("results/COMPARISON.md")).unwrap();
+    for config in config::load_all(&root()).unwrap() {
+        let command = format!("| `reproduce run {}` |", config.experiment);
+        assert_eq!(comparison.matches(&command).count(), 1, "{command}");
+    }
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    for page in ["README.md", "docs/reviewing.md", "docs/reproducing.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let code: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+        for command in code.iter().filter(|code| code.starts_with("reproduce ")) {
+            let words = command.replace('…', "s1/fig2");
+            let parsed = Arguments::try_parse_from(words.split_whitespace());
+            assert!(parsed.is_ok(), "{page}: `{command}`");
+        }
+        for target in code.iter().filter_map(|code| code.strip_prefix("make ")) {
+            let target = target.split(' ').next().unwrap();
+            assert!(makefile.contains(&format!("\n{target}:")), "{page}: make {target}");
+        }
+    }
+}
+
+#[test]
+fn files_that_pages_link_to_exist() {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = docs.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let root_pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name));
+    for page in pages.chain(root_pages) {
+        let text = fs::read_to_string(&page).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.starts_with("http") && !link.is_empty()) {
+            assert!(page.parent().unwrap().join(link).exists(), "{}: {link}", page.display());
+        }
+    }
+}
