@@ -15,7 +15,7 @@
 //!
 //! *Requirements*: a workload constructed over marginals. The candidates are the marginals of the
 //! workload (S2: "a subset of input marginals"). *Cost*: O(marginals³) for the covers;
-//! O(cells³ / blocks²) for the error, with one block per symmetry class of the workload.
+//! O(cells³ / blocks²) for the error, where the workload's symmetries give the blocks.
 //! *Reference*: S2, competing approaches; the adaptation to L2 is ours.
 
 use std::sync::Arc;

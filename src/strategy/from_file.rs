@@ -82,7 +82,7 @@ fn remedy(files: usize, transposed: bool) -> String {
     }
 }
 
-/// Returns the smallest number of attributes with at least `columns` cells.
+/// Returns how many of the first attributes are needed for at least `columns` cells.
 fn attributes_of(shape: &[usize], columns: usize) -> usize {
     let mut cells = 1;
     for (k, size) in shape.iter().enumerate() {

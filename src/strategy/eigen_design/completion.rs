@@ -6,6 +6,7 @@
 //! in the row space of Q. If Q has full rank, the measured cells E add the information
 //! `Q_E d Q_Eᵀ`. Otherwise only their combinations in the row space do. With N a basis of the
 //! vectors a for which `Qᵀa` is zero outside E,
+//!
 //! ```text
 //! tr(G V⁺) = tr(ΛU⁻¹) − tr( (K + NᵀU⁻¹N)⁻¹ NᵀU⁻¹ΛU⁻¹N ),      K = Nᵀ Q_E d⁻¹ Q_Eᵀ N
 //! ```

@@ -17,7 +17,7 @@
 //! size ([`Completion`]).
 //!
 //! *Cost*: an eigendecomposition and Program 1 of the largest factor; `O(cells³ / blocks²)` for
-//! completion over the whole domain, with one block per symmetry class of the workload.
+//! completion over the whole domain, where the workload's symmetries give the blocks.
 //! *Reference*: S2, Programs 1 and 2, Thms 1 to 3, Props 5 and 6.
 
 mod completion;

@@ -17,16 +17,18 @@
 //!
 //! where f ranges over the Kronecker factors.
 //!
-//! An added or removed record costs the sum of the largest terms if one record attains all of them.
-//! Otherwise, and for replaced records, the maximum is computed by the first method that applies:
+//! For an added or removed record, ρ is the sum of the largest terms if one record attains all of
+//! them. Otherwise ρ is the maximum over all cells if there are few (`cells`), or else the sum as
+//! an upper bound. For a replaced record the first method that applies is used:
 //!
-//! 1. *Products.* Let D_f be the largest diagonal entry of G_f and m_f its smallest entry. Every
-//!    G_f(a, b) is between m_f and D_f. The bound `Σ_A c_A (2 Π D_f − 2 Π r_f)` is affine in every
-//!    r_f, so its maximum is at a corner, r_f ∈ {m_f, D_f}, found by a search over the factors
-//!    (`corners`). It is attained if every attribute belongs to one factor, all diagonals are
-//!    constant, and the search completes.
-//! 2. *Pairs of cells.* If there are few, they are enumerated (`cells`); the maximum is attained.
-//! 3. *Bound.* The bound of method 1, as an upper bound.
+//! 1. *Products*, if every attribute belongs to one factor and all diagonals are constant. Let D_f
+//!    be the largest diagonal entry of G_f and m_f its smallest entry. Every G_f(a, b) is between
+//!    m_f and D_f. The bound `Σ_A c_A (2 Π D_f − 2 Π r_f)` is affine in every r_f, so its maximum
+//!    is at a corner, r_f ∈ {m_f, D_f}, found by a search over the factors (`corners`). It is
+//!    attained if the search completes.
+//! 2. *Pairs of cells*, if there are few: all are enumerated (`cells`), and the maximum is
+//!    attained.
+//! 3. The bound of method 1, as an upper bound.
 //!
 //! Every term is rounded up to a multiple of 2⁻²⁵⁶, and in the search to 120 bits of the sum.
 
@@ -45,7 +47,8 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation};
 
-/// Maximum number of factors of a term in the search. A term with more has its largest value.
+/// Maximum number of factors of a term in the search. Other terms are bounded by their largest
+/// value.
 const MAX_FACTORS: usize = 12;
 
 /// The privacy cost of a list of measurements.
@@ -153,7 +156,7 @@ impl<'a> JointSensitivity<'a> {
         JointSensitivity { unit, units, terms, is_product }
     }
 
-    /// Returns ρ with these deviations, one per strategy.
+    /// Returns ρ for the standard deviations of the noise, one per strategy.
     ///
     /// # Errors
     /// A deviation is 0 for answers that differ between neighbours.

@@ -194,7 +194,7 @@ fn marginals_of_many_attributes_have_their_joint_cost() {
     }
 }
 
-/// If the search does not complete and the column norms differ, the cost is marked as an upper
+/// If the column norms differ and there are too many pairs of cells, the cost is marked as an upper
 /// bound.
 #[test]
 fn a_cost_that_is_not_attained_is_an_upper_bound() {

@@ -1,4 +1,5 @@
 //! The multiplicative fixed point `μ_i ← μ_i v_i^p`, accelerated.
+//!
 //! In x = ln μ the update is `x ← x + p ln(v/t)`. Its fixed points with v ≤ t are the optima.
 //! Anderson acceleration (type II, residuals weighted by μ) combines the last updates. A step that
 //! lowers the lower bound is undone and replaced by a plain step.

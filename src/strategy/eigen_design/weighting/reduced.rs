@@ -172,6 +172,6 @@ fn groups(rows: ArrayView2<'_, f64>) -> (Vec<usize>, Vec<usize>) {
 
 /// Returns whether two rows are equal up to the tolerance.
 fn equal(a: ndarray::ArrayView1<'_, f64>, b: ndarray::ArrayView1<'_, f64>) -> bool {
-    let top = a.iter().copied().fold(0.0, f64::max);
-    a.iter().zip(b).all(|(x, y)| (x - y).abs() <= EQUAL * top)
+    let max = a.iter().copied().fold(0.0, f64::max);
+    a.iter().zip(b).all(|(x, y)| (x - y).abs() <= EQUAL * max)
 }

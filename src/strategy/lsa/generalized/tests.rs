@@ -68,7 +68,7 @@ fn the_merged_workload_is_the_mean_over_groups() {
 }
 
 #[test]
-fn impossible_input_is_refused() {
+fn invalid_input_is_refused() {
     let message = run(&gram("range:9"), &LsaOptions { max_levels: 1, ..Default::default() })
         .unwrap_err()
         .to_string();
