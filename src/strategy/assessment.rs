@@ -1,59 +1,59 @@
-//! A strategy of anybody's beside the optimum: its error, and a certified distance to the smallest
-//! possible one.
+//! Compares a strategy with the optimum: its error and a certified distance to the optimum.
 
 use super::{Certificate, DualVector, Optimal, Strategy, svd_bound, unanswered};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::workload::Workload;
 
-/// Errors below the lower bound by more than this share are those of a strategy whose error cannot
-/// be computed.
+/// Relative rounding error allowed below the lower bound.
 const ROUNDING: f64 = 1e-6;
 
-/// What is known about a strategy on a workload. Errors are total expected squared errors at unit
-/// privacy cost.
+/// The error and the bounds of a strategy on a workload.
+///
+/// Errors are total expected squared errors at unit privacy cost.
 #[derive(Debug, Clone)]
 pub struct Assessment {
     /// `‖A‖₂² tr(G (AᵀA)⁺)`.
     pub error: f64,
     /// The rank of A.
     pub rank: usize,
-    /// The largest singular value of A over the smallest one that is not zero. The error is a
-    /// number of double precision: its relative accuracy is about `condition² · 1e-16`.
+    /// The condition number of A: the largest over the smallest non-zero singular value. The
+    /// relative accuracy of `error` is about `condition² · 1e-16`.
     pub condition: f64,
     /// [`svd_bound`].
     pub svd_bound: f64,
-    /// No strategy has a smaller error: [`DualVector::lower_bound`] of `dual`.
+    /// A lower bound on the error of any strategy: [`DualVector::lower_bound`] of `dual`.
     pub lower_bound: f64,
-    /// The smallest error known: of this strategy or of the optimal one that was found.
+    /// The smallest known error: of this strategy or of the optimal strategy found.
     pub upper_bound: f64,
-    /// The bounds on the optimum, and how the solver ended.
+    /// The bounds on the optimum, and the status of the solver.
     pub certificate: Certificate,
-    /// Weights on the cells from which anybody can compute the lower bound again.
+    /// Weights on the cells that prove the lower bound.
     pub dual: DualVector,
 }
 
 impl Assessment {
-    /// `error / lower_bound − 1`: the strategy's error exceeds the smallest possible one by at most
-    /// this share.
+    /// Returns `error / lower_bound − 1`, an upper bound on the relative excess of the strategy's
+    /// error over the optimum.
     pub fn at_most_above(&self) -> f64 {
         self.error / self.lower_bound - 1.0
     }
 
-    /// `error / upper_bound − 1`: it exceeds the smallest possible one by at least this share.
+    /// Returns `error / upper_bound − 1`, a lower bound on the relative excess over the optimum.
     pub fn at_least_above(&self) -> f64 {
         self.error / self.upper_bound - 1.0
     }
 }
 
 impl Optimal {
-    /// Compares a strategy with the optimum of a workload. O(cells³) per iteration, for the largest
-    /// factor.
+    /// Compares a strategy with the optimum of a workload.
+    ///
+    /// O(cells³) per iteration, for the largest factor.
     ///
     /// # Errors
-    /// Other cells than the workload's, a query that the strategy cannot answer
-    /// ([`Error::UnansweredQuery`] names it), a workload of zeros, or a strategy so ill-conditioned
-    /// that its error cannot be computed.
+    /// The strategy has other cells than the workload, cannot answer a query
+    /// ([`Error::UnansweredQuery`] names it), or is so ill-conditioned that its error cannot be
+    /// computed; or the workload is zero.
     pub fn assess(&self, strategy: &Strategy, workload: &Workload) -> Result<Assessment> {
         let gram = workload.gram()?;
         let error =
@@ -67,7 +67,7 @@ impl Optimal {
         if error < lower_bound * (1.0 - ROUNDING) {
             return Err(Error::bad_input(
                 format!("strategy `{}`", strategy.name()),
-                format!("an error of at least {lower_bound:.6e}, below which no strategy is"),
+                format!("an error of at least {lower_bound:.6e}, the lower bound of any strategy"),
                 format!("{error:.6e}, a rounding error of a matrix of condition {condition:.1e}"),
                 "drop queries that are nearly combinations of others, or scale the rows alike",
             ));
@@ -78,8 +78,7 @@ impl Optimal {
             rank,
             condition,
             svd_bound: svd_bound(&gram)?,
-            // Where both bounds meet, rounding may put the lower one last digits above the upper
-            // one.
+            // Rounding may put the lower bound slightly above an equal upper bound.
             lower_bound: lower_bound.min(upper_bound),
             upper_bound,
             certificate,
@@ -88,18 +87,18 @@ impl Optimal {
     }
 }
 
-/// Rank and condition of A. O(cells³) for the largest factor.
+/// Returns the rank and the condition number of A. O(cells³) for the largest factor.
 fn spectrum(strategy: &Strategy) -> Result<(usize, f64)> {
     let (mut rank, mut condition) = (1, 1.0);
     for factor in strategy.factors() {
         let values = linalg::eigvalsh(factor.gram()?.view())?;
         let kept = linalg::nonzero_eigenvalues(&values);
-        let ends = kept
+        let (smallest, largest) = kept
             .iter()
             .map(|&k| values[k])
             .fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(x), h.max(x)));
         rank *= kept.len();
-        condition *= (ends.1 / ends.0).sqrt();
+        condition *= (largest / smallest).sqrt();
     }
     Ok((rank, condition))
 }
@@ -110,8 +109,9 @@ mod tests {
     use crate::strategy::{Identity, StrategyFactor, StrategySelector};
     use approx::assert_relative_eq;
 
+    /// The error of the identity strategy is the trace of the Gram matrix.
     #[test]
-    fn the_identity_on_ranges_is_assessed_as_its_trace() {
+    fn the_error_of_the_identity_is_the_trace() {
         let workload = Workload::parse("range:6x9").unwrap();
         let gram = workload.gram().unwrap();
         let identity = Identity.select(&gram).unwrap().strategy;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_optimum_is_at_no_distance_from_itself() {
+    fn the_optimum_has_no_excess_error() {
         let workload = Workload::parse("prefix:20").unwrap();
         let best = Optimal::default().select(&workload.gram().unwrap()).unwrap();
         let queries = best.strategy.factors()[0].queries().unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_that_is_not_answered_is_named() {
+    fn an_unanswered_query_is_named() {
         let workload = Workload::parse("prefix:3").unwrap();
         let total = StrategyFactor::from_queries(&[3], ndarray::Array2::ones((1, 3))).unwrap();
         let error =

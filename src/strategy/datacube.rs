@@ -1,22 +1,21 @@
-//! Data cubes: a subset of marginals from which all marginals of the workload are summed.
+//! Data cubes: measures a subset of the workload's marginals and sums the others from it.
 //!
-//! BMAX of Ding et al., which minimises the largest error of a marginal, under the L2 norm. A
-//! marginal D that is summed from a measured marginal C ⊇ D adds up
-//! `ex(C, D) = Π_{a ∈ C∖D} size(a)` noisy cells for each of its own, and measuring k marginals
-//! costs each a share 1/k of the budget, so that the largest variance is in proportion to
+//! BMAX of Ding et al., which minimises the largest error of a marginal, under the L2 norm. A cell
+//! of marginal D that is derived from a measured marginal C ⊇ D is the sum of
+//! `ex(C, D) = Π_{a ∈ C∖D} size(a)` noisy cells. Each of k measured marginals gets 1/k of the
+//! budget, so the largest variance is proportional to
 //!
 //! ```text
 //! |picks| · max_D min_{C ∈ picks, C ⊇ D} ex(C, D)
 //! ```
 //!
-//! For every distinct value θ of ex, candidates that cover all D with ex ≤ θ are found by the
-//! greedy set cover (most marginals not yet covered; then the fewest cells; then the first), and
-//! the best of these covers is measured. Estimates are least squares over all that is measured, not
-//! only sums.
+//! For every distinct value θ of ex, a greedy set cover picks marginals that cover all D with
+//! ex ≤ θ (most uncovered marginals first; ties: fewest cells, then input order). The cover with
+//! the smallest objective is measured. Estimates are least squares over all measurements.
 //!
-//! *Requirements*: a workload that was made as one over marginals. The candidates are the marginals
-//! of the workload, as S2 has it ("a subset of input marginals"). *Cost*: O(marginals³) for the
-//! covers; the error in O(cells³ / blocks²), the blocks being those of the workload's symmetries.
+//! *Requirements*: a workload constructed over marginals. The candidates are the marginals of the
+//! workload (S2: "a subset of input marginals"). *Cost*: O(marginals³) for the covers;
+//! O(cells³ / blocks²) for the error, where the workload's symmetries give the blocks.
 //! *Reference*: S2, competing approaches; the adaptation to L2 is ours.
 
 use std::sync::Arc;
@@ -29,7 +28,7 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor, MarginalGram, projected};
 
-/// Measures the marginals that BMAX picks.
+/// The selector of the marginals that BMAX picks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DataCube;
 
@@ -75,7 +74,7 @@ impl StrategySelector for DataCube {
     }
 }
 
-/// ex(C, D), infinite if D is no marginal of C.
+/// Returns ex(C, D), infinite if D is not a marginal of C.
 fn summed(shape: &[usize], from: AttributeSet, to: AttributeSet) -> f64 {
     if !to.is_subset(from) {
         return f64::INFINITY;
@@ -83,7 +82,7 @@ fn summed(shape: &[usize], from: AttributeSet, to: AttributeSet) -> f64 {
     from.positions().filter(|&a| !to.contains(a)).map(|a| shape[a] as f64).product()
 }
 
-/// `max_D min_C ex(C, D)`.
+/// Returns `max_D min_C ex(C, D)`.
 fn spread(shape: &[usize], wanted: &[AttributeSet], picks: &[AttributeSet]) -> f64 {
     let nearest = |d: &AttributeSet| {
         picks.iter().map(|&c| summed(shape, c, *d)).fold(f64::INFINITY, f64::min)
@@ -91,12 +90,12 @@ fn spread(shape: &[usize], wanted: &[AttributeSet], picks: &[AttributeSet]) -> f
     wanted.iter().map(nearest).fold(0.0, f64::max)
 }
 
-/// What BMAX minimises.
+/// Returns the objective of BMAX, `|picks| · max_D min_C ex(C, D)`.
 fn objective(shape: &[usize], wanted: &[AttributeSet], picks: &[AttributeSet]) -> f64 {
     picks.len() as f64 * spread(shape, wanted, picks)
 }
 
-/// The marginals to measure.
+/// Returns the marginals to measure.
 fn pick(shape: &[usize], wanted: &[AttributeSet]) -> Vec<AttributeSet> {
     let mut thresholds: Vec<f64> = wanted
         .iter()
@@ -108,34 +107,34 @@ fn pick(shape: &[usize], wanted: &[AttributeSet]) -> Vec<AttributeSet> {
     let mut best: (f64, Vec<AttributeSet>) = (f64::INFINITY, Vec::new());
     for threshold in thresholds {
         let picks = greedy_cover(shape, wanted, threshold);
-        let own = objective(shape, wanted, &picks);
-        if own < best.0 {
-            best = (own, picks);
+        let value = objective(shape, wanted, &picks);
+        if value < best.0 {
+            best = (value, picks);
         }
     }
     best.1
 }
 
-/// The greedy set cover of all marginals by those from which they are sums of at most `threshold`
-/// cells.
+/// Returns the greedy set cover of all marginals by those with ex ≤ `threshold`.
 fn greedy_cover(shape: &[usize], wanted: &[AttributeSet], threshold: f64) -> Vec<AttributeSet> {
     let cells = |c: AttributeSet| summed(shape, c, AttributeSet::first(0));
-    let mut left: Vec<AttributeSet> = wanted.to_vec();
+    let mut uncovered: Vec<AttributeSet> = wanted.to_vec();
     let mut picks = Vec::new();
-    while !left.is_empty() {
-        let covers =
-            |c: AttributeSet| left.iter().filter(|&&d| summed(shape, c, d) <= threshold).count();
+    while !uncovered.is_empty() {
+        let covers = |c: AttributeSet| {
+            uncovered.iter().filter(|&&d| summed(shape, c, d) <= threshold).count()
+        };
         let mut candidates: Vec<AttributeSet> = wanted.to_vec();
-        // A stable sort: among equals the first stays first.
+        // A stable sort: ties keep the input order.
         candidates.sort_by(|&a, &b| covers(b).cmp(&covers(a)).then(cells(a).total_cmp(&cells(b))));
         let Some(&next) = candidates.first() else { break };
-        left.retain(|&d| summed(shape, next, d) > threshold);
+        uncovered.retain(|&d| summed(shape, next, d) > threshold);
         picks.push(next);
     }
     picks
 }
 
-/// The marginals stacked.
+/// Returns the picked marginals, stacked into one strategy factor.
 fn stacked(shape: &[usize], picks: &[AttributeSet]) -> Result<StrategyFactor> {
     let identity = |c: &AttributeSet| {
         let sizes = c.items(shape);
@@ -181,7 +180,7 @@ mod tests {
     use crate::workload::Workload;
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
-    /// All sets of candidates.
+    /// The smallest objective over all sets of candidates.
     fn exhaustive(shape: &[usize], wanted: &[AttributeSet]) -> f64 {
         let sets = 1usize..1 << wanted.len();
         let of = |bits: usize| -> Vec<AttributeSet> {
@@ -190,10 +189,10 @@ mod tests {
         sets.map(|bits| objective(shape, wanted, &of(bits))).fold(f64::INFINITY, f64::min)
     }
 
-    /// On small cubes: never better than the best of all sets, at most the set cover's guarantee
-    /// worse, and mostly the best.
+    /// Compared with exhaustive search on small cubes: within the guarantee of the greedy set
+    /// cover, and optimal in at least 80 % of the cases.
     #[test]
-    fn greedy_covers_are_near_the_best_of_all_sets() {
+    fn greedy_covers_are_close_to_exhaustive_search() {
         let mut best = 0;
         let mut cases = 0;
         for shape in
@@ -228,10 +227,11 @@ mod tests {
             AttributeSet::first(3).subsets().filter(|s| !s.is_empty()).collect();
         // Binary: the full cube costs 1·4, all seven marginals 7·1.
         assert_eq!(objective(&[2, 2, 2], &wanted, &pick(&[2, 2, 2], &wanted)), 4.0);
-        // Large attributes: every marginal by itself.
+        // Large attributes: every marginal is measured.
         assert_eq!(pick(&[50, 60, 70], &wanted).len(), 7);
     }
 
+    /// Against the error and the Gram matrix of the explicit stacked marginals.
     #[test]
     fn errors_are_those_of_the_stacked_marginals() {
         for text in [
@@ -258,10 +258,10 @@ mod tests {
         assert!(DataCube.select(&range).unwrap_err().to_string().contains("marginals"));
     }
 
-    /// The specification's values on one- and two-way range marginals of the census domain, over
-    /// Eigen-Design.
+    /// Against the specification: error ratios to Eigen-Design for one- and two-way range marginals
+    /// of the census domain.
     #[test]
-    fn census_range_marginals_have_the_values_of_the_prototype() {
+    fn census_range_marginals_match_the_specification() {
         for (text, low, high) in [
             ("range-marginals(ways=1):8x16x16", 1.2425, 1.2435),
             ("range-marginals(ways=2):8x16x16", 1.575, 1.735),
@@ -277,7 +277,7 @@ mod tests {
                 "{text}: {fourier}"
             );
         }
-        // Scaled queries are no integers: blocks without a query hold rounding instead of zeros.
+        // Scaled queries are not integers: blocks without a query have rounding errors, not zeros.
         let scaled =
             Workload::parse("normalised(range-marginals(ways=1):8x16x16)").unwrap().gram().unwrap();
         let selection = DataCube.select(&scaled).unwrap();

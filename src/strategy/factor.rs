@@ -1,4 +1,4 @@
-//! The strategy of one Kronecker factor, in whichever form it is known.
+//! The strategy of one Kronecker factor, in any of its forms.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,32 +9,31 @@ use crate::error::{Error, Result};
 use crate::linalg::{self, Semidefinite};
 use crate::residual::centre_box;
 
-/// Queries that are cheaper to keep in a form of their own than as a matrix.
+/// A source of queries that are cheaper to store in a special form than as a matrix.
 pub trait QuerySource: fmt::Debug + Send + Sync {
-    /// The queries, one per row over the cells.
+    /// Returns the queries, one per row over the cells.
     fn rows(&self) -> Array2<f64>;
 }
 
-/// What a factor is given by.
+/// The form in which a factor is given.
 #[derive(Debug)]
 enum Form {
-    /// `V`, in `gram`: under Gaussian noise all queries with this Gram are equivalent (S1, App.
-    /// B.2).
+    /// `V`, in `gram`: under Gaussian noise all queries with this Gram matrix are equivalent (S1,
+    /// App. B.2).
     Gram,
-    /// Queries, with their Gram in `gram`.
+    /// Queries, with their Gram matrix in `gram`.
     Queries(Arc<Array2<f64>>),
-    /// Queries that are made when they are asked for, with their Gram in `gram`.
+    /// Queries computed on demand, with their Gram matrix in `gram`.
     Source(Arc<dyn QuerySource>),
-    /// Orthogonal rows B with `BᵀB = V`, and their squared norms: the non-zero eigenvalues of V.
+    /// Orthogonal rows B with `BᵀB = V`, and their squared norms, the non-zero eigenvalues of V.
     LowRank { rows: Array2<f64>, eigenvalues: Array1<f64> },
 }
 
 /// A strategy A on one attribute, or jointly on several: one factor of a Kronecker product.
-/// `V = AᵀA`.
 ///
-/// What is not given is computed when it is first asked for, and kept; clones share it. *Memory*:
-/// 8·cells² bytes for V, or 8·rank·cells for a strategy of few queries, and as much for the
-/// covariance once it is needed.
+/// `V = AᵀA` is its Gram matrix. Derived matrices are computed on first use and kept; clones share
+/// them. *Memory*: 8·cells² bytes for V, or 8·rank·cells for a strategy of few queries, and the
+/// same for the covariance once it is computed.
 #[derive(Debug, Clone)]
 pub struct StrategyFactor(Arc<Inner>);
 
@@ -57,7 +56,7 @@ impl StrategyFactor {
         StrategyFactor(Arc::new(Inner { shape: shape.to_vec(), form, gram, covariance, pair }))
     }
 
-    /// A factor given by its queries, one per row. 2·queries·cells² flops.
+    /// Creates a factor from its queries, one per row. 2·queries·cells² flops.
     ///
     /// # Errors
     /// The columns are not the cells of the shape.
@@ -75,7 +74,7 @@ impl StrategyFactor {
         Ok(Self::new(shape, Form::Queries(Arc::new(queries)), Some(Arc::new(gram))))
     }
 
-    /// A factor of queries that are made when they are asked for, with their Gram.
+    /// Creates a factor from queries that are computed on demand, and their Gram matrix.
     pub fn from_source(
         shape: &[usize],
         source: Arc<dyn QuerySource>,
@@ -84,52 +83,54 @@ impl StrategyFactor {
         Self::new(shape, Form::Source(source), Some(gram))
     }
 
-    /// A factor given by V alone.
+    /// Creates a factor from V alone.
     pub fn from_gram(shape: &[usize], gram: Arc<Array2<f64>>) -> Self {
         Self::new(shape, Form::Gram, Some(gram))
     }
 
-    /// A factor given by V, scaled to unit privacy cost: a largest diagonal entry of 1.
+    /// Creates a factor from V, scaled to unit privacy cost: a largest diagonal entry of 1.
     ///
     /// # Errors
-    /// A matrix of another order than the cells of the shape, or without a positive diagonal entry.
+    /// The order of the matrix is not the number of cells, or no diagonal entry is positive.
     pub fn of_unit_cost(shape: &[usize], mut gram: Array2<f64>) -> Result<Self> {
         let cells: usize = shape.iter().product();
-        let top = gram.diag().iter().copied().fold(0.0, f64::max);
-        if gram.dim() != (cells, cells) || !(top > 0.0 && top.is_finite()) {
+        let max = gram.diag().iter().copied().fold(0.0, f64::max);
+        if gram.dim() != (cells, cells) || !(max > 0.0 && max.is_finite()) {
             return Err(Error::bad_input(
                 format!("strategy over {shape:?}"),
                 format!("a {cells} x {cells} matrix with a positive diagonal"),
-                format!("{} x {}, largest diagonal entry {top}", gram.nrows(), gram.ncols()),
-                "pass the Gram matrix of a strategy that measures something",
+                format!("{} x {}, largest diagonal entry {max}", gram.nrows(), gram.ncols()),
+                "pass the Gram matrix of a strategy with at least one non-zero query",
             ));
         }
-        gram /= top;
+        gram /= max;
         Ok(Self::from_gram(shape, Arc::new(gram)))
     }
 
-    /// The strategy of few queries over many cells, kept as its rows and scaled to unit privacy
-    /// cost. O(rows² · cells).
+    /// Creates a strategy of few queries over many cells, stored as rows and scaled to unit privacy
+    /// cost.
+    ///
+    /// O(rows² · cells).
     ///
     /// # Errors
-    /// Queries over other cells than those of the shape, or only zeros.
+    /// The columns are not the cells of the shape, or all queries are zero.
     pub fn of_few_queries(shape: &[usize], queries: ArrayView2<'_, f64>) -> Result<Self> {
         let cells: usize = shape.iter().product();
-        let top = largest_column(queries);
-        if queries.ncols() != cells || !(top > 0.0 && top.is_finite()) {
+        let max = largest_column(queries);
+        if queries.ncols() != cells || !(max > 0.0 && max.is_finite()) {
             return Err(Error::bad_input(
                 format!("strategy over {shape:?}"),
                 format!("queries over {cells} cells, at least one not zero"),
                 format!(
-                    "{} x {}, largest squared column norm {top}",
+                    "{} x {}, largest squared column norm {max}",
                     queries.nrows(),
                     queries.ncols()
                 ),
-                "pass the queries of a strategy that measures something",
+                "pass the queries of a strategy with at least one non-zero query",
             ));
         }
         let space = linalg::row_space(queries)?;
-        let eigenvalues = space.singular_values.mapv(|s| s * s / top);
+        let eigenvalues = space.singular_values.mapv(|s| s * s / max);
         let kept = linalg::nonzero_eigenvalues(&eigenvalues);
         let eigenvalues = eigenvalues.select(Axis(0), &kept);
         let mut rows = space.basis.select(Axis(0), &kept).as_standard_layout().into_owned();
@@ -139,23 +140,24 @@ impl StrategyFactor {
         Ok(Self::new(shape, Form::LowRank { rows, eigenvalues }, None))
     }
 
-    /// The sizes of the attributes the factor spans.
+    /// Returns the sizes of the attributes of the factor.
     pub fn shape(&self) -> &[usize] {
         &self.0.shape
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         self.0.shape.iter().product()
     }
 
-    /// Whether V is kept as few queries.
+    /// Returns whether V is stored as few queries.
     pub fn is_low_rank(&self) -> bool {
         matches!(self.0.form, Form::LowRank { .. })
     }
 
-    /// `‖A‖₂²`: the largest diagonal entry of V, which is the privacy cost of measuring A with unit
-    /// noise.
+    /// Returns `‖A‖₂²`, the largest diagonal entry of V.
+    ///
+    /// It is the privacy cost of measuring A with unit noise.
     pub fn sensitivity_squared(&self) -> f64 {
         match (&self.0.form, self.0.gram.get()) {
             (Form::LowRank { rows, .. }, _) => largest_column(rows.view()),
@@ -163,15 +165,17 @@ impl StrategyFactor {
         }
     }
 
-    /// V. O(rank · cells²) the first time for few queries.
+    /// Returns V. O(rank · cells²) on first use for few queries.
     ///
     /// # Errors
-    /// Too many cells for a dense matrix.
+    /// There are too many cells for a dense matrix.
     pub fn gram(&self) -> Result<Arc<Array2<f64>>> {
         computed_once(&self.0.gram, || self.sum_of_rows(|_| 1.0))
     }
 
-    /// `V⁺`, the covariance of the reconstructed cells at unit noise. O(cells³) the first time.
+    /// Returns `V⁺`, the covariance of the reconstructed cells at unit noise.
+    ///
+    /// O(cells³) on first use.
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -179,8 +183,10 @@ impl StrategyFactor {
         computed_once(&self.0.covariance, || self.pseudo_inverse())
     }
 
-    /// Queries with this Gram, what is measured: the ones the factor was made from, else `Λ^½Uᵀ` of
-    /// V's eigendecomposition.
+    /// Returns the measured queries, which have this Gram matrix.
+    ///
+    /// They are the queries that the factor was created from, or `Λ^½Uᵀ` from the
+    /// eigendecomposition of V.
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -192,8 +198,10 @@ impl StrategyFactor {
         }
     }
 
-    /// `A⁺`: how cells come back from the answers of [`StrategyFactor::queries`], by least squares
-    /// (of smallest norm if A leaves directions unmeasured). O(queries · cells²) the first time.
+    /// Returns `A⁺`, which maps answers of [`StrategyFactor::queries`] to cells by least squares.
+    ///
+    /// If A does not have full rank, it is the solution of smallest norm. O(queries · cells²) on
+    /// first use.
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -201,7 +209,7 @@ impl StrategyFactor {
         Ok(self.pair()?.1.clone())
     }
 
-    /// Queries and their inverse, from one decomposition.
+    /// Returns the queries and their inverse, from one decomposition.
     fn pair(&self) -> Result<&QueriesAndInverse> {
         if let Some(known) = self.0.pair.get() {
             return Ok(known);
@@ -224,11 +232,12 @@ impl StrategyFactor {
         Ok(self.0.pair.get_or_init(|| (queries, Arc::new(inverse))))
     }
 
-    /// `q V⁺ qᵀ`: the variance of a query in the range of V at unit noise. O(cells²), for few
-    /// queries O(rank · cells).
+    /// Returns `q V⁺ qᵀ`, the variance of a query in the range of V at unit noise.
+    ///
+    /// O(cells²), or O(rank · cells) for few queries.
     ///
     /// # Errors
-    /// A query of another length, or the eigensolver fails.
+    /// The query has another length, or the eigensolver fails.
     pub fn variance(&self, query: &[f64]) -> Result<f64> {
         if self.is_low_rank() {
             return self.total_variance(std::iter::once(query.to_vec()));
@@ -241,7 +250,7 @@ impl StrategyFactor {
             .sum())
     }
 
-    /// The sum of the variances of queries in the range of V.
+    /// Returns the sum of the variances of queries in the range of V.
     ///
     /// # Errors
     /// As [`StrategyFactor::variance`].
@@ -253,7 +262,7 @@ impl StrategyFactor {
             }
             return Ok(sum);
         };
-        // q V⁺ qᵀ = Σ_k (b_k · q)²/λ_k², because b_k/√λ_k are V's eigenvectors.
+        // q V⁺ qᵀ = Σ_k (b_k · q)²/λ_k², because b_k/√λ_k are eigenvectors of V.
         let mut sum = 0.0;
         for query in queries {
             if query.len() != self.cells() {
@@ -271,7 +280,7 @@ impl StrategyFactor {
         Ok(sum)
     }
 
-    /// `Σ_k f(λ_k) b_kᵀb_k` over the rows of a strategy of few queries.
+    /// Returns `Σ_k f(λ_k) b_kᵀb_k` over the rows of a strategy of few queries.
     fn sum_of_rows(&self, f: impl Fn(f64) -> f64) -> Result<Array2<f64>> {
         crate::workload::check_dense_size("strategy of a residual subspace", self.cells())?;
         let mut scaled = Array2::zeros((0, self.cells()));
@@ -284,6 +293,7 @@ impl StrategyFactor {
         Ok(linalg::gram_of(scaled.view()))
     }
 
+    /// Computes V⁺.
     fn pseudo_inverse(&self) -> Result<Array2<f64>> {
         if self.is_low_rank() {
             return self.sum_of_rows(|eigenvalue| eigenvalue.powi(-2));
@@ -293,8 +303,7 @@ impl StrategyFactor {
         if linalg::full_rank_cholesky(v)?.is_some() {
             return Ok(linalg::spd_inverse(v)?);
         }
-        // On the residual subspace alone V may still have full rank: add the projector on the
-        // complement.
+        // V may have full rank on the residual subspace: add the projector on the complement.
         let complement = self.complement();
         let completed = &complement + &v;
         let inside = linalg::product(v, complement.view())?.iter().all(|x| x.abs() < 1e-9);
@@ -304,7 +313,7 @@ impl StrategyFactor {
         Ok(Semidefinite::of(v)?.pseudo_inverse())
     }
 
-    /// `I − ⊗ (I − J/n_i)`.
+    /// Returns `I − ⊗ (I − J/n_i)`, the projector on the complement of the residual subspace.
     fn complement(&self) -> Array2<f64> {
         let mut out = Array2::eye(self.cells());
         for (cell, mut row) in out.rows_mut().into_iter().enumerate() {
@@ -318,18 +327,19 @@ impl StrategyFactor {
     }
 }
 
+/// Returns the value in a cache, computed on first use.
 fn computed_once(
-    place: &OnceLock<Arc<Array2<f64>>>,
+    cache: &OnceLock<Arc<Array2<f64>>>,
     compute: impl FnOnce() -> Result<Array2<f64>>,
 ) -> Result<Arc<Array2<f64>>> {
-    if let Some(known) = place.get() {
+    if let Some(known) = cache.get() {
         return Ok(known.clone());
     }
-    let made = Arc::new(compute()?);
-    Ok(place.get_or_init(|| made).clone())
+    let computed = Arc::new(compute()?);
+    Ok(cache.get_or_init(|| computed).clone())
 }
 
-/// The largest squared column norm.
+/// Returns the largest squared column norm.
 fn largest_column(rows: ArrayView2<'_, f64>) -> f64 {
     rows.columns().into_iter().map(|column| column.dot(&column)).fold(0.0, f64::max)
 }
@@ -346,49 +356,50 @@ mod tests {
             [0.0, 1.0, 1.0, 0.0, -2.0, 1.0],
             [1.0, 1.0, 3.0, -1.0, -1.5, 1.0]
         ];
-        let top = largest_column(queries.view());
+        let max = largest_column(queries.view());
         [
             StrategyFactor::of_unit_cost(&[2, 3], queries.t().dot(&queries)).unwrap(),
             StrategyFactor::of_few_queries(&[2, 3], queries.view()).unwrap(),
-            StrategyFactor::from_queries(&[2, 3], queries / top.sqrt()).unwrap(),
+            StrategyFactor::from_queries(&[2, 3], queries / max.sqrt()).unwrap(),
         ]
     }
 
-    /// Combinations of the queries.
+    /// Queries in the row space of the strategy.
     fn answered() -> Vec<Vec<f64>> {
         vec![vec![1.0, 0.0, 2.0, -1.0, 0.5, 0.0], vec![-1.0, 3.0, 1.0, 1.0, -6.5, 3.0]]
     }
 
+    /// All forms of a strategy have the same Gram matrix, covariance, sensitivity and variances.
     #[test]
-    fn all_forms_say_the_same() {
-        let [dense, others @ ..] = forms();
-        for other in others {
+    fn all_forms_agree() {
+        let [dense, rest @ ..] = forms();
+        for factor in rest {
             assert_abs_diff_eq!(
-                other.gram().unwrap().as_ref(),
+                factor.gram().unwrap().as_ref(),
                 dense.gram().unwrap().as_ref(),
                 epsilon = 1e-14
             );
-            let (a, b) = (other.covariance().unwrap(), dense.covariance().unwrap());
+            let (a, b) = (factor.covariance().unwrap(), dense.covariance().unwrap());
             assert_abs_diff_eq!(a.as_ref(), b.as_ref(), epsilon = 1e-12);
-            assert_relative_eq!(other.sensitivity_squared(), 1.0, max_relative = 1e-14);
+            assert_relative_eq!(factor.sensitivity_squared(), 1.0, max_relative = 1e-14);
             for row in &answered() {
                 assert_relative_eq!(
-                    other.variance(row).unwrap(),
+                    factor.variance(row).unwrap(),
                     dense.variance(row).unwrap(),
                     max_relative = 1e-12
                 );
             }
-            let total =
-                |factor: &StrategyFactor| factor.total_variance(answered().into_iter()).unwrap();
-            assert_relative_eq!(total(&other), total(&dense), max_relative = 1e-12);
+            let total = |f: &StrategyFactor| f.total_variance(answered().into_iter()).unwrap();
+            assert_relative_eq!(total(&factor), total(&dense), max_relative = 1e-12);
         }
         assert!(forms()[1].is_low_rank() && !dense.is_low_rank());
     }
 
+    /// The inverse recovers the answered queries, and its noise has the covariance V⁺.
     #[test]
-    fn what_is_measured_comes_back() {
+    fn the_inverse_recovers_what_is_measured() {
         for factor in forms() {
-            let (queries, back) = (factor.queries().unwrap(), factor.inverse().unwrap());
+            let (queries, inverse) = (factor.queries().unwrap(), factor.inverse().unwrap());
             assert_abs_diff_eq!(
                 queries.t().dot(queries.as_ref()),
                 factor.gram().unwrap().as_ref(),
@@ -397,13 +408,13 @@ mod tests {
             for row in answered() {
                 let row = Array1::from_vec(row);
                 assert_abs_diff_eq!(
-                    row.dot(back.as_ref()).dot(queries.as_ref()),
+                    row.dot(inverse.as_ref()).dot(queries.as_ref()),
                     row,
                     epsilon = 1e-12
                 );
             }
-            // The noise that comes back has the covariance V⁺.
-            let covariance = back.dot(&back.t());
+            // The noise of the reconstructed cells has the covariance V⁺.
+            let covariance = inverse.dot(&inverse.t());
             assert_abs_diff_eq!(covariance, factor.covariance().unwrap().as_ref(), epsilon = 1e-12);
         }
     }

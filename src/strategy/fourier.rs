@@ -9,20 +9,20 @@ use crate::error::{Error, Result};
 use crate::linalg;
 use crate::workload::{Gram, GramFactor};
 
-/// Coefficients below this share of the largest, per cell, are rounding.
-const NEEDED: f64 = 8.0 * f64::EPSILON;
+/// Energies below this multiple of cells × the largest energy are rounding.
+const MIN_ENERGY: f64 = 8.0 * f64::EPSILON;
 
-/// The Fourier strategy of Barak et al. as S2 compares it: the ±1 Walsh–Hadamard queries that the
-/// workload needs, i.e. those with `q G qᵀ > 0`. All columns have the same norm, and the queries
-/// are orthogonal, so that
+/// The Fourier strategy of Barak et al., as compared in S2.
+///
+/// It measures the ±1 Walsh–Hadamard queries with `q G qᵀ > 0`. All columns have the same norm and
+/// the queries are orthogonal, so
 ///
 /// ```text
 /// ‖A‖₂² = queries,      error = queries · tr(G) / n
 /// ```
 ///
-/// *Requirements*: attributes with a power of two of values each (their bits are the binary
-/// attributes of the paper). *Cost*: O(n² log n) per Kronecker factor. *Reference*: S2, competing
-/// approaches.
+/// *Requirements*: every attribute size is a power of two (its bits are the binary attributes of
+/// the paper). *Cost*: O(n² log n) per Kronecker factor. *Reference*: S2, competing approaches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fourier;
 
@@ -32,7 +32,7 @@ impl StrategySelector for Fourier {
     }
 
     fn summary(&self) -> &str {
-        "the Walsh-Hadamard queries that the workload needs (sizes that are powers of two)"
+        "the Walsh-Hadamard queries that the workload uses (sizes that are powers of two)"
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
@@ -62,20 +62,20 @@ impl StrategySelector for Fourier {
     }
 }
 
-/// The queries for one factor, and their number.
+/// Returns the strategy for one factor, and its number of queries.
 fn select_factor(factor: &GramFactor) -> Result<(StrategyFactor, usize)> {
     let cells = factor.matrix.nrows();
     if let Some(size) = factor.shape.iter().find(|size| !size.is_power_of_two()) {
         return Err(Error::bad_input(
             "strategy `fourier`",
-            "attributes whose numbers of values are powers of two",
+            "attribute sizes that are powers of two",
             format!("{size} values"),
-            "use `eigen-design`, which takes any size, or another domain",
+            "use `eigen-design`, which supports any size, or another domain",
         ));
     }
-    let needed = energies(&factor.matrix)?;
-    let cut = NEEDED * cells as f64 * needed.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> = (0..cells).filter(|&k| needed[k] > cut).collect();
+    let energies = energies(&factor.matrix)?;
+    let cut = MIN_ENERGY * cells as f64 * energies.iter().copied().fold(0.0, f64::max);
+    let kept: Vec<usize> = (0..cells).filter(|&k| energies[k] > cut).collect();
     if kept.is_empty() {
         return Err(Error::bad_input(
             "strategy `fourier`",
@@ -84,7 +84,7 @@ fn select_factor(factor: &GramFactor) -> Result<(StrategyFactor, usize)> {
             "drop this workload: it needs no measurement",
         ));
     }
-    // V_ij = Σ_k H_ki H_kj is a function of i xor j.
+    // V_ij = Σ_k H_ki H_kj depends only on i xor j.
     let mut differences = vec![0.0; cells];
     kept.iter().for_each(|&k| differences[k] = 1.0);
     linalg::walsh_hadamard(&mut differences)?;
@@ -94,10 +94,10 @@ fn select_factor(factor: &GramFactor) -> Result<(StrategyFactor, usize)> {
     Ok((StrategyFactor::from_source(&factor.shape, source, Arc::new(gram)), queries))
 }
 
-/// `h_k G h_kᵀ` for every Walsh–Hadamard row h_k. O(n² log n).
+/// Returns `h_k G h_kᵀ` for every Walsh–Hadamard row h_k. O(n² log n).
 fn energies(gram: &Array2<f64>) -> Result<Array1<f64>> {
-    let mut half = gram.as_standard_layout().into_owned();
-    for mut row in half.rows_mut() {
+    let mut transformed = gram.as_standard_layout().into_owned();
+    for mut row in transformed.rows_mut() {
         match row.as_slice_mut() {
             Some(row) => linalg::walsh_hadamard(row)?,
             None => {
@@ -110,7 +110,7 @@ fn energies(gram: &Array2<f64>) -> Result<Array1<f64>> {
         }
     }
     let mut out = Array1::zeros(gram.nrows());
-    for (k, column) in half.columns().into_iter().enumerate() {
+    for (k, column) in transformed.columns().into_iter().enumerate() {
         let mut column = column.to_vec();
         linalg::walsh_hadamard(&mut column)?;
         out[k] = column[k];
@@ -118,7 +118,7 @@ fn energies(gram: &Array2<f64>) -> Result<Array1<f64>> {
     Ok(out)
 }
 
-/// Rows of the Walsh–Hadamard matrix.
+/// The kept rows of the Walsh–Hadamard matrix.
 #[derive(Debug)]
 struct WalshRows {
     cells: usize,
@@ -139,9 +139,9 @@ mod tests {
     use crate::workload::Workload;
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
-    /// Against the explicit matrix: which rows are needed, their Gram, and the error from it.
+    /// Against the explicit matrix: the rows kept, their Gram matrix, and the error.
     #[test]
-    fn the_strategy_is_the_explicit_matrix() {
+    fn the_strategy_equals_the_explicit_matrix() {
         for (text, queries) in [
             ("identity-marginals(ways=1):2x4x2", 1 + 1 + 3 + 1),
             ("identity-marginals(ways=2):2^4", 1 + 4 + 6),

@@ -1,4 +1,4 @@
-//! A strategy matrix of the user's own.
+//! Strategy matrices from files.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::error::{Error, Result};
 use crate::workload::{Gram, by_x, check_dense_size};
 
-/// The strategy whose queries stand in a `.npy` or `.csv` file, one per row: `matrix:FILE.npy`.
+/// The strategy with queries from a `.npy` or `.csv` file, one per row: `matrix:FILE.npy`.
 #[derive(Debug, Clone)]
 pub struct FromFile {
     name: String,
@@ -17,19 +17,21 @@ impl FromFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// The file is missing or does not hold a matrix of numbers.
+    /// The file is missing or does not contain a matrix of numbers.
     pub fn read(path: &Path) -> Result<Self> {
         let queries = crate::matrix_file::read(path)?;
         Ok(FromFile { name: format!("matrix:{}", path.display()), queries })
     }
 }
 
-/// The strategy over a box whose Kronecker factors stand in files, in the order of the attributes;
-/// one file holds all of it. A file takes as many attributes as make up its columns.
+/// Reads the Kronecker factors of a strategy over a box from files, in the order of the attributes.
+///
+/// The number of columns of a file determines how many attributes its factor has; the last file has
+/// all remaining attributes.
 ///
 /// # Errors
-/// No file, a file without a matrix, columns that are not the cells of the next attributes, or only
-/// zeros.
+/// There is no file, a file does not contain a matrix, its columns are not the cells of the next
+/// attributes, or its sensitivity is zero or not finite.
 pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ⊗ ");
     let mut rest = shape;
@@ -37,15 +39,15 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
     for (k, path) in paths.iter().enumerate() {
         let queries = crate::matrix_file::read(path)?;
         let last = k + 1 == paths.len();
-        let (own, others) =
+        let (attributes, others) =
             rest.split_at(if last { rest.len() } else { attributes_of(rest, queries.ncols()) });
-        let cells: usize = own.iter().product();
-        if queries.ncols() != cells || own.is_empty() {
+        let cells: usize = attributes.iter().product();
+        if queries.ncols() != cells || attributes.is_empty() {
             return Err(Error::bad_input(
                 format!("strategy `{}`", path.display()),
-                match own {
+                match attributes {
                     [] => format!("at most one file per attribute of {}", by_x(shape)),
-                    _ => format!("{cells} columns, one per cell of {}", by_x(own)),
+                    _ => format!("{cells} columns, one per cell of {}", by_x(attributes)),
                 },
                 format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
                 remedy(paths.len(), queries.nrows() == cells),
@@ -53,7 +55,7 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
         }
         rest = others;
         check_dense_size(&format!("strategy `{}`", path.display()), cells)?;
-        let factor = StrategyFactor::from_queries(own, queries)?;
+        let factor = StrategyFactor::from_queries(attributes, queries)?;
         let squared = factor.sensitivity_squared();
         if !(squared > 0.0 && squared.is_finite()) {
             return Err(Error::bad_input(
@@ -68,18 +70,19 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
     Strategy::kronecker(&name, factors)
 }
 
+/// Returns the remedy for a matrix of the wrong shape.
 fn remedy(files: usize, transposed: bool) -> String {
     match (files, transposed) {
-        (_, true) => "it has one row per cell: save its transpose".to_owned(),
+        (_, true) => "save the transpose: the matrix has one row per cell".to_owned(),
         (1, _) => {
             "write one query per row over the workload's cells, the last attribute varying fastest"
                 .to_owned()
         }
-        _ => format!("of {files} files, give those of the factors in the order of the attributes"),
+        _ => format!("give the {files} files in the order of the attributes of their factors"),
     }
 }
 
-/// How many attributes make up so many columns, or come closest from above.
+/// Returns how many of the first attributes are needed for at least `columns` cells.
 fn attributes_of(shape: &[usize], columns: usize) -> usize {
     let mut cells = 1;
     for (k, size) in shape.iter().enumerate() {
@@ -97,7 +100,7 @@ impl StrategySelector for FromFile {
     }
 
     fn summary(&self) -> &str {
-        "a strategy matrix of your own, one query per row"
+        "a strategy matrix from a file, one query per row"
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {

@@ -6,11 +6,11 @@ use super::{Selection, StrategySelector, evaluated, per_attribute};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The hierarchical strategy of Hay et al.: all nodes of a binary tree over each attribute, root
-/// and leaves included; in several dimensions the Kronecker product of the attributes' trees.
-/// Sensitivity² per attribute: log₂ n + 1.
+/// The hierarchical strategy of Hay et al.
 ///
-/// A node of odd length gives its left half one cell more, so any size works.
+/// All nodes of a binary tree over each attribute, including the root and the leaves; in several
+/// dimensions the Kronecker product of the trees. Squared sensitivity per attribute: log₂ n + 1.
+/// The left half of a node of odd length has one cell more, so any size is supported.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hierarchical;
 
@@ -28,7 +28,7 @@ impl StrategySelector for Hierarchical {
     }
 }
 
-/// The nodes of the binary tree over `size` cells, root first.
+/// Returns the nodes of the binary tree over `size` cells, root first.
 fn tree(size: usize) -> Array2<f64> {
     let mut nodes = vec![(0, size)];
     let mut next = 0;
@@ -50,8 +50,9 @@ fn tree(size: usize) -> Array2<f64> {
 mod tests {
     use super::*;
 
+    /// Against S1, Fig. 4.
     #[test]
-    fn the_tree_over_four_cells_is_figure_4_of_s1() {
+    fn the_tree_over_four_cells_matches_figure_4_of_s1() {
         let expected = ndarray::array![
             [1., 1., 1., 1.],
             [1., 1., 0., 0.],

@@ -1,4 +1,4 @@
-//! Every cell once.
+//! The identity strategy.
 
 use ndarray::Array2;
 
@@ -6,7 +6,9 @@ use super::{Selection, StrategySelector, evaluated, per_attribute};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The identity strategy: noisy cells, summed into queries. Error `tr G` (S1, Example 2.1).
+/// The identity strategy: every cell is measured, and queries are sums of noisy cells.
+///
+/// Error `tr G` (S1, Example 2.1).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Identity;
 

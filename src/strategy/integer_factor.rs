@@ -1,4 +1,4 @@
-//! A strategy of one Kronecker factor in whole numbers: what a release measures.
+//! A strategy of one Kronecker factor in integers, as measured by a release.
 
 use ndarray::{Array2, Axis};
 use num_bigint::{BigInt, BigUint};
@@ -7,12 +7,13 @@ use num_traits::{FromPrimitive, ToPrimitive};
 use super::StrategyFactor;
 use crate::error::{Error, Result};
 
-/// Pairs of columns are compared one by one for factors of at most this many cells.
+/// Maximum number of cells of a factor whose columns are compared pair by pair.
 const MAX_COMPARED: usize = 512;
 
-/// Queries with integer weights that annihilate a reference measure exactly: `B (… ⊗ p_i ⊗ …) = 0`
-/// along every axis i, where the measure of axis i is ν_i = p_i/Σp_i with whole numbers p_i. So
-/// residual subspaces that are measured by such rows are separated without any error.
+/// Queries with integer entries that annihilate a reference measure exactly.
+///
+/// `B (… ⊗ p_i ⊗ …) = 0` along every axis i, where the measure of axis i is ν_i = p_i/Σp_i with
+/// integers p_i. Residual subspaces measured by such rows are separated exactly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntegerFactor {
     shape: Vec<usize>,
@@ -21,27 +22,28 @@ pub struct IntegerFactor {
     centred: bool,
 }
 
-/// The products of all pairs of columns.
+/// The extremes over all pairs of columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ColumnPairs {
-    /// The least product of two columns, equal or not: exact, or a lower bound.
-    pub least: BigInt,
-    /// The largest squared distance of two columns, where it is known.
-    pub farthest: Option<BigUint>,
-    /// Whether all columns have the same length and `least` is exact.
-    pub is_even: bool,
+    /// The smallest product of two columns, equal or not: exact, or a lower bound.
+    pub min_product: BigInt,
+    /// The largest squared distance of two columns, if it is known.
+    pub max_squared_distance: Option<BigUint>,
+    /// Whether all columns have the same norm and `min_product` is exact.
+    pub equal_norms: bool,
 }
 
 impl IntegerFactor {
-    /// A factor from its rows.
+    /// Creates a factor from its rows.
     ///
     /// # Errors
-    /// Rows of another length than the cells of the shape or that do not annihilate the measure
-    /// along every axis; weights that are no measure on the shape; numbers that do not fit 64 bits.
+    /// The length of the rows is not the number of cells, a row does not annihilate the measure
+    /// along every axis, the weights are not a measure on the shape, or a number does not fit in 64
+    /// bits.
     pub fn new(shape: &[usize], weights: Vec<Vec<i64>>, rows: Array2<i64>) -> Result<Self> {
         let cells = shape.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(0);
         let refuse = |expected: &str, found: String| {
-            let remedy = "write the file again by a release; it must not be edited";
+            let remedy = "let a release write the file again, and do not edit it";
             Err(Error::bad_input(
                 format!("integer strategy over {shape:?}"),
                 expected,
@@ -53,12 +55,12 @@ impl IntegerFactor {
             weights.len() == shape.len() && weights.iter().zip(shape).all(|(p, n)| p.len() == *n);
         if cells == 0 || !fit {
             return refuse(
-                "one whole number per value of every attribute",
-                format!("{} of them", weights.len()),
+                "one integer weight per value of every attribute",
+                format!("weights of {} attributes", weights.len()),
             );
         }
         if weights.iter().any(|p| p.iter().map(|w| i128::from(*w)).sum::<i128>() <= 0) {
-            return refuse("measures with a positive sum", "another".into());
+            return refuse("measures with a positive sum", "a sum that is not positive".into());
         }
         let is_shaped = !shape.is_empty() || rows.dim() == (1, 1) && rows[[0, 0]] > 0;
         if rows.ncols() != cells || rows.nrows() == 0 || !is_shaped {
@@ -72,7 +74,7 @@ impl IntegerFactor {
             if !annihilates(shape, &weights, &row) {
                 return refuse(
                     "rows that annihilate the reference measure",
-                    format!("row {} that does not", k + 1),
+                    format!("row {}, which does not", k + 1),
                 );
             }
         }
@@ -90,8 +92,10 @@ impl IntegerFactor {
         })
     }
 
-    /// Whole numbers made to annihilate the measure: every row f becomes `P f − (f·p) 1ᵀ` along
-    /// each axis in turn, with P = Σp, which is P times its centred part.
+    /// Creates a factor from integer rows, centred so that they annihilate the measure.
+    ///
+    /// Every row f becomes `P f − (f·p) 1ᵀ` along each axis in turn, with P = Σp: P times its
+    /// centred part.
     ///
     /// # Errors
     /// As [`IntegerFactor::new`].
@@ -112,15 +116,15 @@ impl IntegerFactor {
                 let sum: i128 = p.iter().map(|w| i128::from(*w)).sum();
                 let inner: usize = shape[axis + 1..].iter().product();
                 for block in row.chunks_exact_mut(p.len() * inner) {
-                    for place in 0..inner {
+                    for offset in 0..inner {
                         let means = p.iter().enumerate().try_fold(0i128, |mean, (value, w)| {
                             mean.checked_add(
-                                block[value * inner + place].checked_mul(i128::from(*w))?,
+                                block[value * inner + offset].checked_mul(i128::from(*w))?,
                             )
                         });
                         let mean = means.ok_or_else(overflow)?;
                         for value in 0..p.len() {
-                            let cell = &mut block[value * inner + place];
+                            let cell = &mut block[value * inner + offset];
                             let scaled = cell.checked_mul(sum).and_then(|x| x.checked_sub(mean));
                             *cell = scaled.ok_or_else(overflow)?;
                         }
@@ -138,54 +142,53 @@ impl IntegerFactor {
         Self::new(shape, weights, rows)
     }
 
-    /// `nI − J`, for the uniform measure: the strategy of cells that are all alike, without any
-    /// rounding.
+    /// Creates `nI − J` for the uniform measure, the strategy of interchangeable cells.
     ///
     /// # Errors
-    /// No value.
+    /// `n` is 0.
     pub fn centred_identity(n: usize) -> Result<Self> {
-        // Of two values each row says what the other does.
+        // For n = 2 the second row is the negative of the first.
         let count = if n == 2 { 1 } else { n };
         let entry = |(i, j): (usize, usize)| if i == j { n as i64 - 1 } else { -1 };
         Self::new(&[n], vec![vec![1; n]], Array2::from_shape_fn((count, n), entry))
     }
 
-    /// A positive number, as a factor over no attributes: the answers and their noise are
-    /// multiplied by it.
+    /// Creates a factor over no attributes: a positive number that scales the answers and their
+    /// noise.
     ///
     /// # Errors
-    /// A number that is not positive.
+    /// The number is not positive.
     pub fn scalar(number: i64) -> Result<Self> {
         Self::new(&[], Vec::new(), Array2::from_elem((1, 1), number))
     }
 
-    /// Whether the factor is over no attributes.
+    /// Returns whether the factor is over no attributes.
     pub fn is_scalar(&self) -> bool {
         self.shape.is_empty()
     }
 
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// p_i per axis.
+    /// Returns p_i per axis.
     pub fn weights(&self) -> &[Vec<i64>] {
         &self.weights
     }
 
-    /// B.
+    /// Returns B.
     pub fn rows(&self) -> &Array2<i64> {
         &self.rows
     }
 
-    /// A number that no answer and no partial sum of one exceeds per record.
+    /// Returns an upper bound on the answers and their partial sums, per record.
     pub(super) fn bound(&self) -> u64 {
         let largest = self.rows.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
         if self.centred { 2 * self.rows.nrows() as u64 } else { largest }
     }
 
-    /// `max_c Σ_r B_rc²`.
+    /// Returns `max_c Σ_r B_rc²`.
     pub fn squared_sensitivity(&self) -> BigUint {
         self.rows
             .columns()
@@ -195,13 +198,13 @@ impl IntegerFactor {
             .unwrap_or_default()
     }
 
-    /// The squared lengths of all columns.
+    /// Returns the squared norms of all columns.
     pub(super) fn squared_columns(&self) -> Vec<BigUint> {
         let columns = self.rows.columns().into_iter();
         columns.map(|column| product(column, column).magnitude().clone()).collect()
     }
 
-    /// BᵀB. O(rows · cells²).
+    /// Returns BᵀB. O(rows · cells²).
     pub(super) fn gram(&self) -> Array2<BigInt> {
         let cells = self.rows.ncols();
         let mut gram = Array2::from_elem((cells, cells), BigInt::ZERO);
@@ -215,35 +218,41 @@ impl IntegerFactor {
         gram
     }
 
-    /// The products of all pairs of columns: one by one up to 512 cells, and by a product of
-    /// matrices of doubles beyond, of which the least entry is a lower bound after its rounding is
-    /// taken off.
+    /// Returns the extremes over all pairs of columns.
+    ///
+    /// Up to 512 cells they are exact. For more cells the Gram matrix is computed in double
+    /// precision, and the smallest entry minus its rounding error is a lower bound.
     pub(super) fn column_pairs(&self) -> ColumnPairs {
         let (count, cells) = self.rows.dim();
         if cells > MAX_COMPARED {
-            // Every entry is exact but for (rows + 4) roundings of a sum of at most D in absolute
-            // terms.
-            let top = self.squared_sensitivity().to_f64().unwrap_or(f64::INFINITY);
+            // The error of every entry is at most rows + 4 roundings of max_square.
+            let max_square = self.squared_sensitivity().to_f64().unwrap_or(f64::INFINITY);
             let gram = crate::linalg::gram_of(self.rows.mapv(|x| x as f64).view());
-            let least = gram.iter().copied().fold(top, f64::min);
-            let lower = least - (count as f64 + 4.0) * f64::EPSILON * top;
-            let least = BigInt::from_f64(lower.floor())
+            let min_product = gram.iter().copied().fold(max_square, f64::min);
+            let lower = min_product - (count as f64 + 4.0) * f64::EPSILON * max_square;
+            let min_product = BigInt::from_f64(lower.floor())
                 .unwrap_or_else(|| -BigInt::from(self.squared_sensitivity()));
-            return ColumnPairs { least, farthest: None, is_even: false };
+            return ColumnPairs { min_product, max_squared_distance: None, equal_norms: false };
         }
         let gram = self.gram();
-        let least = gram.iter().min().cloned().unwrap_or_default();
-        let mut farthest = BigInt::ZERO;
+        let min_product = gram.iter().min().cloned().unwrap_or_default();
+        let mut max_squared_distance = BigInt::ZERO;
         for a in 0..cells {
             for b in 0..a {
-                farthest = farthest.max(&gram[[a, a]] + &gram[[b, b]] - &gram[[a, b]] * 2u32);
+                max_squared_distance =
+                    max_squared_distance.max(&gram[[a, a]] + &gram[[b, b]] - &gram[[a, b]] * 2u32);
             }
         }
-        let is_even = gram.diag().iter().all(|square| *square == gram[[0, 0]]);
-        ColumnPairs { least, farthest: Some(farthest.magnitude().clone()), is_even }
+        ColumnPairs {
+            min_product,
+            max_squared_distance: Some(max_squared_distance.magnitude().clone()),
+            equal_norms: gram.diag().iter().all(|square| *square == gram[[0, 0]]),
+        }
     }
 
-    /// `B x` along the factor's axes of an array: `outer` blocks of cells, each of `inner` numbers.
+    /// Returns `B x` along the factor's axes of an array.
+    ///
+    /// The array has blocks of cells, each cell with `inner` numbers.
     pub(super) fn apply(&self, values: &[i128], inner: usize) -> Vec<i128> {
         let (count, cells) = self.rows.dim();
         let mut out = Vec::with_capacity(values.len() / cells * count);
@@ -273,24 +282,24 @@ impl IntegerFactor {
         out
     }
 
-    /// The same queries in floating point, scaled to unit privacy cost.
+    /// Returns the same queries in floating point, scaled to unit privacy cost.
     ///
     /// # Errors
-    /// Rows that are all zero.
+    /// All rows are zero.
     pub fn real(&self) -> Result<StrategyFactor> {
         let scale = self.scale();
         StrategyFactor::from_queries(&self.shape, self.rows.mapv(|x| x as f64 / scale))
     }
 
-    /// The L2 sensitivity to nearest, but never below it: what [`IntegerFactor::real`] divides by.
+    /// Returns the L2 sensitivity rounded up; [`IntegerFactor::real`] divides by it.
     pub(super) fn scale(&self) -> f64 {
         let column =
             |c: ndarray::ArrayView1<'_, i64>| c.iter().map(|x| (*x as f64).powi(2)).sum::<f64>();
-        let top = self.rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max);
+        let max = self.rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max);
         if self.is_scalar() {
-            return top.sqrt();
+            return max.sqrt();
         }
-        top.sqrt() * (1.0 + 4.0 * f64::EPSILON)
+        max.sqrt() * (1.0 + 4.0 * f64::EPSILON)
     }
 }
 
@@ -298,8 +307,9 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Returns the exact inner product of two columns.
 fn product(a: ndarray::ArrayView1<'_, i64>, b: ndarray::ArrayView1<'_, i64>) -> BigInt {
-    // Sums of few products fit 128 bits; what does not goes on in big integers.
+    // Partial sums are in 128 bits; on overflow they are added to the big integer.
     let mut sum = BigInt::ZERO;
     let mut part = 0i128;
     for (x, y) in a.iter().zip(b) {
@@ -312,16 +322,16 @@ fn product(a: ndarray::ArrayView1<'_, i64>, b: ndarray::ArrayView1<'_, i64>) -> 
     sum + part
 }
 
-/// Whether a row is zero against the measure along every axis.
+/// Returns whether a row annihilates the measure along every axis.
 fn annihilates(shape: &[usize], weights: &[Vec<i64>], row: &[i128]) -> bool {
     weights.iter().enumerate().all(|(axis, p)| {
         let inner: usize = shape[axis + 1..].iter().product();
         row.chunks_exact(p.len() * inner).all(|block| {
-            (0..inner).all(|place| {
+            (0..inner).all(|offset| {
                 let terms = p
                     .iter()
                     .enumerate()
-                    .map(|(value, w)| block[value * inner + place].checked_mul(i128::from(*w)));
+                    .map(|(value, w)| block[value * inner + offset].checked_mul(i128::from(*w)));
                 let sum = terms.into_iter().try_fold(0i128, |sum, term| sum.checked_add(term?));
                 sum == Some(0)
             })

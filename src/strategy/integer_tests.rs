@@ -1,4 +1,4 @@
-//! Integer strategies against explicit matrices.
+//! Tests of integer strategies against explicit matrices.
 
 use ndarray::{Array2, arr2};
 
@@ -20,7 +20,7 @@ fn dense(strategy: &IntegerStrategy) -> Array2<f64> {
     kron_all(matrices.iter().map(|m| m.view()))
 }
 
-/// Answers and both sensitivities by brute force over the explicit matrix.
+/// Oracle: answers and both sensitivities by brute force over the explicit matrix.
 #[test]
 fn answers_and_sensitivities_are_those_of_the_matrix() {
     let all = factors();
@@ -45,23 +45,23 @@ fn answers_and_sensitivities_are_those_of_the_matrix() {
         assert_eq!(found, expected.to_vec());
         assert_eq!(found.len(), strategy.rows());
         let add = matrix.columns().into_iter().map(|c| c.dot(&c)).fold(0.0, f64::max);
-        let own = strategy.squared_sensitivity(Neighbours::AddOrRemoveOneRecord);
-        assert!(own.exact && own.value.to_f64() == Some(add));
+        let sensitivity = strategy.squared_sensitivity(Neighbours::AddOrRemoveOneRecord);
+        assert!(sensitivity.exact && sensitivity.value.to_f64() == Some(add));
         assert!(
             (strategy.scale().powi(2) / add - 1.0).abs() < 1e-13 && strategy.scale().powi(2) >= add
         );
         let mut replace: f64 = 0.0;
         for (a, b) in (0..cells).flat_map(|a| (0..a).map(move |b| (a, b))) {
-            let apart = &matrix.column(a) - &matrix.column(b);
-            replace = replace.max(apart.dot(&apart));
+            let difference = &matrix.column(a) - &matrix.column(b);
+            replace = replace.max(difference.dot(&difference));
         }
-        let own = strategy.squared_sensitivity(Neighbours::ReplaceOneRecord);
-        let value = own.value.to_f64().unwrap();
+        let sensitivity = strategy.squared_sensitivity(Neighbours::ReplaceOneRecord);
+        let value = sensitivity.value.to_f64().unwrap();
         assert!(
-            if own.exact { value == replace } else { value >= replace },
-            "{chosen:?}: {own:?}, {replace}"
+            if sensitivity.exact { value == replace } else { value >= replace },
+            "{chosen:?}: {sensitivity:?}, {replace}"
         );
-        assert_eq!(own.exact, chosen.len() == 1 || chosen == [1, 2], "{chosen:?}");
+        assert_eq!(sensitivity.exact, chosen.len() == 1 || chosen == [1, 2], "{chosen:?}");
     }
     let total = IntegerStrategy::new(Vec::new()).unwrap();
     assert_eq!(total.answers(&[7]).unwrap(), [7]);
@@ -91,10 +91,10 @@ fn rows_that_do_not_annihilate_the_measure_are_refused() {
     assert!(IntegerFactor::centring(&[3], vec![vec![1, 1, 1]], &huge).is_err());
 }
 
-/// A strategy whose answers could leave 128 bits is refused before it sees data; the largest one
-/// that is not refused does not.
+/// A strategy whose answers could exceed 128 bits is refused before it sees data; the largest
+/// accepted strategy does not overflow.
 #[test]
-fn what_could_overflow_is_refused() {
+fn strategies_that_could_overflow_are_refused() {
     let wide = |bits: u32| {
         let rows = arr2(&[[1i64 << bits, -(1i64 << bits)]]);
         Arc::new(IntegerFactor::new(&[2], vec![vec![1, 1]], rows).unwrap())

@@ -1,7 +1,7 @@
-//! Strategies for one table: what a selector returns, and how its error is computed.
+//! Strategies for one table, and their errors.
 //!
-//! A selector sees the Gram matrix of a workload and returns a [`Strategy`]; one file per selector.
-//! To add one, implement [`StrategySelector`] and add a line to [`strategies`].
+//! A selector takes the Gram matrix of a workload and returns a [`Strategy`]. Each selector has one
+//! file. To add one, implement [`StrategySelector`] and add a line to [`strategies`].
 
 mod assessment;
 mod datacube;
@@ -51,83 +51,82 @@ use crate::error::{Error, Result};
 use crate::linalg::{self, Quotient};
 use crate::workload::{Gram, GramFactor};
 
-/// Chooses a strategy for a workload that is given by its Gram matrix.
+/// Selects a strategy for a workload given by its Gram matrix.
 pub trait StrategySelector: std::fmt::Debug + Send + Sync {
-    /// The name used on the command line and in configs.
+    /// Returns the name used on the command line and in configs.
     fn name(&self) -> &str;
 
-    /// One line for listings.
+    /// Returns one line for listings.
     fn summary(&self) -> &str;
 
     /// Selects a strategy and computes its error on the workload at unit privacy cost.
     ///
     /// # Errors
-    /// The workload is outside what the selector can handle, or too large for it.
+    /// The selector does not support the workload, or the workload is too large.
     fn select(&self, gram: &Gram) -> Result<Selection>;
 
-    /// The options that it takes, as in `eigen-separation(group=16)`; by default none.
+    /// Returns the names of the options, as in `eigen-separation(group=16)`; by default none.
     fn options(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether it takes an operand, as in `eigen-design:wavelet`; by default not.
+    /// Returns whether the selector takes an operand, as in `eigen-design:wavelet`; by default not.
     fn takes_operand(&self) -> bool {
         false
     }
 
-    /// The same selector with options and an operand that it takes.
+    /// Returns the same selector with the options and the operand of a call.
     ///
     /// # Errors
-    /// Invalid values.
+    /// An option or the operand is invalid.
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
         Err(Error::bug("configuration of a strategy", "a strategy that takes options", call.text()))
     }
 }
 
-/// A strategy for a workload, and what is known about its error.
+/// A strategy for a workload with its error and, if known, a certificate.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// The strategy.
     pub strategy: Strategy,
-    /// Its total expected squared error on the workload at unit privacy cost,
+    /// The total expected squared error on the workload at unit privacy cost,
     /// `‖A‖₂² tr(G (AᵀA)⁻¹)`.
     pub error: f64,
     /// Bounds on the optimum, for selectors that compute them.
     pub certificate: Option<Certificate>,
-    /// What only this selector has to tell, by name.
+    /// Values specific to this selector, by name.
     pub details: Vec<(&'static str, f64)>,
 }
 
 /// Bounds on the smallest error of any strategy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
-    /// No strategy has a smaller error.
+    /// A lower bound on the error of any strategy.
     pub lower_bound: f64,
     /// The error of the strategy found.
     pub upper_bound: f64,
-    /// Eigendecompositions used.
+    /// The number of eigendecompositions.
     pub iterations: usize,
-    /// How the solver ended.
+    /// The status of the solver.
     pub status: Status,
 }
 
 impl Certificate {
-    /// `upper/lower − 1`: the strategy's error exceeds the smallest possible one by at most this
-    /// share.
+    /// Returns `upper/lower − 1`, an upper bound on the relative excess over the optimum.
     pub fn gap(&self) -> f64 {
         self.upper_bound / self.lower_bound - 1.0
     }
 }
 
-/// How an iterative solver ended. Whatever the status, the bounds hold.
+/// The status of an iterative solver. The bounds are valid for every status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// The gap reached the tolerance.
     Converged,
-    /// The iterations were used up first.
+    /// The maximum number of iterations was reached first.
     IterationLimit,
-    /// The iteration no longer made progress.
+    /// The iteration made no further progress.
     Stalled,
 }
 
@@ -139,10 +138,10 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// The Kronecker product of factors.
+    /// Creates the Kronecker product of factors.
     ///
     /// # Errors
-    /// No factor.
+    /// There is no factor.
     pub fn kronecker(name: &str, factors: Vec<StrategyFactor>) -> Result<Self> {
         if factors.is_empty() {
             return Err(Error::bad_input(
@@ -155,53 +154,56 @@ impl Strategy {
         Ok(Strategy { name: name.to_string(), factors })
     }
 
-    /// A strategy of one factor.
+    /// Creates a strategy of one factor.
     pub fn single(name: &str, factor: StrategyFactor) -> Self {
         Strategy { name: name.to_string(), factors: vec![factor] }
     }
 
-    /// The name of the selector, or of the file the strategy came from.
+    /// Returns the name of the selector, or of the file with the strategy.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The Kronecker factors, in the order of the attributes.
+    /// Returns the Kronecker factors, in the order of the attributes.
     pub fn factors(&self) -> &[StrategyFactor] {
         &self.factors
     }
 
-    /// The sizes of all attributes.
+    /// Returns the sizes of all attributes.
     pub fn shape(&self) -> Vec<usize> {
         self.factors.iter().flat_map(|f| f.shape().iter().copied()).collect()
     }
 
-    /// `‖A‖₂²`, the largest squared column norm.
+    /// Returns `‖A‖₂²`, the largest squared column norm.
     pub fn sensitivity_squared(&self) -> f64 {
         self.factors.iter().map(StrategyFactor::sensitivity_squared).product()
     }
 
-    /// The total expected squared error on a workload at unit privacy cost, `‖A‖₂² tr(G (AᵀA)⁺)`.
-    /// O(cells³) for the largest factor; strategy and workload are multiplied out only as far as
-    /// their factors do not line up.
+    /// Returns the total expected squared error on a workload at unit privacy cost,
+    /// `‖A‖₂² tr(G (AᵀA)⁺)`.
+    ///
+    /// O(cells³) for the largest factor. Factors are multiplied out only where those of the
+    /// strategy and the workload do not align.
     ///
     /// # Errors
-    /// Different shapes, a workload the strategy cannot answer, or factors too large to be dense.
+    /// The shapes differ, the strategy cannot answer the workload, or a factor is too large to be
+    /// dense.
     pub fn error(&self, gram: &Gram) -> Result<f64> {
-        let own =
+        let factor =
             |f: &StrategyFactor| Ok(GramFactor { shape: f.shape().to_vec(), matrix: f.gram()? });
-        let own = Gram::from_factors(self.factors.iter().map(own).collect::<Result<_>>()?)?;
-        if own.shape() != gram.shape() {
+        let v = Gram::from_factors(self.factors.iter().map(factor).collect::<Result<_>>()?)?;
+        if v.shape() != gram.shape() {
             return Err(Error::bad_input(
                 format!("strategy `{}`", self.name),
                 format!("a strategy over {:?}, the workload's attributes", gram.shape()),
-                format!("one over {:?}", own.shape()),
+                format!("one over {:?}", v.shape()),
                 "select the strategy for this workload",
             ));
         }
-        let (own, gram) = aligned(&own, gram)?;
+        let (v, gram) = aligned(&v, gram)?;
         let mut error = self.sensitivity_squared();
         let mut known: Vec<(&GramFactor, &GramFactor, f64)> = Vec::new();
-        for (v, g) in own.factors().iter().zip(gram.factors()) {
+        for (v, g) in v.factors().iter().zip(gram.factors()) {
             let same =
                 known.iter().find(|(kv, kg, _)| kv.matrix == v.matrix && kg.matrix == g.matrix);
             let trace = match same {
@@ -218,7 +220,7 @@ impl Strategy {
     }
 }
 
-/// The trace of a quotient, if the strategy answers all of the workload.
+/// Returns the trace of a quotient, if the strategy answers the whole workload.
 fn answered(strategy: &str, quotient: Quotient) -> Result<f64> {
     match quotient {
         Quotient::Trace(trace) => Ok(trace),
@@ -228,25 +230,27 @@ fn answered(strategy: &str, quotient: Quotient) -> Result<f64> {
     }
 }
 
-/// Both Grams in the finest common grouping of their factors.
+/// Returns the number of attributes up to the end of every factor, from the numbers of attributes.
+fn factor_ends(attributes: impl Iterator<Item = usize>) -> Vec<usize> {
+    attributes
+        .scan(0, |end, count| {
+            *end += count;
+            Some(*end)
+        })
+        .collect()
+}
+
+/// Returns both Gram matrices in the finest common grouping of their factors.
 fn aligned(a: &Gram, b: &Gram) -> Result<(Gram, Gram)> {
-    let ends = |gram: &Gram| -> Vec<usize> {
-        gram.factors()
-            .iter()
-            .scan(0, |end, f| {
-                *end += f.shape.len();
-                Some(*end)
-            })
-            .collect()
-    };
+    let ends = |gram: &Gram| factor_ends(gram.factors().iter().map(|f| f.shape.len()));
     let (ends_a, ends_b) = (ends(a), ends(b));
-    let groups = |own: &[usize], other: &[usize]| -> Vec<usize> {
+    let groups = |ends: &[usize], other_ends: &[usize]| -> Vec<usize> {
         let mut sizes = vec![0];
-        for (k, end) in own.iter().enumerate() {
+        for (k, end) in ends.iter().enumerate() {
             if let Some(size) = sizes.last_mut() {
                 *size += 1;
             }
-            if other.contains(end) && k + 1 < own.len() {
+            if other_ends.contains(end) && k + 1 < ends.len() {
                 sizes.push(0);
             }
         }
@@ -255,7 +259,7 @@ fn aligned(a: &Gram, b: &Gram) -> Result<(Gram, Gram)> {
     Ok((a.grouped(&groups(&ends_a, &ends_b))?, b.grouped(&groups(&ends_b, &ends_a))?))
 }
 
-/// A selection whose error is computed from the strategy; for selectors without a certificate.
+/// Returns a selection without a certificate, with the error computed from the strategy.
 ///
 /// # Errors
 /// As [`Strategy::error`].
@@ -264,10 +268,12 @@ pub fn evaluated(strategy: Strategy, gram: &Gram) -> Result<Selection> {
     Ok(Selection { strategy, error, certificate: None, details: Vec::new() })
 }
 
-/// One factor per attribute, made by `rows` from its size; equal sizes share their matrices.
+/// Returns one factor per attribute, with queries computed by `rows` from its size.
+///
+/// Attributes of equal size share one matrix.
 ///
 /// # Errors
-/// An attribute that is too large for a dense matrix, or rows of another length than its size.
+/// An attribute is too large for a dense matrix, or the rows have another length than its size.
 pub fn per_attribute(
     name: &str,
     gram: &Gram,

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 named!(StrategySelector, |selector| selector.takes_operand());
 
-/// The strategies, in the order of listings.
+/// Returns the strategies, in the order of listings.
 pub fn strategies() -> Vec<Box<dyn StrategySelector>> {
     vec![
         Box::new(Identity),
@@ -36,12 +36,13 @@ pub fn strategies() -> Vec<Box<dyn StrategySelector>> {
     ]
 }
 
-/// The strategy that a text names: `NAME`, `NAME(key=value, …)`, `NAME:OPERAND`, or `matrix:FILE`
-/// for [`FromFile`].
+/// Returns the strategy with a name.
+///
+/// The text is `NAME`, `NAME(key=value, …)` or `NAME:OPERAND`; `matrix:FILE` is [`FromFile`].
 ///
 /// # Errors
-/// No strategy has the name, and the message lists those that exist; it lacks the options; or the
-/// file holds no matrix.
+/// No strategy has the name (the message lists the existing ones), the strategy does not have the
+/// options, or the file does not contain a matrix.
 pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
     if let Some(path) = text.strip_prefix("matrix:") {
         return Ok(Box::new(FromFile::read(Path::new(path))?));
@@ -53,7 +54,7 @@ pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
     })
 }
 
-/// The strategies with their options, one per line.
+/// Returns the strategies with their options, one per line.
 pub fn listing() -> String {
     call::listing(&strategies())
 }

@@ -4,8 +4,10 @@ use crate::error::Result;
 use crate::linalg;
 use crate::workload::Gram;
 
-/// The SVD bound `svdb(G) = (Σ_i √λ_i(G))² / n` on the error of every strategy at unit privacy cost
-/// (S1, Thm 3.3 and Cor. 3.1). Multiplies over Kronecker factors. O(n³) for the largest factor.
+/// Returns the SVD bound `svdb(G) = (Σ_i √λ_i(G))² / n`.
+///
+/// It is a lower bound on the error of any strategy at unit privacy cost (S1, Thm 3.3 and Cor.
+/// 3.1), and the product of the bounds of Kronecker factors. O(n³) for the largest factor.
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -14,16 +16,16 @@ pub fn svd_bound(gram: &Gram) -> Result<f64> {
     let mut known: Vec<(&ndarray::Array2<f64>, f64)> = Vec::new();
     for factor in gram.factors() {
         let matrix = factor.matrix.as_ref();
-        let own = match known.iter().find(|(m, _)| *m == matrix) {
-            Some(&(_, own)) => own,
+        let factor_bound = match known.iter().find(|(m, _)| *m == matrix) {
+            Some(&(_, factor_bound)) => factor_bound,
             None => {
                 let values = linalg::eigvalsh(matrix.view())?;
                 let kept = linalg::nonzero_eigenvalues(&values);
                 kept.iter().map(|&k| values[k].sqrt()).sum::<f64>().powi(2) / matrix.nrows() as f64
             }
         };
-        known.push((matrix, own));
-        bound *= own;
+        known.push((matrix, factor_bound));
+        bound *= factor_bound;
     }
     Ok(bound)
 }

@@ -1,11 +1,11 @@
 //! Block-diagonalisation of Gram matrices by the workload's symmetries.
 //!
-//! A permutation of the cells that leaves G unchanged leaves the dual problem unchanged, and
-//! because the problem is concave some optimal μ is constant on the orbits. For a group of
-//! commuting involutions (reflections of attributes, swaps of two of them) the space splits into
-//! one block per character χ: with the basis vectors `b_O = |O|^(−½) Σ_{j ∈ O} χ(j) e_j` over the
-//! orbits O, both G and diag(μ) become block-diagonal, and diag(μ) keeps its entries. A reflection
-//! alone cuts the cost of an eigendecomposition to a quarter.
+//! A permutation of the cells that leaves G unchanged leaves the dual problem unchanged. Because
+//! the problem is concave, some optimal μ is constant on the orbits. For a group of commuting
+//! involutions (reflections of attributes, swaps of two attributes) the space splits into one block
+//! per character χ. In the basis `b_O = |O|^(−½) Σ_{j ∈ O} χ(j) e_j` over the orbits O, both G and
+//! diag(μ) are block-diagonal, and diag(μ) keeps its entries. One reflection reduces the cost of an
+//! eigendecomposition to a quarter.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -14,13 +14,13 @@ use crate::domain::{cell_index, coordinates};
 use crate::error::Result;
 use crate::linalg;
 
-/// More involutions than this are not used: the number of blocks doubles with each.
+/// Maximum number of involutions; the number of blocks doubles with each.
 const MAX_INVOLUTIONS: usize = 10;
 
-/// Entries that differ by less than this share of the largest one count as equal.
+/// Relative tolerance for equal entries of workloads, as a share of the largest one.
 pub(super) const EQUAL: f64 = 1e-12;
 
-/// The same for strategies, which are symmetric up to the precision of their weights.
+/// The same for strategies, which are symmetric up to the accuracy of their weights.
 const EQUAL_WEIGHTS: f64 = 1e-10;
 
 /// The orbits of the cells under the workload's symmetries, and the basis vectors of every
@@ -30,11 +30,11 @@ pub(super) struct Orbits {
     pub orbit_of: Vec<usize>,
     /// The number of cells of every orbit.
     pub sizes: Vec<f64>,
-    /// The characters that have any basis vector.
+    /// The characters with at least one basis vector.
     pub characters: Vec<Character>,
     /// The first cell of every orbit.
     representatives: Vec<usize>,
-    /// For every cell the group element (a bit mask) that carries its orbit's representative to it.
+    /// For every cell, the group element (a bit mask) that maps its orbit's representative to it.
     element_of: Vec<usize>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Character {
     pub orbits: Vec<usize>,
 }
 
-/// A Gram in symmetry-adapted coordinates.
+/// A Gram matrix in symmetry-adapted coordinates.
 pub(super) struct Reduction {
     /// The coordinates.
     pub orbits: Orbits,
@@ -54,12 +54,14 @@ pub(super) struct Reduction {
     pub blocks: Vec<Array2<f64>>,
 }
 
+/// Returns the value of a character on a group element.
 fn sign(character: usize, element: usize) -> f64 {
     if (character & element).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 impl Orbits {
-    /// The orbits under those candidate symmetries of a box that leave the workload `invariant`.
+    /// Finds the orbits under the candidate symmetries of a box that leave the workload
+    /// `invariant`.
     pub fn of(shape: &[usize], invariant: &dyn Fn(&[usize]) -> bool) -> Self {
         let cells = shape.iter().product();
         let elements = group(shape, cells, invariant);
@@ -84,26 +86,27 @@ impl Orbits {
         }
         let characters = (0..elements.len())
             .map(|mask| {
-                // A basis vector vanishes when the character is −1 on some element that fixes the
+                // A basis vector is zero if the character is −1 on an element that fixes the
                 // orbit's cells.
-                let survives = |o: &usize| {
+                let is_non_zero = |o: &usize| {
                     let cell = representatives[*o];
                     elements.iter().enumerate().all(|(m, g)| g[cell] != cell || sign(mask, m) > 0.0)
                 };
-                Character { mask, orbits: (0..representatives.len()).filter(survives).collect() }
+                Character { mask, orbits: (0..representatives.len()).filter(is_non_zero).collect() }
             })
             .filter(|character| !character.orbits.is_empty())
             .collect();
         Orbits { orbit_of, sizes, characters, representatives, element_of }
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         self.orbit_of.len()
     }
 
-    /// The entries of a character's basis vectors, cell by cell: which vector, and the entry;
-    /// `None` where all are zero.
+    /// Returns, for every cell, the basis vector that is non-zero there and its entry.
+    ///
+    /// `None` for a cell where all basis vectors of the character are zero.
     pub fn entries(&self, character: &Character) -> Vec<Option<(usize, f64)>> {
         let mut position = vec![None; self.sizes.len()];
         for (k, &o) in character.orbits.iter().enumerate() {
@@ -117,10 +120,9 @@ impl Orbits {
             })
             .collect()
     }
-}
 
-impl Orbits {
-    /// The blocks of an invariant matrix, one per character, basis vectors × basis vectors.
+    /// Returns the blocks of an invariant matrix, one per character, basis vectors × basis vectors.
+    ///
     /// O(cells²).
     fn blocks(&self, gram: ArrayView2<'_, f64>) -> Vec<Array2<f64>> {
         let mut members = vec![Vec::new(); self.sizes.len()];
@@ -128,11 +130,11 @@ impl Orbits {
             members[orbit].push(cell);
         }
         let block = |character: &Character| {
-            let own = &character.orbits;
-            let mut block = Array2::zeros((own.len(), own.len()));
-            for (a, &o) in own.iter().enumerate() {
+            let orbits = &character.orbits;
+            let mut block = Array2::zeros((orbits.len(), orbits.len()));
+            for (a, &o) in orbits.iter().enumerate() {
                 let row = gram.row(self.representatives[o]);
-                for (b, &p) in own.iter().enumerate() {
+                for (b, &p) in orbits.iter().enumerate() {
                     let sum: f64 = members[p]
                         .iter()
                         .map(|&j| sign(character.mask, self.element_of[j]) * row[j])
@@ -146,8 +148,8 @@ impl Orbits {
     }
 }
 
-/// Whether a permutation of the cells leaves a matrix unchanged, up to `tolerance` times its
-/// largest diagonal entry.
+/// Returns whether a permutation of the cells leaves a matrix unchanged, up to `tolerance` times
+/// its largest diagonal entry.
 fn keeps(matrix: ArrayView2<'_, f64>, tolerance: f64, permutation: &[usize]) -> bool {
     let scale = tolerance * matrix.diag().iter().copied().fold(0.0, f64::max);
     matrix.rows().into_iter().zip(permutation).enumerate().all(|(i, (row, &image))| {
@@ -157,15 +159,16 @@ fn keeps(matrix: ArrayView2<'_, f64>, tolerance: f64, permutation: &[usize]) -> 
 }
 
 impl Reduction {
-    /// Finds the symmetries of `gram` over a box of the given shape and splits it. O(candidates ·
-    /// cells²).
+    /// Finds the symmetries of `gram` over a box of the given shape and splits it.
+    ///
+    /// O(candidates · cells²).
     pub fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
         let orbits = Orbits::of(shape, &|candidate| keeps(gram, EQUAL, candidate));
         let blocks = orbits.blocks(gram);
         Reduction { orbits, blocks }
     }
 
-    /// Puts blocks back into cell coordinates: `Σ_χ B_χ X_χ B_χᵀ`. O(blocks · cells²).
+    /// Assembles blocks into cell coordinates: `Σ_χ B_χ X_χ B_χᵀ`. O(blocks · cells²).
     pub fn assemble(&self, parts: &[Array2<f64>]) -> Array2<f64> {
         let cells = self.orbits.orbit_of.len();
         let mut out = Array2::zeros((cells, cells));
@@ -184,11 +187,12 @@ impl Reduction {
     }
 }
 
-/// `tr(G V⁺)` of a strategy over a box, in the blocks of the symmetries that workload and strategy
-/// have. O(cells³ / blocks²) time.
+/// Returns `tr(G V⁺)` of a strategy over a box, in the blocks of the common symmetries.
+///
+/// O(cells³ / blocks²) time.
 ///
 /// # Errors
-/// A strategy that does not answer the workload, or the eigensolver fails.
+/// The strategy does not answer the workload, or the eigensolver fails.
 pub(super) fn error_trace(
     strategy: &str,
     shape: &[usize],
@@ -199,16 +203,19 @@ pub(super) fn error_trace(
         keeps(g.view(), EQUAL, candidate) && keeps(v.view(), EQUAL_WEIGHTS, candidate)
     };
     let orbits = Orbits::of(shape, &both);
-    let (ours, theirs) = (orbits.blocks(g.view()), orbits.blocks(v.view()));
-    // A block in which the workload has nothing but rounding asks nothing of the strategy, which
-    // may have nothing there either.
+    let (workload_blocks, strategy_blocks) = (orbits.blocks(g.view()), orbits.blocks(v.view()));
+    // In a block with only rounding errors the workload has no queries, and the strategy may be
+    // zero.
     let rounding = g.nrows() as f64 * f64::EPSILON * g.diag().sum();
-    let parts = ours.iter().zip(&theirs).filter(|(g, _)| g.diag().sum() > rounding);
+    let parts =
+        workload_blocks.iter().zip(&strategy_blocks).filter(|(g, _)| g.diag().sum() > rounding);
     parts.map(|(g, v)| answered(strategy, linalg::trace_of_quotient(g.view(), v.view())?)).sum()
 }
 
-/// All elements of a group of commuting involutions under which the workload is invariant, as
-/// permutations of the cells; element k is the product of the involutions whose bits are set in k.
+/// Returns all elements of a group of commuting involutions under which the workload is invariant.
+///
+/// Elements are permutations of the cells; element k is the product of the involutions whose bits
+/// are set in k.
 fn group(shape: &[usize], cells: usize, invariant: &dyn Fn(&[usize]) -> bool) -> Vec<Vec<usize>> {
     let mut elements: Vec<Vec<usize>> = vec![(0..cells).collect()];
     let mut involutions = 0;
@@ -228,28 +235,33 @@ fn group(shape: &[usize], cells: usize, invariant: &dyn Fn(&[usize]) -> bool) ->
     elements
 }
 
-/// Reflections of single attributes, the reflection of all, and swaps of attributes of equal size.
+/// Returns reflections of single attributes, the reflection of all, and swaps of attributes of
+/// equal size.
 fn candidates(shape: &[usize], cells: usize) -> Vec<Vec<usize>> {
-    let by = |f: &dyn Fn(&mut Vec<usize>)| -> Vec<usize> {
+    let permutation = |f: &dyn Fn(&mut Vec<usize>)| -> Vec<usize> {
         (0..cells)
             .map(|cell| {
-                let mut at = coordinates(shape, cell);
-                f(&mut at);
-                cell_index(shape, &at)
+                let mut coordinates_of_cell = coordinates(shape, cell);
+                f(&mut coordinates_of_cell);
+                cell_index(shape, &coordinates_of_cell)
             })
             .collect()
     };
     let mut out = Vec::new();
     for axis in 0..shape.len() {
-        out.push(by(&|at| at[axis] = shape[axis] - 1 - at[axis]));
+        out.push(permutation(&|coordinates_of_cell| {
+            coordinates_of_cell[axis] = shape[axis] - 1 - coordinates_of_cell[axis]
+        }));
     }
     if shape.len() > 1 {
-        out.push(by(&|at| at.iter_mut().zip(shape).for_each(|(c, n)| *c = n - 1 - *c)));
+        out.push(permutation(&|coordinates_of_cell| {
+            coordinates_of_cell.iter_mut().zip(shape).for_each(|(c, n)| *c = n - 1 - *c)
+        }));
     }
     for a in 0..shape.len() {
         for b in a + 1..shape.len() {
             if shape[a] == shape[b] {
-                out.push(by(&|at| at.swap(a, b)));
+                out.push(permutation(&|coordinates_of_cell| coordinates_of_cell.swap(a, b)));
             }
         }
     }
@@ -263,7 +275,7 @@ mod tests {
     use approx::assert_abs_diff_eq;
 
     #[test]
-    fn blocks_put_together_are_the_gram_again() {
+    fn assembled_blocks_are_the_gram() {
         for (text, orbits, blocks) in [
             ("range:7", 4, 2),
             ("prefix:5", 5, 1),

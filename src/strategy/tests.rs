@@ -1,4 +1,4 @@
-//! The independent values of the S1 specification, and strategies against explicit matrices.
+//! Tests against the independent values of the S1 specification and explicit matrices.
 
 use super::*;
 use crate::workload::Workload;
@@ -23,7 +23,7 @@ fn ratio(text: &str, selector: &str) -> f64 {
 }
 
 #[test]
-fn table_of_the_s1_specification() {
+fn ratios_match_the_table_of_the_s1_specification() {
     let selectors = ["workload", "identity", "hierarchical", "wavelet", "optimal"];
     for (text, svdb, ratios) in [
         ("range:1024", "6400693.77", ["42.020", "28.041", "1.7760", "1.5291", "1.01307"]),
@@ -80,7 +80,7 @@ fn errors_equal_those_of_explicit_matrices() {
     {
         let gram = gram(text);
         let dense = gram.to_dense().unwrap();
-        // Those for special workloads have tests of their own.
+        // The strategies for special workloads have separate tests.
         let special = ["variable-agnostic", "lsa-separated", "fourier", "datacube"];
         for selector in strategies().iter().filter(|s| !special.contains(&s.name())) {
             let selection = match selector.select(&gram) {
@@ -119,7 +119,7 @@ fn sensitivities_of_tree_and_wavelet_are_logarithmic() {
 }
 
 #[test]
-fn a_strategy_that_cannot_answer_is_refused() {
+fn an_unanswered_workload_is_refused() {
     let total = StrategyFactor::from_queries(&[4], Array2::ones((1, 4))).unwrap();
     let strategy = Strategy::kronecker("total", vec![total]).unwrap();
     assert!(matches!(strategy.error(&gram("range:4")), Err(Error::Unanswered { .. })));
@@ -132,17 +132,20 @@ fn a_strategy_that_cannot_answer_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// S1, Thm 3.3: no strategy beats the bound, and none beats the certified lower bound.
+    /// S1, Thm 3.3: no strategy has an error below the SVD bound or the certified lower bound.
     #[test]
-    fn bounds_hold_for_random_strategies(entries in proptest::collection::vec(-1.0f64..1.0, 48), n in 2usize..7) {
+    fn bounds_hold_for_random_strategies(
+        entries in proptest::collection::vec(-1.0f64..1.0, 48),
+        n in 2usize..7,
+    ) {
         let gram = gram(&format!("range:{n}"));
         let bound = svd_bound(&gram).unwrap();
         let certificate = Optimal::default().select(&gram).unwrap().certificate.unwrap();
         let rows = Array2::from_shape_vec((48 / n, n), entries[..48 / n * n].to_vec()).unwrap();
         let random = Strategy::single("random", StrategyFactor::from_queries(&[n], rows).unwrap());
         prop_assert!(certificate.lower_bound >= bound * (1.0 - 1e-9));
-        // At least 8 random queries over at most 6 cells have full rank; too many that do not would
-        // fail the test.
+        // At least 8 random queries over at most 6 cells have full rank. The test fails if too many
+        // cases do not.
         let error = random.error(&gram);
         prop_assume!(error.is_ok());
         prop_assert!(error.unwrap() >= certificate.lower_bound * (1.0 - 1e-9));

@@ -1,4 +1,4 @@
-//! Which query of a workload a strategy cannot answer.
+//! Search for a query of a workload that a strategy cannot answer.
 
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 use crate::linalg;
 use crate::workload::Workload;
 
-/// Numbers of all rows that are looked at before giving up.
-const MOST_NUMBERS: usize = 1 << 32;
+/// Maximum number of entries of the rows that are examined.
+const MAX_ENTRIES: usize = 1 << 32;
 
-/// The share of a query's squared length outside the row space from which it counts as unanswered.
+/// Largest share of an answered query's squared norm outside the row space.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// [`Error::Unanswered`] with the first query that the strategy cannot answer, if the workload's
-/// queries can be listed; any other error as it is.
+/// Adds the first query that the strategy cannot answer to [`Error::Unanswered`], if the workload's
+/// queries can be listed. Returns any other error unchanged.
 pub(super) fn with_query(error: Error, strategy: &Strategy, workload: &Workload) -> Error {
     let Error::Unanswered { share, .. } = error else { return error };
     match first(strategy, workload) {
@@ -33,8 +33,10 @@ pub(super) fn with_query(error: Error, strategy: &Strategy, workload: &Workload)
     }
 }
 
-/// The first query that is not answered: its number from 1, its row, and the share of its squared
-/// length outside. A random vector z that is orthogonal to the strategy's rows finds it: `q·z ≠ 0`.
+/// Returns the first unanswered query: its number from 1, its row, and the share of its squared
+/// norm outside the row space.
+///
+/// It is found with a random vector z orthogonal to the strategy's rows: `q·z ≠ 0`.
 /// O(rows · cells).
 fn first(strategy: &Strategy, workload: &Workload) -> Result<Option<(usize, Vec<f64>, f64)>> {
     let mut projectors = Vec::with_capacity(strategy.factors().len());
@@ -48,21 +50,22 @@ fn first(strategy: &Strategy, workload: &Workload) -> Result<Option<(usize, Vec<
     let mut rng = ChaCha20Rng::seed_from_u64(0);
     let random: Vec<f64> = (0..workload.cells()).map(|_| rng.random_range(-1.0..1.0)).collect();
     let z = rest(&random)?;
-    for (place, row) in workload.rows()?.take(MOST_NUMBERS / workload.cells()).enumerate() {
-        let length = squared(&row);
+    for (index, row) in workload.rows()?.take(MAX_ENTRIES / workload.cells()).enumerate() {
+        let norm = squared(&row);
         let product: f64 = row.iter().zip(&z).map(|(q, z)| q * z).sum();
-        // Rounding alone stays far below, and few unanswered queries are so nearly orthogonal to z.
-        if product * product > 1e-6 * NEGLIGIBLE * length {
-            let outside = squared(&rest(&row)?) / length;
+        // Rounding alone is far smaller, and an unanswered query is hardly ever this orthogonal
+        // to z.
+        if product * product > 1e-6 * NEGLIGIBLE * norm {
+            let outside = squared(&rest(&row)?) / norm;
             if outside > NEGLIGIBLE {
-                return Ok(Some((place + 1, row, outside)));
+                return Ok(Some((index + 1, row, outside)));
             }
         }
     }
     Ok(None)
 }
 
-/// The projector on the range of a Gram. O(cells³).
+/// Returns the projector on the range of a Gram matrix. O(cells³).
 fn projector(gram: &Array2<f64>) -> Result<Array2<f64>> {
     let eigen = linalg::eigh(gram.view())?;
     let kept = linalg::nonzero_eigenvalues(&eigen.values);
@@ -74,7 +77,7 @@ fn squared(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum()
 }
 
-/// What a query asks, for people: `1 on cells 2 to 5`.
+/// Describes the weights of a query in words: `1 on cells 2 to 5`.
 fn weights(shape: &[usize], row: &[f64]) -> String {
     let cell = |cell: usize| match shape {
         [_] => cell.to_string(),
@@ -115,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_first_query_outside_the_row_space_is_found() {
-        // Pairs of cells answer the ranges of even start and length; the first other one is the
+        // Pairs of cells answer the ranges of even start and length; the first other range is the
         // first cell.
         let pairs =
             Array2::from_shape_fn((3, 6), |(pair, cell)| f64::from(u8::from(cell / 2 == pair)));

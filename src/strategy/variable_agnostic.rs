@@ -1,4 +1,4 @@
-//! The optimal strategy of workloads that treat every cell alike.
+//! The optimal strategy for workloads that treat all cells equally.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::{
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 
-/// Entries that differ by less than this share of the diagonal count as equal.
+/// Relative tolerance for equal entries, as a share of the diagonal.
 const EQUAL: f64 = 1e-12;
 
-/// The optimal strategy for variable-agnostic workloads, `G = (a − b) I + b J`: `AᵀA = G^½`, i.e.
-/// `A = G^¼`, which attains the SVD bound `(√(a+(n−1)b) + (n−1)√(a−b))² / n` for every n.
+/// The optimal strategy for variable-agnostic workloads, `G = (a − b) I + b J`.
 ///
-/// S1, Thm C.1 constructs it for powers of two only; since `G^½` has a constant diagonal, nothing
-/// depends on n. Closed form, O(n²).
+/// `AᵀA = G^½`, i.e. `A = G^¼`, attains the SVD bound `(√(a+(n−1)b) + (n−1)√(a−b))² / n` for every
+/// n. S1, Thm C.1 constructs it for powers of two; it is optimal for any n because `G^½` has a
+/// constant diagonal. Closed form, O(n²).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VariableAgnostic;
 
@@ -45,7 +45,7 @@ impl StrategySelector for VariableAgnostic {
     }
 }
 
-/// `G^½` of one variable-agnostic factor.
+/// Returns `G^½` of one variable-agnostic factor.
 fn root(factor: &GramFactor) -> Result<StrategyFactor> {
     let g = &factor.matrix;
     let n = g.nrows();
@@ -55,7 +55,7 @@ fn root(factor: &GramFactor) -> Result<StrategyFactor> {
     if let Some(((i, j), x)) = off {
         return Err(Error::bad_input(
             "strategy `variable-agnostic`",
-            format!("a Gram with {a} on the diagonal and {b} off it"),
+            format!("a Gram matrix with {a} on the diagonal and {b} off it"),
             format!("{x} at ({i}, {j})"),
             "use `optimal`, which takes any workload",
         ));

@@ -6,12 +6,12 @@ use super::{Selection, StrategySelector, evaluated, per_attribute};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The wavelet strategy of Xiao et al.: the all-ones query and, for every node of the binary tree,
-/// left half minus right half, unweighted ±1; in several dimensions the Kronecker product.
-/// Sensitivity² per attribute: log₂ n + 1.
+/// The wavelet strategy of Xiao et al.
 ///
-/// A node of odd length gives its left half one cell more, so any size works (unbalanced Haar;
-/// still of full rank).
+/// The all-ones query and, for every node of the binary tree, its left half minus its right half,
+/// with weights ±1; in several dimensions the Kronecker product. Squared sensitivity per attribute:
+/// log₂ n + 1. The left half of a node of odd length has one cell more, so any size is supported
+/// (unbalanced Haar, of full rank).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wavelet;
 
@@ -29,7 +29,7 @@ impl StrategySelector for Wavelet {
     }
 }
 
-/// The unweighted Haar matrix over `size` cells: `size` rows, the all-ones row first.
+/// Returns the unweighted Haar matrix over `size` cells: `size` rows, the all-ones row first.
 fn haar(size: usize) -> Array2<f64> {
     let mut out = Array2::zeros((size, size));
     out.row_mut(0).fill(1.0);
@@ -54,8 +54,9 @@ fn haar(size: usize) -> Array2<f64> {
 mod tests {
     use super::*;
 
+    /// Against S1, Fig. 4.
     #[test]
-    fn the_wavelet_over_four_cells_is_figure_4_of_s1() {
+    fn the_wavelet_over_four_cells_matches_figure_4_of_s1() {
         let expected = ndarray::array![
             [1., 1., 1., 1.],
             [1., 1., -1., -1.],

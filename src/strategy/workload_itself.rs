@@ -1,11 +1,13 @@
-//! The workload's own queries.
+//! The queries of the workload as the strategy.
 
 use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::error::Result;
 use crate::workload::Gram;
 
-/// The workload as its own strategy: the Gaussian mechanism on every query, made consistent by
-/// least squares. Error `rank(G) · max_i G_ii`.
+/// The workload as the strategy: the Gaussian mechanism on every query, made consistent by least
+/// squares.
+///
+/// Error `rank(G) · max_i G_ii`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WorkloadItself;
 
@@ -15,7 +17,7 @@ impl StrategySelector for WorkloadItself {
     }
 
     fn summary(&self) -> &str {
-        "the workload's own queries"
+        "the queries of the workload"
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {

@@ -1,16 +1,16 @@
-//! Design sets other than the eigen-queries: the queries of any strategy.
+//! Design sets: the queries of any strategy, with their costs for a workload.
 
 use ndarray::{Array1, Array2, Axis};
 
 use crate::error::{Error, Result};
 use crate::linalg;
-use crate::strategy::{Selection, StrategySelector};
+use crate::strategy::{Selection, StrategySelector, factor_ends};
 use crate::workload::{Gram, GramFactor};
 
-/// A share of the workload below this outside the row space of the design queries is rounding.
+/// Largest share of the workload outside the row space of the design queries; less is rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Costs below this share of the largest, per cell, are rounding.
+/// Costs below this multiple of cells × the largest cost are rounding.
 const NO_COST: f64 = 8.0 * f64::EPSILON;
 
 /// Design queries for one Kronecker factor of a workload.
@@ -20,38 +20,31 @@ pub struct Design {
     pub gram: GramFactor,
     /// Q, design queries × cells.
     pub queries: Array2<f64>,
-    /// `c_i = ‖column i of W Q⁺‖²`; 0 for queries that the workload does not need.
+    /// `c_i = ‖column i of W Q⁺‖²`; 0 for queries that the workload does not use.
     pub costs: Array1<f64>,
 }
 
 impl Design {
-    /// The queries of the strategy that a selector chooses for the workload, with their costs,
-    /// factor by factor as far as the factors of both line up. O(queries · cells²) for the largest
-    /// factor.
+    /// Returns the queries of the strategy that a selector chooses for the workload, with their
+    /// costs.
+    ///
+    /// The result has one design per group of Kronecker factors at which the strategy and the
+    /// workload align. O(queries · cells²) for the largest factor.
     ///
     /// # Errors
-    /// What the selector refuses, queries that do not span the workload, or factors too large to be
+    /// The selector fails, the queries do not span the workload, or a factor is too large to be
     /// dense.
     pub fn of_strategy(selector: &dyn StrategySelector, gram: &Gram) -> Result<Vec<Self>> {
         let Selection { strategy, .. } = selector.select(gram)?;
-        let sizes = |shapes: Vec<usize>| -> Vec<usize> {
-            shapes
-                .iter()
-                .scan(0, |end, size| {
-                    *end += size;
-                    Some(*end)
-                })
-                .collect()
-        };
-        let own = sizes(strategy.factors().iter().map(|f| f.shape().len()).collect());
-        let theirs = sizes(gram.factors().iter().map(|f| f.shape.len()).collect());
+        let strategy_ends = factor_ends(strategy.factors().iter().map(|f| f.shape().len()));
+        let gram_ends = factor_ends(gram.factors().iter().map(|f| f.shape.len()));
         let mut out: Vec<Design> = Vec::new();
-        let (mut first_own, mut first_theirs) = (0, 0);
-        for (k, end) in own.iter().enumerate() {
-            let Some(place) = theirs.iter().position(|other| other == end) else { continue };
-            let factors = &strategy.factors()[first_own..=k];
-            let part = Gram::from_factors(gram.factors()[first_theirs..=place].to_vec())?;
-            (first_own, first_theirs) = (k + 1, place + 1);
+        let (mut first, mut first_of_gram) = (0, 0);
+        for (k, end) in strategy_ends.iter().enumerate() {
+            let Some(last_of_gram) = gram_ends.iter().position(|e| e == end) else { continue };
+            let factors = &strategy.factors()[first..=k];
+            let part = Gram::from_factors(gram.factors()[first_of_gram..=last_of_gram].to_vec())?;
+            (first, first_of_gram) = (k + 1, last_of_gram + 1);
             let shape = part.shape();
             let cells = part.cells();
             crate::workload::check_dense_size(
@@ -68,7 +61,7 @@ impl Design {
         Ok(out)
     }
 
-    /// Design queries with their pseudo-inverse.
+    /// Computes the costs of design queries, given their pseudo-inverse.
     fn new(
         name: &str,
         gram: GramFactor,

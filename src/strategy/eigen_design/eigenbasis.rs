@@ -1,14 +1,15 @@
-//! The eigen-queries of a workload: an orthonormal eigenbasis of `G = WᵀW`, without its null space
-//! (S2, Def. 6).
+//! The eigen-queries of a workload: an orthonormal basis of the eigenvectors of `G = WᵀW` with
+//! non-zero eigenvalues (S2, Def. 6).
 //!
-//! Where eigenvalues coincide, the eigenbasis is not unique and the basis matters to Program 1; the
-//! workload's structure chooses then, and not the rounding of the eigensolver:
+//! If eigenvalues coincide, the eigenbasis is not unique, and Program 1 depends on the basis. The
+//! structure of the workload then selects the basis:
 //!
-//! | Gram | basis |
-//! |---|---|
-//! | `a I + b J` (identity, total, all predicates) | Walsh–Hadamard if the size is a power of two, else real Fourier |
-//! | a sum over marginals whose factors on every attribute commute (marginals, circular-range marginals) | Kronecker product of one basis per attribute |
-//! | any other | the blocks of the workload's symmetries one by one, such as functions odd or even along every attribute |
+//! - `a I + b J` (identity, total, all predicates): Walsh–Hadamard if the size is a power of two,
+//!   else real Fourier.
+//! - A sum over marginals whose factors on every attribute commute (marginals, circular-range
+//!   marginals): the Kronecker product of one basis per attribute.
+//! - Any other Gram matrix: one basis per block of the workload's symmetries, such as functions
+//!   odd or even along every attribute.
 //!
 //! A factor of low rank is decomposed in its row space: O(n · rank²) instead of O(n³).
 
@@ -19,11 +20,10 @@ use crate::linalg;
 use crate::strategy::symmetry::Reduction;
 use crate::workload::{Gram, GramFactor, MarginalGram};
 
-/// Entries that differ by less than this share of the largest are equal, products that differ by
-/// less commute.
+/// Relative tolerance for equal entries and for commuting matrices.
 const EQUAL: f64 = 1e-12;
 
-/// Blocks of at most this share of full rank are decomposed in their row space.
+/// Blocks of at most this share of the full rank are decomposed in their row space.
 const LOW_RANK: f64 = 0.25;
 
 /// Eigen-queries with their eigenvalues.
@@ -36,11 +36,13 @@ pub struct EigenQueries {
 }
 
 impl EigenQueries {
-    /// The eigen-queries of every Kronecker factor; their Kronecker products are those of the
-    /// workload. O(n³) for the largest factor at most, see the module for what costs less.
+    /// Returns the eigen-queries of every Kronecker factor.
+    ///
+    /// Their Kronecker products are the eigen-queries of the workload. At most O(n³) for the
+    /// largest factor; the module documentation lists cheaper cases.
     ///
     /// # Errors
-    /// The eigensolver fails, or a factor of zeros.
+    /// The eigensolver fails, or a factor is zero.
     pub fn of_factors(gram: &Gram) -> Result<Vec<Self>> {
         if let Some(terms) = gram.marginals()
             && let Some(structured) = of_marginals(&gram.shape(), terms)?
@@ -51,19 +53,19 @@ impl EigenQueries {
         for factor in gram.factors() {
             let same =
                 known.iter().find(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
-            let own = match same {
-                Some((_, own)) => own.clone(),
+            let eigen = match same {
+                Some((_, eigen)) => eigen.clone(),
                 None => of_factor(factor)?,
             };
-            known.push((factor, own));
+            known.push((factor, eigen));
         }
-        Ok(known.into_iter().map(|(_, own)| own).collect())
+        Ok(known.into_iter().map(|(_, eigen)| eigen).collect())
     }
 
-    /// The eigen-queries of the whole workload. O(rank · cells) memory.
+    /// Returns the eigen-queries of the whole workload. O(rank · cells) memory.
     ///
     /// # Errors
-    /// As [`EigenQueries::of_factors`], or too many cells to be dense.
+    /// As [`EigenQueries::of_factors`], or the workload has too many cells to be dense.
     pub fn of(gram: &Gram) -> Result<Self> {
         crate::workload::check_dense_size("eigen-queries", gram.cells())?;
         let mut factors = Self::of_factors(gram)?;
@@ -88,7 +90,7 @@ impl EigenQueries {
         }
     }
 
-    /// The number of eigen-queries, the rank of the workload.
+    /// Returns the number of eigen-queries, the rank of the workload.
     pub fn rank(&self) -> usize {
         self.values.len()
     }
@@ -103,7 +105,7 @@ fn no_queries() -> Error {
     )
 }
 
-/// The eigen-queries of one dense factor.
+/// Returns the eigen-queries of one dense factor.
 fn of_factor(factor: &GramFactor) -> Result<EigenQueries> {
     let g = factor.matrix.as_ref();
     let n = g.nrows();
@@ -115,9 +117,9 @@ fn of_factor(factor: &GramFactor) -> Result<EigenQueries> {
     let mut values = Vec::new();
     let mut rows: Vec<Array1<f64>> = Vec::new();
     for (character, block) in reduction.orbits.characters.iter().zip(&reduction.blocks) {
-        let (own, basis) = decomposed(block)?;
+        let (block_values, basis) = decomposed(block)?;
         let entries = reduction.orbits.entries(character);
-        for (value, vector) in own.into_iter().zip(basis.rows()) {
+        for (value, vector) in block_values.into_iter().zip(basis.rows()) {
             values.push(value);
             rows.push(
                 entries.iter().map(|entry| entry.map_or(0.0, |(k, x)| x * vector[k])).collect(),
@@ -129,7 +131,7 @@ fn of_factor(factor: &GramFactor) -> Result<EigenQueries> {
     positive(values, &stacked)
 }
 
-/// Keeps what is not zero to working precision: 8 n ε times the largest eigenvalue.
+/// Keeps the eigenvalues above 8 n ε times the largest one.
 fn positive(values: Vec<f64>, rows: &Array2<f64>) -> Result<EigenQueries> {
     let cut = 8.0 * rows.ncols() as f64 * f64::EPSILON * values.iter().copied().fold(0.0, f64::max);
     let kept: Vec<usize> = (0..values.len()).filter(|&k| values[k] > cut).collect();
@@ -142,16 +144,16 @@ fn positive(values: Vec<f64>, rows: &Array2<f64>) -> Result<EigenQueries> {
     ))
 }
 
-/// Eigenvalues, and eigenvectors in rows.
+/// Returns the eigenvalues, and the eigenvectors as rows.
 fn decomposed(block: &Array2<f64>) -> Result<(Vec<f64>, Array2<f64>)> {
-    let most = (LOW_RANK * block.nrows() as f64) as usize;
-    match linalg::low_rank_root(block.view(), most) {
+    let max_rank = (LOW_RANK * block.nrows() as f64) as usize;
+    match linalg::low_rank_root(block.view(), max_rank) {
         Ok(Some(root)) if root.nrows() == 0 => Ok((Vec::new(), root)),
         Ok(Some(root)) => {
             let space = linalg::row_space(root.view())?;
             Ok((space.singular_values.iter().map(|s| s * s).collect(), space.basis))
         }
-        // A block that rounding has made indefinite is left to the eigensolver.
+        // Rounding may make a block indefinite; then the eigensolver is used.
         _ => {
             let eigen = linalg::eigh(block.view())?;
             Ok((
@@ -162,7 +164,7 @@ fn decomposed(block: &Array2<f64>) -> Result<(Vec<f64>, Array2<f64>)> {
     }
 }
 
-/// a and b of `a I + b J`, if the matrix is one.
+/// Returns a and b if the matrix is `a I + b J`.
 fn uniform(matrix: &Array2<f64>) -> Option<(f64, f64)> {
     let n = matrix.nrows();
     let (on, off) = (matrix[[0, 0]], if n > 1 { matrix[[0, 1]] } else { 0.0 });
@@ -172,8 +174,8 @@ fn uniform(matrix: &Array2<f64>) -> Option<(f64, f64)> {
     matrix.indexed_iter().all(fits).then_some((on - off, off))
 }
 
-/// An orthonormal basis in rows whose first vector is constant and whose other vectors are as flat
-/// as can be: Walsh–Hadamard for powers of two, else sines and cosines.
+/// Returns an orthonormal basis, in rows, with a constant first vector and entries of nearly equal
+/// magnitude: Walsh–Hadamard for powers of two, else sines and cosines.
 fn flat_basis(n: usize) -> Array2<f64> {
     let root = (n as f64).sqrt();
     if n.is_power_of_two() {
@@ -182,7 +184,7 @@ fn flat_basis(n: usize) -> Array2<f64> {
         });
     }
     Array2::from_shape_fn((n, n), |(k, j)| {
-        // The angle from integers, so that equal entries are equal to the last bit.
+        // The angle is computed from integers, so that equal entries have equal bits.
         let angle =
             |frequency: usize| std::f64::consts::TAU * (frequency * j % n) as f64 / n as f64;
         match k {
@@ -200,37 +202,37 @@ fn flat_basis(n: usize) -> Array2<f64> {
     })
 }
 
-/// The Kronecker eigenbasis of a sum over marginals, if on every attribute the factors of all terms
-/// commute.
+/// Returns the Kronecker eigenbasis of a sum over marginals, if the factors of all terms commute on
+/// every attribute.
 fn of_marginals(shape: &[usize], terms: &[MarginalGram]) -> Result<Option<EigenQueries>> {
     let mut bases = Vec::new();
-    // Per attribute and term the eigenvalue of every basis vector.
+    // Per attribute and term: the eigenvalue of every basis vector.
     let mut spectra: Vec<Vec<Array1<f64>>> = Vec::new();
     for (attribute, &n) in shape.iter().enumerate() {
-        let mut own = Vec::with_capacity(terms.len());
+        let mut matrices = Vec::with_capacity(terms.len());
         for term in terms {
-            let Some(place) = term.attributes.positions().position(|p| p == attribute) else {
-                own.push(Array2::ones((n, n)));
+            let Some(position) = term.attributes.positions().position(|p| p == attribute) else {
+                matrices.push(Array2::ones((n, n)));
                 continue;
             };
             if term.gram.factors().iter().any(|f| f.shape.len() != 1) {
                 return Ok(None);
             }
-            own.push(term.gram.factors()[place].matrix.as_ref().clone());
+            matrices.push(term.gram.factors()[position].matrix.as_ref().clone());
         }
-        let Some(basis) = common_basis(&own)? else { return Ok(None) };
+        let Some(basis) = common_basis(&matrices)? else { return Ok(None) };
         let diagonal =
             |m: &Array2<f64>| (&linalg::matmul(basis.view(), m.view()) * &basis).sum_axis(Axis(1));
-        spectra.push(own.iter().map(diagonal).collect());
+        spectra.push(matrices.iter().map(diagonal).collect());
         bases.push(basis);
     }
     let cells: usize = shape.iter().product();
     let mut values = vec![0.0; cells];
     for term in 0..terms.len() {
-        let own = spectra.iter().fold(vec![1.0], |products: Vec<f64>, spectrum| {
+        let eigenvalues = spectra.iter().fold(vec![1.0], |products: Vec<f64>, spectrum| {
             products.iter().flat_map(|x| spectrum[term].iter().map(move |y| x * y)).collect()
         });
-        values.iter_mut().zip(own).for_each(|(sum, x)| *sum += x);
+        values.iter_mut().zip(eigenvalues).for_each(|(sum, x)| *sum += x);
     }
     let cut = 8.0 * cells as f64 * f64::EPSILON * values.iter().copied().fold(0.0, f64::max);
     let kept: Vec<usize> = (0..cells).filter(|&k| values[k] > cut).collect();
@@ -247,7 +249,7 @@ fn of_marginals(shape: &[usize], terms: &[MarginalGram]) -> Result<Option<EigenQ
     Ok(Some(EigenQueries::sorted(kept.iter().map(|&k| values[k]).collect(), &rows)))
 }
 
-/// An orthonormal basis in rows that diagonalises all the matrices, if they commute.
+/// Returns an orthonormal basis, in rows, that diagonalises all the matrices, if they commute.
 fn common_basis(matrices: &[Array2<f64>]) -> Result<Option<Array2<f64>>> {
     let Some(first) = matrices.first() else { return Ok(None) };
     if matrices.iter().all(|m| uniform(m).is_some()) {
@@ -255,9 +257,9 @@ fn common_basis(matrices: &[Array2<f64>]) -> Result<Option<Array2<f64>>> {
     }
     let mut mixed = Array2::zeros(first.dim());
     let norms: Vec<f64> =
-        matrices.iter().map(|m| m.iter().fold(0.0f64, |top, x| top.max(x.abs()))).collect();
+        matrices.iter().map(|m| m.iter().fold(0.0f64, |max, x| max.max(x.abs()))).collect();
     for (k, (matrix, norm)) in matrices.iter().zip(&norms).enumerate() {
-        // A generic combination: its eigenvalues coincide only where those of all matrices do.
+        // In a generic combination, eigenvalues coincide only if they do in every matrix.
         let weight = 1.0 + ((k + 1) as f64 * 0.618_033_988_749_894_9).fract();
         mixed.scaled_add(weight / norm.max(f64::MIN_POSITIVE), matrix);
     }
@@ -279,9 +281,9 @@ mod tests {
     use crate::workload::Workload;
     use approx::assert_abs_diff_eq;
 
-    /// Whatever the structure: orthonormal rows that give the Gram back, with the rank of the Gram.
+    /// For every structure: orthonormal rows that reconstruct the Gram matrix, with its rank.
     #[test]
-    fn eigen_queries_are_those_of_the_gram() {
+    fn eigen_queries_reconstruct_the_gram() {
         for (text, rank) in [
             ("range:12", 12),
             ("cdf:9", 9),

@@ -1,16 +1,17 @@
-//! Design for pure ε-differential privacy: Program 1 under the L1 norm (S2, on ε-differential
+//! Designs for pure ε-differential privacy: Program 1 under the L1 norm (S2, on ε-differential
 //! privacy).
 //!
-//! With Laplace noise the error of a strategy is `(2/ε²) ‖A‖₁² tr(G (AᵀA)⁺)`, ‖A‖₁ the largest L1
-//! norm of a column. It is no function of AᵀA alone, so that there is neither a bound like the SVD
-//! bound nor a best design set; but the queries of any strategy can be weighted better. For
-//! `A = diag(w) Q`
+//! With Laplace noise the error of a strategy is `(2/ε²) ‖A‖₁² tr(G (AᵀA)⁺)`, where ‖A‖₁ is the
+//! largest L1 norm of a column. It does not depend on AᵀA alone, so there is neither an analogue of
+//! the SVD bound nor a best design set. The queries of any strategy can still be weighted better.
+//! For `A = diag(w) Q`, Program 1 and its dual are
 //!
 //! ```text
-//! minimise  Σ c_i/w_i²     subject to  |Q|ᵀw ≤ 1             max over the simplex of (Σ c_i^⅓ (|Q|y)_i^⅔)³
+//! minimise  Σ c_i/w_i²                     subject to  |Q|ᵀw ≤ 1
+//! maximise  (Σ c_i^⅓ (|Q|y)_i^⅔)³          subject to  y on the simplex
 //! ```
 //!
-//! Errors here are in units of 2/ε². Columns are not completed: S2 does so under L2 only.
+//! Errors are in units of 2/ε². Columns are not completed: S2 completes them under L2 only.
 
 use ndarray::Axis;
 
@@ -20,23 +21,24 @@ use crate::error::Result;
 use crate::strategy::{Status, Strategy, StrategyFactor, StrategySelector};
 use crate::workload::Gram;
 
-/// A strategy for Laplace noise, and the certificate of its weights.
+/// A strategy for Laplace noise with the certificate of its weights.
 #[derive(Debug, Clone)]
 pub struct LaplaceDesign {
     /// The weighted design queries; the largest L1 norm of a column is 1.
     pub strategy: Strategy,
     /// Its error on the workload, `‖A‖₁² tr(G (AᵀA)⁺)`.
     pub error: f64,
-    /// No weights of the design queries have a smaller objective.
+    /// A lower bound on the objective for any weights of the design queries.
     pub lower_bound: f64,
-    /// The objective reached: the error, if the design queries are linearly independent.
+    /// The objective reached; equals the error if the design queries are linearly independent.
     pub upper_bound: f64,
-    /// How the solver ended.
+    /// The status of the solver.
     pub status: Status,
 }
 
-/// Weights the queries of the strategy that a selector chooses for the workload. Kronecker factors
-/// are weighted one by one, which is optimal for the product.
+/// Weights the queries of the strategy that a selector chooses for the workload.
+///
+/// Kronecker factors are weighted separately, which is optimal for the product.
 ///
 /// # Errors
 /// As [`Design::of_strategy`] and [`WeightingProblem::solve`].
@@ -76,12 +78,12 @@ fn designed(
         if weighting.status != Status::Converged {
             status = weighting.status;
         }
-        let asked: Vec<usize> =
+        let kept: Vec<usize> =
             (0..queries.nrows()).filter(|&i| weighting.weights[i] > 0.0).collect();
-        let weights = weighting.weights.select(Axis(0), &asked).insert_axis(Axis(1));
+        let weights = weighting.weights.select(Axis(0), &kept).insert_axis(Axis(1));
         factors.push(StrategyFactor::from_queries(
             &gram.shape,
-            queries.select(Axis(0), &asked) * &weights,
+            queries.select(Axis(0), &kept) * &weights,
         )?);
     }
     let strategy = Strategy::kronecker(name, factors)?;
@@ -89,10 +91,10 @@ fn designed(
     Ok(LaplaceDesign { strategy, error, lower_bound, upper_bound, status })
 }
 
-/// `‖A‖₁² tr(G (AᵀA)⁺)` of any strategy, in units of 2/ε².
+/// Returns `‖A‖₁² tr(G (AᵀA)⁺)` of any strategy, in units of 2/ε².
 ///
 /// # Errors
-/// As [`Strategy::error`], or a strategy known by its Gram alone: it has no L1 norm.
+/// As [`Strategy::error`], or the strategy is known only by its Gram matrix and has no L1 norm.
 pub fn error(strategy: &Strategy, gram: &Gram) -> Result<f64> {
     let mut l1 = 1.0;
     for factor in strategy.factors() {
@@ -113,10 +115,10 @@ mod tests {
     use crate::workload::Workload;
     use approx::assert_relative_eq;
 
-    /// The certificate closes, the objective is the error of independent queries, and weights never
-    /// hurt.
+    /// The duality gap closes, the objective equals the error of independent queries, and weighting
+    /// never increases the error.
     #[test]
-    fn weights_improve_strategies_and_prove_it() {
+    fn weighting_improves_strategies_with_a_certificate() {
         for text in ["range:32", "range:8x6", "cdf:20", "range-sample(queries=60,seed=2):24"] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             for selector in [&Wavelet as &dyn StrategySelector, &Identity, &Hierarchical] {
@@ -126,10 +128,10 @@ mod tests {
                     "{text} {}",
                     selector.name()
                 );
-                let itself = error(&selector.select(&gram).unwrap().strategy, &gram).unwrap();
+                let unweighted = error(&selector.select(&gram).unwrap().strategy, &gram).unwrap();
                 assert!(
-                    found.error <= itself * (1.0 + 1e-9),
-                    "{text} {}: {} {itself}",
+                    found.error <= unweighted * (1.0 + 1e-9),
+                    "{text} {}: {} {unweighted}",
                     selector.name(),
                     found.error
                 );
@@ -144,7 +146,7 @@ mod tests {
         }
     }
 
-    /// The identity on n cells: weight 1 for all, error tr G.
+    /// The identity on n cells: all weights are 1 and the error is tr G.
     #[test]
     fn the_identity_has_a_closed_form() {
         let gram = Workload::parse("range:9").unwrap().gram().unwrap();

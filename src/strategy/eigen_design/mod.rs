@@ -1,25 +1,24 @@
 //! Eigen-Design: strategies that weight fixed design queries (S2, Programs 1 and 2).
 //!
-//! Program 2 decomposes `G = WᵀW`, takes the eigenvectors of the eigenvalues that are not zero as
-//! design queries Q, weights them by Program 1 ([`weighting`]) and completes the columns:
+//! Program 2 takes the eigenvectors of `G = WᵀW` with non-zero eigenvalues as design queries Q,
+//! weights them by Program 1 ([`weighting`]) and completes the columns:
 //!
 //! ```text
 //! A = diag(√u) Q,   V = AᵀA + diag(d),   d_j = max_i (AᵀA)_ii − (AᵀA)_jj
 //! ```
 //!
-//! The error is at most `√(n λ₁/svdb)` times the SVD bound (Thm 3, [`ratio_bound`]); it does not
-//! change when cells are renamed (Prop. 5) or the workload is replaced by one of the same Gram
-//! (Prop. 6), up to the choice of a basis where eigenvalues coincide ([`EigenQueries`] says which
-//! one).
+//! The error is at most `√(n λ₁/svdb)` times the SVD bound (Thm 3, [`ratio_bound`]). It does not
+//! change if cells are renamed (Prop. 5) or the workload is replaced by one with the same Gram
+//! matrix (Prop. 6), up to the choice of a basis for equal eigenvalues (see [`EigenQueries`]).
 //!
 //! *Kronecker products*: for `G = ⊗G_i` and `Q = ⊗Q_i` the weights `⊗u_i` are optimal, so every
-//! factor is solved on its own. Completing the columns of the whole domain, as Program 2 says,
-//! gives up the product; completing those of every factor keeps it, works on domains of any size,
-//! and so far always had the smaller error ([`Completion`]).
+//! factor is solved separately. Completing the columns of the whole domain, as in Program 2, loses
+//! the product structure. Completing those of every factor keeps it and works on domains of any
+//! size ([`Completion`]).
 //!
-//! *Cost*: an eigendecomposition and Program 1 of the largest factor; completion over the whole
-//! domain `O(cells³ / blocks²)` for as many blocks as the workload's symmetries make. *Reference*:
-//! S2, Programs 1 and 2, Thms 1 to 3, Props 5 and 6.
+//! *Cost*: an eigendecomposition and Program 1 of the largest factor; `O(cells³ / blocks²)` for
+//! completion over the whole domain, where the workload's symmetries give the blocks.
+//! *Reference*: S2, Programs 1 and 2, Thms 1 to 3, Props 5 and 6.
 
 mod completion;
 mod design;
@@ -45,8 +44,9 @@ use crate::error::Result;
 use crate::linalg;
 use crate::workload::Gram;
 
-/// S2, Thm 3: Eigen-Design's error is at most this multiple of the SVD bound, `√(n λ₁/svdb)` (the
-/// paper's ¼ is that of root mean square errors). O(n³) for the largest factor.
+/// Returns the bound of S2, Thm 3, on Eigen-Design's error over the SVD bound, `√(n λ₁/svdb)`.
+///
+/// The paper's exponent ¼ is for root mean square errors. O(n³) for the largest factor.
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -58,7 +58,7 @@ pub fn ratio_bound(gram: &Gram) -> Result<f64> {
     Ok((gram.cells() as f64 * largest / svd_bound(gram)?).sqrt())
 }
 
-/// What Program 2 is run with.
+/// The options of Program 2.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Options {
     /// For Program 1. Default [`WeightingOptions::default`].
@@ -68,7 +68,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options of a call.
+    /// Reads the options of a call.
     fn of(call: &Call<'_>) -> Result<Self> {
         let mut options = Options::default();
         options.weighting.tolerance =
@@ -89,25 +89,25 @@ impl Options {
 #[derive(Debug, Default)]
 pub struct EigenDesign {
     name: Option<String>,
-    /// The strategy whose queries are the design set; the eigen-queries if there is none.
+    /// The strategy whose queries are the design set; `None` for the eigen-queries.
     design: Option<Box<dyn StrategySelector>>,
     options: Options,
 }
 
 impl EigenDesign {
-    /// Program 2 with the eigen-queries.
+    /// Creates Program 2 with the eigen-queries.
     ///
     /// # Errors
-    /// Options that make no sense.
+    /// Invalid options.
     pub fn new(options: Options) -> Result<Self> {
         options.weighting.check()?;
         Ok(EigenDesign { options, ..Self::default() })
     }
 
-    /// Program 2 with the queries of a strategy as the design set.
+    /// Creates Program 2 with the queries of a strategy as the design set.
     ///
     /// # Errors
-    /// Options that make no sense.
+    /// Invalid options.
     pub fn weighting(design: Box<dyn StrategySelector>, options: Options) -> Result<Self> {
         options.weighting.check()?;
         Ok(EigenDesign {
@@ -146,7 +146,7 @@ impl StrategySelector for EigenDesign {
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
-        // The gaps of the factors add up.
+        // The relative gaps of the factors add up.
         let tolerance = self.options.weighting.tolerance / gram.factors().len() as f64;
         let weighting = WeightingOptions { tolerance, ..self.options.weighting };
         let mut solved: Vec<FactorDesign> = Vec::new();

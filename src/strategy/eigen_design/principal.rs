@@ -1,11 +1,11 @@
-//! Principal vectors (S2, performance optimizations): weights of their own for the eigen-queries
-//! with the largest eigenvalues only.
+//! Principal vectors (S2, performance optimizations): separate weights only for the eigen-queries
+//! with the largest eigenvalues.
 //!
-//! Program 1 with k + 1 variables: one for each of the k principal eigen-queries, and one that all
-//! others share, with load `Σ q_i ∘ q_i` and cost `Σ λ_i` over them. As with separation, the dual
-//! point bounds Program 1 of all eigen-queries.
+//! Program 1 with k + 1 variables: one for each of the k principal eigen-queries, and one shared by
+//! all others, with load `Σ q_i ∘ q_i` and cost `Σ λ_i` over them. The dual point of this problem
+//! also bounds Program 1 of all eigen-queries.
 //!
-//! *Cost*: O(n k²) per Newton step besides the eigendecomposition, and O(n²) once.
+//! *Cost*: the eigendecomposition, O(n²) once, and O(n k²) per Newton step.
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -16,17 +16,17 @@ use crate::error::{Error, Result};
 use crate::strategy::{Call, Selection, StrategySelector};
 use crate::workload::Gram;
 
-/// How many eigen-queries have a weight of their own.
+/// The number of eigen-queries with a separate weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PrincipalCount {
-    /// A share of those that there are, in (0, 1]; rounded up.
+    /// A share of all eigen-queries, in (0, 1]; rounded up.
     Share(f64),
     /// A number.
     Count(usize),
 }
 
 impl Default for PrincipalCount {
-    /// One in ten.
+    /// Returns a share of 0.1.
     fn default() -> Self {
         PrincipalCount::Share(0.1)
     }
@@ -42,10 +42,10 @@ pub struct PrincipalVectors {
 }
 
 impl PrincipalVectors {
-    /// With so many principal vectors.
+    /// Creates the selector for a number of principal vectors.
     ///
     /// # Errors
-    /// A share outside (0, 1], or options that make no sense.
+    /// A share outside (0, 1], or invalid options.
     pub fn new(count: PrincipalCount, options: Options) -> Result<Self> {
         options.weighting.check()?;
         let name = match count {
@@ -72,7 +72,8 @@ impl StrategySelector for PrincipalVectors {
     }
 
     fn summary(&self) -> &str {
-        "Eigen-Design with own weights for the largest eigenvalues only: (share=0.1), (count=100)"
+        "Eigen-Design with separate weights for the largest eigenvalues only: (share=0.1), \
+         (count=100)"
     }
 
     fn options(&self) -> &'static [&'static str] {
@@ -108,7 +109,7 @@ impl StrategySelector for PrincipalVectors {
     }
 }
 
-/// `count` weights, and one for the rest.
+/// Solves Program 1 with `count` separate weights and one weight for the rest.
 fn principal(eigen: &EigenQueries, count: usize, options: &WeightingOptions) -> Result<Weighting> {
     let whole = WeightingProblem::new(eigen.values.clone(), &eigen.rows, ColumnNorm::L2)?;
     if count == eigen.rank() {
@@ -117,11 +118,11 @@ fn principal(eigen: &EigenQueries, count: usize, options: &WeightingOptions) -> 
     let mut loads = Array2::zeros((count + 1, eigen.rows.ncols()));
     let mut costs = Array1::zeros(count + 1);
     for (i, (row, value)) in eigen.rows.axis_iter(Axis(0)).zip(&eigen.values).enumerate() {
-        let place = i.min(count);
-        loads.row_mut(place).zip_mut_with(&row, |load, q| *load += q * q);
-        costs[place] += value;
+        let variable = i.min(count);
+        loads.row_mut(variable).zip_mut_with(&row, |load, q| *load += q * q);
+        costs[variable] += value;
     }
-    let own = WeightingProblem::from_columns(costs, loads, ColumnNorm::L2)?.solve(options)?;
-    let weights = Array1::from_shape_fn(eigen.rank(), |i| own.weights[i.min(count)]);
-    whole.judged(weights, own.dual, own.iterations, own.status)
+    let reduced = WeightingProblem::from_columns(costs, loads, ColumnNorm::L2)?.solve(options)?;
+    let weights = Array1::from_shape_fn(eigen.rank(), |i| reduced.weights[i.min(count)]);
+    whole.judged(weights, reduced.dual, reduced.iterations, reduced.status)
 }

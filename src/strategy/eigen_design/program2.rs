@@ -1,5 +1,4 @@
-//! Program 2 after its weights: the strategy of every factor, their product, and the completion of
-//! columns.
+//! Program 2 after the weighting: factor strategies, their product, and column completion.
 
 use std::sync::Arc;
 
@@ -17,18 +16,18 @@ use crate::workload::{Gram, GramFactor, check_dense_size};
 /// Which columns are completed (steps 4 and 5 of Program 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Completion {
-    /// Those of the whole domain, as S2 has it. The strategy becomes one dense matrix over all
-    /// cells, unless there is nothing to complete.
+    /// The columns of the whole domain, as in S2. The strategy becomes one dense matrix over all
+    /// cells, unless all columns are full.
     #[default]
     Joint,
-    /// Those of every Kronecker factor: the strategy stays a Kronecker product.
+    /// The columns of every Kronecker factor: the strategy stays a Kronecker product.
     Factors,
-    /// None: Program 1 alone.
+    /// No columns: Program 1 alone.
     None,
 }
 
 impl Completion {
-    /// By the name used in strategy strings.
+    /// Returns the variant with a name, as used in strategy strings.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "joint" => Some(Completion::Joint),
@@ -42,18 +41,18 @@ impl Completion {
 /// The design queries of one factor.
 #[derive(Clone)]
 enum Queries {
-    /// Orthonormal, with the workload's eigenvalues.
+    /// Orthonormal eigen-queries with the workload's eigenvalues.
     Eigen(Arc<EigenQueries>),
-    /// Any.
+    /// Any other queries.
     Any(Arc<Array2<f64>>),
 }
 
-/// The design of one Kronecker factor, weighted.
+/// The weighted design of one Kronecker factor.
 pub(super) struct FactorDesign {
     gram: GramFactor,
     queries: Queries,
     weighting: Weighting,
-    /// Program 1 was solved for another, equal factor.
+    /// Whether the weighting is a copy from an equal factor.
     repeated: bool,
 }
 
@@ -71,7 +70,7 @@ impl FactorDesign {
         Ok(Self::weighted(gram, eigen, problem.solve(options)?))
     }
 
-    /// Eigen-queries under given weights.
+    /// Creates a design from eigen-queries and their weights.
     fn weighted(gram: GramFactor, eigen: EigenQueries, weighting: Weighting) -> Self {
         FactorDesign { gram, queries: Queries::Eigen(Arc::new(eigen)), weighting, repeated: false }
     }
@@ -87,19 +86,19 @@ impl FactorDesign {
         Ok(FactorDesign { gram: design.gram, queries, weighting, repeated: false })
     }
 
-    /// Whether it is the design for a factor.
+    /// Returns whether this is the design for a factor.
     pub fn is_for(&self, factor: &GramFactor) -> bool {
         self.gram.shape == factor.shape && self.gram.matrix == factor.matrix
     }
 
-    /// The same again for an equal factor, at no cost.
+    /// Returns a copy for an equal factor.
     pub fn repeated(&self) -> Self {
         let (gram, queries, weighting) =
             (self.gram.clone(), self.queries.clone(), self.weighting.clone());
         FactorDesign { gram, queries, weighting, repeated: true }
     }
 
-    /// `Qᵀ diag(u) Q`, of sensitivity 1.
+    /// Returns `Qᵀ diag(u) Q`, of sensitivity 1.
     fn plain(&self) -> Array2<f64> {
         let rows = match &self.queries {
             Queries::Eigen(eigen) => &eigen.rows,
@@ -109,8 +108,9 @@ impl FactorDesign {
         linalg::gram_of((rows * &roots.insert_axis(Axis(1))).view())
     }
 
-    /// `tr(G V⁺)` before completion: the objective of Program 1 if the design queries are
-    /// independent, and less if not.
+    /// Returns `tr(G V⁺)` before completion.
+    ///
+    /// It is the objective of Program 1 if the design queries are independent, and less otherwise.
     fn plain_trace(&self, name: &str, v: &Array2<f64>) -> Result<f64> {
         match &self.queries {
             Queries::Eigen(_) => Ok(self.weighting.upper_bound),
@@ -118,6 +118,7 @@ impl FactorDesign {
         }
     }
 
+    /// Completes the columns of this factor.
     fn completed(&self, name: &str) -> Result<Completed> {
         match &self.queries {
             Queries::Eigen(eigen) => completion::complete(eigen, &self.weighting.weights),
@@ -128,7 +129,7 @@ impl FactorDesign {
     }
 }
 
-/// The strategy of eigen-queries of the whole domain under given weights.
+/// Returns the strategy of weighted eigen-queries of the whole domain.
 ///
 /// # Errors
 /// As [`assembled`].
@@ -146,11 +147,11 @@ pub(super) fn of_weights(
     assembled(name, vec![FactorDesign::weighted(whole, eigen, weighting)], completion)
 }
 
-/// The strategy of all factors together.
+/// Returns the strategy of all factors together.
 ///
 /// # Errors
-/// A strategy that does not answer the workload, a domain too large to be completed as a whole, or
-/// the eigensolver fails.
+/// The strategy does not answer the workload, the domain is too large for joint completion, or the
+/// eigensolver fails.
 pub(super) fn assembled(
     name: &str,
     factors: Vec<FactorDesign>,
@@ -180,9 +181,10 @@ pub(super) fn assembled(
     Ok(Selection { strategy, error, certificate: None, details })
 }
 
-/// The strategy's factors, its trace `tr(G V⁺)`, and the number of cells that are measured on top.
+/// The factors of the strategy, its trace `tr(G V⁺)`, and the number of completed cells.
 type Assembled = (Vec<StrategyFactor>, f64, usize);
 
+/// Assembles the factors without completion.
 fn plain(name: &str, factors: &[FactorDesign]) -> Result<Assembled> {
     let (mut made, mut trace) = (Vec::new(), 1.0);
     for factor in factors {
@@ -193,13 +195,14 @@ fn plain(name: &str, factors: &[FactorDesign]) -> Result<Assembled> {
     Ok((made, trace, 0))
 }
 
+/// Assembles the factors with the columns of every factor completed.
 fn by_factor(name: &str, factors: &[FactorDesign]) -> Result<Assembled> {
     let (mut made, mut trace, mut cells): (Vec<(StrategyFactor, f64)>, _, _) = (Vec::new(), 1.0, 0);
     for (k, factor) in factors.iter().enumerate() {
         let known =
             factors[..k].iter().position(|earlier| factor.repeated && earlier.is_for(&factor.gram));
         let next = match known {
-            Some(place) => made[place].clone(),
+            Some(index) => made[index].clone(),
             None => {
                 let completed = factor.completed(name)?;
                 cells += completed.cells;
@@ -215,15 +218,16 @@ fn by_factor(name: &str, factors: &[FactorDesign]) -> Result<Assembled> {
     Ok((made.into_iter().map(|(factor, _)| factor).collect(), trace, cells))
 }
 
-/// One dense factor over the whole domain, or the product as it is if all columns are full.
+/// Completes the columns over the whole domain; keeps the product if all columns are full.
 fn joint(name: &str, factors: &[FactorDesign], plain: Assembled) -> Result<Assembled> {
     let parts = plain.0.iter().map(StrategyFactor::gram).collect::<Result<Vec<_>>>()?;
-    if parts.iter().all(|part| completion::room(part).iter().all(|&room| room == 0.0)) {
+    if parts.iter().all(|part| completion::slack(part).iter().all(|&slack| slack == 0.0)) {
         return Ok(plain);
     }
     let shape: Vec<usize> = factors.iter().flat_map(|f| f.gram.shape.iter().copied()).collect();
     let what = format!(
-        "strategy `{name}` completed over the whole domain; with completion=factors none is built"
+        "strategy `{name}` completed over the whole domain; with completion=factors no dense \
+         matrix over the whole domain is built"
     );
     check_dense_size(&what, shape.iter().product())?;
     let v = linalg::kron_all(parts.iter().map(|part| part.view()));

@@ -1,13 +1,12 @@
 //! Eigen-query separation (S2, performance optimizations): Program 1 group by group.
 //!
-//! The eigen-queries, sorted by eigenvalue, are cut into groups of g. Program 1 weights each group
-//! alone, and once more the groups: group γ has load `Σ_{i∈γ} u_i q_i ∘ q_i` and cost
+//! The eigen-queries, sorted by eigenvalue, are split into groups of g. Program 1 weights the
+//! queries of each group, and then the groups: group γ has load `Σ_{i∈γ} u_i q_i ∘ q_i` and cost
 //! `Σ_{i∈γ} λ_i/u_i`. The dual point of the second problem bounds Program 1 of all eigen-queries
-//! from below, so that it is known what separation loses (`weighting_gap`).
+//! from below, so the loss of separation is known (`weighting_gap`).
 //!
-//! *Cost*: O(n² g) for the groups and O(n³/g²) for their factors per Newton step, besides the
-//! eigendecomposition; smallest in order of magnitude for g = n^⅓, the power of two next to which
-//! is the default.
+//! *Cost*: the eigendecomposition, and per Newton step O(n² g) for the groups and O(n³/g²) for
+//! their factors. The order is smallest for g = n^⅓. The default is the power of two nearest to it.
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -23,16 +22,16 @@ use crate::workload::Gram;
 #[derive(Debug, Clone, Default)]
 pub struct EigenSeparation {
     name: Option<String>,
-    /// The size of a group, if it is not left to the default.
+    /// The size of a group; `None` for the default.
     group: Option<usize>,
     options: Options,
 }
 
 impl EigenSeparation {
-    /// Groups of so many eigen-queries.
+    /// Creates the selector with groups of `group` eigen-queries.
     ///
     /// # Errors
-    /// Groups of none, or options that make no sense.
+    /// `group` is 0, or the options are invalid.
     pub fn new(group: usize, options: Options) -> Result<Self> {
         options.weighting.check()?;
         if group == 0 {
@@ -51,7 +50,7 @@ impl EigenSeparation {
     }
 }
 
-/// The power of two next to n^⅓ in the exponent: 16 for 2048 cells.
+/// Returns the power of two nearest to n^⅓ on a logarithmic scale: 16 for 2048 cells.
 fn default_group(cells: usize) -> usize {
     1 << ((cells as f64).log2() / 3.0).round() as usize
 }
@@ -89,7 +88,7 @@ impl StrategySelector for EigenSeparation {
     }
 }
 
-/// Weights group by group, then of the groups.
+/// Weights the queries of every group, then the groups.
 fn separated(eigen: &EigenQueries, group: usize, options: &WeightingOptions) -> Result<Weighting> {
     let count = eigen.rank().div_ceil(group);
     let mut loads = Array2::zeros((count, eigen.rows.ncols()));
@@ -107,14 +106,14 @@ fn separated(eigen: &EigenQueries, group: usize, options: &WeightingOptions) -> 
         .zip(eigen.rows.axis_chunks_iter(Axis(0), group))
         .enumerate()
     {
-        let own = WeightingProblem::new(values.to_owned(), &rows.to_owned(), ColumnNorm::L2)?
+        let solved = WeightingProblem::new(values.to_owned(), &rows.to_owned(), ColumnNorm::L2)?
             .solve(options)?;
-        for (i, (row, &weight)) in rows.rows().into_iter().zip(&own.weights).enumerate() {
+        for (i, (row, &weight)) in rows.rows().into_iter().zip(&solved.weights).enumerate() {
             loads.row_mut(k).zip_mut_with(&row, |load, q| *load += weight * q * q);
             weights[k * group + i] = weight;
         }
-        costs[k] = own.upper_bound;
-        note(&own);
+        costs[k] = solved.upper_bound;
+        note(&solved);
     }
     let factors = WeightingProblem::from_columns(costs, loads, ColumnNorm::L2)?.solve(options)?;
     note(&factors);

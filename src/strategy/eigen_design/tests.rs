@@ -1,4 +1,4 @@
-//! Program 2 against the specification's independent values, its theorems, and bad input.
+//! Tests of Program 2 against the specification's independent values, its theorems, and bad input.
 
 use super::*;
 use crate::error::Error;
@@ -17,7 +17,7 @@ fn select(strategy: &str, gram: &Gram) -> Selection {
 }
 
 fn detail(selection: &Selection, name: &str) -> f64 {
-    selection.details.iter().find(|(own, _)| *own == name).unwrap().1
+    selection.details.iter().find(|(key, _)| *key == name).unwrap().1
 }
 
 /// √(svdb / error): "Bound" of S2, the ratio of root mean square errors.
@@ -25,7 +25,7 @@ fn bound_share(gram: &Gram, error: f64) -> f64 {
     (svd_bound(gram).unwrap() / error).sqrt()
 }
 
-/// S2, Fig. 1(b) over gender × 4 gpa ranges, as the specification recalls it.
+/// S2, Fig. 1(b) over gender × 4 gpa ranges, with the rows given in the specification.
 fn students() -> Gram {
     let w: Array2<f64> = array![
         [1., 1., 1., 1., 1., 1., 1., 1.],
@@ -41,13 +41,13 @@ fn students() -> Gram {
 }
 
 #[test]
-fn example_4_has_the_values_of_the_specification() {
+fn example_4_matches_the_specification() {
     let gram = students();
     for (strategy, error) in [("identity", 36.0), ("wavelet", 21.0)] {
         let flat = Gram::dense(&[8], gram.to_dense().unwrap()).unwrap();
         assert_relative_eq!(select(strategy, &flat).error, error, max_relative = 1e-12);
     }
-    // Sensitivity² 5 times 8 queries, each answered by itself.
+    // Sensitivity² 5 times 8 queries, each measured directly.
     assert_relative_eq!(gram.max_diagonal() * 8.0, 40.0, max_relative = 1e-12);
     let eigen = select("eigen-design", &gram);
     assert_relative_eq!(eigen.error, 15.47, epsilon = 0.005);
@@ -59,7 +59,7 @@ fn example_4_has_the_values_of_the_specification() {
 }
 
 #[test]
-fn bound_over_eigen_design_is_that_of_the_prototype() {
+fn ratios_to_the_svd_bound_match_the_specification() {
     for (text, completion, share) in [
         ("range:64x32", "joint", 0.950),
         ("range:16x16x8", "joint", 0.928),
@@ -96,8 +96,8 @@ fn marginals_attain_the_bound() {
     }
 }
 
-/// Prop. 5: the same workload with its cells renamed, and Prop. 6: another workload with the same
-/// Gram.
+/// Prop. 5: the same workload with renamed cells. Prop. 6: another workload with the same Gram
+/// matrix.
 #[test]
 fn the_error_does_not_depend_on_the_representation() {
     for (plain, permuted) in
@@ -153,10 +153,10 @@ fn theorem_3_bounds_the_ratio() {
     }
 }
 
-/// Error stated and error of the strategy, for every form of completion and design set; completion
-/// never hurts.
+/// The stated error equals the recomputed error of the strategy, for every completion and design
+/// set, and completion never increases the error.
 #[test]
-fn errors_are_those_of_the_strategies() {
+fn stated_errors_are_the_errors_of_the_strategies() {
     for text in [
         "range:9",
         "range:5x4",
@@ -185,17 +185,17 @@ fn errors_are_those_of_the_strategies() {
                 selection.error,
                 max_relative = 1e-7
             );
-            let itself = select(design, &gram).error;
+            let unweighted = select(design, &gram).error;
             assert!(
-                selection.error <= itself * (1.0 + 1e-7),
-                "{design} on {text}: {} {itself}",
+                selection.error <= unweighted * (1.0 + 1e-7),
+                "{design} on {text}: {} {unweighted}",
                 selection.error
             );
         }
     }
 }
 
-/// Weights over a product are products of weights: the joint problem finds nothing better.
+/// Oracle: Program 1 of the joint problem has the same optimum as the product of the factors.
 #[test]
 fn kronecker_products_are_solved_factor_by_factor() {
     let product = gram("range:6x5");
@@ -212,7 +212,7 @@ fn kronecker_products_are_solved_factor_by_factor() {
 }
 
 #[test]
-fn bad_input_is_explained() {
+fn bad_input_is_refused_with_a_remedy() {
     let message = |strategy: &str, gram: &Gram| match by_name(strategy) {
         Ok(selector) => selector.select(gram).err().unwrap().to_string(),
         Err(error) => error.to_string(),
@@ -252,10 +252,10 @@ fn bad_input_is_explained() {
     assert!(message("eigen-design", &zero).contains("non-zero"));
 }
 
-/// What separation and principal vectors lose is small, known from the dual, and nothing where they
-/// are exact.
+/// The loss of separation and of principal vectors is small, bounded by the dual, and zero in the
+/// exact cases.
 #[test]
-fn separation_and_principal_vectors_are_near_program_1() {
+fn separation_and_principal_vectors_are_close_to_program_1() {
     for text in ["range:256", "cdf:100", "range:12x9", "range-marginals(ways=2):6x5x4"] {
         let gram = gram(text);
         let exact = detail(&select("eigen-design", &gram), "error_before_completion");
@@ -288,9 +288,10 @@ fn separation_and_principal_vectors_are_near_program_1() {
     assert_relative_eq!(select("eigen-separation", &marginals).error, bound, max_relative = 1e-8);
 }
 
-/// The specification's values at 1024 cells: root mean square error above Program 2's, per cent.
+/// Against the specification, at 1024 cells: excess root mean square error over Program 2, in
+/// per cent.
 #[test]
-fn separation_and_principal_vectors_have_the_values_of_the_prototype() {
+fn separation_and_principal_vectors_match_the_specification() {
     let gram = gram("range:1024");
     let exact = select("eigen-design", &gram).error;
     for (strategy, percent, within) in [
@@ -305,7 +306,7 @@ fn separation_and_principal_vectors_have_the_values_of_the_prototype() {
 }
 
 #[test]
-fn options_of_the_optimisations_are_checked() {
+fn options_of_separation_and_principal_vectors_are_checked() {
     for (strategy, part) in [
         ("eigen-separation(group=0)", "at least one"),
         ("eigen-separation:wavelet", "nothing after"),
@@ -322,8 +323,8 @@ fn options_of_the_optimisations_are_checked() {
     assert_eq!(detail(&named.select(&gram("range:8")).unwrap(), "principal_vectors"), 3.0);
 }
 
-/// Fixed design sets lose what the eigen-queries keep when cells are renamed (S2, Fig. on design
-/// sets), at a small size.
+/// Renaming cells increases the error of fixed design sets, but not of the eigen-queries (S2,
+/// figure on design sets), at a small size.
 #[test]
 fn fixed_design_sets_depend_on_the_representation() {
     let (plain, permuted) = (gram("range:64"), gram("permuted-range(seed=3):64"));

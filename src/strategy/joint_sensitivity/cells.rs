@@ -1,4 +1,4 @@
-//! The largest cost over the records of a small domain, one by one.
+//! The largest cost over the records of a small domain, by enumeration.
 
 use ndarray::Array2;
 use num_bigint::{BigInt, BigUint};
@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::privacy::{ExactRho, RationalDeviation};
 use crate::strategy::IntegerFactor;
 
-/// Terms that are added up, over all records or pairs of records.
+/// Maximum number of terms added up, over all records or pairs of records.
 const MAX_SUMS: usize = 1 << 26;
 
-/// Entries of the tables of all terms together.
+/// Maximum number of entries of the tables of all terms together.
 const MAX_ENTRIES: usize = 1 << 20;
 
-/// The attributes that are measured, in ascending order, with their sizes.
+/// The measured attributes, in ascending order, with their sizes.
 struct Domain {
     attributes: AttributeSet,
     sizes: Vec<usize>,
@@ -23,7 +23,7 @@ struct Domain {
 }
 
 impl Domain {
-    /// `None` if there are too many records to look at, or pairs of them.
+    /// Returns `None` if there are too many records, or pairs of records, to enumerate.
     fn of(terms: &[Term<'_>], pairs: bool) -> Option<Self> {
         let attributes =
             terms.iter().fold(AttributeSet::EMPTY, |all, term| all.union(term.attributes));
@@ -45,30 +45,31 @@ impl Domain {
         (sums <= MAX_SUMS && entries <= MAX_ENTRIES).then_some(Domain { attributes, sizes, cells })
     }
 
-    /// The cell of the marginal on a term's attributes, for every cell of the domain.
+    /// Returns the cell of the marginal on a term's attributes, for every cell of the domain.
     fn marginal_cells(&self, term: &Term<'_>) -> Vec<usize> {
         let kept: Vec<bool> =
             self.attributes.positions().map(|p| term.attributes.contains(p)).collect();
         let cell = |cell| {
             let values = coordinates(&self.sizes, cell);
-            let own = values.iter().zip(&self.sizes).zip(&kept).filter(|(_, kept)| **kept);
-            own.fold(0, |index, ((value, size), _)| index * size + value)
+            let coordinates_of_term =
+                values.iter().zip(&self.sizes).zip(&kept).filter(|(_, kept)| **kept);
+            coordinates_of_term.fold(0, |index, ((value, size), _)| index * size + value)
         };
         (0..self.cells).map(cell).collect()
     }
 }
 
-/// BᵀB of a product of factors.
+/// Returns BᵀB of a product of factors.
 fn gram(factors: &[std::sync::Arc<IntegerFactor>]) -> Array2<BigInt> {
     factors.iter().fold(Array2::from_elem((1, 1), BigInt::from(1)), |product, factor| {
-        let own = factor.gram();
-        let n = own.nrows();
-        let entry = |(i, j): (usize, usize)| &product[[i / n, j / n]] * &own[[i % n, j % n]];
+        let right = factor.gram();
+        let n = right.nrows();
+        let entry = |(i, j): (usize, usize)| &product[[i / n, j / n]] * &right[[i % n, j % n]];
         Array2::from_shape_fn((product.nrows() * n, product.ncols() * n), entry)
     })
 }
 
-/// max_a Σ_A k² |B_A e_a|²/(2σ_A²); `None` if there are too many records.
+/// Returns max_a Σ_A k² |B_A e_a|²/(2σ_A²), or `None` if there are too many records.
 pub(super) fn of_one_record(
     terms: &[Term<'_>],
     deviations: &[RationalDeviation],
@@ -79,9 +80,9 @@ pub(super) fn of_one_record(
     for (term, deviation) in terms.iter().zip(deviations) {
         let mut squares = vec![BigUint::from(1u32)];
         for factor in term.strategy.factors() {
-            let own = factor.squared_columns();
+            let columns = factor.squared_columns();
             squares =
-                squares.iter().flat_map(|square| own.iter().map(move |x| square * x)).collect();
+                squares.iter().flat_map(|square| columns.iter().map(move |x| square * x)).collect();
         }
         let costs =
             squares.iter().map(|square| ExactRho::of_discrete_gaussian(square, *deviation, rows));
@@ -93,7 +94,8 @@ pub(super) fn of_one_record(
     Ok(sums.into_iter().max())
 }
 
-/// max_{a,b} Σ_A k² |B_A (e_a − e_b)|²/(2σ_A²); `None` if there are too many pairs of records.
+/// Returns max_{a,b} Σ_A k² |B_A (e_a − e_b)|²/(2σ_A²), or `None` if there are too many pairs of
+/// records.
 pub(super) fn of_replaced(
     terms: &[Term<'_>],
     deviations: &[RationalDeviation],
@@ -101,7 +103,7 @@ pub(super) fn of_replaced(
 ) -> Result<Option<ExactRho>> {
     let Some(domain) = Domain::of(terms, true) else { return Ok(None) };
     let mut tables = Vec::with_capacity(terms.len());
-    let mut most = ExactRho::zero();
+    let mut bound = ExactRho::zero();
     for (term, deviation) in terms.iter().zip(deviations) {
         let gram = gram(term.strategy.factors());
         let distance = |i: usize, j: usize| &gram[[i, i]] + &gram[[j, j]] - &gram[[i, j]] * 2u32;
@@ -111,11 +113,11 @@ pub(super) fn of_replaced(
             ExactRho::of_discrete_gaussian(square.magnitude(), *deviation, rows)
         });
         let costs = costs.collect::<std::result::Result<Vec<_>, _>>()?;
-        most = most.plus(&costs.iter().max().cloned().unwrap_or_default());
+        bound = bound.plus(&costs.iter().max().cloned().unwrap_or_default());
         tables.push((n, costs, domain.marginal_cells(term)));
     }
-    // Sums of at most 120 bits, every term rounded up.
-    let shift = most.bits().saturating_sub(120);
+    // Sums have at most 120 bits; every term is rounded up.
+    let shift = bound.bits().saturating_sub(120);
     let tables: Vec<(usize, Vec<u128>, Vec<usize>)> = (tables.into_iter())
         .map(|(n, costs, cells)| {
             (n, costs.iter().map(|cost| cost.shifted_up(shift)).collect(), cells)
@@ -128,5 +130,5 @@ pub(super) fn of_replaced(
             largest = largest.max(sum);
         }
     }
-    Ok(Some(ExactRho::of_shifted(largest, shift).min(most)))
+    Ok(Some(ExactRho::of_shifted(largest, shift).min(bound)))
 }

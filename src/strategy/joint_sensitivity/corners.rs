@@ -1,32 +1,32 @@
-//! The largest sum of terms that each depend on some yes-or-no choices.
+//! The largest sum of terms that each depend on some binary choices.
 
 use std::collections::BinaryHeap;
 
 use crate::privacy::ExactRho;
 
-/// Choices up to here; with more the sum of the largest terms is taken.
+/// Maximum number of choices in the search. With more, the terms' largest entries are added.
 const MAX_CHOICES: usize = 128;
 
-/// Entries of all tables together up to here.
+/// Maximum number of entries of all tables together.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// Entries that the search looks up, some tenths of a second.
+/// Maximum number of entries that the search reads.
 const MAX_LOOKUPS: usize = 1 << 24;
 
-/// Partial choices that the search keeps.
+/// Maximum number of partial choices in the queue.
 const MAX_NODES: usize = 1 << 20;
 
-/// Bits of the largest sum in the search.
+/// Maximum number of bits of a sum in the search.
 const BITS: u64 = 120;
 
-/// A term: a table over its choices, the first choice the highest bit of the index.
+/// A term: a table over its choices; the first choice is the highest bit of the index.
 struct Table {
     choices: Vec<usize>,
     /// `levels[j][p]` is the largest entry whose first j choices are the bits of p.
     levels: Vec<Vec<u128>>,
 }
 
-/// A partial choice: of the first `depth` choices, as bits. Ordered by its bound.
+/// The first `depth` choices, as bits. Ordered by its bound.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Node {
     bound: u128,
@@ -34,22 +34,25 @@ struct Node {
     chosen: u128,
 }
 
-/// Maximises Σ_A T_A over choices in {0, 1}: best first, with the sum of the terms' largest entries
-/// under the choices so far as the bound.
+/// Maximises Σ_A T_A over choices in {0, 1} by best-first search.
+///
+/// The bound of a partial choice is the sum of the terms' largest entries that agree with it.
 pub(super) struct Corners {
     count: usize,
     tables: Vec<Table>,
-    /// Numbers of the search count multiples of 2^shift.
+    /// The search counts in multiples of 2^shift.
     shift: u64,
     trivial: ExactRho,
     fits: bool,
 }
 
 impl Corners {
-    /// Terms with the costs of all their choices: 2^k of them for k choices, which must ascend.
+    /// Creates the problem from terms with the costs of all their choices.
+    ///
+    /// A term with k choices, which must ascend, has 2^k costs.
     pub(super) fn new(count: usize, terms: Vec<(&[usize], Vec<ExactRho>)>) -> Self {
-        let most = |costs: &[ExactRho]| costs.iter().max().cloned().unwrap_or_default();
-        let trivial = terms.iter().fold(ExactRho::zero(), |sum, (_, costs)| sum.plus(&most(costs)));
+        let max = |costs: &[ExactRho]| costs.iter().max().cloned().unwrap_or_default();
+        let trivial = terms.iter().fold(ExactRho::zero(), |sum, (_, costs)| sum.plus(&max(costs)));
         let entries: usize = terms.iter().map(|(_, costs)| 2 * costs.len()).sum();
         let fits = count <= MAX_CHOICES && entries <= MAX_ENTRIES;
         let shift = trivial.bits().saturating_sub(BITS);
@@ -68,19 +71,17 @@ impl Corners {
         Corners { count, tables, shift, trivial, fits }
     }
 
-    /// The largest sum, and whether it is one; otherwise an upper bound.
+    /// Returns the largest sum and `true`, or an upper bound on it and `false`.
     pub(super) fn largest(&self) -> (ExactRho, bool) {
         if !self.fits {
             return (self.trivial.clone(), false);
         }
-        // Of every choice, the tables that it is in and its place there.
+        // For every choice: the tables that depend on it, and its position in each of them.
         let mut of_choice: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.count];
         for (index, table) in self.tables.iter().enumerate() {
-            table
-                .choices
-                .iter()
-                .enumerate()
-                .for_each(|(place, choice)| of_choice[*choice].push((index, place)));
+            for (position, choice) in table.choices.iter().enumerate() {
+                of_choice[*choice].push((index, position));
+            }
         }
         let bound = self.tables.iter().map(|table| table.levels[0][0]).sum();
         let mut open = BinaryHeap::from([Node { bound, depth: 0, chosen: 0 }]);
@@ -95,14 +96,14 @@ impl Corners {
             }
             lookups += of_choice[node.depth].len() + 1;
             let mut bounds = [node.bound; 2];
-            for &(index, place) in &of_choice[node.depth] {
+            for &(index, position) in &of_choice[node.depth] {
                 let table = &self.tables[index];
-                let before = table.choices[..place].iter();
+                let before = table.choices[..position].iter();
                 let prefix =
                     before.fold(0, |bits, choice| bits << 1 | (node.chosen >> choice & 1) as usize);
                 for (choice, bound) in bounds.iter_mut().enumerate() {
-                    *bound -=
-                        table.levels[place][prefix] - table.levels[place + 1][prefix << 1 | choice];
+                    *bound -= table.levels[position][prefix]
+                        - table.levels[position + 1][prefix << 1 | choice];
                 }
             }
             for (choice, bound) in bounds.into_iter().enumerate() {

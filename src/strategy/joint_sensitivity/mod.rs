@@ -1,15 +1,15 @@
 //! The privacy cost of several integer strategies that are measured on the same records.
 //!
-//! Let x and x' be neighbouring tables, B_A the strategy of the marginal on A, and σ_A the
-//! deviation of its independent discrete Gaussian noise. The measurements together are ρ-zCDP with
+//! Let x and x' be neighbouring tables, B_A the strategy of the marginal on A, and σ_A the standard
+//! deviation of its independent discrete Gaussian noise. All measurements together are ρ-zCDP with
 //!
 //! ```text
 //! ρ = max over neighbours of Σ_A k² |B_A (x_A − x'_A)|² / (2σ_A²),       k records per person
 //! ```
 //!
-//! which is at most the sum of the largest terms, and less where the terms are largest at different
-//! pairs of records. A record more or less at cell a has the terms `|B_A e_a|²`; one that moves
-//! from a to b has
+//! This is at most the sum of the largest terms, and less if the terms are largest at different
+//! records. One added or removed record at cell a has the terms `|B_A e_a|²`. A record replaced by
+//! one at b has
 //!
 //! ```text
 //! |B_A (e_a − e_b)|² = G(a, a) + G(b, b) − 2 G(a, b),       G = B_Aᵀ B_A = ⊗ G_f
@@ -17,18 +17,20 @@
 //!
 //! where f ranges over the Kronecker factors.
 //!
-//! A record more or less costs the sum of the largest terms if one record attains all of them.
-//! Three ways to the maximum otherwise, and for replaced records, in this order:
+//! For an added or removed record, ρ is the sum of the largest terms if one record attains all of
+//! them. Otherwise ρ is the maximum over all cells if there are few (`cells`), or else the sum as
+//! an upper bound. For a replaced record the first method that applies is used:
 //!
-//! 1. *Products.* With D_f the largest diagonal entry of G_f and m_f its smallest entry, every
-//!    G_f(a, b) lies between m_f and D_f. The bound `Σ_A c_A (2 Π D_f − 2 Π r_f)` is affine in
-//!    every r_f, so its maximum is at corners, r_f ∈ {m_f, D_f}: a search over the factors
-//!    (`corners`). It is attained if every attribute belongs to one factor, all diagonals are
-//!    constant, and the search ends.
-//! 2. *Pairs of cells* (`cells`), one by one, if there are few: always attained.
-//! 3. The bound of 1, as an upper bound.
+//! 1. *Products*, if every attribute belongs to one factor and all diagonals are constant. Let D_f
+//!    be the largest diagonal entry of G_f and m_f its smallest entry. Every G_f(a, b) is between
+//!    m_f and D_f. The bound `Σ_A c_A (2 Π D_f − 2 Π r_f)` is affine in every r_f, so its maximum
+//!    is at a corner, r_f ∈ {m_f, D_f}, found by a search over the factors (`corners`). It is
+//!    attained if the search completes.
+//! 2. *Pairs of cells*, if there are few: all are enumerated (`cells`), and the maximum is
+//!    attained.
+//! 3. The bound of method 1, as an upper bound.
 //!
-//! Every term is rounded up to a multiple of 2⁻²⁵⁶, and for the search to 120 bits of the sum.
+//! Every term is rounded up to a multiple of 2⁻²⁵⁶, and in the search to 120 bits of the sum.
 
 mod cells;
 mod corners;
@@ -45,7 +47,8 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation};
 
-/// A term of more factors than this is bounded by its largest value.
+/// Maximum number of factors of a term in the search. Other terms are bounded by their largest
+/// value.
 const MAX_FACTORS: usize = 12;
 
 /// The privacy cost of a list of measurements.
@@ -53,18 +56,18 @@ const MAX_FACTORS: usize = 12;
 pub struct JointCost {
     /// ρ.
     pub rho: ExactRho,
-    /// Whether some neighbours attain ρ, but for rounding; otherwise it is an upper bound.
+    /// Whether neighbouring tables attain ρ, up to rounding; otherwise it is an upper bound.
     pub is_attained: bool,
 }
 
 impl JointCost {
-    /// The larger of two, for neighbours of either kind.
+    /// Returns the larger of two costs.
     fn max(self, other: Self) -> Self {
         if other.rho > self.rho { other } else { self }
     }
 }
 
-/// A Kronecker factor at its attributes: the same for all strategies that have it there.
+/// A Kronecker factor at its attributes, shared by all strategies that contain it.
 #[derive(Debug)]
 struct Unit {
     positions: Vec<usize>,
@@ -72,12 +75,13 @@ struct Unit {
     largest: BigUint,
     /// The cells whose diagonal entry is D.
     at_largest: Vec<bool>,
-    /// m, and what else is known of pairs of columns; only where records are replaced.
+    /// m and the other extremes over pairs of columns; only if records are replaced.
     pairs: Option<ColumnPairs>,
 }
 
-/// One measurement: its strategy, its units by ascending index, and the square of its scalar
-/// factors.
+/// One measurement.
+///
+/// Its strategy, its units by ascending index, and the square of its scalar factors.
 #[derive(Debug)]
 struct Term<'a> {
     attributes: AttributeSet,
@@ -86,7 +90,7 @@ struct Term<'a> {
     scale: BigUint,
 }
 
-/// What the cost of some measurements depends on, apart from their deviations.
+/// The part of the cost of several measurements that does not depend on their noise.
 #[derive(Debug)]
 pub struct JointSensitivity<'a> {
     unit: PrivacyUnit,
@@ -97,40 +101,52 @@ pub struct JointSensitivity<'a> {
 }
 
 impl<'a> JointSensitivity<'a> {
-    /// Of strategies for the marginals on sets of attributes, each over the sizes of its set.
+    /// Prepares the strategies for the marginals on sets of attributes.
     ///
-    /// *Cost*: a product of every distinct factor with itself where records are replaced.
+    /// The shape of each strategy is the sizes of its set. *Cost*: a product of every distinct
+    /// factor with itself if records are replaced.
     pub fn of(
         strategies: impl IntoIterator<Item = (AttributeSet, &'a IntegerStrategy)>,
         unit: PrivacyUnit,
     ) -> Self {
         let replaces = unit.neighbours != Neighbours::AddOrRemoveOneRecord;
         let mut known: BTreeMap<(Vec<usize>, *const IntegerFactor), usize> = BTreeMap::new();
-        let mut of_factor: BTreeMap<*const IntegerFactor, ColumnPairs> = BTreeMap::new();
+        let mut pairs_of: BTreeMap<*const IntegerFactor, ColumnPairs> = BTreeMap::new();
         let (mut units, mut terms) = (Vec::new(), Vec::new());
         for (attributes, strategy) in strategies {
             let mut positions = attributes.positions();
-            let mut own = Vec::with_capacity(strategy.factors().len());
+            let mut unit_indices = Vec::with_capacity(strategy.factors().len());
             let mut scale = BigUint::from(1u32);
             for factor in strategy.factors() {
                 if factor.is_scalar() {
                     scale *= factor.squared_sensitivity();
                     continue;
                 }
-                let at: Vec<usize> = positions.by_ref().take(factor.shape().len()).collect();
-                own.push(*known.entry((at.clone(), Arc::as_ptr(factor))).or_insert_with(|| {
-                    let of_factor = of_factor.entry(Arc::as_ptr(factor));
-                    let pairs = replaces
-                        .then(|| of_factor.or_insert_with(|| factor.column_pairs()).clone());
-                    let squares = factor.squared_columns();
-                    let largest = squares.iter().max().cloned().unwrap_or_default();
-                    let at_largest = squares.iter().map(|square| *square == largest).collect();
-                    units.push(Unit { positions: at, largest, at_largest, pairs });
-                    units.len() - 1
-                }));
+                let factor_positions: Vec<usize> =
+                    positions.by_ref().take(factor.shape().len()).collect();
+                unit_indices.push(
+                    *known.entry((factor_positions.clone(), Arc::as_ptr(factor))).or_insert_with(
+                        || {
+                            let cached = pairs_of.entry(Arc::as_ptr(factor));
+                            let pairs = replaces
+                                .then(|| cached.or_insert_with(|| factor.column_pairs()).clone());
+                            let squares = factor.squared_columns();
+                            let largest = squares.iter().max().cloned().unwrap_or_default();
+                            let at_largest =
+                                squares.iter().map(|square| *square == largest).collect();
+                            units.push(Unit {
+                                positions: factor_positions,
+                                largest,
+                                at_largest,
+                                pairs,
+                            });
+                            units.len() - 1
+                        },
+                    ),
+                );
             }
-            own.sort_unstable();
-            terms.push(Term { attributes, strategy, units: own, scale });
+            unit_indices.sort_unstable();
+            terms.push(Term { attributes, strategy, units: unit_indices, scale });
         }
         let mut seen = BTreeSet::new();
         let is_product = known
@@ -140,10 +156,10 @@ impl<'a> JointSensitivity<'a> {
         JointSensitivity { unit, units, terms, is_product }
     }
 
-    /// ρ with these deviations, one per strategy.
+    /// Returns ρ for the standard deviations of the noise, one per strategy.
     ///
     /// # Errors
-    /// A deviation of 0 for answers that neighbours change.
+    /// A deviation is 0 for answers that differ between neighbours.
     pub fn cost(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
         match self.unit.neighbours {
             Neighbours::AddOrRemoveOneRecord => self.of_one_record(deviations),
@@ -154,7 +170,7 @@ impl<'a> JointSensitivity<'a> {
         }
     }
 
-    /// One record more or less.
+    /// Returns the cost of one added or removed record.
     fn of_one_record(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
         let is_attained = self.one_record_attains_all();
         if !is_attained
@@ -164,27 +180,29 @@ impl<'a> JointSensitivity<'a> {
         }
         let mut rho = ExactRho::zero();
         for (term, deviation) in self.terms.iter().zip(deviations) {
-            let largest = term.units.iter().map(|own| &self.units[*own].largest);
-            let square = largest.fold(term.scale.clone(), |product, own| product * own);
+            let largest = term.units.iter().map(|&index| &self.units[index].largest);
+            let square = largest.fold(term.scale.clone(), |product, square| product * square);
             rho = rho.plus(&ExactRho::of_discrete_gaussian(&square, *deviation, self.unit.rows)?);
         }
         Ok(JointCost { rho, is_attained })
     }
 
-    /// Whether some record has the largest diagonal entry of every unit. Units whose entries are
-    /// all equal leave it free; of the others, those of one attribute must have a value in common.
+    /// Returns whether one record has the largest diagonal entry of every unit.
+    ///
+    /// Units with a constant diagonal do not restrict the record. Any other units of the same
+    /// attribute must have a common value with the largest entry.
     fn one_record_attains_all(&self) -> bool {
-        let uneven = self.units.iter().filter(|unit| unit.at_largest.contains(&false));
+        let restricting = self.units.iter().filter(|unit| unit.at_largest.contains(&false));
         let mut values: BTreeMap<usize, Option<Vec<bool>>> = BTreeMap::new();
-        for unit in uneven {
+        for unit in restricting {
             for position in &unit.positions {
                 let alone = (unit.positions.len() == 1).then(|| unit.at_largest.clone());
                 let both = match values.remove(position) {
                     None => alone,
-                    // Joint factors that share an attribute are not looked into.
+                    // Joint factors that share an attribute are not analysed.
                     Some(known) => match (known, alone) {
-                        (Some(known), Some(own)) => {
-                            Some(known.iter().zip(&own).map(|(a, b)| *a && *b).collect())
+                        (Some(known), Some(values_of_unit)) => {
+                            Some(known.iter().zip(&values_of_unit).map(|(a, b)| *a && *b).collect())
                         }
                         _ => return false,
                     },
@@ -195,11 +213,11 @@ impl<'a> JointSensitivity<'a> {
         values.values().flatten().all(|common| common.contains(&true))
     }
 
-    /// One record with other values.
+    /// Returns the cost of one replaced record.
     fn of_replaced(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
-        let is_even =
-            self.units.iter().all(|own| own.pairs.as_ref().is_some_and(|pairs| pairs.is_even));
-        let can_be_attained = self.is_product && is_even;
+        let equal_norms =
+            self.units.iter().all(|u| u.pairs.as_ref().is_some_and(|pairs| pairs.equal_norms));
+        let can_be_attained = self.is_product && equal_norms;
         if !can_be_attained
             && let Some(rho) = cells::of_replaced(&self.terms, deviations, self.unit.rows)?
         {
@@ -217,27 +235,29 @@ impl<'a> JointSensitivity<'a> {
         Ok(JointCost { rho, is_attained: can_be_attained && is_maximum })
     }
 
-    /// `2 Π D − 2 Π r` for every choice of r ∈ {D, m}, the first unit's choice the highest bit; no
-    /// more than the largest distance of two columns where that is known.
+    /// Returns `2 Π D − 2 Π r` for every choice of r ∈ {D, m}.
+    ///
+    /// The first unit's choice is the highest bit of the index. Values are bounded by the largest
+    /// squared distance of two columns, if it is known.
     fn squares_at_corners<'b>(&self, term: &'b Term<'_>) -> (&'b [usize], Vec<BigUint>) {
-        let most = term.strategy.squared_sensitivity(Neighbours::ReplaceOneRecord).value;
+        let max = term.strategy.squared_sensitivity(Neighbours::ReplaceOneRecord).value;
         if term.units.len() > MAX_FACTORS {
-            return (&[], vec![most]);
+            return (&[], vec![max]);
         }
         let mut products = vec![BigInt::from(term.scale.clone())];
-        for own in &term.units {
-            let Unit { largest, pairs, .. } = &self.units[*own];
+        for &index in &term.units {
+            let Unit { largest, pairs, .. } = &self.units[index];
             let largest = BigInt::from(largest.clone());
-            let least =
-                pairs.as_ref().map_or_else(|| -largest.clone(), |pairs| pairs.least.clone());
+            let smallest =
+                pairs.as_ref().map_or_else(|| -largest.clone(), |pairs| pairs.min_product.clone());
             products = products
                 .iter()
-                .flat_map(|product| [product * &largest, product * &least])
+                .flat_map(|product| [product * &largest, product * &smallest])
                 .collect();
         }
         let same = products[0].clone();
         let square =
-            |product: &BigInt| ((&same - product) * 2u32).magnitude().clone().min(most.clone());
+            |product: &BigInt| ((&same - product) * 2u32).magnitude().clone().min(max.clone());
         (&term.units, products.iter().map(square).collect())
     }
 }

@@ -1,17 +1,18 @@
-//! Step 10 of Program 4.1: is a level worth its sensitivity?
+//! Step 10 of Program 4.1: whether a level is worth its sensitivity.
 
 use super::AcceptedLevel;
 use super::boxes::{BoxQueries, GridBox};
 
-/// Errors that differ by no more than this share are equal.
+/// Relative tolerance for equal errors.
 const EQUAL: f64 = 1e-12;
 
 /// The levels accepted so far.
 ///
-/// The paper takes a level that leaves the error as it is, and that matters: on AllRange(2, …, 2)
-/// the second level does, and only then the error falls, from 2 to about 1 times the SVD bound. But
-/// where the identity is optimal every further level leaves the error as it is. So one such level
-/// is taken on probation: if the next one does not lower the error, both go.
+/// The paper accepts a level that leaves the error unchanged. On AllRange(2, …, 2) this matters:
+/// only the level after such a level lowers the error, from 2 to about 1 times the SVD bound. If
+/// the identity is optimal, however, every further level leaves the error unchanged. Therefore one
+/// such level is accepted on probation. If the next level does not lower the error, both are
+/// rejected.
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Acceptance {
     levels: Vec<AcceptedLevel>,
@@ -24,12 +25,12 @@ impl Acceptance {
         Acceptance { levels: vec![first], boxes: Vec::new() }
     }
 
-    /// Levels accepted so far.
+    /// Returns the number of levels accepted so far.
     pub(in crate::strategy::lsa) fn count(&self) -> usize {
         self.levels.len()
     }
 
-    /// Decides on the next level.
+    /// Decides on the next level and returns whether it is accepted.
     pub(in crate::strategy::lsa) fn accept(&mut self, error: f64, boxes: Vec<GridBox>) -> bool {
         let before = self.levels.last().map_or(f64::INFINITY, |level| level.error);
         let lower = error < before * (1.0 - EQUAL);
@@ -42,11 +43,13 @@ impl Acceptance {
         false
     }
 
+    /// Returns whether the last level left the error unchanged.
     fn on_probation(&self) -> bool {
-        matches!(self.levels.as_slice(), [.., before, last] if last.error >= before.error * (1.0 - EQUAL))
+        let [.., before, last] = self.levels.as_slice() else { return false };
+        last.error >= before.error * (1.0 - EQUAL)
     }
 
-    /// The levels that count; their queries, apart from the first level's, are added to `queries`.
+    /// Returns the final levels and adds their queries, except those of the first, to `queries`.
     pub(in crate::strategy::lsa) fn finish(
         mut self,
         queries: &mut BoxQueries,
@@ -66,8 +69,9 @@ impl Acceptance {
 mod tests {
     use super::*;
 
+    /// One level with unchanged error is accepted if the next level lowers the error.
     #[test]
-    fn one_neutral_level_is_on_probation() {
+    fn a_level_with_unchanged_error_is_on_probation() {
         let run = |errors: &[f64]| {
             let mut acceptance = Acceptance::new(AcceptedLevel { queries: 4, error: 8.0 });
             for &error in errors {

@@ -6,8 +6,9 @@ use ndarray::Array2;
 
 use crate::strategy::QuerySource;
 
-/// An axis-parallel box of cells: along attribute j the coordinates `low[j] .. high[j]`. As a
-/// query: the sum of its cells.
+/// An axis-parallel box of cells, with coordinates `low[j] .. high[j]` along attribute j.
+///
+/// As a query it is the sum of its cells.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GridBox {
     low: Box<[usize]>,
@@ -15,12 +16,12 @@ pub struct GridBox {
 }
 
 impl GridBox {
-    /// All cells of a domain of the given shape.
+    /// Returns the box of all cells of a domain of the given shape.
     pub fn whole(shape: &[usize]) -> Self {
         GridBox { low: vec![0; shape.len()].into(), high: shape.into() }
     }
 
-    /// The single cell with this row-major index.
+    /// Returns the box of the single cell with this row-major index.
     pub fn cell(shape: &[usize], mut index: usize) -> Self {
         let mut low = vec![0; shape.len()];
         for (coordinate, &size) in low.iter_mut().zip(shape).rev() {
@@ -31,27 +32,27 @@ impl GridBox {
         GridBox { low: low.into(), high }
     }
 
-    /// The box from these first coordinates to one before these last ones.
+    /// Creates a box from its first coordinates and the ends of its coordinates.
     pub(in crate::strategy::lsa) fn between(low: Vec<usize>, high: Vec<usize>) -> Self {
         GridBox { low: low.into(), high: high.into() }
     }
 
-    /// The first coordinate of the box along every attribute.
+    /// Returns the first coordinate of the box along every attribute.
     pub fn low(&self) -> &[usize] {
         &self.low
     }
 
-    /// One past the last coordinate along every attribute.
+    /// Returns one past the last coordinate along every attribute.
     pub fn high(&self) -> &[usize] {
         &self.high
     }
 
-    /// The side lengths.
+    /// Returns the side lengths.
     pub fn lengths(&self) -> Vec<usize> {
         self.low.iter().zip(&self.high).map(|(l, h)| h - l).collect()
     }
 
-    /// The two boxes on either side of a cut; the second one begins at `position`.
+    /// Splits the box in two; the second box begins at `position`.
     pub(super) fn cut(&self, dimension: usize, position: usize) -> (Self, Self) {
         let (mut first, mut second) = (self.clone(), self.clone());
         first.high[dimension] = position;
@@ -59,7 +60,7 @@ impl GridBox {
         (first, second)
     }
 
-    /// The row-major indices of the box's cells in a domain of the given shape, ascending.
+    /// Returns the row-major indices of the box's cells in a domain of the given shape, ascending.
     pub fn cells(&self, shape: &[usize]) -> Vec<usize> {
         let mut out = vec![0];
         for ((&low, &high), &size) in self.low.iter().zip(&self.high).zip(shape) {
@@ -70,11 +71,10 @@ impl GridBox {
     }
 }
 
-/// Weighted box queries over one domain: a strategy in which equal queries are merged (S1, Thm
-/// 3.2).
+/// Weighted box queries over one domain, with equal queries merged (S1, Thm 3.2).
 ///
-/// m copies of a query q carry the same information as the one query `√m·q`, so squared weights add
-/// up.
+/// m copies of a query q carry the same information as the query `√m·q`, so squared weights are
+/// added.
 #[derive(Debug, Clone)]
 pub struct BoxQueries {
     shape: Vec<usize>,
@@ -84,7 +84,7 @@ pub struct BoxQueries {
 }
 
 impl BoxQueries {
-    /// No query yet.
+    /// Creates an empty set of queries.
     pub(in crate::strategy::lsa) fn new(shape: &[usize]) -> Self {
         BoxQueries {
             shape: shape.to_vec(),
@@ -94,7 +94,7 @@ impl BoxQueries {
         }
     }
 
-    /// Every cell once.
+    /// Creates the queries of the identity: every cell once.
     pub(in crate::strategy::lsa) fn identity(shape: &[usize]) -> Self {
         let mut out = Self::new(shape);
         for index in 0..shape.iter().product() {
@@ -115,36 +115,38 @@ impl BoxQueries {
         }
     }
 
-    /// Adds all queries of a strategy over another domain, each as the box that `place` makes of
-    /// it.
+    /// Adds all queries of a strategy over another domain, each mapped to a box of this domain.
     pub(in crate::strategy::lsa) fn extend(
         &mut self,
-        other: &BoxQueries,
-        place: impl Fn(&GridBox) -> GridBox,
+        queries: &BoxQueries,
+        map: impl Fn(&GridBox) -> GridBox,
     ) {
-        for (query, squared_weight) in &other.distinct {
-            self.add(place(query), *squared_weight);
+        for (query, squared_weight) in &queries.distinct {
+            self.add(map(query), *squared_weight);
         }
-        self.total += other.total - other.distinct.len();
+        self.total += queries.total - queries.distinct.len();
     }
 
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of queries before equal ones were merged.
+    /// Returns the number of queries before equal ones were merged.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// The different queries with their squared weights (for LSA: their multiplicities), in the
-    /// order in which they came.
+    /// Returns the distinct queries with their squared weights, in the order of insertion.
+    ///
+    /// For LSA the squared weights are multiplicities.
     pub fn distinct(&self) -> &[(GridBox, f64)] {
         &self.distinct
     }
 
-    /// `AᵀA` of the strategy, exact for integer squared weights. O(Σ |box|²), O(cells²) memory.
+    /// Returns `AᵀA` of the strategy, exact for integer squared weights.
+    ///
+    /// O(Σ |box|²) time, O(cells²) memory.
     pub fn gram(&self) -> Array2<f64> {
         let cells = self.shape.iter().product();
         let mut out = Array2::zeros((cells, cells));
@@ -155,7 +157,7 @@ impl BoxQueries {
     }
 }
 
-/// `accumulator += amount · 1 1ᵀ` on the given cells.
+/// Adds `amount · 1 1ᵀ` on the given cells.
 pub(super) fn add_box(accumulator: &mut Array2<f64>, cells: &[usize], amount: f64) {
     for &i in cells {
         let mut row = accumulator.row_mut(i);
@@ -166,7 +168,7 @@ pub(super) fn add_box(accumulator: &mut Array2<f64>, cells: &[usize], amount: f6
 }
 
 impl QuerySource for BoxQueries {
-    /// One row `weight · 1{cell in box}` per different query. O(rows · cells) memory.
+    /// Returns one row `weight · 1{cell in box}` per distinct query. O(rows · cells) memory.
     fn rows(&self) -> Array2<f64> {
         let mut out = Array2::zeros((self.distinct.len(), self.shape.iter().product()));
         for ((query, squared_weight), mut row) in self.distinct.iter().zip(out.rows_mut()) {
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_know_their_cells() {
+    fn boxes_have_their_cells() {
         let shape = [3, 4];
         let (left, right) = GridBox::whole(&shape).cut(1, 3);
         assert_eq!(left.cells(&shape), [0, 1, 2, 4, 5, 6, 8, 9, 10]);
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_queries_are_merged_as_theorem_3_2_says() {
+    fn equal_queries_are_merged_as_in_theorem_3_2() {
         let mut queries = BoxQueries::identity(&[3]);
         queries.add(GridBox::whole(&[3]), 1.0);
         queries.add(GridBox::cell(&[3], 1), 1.0);

@@ -1,12 +1,13 @@
-//! The strategy found so far, seen from the workload: `S = V⁻¹`, `T = S G S`, `tr(S G)`.
+//! The current strategy relative to the workload: `S = V⁻¹`, `T = S G S`, `tr(S G)`.
 
 use ndarray::{Array1, Array2, Axis, Zip};
 
 use crate::error::{Error, Result};
 use crate::linalg;
 
-/// `V = AᵀA` of the strategy found so far with its inverse, and the workload's Gram G as both see
-/// it. Five dense matrices.
+/// `V = AᵀA` of the current strategy, its inverse, and the workload's Gram matrix G.
+///
+/// Five dense matrices with T.
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Inverse {
     gram: Array2<f64>,
@@ -15,15 +16,15 @@ pub(in crate::strategy::lsa) struct Inverse {
     pub(super) s: Array2<f64>,
     /// `T = S G S`, row-major and exactly symmetric.
     pub(super) t: Array2<f64>,
-    /// `tr(S G)`: the workload's total variance at unit noise.
+    /// `tr(S G)`, the workload's total variance at unit noise.
     pub(super) trace: f64,
     pub(super) trace_when_inverted: f64,
-    /// Levels merged in since S and T were computed from V alone.
+    /// Levels merged since S and T were last computed from V.
     pub(super) updates: usize,
 }
 
 impl Inverse {
-    /// Starts from the strategy with Gram `v`.
+    /// Creates the state for the strategy with Gram matrix `v`.
     ///
     /// # Errors
     /// `v` is not positive definite.
@@ -42,12 +43,12 @@ impl Inverse {
         Ok(out)
     }
 
-    /// `tr(V⁻¹ G)`.
+    /// Returns `tr(V⁻¹ G)`.
     pub(in crate::strategy::lsa) fn trace(&self) -> f64 {
         self.trace
     }
 
-    /// Everything from `V` alone. O(n³).
+    /// Recomputes S, T and the traces from V. O(n³).
     pub(super) fn invert(&mut self) -> Result<()> {
         self.s = symmetric_part(&linalg::spd_inverse(self.v.view())?);
         let gs = linalg::product(self.gram.view(), self.s.view())?;
@@ -59,20 +60,19 @@ impl Inverse {
     }
 }
 
-/// `(A + Aᵀ)/2`, row-major.
+/// Returns `(A + Aᵀ)/2`, row-major.
 fn symmetric_part(a: &Array2<f64>) -> Array2<f64> {
     let mut out = Array2::zeros(a.dim());
     Zip::from(&mut out).and(a).and(a.t()).for_each(|out, a, b| *out = 0.5 * (a + b));
     out
 }
 
-/// Refuses Grams that no workload has (not positive semidefinite), and those without a query.
+/// Checks that a Gram matrix is positive semidefinite and not zero.
 ///
 /// # Errors
-/// As said.
+/// The matrix is zero, or it has a negative eigenvalue.
 pub(in crate::strategy::lsa) fn check_gram(what: &str, gram: &Array2<f64>) -> Result<()> {
-    // Rounding in the Cholesky factorisation stays far below this share of the trace, and so do
-    // harmless eigenvalues.
+    // Rounding of the Cholesky factorisation is far below this share of the trace.
     const NEGLIGIBLE: f64 = 1e-10;
     let trace = gram.diag().sum();
     if trace.is_nan() || trace <= 0.0 {
@@ -86,9 +86,10 @@ pub(in crate::strategy::lsa) fn check_gram(what: &str, gram: &Array2<f64>) -> Re
     let mut shifted = gram.clone();
     shifted.diag_mut().mapv_inplace(|d| d + NEGLIGIBLE * trace);
     linalg::cholesky(shifted.view()).map(drop).map_err(|_| {
-        let least = linalg::eigvalsh(gram.view()).ok().and_then(|values| values.first().copied());
+        let smallest =
+            linalg::eigvalsh(gram.view()).ok().and_then(|values| values.first().copied());
         let found =
-            least.map_or("a negative pivot".to_string(), |e| format!("the eigenvalue {e:.3e}"));
+            smallest.map_or("a negative pivot".to_string(), |e| format!("the eigenvalue {e:.3e}"));
         Error::bad_input(
             what,
             "a positive semidefinite Gram matrix",
@@ -98,7 +99,7 @@ pub(in crate::strategy::lsa) fn check_gram(what: &str, gram: &Array2<f64>) -> Re
     })
 }
 
-/// The sum of the rows of a symmetric matrix over some cells: `A 1_cells`.
+/// Returns `A 1_cells`, the sum of the rows of a symmetric matrix over some cells.
 pub(super) fn sum_rows(a: &Array2<f64>, cells: &[usize]) -> Array1<f64> {
     let mut out = Array1::zeros(a.ncols());
     for &cell in cells {

@@ -1,5 +1,5 @@
-//! A level under construction: a partition of the cells into boxes, and the strategy as it would be
-//! with it.
+//! A level under construction: a partition of the cells into boxes, and the strategy that includes
+//! it.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
@@ -17,7 +17,7 @@ pub(in crate::strategy::lsa) struct Part {
     pub(in crate::strategy::lsa) query: GridBox,
     /// Its cells, ascending.
     pub(super) cells: Vec<usize>,
-    /// What the search for splits needs from the strategy without the level.
+    /// The cumulative sums for the search, from the strategy without the level.
     pub(super) profiles: Vec<Profile>,
 }
 
@@ -29,23 +29,22 @@ impl Part {
     }
 }
 
-/// A level: b boxes with indicator vectors as the columns of E, on top of a strategy with `S = V⁻¹`
+/// A level: b boxes with indicator vectors as the columns of E, added to a strategy with `S = V⁻¹`
 /// and `T = S G S`.
 ///
-/// Never forms the n×n matrices of the strategy with the level, which are (Woodbury)
+/// The n×n matrices of the strategy with the level are never formed. They are (Woodbury)
 ///
 /// ```text
 /// (V + EEᵀ)⁻¹ = S − Z Yᵀ,    T' = T − Z Hᵀ − H Zᵀ,    tr' = tr(SG) − ⟨K, Q⟩
 /// Y = S E,  F = T E,  C = EᵀSE,  Q = EᵀTE,  K = (I + C)⁻¹,  Z = Y K,  H = F − ½ Z Q
 /// ```
 ///
-/// `I + C` is as well conditioned as a matrix can be here (eigenvalues between 1 and 1 + n). Memory
-/// O(n·b).
+/// `I + C` is well conditioned: its eigenvalues are between 1 and 1 + n. Memory O(n·b).
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Level {
     shape: Vec<usize>,
     pub(super) parts: Vec<Part>,
-    /// The box that each cell is in.
+    /// The box of each cell.
     pub(super) owner: Vec<usize>,
     // Transposed (one row per box), so that a split appends a row.
     pub(super) y: Array2<f64>,
@@ -59,7 +58,7 @@ pub(in crate::strategy::lsa) struct Level {
 }
 
 impl Level {
-    /// The level that consists of the whole domain.
+    /// Creates the level with one box, the whole domain.
     pub(super) fn whole(inverse: &Inverse, shape: &[usize]) -> Result<Self> {
         let part = Part::new(inverse, shape, GridBox::whole(shape));
         let row = |matrix: &Array2<f64>| sum_rows(matrix, &part.cells).insert_axis(Axis(0));
@@ -81,22 +80,22 @@ impl Level {
         Ok(level)
     }
 
-    /// The boxes, which partition the cells.
+    /// Returns the boxes, which partition the cells.
     pub(in crate::strategy::lsa) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// `tr(S'G)` of the strategy with the level.
+    /// Returns `tr(S'G)` of the strategy with the level.
     pub(in crate::strategy::lsa) fn trace(&self) -> f64 {
         self.trace
     }
 
-    /// `Yᵀ`, `Zᵀ`, `Hᵀ`: one row per box.
+    /// Returns `Yᵀ`, `Zᵀ`, `Hᵀ`, with one row per box.
     pub(super) fn rows(&self) -> (ArrayView2<'_, f64>, ArrayView2<'_, f64>, ArrayView2<'_, f64>) {
         (self.y.view(), self.z.view(), self.h.view())
     }
 
-    /// `Eᵀ v`: the sums of a vector over the boxes.
+    /// Returns `Eᵀ v`, the sums of a vector over the boxes.
     pub(super) fn over_parts(&self, vector: ArrayView1<'_, f64>) -> Array1<f64> {
         let mut out = Array1::zeros(self.parts.len());
         for (&owner, x) in self.owner.iter().zip(vector) {
@@ -105,7 +104,7 @@ impl Level {
         out
     }
 
-    /// Everything from E, Y and F. O(b³ + n b²).
+    /// Recomputes all matrices from E, Y and F. O(b³ + n b²).
     pub(super) fn refactor(&mut self) -> Result<()> {
         let order = self.parts.len();
         let (mut c, mut q) = (Array2::zeros((order, order)), Array2::zeros((order, order)));
@@ -123,11 +122,13 @@ impl Level {
         Ok(())
     }
 
-    /// Applies splits of different boxes together: one by one where they are few, O(n b) each, else
-    /// as one block, O(n b²). Either way all splits of a level cost O(n b²).
+    /// Applies splits of different boxes together.
+    ///
+    /// A few splits are applied one by one, in O(n b) each; many are applied as a block, in
+    /// O(n b²). All splits of a level cost O(n b²).
     pub(super) fn apply(&mut self, inverse: &Inverse, splits: &[(usize, Split)]) -> Result<()> {
-        // A block goes through matrix products, a single update passes over Z and H at the speed of
-        // memory: about as many times slower per operation.
+        // A block uses matrix products. A single update is limited by memory bandwidth over Z and
+        // H, and is about this many times slower per operation.
         const UPDATES_PER_BLOCK: usize = 20;
         if splits.len() * UPDATES_PER_BLOCK < self.parts.len() {
             for (part, split) in splits {
@@ -141,17 +142,19 @@ impl Level {
         self.refactor()
     }
 
-    /// Cuts a box in E, Y and F. The first half takes its place, the second half becomes the last
+    /// Splits a box in E, Y and F. The first half keeps the index; the second half becomes the last
     /// box.
     pub(super) fn refine(&mut self, inverse: &Inverse, part: usize, split: &Split) -> Result<()> {
         let (first, second) = self.parts[part].query.cut(split.dimension, split.position);
         let (first, second) =
             (Part::new(inverse, &self.shape, first), Part::new(inverse, &self.shape, second));
         for (rows, matrix) in [(&mut self.y, &inverse.s), (&mut self.f, &inverse.t)] {
-            let one_is_first = first.cells.len() <= second.cells.len();
-            let one = sum_rows(matrix, if one_is_first { &first.cells } else { &second.cells });
-            let other = &rows.row(part) - &one;
-            let (to_first, to_second) = if one_is_first { (one, other) } else { (other, one) };
+            let first_is_smaller = first.cells.len() <= second.cells.len();
+            let smaller =
+                sum_rows(matrix, if first_is_smaller { &first.cells } else { &second.cells });
+            let larger = &rows.row(part) - &smaller;
+            let (to_first, to_second) =
+                if first_is_smaller { (smaller, larger) } else { (larger, smaller) };
             rows.row_mut(part).assign(&to_first);
             append(rows, to_second.view())?;
         }
@@ -164,7 +167,7 @@ impl Level {
     }
 }
 
-/// Appends a row in amortised O(row).
+/// Appends a row in amortised O(row length).
 pub(super) fn append(rows: &mut Array2<f64>, row: ArrayView1<'_, f64>) -> Result<()> {
     rows.push_row(row)
         .map_err(|e| crate::Error::bug("level of boxes", "one row per box over the cells", e))

@@ -1,4 +1,4 @@
-//! A finished level becomes part of the strategy.
+//! Merges a finished level into the strategy.
 
 use ndarray::Zip;
 
@@ -8,25 +8,27 @@ use super::level::Level;
 use crate::error::Result;
 use crate::linalg;
 
-/// Rounding errors of updates are relative to the matrices they started from: start anew when the
-/// trace has fallen by this factor, or after [`MOST_UPDATES`] levels.
-const LARGEST_FALL: f64 = 4.0;
+/// Maximum fall of the trace, as a factor, between two inversions.
+///
+/// Rounding errors of updates are relative to the matrices they start from.
+const MAX_FALL: f64 = 4.0;
 
-/// Most levels between two inversions from scratch.
-const MOST_UPDATES: usize = 16;
+/// Maximum number of levels between two inversions.
+const MAX_UPDATES: usize = 16;
 
 impl Inverse {
-    /// Makes a finished level part of the strategy: `V += EEᵀ`, `S −= Z Yᵀ`, `T −= Z Hᵀ + H Zᵀ`.
-    /// O(n²·boxes) by matrix products, O(n³) when it is time to invert anew.
+    /// Merges a finished level: `V += EEᵀ`, `S −= Z Yᵀ`, `T −= Z Hᵀ + H Zᵀ`.
+    ///
+    /// O(n²·boxes) by matrix products, or O(n³) if S and T are recomputed.
     ///
     /// # Errors
-    /// The matrices are not finite any more.
+    /// The matrices are no longer finite.
     pub(in crate::strategy::lsa) fn accept(&mut self, level: &Level) -> Result<()> {
         for part in level.parts() {
             add_box(&mut self.v, &part.cells, 1.0);
         }
         self.updates += 1;
-        if self.updates >= MOST_UPDATES || level.trace() * LARGEST_FALL < self.trace_when_inverted {
+        if self.updates >= MAX_UPDATES || level.trace() * MAX_FALL < self.trace_when_inverted {
             return self.invert();
         }
         let (y, z, h) = level.rows();

@@ -1,24 +1,25 @@
 //! The Level Selection Algorithm (S1, Sec. 4.1).
 //!
-//! Builds a strategy level by level. A level is a partition of the cells into boxes, each box a
-//! query that sums its cells, so a level adds exactly 1 to every squared column norm and the
-//! strategy stays column-uniform, hence minimal (S1, Thm 3.1). With `V = AᵀA` of the strategy found
-//! so far and s levels in it, a level L is kept if it lowers the error:
+//! Builds a strategy level by level. A level is a partition of the cells into boxes; each box is a
+//! query that sums its cells. A level therefore adds exactly 1 to every squared column norm, and
+//! the strategy stays column-uniform, hence minimal (S1, Thm 3.1). Let `V = AᵀA` for the current
+//! strategy of s levels, starting with the identity (V = I, s = 1). A level L is kept if it lowers
+//! the error:
 //!
 //! ```text
-//! err = s · tr(G V⁻¹)  →  (s+1) · tr(G (V + L)⁻¹)          V = I, s = 1 to begin with: the identity is the first level
+//! err = s · tr(G V⁻¹)  →  (s+1) · tr(G (V + L)⁻¹)
 //! ```
 //!
-//! A level begins as the whole domain and is refined by splitting boxes in two along one attribute.
-//! The paper does not say against which strategy a split is judged; [`Reading`] lists the answers,
-//! of which [`Reading::JointSweep`] reproduces the paper's numbers.
+//! A level starts as the whole domain and is refined by splitting boxes in two along one attribute.
+//! The paper does not say against which strategy a split is evaluated. [`Reading`] lists the
+//! variants; [`Reading::JointSweep`] reproduces the paper's numbers.
 //!
-//! *Requirements*: any workload whose Gram is dense over the whole domain ([`Gram::to_dense`];
-//! Kronecker factors are multiplied out). *Cost*: O(d n³) per level at most, of which the update of
-//! the n×n matrices at its end, O(n² b) in matrix products for a level of b boxes, dominates in
-//! practice; hence O(k n³) time for k levels, O(n²) memory. The paper's own analysis gives O(k n⁴):
-//! it evaluates a candidate split in O(n²), this implementation in O(1) from cumulative sums.
-//! *Reference*: S1, Sec. 4.1, 4.2 and App. D.2.
+//! *Requirements*: a workload whose Gram matrix is dense over the whole domain
+//! ([`Gram::to_dense`]; Kronecker factors are multiplied out). *Cost*: O(k n³) time for k levels
+//! and O(n²) memory. A level takes at most O(d n³); in practice the update of the n×n matrices
+//! dominates, O(n² b) in matrix products for a level of b boxes. The paper's analysis gives O(k n⁴)
+//! because it evaluates a candidate split in O(n²); this implementation takes O(1) with cumulative
+//! sums. *Reference*: S1, Sec. 4.1, 4.2 and App. D.2.
 //!
 //! ```
 //! use matmech::strategy::lsa::{self, LsaOptions, Reading};
@@ -58,31 +59,31 @@ use super::{Selection, Strategy, StrategyFactor, StrategySelector};
 use crate::error::{Error, Result};
 use crate::workload::Gram;
 
-/// Against which strategy the splits of a level are judged.
+/// The strategy against which the splits of a level are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The paper's: in a sweep every box finds its best split against the same strategy, all boxes
-    /// that gain are split together, and a sweep that does not lower the error is taken back and
-    /// ends the level.
+    /// The paper's variant. In a sweep every box finds its best split against the same strategy,
+    /// and all boxes with a gain are split together. A sweep that does not lower the error is
+    /// undone and ends the level.
     #[default]
     JointSweep,
-    /// Box after box, each split in effect before the next box is looked at; sweeps go on while any
-    /// box is split.
+    /// One box after another, each evaluated with all previous splits in effect. Sweeps continue
+    /// until no box is split.
     Sequential,
-    /// Only the split of the whole level that gains most, again and again.
+    /// Repeatedly only the split of the whole level with the largest gain.
     BestFirst,
-    /// As [`Reading::Sequential`], but boxes are split at their best position even if that loses; a
-    /// sweep that does not lower the error as a whole is taken back and ends the level.
+    /// As [`Reading::Sequential`], but every box is split at its best position, even without a
+    /// gain. A sweep that does not lower the total error is undone and ends the level.
     Forced,
 }
 
 impl Reading {
-    /// All readings.
+    /// All variants.
     pub const ALL: [Reading; 4] =
         [Reading::JointSweep, Reading::Sequential, Reading::BestFirst, Reading::Forced];
 
-    /// The name of the strategy.
+    /// Returns the name of the strategy.
     pub fn name(self) -> &'static str {
         match self {
             Reading::JointSweep => "lsa",
@@ -93,32 +94,32 @@ impl Reading {
     }
 }
 
-/// When the search stops.
+/// The stopping criteria of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LsaOptions {
-    /// Stop at this many levels, the identity included: the paper's k. Default
-    /// [`LsaOptions::MOST_LEVELS`], far more than any of the paper's workloads takes.
+    /// Maximum number of levels, the identity included; k in the paper. Default
+    /// [`LsaOptions::MOST_LEVELS`].
     pub max_levels: usize,
-    /// Gains up to this share of the trace count as nothing, and gains that differ by no more as
-    /// equal. Default 1e-10.
+    /// Relative tolerance: gains up to this share of the trace are ignored, and gains that differ
+    /// by no more are equal. Default 1e-10.
     pub tolerance: f64,
 }
 
 impl LsaOptions {
-    /// The default level cap.
+    /// The default maximum number of levels.
     pub const MOST_LEVELS: usize = 4096;
 
     /// Checks the options.
     ///
     /// # Errors
-    /// No level, or a tolerance outside [0, 1).
+    /// `max_levels` is 0, or the tolerance is outside [0, 1).
     pub fn check(&self) -> Result<()> {
         if self.max_levels == 0 {
             return Err(Error::bad_input(
                 "options of the Level Selection Algorithm: max_levels",
                 "at least 1, the identity level",
                 "0",
-                "use e.g. max_levels = 32, or leave it out to go on while the error falls",
+                "use e.g. max_levels = 32, or leave it out to continue while the error decreases",
             ));
         }
         if !(0.0..1.0).contains(&self.tolerance) {
@@ -142,35 +143,34 @@ impl Default for LsaOptions {
 /// One level of an [`LsaOutcome`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AcceptedLevel {
-    /// The boxes of the level.
+    /// The number of boxes of the level.
     pub queries: usize,
-    /// The error of the strategy up to and with this level, at unit privacy cost.
+    /// The error of the strategy up to and including this level, at unit privacy cost.
     pub error: f64,
 }
 
-/// What the Level Selection Algorithm found.
+/// The result of the Level Selection Algorithm.
 #[derive(Debug, Clone)]
 pub struct LsaOutcome {
-    /// The accepted levels in order, the identity first: how the error fell (Fig. 1 of S1).
+    /// The accepted levels in order, the identity first, with the decreasing error (S1, Fig. 1).
     pub levels: Vec<AcceptedLevel>,
-    /// Whether the level cap ended the search; otherwise one more level would not have lowered the
-    /// error.
+    /// Whether `max_levels` ended the search; otherwise a further level would not lower the error.
     pub capped: bool,
-    /// Candidate splits evaluated.
+    /// The number of candidate splits evaluated.
     pub candidates: usize,
-    /// The queries, equal ones merged.
+    /// The queries, with equal queries merged.
     pub queries: BoxQueries,
     /// `AᵀA` of the strategy; entries are exact integers.
     pub v: Array2<f64>,
 }
 
 impl LsaOutcome {
-    /// The error as the search computed it.
+    /// Returns the error as computed by the search.
     pub fn error(&self) -> f64 {
         self.levels.last().map_or(f64::INFINITY, |level| level.error)
     }
 
-    /// The strategy: `√multiplicity` times the indicator of every different box.
+    /// Returns the strategy: `√multiplicity` times the indicator of every distinct box.
     pub fn strategy(&self, name: &str) -> Strategy {
         let (queries, gram) = (Arc::new(self.queries.clone()), Arc::new(self.v.clone()));
         Strategy::single(name, StrategyFactor::from_source(self.queries.shape(), queries, gram))
@@ -180,8 +180,8 @@ impl LsaOutcome {
 /// Runs the Level Selection Algorithm on a workload. O(k n³) time, O(n²) memory.
 ///
 /// # Errors
-/// Impossible options, a workload without a query, a Gram that is not positive semidefinite, or
-/// more cells than fit.
+/// Invalid options, a workload without a query, a Gram matrix that is not positive semidefinite, or
+/// too many cells.
 pub fn run(gram: &Gram, reading: Reading, options: &LsaOptions) -> Result<LsaOutcome> {
     options.check()?;
     let dense = gram.to_dense()?;
@@ -189,7 +189,7 @@ pub fn run(gram: &Gram, reading: Reading, options: &LsaOptions) -> Result<LsaOut
     run_dense(&gram.shape(), dense, reading, options)
 }
 
-/// [`run`] on a checked Gram.
+/// Runs the algorithm on a checked Gram matrix.
 pub(super) fn run_dense(
     shape: &[usize],
     gram: Array2<f64>,
@@ -200,17 +200,19 @@ pub(super) fn run_dense(
     run_given(shape, gram, &nothing, reading, options)
 }
 
-/// Queries that are measured anyway, before the search begins.
+/// Queries that are measured in any case.
 pub(super) struct Given {
-    /// Their Gram over the cells.
+    /// Their Gram matrix over the cells.
     pub(super) v: Array2<f64>,
-    /// Their squared column norm, which is that of every column.
+    /// Their squared column norm, equal for all columns.
     pub(super) levels: usize,
 }
 
-/// [`run_dense`] on top of given queries: the search starts from `V = I + V_given` with s = 1 +
-/// s_given levels. The errors of the outcome are those of all queries together; its queries, its
-/// levels and `max_levels` leave the given ones out.
+/// Runs the algorithm on top of given queries.
+///
+/// The search starts from `V = I + V_given` with s = 1 + s_given levels. The errors of the outcome
+/// are those of all queries together. Its queries, its levels and `max_levels` exclude the given
+/// queries.
 pub(super) fn run_given(
     shape: &[usize],
     gram: Array2<f64>,
@@ -242,14 +244,14 @@ pub(super) fn run_given(
 /// Selects a strategy by the Level Selection Algorithm.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lsa {
-    /// How levels grow. Default [`Reading::JointSweep`].
+    /// The evaluation of splits. Default [`Reading::JointSweep`].
     pub reading: Reading,
-    /// Limits. Default [`LsaOptions::default`].
+    /// The limits of the search. Default [`LsaOptions::default`].
     pub options: LsaOptions,
 }
 
 impl Lsa {
-    /// The selector for a reading, with default options.
+    /// Creates the selector for a reading, with default options.
     pub fn reading(reading: Reading) -> Self {
         Lsa { reading, options: LsaOptions::default() }
     }
@@ -279,7 +281,7 @@ impl StrategySelector for Lsa {
     }
 }
 
-/// The counts that every variant reports.
+/// Returns the counts that every variant reports.
 pub(super) fn details(
     levels: usize,
     queries: &BoxQueries,

@@ -1,34 +1,35 @@
-//! What the search for splits needs to know of a box, and a split.
+//! Splits of a box, and the cumulative sums that the search for them needs.
 
 use ndarray::{Array2, ArrayView1, Axis};
 
 use super::boxes::GridBox;
 use super::inverse::Inverse;
 
-/// A way to cut a box in two: the second half begins at `position` of `dimension`.
+/// A split of a box: the second half begins at `position` of `dimension`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Split {
     pub(super) dimension: usize,
     pub(super) position: usize,
-    /// By how much the cut lowers the trace.
+    /// The decrease of the trace.
     pub(super) gain: f64,
 }
 
-/// Cumulative sums of the block of S and of T that belongs to a box, summed down to slabs across
-/// one dimension.
-///
-/// `diagonal[i]` is the sum over (slab ≤ i) × (slab ≤ i), `edge[i]` over (slab ≤ i) × (all slabs).
+/// Cumulative sums of a box's blocks of S and T, over the slabs across one dimension.
 #[derive(Debug, Clone)]
 pub(super) struct Profile {
     pub(super) dimension: usize,
     pub(super) low: usize,
-    /// Cells of the box per step along the dimension: the product of the later side lengths.
+    /// The number of cells of the box per step along the dimension: the product of the later side
+    /// lengths.
     pub(super) stride: usize,
     pub(super) s: Sums,
     pub(super) t: Sums,
 }
 
 /// The cumulative sums of one matrix over the slabs of a box.
+///
+/// `diagonal[i]` is the sum over (slab ≤ i) × (slab ≤ i), and `edge[i]` over
+/// (slab ≤ i) × (all slabs).
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
     pub(super) diagonal: Vec<f64>,
@@ -40,6 +41,7 @@ impl Sums {
         Sums { diagonal: vec![0.0; length], edge: vec![0.0; length] }
     }
 
+    /// Replaces the entries by their cumulative sums.
     fn accumulate(&mut self) {
         for sums in [&mut self.diagonal, &mut self.edge] {
             let mut total = 0.0;
@@ -50,22 +52,23 @@ impl Sums {
         }
     }
 
+    /// Returns these sums minus others.
     pub(super) fn corrected(&self, by: &Sums) -> Self {
         let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
         Sums { diagonal: minus(&self.diagonal, &by.diagonal), edge: minus(&self.edge, &by.edge) }
     }
 
-    /// `(q₁ᵀAq₁, q₁ᵀAq₂, q₂ᵀAq₂)` for the cut after slab i.
+    /// Returns `(q₁ᵀAq₁, q₁ᵀAq₂, q₂ᵀAq₂)` for the cut after slab i.
     pub(super) fn halves(&self, i: usize) -> (f64, f64, f64) {
         let total = self.edge[self.edge.len() - 1];
-        let (own, edge) = (self.diagonal[i], self.edge[i]);
-        (own, edge - own, total - 2.0 * edge + own)
+        let (first, edge) = (self.diagonal[i], self.edge[i]);
+        (first, edge - first, total - 2.0 * edge + first)
     }
 }
 
 impl Profile {
-    /// The profiles of a box across every dimension in which it can be cut, for the strategy
-    /// without the level. O(d·|box|²).
+    /// Returns the profiles of a box across every dimension along which it can be split, for the
+    /// strategy without the level. O(d·|box|²).
     pub(super) fn of_box(inverse: &Inverse, query: &GridBox, cells: &[usize]) -> Vec<Self> {
         let lengths = query.lengths();
         let mut out: Vec<Profile> = (0..lengths.len())
@@ -87,12 +90,13 @@ impl Profile {
                     let sums = if of_t { &mut profile.t } else { &mut profile.s };
                     let length = sums.edge.len();
                     let values = by_slab(&block_row, length, profile.stride, &mut slabs);
-                    let own = row / profile.stride % length;
-                    let (before, rest) = values.split_at(own);
+                    let slab = row / profile.stride % length;
+                    let (before, rest) = values.split_at(slab);
                     let before = ArrayView1::from(before).sum();
-                    // By symmetry the column sums above the diagonal equal the row sums left of it.
-                    sums.diagonal[own] += 2.0 * before + rest[0];
-                    sums.edge[own] += before + ArrayView1::from(rest).sum();
+                    // By symmetry, the column sums above the diagonal equal the row sums to its
+                    // left.
+                    sums.diagonal[slab] += 2.0 * before + rest[0];
+                    sums.edge[slab] += before + ArrayView1::from(rest).sum();
                 }
             }
         }
@@ -104,7 +108,7 @@ impl Profile {
     }
 }
 
-/// The entries of a matrix row at some cells.
+/// Collects the entries of a matrix row at some cells.
 fn gather(matrix: &Array2<f64>, row: usize, cells: &[usize], out: &mut Vec<f64>) {
     let row = matrix.index_axis(Axis(0), row);
     out.clear();
@@ -116,8 +120,7 @@ fn gather(matrix: &Array2<f64>, row: usize, cells: &[usize], out: &mut Vec<f64>)
     }
 }
 
-/// Sums over the slabs across one dimension of values over the cells of a box; the values
-/// themselves where they are that.
+/// Returns the sums over the slabs across one dimension of values over the cells of a box.
 pub(super) fn by_slab<'a>(
     values: &'a [f64],
     length: usize,

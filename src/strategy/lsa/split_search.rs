@@ -1,21 +1,21 @@
-//! The best split of a box, O(1) per candidate.
+//! Search for the best split of a box, O(1) per candidate.
 
 use ndarray::Axis;
 
 use super::level::Level;
 use super::profile::{Profile, Split, Sums, by_slab};
 
-/// What the boxes of the level take away from a profile.
+/// The contribution of the level's boxes to a profile, to be subtracted.
 struct Correction {
     s: Sums,
     t: Sums,
 }
 
-/// The best split of a box of the level, and the number of splits looked at.
+/// Returns the best split of a box of the level, and the number of candidates.
 ///
-/// The trace falls by `[bα + aβ − 2(c−1)γ] / [ab − (c−1)²]` with
-/// `a = q₁ᵀSq₁, b = q₂ᵀSq₂, c = q₁ᵀSq₂` and α, β, γ the same with T. Gains that differ by at most
-/// `tie` are equal: the lowest dimension wins, then the lowest position.
+/// The trace decreases by `[bα + aβ − 2(c−1)γ] / [ab − (c−1)²]` with `a = q₁ᵀSq₁`, `b = q₂ᵀSq₂`,
+/// `c = q₁ᵀSq₂`, and α, β, γ the same with T. Gains that differ by at most `tie` are equal: the
+/// lowest dimension is chosen, then the lowest position.
 pub(super) fn best_split(level: &Level, part: usize, tie: f64) -> (Option<Split>, usize) {
     let part = &level.parts()[part];
     let mut candidates = Vec::new();
@@ -38,7 +38,9 @@ pub(super) fn best_split(level: &Level, part: usize, tie: f64) -> (Option<Split>
     (candidates.iter().copied().find(|c| c.gain >= largest - tie), candidates.len())
 }
 
-/// The cumulative sums of `Z Yᵀ` and `Z Hᵀ + H Zᵀ` on the block of a box. O(d·|box|·boxes).
+/// Returns the cumulative sums of `Z Yᵀ` and `Z Hᵀ + H Zᵀ` on the block of a box.
+///
+/// O(d·|box|·boxes).
 fn corrections(level: &Level, cells: &[usize], profiles: &[Profile]) -> Vec<Correction> {
     let mut out: Vec<Correction> = profiles
         .iter()

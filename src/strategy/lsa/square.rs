@@ -1,8 +1,8 @@
-//! A symmetric matrix that grows by a row and a column at a time.
+//! A symmetric matrix that grows by one row and column at a time.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
-/// A symmetric matrix in the upper left corner of an allocation that doubles when it is full.
+/// A symmetric matrix in the upper left corner of an allocation that doubles when full.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Square {
     values: Array2<f64>,
@@ -16,13 +16,13 @@ impl From<Array2<f64>> for Square {
 }
 
 impl Square {
-    /// The matrix.
+    /// Returns the matrix.
     pub(super) fn view(&self) -> ArrayView2<'_, f64> {
         let (rows, _) = self.values.view().split_at(Axis(0), self.order);
         rows.split_at(Axis(1), self.order).0
     }
 
-    /// A last row and column of zeros.
+    /// Appends a row and a column of zeros.
     pub(super) fn grow(&mut self) {
         if self.order == self.values.nrows() {
             let mut larger = Array2::zeros((2 * self.order + 2, 2 * self.order + 2));
@@ -37,7 +37,7 @@ impl Square {
         self.set(self.order - 1, ArrayView1::from(&vec![0.0; self.order]));
     }
 
-    /// Sets a row, and with it the column.
+    /// Sets a row and the same column.
     pub(super) fn set(&mut self, index: usize, row: ArrayView1<'_, f64>) {
         for (i, &x) in row.iter().enumerate() {
             self.values[[index, i]] = x;
@@ -45,12 +45,12 @@ impl Square {
         }
     }
 
-    /// The product with a vector.
+    /// Returns the product with a vector.
     pub(super) fn times(&self, vector: &Array1<f64>) -> Array1<f64> {
         self.view().dot(vector)
     }
 
-    /// `A += a₀ b₀ᵀ + a₁ b₁ᵀ`; the caller sees to the symmetry of the sum.
+    /// Adds `a₀ b₀ᵀ + a₁ b₁ᵀ`, which must be symmetric.
     pub(super) fn add_outer(&mut self, a: &[Array1<f64>; 2], b: &[Array1<f64>; 2]) {
         for (i, row) in self.values.rows_mut().into_iter().take(self.order).enumerate() {
             add_pair(row.into_slice(), [a[0][i], a[1][i]], b);
@@ -58,7 +58,7 @@ impl Square {
     }
 }
 
-/// `row += w₀ v₀ + w₁ v₁`, over the length of the row.
+/// Adds `w₀ v₀ + w₁ v₁` to a row, over the length of the row.
 pub(super) fn add_pair(row: Option<&mut [f64]>, [w0, w1]: [f64; 2], [v0, v1]: &[Array1<f64>; 2]) {
     if let (Some(row), Some(v0), Some(v1)) = (row, v0.as_slice(), v1.as_slice()) {
         for ((x, v0), v1) in row.iter_mut().zip(v0).zip(v1) {

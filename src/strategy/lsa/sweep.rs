@@ -1,4 +1,4 @@
-//! Growing one level: four readings of steps 3 to 9 of Program 4.1 of S1.
+//! Growth of one level: four variants of steps 3 to 9 of Program 4.1 of S1.
 
 use super::Reading;
 use super::inverse::Inverse;
@@ -7,15 +7,16 @@ use super::profile::Split;
 use super::split_search::best_split;
 use crate::error::Result;
 
-/// Gains up to this share of the trace are rounding errors. It is smaller than the tolerance for
-/// ties because gains between 1e-11 and 1e-10 of the trace do occur (on AllRange(32, 32)) and are
-/// real.
-const NIL: f64 = 1e-12;
+/// Gains up to this share of the trace are rounding errors.
+///
+/// It is smaller than the tolerance for ties because AllRange(32, 32) has true gains between 1e-11
+/// and 1e-10 of the trace.
+const NEGLIGIBLE: f64 = 1e-12;
 
-/// Best-first updates between two computations from scratch.
+/// Number of best-first updates between two recomputations.
 const UPDATES_PER_REFACTOR: usize = 32;
 
-/// Grows levels and counts the candidate splits looked at.
+/// Grows levels and counts the candidate splits evaluated.
 #[derive(Debug, Clone)]
 pub(in crate::strategy::lsa) struct Grower {
     pub(in crate::strategy::lsa) reading: Reading,
@@ -24,7 +25,7 @@ pub(in crate::strategy::lsa) struct Grower {
 }
 
 impl Grower {
-    /// The level that the reading puts on top of a strategy.
+    /// Returns the level that the reading adds to a strategy.
     ///
     /// # Errors
     /// The matrices are not finite.
@@ -50,15 +51,17 @@ impl Grower {
         Ok(level)
     }
 
-    /// The best split of a box; `None` when the gain is nil (unless `forced`) or the box is a cell.
+    /// Returns the best split of a box.
+    ///
+    /// `None` if the gain is negligible (unless `forced`) or the box is one cell.
     fn best(&mut self, level: &Level, part: usize, forced: bool) -> Option<Split> {
         let (split, candidates) = best_split(level, part, self.tolerance * level.trace());
         self.candidates += candidates;
-        split.filter(|s| forced || s.gain > NIL * level.trace())
+        split.filter(|s| forced || s.gain > NEGLIGIBLE * level.trace())
     }
 
-    /// All boxes against the same strategy; all splits together; a sweep that does not lower the
-    /// trace is taken back.
+    /// Splits all boxes against the same strategy, until a sweep does not lower the trace; that
+    /// sweep is undone.
     fn joint(&mut self, inverse: &Inverse, level: &mut Level) -> Result<()> {
         loop {
             let parts = 0..level.parts().len();
@@ -76,28 +79,28 @@ impl Grower {
         }
     }
 
-    /// One box after the other, in the order of their first cells, every split in effect at once.
-    /// Returns whether there was one.
+    /// Splits one box after another, in the order of their first cells, with every split in effect
+    /// immediately. Returns whether a box was split.
     fn sweep_in_turn(
         &mut self,
         inverse: &Inverse,
         level: &mut Level,
         forced: bool,
     ) -> Result<bool> {
-        let mut any = false;
-        let mut in_order: Vec<usize> = (0..level.parts().len()).collect();
-        in_order.sort_by(|&a, &b| level.parts()[a].query.low().cmp(level.parts()[b].query.low()));
-        for part in in_order {
+        let mut has_split = false;
+        let mut order: Vec<usize> = (0..level.parts().len()).collect();
+        order.sort_by(|&a, &b| level.parts()[a].query.low().cmp(level.parts()[b].query.low()));
+        for part in order {
             if let Some(split) = self.best(level, part, forced) {
                 level.split(inverse, part, &split)?;
-                any = true;
+                has_split = true;
             }
         }
         level.refactor()?;
-        Ok(any)
+        Ok(has_split)
     }
 
-    /// Always the split of the whole level that gains most.
+    /// Repeats the split of the whole level with the largest gain.
     fn best_first(&mut self, inverse: &Inverse, level: &mut Level) -> Result<()> {
         loop {
             let tie = self.tolerance * level.trace();

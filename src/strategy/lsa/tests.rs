@@ -1,5 +1,5 @@
-//! The numbers of the S1 specification, and the search against one that inverts a matrix for every
-//! candidate.
+//! Tests against the values of the S1 specification, and against a search that inverts a matrix for
+//! every candidate.
 
 use super::*;
 use crate::strategy::QuerySource;
@@ -16,7 +16,7 @@ fn outcome(text: &str, reading: Reading) -> LsaOutcome {
     run(&gram(text), reading, &LsaOptions::default()).unwrap()
 }
 
-/// Levels and the ratio to the SVD bound, of the error that is computed anew from the strategy.
+/// Checks the number of levels and the recomputed error over the SVD bound.
 fn check(text: &str, reading: Reading, levels: usize, printed: &str) -> LsaOutcome {
     let gram = gram(text);
     let outcome = outcome(text, reading);
@@ -29,7 +29,7 @@ fn check(text: &str, reading: Reading, levels: usize, printed: &str) -> LsaOutco
     outcome
 }
 
-/// Column-uniform, exact, and no level that raises the error.
+/// Checks that the strategy is column-uniform and exact, and that no level raises the error.
 fn check_invariants(outcome: &LsaOutcome, context: &str) {
     let levels = outcome.levels.len() as f64;
     assert!(outcome.v.diag().iter().all(|&d| d == levels), "{context}: columns differ");
@@ -43,15 +43,16 @@ fn check_invariants(outcome: &LsaOutcome, context: &str) {
     }
 }
 
+/// Against S1, Example 4.1 and Fig. 1.
 #[test]
-fn example_4_1_is_exact_and_figure_1_to_all_digits() {
+fn example_4_1_and_figure_1_match_to_all_digits() {
     let outcome = check("range:512", Reading::JointSweep, 33, "1.084516");
     assert_eq!((outcome.queries.total(), outcome.queries.distinct().len()), (4746, 1931));
     let svdb = svd_bound(&gram("range:512")).unwrap();
     assert_digits(svdb, "1330721.65", "svd bound");
-    let printed = "16.9088 2.7693 2.2711 2.2079 1.5534 1.5184 1.4407 1.3588 1.3158 1.2930 1.2575 1.2482 1.2192 1.2083 1.2037 \
-                   1.1872 1.1845 1.1670 1.1517 1.1424 1.1420 1.1300 1.1218 1.1178 1.1140 1.1136 1.1132 1.1023 1.0979 1.0940 \
-                   1.0933 1.0892 1.0845";
+    let printed = "16.9088 2.7693 2.2711 2.2079 1.5534 1.5184 1.4407 1.3588 1.3158 1.2930 1.2575 \
+                   1.2482 1.2192 1.2083 1.2037 1.1872 1.1845 1.1670 1.1517 1.1424 1.1420 1.1300 \
+                   1.1218 1.1178 1.1140 1.1136 1.1132 1.1023 1.0979 1.0940 1.0933 1.0892 1.0845";
     let printed: Vec<&str> = printed.split_whitespace().collect();
     assert_eq!(printed.len(), 33);
     for (k, (level, printed)) in outcome.levels.iter().zip(printed).enumerate() {
@@ -60,7 +61,7 @@ fn example_4_1_is_exact_and_figure_1_to_all_digits() {
 }
 
 #[test]
-fn the_paper_s_reading_in_one_dimension() {
+fn joint_sweeps_match_the_specification_in_one_dimension() {
     let outcome = check("range:1024", Reading::JointSweep, 13, "1.264125");
     assert_eq!((outcome.queries.total(), outcome.queries.distinct().len()), (3454, 2369));
     for (text, levels, printed) in
@@ -71,8 +72,8 @@ fn the_paper_s_reading_in_one_dimension() {
 }
 
 #[test]
-fn the_other_readings_in_one_dimension() {
-    // The specification prints 1.1239 for 1.123845 and 1.0464 for 1.046347 (rounded twice).
+fn the_other_readings_match_the_specification_in_one_dimension() {
+    // The specification has 1.1239 for 1.123845 and 1.0464 for 1.046347 (rounded twice).
     for (reading, expected) in [
         (Reading::Sequential, [(28, "1.0449"), (17, "1.1026"), (19, "1.123845"), (21, "1.1376")]),
         (Reading::BestFirst, [(32, "1.0379"), (21, "1.0798"), (31, "1.0710"), (36, "1.0720")]),
@@ -87,15 +88,15 @@ fn the_other_readings_in_one_dimension() {
 }
 
 #[test]
-fn the_paper_s_reading_in_two_dimensions() {
+fn joint_sweeps_match_the_specification_in_two_dimensions() {
     let outcome = check("range:32x32", Reading::JointSweep, 102, "1.072956");
     assert_eq!((outcome.queries.total(), outcome.queries.distinct().len()), (23_688, 10_202));
 }
 
-/// The same algorithm with the trace of every candidate from an explicit inverse.
+/// The same algorithm, with the trace of every candidate from an explicit inverse.
 pub(in crate::strategy::lsa) struct BruteForce {
     pub(in crate::strategy::lsa) gram: Array2<f64>,
-    /// Of the identity and what is given.
+    /// The Gram matrix of the identity and the given queries.
     pub(in crate::strategy::lsa) v: Array2<f64>,
     pub(in crate::strategy::lsa) given_levels: usize,
     pub(in crate::strategy::lsa) shape: Vec<usize>,
@@ -164,23 +165,26 @@ impl BruteForce {
         (next.len() > level.len() && self.trace(&next) < self.trace(level)).then_some(next)
     }
 
-    /// The accepted levels, each with the error and, but for the identity, its boxes.
+    /// Returns the accepted levels, each with its error and, except for the identity, its boxes.
     pub(in crate::strategy::lsa) fn run(
         mut self,
         reading: Reading,
-        most: usize,
+        max_levels: usize,
     ) -> Vec<(f64, Vec<GridBox>)> {
         let mut levels = vec![((1 + self.given_levels) as f64 * self.trace(&[]), vec![])];
-        // A level that leaves the error as it is counts only if the next one lowers it.
-        let neutral = |levels: &[(f64, Vec<GridBox>)]| matches!(levels, [.., before, last] if last.0 >= before.0 * (1.0 - 1e-12));
-        while levels.len() < most {
+        // A level that leaves the error unchanged is kept only if the next one lowers it.
+        let neutral = |levels: &[(f64, Vec<GridBox>)]| {
+            let [.., before, last] = levels else { return false };
+            last.0 >= before.0 * (1.0 - 1e-12)
+        };
+        while levels.len() < max_levels {
             let mut level = vec![GridBox::whole(&self.shape)];
             while let Some(next) = self.sweep(&level, reading) {
                 level = next;
             }
             let error = (levels.len() + 1 + self.given_levels) as f64 * self.trace(&level);
-            let most_accepted = if neutral(&levels) { 1.0 - 1e-12 } else { 1.0 + 1e-12 };
-            if error > levels[levels.len() - 1].0 * most_accepted {
+            let max_ratio = if neutral(&levels) { 1.0 - 1e-12 } else { 1.0 + 1e-12 };
+            if error > levels[levels.len() - 1].0 * max_ratio {
                 break;
             }
             level.iter().for_each(|b| boxes::add_box(&mut self.v, &b.cells(&self.shape), 1.0));
@@ -252,7 +256,7 @@ fn brute_force_finds_the_same_levels() {
 }
 
 #[test]
-fn a_level_cap_cuts_the_same_search_short() {
+fn the_maximum_number_of_levels_truncates_the_search() {
     let all = outcome("range:8x6", Reading::JointSweep);
     assert!(!all.capped && all.levels.len() > 4);
     let some = run(
@@ -270,30 +274,32 @@ fn a_level_cap_cuts_the_same_search_short() {
 }
 
 #[test]
-fn a_neutral_second_level_opens_the_way_on_binary_attributes() {
+fn a_level_with_unchanged_error_helps_on_binary_attributes() {
     let outcome = outcome("range:2^6", Reading::JointSweep);
     assert_relative_eq!(outcome.levels[0].error, outcome.levels[1].error, max_relative = 1e-12);
     let svdb = svd_bound(&gram("range:2^6")).unwrap();
     assert!(outcome.levels[0].error > 1.4 * svdb && outcome.error() < 1.2 * svdb);
-    // Where the identity is optimal it stays alone.
+    // If the identity is optimal, no level is added.
     let identity = run(&gram("identity:6x4"), Reading::BestFirst, &LsaOptions::default()).unwrap();
     assert_eq!(identity.levels.len(), 1);
 }
 
 #[test]
-fn impossible_input_is_refused() {
+fn invalid_input_is_refused() {
     let range = gram("range:4");
-    let refusal = |gram: &Gram, options: LsaOptions| {
+    let message_of = |gram: &Gram, options: LsaOptions| {
         run(gram, Reading::JointSweep, &options).unwrap_err().to_string()
     };
-    let usual = LsaOptions::default();
-    assert!(refusal(&range, LsaOptions { max_levels: 0, ..usual }).contains("at least 1"));
+    let default = LsaOptions::default();
+    assert!(message_of(&range, LsaOptions { max_levels: 0, ..default }).contains("at least 1"));
     for tolerance in [-1e-10, 1.0, f64::NAN] {
-        assert!(refusal(&range, LsaOptions { tolerance, ..usual }).contains("tolerance"));
+        assert!(message_of(&range, LsaOptions { tolerance, ..default }).contains("tolerance"));
     }
-    assert!(refusal(&Gram::dense(&[3], Array2::zeros((3, 3))).unwrap(), usual).contains("zeros"));
+    assert!(
+        message_of(&Gram::dense(&[3], Array2::zeros((3, 3))).unwrap(), default).contains("zeros")
+    );
     let indefinite = ndarray::array![[1.0, 2.0], [2.0, 1.0]];
-    let message = refusal(&Gram::dense(&[2], indefinite).unwrap(), usual);
+    let message = message_of(&Gram::dense(&[2], indefinite).unwrap(), default);
     assert!(message.contains("positive semidefinite") && message.contains("-1.000e0"), "{message}");
     assert!(
         Gram::dense(&[2], ndarray::array![[1.0, 0.5], [0.0, 1.0]])
@@ -302,7 +308,7 @@ fn impossible_input_is_refused() {
             .contains("symmetric")
     );
     assert!(Gram::dense(&[2, 3], Array2::eye(5)).unwrap_err().to_string().contains("6 x 6"));
-    assert!(refusal(&gram("range:200x200"), usual).contains("cells"));
+    assert!(message_of(&gram("range:200x200"), default).contains("cells"));
 }
 
 #[test]

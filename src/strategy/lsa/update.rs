@@ -1,4 +1,4 @@
-//! One split of a level by a rank-2 update.
+//! A split of a level, by a rank-2 update.
 
 use ndarray::{Array1, Array2};
 
@@ -9,14 +9,15 @@ use super::square::add_pair;
 use crate::error::Result;
 
 impl Level {
-    /// Splits a box, O(n b).
+    /// Splits a box. O(n b).
     ///
-    /// With `U = [q₁ q₂]` and `J = [[0,1],[1,0]]` the split changes the strategy's Gram by
+    /// With `U = [q₁ q₂]` and `J = [[0,1],[1,0]]` the split changes the strategy's Gram matrix by
     /// `−U J Uᵀ`, hence its inverse S' by `−(S'U) M⁻¹ (S'U)ᵀ` with `M = UᵀS'U − J`. In the
-    /// coordinates of the boxes, E before and E' after the split with `E = E' L`:
+    /// coordinates of the boxes, with E before and E' after the split and `E = E' L`:
     ///
     /// ```text
-    /// ζ = [e₁ e₂] − L K EᵀSU,   S'U = SU − Z EᵀSU = Y'ζ,   K' = L K Lᵀ + ζ M⁻¹ ζᵀ,   tr' = tr − ⟨M⁻¹, ζᵀQ'ζ⟩
+    /// ζ = [e₁ e₂] − L K EᵀSU,   S'U = SU − Z EᵀSU = Y'ζ,   K' = L K Lᵀ + ζ M⁻¹ ζᵀ
+    /// tr' = tr − ⟨M⁻¹, ζᵀQ'ζ⟩
     /// Z' = Z Lᵀ + S'U M⁻¹ ζᵀ,   H' = F' − ½ Z'Q'
     /// ```
     pub(super) fn split(&mut self, inverse: &Inverse, part: usize, split: &Split) -> Result<()> {
@@ -24,8 +25,8 @@ impl Level {
         let (whole_y, whole_f) =
             (self.over_parts(self.y.row(part)), self.over_parts(self.f.row(part)));
         self.refine(inverse, part, split)?;
-        // Products of the second half with the boxes after the split; the first half has the rest
-        // of the whole box.
+        // Products of the second half with the boxes after the split; those of the first half are
+        // the rest of the products of the whole box.
         let (to_y, to_f) = (self.over_parts(self.y.row(last)), self.over_parts(self.f.row(last)));
         let second = (merged(&to_y, part), merged(&to_f, part));
         let first = (&whole_y - &second.0, &whole_f - &second.1);
@@ -34,11 +35,11 @@ impl Level {
 
         let [y_first, y_second, f_second] = combinations(&self.z, [&first.0, &second.0, &second.1]);
         let su = [&self.y.row(part) - &y_first, &self.y.row(last) - &y_second];
-        let own = [first.0[part] - to_y[part], to_y[part], to_y[last]];
+        let products = [first.0[part] - to_y[part], to_y[part], to_y[last]];
         let m = [
-            own[0] - first.0.dot(&k_first),
-            own[1] - first.0.dot(&k_second) - 1.0,
-            own[2] - second.0.dot(&k_second),
+            products[0] - first.0.dot(&k_first),
+            products[1] - first.0.dot(&k_second) - 1.0,
+            products[2] - second.0.dot(&k_second),
         ];
         let determinant = m[0] * m[2] - m[1] * m[1];
         let m = [m[2] / determinant, -m[1] / determinant, m[0] / determinant];
@@ -66,7 +67,7 @@ impl Level {
         let row = self.z.row(part).to_owned();
         append(&mut self.z, row.view())?;
         add_outer(&mut self.z, &weights, &su, 1.0);
-        // Of Z Lᵀ Q' only the columns of the two halves are new, and their sum is the old one.
+        // Only the columns of the two halves of Z Lᵀ Q' are new, and their sum is the old column.
         let h_second = &self.f.row(last) - &(0.5 * f_second);
         let h_first = &self.h.row(part) - &h_second;
         self.h.row_mut(part).assign(&h_first);
@@ -76,7 +77,7 @@ impl Level {
     }
 }
 
-/// `Lᵀ v`: products with the boxes before the split from those with the boxes after it.
+/// Returns `Lᵀ v`: products with the boxes before the split from those with the boxes after it.
 fn merged(v: &Array1<f64>, part: usize) -> Array1<f64> {
     let last = v.len() - 1;
     let mut out: Array1<f64> = v.iter().copied().take(last).collect();
@@ -84,23 +85,23 @@ fn merged(v: &Array1<f64>, part: usize) -> Array1<f64> {
     out
 }
 
-/// `L v`: the coefficients of the same vector in the boxes after the split.
+/// Returns `L v`: the coefficients of the same vector in the boxes after the split.
 fn lifted(v: &Array1<f64>, part: usize) -> Array1<f64> {
     v.iter().copied().chain([v[part]]).collect()
 }
 
-/// `v M` for a symmetric 2×2 matrix `M = [[m₀, m₁], [m₁, m₂]]`.
+/// Returns `v M` for a symmetric 2×2 matrix `M = [[m₀, m₁], [m₁, m₂]]`.
 fn times_symmetric(v: &[Array1<f64>; 2], m: [f64; 3]) -> [Array1<f64>; 2] {
     [&v[0] * m[0] + &v[1] * m[1], &v[0] * m[1] + &v[1] * m[2]]
 }
 
-/// Three combinations of the rows of a matrix in one pass over it.
+/// Returns three combinations of the rows of a matrix, in one pass over it.
 fn combinations(rows: &Array2<f64>, weights: [&Array1<f64>; 3]) -> [Array1<f64>; 3] {
     let n = rows.ncols();
     let [mut a, mut b, mut c] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
     for (i, row) in rows.rows().into_iter().enumerate() {
         let [wa, wb, wc] = weights.map(|w| w[i]);
-        // Slices of one length, so that the loop is vectorised.
+        // Slices of equal length let the compiler vectorise the loop.
         let row = row.to_slice().unwrap_or_default();
         for (((x, a), b), c) in row.iter().zip(&mut a).zip(&mut b).zip(&mut c) {
             *a += wa * x;
@@ -111,7 +112,7 @@ fn combinations(rows: &Array2<f64>, weights: [&Array1<f64>; 3]) -> [Array1<f64>;
     [a.into(), b.into(), c.into()]
 }
 
-/// `rows[i] += scale · (weights[0][i] · vectors[0] + weights[1][i] · vectors[1])`.
+/// Adds `scale · (weights[0][i] · vectors[0] + weights[1][i] · vectors[1])` to row i.
 fn add_outer(
     rows: &mut Array2<f64>,
     weights: &[Array1<f64>; 2],

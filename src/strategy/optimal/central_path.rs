@@ -1,5 +1,4 @@
-//! The central path of the dual problem: what a search over workloads minimises in place of the
-//! optimum.
+//! The central path of the dual problem: a smooth objective for a search over workloads.
 //!
 //! For rows R, queries × cells, and a barrier τ > 0
 //!
@@ -7,9 +6,9 @@
 //! φ(R) = max { 2 tr (R diag(μ) Rᵀ)^½ − Σ μ + τ Σ ln μ : μ > 0 }
 //! ```
 //!
-//! is concave in μ, and its maximiser lies inside: φ is smooth in R where the optimum E, its limit
-//! for τ → 0, has kinks and flat directions, and the maximiser for one R is a good start for the
-//! next. `μ/Σμ` are dual weights of the gap `cells·τ/E` at most. With μ fixed,
+//! is concave in μ with an interior maximiser. φ is smooth in R, while the optimum E, its limit for
+//! τ → 0, has kinks and flat directions. The maximiser for one R is a good start for the next.
+//! `μ/Σμ` are dual weights with a gap of at most `cells·τ/E`. With μ fixed,
 //! `∂φ/∂R = 2 K^(−½) R diag(μ)`, `K = R diag(μ) Rᵀ`.
 
 use ndarray::{Array1, ArrayView2};
@@ -20,55 +19,57 @@ use super::interior_point::step_length;
 use super::newton::{self, Curvature};
 use crate::error::{Error, Result};
 
-/// The barrier falls by this factor from step to step until it reaches τ.
-const DESCENT: f64 = 0.15;
+/// Factor between the barriers of successive steps, until τ is reached.
+const BARRIER_FACTOR: f64 = 0.15;
 
-/// Newton's steps end with one that raises φ by less than this share of it: what is left is its
-/// square.
+/// Newton's method stops after a step that raises φ by less than this share of Σμ; the remaining
+/// error is of the order of its square.
 const PRECISION: f64 = 1e-6;
 
-/// A start is near if its slacks, weighted by μ, are wrong by at most this share of them.
-const NEAR: f64 = 0.5;
+/// Maximum error of a start's slacks, weighted by μ and relative to the slacks.
+const MAX_SLACK_ERROR: f64 = 0.5;
 
-/// Another start is kept from where the products of weights and slacks are at most this many τ.
-const BEFORE: f64 = 12.0;
+/// A second start is stored when the products of weights and slacks are at most this multiple of τ.
+const EARLIER_BARRIER: f64 = 12.0;
 
-/// Relative residual of the systems: Newton's steps are repeated anyway.
-const LINEAR: f64 = 3e-2;
+/// Relative residual of the linear systems; a rough solution is enough for Newton's method.
+const LINEAR_RESIDUAL: f64 = 3e-2;
 
-/// Most steps.
-const MOST_STEPS: usize = 60;
+/// Maximum number of steps.
+const MAX_STEPS: usize = 60;
 
 /// A point of the central path of a workload given by rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Centre {
     /// φ.
     pub value: f64,
-    /// Evaluations used, each one eigendecomposition.
+    /// Evaluations used, with one eigendecomposition each.
     pub steps: usize,
-    place: Place,
-    /// A place on the way to it, further inside.
-    before: Option<Place>,
+    iterate: Iterate,
+    /// An earlier iterate, further inside.
+    earlier: Option<Iterate>,
     /// τ.
     barrier: f64,
 }
 
 impl Centre {
-    /// The maximiser, one weight per cell.
+    /// Returns the maximiser, one weight per cell.
     pub fn mu(&self) -> &[f64] {
-        self.place.mu.as_slice().unwrap_or(&[])
+        self.iterate.mu.as_slice().unwrap_or(&[])
     }
 }
 
 impl Optimal {
-    /// The centre at the barrier of another workload's centre, which is a start if it is near;
-    /// without one at the barrier for a gap, the SVD bound standing for the optimum.
+    /// Returns the centre of a workload given by rows.
     ///
-    /// *Cost*: a step is O(rows³ + rows²·cells) and a system over those cells whose weights count;
-    /// 3 to 6 steps from a centre nearby, 15 from none.
+    /// With a start, the barrier is that of the start, and the start is used if it is near.
+    /// Otherwise the barrier is set for a relative gap, with the SVD bound in place of the optimum.
+    ///
+    /// *Cost*: a step is O(rows³ + rows²·cells) and a linear system over the cells with weight; 3
+    /// to 6 steps from a near centre, 15 without a start.
     ///
     /// # Errors
-    /// Rows of zeros, or the steps do not converge.
+    /// All rows are zero, or the steps do not converge.
     pub(crate) fn centre_of_rows(
         rows: ArrayView2<'_, f64>,
         gap: f64,
@@ -77,25 +78,25 @@ impl Optimal {
         let dual = Dual::of_any_rows(rows);
         let cells = rows.ncols();
         if let Some(centre) = start.filter(|start| start.mu().len() == cells) {
-            if dual.is_near(&centre.place)?
-                && let Some(found) = climb(&dual, centre.place.clone(), centre.barrier)?
+            if dual.is_near(&centre.iterate)?
+                && let Some(found) = solve(&dual, centre.iterate.clone(), centre.barrier)?
             {
-                return Ok(Centre { before: centre.before.clone(), ..found });
+                return Ok(Centre { earlier: centre.earlier.clone(), ..found });
             }
-            if let Some(before) = &centre.before
-                && dual.is_near(before)?
-                && let Some(found) = climb(&dual, before.clone(), centre.barrier)?
+            if let Some(earlier) = &centre.earlier
+                && dual.is_near(earlier)?
+                && let Some(found) = solve(&dual, earlier.clone(), centre.barrier)?
             {
                 return Ok(found);
             }
         }
         let bound = dual.evaluate(&dual.uniform())?.lower_bound();
         let barrier = start.map_or(gap * bound / cells as f64, |start| start.barrier);
-        let uniform = Place {
+        let uniform = Iterate {
             mu: Array1::from_elem(cells, bound / cells as f64),
             slack: Array1::ones(cells),
         };
-        climb(&dual, uniform, barrier)?.ok_or_else(|| Error::DidNotConverge {
+        solve(&dual, uniform, barrier)?.ok_or_else(|| Error::DidNotConverge {
             what: "central path of a residual problem".into(),
             order: cells,
         })
@@ -104,48 +105,49 @@ impl Optimal {
 
 /// Weights and slacks.
 #[derive(Debug, Clone)]
-struct Place {
+struct Iterate {
     mu: Array1<f64>,
     slack: Array1<f64>,
 }
 
 impl Dual {
-    /// Whether another workload's place on its path is one to start from: its slacks are wrong by
-    /// less than they are.
-    fn is_near(&self, place: &Place) -> Result<bool> {
-        let sigma = place.mu.sum();
-        let point = self.evaluate(place.mu.as_slice().unwrap_or(&[]))?;
-        let wrong: f64 = (point.v.iter().zip(&place.slack).zip(&place.mu))
+    /// Returns whether another workload's iterate is a good start: its slacks are wrong by less
+    /// than their size.
+    fn is_near(&self, iterate: &Iterate) -> Result<bool> {
+        let sigma = iterate.mu.sum();
+        let point = self.evaluate(iterate.mu.as_slice().unwrap_or(&[]))?;
+        let error: f64 = (point.v.iter().zip(&iterate.slack).zip(&iterate.mu))
             .map(|((v, z), m)| m * (1.0 - v / sigma.sqrt() - z).abs())
             .sum();
-        Ok(wrong <= NEAR * place.mu.dot(&place.slack))
+        Ok(error <= MAX_SLACK_ERROR * iterate.mu.dot(&iterate.slack))
     }
 }
 
-/// Newton's method on μ and the slacks `z = 1 − v` for `μ z = τ`, by way of larger products where
-/// the start has them. Nothing if the steps do not converge.
-fn climb(dual: &Dual, start: Place, barrier: f64) -> Result<Option<Centre>> {
-    let Place { mut mu, mut slack } = start;
+/// Runs Newton's method on μ and the slacks `z = 1 − v` for `μ z = τ`, with decreasing barriers if
+/// the products of the start are larger. Returns `None` if the steps do not converge.
+fn solve(dual: &Dual, start: Iterate, barrier: f64) -> Result<Option<Centre>> {
+    let Iterate { mut mu, mut slack } = start;
     let cells = mu.len();
     let formed = newton::step_cost(dual).is_some_and(|(formed, _)| formed);
-    let mut before: Option<Place> = None;
+    let mut earlier: Option<Iterate> = None;
     let mut near = false;
-    for steps in 1..=MOST_STEPS {
+    for steps in 1..=MAX_STEPS {
         let point = dual.evaluate(mu.as_slice().unwrap_or(&[]))?;
-        // `evaluate` normalises: with Σμ = σ, t grows by √σ, v shrinks by it, and H scales by
-        // σ^(−3/2).
+        // `evaluate` normalises μ. For Σμ = σ, t is larger by √σ, v smaller by √σ, and H is scaled
+        // by σ^(−3/2).
         let sigma = mu.sum();
         if near {
             let value = 2.0 * point.t * sigma.sqrt() - sigma
                 + barrier * mu.iter().map(|m| m.ln()).sum::<f64>();
-            return Ok(Some(Centre { value, place: Place { mu, slack }, before, barrier, steps }));
+            let iterate = Iterate { mu, slack };
+            return Ok(Some(Centre { value, iterate, earlier, barrier, steps }));
         }
         let residual = Array1::from_iter(point.v.iter().map(|v| 1.0 - v / sigma.sqrt()));
-        let now = mu.dot(&slack) / cells as f64;
-        if before.is_none() && now <= BEFORE * barrier {
-            before = Some(Place { mu: mu.clone(), slack: slack.clone() });
+        let mean = mu.dot(&slack) / cells as f64;
+        if earlier.is_none() && mean <= EARLIER_BARRIER * barrier {
+            earlier = Some(Iterate { mu: mu.clone(), slack: slack.clone() });
         }
-        let target = barrier.max(DESCENT * now);
+        let target = barrier.max(BARRIER_FACTOR * mean);
         let divisor = sigma.powf(1.5);
         let curvature = if formed {
             Curvature::nearly_formed(dual, &point, divisor)
@@ -154,7 +156,7 @@ fn climb(dual: &Dual, start: Place, barrier: f64) -> Result<Option<Centre>> {
         };
         let right = Array1::from_shape_fn(cells, |i| target / mu[i] - residual[i]);
         let system = curvature.system(&slack / &mu)?;
-        let Some(dmu) = system.solve(right, LINEAR) else { return Ok(None) };
+        let Some(dmu) = system.solve(right, LINEAR_RESIDUAL) else { return Ok(None) };
         let rise: f64 =
             (dmu.iter().zip(&mu).zip(&residual)).map(|((d, m), r)| d * (barrier / m - r)).sum();
         let dslack = &residual + &curvature.times(&dmu) - &slack;
@@ -176,7 +178,7 @@ mod tests {
     use crate::domain::AxisSet;
     use crate::workload::{Family, JointQueries};
 
-    /// Residual rows of queries on a pair, some of them twice as heavy: no symmetry is left.
+    /// Residual rows of queries on a pair, every third one doubled, which removes the symmetries.
     fn rows(family: Family, shape: &[usize]) -> Array2<f64> {
         let queries = JointQueries::family(family, shape).unwrap();
         let values: Vec<f64> = queries.residual_rows(AxisSet::all(2)).unwrap().flatten().collect();
@@ -186,8 +188,8 @@ mod tests {
         rows
     }
 
-    /// Above the optimum minus the barrier's price and below the optimum plus nothing: the weights
-    /// prove the gap that was asked for.
+    /// Oracle: the certificate of the optimum. The weights of a centre prove a lower bound within
+    /// the requested gap.
     #[test]
     fn centres_prove_their_gap() {
         for (family, shape) in
@@ -208,11 +210,11 @@ mod tests {
         }
     }
 
-    /// φ has the derivative `2 K^(−½) R diag(μ)`, whether the start is near, far or none.
+    /// Oracle: central differences. φ has the derivative `2 K^(−½) R diag(μ)`.
     #[test]
-    fn the_derivative_is_that_of_central_differences() {
-        // Cells of unlike weights: where a direction raises the rank, as it would from equal ones,
-        // φ bends sharply.
+    fn the_derivative_matches_central_differences() {
+        // Different weights of the cells: with equal weights φ has large curvature in directions
+        // that raise the rank.
         let mut base = rows(Family::AFFINE, &[8, 9]);
         base.columns_mut()
             .into_iter()

@@ -1,9 +1,9 @@
-//! The dual function of the strategy problem and the certificate that every point of it carries.
+//! The dual function of the strategy problem, with a certificate at every point.
 //!
 //! In symmetry-adapted coordinates with `RᵀR = G` (R of full row rank) and weights μ ≥ 0 on the
-//! orbits, `K = R diag(μ) Rᵀ`, `t = tr K^½`, `v_i = r_iᵀ K^(−½) r_i` averaged over the cells of an
-//! orbit. With `Σ μ = 1` over the cells: `t²` is a lower bound on the error of every strategy, and
-//! the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1 and error `t · max v`.
+//! orbits, `K = R diag(μ) Rᵀ`, `t = tr K^½`, and `v_i = r_iᵀ K^(−½) r_i`, averaged over the cells
+//! of an orbit. If `Σ μ = 1` over the cells, `t²` is a lower bound on the error of every strategy,
+//! and the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1 and error `t · max v`.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -12,14 +12,15 @@ use crate::error::Result;
 use crate::linalg::{self, Semidefinite};
 use crate::strategy::symmetry::Reduction;
 
-/// Relative size below which an eigenvalue of a Gram block is zero, per order of the block.
+/// Largest zero eigenvalue of a Gram block, relative to the largest and per order of the block.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;
 
-/// The same for rows that were not reduced to full rank.
-const ZERO: f64 = 1e-13;
+/// Largest zero eigenvalue of K for rows that may not have full rank, relative to the largest.
+const ROW_CUT: f64 = 1e-13;
 
-/// Weights further apart than this make `diag(μ)^½ G diag(μ)^½` lose the small ones; K does not.
-const SPREAD: f64 = 1e-8;
+/// Minimum ratio of two weights for `diag(μ)^½ G diag(μ)^½`; below it the accuracy of the small
+/// ones is lost, and K is used instead.
+const MIN_WEIGHT_RATIO: f64 = 1e-8;
 
 /// The dual problem of one Gram factor.
 pub(super) struct Dual {
@@ -29,15 +30,15 @@ pub(super) struct Dual {
 }
 
 struct DualBlock {
-    /// Its place among the blocks of the reduction; blocks without rank are left out here.
-    place: usize,
+    /// Its index among the blocks of the reduction; blocks of rank 0 are omitted.
+    index: usize,
     /// The orbit of every column.
     orbits: Vec<usize>,
-    /// The block itself when it has full rank, else nothing.
+    /// The block if it has full rank.
     full_rank: Option<Array2<f64>>,
     /// R, rank × columns, `RᵀR` = the block.
     root: Array2<f64>,
-    /// Eigenvalues of K up to this share of the largest are zero.
+    /// Eigenvalues of K up to this share of the largest one are zero.
     cut: f64,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct Point {
     pub t: f64,
     /// `v_O`, the mean of `r_iᵀ K^(−½) r_i` over the orbit; `Σ |O| μ_O v_O = t`.
     pub v: Vec<f64>,
-    /// Per block the square roots s of K's eigenvalues and `Y = UᵀR`.
+    /// The spectral data of every block.
     pub spectra: Vec<Spectrum>,
 }
 
@@ -64,22 +65,22 @@ pub(super) struct Spectrum {
 }
 
 impl Point {
-    /// `t²`: no strategy has a smaller error.
+    /// Returns `t²`, a lower bound on the error of any strategy.
     pub fn lower_bound(&self) -> f64 {
         self.t * self.t
     }
 
-    /// `t · max v`: the error of the strategy that belongs to the point.
+    /// Returns `t · max v`, the error of the strategy of this point.
     pub fn upper_bound(&self) -> f64 {
         self.t * self.max_v()
     }
 
-    /// The largest `v`.
+    /// Returns the largest `v`.
     pub fn max_v(&self) -> f64 {
         self.v.iter().copied().fold(0.0, f64::max)
     }
 
-    /// `upper/lower − 1`.
+    /// Returns `upper/lower − 1`.
     pub fn gap(&self) -> f64 {
         self.max_v() / self.t - 1.0
     }
@@ -93,14 +94,14 @@ impl Dual {
     pub fn new(reduction: &Reduction) -> Result<Self> {
         let mut blocks = Vec::with_capacity(reduction.blocks.len());
         let largest = reduction.blocks.iter().flat_map(|b| b.diag().to_vec()).fold(0.0, f64::max);
-        for (place, (block, character)) in
+        for (index, (block, character)) in
             reduction.blocks.iter().zip(&reduction.orbits.characters).enumerate()
         {
             let orbits = character.orbits.clone();
             if let Some(factor) = linalg::full_rank_cholesky(block.view())? {
                 let root = factor.t().as_standard_layout().into_owned();
                 blocks.push(DualBlock {
-                    place,
+                    index,
                     orbits,
                     full_rank: Some(block.clone()),
                     root,
@@ -114,7 +115,7 @@ impl Dual {
             let range = Semidefinite::above(block.view(), cut)?;
             if range.rank() > 0 {
                 blocks.push(DualBlock {
-                    place,
+                    index,
                     orbits,
                     full_rank: None,
                     root: range.root(),
@@ -125,13 +126,13 @@ impl Dual {
         Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
     }
 
-    /// The same for a workload given by its rows, whose roots are known already.
+    /// Prepares a workload given by its rows, whose roots are known.
     pub fn of_rows(reduction: &RowReduction) -> Self {
         let orbits = &reduction.orbits;
         let blocks = (orbits.characters.iter().zip(&reduction.roots).enumerate())
             .filter(|(_, (_, root))| root.nrows() > 0)
-            .map(|(place, (character, root))| DualBlock {
-                place,
+            .map(|(index, (character, root))| DualBlock {
+                index,
                 orbits: character.orbits.clone(),
                 full_rank: None,
                 root: root.clone(),
@@ -141,32 +142,32 @@ impl Dual {
         Dual { orbit_sizes: orbits.sizes.clone(), blocks }
     }
 
-    /// The same for rows of any rank, without symmetries: each cell is an orbit.
+    /// Prepares rows of any rank, without symmetries: each cell is an orbit.
     pub fn of_any_rows(rows: ArrayView2<'_, f64>) -> Self {
         let cells = rows.ncols();
         let block = DualBlock {
-            place: 0,
+            index: 0,
             orbits: (0..cells).collect(),
             full_rank: None,
             root: rows.to_owned(),
-            cut: ZERO,
+            cut: ROW_CUT,
         };
         Dual { orbit_sizes: vec![1.0; cells], blocks: vec![block] }
     }
 
-    /// The problem of some orbits only: no weight on the others.
+    /// Returns the problem restricted to some orbits; the others have no weight.
     pub fn restricted(&self, kept: &[usize]) -> Self {
-        let mut place_of = vec![None; self.orbit_sizes.len()];
-        kept.iter().enumerate().for_each(|(k, &orbit)| place_of[orbit] = Some(k));
+        let mut index_of = vec![None; self.orbit_sizes.len()];
+        kept.iter().enumerate().for_each(|(k, &orbit)| index_of[orbit] = Some(k));
         let blocks = self.blocks.iter().map(|block| {
             let (columns, orbits): (Vec<usize>, Vec<usize>) = block
                 .orbits
                 .iter()
                 .enumerate()
-                .filter_map(|(c, &orbit)| Some((c, place_of[orbit]?)))
+                .filter_map(|(c, &orbit)| Some((c, index_of[orbit]?)))
                 .unzip();
             let root = block.root.select(Axis(1), &columns).as_standard_layout().into_owned();
-            DualBlock { place: block.place, orbits, full_rank: None, root, cut: block.cut }
+            DualBlock { index: block.index, orbits, full_rank: None, root, cut: block.cut }
         });
         Dual {
             orbit_sizes: kept.iter().map(|&orbit| self.orbit_sizes[orbit]).collect(),
@@ -174,18 +175,17 @@ impl Dual {
         }
     }
 
-    /// The uniform weights: the SVD bound.
+    /// Returns the uniform weights, whose lower bound is the SVD bound.
     pub fn uniform(&self) -> Vec<f64> {
         vec![1.0 / self.orbit_sizes.iter().sum::<f64>(); self.orbit_sizes.len()]
     }
 
-    /// The columns' orbits of every block, in the order of [`Point::spectra`].
+    /// Returns the orbits of the columns of every block, in the order of [`Point::spectra`].
     pub fn block_orbits(&self) -> impl Iterator<Item = &[usize]> {
         self.blocks.iter().map(|b| b.orbits.as_slice())
     }
 
-    /// Estimated multiplications of one evaluation: an eigendecomposition and the products around
-    /// it.
+    /// Returns the estimated multiplications of one evaluation: an eigendecomposition and products.
     pub fn evaluation_flops(&self) -> f64 {
         self.blocks
             .iter()
@@ -194,16 +194,17 @@ impl Dual {
             .sum()
     }
 
-    /// Rank and columns of every block.
+    /// Returns the rank and the number of columns of every block.
     pub fn block_sizes(&self) -> impl Iterator<Item = (usize, usize)> {
         self.blocks.iter().map(|b| b.root.dim())
     }
 
-    /// The dual function at weights proportional to `mu`: one eigendecomposition of K, block by
-    /// block.
+    /// Evaluates the dual function at weights proportional to `mu`.
+    ///
+    /// The cost is one eigendecomposition of K, block by block.
     ///
     /// # Errors
-    /// The eigensolver fails, as it does on weights that are not finite.
+    /// The eigensolver fails, for example if a weight is not finite.
     pub fn evaluate(&self, mu: &[f64]) -> Result<Point> {
         let total: f64 = mu.iter().zip(&self.orbit_sizes).map(|(m, size)| m * size).sum();
         let mu: Vec<f64> = mu.iter().map(|m| m / total).collect();
@@ -227,19 +228,22 @@ impl Dual {
         Ok(Point { mu, t, v, spectra })
     }
 
-    /// The blocks of `V = RᵀK^(−½)R / max v`, the strategy's Gram at a point, one per block of the
-    /// reduction.
+    /// Returns the blocks of `V = RᵀK^(−½)R / max v`, the strategy's Gram matrix at a point.
+    ///
+    /// There is one block per block of the reduction.
     pub fn strategy_blocks(&self, reduction: &Reduction, point: &Point) -> Vec<Array2<f64>> {
         let mut parts: Vec<Array2<f64>> =
             reduction.blocks.iter().map(|b| Array2::zeros(b.dim())).collect();
-        for (place, rows) in self.strategy_rows(point) {
-            linalg::add_gram(&mut parts[place], rows.view());
+        for (index, rows) in self.strategy_rows(point) {
+            linalg::add_gram(&mut parts[index], rows.view());
         }
         parts
     }
 
-    /// Per block its place among the reduction's, and `(max v)^(−½) K^(−¼) R` in K's eigenbasis:
-    /// rows whose Gram is that block of [`Dual::strategy_blocks`].
+    /// Returns rows whose Gram matrix is a block of [`Dual::strategy_blocks`], for every block.
+    ///
+    /// The rows are `(max v)^(−½) K^(−¼) R` in the eigenbasis of K, with the index of the block in
+    /// the reduction.
     pub fn strategy_rows(&self, point: &Point) -> Vec<(usize, Array2<f64>)> {
         let scale = point.max_v();
         let scaled = |spectrum: &Spectrum| {
@@ -252,20 +256,21 @@ impl Dual {
         self.blocks
             .iter()
             .zip(&point.spectra)
-            .map(|(block, spectrum)| (block.place, scaled(spectrum)))
+            .map(|(block, spectrum)| (block.index, scaled(spectrum)))
             .collect()
     }
 }
 
 impl DualBlock {
+    /// Returns the spectral data at weights `mu`.
     fn spectrum(&self, mu: &[f64]) -> Result<Spectrum> {
         let weights: Vec<f64> = self.orbits.iter().map(|&o| mu[o]).collect();
         let (low, high) =
             weights.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &m| (l.min(m), h.max(m)));
         match &self.full_rank {
-            // S = M^½ G M^½ has K's eigenvalues, and Y = Λ^½ Uᵀ M^(−½): no product of matrices is
+            // S = M^½ G M^½ has the eigenvalues of K, and Y = Λ^½ Uᵀ M^(−½): no matrix product is
             // needed.
-            Some(gram) if low > SPREAD * high => {
+            Some(gram) if low > MIN_WEIGHT_RATIO * high => {
                 let roots: Vec<f64> = weights.iter().map(|m| m.sqrt()).collect();
                 let scaled =
                     Array2::from_shape_fn(gram.dim(), |(i, j)| roots[i] * gram[[i, j]] * roots[j]);

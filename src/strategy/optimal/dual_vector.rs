@@ -1,4 +1,4 @@
-//! The dual vector of a certificate: what others need to check a lower bound without this solver.
+//! The dual vector of a certificate: it proves a lower bound without the solver.
 
 use std::sync::Arc;
 
@@ -8,45 +8,48 @@ use crate::error::{Error, Result};
 use crate::linalg::{self, Semidefinite};
 use crate::workload::{Gram, GramFactor};
 
-/// The most cells whose weights are written out one by one: 128 MiB.
-const MOST_CELLS: usize = 1 << 24;
+/// Maximum number of cells whose weights are written out: 128 MiB.
+const MAX_CELLS: usize = 1 << 24;
 
-/// Weights μ ≥ 0 on the cells with sum 1. With `D = diag(μ)` no strategy has an error below
-/// `(tr (D^½ G D^½)^½)²`, whatever μ is; the uniform weights give the SVD bound. For a Kronecker
-/// product μ is one, too: a vector per factor of the Gram.
+/// Weights μ ≥ 0 on the cells with sum 1.
+///
+/// With `D = diag(μ)` the error of any strategy is at least `(tr (D^½ G D^½)^½)²`, for any μ. The
+/// uniform weights give the SVD bound. For a Kronecker product μ is a Kronecker product, too, with
+/// a vector per factor of the Gram matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DualVector {
     factors: Vec<Arc<Vec<f64>>>,
 }
 
 impl DualVector {
-    /// The Kronecker product of weights, one vector per factor of a Gram, each with sum 1.
+    /// Creates the Kronecker product of weights, one vector of sum 1 per factor of a Gram matrix.
     pub(super) fn of_factors(factors: Vec<Arc<Vec<f64>>>) -> Self {
         DualVector { factors }
     }
 
-    /// The weights on the cells of each Kronecker factor.
+    /// Returns the weights on the cells of each Kronecker factor.
     pub fn factors(&self) -> impl Iterator<Item = &[f64]> {
         self.factors.iter().map(|weights| weights.as_slice())
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         self.factors().map(<[f64]>::len).product()
     }
 
-    /// The weights of all cells, the last attribute varying fastest. O(cells).
+    /// Returns the weights of all cells, the last attribute varying fastest. O(cells).
     ///
     /// # Errors
-    /// More than 2²⁴ cells.
+    /// There are more than 2²⁴ cells.
     pub fn over_cells(&self) -> Result<Array1<f64>> {
-        if self.cells() > MOST_CELLS {
+        if self.cells() > MAX_CELLS {
             return Err(Error::too_large(
                 "dual vector",
                 "cells",
-                MOST_CELLS as f64,
+                MAX_CELLS as f64,
                 self.cells() as f64,
-                "leave it out, or certify the Kronecker factors of workload and strategy one by one: their bounds multiply",
+                "leave it out, or certify the Kronecker factors of workload and strategy one by \
+                 one: their bounds multiply",
             ));
         }
         let times = |left: Vec<f64>, right: &[f64]| {
@@ -55,20 +58,22 @@ impl DualVector {
         Ok(Array1::from_vec(self.factors().fold(vec![1.0], times)))
     }
 
-    /// `(tr (D^½ G D^½)^½)²`, computed from the Gram and nothing else: with `RᵀR = G` it is the
-    /// squared sum of the singular values of `R D^½`. O(cells³) for the largest factor.
+    /// Returns `(tr (D^½ G D^½)^½)²`, computed only from the Gram matrix.
+    ///
+    /// With `RᵀR = G` it is the squared sum of the singular values of `R D^½`. O(cells³) for the
+    /// largest factor.
     ///
     /// # Errors
-    /// A Gram of other factors, or a decomposition fails.
+    /// The Gram matrix has other factors, or a decomposition fails.
     pub fn lower_bound(&self, gram: &Gram) -> Result<f64> {
         let cells: Vec<usize> = gram.factors().iter().map(|factor| factor.matrix.nrows()).collect();
-        let own: Vec<usize> = self.factors().map(<[f64]>::len).collect();
-        if cells != own {
+        let sizes: Vec<usize> = self.factors().map(<[f64]>::len).collect();
+        if cells != sizes {
             return Err(Error::bad_input(
                 "dual vector",
                 format!("weights on {cells:?} cells, those of the Gram's factors"),
-                format!("weights on {own:?}"),
-                "take the dual vector of this workload",
+                format!("weights on {sizes:?}"),
+                "use the dual vector of this workload",
             ));
         }
         let mut known: Vec<(&GramFactor, &Arc<Vec<f64>>, f64)> = Vec::new();
@@ -88,8 +93,9 @@ impl DualVector {
     }
 }
 
-/// `tr (D^½ G D^½)^½`, the sum of the singular values of `R D^½`: small ones keep their digits,
-/// which the roots of small eigenvalues do not.
+/// Returns `tr (D^½ G D^½)^½`, the sum of the singular values of `R D^½`.
+///
+/// Small singular values are more accurate than roots of small eigenvalues.
 fn nuclear_norm(gram: &Array2<f64>, weights: &[f64]) -> Result<f64> {
     let mut root = match linalg::full_rank_cholesky(gram.view())? {
         Some(factor) => factor.t().as_standard_layout().into_owned(),
@@ -126,8 +132,7 @@ mod tests {
                 certificate.lower_bound,
                 max_relative = 1e-9
             );
-            // The same from the dense Gram: the product of the weights is a dual vector of the
-            // product.
+            // The product of the weights is a dual vector of the dense Gram matrix.
             let mu = dual.over_cells().unwrap();
             assert_relative_eq!(mu.sum(), 1.0, max_relative = 1e-12);
             assert!(mu.iter().all(|&weight| weight >= 0.0), "{text}");

@@ -1,8 +1,8 @@
 //! The multiplicative fixed point `μ_i ← μ_i v_i^p`, accelerated.
 //!
-//! In x = ln μ the update is `x ← x + p ln(v/t)`; its fixed points with v ≤ t are the optima.
-//! Anderson acceleration (type II, a window of a few steps, residuals weighted by μ) combines the
-//! last updates; a step after which the lower bound falls is undone and replaced by a plain one.
+//! In x = ln μ the update is `x ← x + p ln(v/t)`. Its fixed points with v ≤ t are the optima.
+//! Anderson acceleration (type II, residuals weighted by μ) combines the last updates. A step that
+//! lowers the lower bound is undone and replaced by a plain step.
 
 use std::collections::VecDeque;
 
@@ -16,20 +16,20 @@ use crate::linalg;
 /// The exponent p of the plain update. Locally stable below 4.
 const EXPONENT: f64 = 2.0;
 
-/// Past updates that Anderson acceleration combines.
+/// Number of past updates that Anderson acceleration combines.
 const WINDOW: usize = 6;
 
-/// Largest change of one ln μ in an accelerated step, per unit of the plain step's own largest
-/// change.
+/// Maximum change of one ln μ in an accelerated step, relative to the largest change of the plain
+/// step.
 const MAX_STRETCH: f64 = 30.0;
 
-/// The iteration, which can be interrupted and continued.
+/// The state of the iteration, which can be interrupted and continued.
 pub(super) struct FixedPoint {
     /// Past (ln μ, residual) pairs, oldest first.
     history: VecDeque<(Vec<f64>, Vec<f64>)>,
     /// The weights to evaluate next.
     mu: Vec<f64>,
-    /// The point evaluated last, unless it was undone.
+    /// The last evaluated point, unless it was undone.
     last: Option<Point>,
 }
 
@@ -60,7 +60,7 @@ impl FixedPoint {
                 && point.lower_bound() < previous.lower_bound() * (1.0 - 1e-13)
                 && self.history.len() > 1
             {
-                // The accelerated step overshot: forget the history, take the plain step from the
+                // The accelerated step overshot: clear the history and take the plain step from the
                 // last good point.
                 self.history.clear();
                 self.mu = plain_step(dual, &previous);
@@ -83,20 +83,21 @@ impl FixedPoint {
     }
 }
 
+/// Returns the plain update of the weights.
 fn plain_step(dual: &Dual, point: &Point) -> Vec<f64> {
     normalised(dual.orbit_sizes.len(), |o| {
         point.mu[o].ln() + EXPONENT * (point.v[o] / point.t).ln()
     })
 }
 
-/// exp of the logarithms, shifted so that the largest is 1 before normalisation elsewhere.
+/// Returns exp of the logarithms, scaled to a largest weight of 1.
 fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
     let values: Vec<f64> = (0..orbits).map(ln_mu).collect();
-    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    values.iter().map(|x| (x - top).exp()).collect()
+    let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    values.iter().map(|x| (x - max).exp()).collect()
 }
 
-/// The Anderson step from the newest entry of the history, or `None` while there is nothing to
+/// Returns the Anderson step from the newest entry of the history, or `None` if there is nothing to
 /// combine.
 fn accelerated_step(history: &VecDeque<(Vec<f64>, Vec<f64>)>, weights: &[f64]) -> Option<Vec<f64>> {
     let (x, f) = history.back()?;

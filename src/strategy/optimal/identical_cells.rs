@@ -1,53 +1,55 @@
-//! Cells that no query tells apart.
+//! Cells that have the same coefficient in every query.
 //!
-//! If rows i and j of G are equal, every query has the same coefficient for both cells. An optimal
-//! strategy may have so too (the mean of V over permutations of such cells is as good, the problem
-//! being convex), and then its columns are those of the problem with one cell for all of them: the
-//! same queries, the same errors, the same largest column norm. So G is cut to one row and column a
-//! class; the strategy's columns are repeated, and a dual weight is divided among the cells of its
-//! class, which leaves `tr (M^½ G M^½)^½`.
+//! If rows i and j of G are equal, every query has the same coefficient for both cells. Then some
+//! optimal strategy has equal columns for them: the problem is convex, so the mean of V over
+//! permutations of such cells is also optimal. The columns of this strategy are those of the
+//! problem with one cell per class, with the same queries, errors and largest column norm. So G is
+//! reduced to one row and column per class, and the columns of the strategy are repeated. A dual
+//! weight is divided among the cells of its class, which does not change `tr (M^½ G M^½)^½`.
 
 use std::collections::BTreeMap;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-/// The classes of cells that no query tells apart, in the order of their first cells.
+/// The classes of identical cells, in the order of their first cells.
 pub(super) struct CellClasses {
     /// The class of every cell.
     class_of: Vec<usize>,
     /// The first cell of every class.
     first: Vec<usize>,
-    /// How many cells every class has.
+    /// The number of cells of every class.
     pub sizes: Vec<f64>,
 }
 
 impl CellClasses {
-    /// The classes of G's cells, by rows that are equal bit by bit; nothing if all differ.
+    /// Finds the classes, by rows of G that are equal bit by bit; `None` if all rows differ.
+    ///
     /// O(cells²).
     pub fn of(gram: ArrayView2<'_, f64>) -> Option<Self> {
         let (mut class_of, mut first, mut sizes) =
             (Vec::with_capacity(gram.nrows()), Vec::new(), Vec::new());
         let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (cell, row) in gram.rows().into_iter().enumerate() {
-            // A sum that depends on the order of entries; rows with equal sums are compared.
+            // The key depends on the order of the entries; rows with equal keys are compared.
             let key = row.iter().fold(0u64, |sum, x| sum.rotate_left(5).wrapping_add(x.to_bits()));
-            let alike = known.entry(key).or_default();
-            let class =
-                alike.iter().copied().find(|&class| gram.row(first[class]) == row).unwrap_or_else(
-                    || {
-                        alike.push(first.len());
-                        first.push(cell);
-                        sizes.push(0.0);
-                        first.len() - 1
-                    },
-                );
+            let candidates = known.entry(key).or_default();
+            let class = candidates
+                .iter()
+                .copied()
+                .find(|&class| gram.row(first[class]) == row)
+                .unwrap_or_else(|| {
+                    candidates.push(first.len());
+                    first.push(cell);
+                    sizes.push(0.0);
+                    first.len() - 1
+                });
             sizes[class] += 1.0;
             class_of.push(class);
         }
         (first.len() < class_of.len()).then_some(CellClasses { class_of, first, sizes })
     }
 
-    /// G with one cell a class.
+    /// Returns G with one cell per class.
     pub fn merged(&self, gram: ArrayView2<'_, f64>) -> Array2<f64> {
         gram.select(Axis(0), &self.first)
             .select(Axis(1), &self.first)
@@ -55,13 +57,13 @@ impl CellClasses {
             .into_owned()
     }
 
-    /// A strategy's Gram over classes as one over cells.
+    /// Returns a strategy's Gram matrix over cells from the one over classes.
     pub fn repeated(&self, gram: &Array2<f64>) -> Array2<f64> {
         let class = &self.class_of;
         Array2::from_shape_fn((class.len(), class.len()), |(i, j)| gram[[class[i], class[j]]])
     }
 
-    /// Weights of classes, divided among their cells.
+    /// Returns the weights of cells: those of classes, divided evenly.
     pub fn divided(&self, weights: &[f64]) -> Vec<f64> {
         self.class_of.iter().map(|&class| weights[class] / self.sizes[class]).collect()
     }
@@ -93,24 +95,25 @@ mod tests {
         assert!(CellClasses::of(merged.view()).is_none());
     }
 
-    /// The optimum of ranges over 6 cells is that of the same ranges over 6 cells of which each is
-    /// made of several; the lower bound follows from the weights of cells, and the strategy has
+    /// Oracle: the optimum of ranges over 6 cells, compared with ranges over 13 cells that repeat
+    /// them. The dual weights over the cells prove the lower bound, and the strategy has
     /// sensitivity 1 and the stated error.
     #[test]
     fn repeated_cells_change_neither_error_nor_certificate() {
         let plain = Workload::parse("range:6").unwrap().gram().unwrap();
-        let alone = Optimal::default().select(&plain).unwrap();
+        let reference = Optimal::default().select(&plain).unwrap();
         let cells = [0, 3, 1, 1, 4, 5, 2, 2, 2, 3, 5, 0, 5];
         let small = &plain.factors()[0].matrix;
         let wide = Array2::from_shape_fn((13, 13), |(i, j)| small[[cells[i], cells[j]]]);
         let gram = Gram::dense(&[13], wide.clone()).unwrap();
         let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
-        let (certificate, expected) = (selection.certificate.unwrap(), alone.certificate.unwrap());
+        let (certificate, expected) =
+            (selection.certificate.unwrap(), reference.certificate.unwrap());
         assert!(
             certificate.gap() <= 1e-7
                 && certificate.lower_bound <= expected.upper_bound * (1.0 + 1e-12)
         );
-        assert_relative_eq!(selection.error, alone.error, max_relative = 2e-7);
+        assert_relative_eq!(selection.error, reference.error, max_relative = 2e-7);
         assert_relative_eq!(
             dual.lower_bound(&gram).unwrap(),
             certificate.lower_bound,

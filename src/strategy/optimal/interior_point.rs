@@ -1,10 +1,10 @@
-//! A primal–dual interior point for problems of low rank, where many μ_i vanish at the optimum and
-//! the fixed point slows down.
+//! A primal–dual interior-point method for problems of low rank, where many μ_i are zero at the
+//! optimum and the fixed point is slow.
 //!
-//! Maximise `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`. With
-//! Y and s of K the derivative of g is −H, and one Newton step on `μ Z = τ` solves
-//! `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra predictor–corrector). H and these systems, and
-//! what they cost, are in [`newton`](super::newton).
+//! It maximises `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`.
+//! The derivative of g is −H, and one Newton step on `μ Z = τ` solves
+//! `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra predictor–corrector). See
+//! [`newton`](super::newton) for H, these systems and their cost.
 
 use ndarray::Array1;
 
@@ -13,16 +13,16 @@ use super::newton::Curvature;
 use super::{Bounds, OptimalOptions};
 use crate::error::Result;
 
-/// How far to the boundary a step goes.
-const FRACTION: f64 = 0.99;
+/// Share of the distance to the boundary that a step takes at most.
+const STEP_FRACTION: f64 = 0.99;
 
-/// Relative residual of the systems where H is not formed. The certificate does not depend on it.
+/// Relative residual of the systems if H is not formed. The certificate does not depend on it.
 const PRECISION: f64 = 1e-5;
 
-/// Steps without progress of the points' gaps before giving up.
+/// Steps without progress of the gap before the method stops.
 const PATIENCE: usize = 6;
 
-/// How H is formed: [`Curvature::formed`] or [`Curvature::nearly_formed`].
+/// The function that forms H: [`Curvature::formed`] or [`Curvature::nearly_formed`].
 pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature<'static>;
 
 /// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations
@@ -38,10 +38,10 @@ pub(super) fn run(
     max_steps: usize,
     form: Form,
 ) -> Result<()> {
-    // In the scale where Σ|O|μ is free the optimum has Σ|O|μ = t² and v ≤ 1.
+    // In this scale Σ|O|μ is free, and the optimum has Σ|O|μ = t² and v ≤ 1.
     let scale = start.lower_bound();
-    let floor = 1e-12 * scale / dual.orbit_sizes.iter().sum::<f64>();
-    let mut mu = Array1::from_iter(start.mu.iter().map(|m| (m * scale).max(floor)));
+    let min_weight = 1e-12 * scale / dual.orbit_sizes.iter().sum::<f64>();
+    let mut mu = Array1::from_iter(start.mu.iter().map(|m| (m * scale).max(min_weight)));
     let sizes = Array1::from_vec(dual.orbit_sizes.clone());
     let mut z: Option<Array1<f64>> = None;
     let mut best = f64::INFINITY;
@@ -57,8 +57,8 @@ pub(super) fn run(
         if stalled > PATIENCE {
             return Ok(());
         }
-        // `evaluate` normalises; with Σ|O|μ = σ the derivative is g = |O| v / √σ and H scales by
-        // σ^(−3/2).
+        // `evaluate` normalises μ. For Σ|O|μ = σ the derivative is g = |O| v / √σ, and H is scaled
+        // by σ^(−3/2).
         let sigma: f64 = mu.dot(&sizes);
         let g =
             Array1::from_iter(point.v.iter().zip(&sizes).map(|(v, size)| v * size / sigma.sqrt()));
@@ -89,7 +89,9 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Predictor and corrector combined: the direction of μ and of the slacks.
+/// Returns the combined predictor and corrector step of μ and of the slacks.
+///
+/// `None` if a system cannot be solved or the step is not finite.
 fn direction(
     curvature: &Curvature<'_>,
     mu: &Array1<f64>,
@@ -102,10 +104,10 @@ fn direction(
     let Some(affine) = system.solve(-residual, PRECISION) else { return Ok(None) };
     let affine_z = slack_step(&affine);
     let orbits = mu.len() as f64;
-    let now = mu.dot(z) / orbits;
+    let mean = mu.dot(z) / orbits;
     let (alpha, beta) = (step_length(mu, &affine), step_length(z, &affine_z));
-    let then = (mu + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / orbits;
-    let target = now * (then / now).powi(3).clamp(0.0, 1.0);
+    let affine_mean = (mu + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / orbits;
+    let target = mean * (affine_mean / mean).powi(3).clamp(0.0, 1.0);
     let right = Array1::from_shape_fn(mu.len(), |i| {
         (target - affine[i] * affine_z[i]) / mu[i] - residual[i]
     });
@@ -114,10 +116,10 @@ fn direction(
     Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
 }
 
-/// The longest step up to 1 that keeps a share of every component.
+/// Returns the longest step up to 1 that keeps every component positive.
 pub(super) fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
     x.iter()
         .zip(dx)
         .filter(|(_, d)| **d < 0.0)
-        .fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
+        .fold(1.0f64, |step, (x, d)| step.min(-STEP_FRACTION * x / d))
 }

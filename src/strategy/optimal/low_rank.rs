@@ -1,10 +1,10 @@
 //! Workloads of few queries over many cells, given by their rows.
 //!
 //! Affine and absolute-difference queries on a pair of attributes have a + b − 1 and max(a, b) rows
-//! over a·b cells. With the rows themselves the root R of full row rank, `RᵀR = G`, is `Σ Uᵀ` of
-//! their singular value decomposition: O(rows² · cells) time and O(rows · cells) memory, where an
-//! eigendecomposition of G takes O(cells³) and O(cells²). Everything after it works on R. What the
-//! rank decision drops has the trace ρ, which [`RowReduction::remainder`] states.
+//! over a·b cells. The root R of full row rank, `RᵀR = G`, is `Σ Uᵀ` of the singular value
+//! decomposition of the rows: O(rows² · cells) time and O(rows · cells) memory, instead of
+//! O(cells³) and O(cells²) for an eigendecomposition of G. All later steps use R. The directions
+//! dropped by the rank decision have trace ρ, [`RowReduction::remainder`].
 
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -12,23 +12,24 @@ use crate::error::Result;
 use crate::linalg;
 use crate::strategy::symmetry::{EQUAL, Orbits};
 
-/// Singular values below this share of the largest, per number of cells, are zero: ρ is then below
-/// 1e-20 of tr G.
+/// Largest zero singular value, relative to the largest one and per cell; ρ is then below 1e-20 of
+/// tr G.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;
 
 /// The rows of a workload in symmetry-adapted coordinates, reduced to full rank.
 pub(super) struct RowReduction {
     /// The coordinates.
     pub orbits: Orbits,
-    /// R of every character, rank × basis vectors; without rows where a character has no rank.
+    /// R of every character, rank × basis vectors; no rows for a character of rank 0.
     pub roots: Vec<Array2<f64>>,
-    /// ρ = `tr G − Σ tr RᵀR`: the trace of what counts as zero.
+    /// ρ = `tr G − Σ tr RᵀR`, the trace of the dropped directions.
     pub remainder: f64,
 }
 
 impl RowReduction {
-    /// Finds the symmetries of the rows, splits them and reduces them to full rank. O(rows² ·
-    /// cells).
+    /// Finds the symmetries of the rows, splits the rows and reduces them to full rank.
+    ///
+    /// O(rows² · cells).
     ///
     /// # Errors
     /// The singular value decomposition fails.
@@ -66,14 +67,15 @@ impl RowReduction {
         Ok(RowReduction { orbits, roots, remainder })
     }
 
-    /// Rows in symmetry-adapted coordinates (the place of their character, rows × basis vectors)
-    /// over the cells, one block below the other.
+    /// Assembles rows in symmetry-adapted coordinates into rows over the cells.
+    ///
+    /// Each part has the index of its character and rows × basis vectors; the parts are stacked.
     pub fn assemble(&self, parts: &[(usize, Array2<f64>)]) -> Array2<f64> {
         let rows = parts.iter().map(|(_, part)| part.nrows()).sum();
         let mut out = Array2::zeros((rows, self.orbits.cells()));
         let mut first = 0;
-        for (place, part) in parts {
-            let entries = self.orbits.entries(&self.orbits.characters[*place]);
+        for (index, part) in parts {
+            let entries = self.orbits.entries(&self.orbits.characters[*index]);
             for (cell, entry) in entries.into_iter().enumerate() {
                 if let Some((k, x)) = entry {
                     for (row, value) in part.column(k).iter().enumerate() {
@@ -87,10 +89,12 @@ impl RowReduction {
     }
 }
 
-/// Whether a permutation of the cells only permutes the rows and changes signs: it then leaves the
-/// Gram unchanged. The converse does not hold, but a symmetry that is missed costs time only.
+/// Returns whether a permutation of the cells only permutes the rows and changes signs.
+///
+/// Such a permutation leaves the Gram matrix unchanged. The converse does not hold, but a missed
+/// symmetry only costs time.
 fn keeps_rows(rows: ArrayView2<'_, f64>, permutation: &[usize]) -> bool {
-    let scale = rows.iter().fold(0.0f64, |top, x| top.max(x.abs()));
+    let scale = rows.iter().fold(0.0f64, |max, x| max.max(x.abs()));
     let equals = |a: usize, b: usize, sign: f64| {
         let (a, b) = (rows.row(a), rows.row(b));
         permutation
@@ -98,11 +102,11 @@ fn keeps_rows(rows: ArrayView2<'_, f64>, permutation: &[usize]) -> bool {
             .enumerate()
             .all(|(cell, &image)| (a[image] - sign * b[cell]).abs() <= EQUAL * scale)
     };
-    let mut free = vec![true; rows.nrows()];
+    let mut unmatched = vec![true; rows.nrows()];
     (0..rows.nrows()).all(|row| {
-        let partner =
-            (0..rows.nrows()).find(|&k| free[k] && (equals(row, k, 1.0) || equals(row, k, -1.0)));
-        partner.map(|k| free[k] = false).is_some()
+        let partner = (0..rows.nrows())
+            .find(|&k| unmatched[k] && (equals(row, k, 1.0) || equals(row, k, -1.0)));
+        partner.map(|k| unmatched[k] = false).is_some()
     })
 }
 
@@ -124,7 +128,7 @@ mod tests {
         Array2::from_shape_vec((queries.count(), shape.iter().product()), rows).unwrap()
     }
 
-    /// Five random rows, and seven sums of them: rank 5.
+    /// Five random rows and seven linear combinations of them: rank 5.
     fn deficient(cells: usize) -> Array2<f64> {
         let mut rng = ChaCha20Rng::seed_from_u64(11);
         let mut random = |rows: usize, columns: usize| {
@@ -135,19 +139,19 @@ mod tests {
         ndarray::concatenate(Axis(0), &[base.view(), sums.view()]).unwrap()
     }
 
-    /// `tr(G V⁺)` by the eigenvectors of V, as an oracle for the upper bound.
+    /// Oracle for the upper bound: `tr(G V⁺)` by the eigenvectors of V.
     fn error(rows: &Array2<f64>, queries: &Array2<f64>) -> f64 {
         let eigen = linalg::eigh(queries.t().dot(queries).view()).unwrap();
-        let top = eigen.values.iter().copied().fold(0.0, f64::max);
+        let max = eigen.values.iter().copied().fold(0.0, f64::max);
         (0..eigen.values.len())
-            .filter(|&k| eigen.values[k] > 1e-11 * top)
+            .filter(|&k| eigen.values[k] > 1e-11 * max)
             .map(|k| rows.dot(&eigen.vectors.column(k)).mapv(|x| x * x).sum() / eigen.values[k])
             .sum()
     }
 
-    /// Ranks by numpy.linalg.matrix_rank.
+    /// Oracle for the ranks: numpy.linalg.matrix_rank.
     #[test]
-    fn rows_and_gram_lead_to_the_same_optimum() {
+    fn rows_and_gram_have_the_same_optimum() {
         for (name, rows, shape, rank) in [
             ("affine", residual(Family::AFFINE, &[7, 9]), [7, 9], 13),
             ("square affine", residual(Family::AFFINE, &[8, 8]), [8, 8], 13),
@@ -163,7 +167,7 @@ mod tests {
             let (a, b) = (by_rows.certificate, by_gram.certificate.unwrap());
             assert_eq!((a.status, by_rows.queries.nrows()), (Status::Converged, rank), "{name}");
             assert!(a.gap() <= 1e-7 && b.gap() <= 1e-7, "{name}: {} {}", a.gap(), b.gap());
-            // Each lower bound holds for the other's strategy.
+            // Each lower bound holds for the strategy of the other solution.
             assert!(a.lower_bound <= b.upper_bound * (1.0 + 1e-12), "{name}: {a:?} {b:?}");
             assert!(b.lower_bound <= a.upper_bound * (1.0 + 1e-12), "{name}: {a:?} {b:?}");
             assert_relative_eq!(error(&rows, &by_rows.queries), a.upper_bound, max_relative = 1e-9);
@@ -189,9 +193,9 @@ mod tests {
         }
     }
 
-    /// Orbits and blocks as the Gram has them; rectangles have fewer symmetries than squares.
+    /// The numbers of orbits and blocks equal those of the Gram matrix.
     #[test]
-    fn rows_show_the_symmetries_of_their_gram() {
+    fn rows_have_the_symmetries_of_their_gram() {
         for (rows, shape, orbits, blocks) in [
             (residual(Family::AFFINE, &[6, 6]), [6, 6], 12, 4),
             (residual(Family::ABS, &[5, 5]), [5, 5], 9, 4),
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_meaning_are_refused() {
+    fn invalid_rows_are_refused() {
         let select = |rows: &Array2<f64>| Optimal::default().select_rows(&[2, 3], rows.view());
         assert!(
             select(&Array2::ones((2, 5))).unwrap_err().to_string().contains("6 finite numbers")

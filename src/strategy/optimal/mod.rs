@@ -4,19 +4,21 @@
 //! The dual has one weight per cell: for μ on the simplex and M = diag(μ),
 //!
 //! ```text
-//! LB(μ) = (tr (M^½ G M^½)^½)²          μ uniform: the SVD bound of S1, Thm 3.3
-//! V(μ)  ∝ M^(−½) (M^½ G M^½)^½ M^(−½)  rescaled to max V_ii = 1: a strategy with error UB(μ) = LB(μ)·max V_ii/Σ μ_i V_ii
+//! LB(μ) = (tr (M^½ G M^½)^½)²              uniform μ: the SVD bound of S1, Thm 3.3
+//! V(μ)  ∝ M^(−½) (M^½ G M^½)^½ M^(−½)      rescaled to max V_ii = 1
+//! UB(μ) = LB(μ) · max V_ii / Σ μ_i V_ii    the error of the strategy V(μ)
 //! ```
 //!
-//! so every iterate carries a lower bound and a strategy, and the gap between them is a certificate
-//! that does not depend on how μ was found. An accelerated multiplicative fixed point finds μ, and
-//! an interior point finishes where the rank is low; Kronecker products are solved factor by factor
-//! (the product of optima is optimal), cells that no query tells apart are one, and symmetries of
-//! the workload split the eigenproblems.
+//! Every iterate therefore has a lower bound and a strategy. The gap between the bounds is a
+//! certificate that does not depend on how μ was found. An accelerated multiplicative fixed point
+//! finds μ; an interior-point method takes over if the rank is low. Kronecker products are solved
+//! factor by factor (the product of optima is optimal), identical cells are merged, and symmetries
+//! of the workload split the eigenproblems.
 //!
-//! *Requirements*: a Gram whose dense factors fit memory. *Cost*: O(cells³) per iteration and
-//! O(cells²) memory for the largest factor. *Reference*: DESIGN.md "Certified optimum"; S3, Sec. 6;
-//! Xiao et al., An optimal and scalable matrix mechanism (2020) for the problem.
+//! *Requirements*: a Gram matrix whose dense factors fit into memory. *Cost*: O(cells³) per
+//! iteration and O(cells²) memory for the largest factor. *Reference*: S1, Thm 3.3, and S3,
+//! Sec. 6.3; Yuan et al., Convex optimization for linear query processing under approximate
+//! differential privacy (2016), for the problem.
 
 mod active_set;
 mod central_path;
@@ -47,20 +49,20 @@ use low_rank::RowReduction;
 use newton::Curvature;
 pub(crate) use weights::{by_gram, by_rows};
 
-/// Steps of the fixed point between two looks at its progress.
+/// Number of fixed-point steps between two checks of the progress.
 const STRIDE: usize = 6;
 
-/// Steps the interior point is expected to take when its cost is weighed against the fixed point's.
+/// Assumed number of interior-point steps when the costs of the methods are compared.
 const INTERIOR_STEPS: f64 = 10.0;
 
-/// The precision that is asked for, and the most work for it.
+/// The tolerance and the limits of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptimalOptions {
-    /// Stop when `upper/lower − 1` falls to this; the certificate tells what was reached. Default
+    /// Stop when `upper/lower − 1` falls to this; the certificate has the gap reached. Default
     /// 1e-7.
     pub tolerance: f64,
-    /// Evaluations of the dual function per Kronecker factor, each one eigendecomposition. Default
-    /// 500.
+    /// Maximum number of evaluations of the dual function per Kronecker factor, each with one
+    /// eigendecomposition. Default 500.
     pub max_iterations: usize,
 }
 
@@ -70,18 +72,18 @@ impl Default for OptimalOptions {
     }
 }
 
-/// Selects the optimal strategy and proves it.
+/// Selects the optimal strategy, with a certificate.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Optimal {
-    /// Precision and limits. Default [`OptimalOptions::default`].
+    /// The tolerance and the limits. Default [`OptimalOptions::default`].
     pub options: OptimalOptions,
 }
 
 impl Optimal {
-    /// A selector with the given options.
+    /// Creates a selector with the given options.
     ///
     /// # Errors
-    /// A tolerance that is not positive, or no iterations.
+    /// The tolerance is not positive, or `max_iterations` is 0.
     pub fn new(options: OptimalOptions) -> Result<Self> {
         if !(options.tolerance > 0.0 && options.tolerance.is_finite())
             || options.max_iterations == 0
@@ -99,16 +101,15 @@ impl Optimal {
         Ok(Optimal { options })
     }
 
-    /// The optimum for a workload of few queries over many cells, given by its rows (queries ×
-    /// cells of a box): the cells enter through products with the rows only.
+    /// Selects the optimum for a workload of few queries over many cells, given by its rows.
     ///
-    /// *Cost*: O(rows² · cells) time per iteration, about 100·rows·cells bytes. *Certificate*: G is
-    /// cut to the rank of the rows; what is cut has trace ρ (below 1e-20 of tr G), the lower bound
-    /// holds all the same, and the upper bound `(√UB + √ρ)²` includes the price of answering it
-    /// from the cells themselves.
+    /// The rows are queries × cells of a box. *Cost*: O(rows² · cells) time per iteration, about
+    /// 100·rows·cells bytes. *Certificate*: G is reduced to the numerical rank of the rows. The
+    /// rest has trace ρ (below 1e-20 of tr G). The lower bound still holds, and the upper bound
+    /// `(√UB + √ρ)²` includes the error of answering the rest from the cells.
     ///
     /// # Errors
-    /// Rows over other cells than the box has, only zeros, or entries that are not finite.
+    /// The rows are over other cells than the box, all zero, or not finite.
     pub fn select_rows(&self, shape: &[usize], rows: ArrayView2<'_, f64>) -> Result<RowSelection> {
         let cells: usize = shape.iter().product();
         if rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
@@ -129,29 +130,31 @@ impl Optimal {
     }
 }
 
-/// A strategy of few queries, and the proof that it is optimal.
+/// A strategy of few queries with a certificate of its optimality.
 #[derive(Debug, Clone)]
 pub struct RowSelection {
-    /// As many queries as the workload has rank, × cells; the largest column norm is 1.
+    /// The queries, as many as the rank of the workload, × cells; the largest column norm is 1.
     pub queries: Array2<f64>,
-    /// Bounds on the smallest error of any strategy; the upper one is this strategy's.
+    /// Bounds on the smallest error of any strategy; the upper bound is the error of this strategy.
     pub certificate: Certificate,
 }
 
-/// The best bounds seen, and the points that gave them.
+/// The best bounds so far, and the points that attain them.
 struct Bounds {
     lower: f64,
-    /// The weights that gave the lower bound, one per orbit.
+    /// The weights of the lower bound, one per orbit.
     dual: Vec<f64>,
     upper: Option<Point>,
     evaluations: usize,
 }
 
 impl Bounds {
+    /// Creates empty bounds.
     fn new() -> Self {
         Bounds { lower: 0.0, dual: Vec::new(), upper: None, evaluations: 0 }
     }
 
+    /// Updates the bounds with an evaluated point.
     fn record(&mut self, point: &Point) {
         self.evaluations += 1;
         if point.lower_bound() > self.lower {
@@ -181,8 +184,8 @@ struct FactorOptimum {
     certificate: Certificate,
 }
 
-/// The best point of a dual problem, the weights of the best lower bound (one per orbit), and both
-/// bounds.
+/// The best point of a dual problem, the weights of the best lower bound (one per orbit), and the
+/// certificate.
 struct Proved {
     point: Point,
     dual: Vec<f64>,
@@ -190,8 +193,7 @@ struct Proved {
 }
 
 impl Optimal {
-    /// The optimal strategy, and the dual vector from which anybody can compute its lower bound
-    /// again.
+    /// Returns the optimal strategy, and the dual vector that proves its lower bound.
     ///
     /// # Errors
     /// As [`Optimal::select`](StrategySelector::select).
@@ -266,7 +268,7 @@ impl StrategySelector for Optimal {
     }
 }
 
-/// The smallest cluster of work: one dense factor, O(cells³) per iteration.
+/// Solves one dense factor. O(cells³) per iteration.
 fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorOptimum> {
     if let Some(classes) = CellClasses::of(factor.matrix.view()) {
         return solve_classes(factor, &classes, options);
@@ -283,8 +285,7 @@ fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorO
     })
 }
 
-/// The same with one cell for all that no query tells apart. The start is that of uniform weights
-/// on the cells.
+/// Solves one dense factor with identical cells merged, starting from uniform weights on the cells.
 fn solve_classes(
     factor: &GramFactor,
     classes: &CellClasses,
@@ -310,7 +311,7 @@ fn solve_classes(
     })
 }
 
-/// The best point of a dual problem over so many cells that is found from a start, with its
+/// Solves a dual problem over `cells` cells from a start, and returns the best point with its
 /// certificate.
 fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize) -> Result<Proved> {
     if dual.block_orbits().next().is_none() {
@@ -335,7 +336,7 @@ fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize)
         Status::Stalled
     };
     let certificate = Certificate {
-        // Where both bounds meet, rounding may put the lower one last digits above the upper one.
+        // Rounding may put a lower bound that meets the upper one slightly above it.
         lower_bound: bounds.lower.min(point.upper_bound()),
         upper_bound: point.upper_bound(),
         iterations: bounds.evaluations,
@@ -344,8 +345,8 @@ fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize)
     Ok(Proved { point, dual: bounds.dual, certificate })
 }
 
-/// Closes the gap: the fixed point while it is fast, the interior point when that is cheaper (on
-/// the cells that count, where all are too many), then the fixed point again.
+/// Closes the gap: the fixed point while it is fast, the interior-point method when that is cheaper
+/// (on the active cells if there are too many), then the fixed point again.
 fn minimise_gap(
     dual: &Dual,
     start: Vec<f64>,
@@ -356,22 +357,22 @@ fn minimise_gap(
     let mut interior = newton::step_cost(dual);
     while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {
         let before = bounds.gap();
-        let left = options.max_iterations - bounds.evaluations;
-        fixed_point.advance(dual, bounds, options, STRIDE.min(left))?;
+        let remaining = options.max_iterations - bounds.evaluations;
+        fixed_point.advance(dual, bounds, options, STRIDE.min(remaining))?;
         let rate = (before / bounds.gap()).ln() / STRIDE as f64;
         let steps_to_go = (bounds.gap() / options.tolerance).ln() / rate.max(1e-9);
-        let left = options.max_iterations - bounds.evaluations;
+        let remaining = options.max_iterations - bounds.evaluations;
         let slow = |step_flops: f64| {
             steps_to_go * dual.evaluation_flops()
                 > INTERIOR_STEPS * (step_flops + dual.evaluation_flops())
         };
         if before.is_finite()
-            && left > 0
+            && remaining > 0
             && bounds.gap() > options.tolerance
             && let Some((formed, _)) = interior.take_if(|(_, flops)| slow(*flops))
         {
             if formed && let Some(start) = bounds.upper.clone() {
-                interior_point::run(dual, &start, bounds, options, left, Curvature::formed)?;
+                interior_point::run(dual, &start, bounds, options, remaining, Curvature::formed)?;
             }
             if bounds.gap() > options.tolerance {
                 active_set::run(dual, bounds, options)?;

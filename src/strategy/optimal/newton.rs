@@ -1,11 +1,11 @@
-//! The curvature H of the dual function and the linear systems of the interior point.
+//! The curvature H of the dual function and the linear systems of the interior-point method.
 //!
 //! `H_ij = Σ_ab Y_ai Y_bi Y_aj Y_bj W_ab` with `W_ab = 1/(s_a s_b (s_a + s_b))`, summed over the
-//! blocks. Over few orbits H is formed. Over many, where the rank is low, only products
-//! `Hx = diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)` are made, 4·rank²·orbits flops each, and
-//! `(H + diag(z/μ)) x = b` is solved by conjugate gradients. Their preconditioner is exact on the
-//! orbits that count, those with the largest `μ_i H_ii / z_i`: all others have weights on their way
-//! to zero, and a system that is nearly diagonal there.
+//! blocks. For few orbits H is formed. For many orbits and low rank, only products
+//! `Hx = diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)` are computed, 4·rank²·orbits flops each, and
+//! `(H + diag(z/μ)) x = b` is solved by conjugate gradients. The preconditioner is exact on the
+//! orbits with the largest `μ_i H_ii / z_i`. On the others the weights tend to zero, and the system
+//! is nearly diagonal.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -13,33 +13,33 @@ use super::dual::{Dual, Point, Spectrum};
 use crate::error::Result;
 use crate::linalg;
 
-/// Up to this many orbits H is always formed.
-const FORMED: usize = 1024;
+/// Number of orbits up to which H is always formed.
+const ALWAYS_FORMED: usize = 1024;
 
-/// H is formed for at most this many orbits, 512 MiB; beyond, it must be worth its products.
-const MOST_FORMED: usize = 8192;
+/// Maximum number of orbits for which H is formed: 512 MiB.
+const MAX_FORMED: usize = 8192;
 
-/// The preconditioner is exact on at most this many orbits.
-const MOST_EXACT: usize = 512;
+/// Maximum number of orbits on which the preconditioner is exact.
+const MAX_EXACT: usize = 512;
 
-/// What is added to the diagonal, as shares of it, where rounding has made the preconditioner
-/// indefinite.
+/// Relative additions to the diagonal if rounding makes the preconditioner indefinite.
 const RIDGES: [f64; 3] = [1e-12, 1e-9, 1e-6];
 
-/// Orbits whose `μ_i H_ii / z_i` is smaller than this are left to the diagonal part of the
-/// preconditioner.
-const COUNTS: f64 = 1e-3;
+/// Minimum `μ_i H_ii / z_i` of the orbits on which the preconditioner is exact.
+const MIN_COUPLING: f64 = 1e-3;
 
-/// Most steps of conjugate gradients for one system.
-const MOST_STEPS: usize = 60;
+/// Maximum number of conjugate-gradient steps for one system.
+const MAX_STEPS: usize = 60;
 
-/// Columns that a product with H takes at a time.
-const STRETCH: usize = 256;
+/// Number of columns that a product with H processes at a time.
+const CHUNK: usize = 256;
 
-/// Steps assumed when costs are compared.
+/// Assumed number of conjugate-gradient steps when costs are compared.
 const TYPICAL_STEPS: f64 = 20.0;
 
-/// Whether H is formed, and the flops of one interior-point step; nothing if neither way fits.
+/// Returns whether H is formed, and the flops of one interior-point step.
+///
+/// `None` if H is too large to be formed and products are no cheaper.
 pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
     let orbits = dual.orbit_sizes.len();
     let formed: f64 = dual
@@ -47,7 +47,7 @@ pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
         .map(|(rank, columns)| ((rank * columns) as f64).powi(2) / 2.0)
         .sum::<f64>()
         + 2.0 / 3.0 * (orbits as f64).powi(3);
-    let exact = MOST_EXACT as f64;
+    let exact = MAX_EXACT as f64;
     let products: f64 = dual
         .block_sizes()
         .map(|(rank, columns)| (rank as f64, columns as f64))
@@ -57,9 +57,9 @@ pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
         .sum::<f64>()
         + exact.powi(3);
     match orbits {
-        0..=FORMED => Some((true, formed)),
+        0..=ALWAYS_FORMED => Some((true, formed)),
         _ if products < formed => Some((false, products)),
-        _ => (orbits <= MOST_FORMED).then_some((true, formed)),
+        _ => (orbits <= MAX_FORMED).then_some((true, formed)),
     }
 }
 
@@ -67,28 +67,29 @@ pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
 pub(super) enum Curvature<'a> {
     /// H itself.
     Formed(Array2<f64>),
-    /// What products with H need.
+    /// The data for products with H.
     Products {
         /// Per block the orbits of its columns, s and Y, and W.
         blocks: Vec<(&'a [usize], &'a Spectrum, Array2<f64>)>,
-        /// The factor on all of H.
+        /// The scale of H.
         scale: f64,
         /// The number of orbits.
         orbits: usize,
     },
 }
 
-/// What forms H of one block over some of its columns.
+/// A function that forms H of one block over some of its columns.
 type Form = fn(&Spectrum, ArrayView2<'_, f64>) -> Array2<f64>;
 
 impl Curvature<'static> {
-    /// `H / divisor` at a point, formed: rank²·columns²/2 flops a block.
+    /// Forms `H / divisor` at a point: rank²·columns²/2 flops per block.
     pub fn formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
         Self::formed_by(slabs, dual, point, divisor)
     }
 
-    /// `H / divisor` to a thousandth of its entries' sizes, formed: its weights W are a sum of some
-    /// fifteen products, rank·columns² flops each.
+    /// Forms `H / divisor` with a relative error of a thousandth of its entries' scale.
+    ///
+    /// The weights W are approximated by a sum of about 15 products, rank·columns² flops each.
     pub fn nearly_formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
         Self::formed_by(sums_of_exponentials, dual, point, divisor)
     }
@@ -109,7 +110,7 @@ impl Curvature<'static> {
 }
 
 impl<'a> Curvature<'a> {
-    /// What products with `H / divisor` need.
+    /// Prepares products with `H / divisor`.
     pub fn products(dual: &'a Dual, point: &'a Point, divisor: f64) -> Self {
         let parts = dual.block_orbits().zip(&point.spectra);
         let orbits = dual.orbit_sizes.len();
@@ -124,28 +125,29 @@ impl<'a> Curvature<'a> {
         Curvature::Products { blocks, scale: divisor.recip(), orbits }
     }
 
-    /// `H x`.
+    /// Returns `H x`.
     pub fn times(&self, x: &Array1<f64>) -> Array1<f64> {
         let (blocks, scale, orbits) = match self {
             Curvature::Formed(matrix) => return matrix.dot(x),
             Curvature::Products { blocks, scale, orbits, .. } => (blocks, scale, *orbits),
         };
         let mut out = Array1::zeros(orbits);
-        // A stretch of columns at a time, so that what is made on the way stays in the cache.
+        // The columns are processed in chunks, so that intermediate results stay in the cache.
         for (columns, spectrum, weights) in blocks {
-            let own = Array1::from_iter(columns.iter().map(|&o| x[o]));
+            let x_of_block = Array1::from_iter(columns.iter().map(|&o| x[o]));
             let rank = spectrum.y.nrows();
             let mut inner: Array2<f64> = Array2::zeros((rank, rank));
-            let stretches = || {
-                own.axis_chunks_iter(Axis(0), STRETCH)
-                    .zip(spectrum.y.axis_chunks_iter(Axis(1), STRETCH))
+            let chunks = || {
+                x_of_block
+                    .axis_chunks_iter(Axis(0), CHUNK)
+                    .zip(spectrum.y.axis_chunks_iter(Axis(1), CHUNK))
             };
-            for (x, y) in stretches() {
+            for (x, y) in chunks() {
                 let scaled = &y * &x.insert_axis(Axis(0));
                 inner += &linalg::matmul(scaled.view(), y.t());
             }
             inner *= weights;
-            for ((_, y), columns) in stretches().zip(columns.chunks(STRETCH)) {
+            for ((_, y), columns) in chunks().zip(columns.chunks(CHUNK)) {
                 let outer = linalg::matmul(inner.view(), y) * y;
                 for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
                     out[o] += scale * sum;
@@ -155,7 +157,7 @@ impl<'a> Curvature<'a> {
         out
     }
 
-    /// The system `(H + diag(barrier)) x = b`, made ready to be solved.
+    /// Prepares the system `(H + diag(barrier)) x = b`.
     ///
     /// # Errors
     /// The preconditioner is not positive definite.
@@ -179,22 +181,22 @@ impl<'a> Curvature<'a> {
             }
         }
         let mut chosen: Vec<usize> =
-            (0..barrier.len()).filter(|&i| diagonal[i] > COUNTS * barrier[i]).collect();
+            (0..barrier.len()).filter(|&i| diagonal[i] > MIN_COUPLING * barrier[i]).collect();
         chosen.sort_by(|&i, &j| {
             (diagonal[j] / barrier[j]).total_cmp(&(diagonal[i] / barrier[i])).then(i.cmp(&j))
         });
-        chosen.truncate(MOST_EXACT);
+        chosen.truncate(MAX_EXACT);
         let mut position = vec![None; barrier.len()];
         for (k, &i) in chosen.iter().enumerate() {
             position[i] = Some(k);
         }
         let mut exact = Array2::from_diag(&Array1::from_iter(chosen.iter().map(|&i| barrier[i])));
         for (columns, spectrum, _) in blocks {
-            let (own, places): (Vec<usize>, Vec<usize>) =
+            let (kept, positions): (Vec<usize>, Vec<usize>) =
                 columns.iter().enumerate().filter_map(|(c, &o)| Some((c, position[o]?))).unzip();
-            let part = sums_of_exponentials(spectrum, spectrum.y.select(Axis(1), &own).view());
-            for (i, &o) in places.iter().enumerate() {
-                for (j, &p) in places.iter().enumerate() {
+            let part = sums_of_exponentials(spectrum, spectrum.y.select(Axis(1), &kept).view());
+            for (i, &o) in positions.iter().enumerate() {
+                for (j, &p) in positions.iter().enumerate() {
                     exact[[o, p]] += scale * part[[i, j]];
                 }
             }
@@ -217,7 +219,7 @@ pub(super) enum System<'a> {
         barrier: Array1<f64>,
         /// The orbits on which the preconditioner is exact.
         chosen: Vec<usize>,
-        /// The inverse of the matrix on them.
+        /// The inverse of the matrix on the chosen orbits.
         inverse: Array2<f64>,
         /// The inverse of the whole diagonal.
         rest: Array1<f64>,
@@ -225,8 +227,9 @@ pub(super) enum System<'a> {
 }
 
 impl System<'_> {
-    /// The solution for one right-hand side, where H is not formed to a relative residual; `None`
-    /// if the matrix is not positive definite.
+    /// Solves for one right-hand side, up to a relative residual if H is not formed.
+    ///
+    /// `None` if the matrix is not positive definite.
     pub fn solve(&self, right: Array1<f64>, precision: f64) -> Option<Array1<f64>> {
         let (curvature, barrier, chosen, inverse, rest) = match self {
             System::Formed(matrix) => {
@@ -240,27 +243,27 @@ impl System<'_> {
         };
         let precondition = |r: &Array1<f64>| {
             let mut out = r * rest;
-            let own = inverse.dot(&Array1::from_iter(chosen.iter().map(|&i| r[i])));
-            chosen.iter().zip(own).for_each(|(&i, x)| out[i] = x);
+            let exact = inverse.dot(&Array1::from_iter(chosen.iter().map(|&i| r[i])));
+            chosen.iter().zip(exact).for_each(|(&i, x)| out[i] = x);
             out
         };
         let mut x = Array1::zeros(right.len());
         let mut r = right;
         let mut p = precondition(&r);
         let mut energy = r.dot(&p);
-        let goal = precision * precision * energy;
-        for _ in 0..MOST_STEPS {
+        let target = precision * precision * energy;
+        for _ in 0..MAX_STEPS {
             let image = curvature.times(&p) + barrier * &p;
-            let bend = p.dot(&image);
-            if !(bend > 0.0 && bend.is_finite()) {
+            let curvature_of_p = p.dot(&image);
+            if !(curvature_of_p > 0.0 && curvature_of_p.is_finite()) {
                 return (energy <= 0.0).then_some(x);
             }
-            let step = energy / bend;
+            let step = energy / curvature_of_p;
             x.scaled_add(step, &p);
             r.scaled_add(-step, &image);
             let z = precondition(&r);
             let next = r.dot(&z);
-            if next <= goal {
+            if next <= target {
                 break;
             }
             p = z + (next / energy) * &p;
@@ -270,12 +273,13 @@ impl System<'_> {
     }
 }
 
-/// The inverse of a matrix that is positive definite but for rounding: where the barrier is below
-/// the rounding of H, with as much more on the diagonal as it takes. Good enough for a
-/// preconditioner.
+/// Returns the inverse of a matrix that is positive definite up to rounding.
+///
+/// If the barrier is below the rounding of H, the diagonal is increased as needed. The result is
+/// accurate enough for a preconditioner.
 ///
 /// # Errors
-/// Not positive definite by far.
+/// The matrix is clearly not positive definite.
 fn nearly_inverse(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
     for ridge in RIDGES {
         match linalg::spd_inverse(matrix.view()) {
@@ -288,7 +292,7 @@ fn nearly_inverse(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
     Ok(linalg::spd_inverse(matrix.view())?)
 }
 
-/// H of one block over some of its columns `y`, accumulated slab by slab. rank²·columns² flops.
+/// Forms H of one block over some of its columns `y`, slab by slab. rank²·columns² flops.
 fn slabs(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rank, width) = y.dim();
     let mut part = Array2::zeros((width, width));
@@ -318,8 +322,9 @@ fn slabs(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
     part
 }
 
-/// H of one block over some of its columns `y` to a thousandth of its entries' sizes:
-/// `1/(s_a + s_b) = ∫ e^{−(s_a + s_b)x} dx` by the trapezoidal rule in ln x, so that H is a sum of
+/// Forms H of one block over some of its columns `y`, up to a thousandth of its entries' scale.
+///
+/// `1/(s_a + s_b) = ∫ e^{−(s_a + s_b)x} dx` by the trapezoidal rule in ln x, so H is a sum of
 /// entrywise squares of `Σ_a y_ai y_aj e^{−s_a x}/s_a`.
 fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
     let positive = || spectrum.s.iter().copied().filter(|&s| s > 0.0);
@@ -341,12 +346,12 @@ fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f
     part
 }
 
-/// Nodes x and weights of `1/s = Σ weight · e^{−sx}` for s between two positive numbers, to a
-/// thousandth.
+/// Returns nodes x and weights with `1/s ≈ Σ weight · e^{−sx}` for s between two positive numbers,
+/// up to a relative error of a thousandth.
 fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
     const STEP: f64 = 1.0;
-    // Beyond the last node e^{−sx} vanishes; before the first it is nearly 1, and the nodes there
-    // are one.
+    // After the last node e^{−sx} is negligible. Before the first it is nearly 1, and all nodes
+    // there are merged into one.
     let (first, last) = ((0.05 / high).ln(), (9.0 / low).ln());
     let count = ((last - first) / STEP).ceil().max(0.0) as usize;
     let mut out = vec![(0.6 * first.exp() / STEP.exp_m1(), STEP * first.exp() / STEP.exp_m1())];
@@ -375,23 +380,24 @@ mod tests {
         (dual, bounds)
     }
 
-    /// Rank one and a barrier below the rounding of its entries: no inverse as it stands. Neither
-    /// is one of an indefinite matrix.
+    /// A matrix of rank one with a barrier below the rounding of its entries has no inverse, but a
+    /// preconditioner. An indefinite matrix has neither.
     #[test]
-    fn rounding_leaves_a_preconditioner() {
+    fn a_matrix_indefinite_by_rounding_has_a_preconditioner() {
         let v = Array1::from_shape_fn(60, |i| 1.0 / (1.0 + (i * 7 % 60) as f64));
         let mut matrix = Array2::from_shape_fn((60, 60), |(i, j)| v[i] * v[j]);
         matrix.diag_mut().mapv_inplace(|x| x + 1e-22);
         assert!(linalg::spd_inverse(matrix.view()).is_err());
         let inverse = nearly_inverse(matrix.clone()).unwrap();
-        // In place of v(vᵀx) = v the preconditioned step finds v·x = 1.
+        // The preconditioned step satisfies v·x = 1, as the solution of v(vᵀx) = v does.
         let x = inverse.dot(&v);
         assert_relative_eq!(v.dot(&x), 1.0, max_relative = 1e-2);
         matrix[[3, 3]] = -1.0;
         assert!(nearly_inverse(matrix).is_err());
     }
 
-    /// 900 and 420 orbits: more than the preconditioner is exact on, and fewer.
+    /// Oracle: the formed matrix. 900 and 420 orbits are more and fewer than the preconditioner is
+    /// exact on.
     #[test]
     fn products_and_systems_agree_with_the_formed_matrix() {
         for text in ["residual(abs:25x36)", "residual(affine:20x42)"] {
@@ -401,15 +407,15 @@ mod tests {
             let products = Curvature::products(&dual, &point, 1.7);
             let orbits = dual.orbit_sizes.len();
             let x = Array1::from_shape_fn(orbits, |i| (i as f64).sin() / (1.0 + point.mu[i]));
-            let (exact, made) = (formed.times(&x), products.times(&x));
-            let scale = exact.iter().fold(0.0f64, |top, v| top.max(v.abs()));
-            assert!((&exact - &made).iter().all(|d| d.abs() <= 1e-10 * scale), "{text}");
+            let (exact, computed) = (formed.times(&x), products.times(&x));
+            let scale = exact.iter().fold(0.0f64, |max, v| max.max(v.abs()));
+            assert!((&exact - &computed).iter().all(|d| d.abs() <= 1e-10 * scale), "{text}");
             let barrier =
                 Array1::from_shape_fn(orbits, |i| 0.1 * scale / (1.0 + 1e4 * point.mu[i]));
             let exact = formed.system(barrier.clone()).unwrap().solve(x.clone(), 1e-5).unwrap();
-            let made = products.system(barrier).unwrap().solve(x, 1e-5).unwrap();
+            let computed = products.system(barrier).unwrap().solve(x, 1e-5).unwrap();
             let norm = exact.dot(&exact).sqrt();
-            assert!((&exact - &made).mapv(|d| d * d).sum().sqrt() <= 1e-3 * norm, "{text}");
+            assert!((&exact - &computed).mapv(|d| d * d).sum().sqrt() <= 1e-3 * norm, "{text}");
             let Curvature::Formed(exact) = formed else { unreachable!() };
             let Curvature::Formed(near) = Curvature::nearly_formed(&dual, &point, 1.7) else {
                 unreachable!()
@@ -424,13 +430,13 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_close_the_gap() {
+    fn both_methods_close_the_gap() {
         for text in ["residual(abs:25x36)", "residual(affine:20x42)"] {
             let mut values = Vec::new();
             for formed in [true, false] {
                 let (dual, mut bounds) = started(text);
                 let start = bounds.upper.clone().unwrap();
-                assert!(bounds.gap() > 1e-5, "{text}: nothing left to do");
+                assert!(bounds.gap() > 1e-5, "{text}: the start is already optimal");
                 if formed {
                     interior_point::run(
                         &dual,
@@ -452,14 +458,14 @@ mod tests {
     }
 
     #[test]
-    fn h_is_formed_where_that_is_cheaper_or_small() {
-        let way = |text: &str| {
+    fn h_is_formed_if_that_is_cheaper_or_small() {
+        let is_formed = |text: &str| {
             let workload = Workload::parse(text).unwrap();
             let gram = workload.gram().unwrap().to_dense().unwrap();
             step_cost(&Dual::new(&Reduction::of(workload.shape(), gram.view())).unwrap())
                 .map(|(formed, _)| formed)
         };
-        assert_eq!(way("residual(abs:20x30)"), Some(true));
-        assert_eq!(way("residual(abs:30x40)"), Some(false));
+        assert_eq!(is_formed("residual(abs:20x30)"), Some(true));
+        assert_eq!(is_formed("residual(abs:30x40)"), Some(false));
     }
 }

@@ -1,4 +1,4 @@
-//! The certificate against the strategy it belongs to, S3's certified optima, and hard cases.
+//! Tests against the returned strategies, S3's certified optima, and difficult cases.
 
 use super::*;
 use crate::strategy::svd_bound;
@@ -33,7 +33,7 @@ fn the_upper_bound_is_the_error_of_the_returned_strategy() {
         assert!(certificate.gap() <= 1e-7, "{text}: {}", certificate.gap());
         assert!(certificate.lower_bound >= svd_bound(&gram).unwrap() * (1.0 - 1e-9), "{text}");
         assert!(selection.strategy.sensitivity_squared() <= 1.0 + 1e-9, "{text}");
-        // The pseudo-inverse sees directions that the range of a rank-deficient workload lacks as
+        // The pseudo-inverse treats directions outside the range of a rank-deficient workload as
         // zero.
         assert_relative_eq!(
             selection.strategy.error(&gram).unwrap(),
@@ -44,7 +44,7 @@ fn the_upper_bound_is_the_error_of_the_returned_strategy() {
 }
 
 #[test]
-fn the_issue_s_cases_close_their_gap() {
+fn large_workloads_close_their_gap() {
     let (_, range) = solve("range:1024");
     let certificate = range.certificate.unwrap();
     assert!(certificate.gap() <= 1e-6 && certificate.iterations <= 25, "{certificate:?}");
@@ -54,7 +54,7 @@ fn the_issue_s_cases_close_their_gap() {
     }
 }
 
-/// S3's closed form for [n]^d with 1- and 2-way queries:
+/// Computes S3's closed form for [n]^d with 1- and 2-way queries,
 /// `RMSE = (√L_∅ + d √L_1 + d(d−1)/2 √L_2)/√#Q`.
 fn rmse(n: usize, pair: Family, one_way: Family) -> f64 {
     let d = 40.0;
@@ -82,8 +82,8 @@ fn rmse(n: usize, pair: Family, one_way: Family) -> f64 {
     total += (d * ones.iter().map(|r| mean(r).powi(2)).sum::<f64>()
         + pairs * twos.iter().map(|r| mean(r).powi(2)).sum::<f64>())
     .sqrt();
-    // One attribute: its own queries, and the pair queries averaged over the other attribute, d − 1
-    // times.
+    // One attribute: its 1-way queries, and the pair queries averaged over the other attribute,
+    // d − 1 times.
     let mut first = Array2::zeros((n, n));
     let averaged = twos.iter().map(|r| {
         (0..n).map(|i| r[i * n..(i + 1) * n].iter().sum::<f64>() / n as f64).collect::<Vec<_>>()
@@ -107,7 +107,7 @@ fn rmse(n: usize, pair: Family, one_way: Family) -> f64 {
 }
 
 #[test]
-fn certified_optima_of_the_s3_specification() {
+fn certified_optima_match_the_s3_specification() {
     for (n, prefix, range, affine, abs) in [
         (10, "33.693", "41.076", "28.010", "30.103"),
         (20, "49.382", "63.307", "35.164", "37.170"),

@@ -1,5 +1,5 @@
-//! The dual weights of the optimum, for those who need its derivative: by the envelope theorem they
-//! are constants there.
+//! The dual weights of the optimum, and its derivatives. By the envelope theorem the weights are
+//! constant in the derivatives.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -9,24 +9,25 @@ use crate::error::Result;
 use crate::strategy::Certificate;
 use crate::strategy::symmetry::{Orbits, Reduction};
 
-/// Weights start at no less than this share of the uniform ones, so that none is fixed at zero.
-const LEAST: f64 = 1e-6;
+/// Minimum starting weight, relative to the uniform weights, so that no weight is fixed at zero.
+const MIN_START: f64 = 1e-6;
 
 /// Weights μ on the cells that prove the optimum, `LB(μ) = (tr (M^½ G M^½)^½)²`.
 #[derive(Debug, Clone)]
 pub(crate) struct DualWeights {
-    /// One per cell; they sum to 1.
+    /// The weights, one per cell; their sum is 1.
     pub mu: Vec<f64>,
-    /// The bounds that were reached.
+    /// The bounds reached.
     pub certificate: Certificate,
 }
 
 impl Optimal {
-    /// The dual weights of a Gram over a box, from weights near them if there are any. O(cells³)
-    /// per iteration.
+    /// Returns the dual weights of a Gram matrix over a box, optionally from a start near them.
+    ///
+    /// O(cells³) per iteration.
     ///
     /// # Errors
-    /// A Gram of zeros, or the eigensolver fails.
+    /// The Gram matrix is zero, or the eigensolver fails.
     pub(crate) fn weights(
         &self,
         shape: &[usize],
@@ -35,14 +36,20 @@ impl Optimal {
     ) -> Result<DualWeights> {
         let reduction = Reduction::of(shape, gram);
         let dual = Dual::new(&reduction)?;
-        self.found(&dual, &reduction.orbits, start)
+        self.weights_of(&dual, &reduction.orbits, start)
     }
 
-    fn found(&self, dual: &Dual, orbits: &Orbits, start: Option<&[f64]>) -> Result<DualWeights> {
+    /// Solves the dual problem and returns the weights per cell.
+    fn weights_of(
+        &self,
+        dual: &Dual,
+        orbits: &Orbits,
+        start: Option<&[f64]>,
+    ) -> Result<DualWeights> {
         let cells = orbits.cells();
         let start = match start.filter(|start| start.len() == cells) {
             Some(start) => {
-                let mut mean = vec![LEAST / cells as f64; orbits.sizes.len()];
+                let mut mean = vec![MIN_START / cells as f64; orbits.sizes.len()];
                 for (&orbit, mu) in orbits.orbit_of.iter().zip(start) {
                     mean[orbit] += mu / orbits.sizes[orbit];
                 }
@@ -58,8 +65,10 @@ impl Optimal {
     }
 }
 
-/// `D^½ (D^½ G D^½)^(−½) D^½` with `D = diag(μ)`, the inverse square root on the range, and
-/// `t = tr (D^½ G D^½)^½`: the derivative of `E = t²` by G is `t` times that matrix. O(cells³).
+/// Returns t and a matrix P for which `t P` is the derivative of `E = t²` by G.
+///
+/// `t = tr (D^½ G D^½)^½` and `P = D^½ (D^½ G D^½)^(−½) D^½` with `D = diag(μ)` and the inverse
+/// square root on the range. O(cells³).
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -73,8 +82,9 @@ pub(crate) fn by_gram(gram: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Arr
     Ok((t, crate::linalg::gram_of(rows.view())))
 }
 
-/// `K^(−½) R D` with `K = R D Rᵀ`, and `t = tr K^½`: the derivative of `E = t²` by R is `2t` times
-/// that matrix. O(rows² · cells).
+/// Returns t and a matrix P for which `2t P` is the derivative of `E = t²` by R.
+///
+/// `t = tr K^½` and `P = K^(−½) R D` with `K = R D Rᵀ`, `D = diag(μ)`. O(rows² · cells).
 ///
 /// # Errors
 /// The eigensolver fails.
@@ -88,13 +98,13 @@ pub(crate) fn by_rows(rows: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Arr
     Ok((t, crate::linalg::matmul(inverse.view(), weighted.view())))
 }
 
-/// tr A^½, and rows whose Gram is `A^(−½)` on the range of A.
+/// Returns tr A^½, and rows whose Gram matrix is `A^(−½)` on the range of A.
 fn inverse_roots(a: ArrayView2<'_, f64>) -> Result<(f64, Array2<f64>)> {
     const RANK_CUT: f64 = 1e-13;
     let eigen = crate::linalg::eigh(a)?;
-    let top = eigen.values.iter().copied().fold(0.0, f64::max);
+    let max = eigen.values.iter().copied().fold(0.0, f64::max);
     let kept: Vec<usize> =
-        (0..eigen.values.len()).filter(|&k| eigen.values[k] > RANK_CUT * top).collect();
+        (0..eigen.values.len()).filter(|&k| eigen.values[k] > RANK_CUT * max).collect();
     let mut rows = Array2::zeros((kept.len(), a.nrows()));
     let mut t = 0.0;
     for (mut row, &k) in rows.rows_mut().into_iter().zip(&kept) {

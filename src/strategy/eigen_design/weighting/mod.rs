@@ -1,30 +1,30 @@
 //! Program 1: the weights of fixed design queries.
 //!
-//! Given design queries Q (k×n) and a workload W, the strategy `A = diag(w) Q` answers query i of
-//! the design with variance 1/w_i², and the workload with error at most `Σ c_i/w_i²`,
-//! `c_i = ‖column i of W Q⁺‖²` (equal, if the rows of Q are independent). Under a bound of 1 on the
-//! column norms of A the best weights solve, with `u = w^(2/p)`,
+//! For design queries Q (k×n) and a workload W, the strategy `A = diag(w) Q` answers design query i
+//! with variance 1/w_i². Its error on the workload is at most `Σ c_i/w_i²`, with
+//! `c_i = ‖column i of W Q⁺‖²` (equal if the rows of Q are independent). If the column norms of A
+//! are at most 1, the best weights solve, with `u = w^(2/p)`, the convex program
 //!
 //! ```text
 //! minimise  Σ_i c_i / u_i^p      subject to  Bᵀu ≤ 1,  u ≥ 0
 //!
-//! Gaussian noise (L2 norm of a column):  p = 1,  B_ij = Q_ij²,  u = w²         Program 1 of S2
-//! Laplace noise (L1 norm of a column):   p = 2,  B_ij = |Q_ij|, u = w          its pure-ε variant
+//! Gaussian noise (L2 norm of a column):  p = 1,  B_ij = Q_ij²,  u = w²      Program 1 of S2
+//! Laplace noise (L1 norm of a column):   p = 2,  B_ij = |Q_ij|, u = w       its pure-ε variant
 //! ```
 //!
-//! a convex program with n constraints. For every y on the simplex, with `s = B y`, its dual gives
+//! For every y on the simplex over the cells, with `s = B y`, the dual gives
 //!
 //! ```text
-//! F(y) = Σ_i c_i^(1/(p+1)) s_i^(p/(p+1))      LB = F^(p+1)       no weights have a smaller objective
+//! F(y) = Σ_i c_i^(1/(p+1)) s_i^(p/(p+1))      LB = F^(p+1)       a lower bound for all weights
 //! u_i  = (c_i/s_i)^(1/(p+1)),  g = Bᵀu        UB = F·(max g)^p   the objective of u / max g
 //! ```
 //!
-//! so that every iterate brings a certificate, and `Σ_j y_j g_j = F` shows both meeting where g is
-//! constant on the support of y. A primal–dual Newton method finds y; where it fails the
-//! multiplicative update `y ← y ∘ g / F` goes on.
+//! Every iterate therefore has a certificate. Because `Σ_j y_j g_j = F`, the bounds are equal if g
+//! is constant on the support of y. A primal–dual Newton method finds y; the multiplicative update
+//! `y ← y ∘ g / F` is the fallback.
 //!
-//! *Cost*: per Newton step `k n²` flops and a Cholesky factorisation of order n, or with k < n
-//! `k² n` flops and one of order k; 10 to 20 steps. Equal rows and equal columns of B count once.
+//! *Cost*: 10 to 20 Newton steps. Each takes `k n²` flops and a Cholesky factorisation of order n,
+//! or for k < n `k² n` flops and one of order k. Equal rows and equal columns of B are merged.
 //! Memory O(k n + n²). One thread. *Reference*: S2, Program 1 and Thm 1; the dual and the method
 //! are ours.
 
@@ -38,7 +38,7 @@ use crate::error::{Error, Result};
 use crate::strategy::Status;
 use reduced::Reduced;
 
-/// Which norm of the strategy's columns is bounded.
+/// The norm of the strategy's columns that is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnNorm {
     /// The L2 norm: Gaussian noise, zCDP and (ε, δ).
@@ -48,7 +48,7 @@ pub enum ColumnNorm {
 }
 
 impl ColumnNorm {
-    /// p: the objective is `Σ c_i/u_i^p`.
+    /// Returns p; the objective is `Σ c_i/u_i^p`.
     pub fn exponent(self) -> f64 {
         match self {
             ColumnNorm::L2 => 1.0,
@@ -57,26 +57,26 @@ impl ColumnNorm {
     }
 }
 
-/// How the weights are found.
+/// The method that finds the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Method {
-    /// Newton's method, and the multiplicative one if it stops early.
+    /// Newton's method, with multiplicative updates if it stops early.
     #[default]
     Newton,
-    /// Multiplicative updates only: O(k n) each, and many of them.
+    /// Multiplicative updates only: many, at O(k n) each.
     Multiplicative,
 }
 
-/// The precision that is asked for, and the most work for it.
+/// The tolerance and the limits of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WeightingOptions {
     /// Stop when `UB/LB − 1` falls to this. Default 1e-9.
     pub tolerance: f64,
-    /// How. Default [`Method::Newton`].
+    /// The method. Default [`Method::Newton`].
     pub method: Method,
-    /// Newton steps at most. Default 100.
+    /// Maximum number of Newton steps. Default 100.
     pub newton_steps: usize,
-    /// Multiplicative updates at most, in the fallback or on their own. Default 20,000.
+    /// Maximum number of multiplicative updates, as a fallback or alone. Default 20,000.
     pub multiplicative_steps: usize,
 }
 
@@ -92,7 +92,7 @@ impl Default for WeightingOptions {
 }
 
 impl WeightingOptions {
-    /// Refuses options that make no sense.
+    /// Checks the options.
     ///
     /// # Errors
     /// A tolerance that is not positive, or no steps.
@@ -120,36 +120,36 @@ pub struct WeightingProblem {
     norm: ColumnNorm,
 }
 
-/// Weights with the certificate that they are the best ones.
+/// Weights with a certificate of their optimality.
 #[derive(Debug, Clone)]
 pub struct Weighting {
-    /// u: feasible, `max_j (Bᵀu)_j = 1` up to rounding; 0 for design queries of no cost.
+    /// u: feasible, `max_j (Bᵀu)_j = 1` up to rounding; 0 for design queries without cost.
     pub weights: Array1<f64>,
     /// The dual point that proves the lower bound, on the simplex over the cells.
     pub dual: Array1<f64>,
-    /// No weights have a smaller objective.
+    /// A lower bound on the objective of any weights.
     pub lower_bound: f64,
     /// The objective `Σ c_i/u_i^p` of `weights`.
     pub upper_bound: f64,
-    /// Newton steps and multiplicative updates.
+    /// The number of Newton steps and multiplicative updates.
     pub iterations: usize,
-    /// How the solver ended.
+    /// The status of the solver.
     pub status: Status,
 }
 
 impl Weighting {
-    /// `upper/lower − 1`.
+    /// Returns `upper/lower − 1`.
     pub fn gap(&self) -> f64 {
         self.upper_bound / self.lower_bound - 1.0
     }
 }
 
 impl WeightingProblem {
-    /// The problem of design queries Q (k×n) with their costs c.
+    /// Creates the problem of design queries Q (k×n) with costs c.
     ///
     /// # Errors
-    /// Other than one finite cost of at least 0 per query, all costs 0, entries that are not
-    /// finite, or a query of zeros with a cost (no weight answers it).
+    /// Not one finite, non-negative cost per query; all costs 0; an entry that is not finite; or a
+    /// zero query with a positive cost.
     pub fn new(costs: Array1<f64>, design: &Array2<f64>, norm: ColumnNorm) -> Result<Self> {
         let columns = match norm {
             ColumnNorm::L2 => design.mapv(|q| q * q),
@@ -158,19 +158,20 @@ impl WeightingProblem {
         Self::from_columns(costs, columns, norm)
     }
 
-    /// The problem with B itself, for queries that share a weight: their rows of B and their costs
-    /// are sums.
+    /// Creates the problem from B, for queries that share a weight.
+    ///
+    /// The row of B and the cost of such queries are sums over the queries.
     ///
     /// # Errors
-    /// As [`WeightingProblem::new`], or negative entries of B.
+    /// As [`WeightingProblem::new`], or a negative entry of B.
     pub fn from_columns(
         costs: Array1<f64>,
         columns: Array2<f64>,
         norm: ColumnNorm,
     ) -> Result<Self> {
         let refuse = |expected: String, found: String| {
-            let remedy =
-                "give every design query a cost of at least 0, and at least one a positive one";
+            let remedy = "give every design query a cost of at least 0, and at least one of them \
+                          a positive cost";
             Err(Error::bad_input("weighting problem", expected, found, remedy))
         };
         if costs.len() != columns.nrows() || columns.is_empty() {
@@ -203,17 +204,18 @@ impl WeightingProblem {
                 format!("{b} at ({i}, {j})"),
             );
         }
-        let idle = |(i, c): (usize, &f64)| *c > 0.0 && columns.row(i).iter().all(|&b| b == 0.0);
-        if let Some((i, _)) = costs.iter().enumerate().find(|&(i, c)| idle((i, c))) {
+        let is_unanswerable =
+            |(i, c): (usize, &f64)| *c > 0.0 && columns.row(i).iter().all(|&b| b == 0.0);
+        if let Some((i, _)) = costs.iter().enumerate().find(|&(i, c)| is_unanswerable((i, c))) {
             return refuse(
-                "no zero query among those that cost".into(),
+                "no zero query among those with a positive cost".into(),
                 format!("design query {i} is zero"),
             );
         }
         Ok(WeightingProblem { costs, columns, norm })
     }
 
-    /// LB of a point on the simplex over the cells: no weights have a smaller objective. O(k n).
+    /// Returns LB of a point on the simplex over the cells, for any weights. O(k n).
     pub fn lower_bound(&self, dual: &Array1<f64>) -> f64 {
         let p = self.norm.exponent();
         let s = self.columns.dot(dual);
@@ -224,12 +226,12 @@ impl WeightingProblem {
             .powf(p + 1.0)
     }
 
-    /// Weights and a dual point that come from elsewhere, with what they prove of this problem: the
-    /// weights are scaled to a largest load of 1.
+    /// Returns the bounds that given weights and a given dual point prove for this problem.
+    ///
+    /// The weights are scaled to a maximum load of 1.
     ///
     /// # Errors
-    /// Other than one positive weight per design query that has a cost, or a point of another
-    /// length.
+    /// Not one positive weight per design query with a cost, or a dual point of another length.
     pub fn judged(
         &self,
         mut weights: Array1<f64>,
@@ -242,9 +244,9 @@ impl WeightingProblem {
         } else {
             Array1::zeros(0)
         };
-        let top = loads.iter().copied().fold(0.0, f64::max);
+        let max_load = loads.iter().copied().fold(0.0, f64::max);
         let fits = |(w, c): (&f64, &f64)| w.is_finite() && (*w > 0.0 || (*w == 0.0 && *c == 0.0));
-        if top <= 0.0
+        if max_load <= 0.0
             || !weights.iter().zip(&self.costs).all(fits)
             || dual.len() != self.columns.ncols()
         {
@@ -263,11 +265,11 @@ impl WeightingProblem {
                 "give every design query that the workload needs a positive weight",
             ));
         }
-        weights /= top;
+        weights /= max_load;
         let p = self.norm.exponent();
         let costly = self.costs.iter().zip(&weights).filter(|(c, _)| **c > 0.0);
         let upper_bound = costly.map(|(c, u)| c / u.powf(p)).sum();
-        // Where both bounds meet, rounding may put the lower one last digits above the upper one.
+        // Rounding may put a lower bound that meets the upper one slightly above it.
         let lower_bound = self.lower_bound(&dual).min(upper_bound);
         Ok(Weighting { weights, dual, lower_bound, upper_bound, iterations, status })
     }
@@ -275,7 +277,7 @@ impl WeightingProblem {
     /// Solves the problem.
     ///
     /// # Errors
-    /// Options that make no sense, or numbers that overflow.
+    /// Invalid options, or numbers that overflow.
     pub fn solve(&self, options: &WeightingOptions) -> Result<Weighting> {
         options.check()?;
         let reduced = Reduced::of(self)?;
@@ -294,18 +296,17 @@ impl WeightingProblem {
         self.certified(reduced.expand(&search.dual, self), search.iterations, options)
     }
 
-    /// The weights and bounds of a dual point, from the whole of B: whatever was merged on the way,
-    /// they hold.
+    /// Returns the weights and bounds of a dual point, computed from the full B.
     fn certified(
         &self,
         dual: Array1<f64>,
         iterations: usize,
         options: &WeightingOptions,
     ) -> Result<Weighting> {
-        let share = 1.0 / (self.norm.exponent() + 1.0);
+        let power = 1.0 / (self.norm.exponent() + 1.0);
         let mut weights = self.columns.dot(&dual);
         weights.zip_mut_with(&self.costs, |s, &c| {
-            *s = if c > 0.0 { (c / *s).powf(share) } else { 0.0 }
+            *s = if c > 0.0 { (c / *s).powf(power) } else { 0.0 }
         });
         if weights.iter().any(|u| !u.is_finite()) {
             return Err(Error::DidNotConverge {

@@ -1,14 +1,14 @@
 //! Newton's method on the dual.
 //!
-//! Free of the simplex, the dual maximises `((p+1)/p) F(y) − Σ y` over y ≥ 0, with gradient `g − 1`
-//! and curvature `−H, H = Bᵀ D B / (p+1), D = diag(ρ s^(−1−1/(p+1)))`. With slacks `z = 1 − g` a
-//! Newton step on `y z = τ` solves
+//! Without the simplex constraint the dual maximises `((p+1)/p) F(y) − Σ y` over y ≥ 0, with
+//! gradient `g − 1` and curvature `−H, H = Bᵀ D B / (p+1), D = diag(ρ s^(−1−1/(p+1)))`. With slacks
+//! `z = 1 − g` a Newton step on `y z = τ` solves
 //!
 //! ```text
 //! (H + diag(z/y)) Δy = τ/y − (1 − g)            Δz = (1 − g) + H Δy − z
 //! ```
 //!
-//! (Mehrotra's predictor and corrector from one factorisation). With fewer design queries than
+//! by Mehrotra's predictor and corrector with one factorisation. For fewer design queries than
 //! cells the matrix is inverted through `D⁻¹(p+1) + B diag(y/z) Bᵀ`, of the order of the queries.
 
 use ndarray::{Array1, Array2, Axis};
@@ -18,35 +18,35 @@ use super::reduced::{Point, Reduced, Search};
 use crate::error::Result;
 use crate::linalg::{SpdFactor, lower_gram_of};
 
-/// The smallest weight to start from, against the mean one.
-const LEAST: f64 = 1e-9;
+/// Minimum starting weight, relative to the mean weight.
+const MIN_WEIGHT: f64 = 1e-9;
 
-/// How far to the boundary a step goes.
-const FRACTION: f64 = 0.995;
+/// Share of the distance to the boundary that a step takes at most.
+const STEP_FRACTION: f64 = 0.995;
 
-/// Steps without progress of the gap before giving up.
+/// Steps without progress of the gap before the method stops.
 const PATIENCE: usize = 6;
 
-/// Multiplicative updates before the first step.
-const WARM: usize = 20;
+/// Multiplicative updates before the first Newton step.
+const FIRST_UPDATES: usize = 20;
 
 /// Runs until the gap reaches the tolerance, progress ends, or the steps are used up.
 ///
 /// # Errors
-/// Shapes that do not fit, which would be a bug.
+/// Inconsistent shapes, which are a bug.
 pub(super) fn run(
     reduced: &Reduced,
     search: &mut Search,
     options: &WeightingOptions,
 ) -> Result<()> {
-    super::multiplicative::run(reduced, search, options.tolerance, WARM);
+    super::multiplicative::run(reduced, search, options.tolerance, FIRST_UPDATES);
     let mut y = search.dual.clone();
     let mut point = reduced.at(&y);
-    // An update may take the weight of a cell that hardly any query asks to zero, and a step has to
-    // start inside.
-    let least = LEAST / y.len() as f64;
-    y.mapv_inplace(|y| y.max(least));
-    // The free optimum has Σ y = F.
+    // The updates may set the weight of a cell that hardly any query covers to zero, but a step
+    // starts in the interior.
+    let min_weight = MIN_WEIGHT / y.len() as f64;
+    y.mapv_inplace(|y| y.max(min_weight));
+    // The optimum without the simplex constraint has Σ y = F.
     y *= point.lower / y.sum();
     point = reduced.at(&y);
     let mut z = first_slacks(&y, &point);
@@ -72,11 +72,11 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Slacks to start from: those of the point where they are clearly positive.
+/// Returns the starting slacks: those of the point, if they are clearly positive.
 fn first_slacks(y: &Array1<f64>, point: &Point) -> Array1<f64> {
     let mean = point.g.iter().zip(y).map(|(g, y)| (1.0 - g).abs() * y).sum::<f64>() / y.sum();
-    let floor = mean.max(1e-12);
-    point.g.mapv(|g| (1.0 - g).max(floor))
+    let min_slack = mean.max(1e-12);
+    point.g.mapv(|g| (1.0 - g).max(min_slack))
 }
 
 /// `H + diag(z/y)`, factored.
@@ -93,11 +93,11 @@ struct System<'a> {
 
 impl<'a> System<'a> {
     fn at(reduced: &'a Reduced, y: &Array1<f64>, z: &Array1<f64>, point: &Point) -> Result<Self> {
-        let share = 1.0 / (reduced.exponent + 1.0);
+        let power = 1.0 / (reduced.exponent + 1.0);
         let columns = &reduced.columns;
         let (queries, cells) = columns.dim();
         let curvature = Array1::from_shape_fn(queries, |i| {
-            share * reduced.roots[i] / point.s[i].powf(1.0 + share)
+            power * reduced.roots[i] / point.s[i].powf(1.0 + power)
         });
         let ratio = y / z;
         let direct = cells <= queries;
@@ -115,11 +115,12 @@ impl<'a> System<'a> {
         Ok(System { columns, curvature, ratio, factor: SpdFactor::of(matrix.view())?, direct })
     }
 
-    /// `H x`.
+    /// Returns `H x`.
     fn curve(&self, x: &Array1<f64>) -> Array1<f64> {
         self.columns.t().dot(&(self.columns.dot(x) * &self.curvature))
     }
 
+    /// Solves `(H + diag(z/y)) x = right`.
     fn solve(&self, right: &Array1<f64>) -> Result<Array1<f64>> {
         if self.direct {
             return Ok(self.factor.solve(right)?);
@@ -130,7 +131,7 @@ impl<'a> System<'a> {
     }
 }
 
-/// Predictor and corrector combined; nothing if rounding has eaten the step.
+/// Returns the combined predictor and corrector step; `None` if rounding makes it invalid.
 fn direction(
     system: &System<'_>,
     y: &Array1<f64>,
@@ -142,10 +143,10 @@ fn direction(
     let affine = system.solve(&-&residual)?;
     let affine_z = slack_step(&affine);
     let cells = y.len() as f64;
-    let now = y.dot(z) / cells;
+    let mean = y.dot(z) / cells;
     let (alpha, beta) = (step_length(y, &affine), step_length(z, &affine_z));
-    let then = (y + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / cells;
-    let target = now * (then / now).powi(3).clamp(0.0, 1.0);
+    let affine_mean = (y + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / cells;
+    let target = mean * (affine_mean / mean).powi(3).clamp(0.0, 1.0);
     let right =
         Array1::from_shape_fn(y.len(), |j| (target - affine[j] * affine_z[j]) / y[j] - residual[j]);
     let dy = system.solve(&right)?;
@@ -153,10 +154,10 @@ fn direction(
     Ok(dy.iter().chain(&dz).all(|x| x.is_finite()).then_some((dy, dz)))
 }
 
-/// The longest step up to 1 that keeps a share of every component.
+/// Returns the longest step up to 1 that keeps every component positive.
 fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
     x.iter()
         .zip(dx)
         .filter(|(_, d)| **d < 0.0)
-        .fold(1.0f64, |step, (x, d)| step.min(-FRACTION * x / d))
+        .fold(1.0f64, |step, (x, d)| step.min(-STEP_FRACTION * x / d))
 }

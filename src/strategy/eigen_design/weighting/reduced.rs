@@ -1,20 +1,20 @@
-//! The weighting problem without its repetitions.
+//! The weighting problem with equal rows and columns merged.
 //!
-//! Equal columns of B are one constraint. Design queries with equal rows of B have weights in the
-//! ratio of their `ρ_i = c_i^(1/(p+1))`, so that they count as one with the sum of their ρ.
-//! Symmetric workloads have many of both: the eigen-queries of all ranges need half of the columns,
-//! marginals one row per set of attributes and one column.
+//! Equal columns of B are one constraint. Design queries with equal rows of B have weights
+//! proportional to `ρ_i = c_i^(1/(p+1))`, so they are merged into one query with the sum of their
+//! ρ. Symmetric workloads have many of both: the eigen-queries of all ranges need half of the
+//! columns, and marginals need one row per set of attributes and one column.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::WeightingProblem;
 use crate::error::{Error, Result};
 
-/// Entries of B that differ by less than this share of the largest in their line count as equal.
-/// What that spoils shows in the certificate, which is computed from the whole of B.
+/// Relative tolerance for equal entries of B. The certificate is computed from the full B, so it
+/// includes the effect of merging.
 const EQUAL: f64 = 1e-11;
 
-/// The distinct design queries and cells.
+/// The problem over distinct design queries and cells.
 pub(super) struct Reduced {
     /// ρ > 0, scaled so that F is 1 at the start.
     pub roots: Array1<f64>,
@@ -22,27 +22,27 @@ pub(super) struct Reduced {
     pub columns: Array2<f64>,
     /// p.
     pub exponent: f64,
-    /// Which distinct cell every cell is.
+    /// The distinct cell of every cell.
     cell_of: Vec<usize>,
-    /// How many cells every distinct cell stands for.
+    /// The number of cells merged into every distinct cell.
     multiplicity: Array1<f64>,
 }
 
-/// A dual point and what it proves.
+/// A dual point with its bounds.
 pub(super) struct Point {
     /// s = B y.
     pub s: Array1<f64>,
     /// g = Bᵀu.
     pub g: Array1<f64>,
-    /// F at y itself, which need not be on the simplex.
+    /// F at y, which need not be on the simplex.
     pub value: f64,
     /// LB, in the units of the scaled ρ.
     pub lower: f64,
-    /// UB, likewise.
+    /// UB, in the same units.
     pub upper: f64,
 }
 
-/// The best that was found.
+/// The best point found.
 pub(super) struct Search {
     /// The dual point with the smallest gap.
     pub dual: Array1<f64>,
@@ -53,7 +53,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// UB/LB − 1 of the best point.
+    /// Returns UB/LB − 1 of the best point.
     pub fn gap(&self) -> f64 {
         self.upper / self.lower - 1.0
     }
@@ -69,10 +69,12 @@ impl Search {
 }
 
 impl Reduced {
-    /// Drops what costs nothing and merges what is equal. O(k n + k log k + n log n).
+    /// Drops queries without cost and merges equal rows and columns.
+    ///
+    /// O(k n + k log k + n log n).
     ///
     /// # Errors
-    /// Costs or columns so large or small that F is not finite.
+    /// The costs or columns are so large or small that F is not finite.
     pub fn of(problem: &WeightingProblem) -> Result<Self> {
         let exponent = problem.norm.exponent();
         let kept: Vec<usize> =
@@ -100,36 +102,38 @@ impl Reduced {
         Ok(out)
     }
 
+    /// Returns the dual point that is uniform on the cells of the problem.
     fn uniform(&self) -> Array1<f64> {
         &self.multiplicity / self.multiplicity.sum()
     }
 
-    /// The uniform point, whose lower bound for eigen-queries is the SVD bound.
+    /// Starts at the uniform point. Its lower bound for eigen-queries is the SVD bound.
     pub fn start(&self) -> Search {
         let dual = self.uniform();
         let point = self.at(&dual);
         Search { dual, lower: point.lower, upper: point.upper, iterations: 0 }
     }
 
-    /// F, its gradient and the bounds at y > 0. O(k n).
+    /// Returns F, its gradient and the bounds at y > 0. O(k n).
     pub fn at(&self, y: &Array1<f64>) -> Point {
-        let share = 1.0 / (self.exponent + 1.0);
+        let power = 1.0 / (self.exponent + 1.0);
         let s = self.columns.dot(y);
         let (mut value, mut g) = (0.0, Array1::<f64>::zeros(self.columns.ncols()));
         for ((row, &s), &root) in self.columns.axis_iter(Axis(0)).zip(&s).zip(&self.roots) {
-            let weight = root / s.powf(share);
+            let weight = root / s.powf(power);
             value += weight * s;
             g.scaled_add(weight, &row);
         }
-        // On the simplex s is s/σ, u is u σ^share, and F is F/σ^(p share).
+        // On the simplex: s/σ for s, u σ^power for u, and F/σ^(p power) for F.
         let sigma = y.sum();
-        let scaled = value / sigma.powf(self.exponent * share);
-        let top = g.iter().copied().fold(0.0, f64::max) * sigma.powf(share);
-        let (lower, upper) = (scaled.powf(self.exponent + 1.0), scaled * top.powf(self.exponent));
+        let scaled = value / sigma.powf(self.exponent * power);
+        let max_load = g.iter().copied().fold(0.0, f64::max) * sigma.powf(power);
+        let (lower, upper) =
+            (scaled.powf(self.exponent + 1.0), scaled * max_load.powf(self.exponent));
         Point { s, g, value, lower, upper }
     }
 
-    /// A dual point over the cells of the problem, on the simplex.
+    /// Returns a dual point over the cells of the problem, on the simplex.
     pub fn expand(&self, dual: &Array1<f64>, problem: &WeightingProblem) -> Array1<f64> {
         let sum = dual.sum();
         let cells = 0..problem.columns.ncols();
@@ -140,10 +144,10 @@ impl Reduced {
     }
 }
 
-/// Which group of equal rows every row is in, and the first row of every group.
+/// Returns the group of equal rows of every row, and the first row of every group.
 fn groups(rows: ArrayView2<'_, f64>) -> (Vec<usize>, Vec<usize>) {
     let rows = rows.as_standard_layout();
-    // Equal rows have equal products with a vector in which no two entries are alike.
+    // Equal rows have equal products with a vector of distinct entries.
     let mixed = Array1::from_shape_fn(rows.ncols(), |j| {
         1.0 + ((j + 1) as f64 * 0.618_033_988_749_894_9).fract()
     });
@@ -153,20 +157,21 @@ fn groups(rows: ArrayView2<'_, f64>) -> (Vec<usize>, Vec<usize>) {
     let mut first_of: Vec<usize> = (0..rows.nrows()).collect();
     let mut open: Vec<usize> = Vec::new();
     for &row in &order {
-        open.retain(|&other| sums[row] - sums[other] <= EQUAL * sums[row].abs());
-        match open.iter().find(|&&other| equal(rows.row(other), rows.row(row))) {
-            Some(&other) => first_of[row] = other,
+        open.retain(|&first| sums[row] - sums[first] <= EQUAL * sums[row].abs());
+        match open.iter().find(|&&first| equal(rows.row(first), rows.row(row))) {
+            Some(&first) => first_of[row] = first,
             None => open.push(row),
         }
     }
     let representatives: Vec<usize> =
         (0..rows.nrows()).filter(|&row| first_of[row] == row).collect();
-    let mut number = vec![0; rows.nrows()];
-    representatives.iter().enumerate().for_each(|(k, &row)| number[row] = k);
-    (first_of.into_iter().map(|first| number[first]).collect(), representatives)
+    let mut group_of = vec![0; rows.nrows()];
+    representatives.iter().enumerate().for_each(|(k, &row)| group_of[row] = k);
+    (first_of.into_iter().map(|first| group_of[first]).collect(), representatives)
 }
 
+/// Returns whether two rows are equal up to the tolerance.
 fn equal(a: ndarray::ArrayView1<'_, f64>, b: ndarray::ArrayView1<'_, f64>) -> bool {
-    let top = a.iter().copied().fold(0.0, f64::max);
-    a.iter().zip(b).all(|(x, y)| (x - y).abs() <= EQUAL * top)
+    let max = a.iter().copied().fold(0.0, f64::max);
+    a.iter().zip(b).all(|(x, y)| (x - y).abs() <= EQUAL * max)
 }

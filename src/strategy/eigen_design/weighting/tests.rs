@@ -1,4 +1,4 @@
-//! Program 1 against a fine grid, Clarabel's cones and closed forms.
+//! Tests of Program 1 against a fine grid, Clarabel's cones and closed forms.
 
 use approx::assert_relative_eq;
 use clarabel::algebra::CscMatrix;
@@ -20,16 +20,18 @@ fn solve(problem: &WeightingProblem) -> Weighting {
     problem.solve(&WeightingOptions::default()).unwrap()
 }
 
-/// The objective and the largest load of weights, term by term.
-fn judged(problem: &WeightingProblem, weights: &Array1<f64>) -> (f64, f64) {
+/// Returns the objective and the largest load of weights, term by term.
+fn objective_and_load(problem: &WeightingProblem, weights: &Array1<f64>) -> (f64, f64) {
     let p = problem.norm.exponent();
     let costs = problem.costs.iter().zip(weights).filter(|(c, _)| **c > 0.0);
     let objective = costs.map(|(c, u)| c / u.powf(p)).sum();
     (objective, problem.columns.t().dot(weights).iter().copied().fold(0.0, f64::max))
 }
 
-/// min Σ e_i t_i with x_i t_i ≥ 1 (second-order cones) or x_i² t_i ≥ 1 (power cones), Bᵀ diag(d) x
-/// ≤ 1, in the scale d of equal loads.
+/// Solves Program 1 with Clarabel.
+///
+/// min Σ e_i t_i with x_i t_i ≥ 1 (second-order cones) or x_i² t_i ≥ 1 (power cones) and
+/// Bᵀ diag(d) x ≤ 1, in the scale d of equal loads.
 fn by_cones(problem: &WeightingProblem) -> f64 {
     let (k, n) = problem.columns.dim();
     let p = problem.norm.exponent();
@@ -118,7 +120,7 @@ fn the_l1_variant_agrees_with_power_cones_and_closes_its_certificate() {
     }
 }
 
-/// The lower bound, the weights and the objective are what they claim, whatever happened inside.
+/// Oracle: the dual function, the load and the objective, recomputed from their definitions.
 #[test]
 fn certificates_hold() {
     for norm in [ColumnNorm::L2, ColumnNorm::L1] {
@@ -132,11 +134,11 @@ fn certificates_hold() {
                 WeightingOptions { method, tolerance: 1e-5, ..WeightingOptions::default() };
             let found = problem.solve(&options).unwrap();
             assert!(found.gap() <= 1e-5, "{text} {norm:?} {method:?}: {}", found.gap());
-            let (objective, load) = judged(&problem, &found.weights);
+            let (objective, load) = objective_and_load(&problem, &found.weights);
             assert_relative_eq!(objective, found.upper_bound, max_relative = 1e-10);
             assert_relative_eq!(load, 1.0, max_relative = 1e-10);
             assert_relative_eq!(found.dual.sum(), 1.0, max_relative = 1e-10);
-            // The dual function written out.
+            // The dual function from its definition.
             let s = problem.columns.dot(&found.dual);
             let p = norm.exponent();
             let terms = problem
@@ -153,8 +155,8 @@ fn certificates_hold() {
     }
 }
 
-/// Three design queries over four cells: the best of all weights on a fine grid over rays, each
-/// scaled to a load of 1.
+/// Oracle: the best weights on a fine grid of rays, for three design queries over four cells. Each
+/// ray is scaled to a load of 1.
 #[test]
 fn a_fine_grid_finds_nothing_better() {
     let design = array![[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, 0.0], [0.5, 0.0, 0.3, -2.0]];
@@ -170,8 +172,8 @@ fn a_fine_grid_finds_nothing_better() {
         for a in 1..STEPS {
             for b in 1..STEPS - a {
                 let ray = array![a as f64, b as f64, (STEPS - a - b) as f64];
-                let (_, load) = judged(&problem, &ray);
-                best = best.min(judged(&problem, &(&ray / load)).0);
+                let (_, load) = objective_and_load(&problem, &ray);
+                best = best.min(objective_and_load(&problem, &(&ray / load)).0);
             }
         }
         assert!(
@@ -179,12 +181,12 @@ fn a_fine_grid_finds_nothing_better() {
             "{norm:?}: {best} below {}",
             found.lower_bound
         );
-        // Two neighbouring rays differ by up to 1/600 in a weight, where the objective has a kink.
+        // Neighbouring rays differ by up to 1/600 in a weight, and the objective has a kink.
         assert_relative_eq!(best, found.upper_bound, max_relative = 1e-3);
     }
 }
 
-/// Orthonormal flat queries: all weights √c in proportion, and the objective (Σ√c)²/n.
+/// Orthonormal flat queries: all weights are proportional to √c, and the objective is (Σ√c)²/n.
 #[test]
 fn flat_queries_have_a_closed_form() {
     let problem = eigen("predicate:16", ColumnNorm::L2);
@@ -196,10 +198,9 @@ fn flat_queries_have_a_closed_form() {
     }
 }
 
-/// Queries of no cost get no weight, equal ones share theirs, and cells that are asked for twice
-/// count once.
+/// Queries without cost get no weight, equal queries share one, and repeated cells have no effect.
 #[test]
-fn repetitions_change_nothing() {
+fn repeated_queries_and_cells_change_nothing() {
     let design = array![[1.0, 2.0, 0.5], [0.3, 1.0, 1.0]];
     let plain = solve(&WeightingProblem::new(array![1.0, 2.0], &design, ColumnNorm::L2).unwrap());
     let repeated = array![
@@ -208,7 +209,7 @@ fn repetitions_change_nothing() {
         [0.3, 1.0, 1.0, 1.0],
         [0.3, 1.0, 1.0, 1.0]
     ];
-    // Two copies of a query with costs a and b count as one with cost (√a + √b)².
+    // Two copies of a query with costs a and b equal one query with cost (√a + √b)².
     let problem =
         WeightingProblem::new(array![1.0, 0.0, 0.5, 0.5], &repeated, ColumnNorm::L2).unwrap();
     let found = solve(&problem);
@@ -218,7 +219,7 @@ fn repetitions_change_nothing() {
 }
 
 #[test]
-fn both_methods_meet() {
+fn both_methods_agree() {
     let problem = eigen("cdf:40", ColumnNorm::L2);
     let slow = WeightingOptions {
         method: Method::Multiplicative,
@@ -228,7 +229,7 @@ fn both_methods_meet() {
     let (a, b) = (solve(&problem), problem.solve(&slow).unwrap());
     assert_relative_eq!(a.upper_bound, b.upper_bound, max_relative = 2e-6);
     assert!(b.iterations > 10 * a.iterations, "{} {}", a.iterations, b.iterations);
-    // Newton cut short: the other method goes on.
+    // After two Newton steps the multiplicative method takes over.
     let cut = WeightingOptions { newton_steps: 2, tolerance: 1e-6, ..WeightingOptions::default() };
     assert_eq!(problem.solve(&cut).unwrap().status, Status::Converged);
     let few = WeightingOptions {
@@ -268,14 +269,14 @@ fn bad_problems_are_refused() {
             .to_string();
         assert!(message.contains("positive") && message.contains("remedy"), "{message}");
     }
-    // The second cell is in no query: nothing to weigh there.
+    // No query covers the second cell.
     assert_relative_eq!(solve(&problem).upper_bound, 1.0, max_relative = 1e-12);
 }
 
-/// A cell that hardly any query asks has no weight after the first updates; Newton's method goes on
-/// nevertheless.
+/// A cell that hardly any query covers has weight zero after the first updates. Newton's method
+/// still converges.
 #[test]
-fn cells_that_no_query_asks_cost_neither_steps_nor_precision() {
+fn cells_that_hardly_any_query_covers_do_not_stop_newton() {
     let plain = eigen("range:12", ColumnNorm::L2);
     let expected = solve(&plain);
     for rest in [0.0, 1e-34, 1e-17] {

@@ -1,15 +1,15 @@
 //! Workload generalization: the Level Selection Algorithm in two phases (S1, Sec. 4.3.2).
 //!
-//! Phase 1 merges runs of neighbouring cells along every attribute of size n into about n^⅓ groups
-//! and runs LSA on the workload as it looks from there, `G̃ = D⁻¹ Eᵀ G E D⁻¹` (E: which group a
-//! cell is in, D: the groups' sizes; answers spread evenly over a group). Its s₁ levels cost every
-//! cell s₁ of squared sensitivity. Phase 2 refines inside the groups: group b sees its own diagonal
-//! block of G and starts from `V_b = I + s₁ 11ᵀ`; all groups build one level each in lockstep, kept
-//! if `(s+1)·Σ_b tr_b' ≤ s·Σ_b tr_b`, so that the strategy stays column-uniform.
+//! Phase 1 merges runs of neighbouring cells along every attribute of size n into about n^⅓ groups.
+//! It runs LSA on the workload over the groups, `G̃ = D⁻¹ Eᵀ G E D⁻¹`, where E maps cells to groups
+//! and D has the group sizes (answers are spread evenly over a group). Its s₁ levels add s₁ to the
+//! squared sensitivity of every cell. Phase 2 refines inside the groups. Group b uses its diagonal
+//! block of G and starts from `V_b = I + s₁ 11ᵀ`. All groups build one level each, simultaneously.
+//! The level is kept if `(s+1)·Σ_b tr_b' ≤ s·Σ_b tr_b`, so that the strategy stays column-uniform.
 //!
-//! Made for one attribute, as in the paper. Several attributes work (groups are boxes), but a
-//! group's view of a workload that is far from a product, e.g. a sum over marginals, guides the
-//! search badly: use [`separated`](super::separated) there.
+//! The algorithm is designed for one attribute, as in the paper. With several attributes the groups
+//! are boxes. For workloads far from a product, such as sums over marginals, the diagonal blocks
+//! are a poor guide: use [`separated`](super::separated) instead.
 //!
 //! *Requirements*: none on the shape; an attribute of n cells has 2^round(log₂(n)/3) groups.
 //! *Cost*: O(k m³ + Σ_b k |b|³) for m merged cells, i.e. about O(k n^(7/3)) for one attribute, plus
@@ -27,42 +27,43 @@ use crate::error::{Error, Result};
 use crate::strategy::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::workload::Gram;
 
-/// What the two phases found.
+/// The result of both phases.
 #[derive(Debug, Clone)]
 pub struct GeneralizedOutcome {
     /// Phase 1, over the merged cells.
     pub merged: LsaOutcome,
-    /// The levels of phase 2, the identity first: all boxes of all groups, and the sum over the
-    /// groups of the error as the groups see it. It guides the search and is not the error of the
-    /// strategy.
+    /// The levels of phase 2, the identity first.
+    ///
+    /// `queries` counts the boxes of all groups. `error` is the sum of the groups' errors on their
+    /// blocks. It guides the search and is not the error of the strategy.
     pub refinements: Vec<AcceptedLevel>,
-    /// Candidate splits evaluated in both phases.
+    /// The number of candidate splits evaluated in both phases.
     pub candidates: usize,
-    /// The queries of both phases over the cells, equal ones merged.
+    /// The queries of both phases over the cells, with equal queries merged.
     pub queries: BoxQueries,
 }
 
 impl GeneralizedOutcome {
-    /// All levels: the squared norm of every column of the strategy.
+    /// Returns the number of levels, the squared norm of every column of the strategy.
     pub fn levels(&self) -> usize {
         self.merged.levels.len() + self.refinements.len()
     }
 
-    /// The strategy: the root of the squared weight times the indicator of every different box.
+    /// Returns the strategy: one weighted indicator row per distinct box.
     pub fn strategy(&self, name: &str) -> Strategy {
         let (queries, gram) = (Arc::new(self.queries.clone()), Arc::new(self.queries.gram()));
         Strategy::single(name, StrategyFactor::from_source(self.queries.shape(), queries, gram))
     }
 }
 
-/// The number of groups for an attribute of n cells: the power of two nearest to n^⅓ in the
-/// exponent.
+/// Returns the number of groups for an attribute of n cells: the power of two nearest to n^⅓ on a
+/// logarithmic scale.
 fn group_count(size: usize) -> usize {
     let exponent = ((size as f64).log2() / 3.0).round() as u32;
     2usize.pow(exponent).min(size)
 }
 
-/// Where the groups of an attribute begin, and its size at the end; lengths differ by at most one.
+/// Returns the first index of every group, followed by the size. Group lengths differ by at most 1.
 fn group_bounds(size: usize) -> Vec<usize> {
     let groups = group_count(size);
     (0..=groups).map(|k| k * size / groups).collect()
@@ -76,18 +77,19 @@ struct Group {
 }
 
 impl Group {
-    fn place(&self, query: &GridBox) -> GridBox {
+    /// Returns a box of the group as a box of the domain.
+    fn to_domain(&self, query: &GridBox) -> GridBox {
         let shifted =
             |corner: &[usize]| corner.iter().zip(&self.low).map(|(c, low)| c + low).collect();
         GridBox::between(shifted(query.low()), shifted(query.high()))
     }
 }
 
-/// Runs both phases. `max_levels` of the options bounds the levels of both phases together.
+/// Runs both phases. `max_levels` bounds the levels of both phases together.
 ///
 /// # Errors
-/// Impossible options (two levels are the least: one of merged cells, one of cells), a workload
-/// without a query, a Gram that is not positive semidefinite, or more cells than fit.
+/// Invalid options (at least two levels are required: one of merged cells, one of cells), a
+/// workload without a query, a Gram matrix that is not positive semidefinite, or too many cells.
 pub fn run(gram: &Gram, options: &LsaOptions) -> Result<GeneralizedOutcome> {
     options.check()?;
     if options.max_levels < 2 {
@@ -95,7 +97,7 @@ pub fn run(gram: &Gram, options: &LsaOptions) -> Result<GeneralizedOutcome> {
             "options of lsa-generalized: max_levels",
             "at least 2, one level of merged cells and one of cells",
             options.max_levels.to_string(),
-            "use e.g. max_levels = 32, or `lsa`, which can do with one",
+            "use e.g. max_levels = 32, or `lsa`, which accepts one level",
         ));
     }
     let shape = gram.shape();
@@ -104,14 +106,14 @@ pub fn run(gram: &Gram, options: &LsaOptions) -> Result<GeneralizedOutcome> {
     let bounds: Vec<Vec<usize>> = shape.iter().map(|&size| group_bounds(size)).collect();
     let merged_shape: Vec<usize> = bounds.iter().map(|b| b.len() - 1).collect();
     let boxes: Vec<GridBox> = (0..merged_shape.iter().product())
-        .map(|index| placed(&GridBox::cell(&merged_shape, index), &bounds))
+        .map(|index| over_cells(&GridBox::cell(&merged_shape, index), &bounds))
         .collect();
     let merged_options = LsaOptions { max_levels: options.max_levels - 1, ..*options };
     let merged_gram = merged(&dense, &shape, &boxes);
     let merged = run_dense(&merged_shape, merged_gram, Reading::JointSweep, &merged_options)?;
 
     let mut queries = BoxQueries::new(&shape);
-    queries.extend(&merged.queries, |query| placed(query, &bounds));
+    queries.extend(&merged.queries, |query| over_cells(query, &bounds));
     queries.extend(&BoxQueries::identity(&shape), GridBox::clone);
     let mut grower =
         Grower { reading: Reading::JointSweep, tolerance: options.tolerance, candidates: 0 };
@@ -121,14 +123,14 @@ pub fn run(gram: &Gram, options: &LsaOptions) -> Result<GeneralizedOutcome> {
     Ok(GeneralizedOutcome { merged, refinements, candidates, queries })
 }
 
-/// A box of merged cells as a box of cells.
-fn placed(query: &GridBox, bounds: &[Vec<usize>]) -> GridBox {
+/// Returns a box of merged cells as a box of cells.
+fn over_cells(query: &GridBox, bounds: &[Vec<usize>]) -> GridBox {
     let corner =
         |corner: &[usize]| corner.iter().zip(bounds).map(|(&c, bounds)| bounds[c]).collect();
     GridBox::between(corner(query.low()), corner(query.high()))
 }
 
-/// The workload seen from the groups: the mean of G over every pair of groups.
+/// Returns the workload over the groups: the mean of G over every pair of groups.
 fn merged(gram: &Array2<f64>, shape: &[usize], boxes: &[GridBox]) -> Array2<f64> {
     let cells: Vec<Vec<usize>> = boxes.iter().map(|b| b.cells(shape)).collect();
     Array2::from_shape_fn((boxes.len(), boxes.len()), |(a, b)| {
@@ -138,7 +140,7 @@ fn merged(gram: &Array2<f64>, shape: &[usize], boxes: &[GridBox]) -> Array2<f64>
     })
 }
 
-/// Phase 2: levels inside the groups, in lockstep.
+/// Runs phase 2: levels inside the groups, one level of all groups at a time.
 fn refine(
     gram: &Array2<f64>,
     shape: &[usize],
@@ -171,7 +173,7 @@ fn refine(
         let boxes = groups
             .iter()
             .zip(&grown)
-            .flat_map(|(g, level)| level.parts().iter().map(|p| g.place(&p.query)));
+            .flat_map(|(g, level)| level.parts().iter().map(|p| g.to_domain(&p.query)));
         if !acceptance.accept(error, boxes.collect()) {
             break;
         }
@@ -185,7 +187,7 @@ fn refine(
 /// Selects a strategy by workload generalization.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LsaGeneralized {
-    /// Limits. Default [`LsaOptions::default`].
+    /// The limits of the search. Default [`LsaOptions::default`].
     pub options: LsaOptions,
 }
 

@@ -1,4 +1,4 @@
-//! The generalization table of the S1 specification, and what must hold for every workload.
+//! Tests against the generalization table of the S1 specification, and of invariants.
 
 use super::*;
 use crate::strategy::svd_bound;
@@ -10,8 +10,9 @@ fn gram(text: &str) -> Gram {
     Workload::parse(text).unwrap().gram().unwrap()
 }
 
+/// Against the specification: errors over the SVD bound.
 #[test]
-fn the_generalization_table() {
+fn errors_match_the_generalization_table() {
     for (n, printed) in
         [(64, "1.2175"), (128, "1.2061"), (256, "1.2953"), (512, "1.2807"), (1024, "1.2778")]
     {
@@ -30,8 +31,8 @@ fn groups_are_about_the_cube_root_and_cover_the_attribute() {
         let bounds = group_bounds(size);
         assert_eq!((bounds[0], bounds[bounds.len() - 1]), (0, size));
         let lengths: Vec<usize> = bounds.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
-        assert!(*least > 0 && most - least <= 1, "{size}: {lengths:?}");
+        let (min, max) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
+        assert!(*min > 0 && max - min <= 1, "{size}: {lengths:?}");
     }
 }
 
@@ -67,7 +68,7 @@ fn the_merged_workload_is_the_mean_over_groups() {
 }
 
 #[test]
-fn impossible_input_is_refused() {
+fn invalid_input_is_refused() {
     let message = run(&gram("range:9"), &LsaOptions { max_levels: 1, ..Default::default() })
         .unwrap_err()
         .to_string();

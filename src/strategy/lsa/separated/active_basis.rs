@@ -1,4 +1,4 @@
-//! Sums over marginals without a matrix over the whole domain.
+//! Sums over marginals, computed without a matrix over the whole domain.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,23 @@ use super::super::GridBox;
 use crate::domain::AttributeSet;
 use crate::linalg;
 
-/// The vectors of the domain's orthonormal product basis that some marginal needs, numbered as they
-/// come.
+/// The vectors of the domain's orthonormal product basis that some marginal uses.
+///
+/// They are indexed in the order of first use.
 pub(super) struct ActiveBasis<'a> {
     shape: &'a [usize],
-    /// By the non-constant attributes and which vector of theirs it is.
-    numbers: HashMap<Vec<(usize, usize)>, usize>,
+    /// The index of a vector, by its non-constant attributes and their basis vectors.
+    indices: HashMap<Vec<(usize, usize)>, usize>,
 }
 
 impl<'a> ActiveBasis<'a> {
     pub(super) fn new(shape: &'a [usize]) -> Self {
-        ActiveBasis { shape, numbers: HashMap::new() }
+        ActiveBasis { shape, indices: HashMap::new() }
     }
 
-    /// `Σ_γ X_γ ⊗ J` in the basis. Marginals that bring new vectors have to come before the first
-    /// sum that is used.
+    /// Returns `Σ_γ X_γ ⊗ J` in the basis.
+    ///
+    /// The first sum must contain every marginal that adds basis vectors.
     pub(super) fn sum<'b>(
         &mut self,
         terms: impl Iterator<Item = (AttributeSet, &'b Array2<f64>)>,
@@ -30,8 +32,8 @@ impl<'a> ActiveBasis<'a> {
         let mut rotated = Vec::new();
         for (attributes, matrix) in terms {
             let sizes = attributes.items(self.shape);
-            let numbers: Vec<usize> = (0..matrix.nrows())
-                .map(|index| self.number(attributes, &GridBox::cell(&sizes, index)))
+            let indices: Vec<usize> = (0..matrix.nrows())
+                .map(|index| self.index_of(attributes, &GridBox::cell(&sizes, index)))
                 .collect();
             let bases: Vec<Array2<f64>> = sizes.iter().map(|&n| helmert(n)).collect();
             let helmert = linalg::kron_all(bases.iter().map(|b| b.view()));
@@ -40,30 +42,33 @@ impl<'a> ActiveBasis<'a> {
                 .map(|a| self.shape[a] as f64)
                 .product();
             let right = linalg::matmul(matrix.view(), helmert.view());
-            rotated.push((numbers, outside * linalg::matmul(helmert.t(), right.view())));
+            rotated.push((indices, outside * linalg::matmul(helmert.t(), right.view())));
         }
-        let mut out = Array2::zeros((self.numbers.len(), self.numbers.len()));
-        for (numbers, matrix) in rotated {
+        let mut out = Array2::zeros((self.indices.len(), self.indices.len()));
+        for (indices, matrix) in rotated {
             for ((i, j), x) in matrix.indexed_iter() {
-                out[[numbers[i], numbers[j]]] += x;
+                out[[indices[i], indices[j]]] += x;
             }
         }
         out
     }
 
-    fn number(&mut self, attributes: AttributeSet, index: &GridBox) -> usize {
+    /// Returns the index of a basis vector, adding it if it is new.
+    fn index_of(&mut self, attributes: AttributeSet, vector: &GridBox) -> usize {
         let key = attributes
             .positions()
-            .zip(index.low().iter().copied())
+            .zip(vector.low().iter().copied())
             .filter(|&(_, k)| k > 0)
             .collect();
-        let next = self.numbers.len();
-        *self.numbers.entry(key).or_insert(next)
+        let next = self.indices.len();
+        *self.indices.entry(key).or_insert(next)
     }
 }
 
-/// An orthonormal basis of n cells, in columns: the constant vector, then for k = 1 … n−1 the
-/// difference between cell k and the mean of the cells before it.
+/// Returns an orthonormal basis of n cells, in columns.
+///
+/// The first vector is constant. Vector k is the difference between cell k and the mean of the
+/// cells before it.
 fn helmert(n: usize) -> Array2<f64> {
     Array2::from_shape_fn((n, n), |(cell, k)| {
         let scale = (k as f64 * (k as f64 + 1.0)).sqrt();

@@ -1,55 +1,57 @@
 //! Workload separation: the Level Selection Algorithm on marginals instead of the whole domain (S1,
 //! Sec. 4.3.1, Thm 4.2).
 //!
-//! For a workload over marginals γ ∈ Γ, `G = Σ_γ G_γ ⊗ J` (J = all ones over the attributes outside
-//! γ), LSA runs on the cells of one marginal at a time and the strategies are added up, together
-//! with the total at squared weight w₀:
+//! For a workload over marginals γ ∈ Γ, `G = Σ_γ G_γ ⊗ J` (J is all ones over the attributes
+//! outside γ). LSA runs on the cells of one marginal at a time. The strategies are added, together
+//! with the total query at squared weight w₀:
 //!
 //! ```text
 //! V = w₀ J + Σ_τ V_τ ⊗ J,     ‖A‖₂² = w₀ + Σ_τ s_τ,     err = ‖A‖₂² · tr(G V⁺)
 //! ```
 //!
-//! *One-way marginals.* The total is the theorem's separating query: once its answer is fixed, the
-//! estimate of a query on one marginal involves no query on another. So LSA runs on every G_γ
-//! alone. Every V_γ contains the total anyway (all queries of its identity level together), and w₀
-//! = 0 gives the smallest error on range queries, so that is the default.
+//! *One-way marginals.* The total is the theorem's separating query: given its answer, the estimate
+//! of a query on one marginal does not depend on queries on another. So LSA runs on every G_γ
+//! separately. Every V_γ already contains the total (the sum of its identity level). The default
+//! w₀ = 0 has the smallest error on range queries.
 //!
-//! *Marginals of several attributes.* Two marginals have the functions of their common attributes
-//! in common, so what separates them is the marginal of the intersection. The paper says no more
-//! than that separation can "be applied recursively". The reading here, [`Separation::Recursive`]:
-//! take Γ and all intersections, smaller ones first; on each such marginal τ run LSA
+//! *Marginals of several attributes.* Two marginals share the functions of their common attributes,
+//! so the marginal of the intersection separates them. The paper only says that separation can "be
+//! applied recursively". [`Separation::Recursive`] takes Γ and all intersections, smaller ones
+//! first, and runs LSA on each such marginal τ,
 //!
 //! ```text
-//! on     G_τ + Σ_{γ ∈ Γ, γ ⊃ τ} EᵀG_γE/m²      what τ and the marginals above it ask about its cells, m cells of γ in one of τ
-//! from   V = I + Σ_{σ ⊂ τ} V_σ ⊗ J,  s = 1 + Σ_{σ ⊂ τ} s_σ                          given the queries of the marginals below
+//! on     G_τ + Σ_{γ ∈ Γ, γ ⊃ τ} EᵀG_γE/m²                  with m cells of γ in a cell of τ
+//! from   V = I + Σ_{σ ⊂ τ} V_σ ⊗ J,  s = 1 + Σ_{σ ⊂ τ} s_σ
 //! ```
 //!
-//! so that a query of a lower marginal is measured once and serves all that contain it, and V_τ
-//! only adds what they lack. A marginal of Γ that another one contains is one of the lower ones.
-//! The simpler way, [`Separation::Merged`], measures no separating marginal: LSA runs on every
-//! maximal marginal alone, with the queries of those it contains merged into its G_γ. Neither
-//! always wins, but both errors are known exactly, and [`Separation::Best`], the default, keeps the
-//! smaller one. Over disjoint marginals, one-way ones among them, all three are the same. Errors
-//! over the SVD bound:
+//! The workload on τ is G_τ and the marginals that contain τ, restricted to the cells of τ. The
+//! starting strategy contains the queries of the marginals below τ. So a query of a lower marginal
+//! is measured once and used by all marginals that contain it. A marginal of Γ that is contained in
+//! another is a lower one.
 //!
-//! | workload | every marginal alone | merged | recursive |
+//! [`Separation::Merged`] measures no separating marginal. LSA runs on every maximal marginal
+//! separately, with the queries of the marginals it contains merged into its G_γ. Neither always
+//! has the smaller error. Both errors are known exactly, and the default, [`Separation::Best`],
+//! keeps the strategy with the smaller one. For disjoint marginals, such as one-way marginals, all
+//! three are the same. Errors over the SVD bound:
+//!
+//! | workload | every marginal separately | merged | recursive |
 //! |---|---|---|---|
 //! | `range-marginals(ways=2):8x8x8` | 1.0678 | 1.0678 | 1.0385 |
 //! | `range-marginals(ways=1+2):8x8x8` | 1.1710 | 1.0656 | 1.0325 |
 //! | `range-marginals(ways=2):4^5` | 1.2102 | 1.2102 | 1.0892 |
 //! | `identity-marginals(ways=2):4^5` | 1.1181 | 1.1181 | 1.1188 |
 //!
-//! V has rank far below the number of cells; in the orthonormal basis ⊗ᵢ {1/√nᵢ, the rest} of the
-//! domain it lives on the vectors that are constant outside some γ, and the error is computed
-//! there.
+//! The rank of V is far below the number of cells. The error is computed in the orthonormal basis
+//! ⊗ᵢ {1/√nᵢ, the rest}, on the vectors that are constant outside some γ.
 //!
-//! *Requirements*: a workload that was made as one over marginals ([`Gram::marginals`],
-//! `range-marginals:32x32`), or one over a single attribute, where separation changes nothing.
-//! *Limits*: the weights of the V_τ are all 1; a marginal is separated from others only, never
-//! taken apart into its own slices; the recursion takes at most 512 levels per marginal. *Cost*:
-//! LSA on every marginal of Γ and, for the recursion, of its closure; plus O(r³) for the error, r =
-//! rank V (one-way: 1 + Σ (nᵢ−1)); memory O(r²) — without ever forming a matrix over the cells of
-//! the domain, [`run`]. *Reference*: S1, Sec. 4.3.1, App. D.2.
+//! *Requirements*: a workload constructed over marginals ([`Gram::marginals`],
+//! `range-marginals:32x32`), or over a single attribute, where separation has no effect. *Limits*:
+//! the weights of the V_τ are all 1; a marginal is separated only from others, not into its slices;
+//! the recursion takes at most 512 levels per marginal. *Cost*: LSA on every marginal of Γ and, for
+//! the recursion, of its closure; O(r³) for the error, r = rank V (one-way: 1 + Σ (nᵢ−1)). Memory
+//! O(r²): [`run`] forms no matrix over the cells of the domain. *Reference*: S1, Sec. 4.3.1,
+//! App. D.2.
 
 mod active_basis;
 mod recursion;
@@ -67,41 +69,40 @@ use crate::linalg;
 use crate::strategy::{Selection, Strategy, StrategyFactor, StrategySelector, answered};
 use crate::workload::{Gram, MarginalGram, check_terms};
 
-/// How marginals of several attributes are separated. Over disjoint marginals there is no
-/// difference.
+/// The separation of marginals of several attributes. For disjoint marginals all are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Separation {
-    /// Whichever of the other two has the smaller error.
+    /// The one of the other two with the smaller error.
     #[default]
     Best,
-    /// Every marginal that no other contains alone, those it contains merged into it.
+    /// Every maximal marginal separately, with the marginals that it contains merged into it.
     Merged,
-    /// Lower marginals first, their queries given to all that contain them.
+    /// Lower marginals first; their queries are given to all marginals that contain them.
     Recursive,
 }
 
-/// How a workload is separated.
+/// The options of workload separation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SeparatedOptions {
-    /// For the run on every marginal. Default [`LsaOptions::default`].
+    /// The options of the run on every marginal. Default [`LsaOptions::default`].
     pub lsa: LsaOptions,
     /// The squared weight w₀ of the total query. Default 0.
     pub total_weight: f64,
-    /// What to do with marginals of several attributes. Default [`Separation::Best`].
+    /// The separation of marginals of several attributes. Default [`Separation::Best`].
     pub separation: Separation,
 }
 
-/// What LSA found for every marginal, and the error of all together.
+/// The result of LSA for every marginal, and the error of the whole strategy.
 #[derive(Debug, Clone)]
 pub struct SeparatedOutcome {
     shape: Vec<usize>,
     total_weight: f64,
-    /// The marginals that are measured and what LSA found for each. The errors of a part's levels
-    /// are those of the part with the queries given to it, on what it was asked.
+    /// The measured marginals with the results of LSA. The errors of a part's levels are on the
+    /// part's workload, with the queries given to it.
     pub parts: Vec<(AttributeSet, LsaOutcome)>,
-    /// The separation it comes from, never [`Separation::Best`]; [`Separation::Merged`] where there
-    /// is no difference.
+    /// The separation that was used, never [`Separation::Best`]; [`Separation::Merged`] if all
+    /// are the same.
     pub separation: Separation,
     /// `‖A‖₂²`, the squared norm of every column of the strategy.
     pub sensitivity_squared: f64,
@@ -112,20 +113,20 @@ pub struct SeparatedOutcome {
 }
 
 impl SeparatedOutcome {
-    /// Levels over all marginals.
+    /// Returns the number of levels over all marginals.
     pub fn levels(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.levels.len()).sum()
     }
 
-    /// Candidate splits evaluated.
+    /// Returns the number of candidate splits evaluated.
     pub fn candidates(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.candidates).sum()
     }
 
-    /// `AᵀA` over the whole domain, O(parts · cells²).
+    /// Returns `AᵀA` over the whole domain. O(parts · cells²).
     ///
     /// # Errors
-    /// Too many cells to be dense.
+    /// There are too many cells for a dense matrix.
     pub fn gram(&self) -> Result<Array2<f64>> {
         let part = |(attributes, part): &Part| {
             let gram = Gram::dense(&attributes.items(&self.shape), part.v.clone())?;
@@ -135,7 +136,7 @@ impl SeparatedOutcome {
         Ok(Gram::over_marginals(&self.shape, parts)?.to_dense()? + self.total_weight)
     }
 
-    /// The queries over the whole domain, equal ones merged.
+    /// Returns the queries over the whole domain, with equal queries merged.
     pub fn queries(&self) -> BoxQueries {
         let mut out = BoxQueries::new(&self.shape);
         for (attributes, part) in &self.parts {
@@ -157,8 +158,8 @@ impl SeparatedOutcome {
 /// Separates a workload over marginals of a domain of the given shape.
 ///
 /// # Errors
-/// Impossible options, no marginal, marginals that do not fit the domain, have no query or are not
-/// positive semidefinite, or more cells in a marginal than fit.
+/// Invalid options, no marginal, too many cells in a marginal, or a marginal that does not fit the
+/// domain, has no query or is not positive semidefinite.
 pub fn run(
     shape: &[usize],
     terms: &[MarginalGram],
@@ -170,7 +171,7 @@ pub fn run(
             "options of lsa-separated: total_weight",
             "a finite number of at least 0",
             options.total_weight.to_string(),
-            "use 0, or 1 to measure the total once more",
+            "use 0, or 1 to measure the total in addition",
         ));
     }
     check_terms(shape, terms)?;
@@ -189,7 +190,7 @@ pub fn run(
     Ok(if recursive.error < merged.error { recursive } else { merged })
 }
 
-/// The error of the parts together.
+/// Computes the error of the parts together.
 fn evaluate(
     shape: &[usize],
     workload: &Separable<'_>,
@@ -198,10 +199,9 @@ fn evaluate(
     total_weight: f64,
 ) -> Result<SeparatedOutcome> {
     let mut basis = ActiveBasis::new(shape);
-    let gram = basis.sum(workload.own.iter().map(|(attributes, gram)| (*attributes, gram)));
+    let gram = basis.sum(workload.grams.iter().map(|(attributes, gram)| (*attributes, gram)));
     let mut strategy = basis.sum(parts.iter().map(|(attributes, part)| (*attributes, &part.v)));
-    // The total is √cells times the first basis vector, the constant one, which every part has
-    // first.
+    // The total is √cells times the first basis vector, the constant one.
     strategy[[0, 0]] += total_weight * shape.iter().map(|&size| size as f64).product::<f64>();
     let trace =
         answered("lsa-separated", linalg::trace_of_quotient(gram.view(), strategy.view())?)?;
@@ -221,7 +221,7 @@ fn evaluate(
 /// Selects a strategy by workload separation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LsaSeparated {
-    /// Limits, the weight of the total, and how marginals of several attributes are separated.
+    /// The limits, the weight of the total, and the separation of marginals of several attributes.
     /// Default [`SeparatedOptions::default`].
     pub options: SeparatedOptions,
 }

@@ -1,4 +1,4 @@
-//! Which marginals are measured, what each is asked, and what is given when its turn comes.
+//! The marginals to measure, the workload on each, and the queries given to each.
 
 use ndarray::Array2;
 
@@ -7,57 +7,60 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::workload::{MarginalGram, projected};
 
-/// Most levels on a marginal of the recursion. Where the given queries are not worth their
-/// sensitivity, repeating the identity level dilutes them, and the error goes on falling, by less
-/// and less, for ever. Where they are, a part takes far fewer levels.
-pub(super) const MOST_LEVELS: usize = 512;
+/// Maximum number of levels on a marginal of the recursion.
+///
+/// If the given queries are not worth their sensitivity, repeating the identity level dilutes them,
+/// and the error decreases forever by ever smaller amounts. Otherwise far fewer levels are used.
+pub(super) const MAX_LEVELS: usize = 512;
 
-/// What LSA found on a marginal: its attributes, and the outcome.
+/// The attributes of a marginal, and the result of LSA on it.
 pub(super) type Part = (AttributeSet, LsaOutcome);
 
-/// Shares of a Gram below this are rounding errors.
+/// Smaller shares of a Gram matrix are rounding errors.
 const NEGLIGIBLE: f64 = 1e-12;
 
-/// The marginals of a workload, each once, with the dense Gram of all its queries.
+/// The distinct marginals of a workload, with the dense Gram matrix of all queries on each.
 pub(super) struct Separable<'a> {
     shape: &'a [usize],
     /// In the order of the terms.
-    pub(super) own: Vec<(AttributeSet, Array2<f64>)>,
+    pub(super) grams: Vec<(AttributeSet, Array2<f64>)>,
 }
 
 impl<'a> Separable<'a> {
-    /// Terms that fit the domain; those over equal attributes are added.
+    /// Creates the marginals from terms that fit the domain; terms over equal attributes are added.
     ///
     /// # Errors
-    /// A term without a query, one that is not positive semidefinite, or more cells than fit.
+    /// A term has no query, is not positive semidefinite, or has too many cells.
     pub(super) fn new(shape: &'a [usize], terms: &[MarginalGram]) -> Result<Self> {
-        let mut own: Vec<(AttributeSet, Array2<f64>)> = Vec::with_capacity(terms.len());
+        let mut grams: Vec<(AttributeSet, Array2<f64>)> = Vec::with_capacity(terms.len());
         for term in terms {
             let gram = term.gram.to_dense()?;
             check_gram("lsa-separated", &gram)?;
-            match own.iter_mut().find(|(attributes, _)| *attributes == term.attributes) {
+            match grams.iter_mut().find(|(attributes, _)| *attributes == term.attributes) {
                 Some((_, sum)) => *sum += &gram,
-                None => own.push((term.attributes, gram)),
+                None => grams.push((term.attributes, gram)),
             }
         }
-        Ok(Separable { shape, own })
+        Ok(Separable { shape, grams })
     }
 
-    /// Whether two marginals have an attribute in common, or one contains the other: else there is
-    /// nothing to separate but the total.
+    /// Returns whether two marginals have a common attribute, or one contains the other.
+    ///
+    /// Otherwise only the total separates them.
     pub(super) fn has_separating_marginals(&self) -> bool {
-        self.closure().len() > self.own.len()
-            || self.own.iter().any(|&(attributes, _)| !self.is_maximal(attributes))
+        self.closure().len() > self.grams.len()
+            || self.grams.iter().any(|&(attributes, _)| !self.is_maximal(attributes))
     }
 
-    /// LSA on every marginal that no other contains, without given queries. The queries of a
-    /// contained marginal are shared out evenly among those that contain it.
+    /// Runs LSA on every maximal marginal, without given queries.
+    ///
+    /// The queries of a contained marginal are divided evenly among those that contain it.
     ///
     /// # Errors
     /// The matrices are not finite.
     pub(super) fn merged(&self, options: &LsaOptions) -> Result<Vec<Part>> {
         let (maximal, contained): (Vec<_>, Vec<_>) =
-            self.own.iter().partition(|&&(attributes, _)| self.is_maximal(attributes));
+            self.grams.iter().partition(|&&(attributes, _)| self.is_maximal(attributes));
         let mut grams: Vec<(AttributeSet, Array2<f64>)> = maximal.into_iter().cloned().collect();
         for (attributes, gram) in contained {
             let containing =
@@ -78,16 +81,18 @@ impl<'a> Separable<'a> {
             .collect()
     }
 
-    /// LSA on every marginal of the closure, smaller ones first, each on what it and the marginals
-    /// above it ask about its cells and given the queries of all the marginals it contains.
+    /// Runs LSA on every marginal of the closure, smaller ones first.
+    ///
+    /// The workload on a marginal is its own and that of the marginals that contain it, restricted
+    /// to its cells. The queries of the marginals that it contains are given.
     ///
     /// # Errors
     /// The matrices are not finite.
     pub(super) fn recursive(&self, options: &LsaOptions) -> Result<Vec<Part>> {
-        let options = LsaOptions { max_levels: options.max_levels.min(MOST_LEVELS), ..*options };
+        let options = LsaOptions { max_levels: options.max_levels.min(MAX_LEVELS), ..*options };
         let mut parts: Vec<Part> = Vec::new();
         for attributes in self.closure() {
-            let Some(gram) = self.asked(attributes) else {
+            let Some(gram) = self.restricted(attributes) else {
                 continue;
             };
             let mut given = Given { v: Array2::zeros(gram.dim()), levels: 0 };
@@ -109,15 +114,14 @@ impl<'a> Separable<'a> {
         Ok(parts)
     }
 
-    /// The marginals and their intersections, smaller ones first, without that of no attribute,
-    /// which is the total.
+    /// Returns the marginals and their non-empty intersections, smaller ones first.
     fn closure(&self) -> Vec<AttributeSet> {
         let mut out: Vec<AttributeSet> =
-            self.own.iter().map(|&(attributes, _)| attributes).collect();
+            self.grams.iter().map(|&(attributes, _)| attributes).collect();
         let mut known: std::collections::HashSet<AttributeSet> = out.iter().copied().collect();
         let mut next = 0;
         while next < out.len() {
-            for (attributes, _) in &self.own {
+            for (attributes, _) in &self.grams {
                 let both = out[next].intersection(*attributes);
                 if !both.is_empty() && known.insert(both) {
                     out.push(both);
@@ -129,30 +133,32 @@ impl<'a> Separable<'a> {
         out
     }
 
-    /// The Gram of what is asked about the cells of a marginal τ: `G_τ + Σ_γ EᵀG_γE/m²` over the
-    /// marginals γ of the workload that contain it, where E says which of τ's cells each of γ's is
-    /// in, and m of them are in each. (A query w of γ has the part `E(EᵀE)⁻¹Eᵀw` among the
-    /// functions of τ.) `None` when nothing is asked.
-    fn asked(&self, attributes: AttributeSet) -> Option<Array2<f64>> {
+    /// Returns the Gram matrix of the workload restricted to the cells of a marginal τ.
+    ///
+    /// It is `G_τ + Σ_γ EᵀG_γE/m²` over the marginals γ of the workload that contain τ, where E
+    /// maps cells of γ to cells of τ, and m cells of γ are in each. (The part of a query w of γ
+    /// among the functions of τ is `E(EᵀE)⁻¹Eᵀw`.) `None` if it is zero.
+    fn restricted(&self, attributes: AttributeSet) -> Option<Array2<f64>> {
         let cells: usize = attributes.items(self.shape).iter().product();
         let mut out = Array2::zeros((cells, cells));
-        let mut any = false;
-        for (larger, gram) in self.own.iter().filter(|(larger, _)| attributes.is_subset(*larger)) {
+        let mut non_zero = false;
+        for (larger, gram) in self.grams.iter().filter(|(larger, _)| attributes.is_subset(*larger))
+        {
             let merged = gram.nrows() as f64 / cells as f64;
-            let mut seen = Array2::<f64>::zeros((cells, cells));
+            let mut sums = Array2::<f64>::zeros((cells, cells));
             let cell_of = self.cell_map(*larger, attributes);
             for (row, &i) in gram.rows().into_iter().zip(&cell_of) {
                 for (x, &j) in row.iter().zip(&cell_of) {
-                    seen[[i, j]] += x;
+                    sums[[i, j]] += x;
                 }
             }
-            any |= seen.diag().sum() > NEGLIGIBLE * merged * gram.diag().sum();
-            out.scaled_add(1.0 / (merged * merged), &seen);
+            non_zero |= sums.diag().sum() > NEGLIGIBLE * merged * gram.diag().sum();
+            out.scaled_add(1.0 / (merged * merged), &sums);
         }
-        any.then_some(out)
+        non_zero.then_some(out)
     }
 
-    /// `X ⊗ J` over the cells of a larger marginal.
+    /// Returns `X ⊗ J` over the cells of a larger marginal.
     fn lifted(
         &self,
         attributes: AttributeSet,
@@ -165,18 +171,19 @@ impl<'a> Separable<'a> {
         })
     }
 
-    /// For every cell of a marginal the cell of a smaller one that it is in.
+    /// Returns, for every cell of a marginal, its cell of a smaller marginal.
     fn cell_map(&self, larger: AttributeSet, smaller: AttributeSet) -> Vec<usize> {
         let (sizes, kept) = (larger.items(self.shape), larger.axes_in(smaller));
         (0..sizes.iter().product()).map(|cell| projected(&sizes, kept, cell)).collect()
     }
 
+    /// Returns whether no other marginal contains this one.
     fn is_maximal(&self, attributes: AttributeSet) -> bool {
-        !self.own.iter().any(|&(larger, _)| contains(larger, attributes))
+        !self.grams.iter().any(|&(larger, _)| contains(larger, attributes))
     }
 }
 
-/// Whether a set of attributes is a proper subset of another.
+/// Returns whether `smaller` is a proper subset of `larger`.
 fn contains(larger: AttributeSet, smaller: AttributeSet) -> bool {
     smaller != larger && smaller.is_subset(larger)
 }

@@ -1,5 +1,5 @@
-//! The separation table of the S1 specification, and everything against explicit matrices over the
-//! whole domain.
+//! Tests against the separation table of the S1 specification, and against explicit matrices over
+//! the whole domain.
 
 use super::*;
 use crate::linalg::nonzero_eigenvalues;
@@ -28,7 +28,7 @@ fn separated(gram: &Gram, separation: Separation) -> SeparatedOutcome {
     .unwrap()
 }
 
-/// Ranges on marginals that contain one another, overlap, and come twice.
+/// Ranges on marginals that are nested, overlap, and repeat.
 fn nested() -> Gram {
     let term = |attributes: &[usize], text: &str| MarginalGram {
         attributes: set(attributes),
@@ -43,7 +43,7 @@ fn nested() -> Gram {
     Gram::over_marginals(&[3, 2, 4], terms.to_vec()).unwrap()
 }
 
-/// Workloads over marginals of several attributes, small enough for matrices over the whole domain.
+/// Workloads over marginals of several attributes, small enough for dense matrices.
 fn several_way() -> Vec<(&'static str, Gram)> {
     let texts = [
         "range-marginals(ways=2):4x4x4",
@@ -55,7 +55,7 @@ fn several_way() -> Vec<(&'static str, Gram)> {
     texts.into_iter().map(|text| (text, gram(text))).chain([("nested", nested())]).collect()
 }
 
-/// Row for every cell of the domain: which cell of the marginal it is in.
+/// One row per cell of the domain, with a 1 at its cell of the marginal.
 fn cells_of(shape: &[usize], attributes: AttributeSet) -> Array2<f64> {
     let cells: usize = attributes.items(shape).iter().product();
     let mut out = Array2::zeros((shape.iter().product(), cells));
@@ -78,8 +78,9 @@ fn with_total(total_weight: f64) -> SeparatedOptions {
     SeparatedOptions { total_weight, ..Default::default() }
 }
 
+/// Against the specification: SVD bounds, and errors over them for w₀ = 0 and 1.
 #[test]
-fn the_separation_table() {
+fn one_way_errors_match_the_separation_table() {
     for (text, svdb, plain, with_one) in [
         ("range-marginals:8x8", "266.16", "1.0387", "1.0668"),
         ("range-marginals:16x16", "1429.11", "1.0380", "1.0527"),
@@ -126,13 +127,12 @@ fn errors_and_strategies_equal_those_of_explicit_matrices() {
 }
 
 #[test]
-fn the_error_is_that_of_the_estimated_queries() {
+fn the_error_is_the_variance_of_the_estimated_queries() {
     for text in ["range-marginals(ways=2):4x4x4", "range-marginals(ways=1+2):2x3x4"] {
         let selection = LsaSeparated::default().select(&gram(text)).unwrap();
         let a = selection.strategy.factors()[0].queries().unwrap();
         let (inverse, _) = pseudo_inverse(&a.t().dot(a.as_ref()));
-        // Every query's answer from the measured ones: the rows of W A⁺ are the coefficients, W A⁺A
-        // = W.
+        // The coefficients of every query's estimate are the rows of W A⁺, and W A⁺A = W.
         let mut variance = 0.0;
         for row in Workload::parse(text).unwrap().rows().unwrap() {
             let query = ndarray::Array1::from_vec(row);
@@ -145,8 +145,9 @@ fn the_error_is_that_of_the_estimated_queries() {
     }
 }
 
+/// Given the answers of the separating queries, no estimate depends on another marginal.
 #[test]
-fn once_the_separating_queries_are_fixed_no_estimate_involves_another_marginal() {
+fn given_the_separating_queries_estimates_use_one_marginal() {
     let one_way = ["range-marginals:4x5", "prefix-marginals:2x3x2"].map(|text| (text, gram(text)));
     for (text, gram) in one_way.into_iter().chain(several_way()) {
         let shape = gram.shape();
@@ -156,40 +157,42 @@ fn once_the_separating_queries_are_fixed_no_estimate_involves_another_marginal()
             .iter()
             .map(|(gamma, part)| part.queries.rows().dot(&cells_of(&shape, *gamma).t()))
             .collect();
-        // The separating marginals: intersections of two, in turn; the functions on them are those
-        // on the pairs' ones.
+        // The separating marginals: all pairwise intersections.
         let mut fixed = Array2::<f64>::ones((cells, cells));
-        for (k, (one, _)) in parts.iter().enumerate() {
-            for (other, _) in &parts[..k] {
-                let e = cells_of(&shape, one.intersection(*other));
+        for (k, (left, _)) in parts.iter().enumerate() {
+            for (right, _) in &parts[..k] {
+                let e = cells_of(&shape, left.intersection(*right));
                 fixed += &e.dot(&e.t());
             }
         }
         let rest = Array2::eye(cells) - pseudo_inverse(&fixed).1;
         let involvement = |known: &Array2<f64>| {
-            let own: Vec<Array2<f64>> = lifted.iter().map(|rows| rows.dot(known)).collect();
-            let views: Vec<_> = own.iter().map(|rows| rows.view()).collect();
+            let projected_rows: Vec<Array2<f64>> =
+                lifted.iter().map(|rows| rows.dot(known)).collect();
+            let views: Vec<_> = projected_rows.iter().map(|rows| rows.view()).collect();
             let a: Array2<f64> = concatenate(Axis(0), &views).unwrap();
             let to_estimate = pseudo_inverse(&a.t().dot(&a)).0.dot(&a.t());
-            let (mut first, mut most) = (0, 0.0_f64);
-            for (queries, (gamma, _)) in own.iter().zip(&parts) {
-                let asked = cells_of(&shape, *gamma).t().dot(known);
-                for (k, column) in asked.dot(&to_estimate).columns().into_iter().enumerate() {
+            let (mut first, mut max) = (0, 0.0_f64);
+            for (queries, (gamma, _)) in projected_rows.iter().zip(&parts) {
+                let workload_rows = cells_of(&shape, *gamma).t().dot(known);
+                for (k, column) in workload_rows.dot(&to_estimate).columns().into_iter().enumerate()
+                {
                     if k < first || k >= first + queries.nrows() {
-                        most = column.iter().fold(most, |most, x| most.max(x.abs()));
+                        max = column.iter().fold(max, |max, x| max.max(x.abs()));
                     }
                 }
                 first += queries.nrows();
             }
-            most
+            max
         };
         assert!(involvement(&rest) < 1e-9, "{text}: {}", involvement(&rest));
-        assert!(involvement(&Array2::eye(cells)) > 1e-3, "{text}: not even without fixed answers");
+        assert!(involvement(&Array2::eye(cells)) > 1e-3, "{text}: independent");
     }
 }
 
+/// Oracle: brute-force search on the restricted workload, given the parts below.
 #[test]
-fn every_part_of_the_recursion_is_the_brute_force_search_given_those_below() {
+fn every_part_of_the_recursion_matches_brute_force() {
     let closures: [(&str, &[&[usize]]); 6] = [
         ("range-marginals(ways=2):4x4x4", &[&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]]),
         ("range-marginals(ways=1+2):2x3x4", &[&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]]),
@@ -231,26 +234,28 @@ fn every_part_of_the_recursion_is_the_brute_force_search_given_those_below() {
         for (tau, part) in &parts {
             let e = cells_of(&shape, *tau);
             let repeated = e.nrows() as f64 / e.ncols() as f64;
-            let seen = |matrix: &Array2<f64>| e.t().dot(matrix).dot(&e) / (repeated * repeated);
-            let mut asked = Array2::zeros((e.ncols(), e.ncols()));
+            let restricted =
+                |matrix: &Array2<f64>| e.t().dot(matrix).dot(&e) / (repeated * repeated);
+            let mut workload = Array2::zeros((e.ncols(), e.ncols()));
             for term in
                 gram.marginals().unwrap().iter().filter(|term| tau.is_subset(term.attributes))
             {
-                asked += &seen(&full(term.attributes, &term.gram.to_dense().unwrap()));
+                workload += &restricted(&full(term.attributes, &term.gram.to_dense().unwrap()));
             }
             let mut v = Array2::eye(e.ncols());
             let mut given_levels = 0;
             for (sigma, below) in
                 parts.iter().filter(|(sigma, _)| sigma != tau && sigma.is_subset(*tau))
             {
-                v += &seen(&full(*sigma, &below.v));
+                v += &restricted(&full(*sigma, &below.v));
                 given_levels += below.levels.len();
             }
-            let own_shape = tau.items(&shape);
-            let brute = BruteForce { gram: asked, v, given_levels, shape: own_shape.clone() };
-            let brute = brute.run(Reading::JointSweep, recursion::MOST_LEVELS);
+            let shape_of_part = tau.items(&shape);
+            let brute =
+                BruteForce { gram: workload, v, given_levels, shape: shape_of_part.clone() };
+            let brute = brute.run(Reading::JointSweep, recursion::MAX_LEVELS);
             assert_eq!(part.levels.len(), brute.len(), "{text}, {tau:?}");
-            let mut queries = BoxQueries::identity(&own_shape);
+            let mut queries = BoxQueries::identity(&shape_of_part);
             for (level, (error, boxes)) in part.levels.iter().zip(&brute) {
                 assert_relative_eq!(level.error, *error, max_relative = 1e-9);
                 boxes.iter().for_each(|b| queries.add(b.clone(), 1.0));
@@ -260,9 +265,9 @@ fn every_part_of_the_recursion_is_the_brute_force_search_given_those_below() {
     }
 }
 
-/// Ratios to the SVD bound from an independent prototype of both separations.
+/// Against an independent implementation of both separations: errors over the SVD bound.
 #[test]
-fn separations_of_several_attributes() {
+fn separations_of_several_attributes_match_the_reference() {
     for (text, svdb, merged, recursive) in [
         ("range-marginals(ways=2):4x4x4", "1475.4733", "1.0842", "1.0277"),
         ("prefix-marginals(ways=2):4x4x4", "214.3181", "1.1631", "1.1302"),
@@ -288,7 +293,7 @@ fn separations_of_several_attributes() {
 }
 
 #[test]
-fn merging_contained_marginals_beats_measuring_them_too() {
+fn merging_contained_marginals_beats_measuring_them_separately() {
     let texts = [
         "range-marginals(ways=1+2):2x3x4",
         "range-marginals(ways=1+2):4x4x4",
@@ -302,13 +307,13 @@ fn merging_contained_marginals_beats_measuring_them_too() {
             v += &e.dot(&alone.v).dot(&e.t());
         }
         let factor = StrategyFactor::from_gram(&gram.shape(), Arc::new(v));
-        let every_one_alone = Strategy::single("alone", factor).error(&gram).unwrap();
-        assert!(separated(&gram, Separation::Merged).error < 0.94 * every_one_alone);
+        let separate = Strategy::single("alone", factor).error(&gram).unwrap();
+        assert!(separated(&gram, Separation::Merged).error < 0.94 * separate);
     }
 }
 
 #[test]
-fn disjoint_marginals_are_just_solved_alone() {
+fn disjoint_marginals_are_solved_separately() {
     let pairs = [(&[0, 1], "range:3x4"), (&[2, 3], "prefix:4x2")]
         .map(|(attributes, text)| MarginalGram { attributes: set(attributes), gram: gram(text) });
     let pairs = Gram::over_marginals(&[3, 4, 4, 2], pairs.to_vec()).unwrap();
@@ -335,8 +340,8 @@ fn disjoint_marginals_are_just_solved_alone() {
 }
 
 #[test]
-fn marginals_that_are_asked_nothing_are_not_measured() {
-    // Residual queries of the pairs say nothing about single attributes.
+fn marginals_without_queries_are_not_measured() {
+    // Residual queries of the pairs do not depend on single attributes.
     let residual = |attributes: [usize; 2]| MarginalGram {
         attributes: set(&attributes),
         gram: gram("residual(range:3x3)"),
@@ -350,11 +355,11 @@ fn marginals_that_are_asked_nothing_are_not_measured() {
 }
 
 #[test]
-fn the_rank_is_that_of_the_marginals_and_no_domain_is_too_large() {
+fn the_rank_is_that_of_the_marginals_on_domains_of_any_size() {
     let one_way =
         run(&[9, 7], gram("range-marginals:9x7").marginals().unwrap(), &with_total(0.0)).unwrap();
     assert_eq!(one_way.rank, 15);
-    // 10^12 cells, none of them ever enumerated.
+    // 10^12 cells, which are never enumerated.
     let term = |a: usize| MarginalGram { attributes: set(&[a]), gram: gram("range:10") };
     let huge = run(&[10; 12], &(0..12).map(term).collect::<Vec<_>>(), &with_total(0.0)).unwrap();
     assert_eq!((huge.rank, huge.parts.len()), (109, 12));
@@ -362,7 +367,7 @@ fn the_rank_is_that_of_the_marginals_and_no_domain_is_too_large() {
 }
 
 #[test]
-fn on_one_attribute_it_is_lsa() {
+fn on_one_attribute_separation_equals_lsa() {
     let gram = gram("range:40");
     let separated = LsaSeparated::default().select(&gram).unwrap();
     let plain = super::super::Lsa::default().select(&gram).unwrap();
@@ -371,7 +376,7 @@ fn on_one_attribute_it_is_lsa() {
 }
 
 #[test]
-fn impossible_input_is_refused() {
+fn invalid_input_is_refused() {
     let message = LsaSeparated::default().select(&gram("range:4x4")).unwrap_err().to_string();
     assert!(message.contains("range-marginals:32x32"), "{message}");
     let marginals = gram("range-marginals:4x4");
