@@ -2,15 +2,13 @@
 //! proportional fitting, and measured marginals that do not fit the tree beside it.
 //!
 //! ```text
-//! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d
-//! if ResidualPlanner's expected error with what is left is at most 1.5 % of the records: ResidualPlanner answers
-//! repeat
-//!     candidates: γ ∈ W↓ with √(2/π) σ n_γ ≤ 2 N̂
-//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)                              costs ε²/8
-//!     measure γ, kept as residuals                                                                 costs 1/(2σ²)
-//!     a factor for γ and its subsets if the tree has room, else γ beside it, and its pairs one by one
-//!     3 sweeps; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ 0.7 √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
-//! until the budget is spent; 40 sweeps
+//! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d if ResidualPlanner's expected error
+//! with what is left is at most 1.5 % of the records: ResidualPlanner answers repeat candidates: γ
+//! ∈ W↓ with √(2/π) σ n_γ ≤ 2 N̂ γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)
+//! costs ε²/8 measure γ, kept as residuals
+//! costs 1/(2σ²) a factor for γ and its subsets if the tree has room, else γ beside it, and its
+//! pairs one by one 3 sweeps; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ 0.7 √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε until the
+//! budget is spent; 40 sweeps
 //! ```
 //!
 //! What it gives up: the answers are biased (shrunk towards the model), and those of marginals

@@ -1,14 +1,12 @@
 //! AIM+PGM: AIM's loop with a graphical model of bounded size, the baseline of S4.
 //!
 //! ```text
-//! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d; fit
-//! repeat
-//!     candidates: γ ∈ W↓ inside a clique of the model, or whose junction tree with all that was measured has at most
-//!         max_mb · (share of ρ that is spent after this round)
-//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)                              costs ε²/8
-//!     measure γ with σ²; fit, starting from the last model                                         costs 1/(2σ²)
-//!     if ‖μ̂_γ − μ̂'_γ‖₁ ≤ √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
-//! until the budget is spent; a longer fit
+//! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d; fit repeat candidates: γ ∈ W↓ inside a
+//! clique of the model, or whose junction tree with all that was measured has at most max_mb ·
+//! (share of ρ that is spent after this round) γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ −
+//! √(2/π) σ n_γ)                              costs ε²/8 measure γ with σ²; fit, starting from the
+//! last model                                         costs 1/(2σ²) if ‖μ̂_γ − μ̂'_γ‖₁ ≤ √(2/π) σ
+//! n_γ: σ² ← σ²/4, ε ← 2ε until the budget is spent; a longer fit
 //! ```
 //!
 //! The answers are nonnegative, agree with each other and are biased. *Where it differs from the

@@ -154,8 +154,8 @@ impl BatchMarginals {
     /// of the records per residual.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: less than ρ is left; nothing was measured. A table of another schema, and what `each`
-    /// returns.
+    /// [`Error::BudgetExhausted`]: less than ρ is left; nothing was measured. A table of another
+    /// schema, and what `each` returns.
     pub fn run(
         &self,
         access: &mut dyn PaidAccess,

@@ -5,25 +5,17 @@
 //! add a line to [`mechanisms`].
 //!
 //! ```
-//! use matmech::access::PrivateTable;
-//! use matmech::data::Records;
-//! use matmech::privacy::Guarantee;
-//! use matmech::workload::{Family, GroupFamily, GroupedWorkload};
-//! use matmech::{mechanism, privacy::PrivacyBudget, schema::Schema};
-//! use rand::SeedableRng;
-//! let schema = Schema::uniform(3, 4)?;
-//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
-//! let records = Records::uniform(&schema, 1000, &mut rng)?;
-//! let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[2])?;
-//! let rho = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }).rho()?;
-//! // Seeded noise: for experiments, not for releases.
-//! let mut table = PrivateTable::of_records(&records, rho, &mut rng)?;
-//! let mut pairs = Vec::new();
+//! use matmech::access::PrivateTable; use matmech::data::Records; use matmech::privacy::Guarantee;
+//! use matmech::workload::{Family, GroupFamily, GroupedWorkload}; use matmech::{mechanism,
+//! privacy::PrivacyBudget, schema::Schema}; use rand::SeedableRng; let schema = Schema::uniform(3,
+//! 4)?; let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1); let records =
+//! Records::uniform(&schema, 1000, &mut rng)?; let workload = GroupedWorkload::all_ways(schema,
+//! &GroupFamily::Product(Family::IDENTITY), &[2])?; let rho =
+//! PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }).rho()?; //
+//! Seeded noise: for experiments, not for releases. let mut table =
+//! PrivateTable::of_records(&records, rho, &mut rng)?; let mut pairs = Vec::new();
 //! mechanism::by_name("aim-grem")?.run(&workload, &mut table, &mut |_, answers| {
-//!     pairs.push(answers.to_vec());
-//!     Ok(())
-//! })?;
-//! assert_eq!((pairs.len(), pairs[0].len()), (6, 9));
+//! pairs.push(answers.to_vec()); Ok(()) })?; assert_eq!((pairs.len(), pairs[0].len()), (6, 9));
 //! assert!(table.accountant().spent() <= rho.get());
 //! # Ok::<(), matmech::Error>(())
 //! ```

@@ -80,9 +80,9 @@ impl Mechanism for PlannedQueries {
 /// The exact variances are those of [`Plan::groups`].
 ///
 /// # Errors
-/// [`Error::BudgetExhausted`]: less than the plan's privacy cost is left; nothing was measured. Another workload than the
-/// plan's, a table of another schema, or a full-domain plan over too many cells; and what `answers`
-/// returns.
+/// [`Error::BudgetExhausted`]: less than the plan's privacy cost is left; nothing was measured.
+/// Another workload than the plan's, a table of another schema, or a full-domain plan over too many
+/// cells; and what `answers` returns.
 pub fn run_plan(
     plan: &Plan,
     workload: &GroupedWorkload,

@@ -71,11 +71,10 @@ pub(in crate::mechanism) fn measure_attributes(
 /// Selects, measures and anneals until the budget is spent.
 ///
 /// ```text
-/// repeat
-///     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ) over the candidates kept      costs ε²/8
-///     y ← μ_γ + N(0, σ²I)                                                                          costs 1/(2σ²)
-///     new estimates; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ patience · √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
-///     if what remains does not pay for K + 1 such rounds: K rounds with equal shares of it, and the end
+/// repeat γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ) over the candidates kept
+/// costs ε²/8 y ← μ_γ + N(0, σ²I)
+/// costs 1/(2σ²) new estimates; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ patience · √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε if
+/// what remains does not pay for K + 1 such rounds: K rounds with equal shares of it, and the end
 /// ```
 ///
 /// # Errors

@@ -2,13 +2,11 @@
 //! (S4, Sec. 5, Alg. 4).
 //!
 //! ```text
-//! measure every 1-way marginal with σ₀² = K/(0.9ρ)
-//! repeat
-//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ_t n_γ) over γ ∈ W↓          costs ε_t²/8
-//!     σ_τ² for τ ⊆ γ by Conditional ResidualPlanner                                        costs 1/(2σ_t²)
-//!     measure the residuals, update z_τ and λ_τ
-//!     anneal ε and σ if μ̂_γ changed by no more than the noise
-//! until the budget is spent
+//! measure every 1-way marginal with σ₀² = K/(0.9ρ) repeat γ ← exponential mechanism on w_γ (‖μ_γ −
+//! μ̂_γ‖₁ − √(2/π) σ_t n_γ) over γ ∈ W↓          costs ε_t²/8 σ_τ² for τ ⊆ γ by Conditional
+//! ResidualPlanner                                        costs 1/(2σ_t²) measure the residuals,
+//! update z_τ and λ_τ anneal ε and σ if μ̂_γ changed by no more than the noise until the budget is
+//! spent
 //! ```
 //!
 //! K = |W↓|. The estimates are kept as residuals; a marginal is put together when it is asked for,
