@@ -21,8 +21,9 @@ impl Interval {
         Interval { low: 0.0, high: high * (1.0 + ROUNDING) }
     }
 
-    /// Widens the bounds after the estimate changed by `norm` in L1, which bounds the error's
-    /// change.
+    /// Widens the bounds after the estimate changed by `norm` in L1.
+    ///
+    /// The error changes by at most `norm`.
     pub(super) fn widen(&mut self, norm: f64) {
         if norm > 0.0 {
             let norm = norm * (1.0 + ROUNDING) + ROUNDING * self.high;

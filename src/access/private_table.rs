@@ -16,8 +16,7 @@ use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho, SeededNoise, ZcdpAccountant};
 use crate::residual::{centre_box, summed};
 
-/// Relative tolerance by which the costs of measurements may exceed their reservation, for the
-/// rounding of the sum.
+/// Relative tolerance for the rounding of the sum of costs within a reservation.
 const ROUNDING: f64 = 1e-9;
 
 /// Private data that answers only questions that the accountant pays for.
@@ -49,8 +48,7 @@ impl fmt::Debug for PrivateTable<'_> {
 struct Reserved {
     total: Rho,
     left: f64,
-    /// The last marginal that was counted; marginals on subsets of its attributes are summed from
-    /// it.
+    /// The last counted marginal, from which marginals on subsets of its attributes are summed.
     counted: Option<(AttributeSet, Vec<f64>)>,
 }
 

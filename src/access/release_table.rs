@@ -1,5 +1,4 @@
-//! Private records for a release: integer questions, exact costs, and noise from the operating
-//! system's random numbers.
+//! Private records for a release: integer questions, exact costs, random numbers of the system.
 
 use std::fmt;
 

@@ -194,8 +194,9 @@ impl ResidualEstimates {
         }
     }
 
-    /// Adds Σ Recon(z_τ, τ, γ) over the proper subsets τ of γ that contain the first `fixed`
-    /// attributes.
+    /// Adds Σ Recon(z_τ, τ, γ) to `sum`.
+    ///
+    /// The sum is over the proper subsets τ of γ that contain the first `fixed` attributes.
     fn collected(
         &self,
         mut sum: Vec<f64>,

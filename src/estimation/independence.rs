@@ -7,8 +7,9 @@ use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::{Measure, ReferenceMeasure, project_for, spread_for};
 
-/// The estimates of [`ResidualEstimates`] with weights ν_i instead of 1/n_i for attributes i that a
-/// residual lacks.
+/// The estimates of [`ResidualEstimates`] for a reference measure ν.
+///
+/// A residual is spread over an attribute i that it lacks by ν_i instead of 1/n_i:
 ///
 /// ```text
 /// f_τ = (⊗_{i∈τ} (I − ν_i 1ᵀ)) μ̂_τ    for every measured τ,

@@ -70,8 +70,10 @@ pub struct AimHybrid {
     last_rounds: f64,
     /// The prior width τ of marginals on two or more attributes; single attributes have 1.5 τ.
     width: f64,
+    /// The threshold of the switch to ResidualPlanner; 0 for never.
+    ///
     /// ResidualPlanner answers if its expected mean L1 error is at most this fraction of the
-    /// records; 0 for never.
+    /// records.
     switch: f64,
 }
 

@@ -1,5 +1,4 @@
-//! ResidualPlanner on data: a workload of marginals, reconstructed one at a time to save memory
-//! (S4, Sec. 4.3 and 6).
+//! ResidualPlanner on data: marginals, reconstructed one at a time (S4, Sec. 4.3 and 6).
 
 use std::collections::{BTreeMap, HashMap};
 

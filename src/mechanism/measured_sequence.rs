@@ -1,5 +1,4 @@
-//! A fixed sequence of measured marginals: an iterative mechanism without selection (S4, Sec. 6,
-//! Table 2).
+//! A fixed sequence of measured marginals, without selection (S4, Sec. 6, Table 2).
 
 use super::conditional_residual_planner::{allocate, isotropic};
 use crate::access::{PaidAccess, Question};
@@ -75,8 +74,9 @@ pub struct SequenceOutcome {
     pub marginals: Vec<Vec<f64>>,
     /// The estimates of the residuals.
     pub estimates: ResidualEstimates,
-    /// The number of cells of the workload's marginals that updates wrote: n_γ for each Recon to γ,
-    /// without the first reconstruction.
+    /// The number of cells that updates of the workload's marginals wrote.
+    ///
+    /// n_γ for each Recon to γ, without the first reconstruction.
     pub cells_touched: u64,
     /// The number of residual measurements in the second part of the sequence.
     pub residuals_measured: usize,

@@ -1,5 +1,4 @@
-//! *Planned*: every residual is measured once, by a plan that does not depend on data, and
-//! reconstructed by local maximum entropy.
+//! *Planned*: residuals measured once by a plan without data, then local maximum entropy.
 //!
 //! The total gets 0.5 % of ρ, residuals of one attribute 10 %, of two 59.5 %, and larger ones 30 %
 //! (in equal parts for each order above two). The share of an order that the workload lacks is

@@ -271,10 +271,10 @@ impl CalibratedTree {
         cost
     }
 
-    /// Returns the neighbours of a clique that have wanted attributes, with these attributes and
-    /// the separators.
+    /// Returns the neighbours of a clique that lead to wanted attributes.
     ///
-    /// The largest separator comes first, so that intermediate tables stay small.
+    /// Each comes with these attributes and the separator. The largest separator comes first, so
+    /// that intermediate tables stay small.
     fn sources(
         &self,
         clique: usize,
@@ -306,8 +306,9 @@ impl CalibratedTree {
         sources
     }
 
-    /// Sums the model on this clique's side of the tree, away from the neighbour `towards`, over
-    /// all attributes not in `kept`.
+    /// Sums the model on one side of the tree over all attributes not in `kept`.
+    ///
+    /// It is the side of the clique without the neighbour `towards`.
     fn eliminated(
         &self,
         messages: &mut Messages,

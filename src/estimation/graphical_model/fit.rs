@@ -13,11 +13,14 @@ use crate::residual::summed;
 pub struct FitSettings {
     /// Maximum number of steps of mirror descent.
     pub iterations: usize,
-    /// Relative tolerance: the fit has converged when the certified gap is at most
-    /// `tolerance · (loss + 1)`.
+    /// Relative tolerance of the certified gap.
+    ///
+    /// The fit has converged when the gap is at most `tolerance · (loss + 1)`.
     pub tolerance: f64,
-    /// Stall threshold: the fit stops without convergence when ten steps improve the loss by at
-    /// most `stall · min(loss, Σ_c n_c/2)`, where the second term is the loss from the noise alone.
+    /// Stall threshold.
+    ///
+    /// The fit stops without convergence when ten steps improve the loss by at most
+    /// `stall · min(loss, Σ_c n_c/2)`. The second term is the loss from the noise alone.
     pub stall: f64,
 }
 
@@ -44,8 +47,9 @@ pub struct Fit {
     pub iterations: usize,
     /// The loss L(μ) = Σ_c ‖μ_c − y_c‖²/(2σ_c²).
     pub loss: f64,
-    /// A certified upper bound on L(μ) − min L: ⟨∇L, μ⟩ − min ⟨∇L, ·⟩ over all distributions, the
-    /// minimum by max-propagation.
+    /// A certified upper bound on L(μ) − min L.
+    ///
+    /// It is ⟨∇L, μ⟩ − min ⟨∇L, ·⟩ over all distributions, the minimum by max-propagation.
     pub gap: f64,
 }
 

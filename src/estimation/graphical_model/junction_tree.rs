@@ -1,5 +1,4 @@
-//! Junction trees of sets of attributes: greedy elimination, maximal cliques, maximum-weight
-//! spanning tree.
+//! Junction trees: greedy elimination, maximal cliques, maximum-weight spanning tree.
 
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -99,8 +98,9 @@ impl JunctionTree {
         &self.cliques
     }
 
-    /// The parent of a clique and their separator; `None` for the first clique and indices out of
-    /// range.
+    /// The parent of a clique and their separator.
+    ///
+    /// `None` for the first clique and for indices out of range.
     pub fn parent(&self, clique: usize) -> Option<(usize, AttributeSet)> {
         self.parents.get(clique).copied().filter(|_| clique > 0)
     }

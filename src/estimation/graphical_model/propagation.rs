@@ -25,12 +25,12 @@ impl Propagation {
         Propagation { onto: cliques.iter().enumerate().map(edge).collect() }
     }
 
-    /// Replaces log-potentials of the cliques by the marginals of `x ∝ exp(Σ_C θ_C(x_C))`, and
-    /// returns the marginals on the separators.
+    /// Replaces log-potentials θ of the cliques by marginals, and returns those on the separators.
     ///
-    /// The marginals sum to `total`. Upwards every clique sends `ln Σ exp(θ_C + messages)` over its
-    /// separator, with the largest term of every sum factored out. Downwards the parent's marginal
-    /// on the separator replaces the message. O(cells), with two exponentials per cell.
+    /// The marginals are those of `x ∝ exp(Σ_C θ_C(x_C))` and sum to `total`. Upwards every clique
+    /// sends `ln Σ exp(θ_C + messages)` over its separator, with the largest term of every sum
+    /// factored out. Downwards the parent's marginal on the separator replaces the message.
+    /// O(cells), with two exponentials per cell.
     pub(super) fn marginals(&self, potentials: &mut [Vec<f64>], total: f64) -> Vec<Vec<f64>> {
         let mut upwards: Vec<Vec<f64>> = vec![Vec::new(); potentials.len()];
         for clique in (1..potentials.len()).rev() {

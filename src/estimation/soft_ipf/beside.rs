@@ -29,8 +29,7 @@ pub struct SoftIpf {
     cache: RefCell<Cache>,
 }
 
-/// Intermediate results that several marginals share, valid until the model or the residuals
-/// change.
+/// Intermediate results of marginals, valid until the model or the residuals change.
 #[derive(Debug, Default)]
 struct Cache {
     messages: Messages,

@@ -1,5 +1,6 @@
-//! Soft iterative proportional fitting: nonnegative estimates from noisy marginals, by a junction
-//! tree of bounded size and corrections for the sets outside it.
+//! Soft iterative proportional fitting: nonnegative estimates from noisy marginals.
+//!
+//! It fits a junction tree of bounded size and corrects for the measured sets outside it.
 //!
 //! Every measured marginal is stored as residuals. The evidence of a set c is therefore
 //! `y_c = Σ_{τ⊆c} Recon(z_τ)` with cell variance `s² = Σ v_τ/λ_τ`, for any number of measurements.

@@ -1,5 +1,4 @@
-//! A junction tree of bounded size, fitted to noisy marginals by sweeps of soft iterative
-//! proportional fitting.
+//! A junction tree of bounded size, fitted by sweeps of soft iterative proportional fitting.
 
 use super::update::{Evidence, Update, raise_to_minimum};
 use crate::domain::AttributeSet;
@@ -110,8 +109,9 @@ impl SoftModel {
         self.factors.binary_search_by_key(&order(set), |f| order(f.set)).is_ok()
     }
 
-    /// Adds factors of 1 for sets that have none, and rebuilds the tree if no clique contains a
-    /// set.
+    /// Adds factors of 1 for sets that have none.
+    ///
+    /// The tree is rebuilt if no clique contains a set.
     ///
     /// # Errors
     /// Attributes that the model lacks.

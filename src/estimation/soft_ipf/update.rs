@@ -1,5 +1,6 @@
-//! The update of one factor: the posterior mode for the prior from the rest of the model and a
-//! noisy marginal.
+//! The update of one factor: a posterior mode.
+//!
+//! The prior is the cavity (the rest of the model), and the evidence is a noisy marginal.
 
 /// Minimum cavity cell in records, so that cells that the model gives zero can become positive.
 const MIN_CAVITY_CELL: f64 = 1e-3;

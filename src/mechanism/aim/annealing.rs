@@ -13,8 +13,7 @@ pub struct RoundBudget {
     pub last: bool,
 }
 
-/// The fraction of the remaining budget that the last round does not spend, so that rounding cannot
-/// exceed the budget.
+/// The unspent fraction of the last round's budget, so that rounding cannot exceed the budget.
 const ROUNDING: f64 = 1e-12;
 
 impl RoundBudget {
@@ -61,12 +60,12 @@ impl RoundBudget {
         (2.0 / std::f64::consts::PI * self.variance).sqrt()
     }
 
-    /// Returns the next round's budget: annealed, or all of the remaining budget if that does not
-    /// pay for two more rounds.
+    /// Returns the next round's budget.
     ///
     /// The budget is annealed if the round changed its marginal by at most the expected noise, with
-    /// `changed` = ‖μ̂_new − μ̂_old‖₁ over `cells` cells. The paper's Alg. 7 compares with the true
-    /// marginal, which is not paid for; the change of the estimate is public.
+    /// `changed` = ‖μ̂_new − μ̂_old‖₁ over `cells` cells. It is all of the remaining budget if that
+    /// does not pay for two more rounds. The paper's Alg. 7 compares with the true marginal, which
+    /// is not paid for; the change of the estimate is public.
     pub fn next(self, changed: f64, cells: usize, remaining: Rho) -> Self {
         let next = self.annealed(changed, cells);
         if remaining.get() <= 2.0 * next.cost() { Self::share_of(remaining, 1) } else { next }

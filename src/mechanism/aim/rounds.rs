@@ -1,5 +1,4 @@
-//! The common loop of the adaptive mechanisms that measure whole marginals: select, measure,
-//! anneal.
+//! The common loop of mechanisms that measure whole marginals: select, measure, anneal.
 
 use super::{Closure, RoundBudget};
 use crate::access::{Candidate, CandidateSelection, Candidates, PaidAccess, Question};
@@ -42,8 +41,9 @@ pub struct MeasuredRound {
 pub(in crate::mechanism) struct Schedule {
     /// The factor of the change below which a round anneals.
     pub patience: f64,
-    /// The number K of last rounds, which share the remaining budget once it does not pay for K + 1
-    /// rounds.
+    /// The number K of last rounds.
+    ///
+    /// They share the remaining budget once it does not pay for K + 1 rounds.
     pub last_rounds: usize,
 }
 

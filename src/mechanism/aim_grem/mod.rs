@@ -1,5 +1,4 @@
-//! AIM+GReM: adaptively selected marginals, measured as residuals and reconstructed by GReM-MLE
-//! (S4, Sec. 5, Alg. 4).
+//! AIM+GReM: adaptively selected marginals, reconstructed by GReM-MLE (S4, Sec. 5, Alg. 4).
 //!
 //! ```text
 //! measure every 1-way marginal with σ₀² = K/(0.9ρ)

@@ -1,7 +1,7 @@
-//! Conditional ResidualPlanner: the optimal division of a round's budget over the residuals of a
-//! marginal, given their current precisions.
+//! Conditional ResidualPlanner: the optimal division of a budget over a marginal's residuals.
 //!
-//! It is solved exactly by water-filling (S4, Sec. 4.3 and App. D).
+//! The division is optimal for the residuals' current precisions and is computed exactly by
+//! water-filling (S4, Sec. 4.3 and App. D).
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
@@ -17,15 +17,15 @@ const MAX_ATTRIBUTES: usize = 20;
 /// The noise variances of the residuals τ ⊆ γ of one marginal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allocation {
-    /// The variances σ_τ², in the order of [`AxisSet::subsets`]; ∞ for a residual that is not
-    /// measured.
+    /// The variances σ_τ², in the order of [`AxisSet::subsets`]; ∞ if not measured.
     pub variances: Vec<f64>,
     /// The variance of a cell of the estimated marginal after the round, Σ_τ v_τ / (λ_τ + σ_τ⁻²).
     ///
     /// Infinite if a residual has no measurement.
     pub objective: f64,
-    /// A lower bound on the objective of every division of the same budget: the value of the
-    /// Lagrangian dual.
+    /// A lower bound on the objective of every division of the same budget.
+    ///
+    /// It is the value of the Lagrangian dual.
     pub lower_bound: f64,
 }
 
@@ -43,8 +43,7 @@ impl Allocation {
         self.objective / self.lower_bound - 1.0
     }
 
-    /// The zCDP parameter Σ p_τ/(2σ_τ²) of the measurements, for a marginal of these sizes (S4,
-    /// Prop. 4.3).
+    /// The zCDP parameter Σ p_τ/(2σ_τ²), for a marginal of these sizes (S4, Prop. 4.3).
     pub fn rho(&self, sizes: &[usize]) -> f64 {
         self.measured()
             .map(|(tau, variance)| privacy_coefficient(sizes, tau) / (2.0 * variance))
