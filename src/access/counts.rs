@@ -84,10 +84,9 @@ impl<'a> DataVector<'a> {
         {
             return Err(Error::bad_input(
                 "data vector",
-                format!(
-                    "{} finite numbers, one per cell",
-                    expected.map_or("fewer".into(), |n| n.to_string())
-                ),
+                expected.map_or("a shape with fewer cells".into(), |cells| {
+                    format!("{cells} finite numbers, one per cell")
+                }),
                 format!("{} numbers", cells.len()),
                 "count the records of every cell in row-major order",
             ));

@@ -33,7 +33,7 @@ impl RoundBudget {
         RoundBudget { epsilon: (0.8 * rho / t).sqrt(), variance: t / (1.8 * rho), last: false }
     }
 
-    /// Returns a share 1/`rounds` of the remaining budget, a tenth of it for selection.
+    /// Returns 1/`rounds` of the remaining budget, with a tenth of it for selection.
     ///
     /// With `rounds` 1 the round is the last of the run.
     pub fn share_of(remaining: Rho, rounds: usize) -> Self {
