@@ -1,8 +1,8 @@
-//! A strategy of your own: implement `StrategySelector`, and it can do what the library's own
-//! strategies can.
+//! Adds a strategy: implement `StrategySelector` to use it like the library's strategies.
 //!
-//! The strategy counts cells and blocks of about √n cells, with the weight between them that suits
-//! the workload best.
+//! The strategy counts cells and blocks of about √n cells, with the best relative weight for the
+//! workload.
+//!
 //! ```sh
 //! cargo run --release --example add_a_strategy
 //! ```
@@ -16,8 +16,9 @@ use matmech::{
 };
 use ndarray::Array2;
 
-/// On every factor of the workload √(1 − w) times each cell and √w times each block, for the best
-/// of 20 weights w.
+/// Counts √(1 − w) times each cell and √w times each block, for the best of 20 weights w.
+///
+/// A workload over several attributes gets such a strategy for each of its factors.
 #[derive(Debug)]
 struct CellsAndBlocks;
 
@@ -32,8 +33,8 @@ impl StrategySelector for CellsAndBlocks {
 
     fn select(&self, gram: &Gram) -> matmech::Result<Selection> {
         (1..20).try_fold(weighted(self.name(), gram, 0.0)?, |best, k| {
-            let other = weighted(self.name(), gram, f64::from(k) / 20.0)?;
-            Ok(if other.error < best.error { other } else { best })
+            let candidate = weighted(self.name(), gram, f64::from(k) / 20.0)?;
+            Ok(if candidate.error < best.error { candidate } else { best })
         })
     }
 }
@@ -61,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout().lock())
 }
 
-/// All of the program; apart from `main`, so that a test can read what it prints.
+/// Writes the program's output to `out`, so that a test can read it.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut selectors = strategies();
     selectors.push(Box::new(CellsAndBlocks));
@@ -78,8 +79,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
                     best.error,
                     best.error / bound
                 )?,
-                // Some strategies are for special workloads.
-                Err(_) => writeln!(out, "  {:<20}{:>12}", selector.name(), "not for it")?,
+                // Some strategies apply only to special workloads.
+                Err(_) => writeln!(out, "  {:<20}{:>12}", selector.name(), "n/a")?,
             }
         }
     }

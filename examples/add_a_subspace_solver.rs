@@ -1,9 +1,8 @@
-//! Another way to measure residual subspaces: implement `SubspaceSolver`, and QuerySmasher plans
-//! with it.
+//! Adds a solver for residual subspaces: implement `SubspaceSolver` to use it in QuerySmasher.
 //!
-//! The certified solver iterates. This one takes V ∝ G^½, the strategy behind the SVD bound, from a
-//! single eigendecomposition. It is optimal where the diagonal of G^½ is constant, and its lower
-//! bound is the SVD bound.
+//! The certified solver iterates. This one uses V ∝ G^½, the strategy behind the SVD bound, from a
+//! single eigendecomposition. It is optimal if the diagonal of G^½ is constant. Its lower bound is
+//! the SVD bound.
 //!
 //! ```sh
 //! cargo run --release --example add_a_subspace_solver
@@ -18,8 +17,9 @@ use matmech::{
     Schema, Solved, StrategyFactor, SubspaceProblem, SubspaceSolver, SubspaceStrategy,
 };
 
-/// V = G^½, divided by its largest diagonal entry. Roots of Kronecker products are products of
-/// roots, as `SubspaceSolver` asks.
+/// Selects V = G^½, divided by its largest diagonal entry.
+///
+/// The root of a Kronecker product is the product of the roots, as `SubspaceSolver` requires.
 #[derive(Debug)]
 struct SquareRoot;
 
@@ -49,10 +49,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout().lock())
 }
 
-/// All of the program; apart from `main`, so that a test can read what it prints.
+/// Writes the program's output to `out`, so that a test can read it.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    // Ten attributes of 20 values, all queries on one and on two of them: prefix sums, and
-    // `i + j <= c` on pairs.
+    // Ten attributes of 20 values, with queries on all single attributes and pairs: prefix sums,
+    // and `i + j <= c` on pairs.
     for family in [GroupFamily::Product(Family::PREFIX), GroupFamily::Pairs(Family::AFFINE)] {
         let workload = GroupedWorkload::all_ways(Schema::uniform(20, 10)?, &family, &[1, 2])?;
         writeln!(out, "{}, {} queries", family.name(), workload.count())?;

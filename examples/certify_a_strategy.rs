@@ -1,7 +1,6 @@
-//! How good is a strategy of your own? Its error on a workload beside two bounds that no strategy
-//! can beat.
+//! Certifies a strategy: its error on a workload, compared with two lower bounds.
 //!
-//! The strategy: count every cell, and every block of 8 cells. The workload: all ranges over 64
+//! The strategy counts every cell and every block of 8 cells. The workload is all ranges over 64
 //! cells.
 //!
 //! ```sh
@@ -21,27 +20,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout().lock())
 }
 
-/// All of the program; apart from `main`, so that a test can read what it prints.
+/// Writes the program's output to `out`, so that a test can read it.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    // A mechanism's expected error depends on the workload W through its Gram matrix WᵀW alone.
+    // The expected error depends on the workload W only through its Gram matrix WᵀW.
     let workload = Workload::parse(&format!("range:{CELLS}"))?;
     let gram = workload.gram()?;
 
-    // One query per row, one column per cell. Any matrix will do, scaled as you like: the error
-    // counts its sensitivity.
+    // One row per query, one column per cell. The matrix may have any scale: the error includes its
+    // sensitivity.
     let cells: Array2<f64> = Array2::eye(CELLS);
     let blocks = Array2::from_shape_fn((CELLS / BLOCK, CELLS), |(block, cell)| {
         if cell / BLOCK == block { 1.0 } else { 0.0 }
     });
     let queries = concatenate(Axis(0), &[cells.view(), blocks.view()])?;
-    let own =
+    let strategy =
         Strategy::single("cells-and-blocks", StrategyFactor::from_queries(&[CELLS], queries)?);
-    // The total expected squared error at privacy cost 1. It fails if the strategy cannot answer
+    // The total expected squared error at privacy cost 1, or an error if the strategy cannot answer
     // the workload.
-    let error = own.error(&gram)?;
+    let error = strategy.error(&gram)?;
 
-    // Both bounds hold for every strategy. The first takes one eigendecomposition; the second comes
-    // with the optimum.
+    // Both bounds hold for every strategy matrix. The first needs one eigendecomposition; the
+    // second is part of the optimum's certificate.
     let bound = svd_bound(&gram)?;
     let best = Optimal::default().select(&gram)?;
     let certificate = best.certificate.ok_or("the optimum comes with a certificate")?;
@@ -55,8 +54,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     writeln!(
         out,
         "strategy     {}, squared sensitivity {}",
-        own.name(),
-        own.sensitivity_squared()
+        strategy.name(),
+        strategy.sensitivity_squared()
     )?;
     writeln!(out, "error        {error:.4}")?;
     writeln!(out, "SVD bound    {bound:.4}   error/bound {:.6}", error / bound)?;

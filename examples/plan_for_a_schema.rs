@@ -1,9 +1,7 @@
-//! Which errors can a table expect, before anybody opens it? A schema, a workload, a budget, and
-//! QuerySmasher's plan.
+//! Computes the expected errors for a schema, without data: QuerySmasher's plan for a budget.
 //!
-//! Every attribute is asked about in its own way: ranges of ages, incomes up to a limit, every
-//! region, either sex. The workload is all of these questions, and all that combine those of two
-//! attributes.
+//! Every attribute has a family of queries: ranges of ages, incomes up to a limit, every region,
+//! either sex. The workload is all of these queries, and their products for pairs of attributes.
 //!
 //! ```sh
 //! cargo run --release --example plan_for_a_schema
@@ -22,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout().lock())
 }
 
-/// All of the program; apart from `main`, so that a test can read what it prints.
+/// Writes the program's output to `out`, so that a test can read it.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let attribute = |name: &str, size, kind| Attribute { name: name.to_owned(), size, kind };
     let schema = Schema::new(vec![
@@ -33,17 +31,16 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     ])?;
     let families = [Family::RANGE, Family::PREFIX, Family::IDENTITY, Family::IDENTITY];
 
-    // A group holds the queries on one set of attributes: here the products of the attributes'
-    // families.
+    // A group has the queries on one set of attributes, here the products of their families.
     let mut groups = Vec::new();
     for set in attribute_sets(&schema, &[1, 2])? {
-        let own: Vec<Family> = set.positions().map(|position| families[position]).collect();
-        groups.push(QueryGroup::product(&schema, set, &own, 1.0)?);
+        let chosen: Vec<Family> = set.positions().map(|position| families[position]).collect();
+        groups.push(QueryGroup::product(&schema, set, &chosen, 1.0)?);
     }
     let workload = GroupedWorkload::new(schema, groups)?;
 
-    // The plan needs the budget as a privacy cost β, the sum of squared sensitivity over variance
-    // of all measurements.
+    // The plan needs the budget as a privacy cost β: the sum over all measurements of squared
+    // sensitivity divided by variance.
     let budget = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 });
     let cost = budget.privacy_cost()?;
     let plan = QuerySmasher::default().plan(&workload, cost)?;
@@ -53,10 +50,7 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     writeln!(out, "privacy cost  {:.9}", cost.get())?;
     writeln!(out, "measurements  {}, one per residual subspace", plan.measurements().len())?;
     writeln!(out, "rmse          {:.6} over {} queries", plan.rmse(), plan.queries())?;
-    writeln!(
-        out,
-        "lower bound   {bound:.6}, for every choice of strategies for the residual subspaces"
-    )?;
+    writeln!(out, "lower bound   {bound:.6}, for all strategies on the residual subspaces")?;
     writeln!(out, "{:>10}{:>12}  attributes", "queries", "rmse")?;
     for group in plan.groups() {
         let names = workload.schema().names(group.attributes);

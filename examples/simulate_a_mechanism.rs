@@ -1,8 +1,8 @@
-//! How far off are a mechanism's answers? Every mechanism on the same made-up records, its error
-//! beside the one it predicts.
+//! Compares every mechanism's observed error on synthetic records with its expected error.
 //!
-//! The noise is seeded and the error is measured against the truth: an experiment, not a private
+//! The noise is seeded and errors are computed from the true answers: an experiment, not a private
 //! release.
+//!
 //! ```sh
 //! cargo run --release --example simulate_a_mechanism
 //! ```
@@ -23,10 +23,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout().lock())
 }
 
-/// All of the program; apart from `main`, so that a test can read what it prints.
+/// Writes the program's output to `out`, so that a test can read it.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    // Five attributes of 8 values; a record's value is that of the attribute before, or with
-    // probability 1/4 any.
+    // Five attributes of 8 values. A value is that of the previous attribute, or uniformly random
+    // with probability 1/4.
     let schema = Schema::uniform(8, 5)?;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let mut values = vec![0; 5000];
@@ -56,8 +56,8 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         for trial in 0..TRIALS {
             let mut noise = ChaCha20Rng::seed_from_u64(trial.into());
             let mut table = PrivateTable::of_records(&records, rho, &mut noise)?;
-            mechanism.run(&workload, &mut table, &mut |place, answers| {
-                let truth = records.marginal(workload.groups()[place].attributes())?;
+            mechanism.run(&workload, &mut table, &mut |index, answers| {
+                let truth = records.marginal(workload.groups()[index].attributes())?;
                 squared +=
                     answers.iter().zip(truth).map(|(answer, x)| (answer - x).powi(2)).sum::<f64>();
                 Ok(())
@@ -65,7 +65,7 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
             spent = f64::max(spent, table.accountant().spent());
         }
         let observed = (squared / f64::from(TRIALS) / answers).sqrt();
-        // Mechanisms whose errors depend on the data predict nothing.
+        // Errors that depend on the data have no closed form.
         let expected = match mechanism.expected(&workload, rho)?.squared_error {
             Some(squared) => format!("{:.6}", (squared / answers).sqrt()),
             None => "unknown before the run".to_owned(),

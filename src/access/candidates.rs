@@ -1,20 +1,21 @@
-//! What the exponential mechanism chooses from.
+//! The candidates of the exponential mechanism.
 
 use crate::domain::AttributeSet;
 
 /// A marginal that may be selected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// γ.
+    /// The attributes γ.
     pub attributes: AttributeSet,
-    /// n_γ, the number of its cells.
+    /// The number n_γ of its cells.
     pub cells: usize,
-    /// w_γ: how much of the workload it bears on.
+    /// The weight w_γ of the marginal in the workload.
     pub weight: f64,
 }
 
-/// The marginals that may be selected, in a fixed order. Public: they follow from the schema and
-/// the workload.
+/// The marginals that may be selected, in a fixed order.
+///
+/// They are public: they depend only on the schema and the workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
     list: Vec<Candidate>,
@@ -22,7 +23,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Candidates in the given order.
+    /// Collects candidates in the given order.
     pub fn new(list: Vec<Candidate>) -> Self {
         let largest_weight = list.iter().map(|c| c.weight).fold(0.0, f64::max);
         Candidates { list, largest_weight }
@@ -33,7 +34,7 @@ impl Candidates {
         &self.list
     }
 
-    /// max_γ w_γ: one record more or less changes no weighted score by more than this.
+    /// The sensitivity of weighted scores, max_γ w_γ: one record changes no score by more.
     pub fn largest_weight(&self) -> f64 {
         self.largest_weight
     }

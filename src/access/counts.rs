@@ -1,4 +1,4 @@
-//! Where private counts come from: records, or a data vector.
+//! Sources of private counts: records, or a data vector.
 
 use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
@@ -13,32 +13,34 @@ pub(super) trait Counts {
     /// The number of records: ‖μ_γ‖₁ of every marginal.
     fn total(&self) -> f64;
 
-    /// Whether counts are whole numbers, of which sums are exact in whatever order they are taken.
+    /// Whether all counts are integers, whose sums are exact in any order.
     fn are_whole(&self) -> bool;
 
-    /// The marginal on some attributes, row-major, into a vector that is reused.
+    /// Writes the marginal on some attributes, row-major, into a reused vector.
     ///
     /// # Errors
     /// Attributes that the table lacks, or a marginal of 2³² cells or more.
     fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()>;
 }
 
-/// Records, counted when a marginal is asked for.
+/// Records that are counted when a marginal is asked for.
 pub(super) struct CountedRecords<'a> {
     records: &'a Records,
     counter: MarginalCounter<'a>,
 }
 
 impl<'a> CountedRecords<'a> {
+    /// Prepares the counting of records.
+    ///
     /// # Errors
-    /// No record, or more of them than 32 bits count.
+    /// No records, or 2³² or more.
     pub(super) fn new(records: &'a Records) -> Result<Self> {
         if records.is_empty() || u32::try_from(records.len()).is_err() {
             return Err(Error::bad_input(
                 "records",
-                format!("1 to {} of them", u32::MAX),
+                format!("1 to {} records", u32::MAX),
                 records.len().to_string(),
-                "check the file that they were read from",
+                "check the file that the records were read from",
             ));
         }
         Ok(CountedRecords { records, counter: MarginalCounter::new(records)? })
@@ -70,8 +72,10 @@ pub(super) struct DataVector<'a> {
 }
 
 impl<'a> DataVector<'a> {
+    /// Checks a data vector over the cells of a shape.
+    ///
     /// # Errors
-    /// A vector of another length than the cells of the shape, or with entries that are not finite.
+    /// A vector whose length is not the number of cells, or with entries that are not finite.
     pub(super) fn new(shape: &[usize], cells: &'a [f64]) -> Result<Self> {
         let expected = shape.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n));
         if expected != Some(cells.len())
@@ -80,10 +84,9 @@ impl<'a> DataVector<'a> {
         {
             return Err(Error::bad_input(
                 "data vector",
-                format!(
-                    "{} finite numbers, one per cell",
-                    expected.map_or("fewer".into(), |n| n.to_string())
-                ),
+                expected.map_or("a shape with fewer cells".into(), |cells| {
+                    format!("{cells} finite numbers, one per cell")
+                }),
                 format!("{} numbers", cells.len()),
                 "count the records of every cell in row-major order",
             ));
@@ -112,7 +115,7 @@ impl Counts for DataVector<'_> {
     }
 }
 
-/// No records: every count is zero, and nothing is counted.
+/// No records: every count is zero.
 pub(super) struct Zeros(pub(super) Vec<usize>);
 
 impl Counts for Zeros {

@@ -1,4 +1,4 @@
-//! Noise of one coordinate, for tests: variances by construction instead of by sampling.
+//! Noise in one coordinate, for tests: exact variances without sampling.
 
 use super::{CandidateSelection, Candidates, PaidAccess, Question};
 use crate::data::Records;
@@ -8,16 +8,18 @@ use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho};
 use crate::residual::centre_box;
 
-/// Answers every measurement with the true values and, at one coordinate of all noise that is
-/// drawn, one standard deviation. What a mechanism makes of it is a column of the matrix that turns
-/// independent standard normals into its errors: the sum of their squares over all coordinates is
-/// the exact variance.
+/// Answers measurements with the true values, plus one standard deviation in one noise coordinate.
+///
+/// The error of a mechanism is then one column of the matrix that maps independent standard normals
+/// to its errors. The sum of squares over all coordinates is the exact variance.
 pub(crate) struct Impulse<'a> {
     records: &'a Records,
     rho: Rho,
-    /// ρ of all questions, each with its own cost.
+    /// The sum of the costs of all questions.
     asked: f64,
+    /// The noise coordinate with the impulse; `None` for no noise.
     at: Option<usize>,
+    /// The number of noise coordinates so far.
     drawn: usize,
 }
 
@@ -26,9 +28,10 @@ impl<'a> Impulse<'a> {
         Impulse { records, rho, asked: 0.0, at, drawn: 0 }
     }
 
-    /// Σ over all coordinates of `response`², item by item: `run` returns what a mechanism answers,
-    /// of which the answers without noise are taken. Asserts that the questions cost the whole
-    /// budget.
+    /// Returns the exact variance of every answer of `run`.
+    ///
+    /// It is the sum over all noise coordinates of (answer − noiseless answer)². Asserts that the
+    /// questions cost the whole budget.
     pub(crate) fn exact_variances(
         records: &Records,
         rho: Rho,
@@ -47,7 +50,7 @@ impl<'a> Impulse<'a> {
         variances
     }
 
-    /// The true marginals, one after the other.
+    /// Returns the true marginals, concatenated.
     pub(crate) fn truth(records: &Records, marginals: &[AttributeSet]) -> Vec<f64> {
         marginals.iter().flat_map(|&set| records.marginal(set).unwrap()).collect()
     }

@@ -1,4 +1,4 @@
-//! What is known of a candidate's error without looking at it again.
+//! Bounds on a candidate's error that hold without reading its marginal again.
 
 /// Bounds on ‖μ_γ − μ̂_γ‖₁.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -7,22 +7,23 @@ pub(super) struct Interval {
     high: f64,
 }
 
-/// Bounds grow by this much more than the norms say, so that rounding of long sums cannot break
-/// them.
+/// Relative margin on every bound, so that the rounding of long sums cannot violate it.
 const ROUNDING: f64 = 1e-9;
 
 impl Interval {
-    /// Known exactly.
+    /// An exactly known error.
     pub(super) fn exact(error: f64) -> Self {
         Interval { low: error, high: error }
     }
 
-    /// Before a first look: at most ‖μ_γ‖₁ + ‖μ̂_γ‖₁.
+    /// The bounds before the marginal was read: 0 and ‖μ_γ‖₁ + ‖μ̂_γ‖₁.
     pub(super) fn at_most(high: f64) -> Self {
         Interval { low: 0.0, high: high * (1.0 + ROUNDING) }
     }
 
-    /// The estimate changed by `norm` in L1: the error by no more.
+    /// Widens the bounds after the estimate changed by `norm` in L1.
+    ///
+    /// The error changes by at most `norm`.
     pub(super) fn widen(&mut self, norm: f64) {
         if norm > 0.0 {
             let norm = norm * (1.0 + ROUNDING) + ROUNDING * self.high;

@@ -1,21 +1,20 @@
-//! The one door to private data.
+//! The only interface to private data.
 //!
-//! **Where can privacy be lost?** In this folder, and nowhere else. [`PrivateTable`] is the only
-//! type that holds private counts and hands anything out that was made from them; a mechanism holds
-//! a [`PaidAccess`] and sees no record. What may be asked is a [`Question`] or a
-//! [`CandidateSelection`], each with its cost; the table pays the cost from its accountant *before*
-//! it looks at a count, and the noise is drawn in one function of [`privacy`](crate::privacy).
-//! Planners, estimators and the loops of adaptive mechanisms work on the schema, the budget and
-//! answers that were paid for; two runs on neighbouring tables that got the same answers cannot
-//! differ in anything.
+//! **Where can privacy be lost?** Only in this module. No types but [`PrivateTable`] and
+//! [`ReleaseTable`] hold private counts and return values computed from them. A mechanism holds a
+//! [`PaidAccess`] and sees no record. It asks a [`Question`] or a [`CandidateSelection`], each with
+//! a privacy cost. The table pays the cost from its accountant *before* it reads a count, and the
+//! noise is drawn in one function of [`privacy`](crate::privacy). Planners, estimators and the
+//! loops of adaptive mechanisms use only the schema, the budget and answers that were paid for: two
+//! runs on neighbouring tables that get the same answers do not differ in anything.
 //!
-//! There are two leaves to the door. [`PrivateTable`] is for experiments: its noise is seeded
-//! ([`SeededNoise`](crate::privacy::SeededNoise)) and **not for releases**. [`ReleaseTable`] is for
-//! releases: it answers an [`IntegerQuestion`] only, whose cost it computes itself from the
-//! integers that it multiplies with, pays first as the other does, and adds noise of
-//! [`OperatingSystemNoise`](crate::privacy::OperatingSystemNoise), a type that no generator can be
-//! put into. It does not select, and makes no question up on the way, so everything that it will be
-//! asked can be paid for and written down before it is opened.
+//! - [`PrivateTable`] is for experiments. Its noise is seeded
+//!   ([`SeededNoise`](crate::privacy::SeededNoise)) and **not for releases**.
+//! - [`ReleaseTable`] is for releases. It answers only an [`IntegerQuestion`], computes the cost
+//!   from the integers of the strategy, pays first, and adds noise of
+//!   [`OperatingSystemNoise`](crate::privacy::OperatingSystemNoise), a type that takes no random
+//!   number generator from its caller. It neither selects nor generates questions, so all questions
+//!   can be paid for and recorded before it is opened.
 
 mod candidates;
 mod counts;
@@ -37,23 +36,25 @@ use crate::error::Result;
 use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho};
 
-/// What a mechanism may do with private data: ask, and pay for it.
+/// Paid access of a mechanism to private data.
 pub trait PaidAccess {
-    /// The sizes of the attributes, which are public.
+    /// The public sizes of the attributes.
     fn sizes(&self) -> &[usize];
 
     /// The total budget.
     fn total(&self) -> Rho;
 
-    /// What is left of it, a part that is reserved not counted; `None` if nothing is.
+    /// The remaining budget without the reserved part; `None` if it is zero.
     fn remaining(&self) -> Option<Rho>;
 
-    /// Pays for several measurements together: what `measure` asks is paid from ρ and may cost no
-    /// more than it, but for the rounding of the sum (1e-9 of it). What it leaves is lost.
+    /// Pays for several measurements together.
+    ///
+    /// The questions of `measure` are paid from ρ and cost at most ρ, up to the rounding of the sum
+    /// (a relative 1e-9). The unused part is lost.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): more than is left; nothing was
-    /// paid and nothing asked. And what `measure` returns.
+    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): ρ exceeds the remaining budget;
+    /// nothing was paid or asked. Errors of `measure`.
     fn reserved(
         &mut self,
         what: &str,
@@ -61,15 +62,15 @@ pub trait PaidAccess {
         measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
     ) -> Result<()>;
 
-    /// The answer to a question, with the noise that its cost pays for.
+    /// Returns the noisy answer to a question.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): the question costs more than is
-    /// reserved, or left without a reservation; nothing was looked at. Attributes that the table
-    /// lacks, or a marginal of 2³² cells or more.
+    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): the question costs more than the
+    /// rest of the reservation, or than the remaining budget if there is no reservation; no count
+    /// was read. Attributes that the table lacks, or a marginal of 2³² cells or more.
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>>;
 
-    /// The place of a candidate, chosen by the exponential mechanism for the given estimates.
+    /// Returns the index of the candidate that the exponential mechanism selects.
     ///
     /// # Errors
     /// As [`PaidAccess::measure`].

@@ -16,12 +16,12 @@ use crate::estimation::MarginalEstimates;
 use crate::privacy::{NoiseStream, Rho, SeededNoise, ZcdpAccountant};
 use crate::residual::{centre_box, summed};
 
-/// Measurements may exceed what was reserved for them by this share: the rounding of a sum of their
-/// costs.
+/// Relative tolerance for the rounding of the sum of costs within a reservation.
 const ROUNDING: f64 = 1e-9;
 
-/// Private data that can be asked only what the accountant pays for. The seeded noise makes its
-/// answers repeatable and so **not private**.
+/// Private data that answers only questions that the accountant pays for.
+///
+/// The noise is seeded: answers are repeatable and therefore **not private**.
 pub struct PrivateTable<'a> {
     counts: Box<dyn Counts + 'a>,
     accountant: ZcdpAccountant,
@@ -30,8 +30,10 @@ pub struct PrivateTable<'a> {
     selector: Selector,
 }
 
-/// What is public: the sizes of the attributes, and what was paid for what. No record, no count, no
-/// state of the noise, and not how often selection looked at a count, which depends on the counts.
+/// Shows public values only: the sizes of the attributes and the ledger.
+///
+/// It shows no record, no count, no state of the noise, and not the number of marginals that
+/// selection read, which depends on the counts.
 impl fmt::Debug for PrivateTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PrivateTable")
@@ -42,15 +44,15 @@ impl fmt::Debug for PrivateTable<'_> {
     }
 }
 
-/// What was paid for measurements to come.
+/// A prepaid budget for several measurements.
 struct Reserved {
     total: Rho,
     left: f64,
-    /// The last marginal that was counted for them: those on fewer attributes are summed from it.
+    /// The last counted marginal, from which marginals on subsets of its attributes are summed.
     counted: Option<(AttributeSet, Vec<f64>)>,
 }
 
-/// Not the counts.
+/// Omits the counts.
 impl fmt::Debug for Reserved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reserved")
@@ -64,7 +66,7 @@ impl<'a> PrivateTable<'a> {
     /// Opens records for a total of ρ-zCDP; the noise is seeded from `rng`.
     ///
     /// # Errors
-    /// No record, or more of them than 32 bits count.
+    /// No records, or 2³² or more.
     pub fn of_records(records: &'a Records, rho: Rho, rng: &'a mut dyn Rng) -> Result<Self> {
         Ok(Self::new(Box::new(CountedRecords::new(records)?), rho, rng))
     }
@@ -72,7 +74,7 @@ impl<'a> PrivateTable<'a> {
     /// Opens the counts of all cells of a domain for a total of ρ-zCDP.
     ///
     /// # Errors
-    /// A vector of another length than the cells of the shape, or with entries that are not finite.
+    /// A vector whose length is not the number of cells, or with entries that are not finite.
     pub fn of_vector(
         shape: &[usize],
         cells: &'a [f64],
@@ -82,9 +84,10 @@ impl<'a> PrivateTable<'a> {
         Ok(Self::new(Box::new(DataVector::new(shape, cells)?), rho, rng))
     }
 
-    /// A table of zeros over attributes of these sizes. A mechanism that only measures adds the
-    /// same noise to every table, so what it answers here are its errors: for experiments, which
-    /// save the counting.
+    /// Opens a table of zeros over attributes of these sizes.
+    ///
+    /// A mechanism that only measures adds the same noise to every table, so its answers here are
+    /// its errors. Experiments use it to save the counting.
     pub fn of_zeros(sizes: &[usize], rho: Rho, rng: &'a mut dyn Rng) -> Self {
         Self::new(Box::new(Zeros(sizes.to_vec())), rho, rng)
     }
@@ -99,12 +102,12 @@ impl<'a> PrivateTable<'a> {
         }
     }
 
-    /// What was paid, and for what.
+    /// The accountant, with every payment and its purpose.
     pub fn accountant(&self) -> &ZcdpAccountant {
         &self.accountant
     }
 
-    /// How often a candidate's marginal was compared with its estimate, over all selections.
+    /// The number of comparisons of a candidate's marginal with its estimate in all selections.
     pub fn looks(&self) -> usize {
         self.selector.looks()
     }
@@ -130,8 +133,7 @@ impl<'a> PrivateTable<'a> {
 }
 
 impl PrivateTable<'_> {
-    /// The marginal on some attributes: counted, or summed from one that was counted for the same
-    /// reservation.
+    /// Counts a marginal, or sums it from a larger one counted for the same reservation.
     fn count(&mut self, attributes: AttributeSet) -> Result<Vec<f64>> {
         let mut values = Vec::new();
         let known = self.reserved.as_ref().and_then(|reserved| reserved.counted.as_ref());
@@ -170,7 +172,7 @@ impl PaidAccess for PrivateTable<'_> {
         measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
     ) -> Result<()> {
         if self.reserved.is_some() {
-            return Err(Error::bug("reservation", "no reservation inside another one", what));
+            return Err(Error::bug("reservation", "no reservation within a reservation", what));
         }
         self.accountant.spend(what, rho)?;
         self.reserved = Some(Reserved { total: rho, left: rho.get(), counted: None });
@@ -226,8 +228,8 @@ mod tests {
     use crate::estimation::ResidualEstimates;
     use crate::schema::Schema;
 
-    /// After the same questions tables of other records, of other length and with other noise look
-    /// the same.
+    /// After the same questions, tables with different records, numbers of records and noise have
+    /// the same debug output.
     #[test]
     fn debug_output_shows_what_was_paid_and_no_data() {
         let schema = Schema::uniform(4, 3).unwrap();
@@ -249,14 +251,14 @@ mod tests {
             table.select(&selection, &Candidates::new(candidates.to_vec()), &estimates).unwrap();
             format!("{table:?}")
         };
-        let one = shown(1, 1);
-        assert!(one.starts_with("PrivateTable { sizes: [4, 4, 4], accountant: "), "{one}");
+        let output = shown(1, 1);
+        assert!(output.starts_with("PrivateTable { sizes: [4, 4, 4], accountant: "), "{output}");
         assert!(
-            one.contains("measurement of the marginal on [0, 1]")
-                && one.ends_with("reserved: None, .. }"),
-            "{one}"
+            output.contains("measurement of the marginal on [0, 1]")
+                && output.ends_with("reserved: None, .. }"),
+            "{output}"
         );
-        assert_eq!(one, shown(300, 2));
+        assert_eq!(output, shown(300, 2));
         let cells = [7.25; 64];
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let vector =

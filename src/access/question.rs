@@ -1,4 +1,4 @@
-//! What may be asked of private data, and what it costs.
+//! Questions to private data, and their privacy costs.
 
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
@@ -9,40 +9,41 @@ use crate::residual::privacy_coefficient;
 /// A measurement of a marginal with Gaussian noise.
 #[derive(Debug, Clone, Copy)]
 pub enum Question<'a> {
-    /// `μ_γ + N(0, σ²I)`: every cell of the marginal on γ. ρ = 1/(2σ²), since a record is in one
-    /// cell.
-    Marginal {
-        /// γ.
-        attributes: AttributeSet,
-        /// σ².
-        variance: f64,
-    },
-    /// The residual of τ from `μ_τ + N(0, σ²I)`, centred along all axes. ρ = p_τ/(2σ²) (S4, Prop.
-    /// 4.3).
+    /// The marginal on γ: `μ_γ + N(0, σ²I)`.
     ///
-    /// Centring undoes nothing: what it removes are the residuals on subsets of τ, which this
-    /// measurement does not release. The noise left is that of `z_τ` in S4, Sec. 4.1, of covariance
-    /// σ² V_τ in the paper's coordinates.
-    Residual {
-        /// τ.
+    /// ρ = 1/(2σ²), since a record is in one cell.
+    Marginal {
+        /// The attributes γ.
         attributes: AttributeSet,
-        /// σ².
+        /// The noise variance σ².
         variance: f64,
     },
-    /// `B μ_γ + N(0, I/β)` for a strategy with `BᵀB = V`. ρ = β · max_i V_ii / 2, recomputed from
-    /// the matrices.
-    Strategy {
-        /// γ.
+    /// The residual of τ from `μ_τ + N(0, σ²I)`, centred along all axes.
+    ///
+    /// ρ = p_τ/(2σ²) (S4, Prop. 4.3). Centring removes the residuals on subsets of τ, which this
+    /// measurement does not release. The remaining noise is that of `z_τ` in S4, Sec. 4.1, of
+    /// covariance σ² V_τ in the paper's coordinates.
+    Residual {
+        /// The attributes τ.
         attributes: AttributeSet,
-        /// B.
+        /// The noise variance σ².
+        variance: f64,
+    },
+    /// Strategy answers `B μ_γ + N(0, I/β)`.
+    ///
+    /// ρ = β · max_i V_ii / 2 with `V = BᵀB`, recomputed from the matrices.
+    Strategy {
+        /// The attributes γ.
+        attributes: AttributeSet,
+        /// The strategy B.
         strategy: &'a SubspaceStrategy,
-        /// β.
+        /// The privacy cost β.
         privacy_cost: PrivacyCost,
     },
 }
 
 impl Question<'_> {
-    /// The attributes whose marginal is looked at.
+    /// The attributes of the marginal that the question reads.
     pub fn attributes(&self) -> AttributeSet {
         match *self {
             Self::Marginal { attributes, .. }
@@ -51,17 +52,17 @@ impl Question<'_> {
         }
     }
 
-    /// The zCDP parameter ρ of the answer on a table with attributes of these sizes, to nearest.
+    /// Returns the zCDP parameter ρ of the answer, rounded to nearest, for these attribute sizes.
     ///
     /// # Errors
-    /// Attributes that the table lacks, or a variance without meaning.
+    /// Attributes that the table lacks, or an invalid variance.
     pub fn cost(&self, sizes: &[usize]) -> Result<Rho> {
         if self.attributes().end() > sizes.len() {
             return Err(Error::bad_input(
                 self.to_string(),
                 format!("attributes below {}", sizes.len()),
                 format!("{:?}", self.attributes()),
-                "use positions of the schema",
+                "use attribute positions of the schema",
             ));
         }
         let gaussian = |sensitivity_squared: f64, variance: f64| -> Result<Rho> {
@@ -70,7 +71,7 @@ impl Question<'_> {
                     self.to_string(),
                     "a finite variance greater than 0",
                     variance.to_string(),
-                    "leave out what is not measured; noise of variance 0 is not private",
+                    "omit queries that are not measured; noise of variance 0 is not private",
                 ));
             }
             Ok(Rho::new(sensitivity_squared / (2.0 * variance))?)
@@ -78,8 +79,8 @@ impl Question<'_> {
         match *self {
             Self::Marginal { variance, .. } => gaussian(1.0, variance),
             Self::Residual { attributes, variance } => {
-                let own = attributes.items(sizes);
-                gaussian(privacy_coefficient(&own, AxisSet::all(own.len())), variance)
+                let shape = attributes.items(sizes);
+                gaussian(privacy_coefficient(&shape, AxisSet::all(shape.len())), variance)
             }
             Self::Strategy { strategy, privacy_cost, .. } => {
                 Ok(Rho::new(privacy_cost.get() * strategy.max_diagonal() / 2.0)?)

@@ -1,5 +1,4 @@
-//! The leaf of the door that releases go through: integer questions, paid by their integers, with
-//! the operating system's noise.
+//! Private records for a release: integer questions, exact costs, random numbers of the system.
 
 use std::fmt;
 
@@ -9,41 +8,43 @@ use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, OperatingSystemNoise, PrivacyUnit, RationalDeviation, Rho};
 use crate::strategy::{IntegerStrategy, JointCost, JointSensitivity};
 
-/// `B x_A` in whole numbers, with discrete Gaussian noise of a rational deviation.
+/// A question for `B x_A` in integers, with discrete Gaussian noise.
 #[derive(Debug, Clone, Copy)]
 pub struct IntegerQuestion<'a> {
-    /// A.
+    /// The attributes A of the marginal x_A.
     pub attributes: AttributeSet,
-    /// B.
+    /// The integer strategy matrix B.
     pub strategy: &'a IntegerStrategy,
-    /// σ.
+    /// The standard deviation σ of the noise, a rational number.
     pub deviation: RationalDeviation,
 }
 
 impl IntegerQuestion<'_> {
-    /// ρ = k²Δ²/(2σ²) of this question alone, from the integers, rounded up.
+    /// The privacy cost ρ = k²Δ²/(2σ²) of this question alone, from the integers, rounded up.
     ///
     /// # Errors
-    /// A deviation of 0 for answers that neighbours change.
+    /// σ = 0 for answers that differ between neighbours.
     pub fn cost(&self, unit: PrivacyUnit) -> Result<ExactRho> {
         let sensitivity = self.strategy.squared_sensitivity(unit.neighbours);
         Ok(ExactRho::of_discrete_gaussian(&sensitivity.value, self.deviation, unit.rows)?)
     }
 
-    /// ρ of several questions together: the most that all change between two neighbours.
+    /// The privacy cost of several questions, from the maximum joint change between neighbours.
     ///
     /// # Errors
     /// As [`IntegerQuestion::cost`].
     pub fn joint_cost(questions: &[Self], unit: PrivacyUnit) -> Result<JointCost> {
-        let strategies = questions.iter().map(|own| (own.attributes, own.strategy));
+        let strategies = questions.iter().map(|question| (question.attributes, question.strategy));
         let deviations: Vec<RationalDeviation> =
-            questions.iter().map(|own| own.deviation).collect();
+            questions.iter().map(|question| question.deviation).collect();
         JointSensitivity::of(strategies, unit).cost(&deviations)
     }
 }
 
-/// Private records for a release. Opened for a ρ that is written down as spent; questions are paid
-/// from it before a record is counted, and what is not paid for is not answered.
+/// Private records for a release.
+///
+/// The table is opened with a ρ that is recorded as spent. Questions are paid from it before a
+/// record is counted; unpaid questions are not answered.
 pub struct ReleaseTable<'a> {
     records: &'a Records,
     counter: MarginalCounter<'a>,
@@ -54,7 +55,7 @@ pub struct ReleaseTable<'a> {
     counts: Vec<f64>,
 }
 
-/// What is public: the sizes of the attributes and whom the guarantee protects.
+/// Shows public values only: the sizes of the attributes and the privacy unit.
 impl fmt::Debug for ReleaseTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReleaseTable")
@@ -80,16 +81,17 @@ impl<'a> ReleaseTable<'a> {
         Ok(ReleaseTable { records, counter, unit, total, spent, noise, counts: Vec::new() })
     }
 
-    /// What has been paid.
+    /// The privacy cost paid so far.
     pub fn spent(&self) -> &ExactRho {
         &self.spent
     }
 
-    /// The noisy answers to some questions, paid for together.
+    /// Returns the noisy answers to questions that are paid for together.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: they cost more than is left, and nothing was looked at. Coarse noise,
-    /// for which (ε, δ) would not hold; attributes that the table lacks; no randomness.
+    /// [`Error::BudgetExhausted`]: they cost more than the remaining budget; no count was read.
+    /// Coarse noise, for which (ε, δ) would not hold; attributes that the table lacks; no random
+    /// numbers from the operating system.
     pub fn answer(&mut self, questions: &[IntegerQuestion<'_>]) -> Result<Vec<Vec<i128>>> {
         let sizes = self.records.sizes();
         for question in questions {
@@ -98,18 +100,18 @@ impl<'a> ReleaseTable<'a> {
                 || attributes.items(sizes) != question.strategy.shape()
             {
                 let expected = format!("a strategy over attributes {attributes:?}");
-                let found = format!("one over {:?}", question.strategy.shape());
+                let found = format!("a strategy of shape {:?}", question.strategy.shape());
                 return Err(Error::bug("integer question", expected, found));
             }
         }
-        let is_coarse = |own: &&IntegerQuestion<'_>| {
-            own.deviation != RationalDeviation::ZERO && !own.deviation.is_fine()
+        let is_coarse = |question: &&IntegerQuestion<'_>| {
+            question.deviation != RationalDeviation::ZERO && !question.deviation.is_fine()
         };
         if let Some(question) = questions.iter().find(is_coarse) {
             let found = question.deviation.to_string();
             return Err(Error::bug(
                 "integer question",
-                "noise of a deviation of at least 2^16",
+                "noise of standard deviation at least 2^16",
                 found,
             ));
         }
@@ -132,7 +134,7 @@ impl<'a> ReleaseTable<'a> {
 
     fn answer_paid(&mut self, question: &IntegerQuestion<'_>) -> Result<Vec<i128>> {
         self.counter.count_into(question.attributes, &mut self.counts)?;
-        // Counts of at most 2³² − 1 records: whole, and exact as doubles.
+        // Counts of at most 2³² − 1 records are integers, exact as doubles.
         let counts: Vec<u32> = self.counts.iter().map(|count| *count as u32).collect();
         let mut answers = question.strategy.answers(&counts)?;
         self.noise.add(&mut answers, question.deviation)?;
@@ -157,7 +159,7 @@ mod tests {
         let records = Records::new(&schema, columns).unwrap();
         let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
         let strategy =
-            IntegerStrategy::new(factors.map(|own| Arc::new(own.unwrap())).to_vec()).unwrap();
+            IntegerStrategy::new(factors.map(|factor| Arc::new(factor.unwrap())).to_vec()).unwrap();
         let attributes = AttributeSet::single(0);
         let deviation = RationalDeviation::new(2 << 16, 1).unwrap();
         let question = IntegerQuestion { attributes, strategy: &strategy, deviation };
@@ -187,7 +189,7 @@ mod tests {
         );
         let wrong = IntegerQuestion { attributes: AttributeSet::single(1), ..question };
         assert!(open(1.0).answer(&[wrong]).is_err());
-        // Answers less their noise are B x.
+        // Answers minus their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
         let mut empty = ReleaseTable::open(
             &zeros,

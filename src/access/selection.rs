@@ -1,4 +1,4 @@
-//! Selection by the exponential mechanism, exactly, looking only at candidates that can win.
+//! Exact selection by the exponential mechanism that reads only candidates that can win.
 
 use std::collections::{BinaryHeap, HashMap};
 
@@ -10,54 +10,57 @@ use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
 use crate::privacy::{Rho, SeededNoise};
 
-/// A choice by the exponential mechanism among all candidates: Pr ∝ exp(ε score / (2 max w)) with
-/// score = w_γ (‖μ_γ − μ̂_γ‖₁ − penalty · n_γ), whose sensitivity is at most max w.
+/// A selection among all candidates by the exponential mechanism.
+///
+/// Pr ∝ exp(ε score / (2 max w)) with score = w_γ (‖μ_γ − μ̂_γ‖₁ − penalty · n_γ), whose
+/// sensitivity is at most max w.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CandidateSelection {
-    /// ε of the mechanism.
+    /// The ε of the exponential mechanism.
     pub epsilon: f64,
-    /// Taken off the L1 error for every cell of a candidate.
+    /// The penalty per cell of a candidate, subtracted from its L1 error.
     pub penalty_per_cell: f64,
 }
 
 impl CandidateSelection {
-    /// ρ = ε²/8, to nearest: the exponential mechanism has bounded range, which halves the usual
-    /// ε²/2 twice (S4, App. B).
+    /// The privacy cost ρ = ε²/8, rounded to nearest.
+    ///
+    /// The exponential mechanism has bounded range, which gives a quarter of the usual ε²/2 (S4,
+    /// App. B).
     ///
     /// # Errors
-    /// An ε that is not positive, or not of ordinary size.
+    /// ε²/8 is not a valid [`Rho`].
     pub fn cost(&self) -> Result<Rho> {
         Ok(Rho::new(self.epsilon * self.epsilon / 8.0)?)
     }
 }
 
-/// Counts of candidates are kept up to this many cells in all (256 MiB); the others are counted
-/// again.
-const CELLS_KEPT: usize = 1 << 26;
+/// Maximum number of cells of cached counts (256 MiB). Other candidates are counted again.
+const MAX_CACHED_CELLS: usize = 1 << 26;
 
-/// What is known of the candidates between selections, on the private side of the door.
+/// The private state between selections: bounds on the candidates' errors, and cached counts.
 ///
-/// Scores are bounded by intervals, which every change of the estimates widens, and a candidate's
-/// marginal is looked at only while its upper bound is the largest: the winner is the same as if
-/// all had been computed. *Memory*: one marginal, and the counts of the candidates looked at, up to
+/// Scores are bounded by intervals, which every change of the estimates widens. A candidate's
+/// marginal is read only while its upper bound is the largest, so the winner is the same as if all
+/// scores had been computed. *Memory*: one marginal, and the counts of the candidates read, up to
 /// 256 MiB.
 #[derive(Default)]
 pub(super) struct Selector {
-    /// The candidates of the last selection, in their order, with the bounds on their errors.
-    known: Vec<(AttributeSet, Interval)>,
-    counts: HashMap<AttributeSet, Vec<u32>>,
-    cells_kept: usize,
+    /// The candidates of the last selection, in order, with bounds on their errors.
+    bounds: Vec<(AttributeSet, Interval)>,
+    cached_counts: HashMap<AttributeSet, Vec<u32>>,
+    cached_cells: usize,
     counted: Vec<f64>,
     looks: usize,
 }
 
 impl Selector {
-    /// How often a candidate's marginal was compared with its estimate, over all selections.
+    /// The number of comparisons of a candidate's marginal with its estimate in all selections.
     pub(super) fn looks(&self) -> usize {
         self.looks
     }
 
-    /// The place of the winner. The caller has paid.
+    /// Returns the index of the winner. The caller has paid.
     pub(super) fn select(
         &mut self,
         counts: &dyn Counts,
@@ -70,32 +73,34 @@ impl Selector {
         let list = candidates.list();
         let noise = noise.gumbel(list.len());
         let scale = 0.5 * selection.epsilon / candidates.largest_weight();
-        let noisy_score = |place: usize, error: f64| {
-            let candidate = &list[place];
+        let noisy_score = |index: usize, error: f64| {
+            let candidate = &list[index];
             let score =
                 candidate.weight * (error - selection.penalty_per_cell * candidate.cells as f64);
-            scale * score + noise[place]
+            scale * score + noise[index]
         };
-        let floor = (0..list.len())
-            .map(|place| noisy_score(place, self.known[place].1.low()))
+        let best_lower_bound = (0..list.len())
+            .map(|index| noisy_score(index, self.bounds[index].1.low()))
             .fold(f64::NEG_INFINITY, f64::max);
         let mut leaders: BinaryHeap<Leader> = (0..list.len())
-            .map(|place| Leader { bound: noisy_score(place, self.known[place].1.high()), place })
-            .filter(|leader| leader.bound >= floor)
+            .map(|index| Leader { bound: noisy_score(index, self.bounds[index].1.high()), index })
+            .filter(|leader| leader.bound >= best_lower_bound)
             .collect();
-        while let Some(Leader { place, .. }) = leaders.pop() {
-            if self.known[place].1.is_exact() {
-                return Ok(place);
+        while let Some(Leader { index, .. }) = leaders.pop() {
+            if self.bounds[index].1.is_exact() {
+                return Ok(index);
             }
-            let error = self.error(counts, &list[place], estimates)?;
-            self.known[place].1 = Interval::exact(error);
-            leaders.push(Leader { bound: noisy_score(place, error), place });
+            let error = self.error(counts, &list[index], estimates)?;
+            self.bounds[index].1 = Interval::exact(error);
+            leaders.push(Leader { bound: noisy_score(index, error), index });
         }
         Err(Error::bug("selection", "at least one candidate with a finite score", "none"))
     }
 
-    /// Widens the bounds by what the estimates may have changed. Bounds that hold before any look:
-    /// ‖μ_γ‖₁ is the number of records, ‖μ̂_γ‖₁ at most what the estimates say.
+    /// Widens the bounds by the maximum change of the estimates.
+    ///
+    /// New candidates get bounds that hold without reading the marginal: ‖μ_γ‖₁ is the number of
+    /// records, and the estimates bound ‖μ̂_γ‖₁.
     fn update_bounds(
         &mut self,
         counts: &dyn Counts,
@@ -103,13 +108,13 @@ impl Selector {
         estimates: &dyn MarginalEstimates,
     ) {
         let sets = candidates.list().iter().map(|c| c.attributes);
-        if self.known.iter().map(|(set, _)| *set).eq(sets.clone()) {
-            for (set, interval) in &mut self.known {
+        if self.bounds.iter().map(|(set, _)| *set).eq(sets.clone()) {
+            for (set, interval) in &mut self.bounds {
                 interval.widen(estimates.change_bound(*set));
             }
         } else {
             let total = counts.total();
-            let before: HashMap<AttributeSet, Interval> = self.known.drain(..).collect();
+            let before: HashMap<AttributeSet, Interval> = self.bounds.drain(..).collect();
             let of = |set: AttributeSet| match before.get(&set) {
                 Some(&(mut interval)) => {
                     interval.widen(estimates.change_bound(set));
@@ -117,11 +122,11 @@ impl Selector {
                 }
                 None => Interval::at_most(total + estimates.norm_bound(set)),
             };
-            self.known = sets.map(|set| (set, of(set))).collect();
+            self.bounds = sets.map(|set| (set, of(set))).collect();
         }
     }
 
-    /// ‖μ_γ − μ̂_γ‖₁.
+    /// Computes ‖μ_γ − μ̂_γ‖₁.
     fn error(
         &mut self,
         counts: &dyn Counts,
@@ -130,28 +135,28 @@ impl Selector {
     ) -> Result<f64> {
         self.looks += 1;
         let estimate = estimates.marginal(candidate.attributes)?;
-        if let Some(counts) = self.counts.get(&candidate.attributes) {
+        if let Some(counts) = self.cached_counts.get(&candidate.attributes) {
             return Ok(estimate.iter().zip(counts).map(|(e, &c)| (e - f64::from(c)).abs()).sum());
         }
         counts.count_into(candidate.attributes, &mut self.counted)?;
         let whole =
             |count: f64| (0.0..=f64::from(u32::MAX)).contains(&count) && count.fract() == 0.0;
-        if self.cells_kept + candidate.cells <= CELLS_KEPT
+        if self.cached_cells + candidate.cells <= MAX_CACHED_CELLS
             && self.counted.iter().all(|&count| whole(count))
         {
-            self.cells_kept += candidate.cells;
+            self.cached_cells += candidate.cells;
             let counts = self.counted.iter().map(|&count| count as u32).collect();
-            self.counts.insert(candidate.attributes, counts);
+            self.cached_counts.insert(candidate.attributes, counts);
         }
         Ok(estimate.iter().zip(&self.counted).map(|(e, c)| (e - c).abs()).sum())
     }
 }
 
-/// A candidate by its upper bound; of equal ones the first wins.
+/// A candidate ordered by its upper bound; of equal bounds the smaller index wins.
 #[derive(PartialEq)]
 struct Leader {
     bound: f64,
-    place: usize,
+    index: usize,
 }
 
 impl Eq for Leader {}
@@ -164,6 +169,6 @@ impl PartialOrd for Leader {
 
 impl Ord for Leader {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.bound.total_cmp(&other.bound).then_with(|| other.place.cmp(&self.place))
+        self.bound.total_cmp(&other.bound).then_with(|| other.index.cmp(&self.index))
     }
 }

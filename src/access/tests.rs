@@ -1,4 +1,4 @@
-//! The door: what it charges, what it refuses, and the noise that comes out.
+//! Paid access: costs, refusals, and the noise of answers.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -26,7 +26,7 @@ fn records() -> Records {
         .unwrap()
 }
 
-/// The noise that a question draws from a shared stream: its answer minus the answer without noise.
+/// The noise of a question from a shared stream: its answer minus the noiseless answer.
 fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
     let records = records();
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -43,8 +43,8 @@ fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
     noisy.iter().zip(exact).map(|(y, x)| y - x).collect()
 }
 
-/// The standard normals are those of the stream; what a question makes of them follows from its
-/// variance exactly. That the stream is standard normal is tested where it is drawn.
+/// The noise is the stream's standard normals scaled by the question's standard deviation. The
+/// distribution of the stream is tested in `privacy`.
 #[test]
 fn the_noise_of_a_question_has_its_variance() {
     let pair = set(&[0, 2]);
@@ -69,17 +69,17 @@ fn the_noise_of_a_question_has_its_variance() {
 /// ρ = Δ²/(2σ²) with Δ by brute force: the largest change of the noiseless answer when one record
 /// is added.
 #[test]
-fn costs_are_those_of_the_largest_change_by_one_record() {
+fn costs_follow_from_the_largest_change_by_one_record() {
     let sizes = [3, 4, 2];
     for attributes in set(&[0, 1, 2]).subsets() {
-        let own = attributes.items(&sizes);
-        let cells: usize = own.iter().product();
+        let shape = attributes.items(&sizes);
+        let cells: usize = shape.iter().product();
         let change = |centred: bool| {
             let squared = (0..cells).map(|cell| {
                 let mut record = vec![0.0; cells];
                 record[cell] = 1.0;
                 if centred {
-                    centre_box(&own, &mut record);
+                    centre_box(&shape, &mut record);
                 }
                 record.iter().map(|x| x * x).sum::<f64>()
             });
@@ -100,7 +100,7 @@ fn costs_are_those_of_the_largest_change_by_one_record() {
 }
 
 #[test]
-fn questions_without_meaning_are_refused_before_anything_is_paid() {
+fn invalid_questions_are_refused_before_anything_is_paid() {
     let records = records();
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
@@ -121,10 +121,10 @@ fn questions_without_meaning_are_refused_before_anything_is_paid() {
     assert!(table.accountant().ledger().is_empty());
 }
 
-/// Exhausted at the first question, in the middle, and within a reservation: an error that says how
-/// much was asked and left, and nothing measured.
+/// Exhausted at the first question, in the middle, and within a reservation: the error has the cost
+/// asked and the budget left, and nothing is measured.
 #[test]
-fn an_exhausted_budget_is_an_error_that_can_be_matched() {
+fn an_exhausted_budget_is_a_structured_error() {
     let records = records();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let mut table = PrivateTable::of_records(&records, rho(0.3), &mut rng).unwrap();
@@ -177,7 +177,7 @@ fn a_data_vector_has_the_marginals_of_its_records() {
 }
 
 #[test]
-fn records_that_cannot_be_opened_are_refused() {
+fn empty_records_are_refused() {
     let schema = Schema::uniform(2, 1).unwrap();
     let none = Records::new(&schema, vec![crate::data::Column::default()]).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(6);
@@ -185,10 +185,10 @@ fn records_that_cannot_be_opened_are_refused() {
     assert!(message.contains("records") && message.contains("remedy"), "{message}");
 }
 
-/// Marginals on fewer attributes are summed from one that was counted for the same reservation: the
-/// answers are those of a table that is asked one thing at a time, to the last bit.
+/// Marginals summed from a larger one of the same reservation: the answers equal bit for bit those
+/// of a table without a reservation, which counts each marginal.
 #[test]
-fn what_is_counted_once_is_answered_as_if_counted_anew() {
+fn summed_marginals_equal_counted_marginals() {
     let schema =
         Schema::of_sizes(&[3, 5, 2, 4], crate::domain::AttributeKind::Categorical).unwrap();
     let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
@@ -205,11 +205,11 @@ fn what_is_counted_once_is_answered_as_if_counted_anew() {
         let question = Question::Residual { attributes, variance: 0.5 };
         access.measure(&question, NoiseStream::Own { round: round as u64 }).unwrap()
     };
-    let (mut one, mut other) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
-    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut one).unwrap();
+    let (mut first, mut second) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
+    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut first).unwrap();
     let alone: Vec<Vec<f64>> =
         asked.into_iter().enumerate().map(|asked| ask(&mut table, asked)).collect();
-    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut other).unwrap();
+    let mut table = PrivateTable::of_records(&records, rho(100.0), &mut second).unwrap();
     let mut together = Vec::new();
     table
         .reserved("all", rho(50.0), &mut |access| {

@@ -1,5 +1,4 @@
-//! GReM-MLE: from noisy residuals to the most likely consistent marginals (S4, Sec. 4.1 and Alg.
-//! 3).
+//! GReM-MLE: maximum-likelihood consistent marginals from noisy residuals (S4, Sec. 4.1, Alg. 3).
 
 use std::collections::HashMap;
 
@@ -8,12 +7,11 @@ use crate::error::{Error, Result};
 use crate::residual::{centre_box, smeared_cells, spread_onto, summed, variance_coefficient};
 use crate::schema::Schema;
 
-/// What is known about one residual τ: the mean of its measurements, weighted by their precisions.
+/// The estimate of one residual τ: the mean of its measurements, weighted by their precisions.
 ///
 /// The estimate is stored *centred*: c_τ = Recon(z_τ, τ, τ) = (⊗_{i∈τ} (I − J/n_i)) y_τ over the
-/// n_τ cells of the marginal on τ, instead of the Π (n_i − 1) numbers of z_τ. It is the same
-/// information (Decomp of c_τ is z_τ), and Recon to γ ⊇ τ only spreads it: every cell gets
-/// c_τ/n_{γ∖τ}.
+/// n_τ cells of the marginal on τ, instead of the Π (n_i − 1) numbers of z_τ. The information is
+/// the same (Decomp of c_τ is z_τ), and Recon to γ ⊇ τ gives every cell c_τ/n_{γ∖τ}.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResidualEstimate {
     centred: Vec<f64>,
@@ -21,28 +19,27 @@ pub struct ResidualEstimate {
 }
 
 impl ResidualEstimate {
-    /// c_τ, row-major over the cells of the marginal on τ.
+    /// The centred estimate c_τ, row-major over the cells of the marginal on τ.
     pub fn centred(&self) -> &[f64] {
         &self.centred
     }
 
-    /// ‖c_τ‖₁.
+    /// The norm ‖c_τ‖₁.
     pub fn norm(&self) -> f64 {
         self.centred.iter().map(|x| x.abs()).sum()
     }
 
-    /// λ_τ = Σ σ⁻² over the measurements of τ.
+    /// The precision λ_τ = Σ σ⁻² over the measurements of τ.
     pub fn precision(&self) -> f64 {
         self.precision
     }
 }
 
-/// The residual estimates of a table: c_τ and λ_τ of every residual measured so far. What is not
-/// measured is estimated as 0.
+/// The residual estimates of a table: c_τ and λ_τ of every residual measured so far.
 ///
-/// Any marginal follows from them, μ̂_γ = Σ_{τ⊆γ} Recon(z_τ, τ, γ); together these are consistent,
-/// and they maximise the likelihood of all measurements (S4, Theorem 4.1). *Memory*: 8 n_τ bytes
-/// per measured residual.
+/// A residual that is not measured is estimated as 0. The marginals μ̂_γ = Σ_{τ⊆γ} Recon(z_τ, τ, γ)
+/// are consistent and maximise the likelihood of all measurements (S4, Theorem 4.1). *Memory*:
+/// 8 n_τ bytes per measured residual.
 #[derive(Debug, Clone)]
 pub struct ResidualEstimates {
     sizes: Vec<usize>,
@@ -50,7 +47,7 @@ pub struct ResidualEstimates {
 }
 
 impl ResidualEstimates {
-    /// No measurement yet, of a table with these attributes.
+    /// Creates estimates without measurements for a schema.
     pub fn new(schema: &Schema) -> Self {
         ResidualEstimates { sizes: schema.sizes(), known: HashMap::new() }
     }
@@ -60,37 +57,39 @@ impl ResidualEstimates {
         &self.sizes
     }
 
-    /// What is known about τ; `None` if it has not been measured.
+    /// The estimate of τ; `None` if it has not been measured.
     pub fn get(&self, tau: AttributeSet) -> Option<&ResidualEstimate> {
         self.known.get(&tau)
     }
 
-    /// λ_τ: 0 if τ has not been measured.
+    /// The precision λ_τ; 0 if τ has not been measured.
     pub fn precision(&self, tau: AttributeSet) -> f64 {
         self.known.get(&tau).map_or(0.0, |e| e.precision)
     }
 
-    /// λ_τ for all τ ⊆ γ, in the order of [`AttributeSet::subsets`].
+    /// The precisions λ_τ for all τ ⊆ γ, in the order of [`AttributeSet::subsets`].
     pub fn precisions(&self, gamma: AttributeSet) -> Vec<f64> {
         gamma.subsets().map(|tau| self.precision(tau)).collect()
     }
 
-    /// The residuals that have been measured, in no order.
+    /// The measured residuals, in arbitrary order.
     pub(crate) fn measured_sets(&self) -> impl Iterator<Item = AttributeSet> + '_ {
         self.known.keys().copied()
     }
 
-    /// The number of residuals that have been measured.
+    /// The number of measured residuals.
     pub fn measured(&self) -> usize {
         self.known.len()
     }
 
-    /// Takes in a measurement of τ, centred, with noise variance σ²: c ← (λc + σ⁻²y)/(λ + σ⁻²), λ ←
-    /// λ + σ⁻². Returns the change of c_τ, which is what the marginals on γ ⊇ τ have to be told.
-    /// O(n_τ).
+    /// Adds a centred measurement y of τ with noise variance σ², and returns the change of c_τ.
+    ///
+    /// c ← (λc + σ⁻²y)/(λ + σ⁻²), λ ← λ + σ⁻².
+    /// [`LazyMarginals::apply`](super::LazyMarginals::apply) applies the change to the marginals on
+    /// γ ⊇ τ. O(n_τ).
     ///
     /// # Errors
-    /// A set outside the schema, another number of cells, or a variance that is not a finite number
+    /// A set outside the schema, a wrong number of cells, or a variance that is not a finite number
     /// greater than 0.
     pub fn update(
         &mut self,
@@ -112,12 +111,12 @@ impl ResidualEstimates {
             return refuse(
                 format!("{cells} numbers, one per cell of the marginal"),
                 found,
-                "centre it; do not drop cells",
+                "centre the marginal without dropping cells",
             );
         }
         if !(variance > 0.0 && variance.is_finite() && variance.recip().is_finite()) {
             let expected = "a finite variance greater than 0".into();
-            return refuse(expected, variance.to_string(), "leave out what is not measured");
+            return refuse(expected, variance.to_string(), "omit residuals that are not measured");
         }
         let precision = variance.recip();
         let Some(estimate) = self.known.get_mut(&tau) else {
@@ -138,8 +137,10 @@ impl ResidualEstimates {
         Ok(change)
     }
 
-    /// Takes in `μ_γ + N(0, σ²I)` as the residuals that it is equivalent to: for every τ ⊆ γ the
-    /// sums over γ∖τ, centred, with variance σ² n_{γ∖τ}. O(2^k n_γ) for k attributes.
+    /// Adds a measurement `μ_γ + N(0, σ²I)` as the equivalent measurements of residuals.
+    ///
+    /// For every τ ⊆ γ these are the centred sums over γ∖τ, with variance σ² n_{γ∖τ}. O(2^k n_γ)
+    /// for k attributes.
     ///
     /// # Errors
     /// As [`ResidualEstimates::update`].
@@ -152,12 +153,10 @@ impl ResidualEstimates {
         let sizes = self.shape_of(gamma)?;
         let cells: usize = sizes.iter().product();
         if measured.len() != cells {
-            let (what, found) =
-                (format!("measurement of the marginal on {gamma:?}"), measured.len().to_string());
             return Err(Error::bad_input(
-                what,
+                format!("measurement of the marginal on {gamma:?}"),
                 format!("{cells} cells"),
-                found,
+                measured.len().to_string(),
                 "pass one number per cell",
             ));
         }
@@ -169,36 +168,35 @@ impl ResidualEstimates {
         Ok(())
     }
 
-    /// μ̂_γ, row-major. O(k n_γ) for k attributes.
+    /// Returns the estimated marginal μ̂_γ, row-major. O(k n_γ) for k attributes.
     ///
-    /// The residuals other than γ itself are collected by the first attribute i of γ that they
-    /// lack: those that lack the same one are added up over γ∖{i}, which has n_i times fewer cells,
-    /// and spread once.
+    /// The proper subsets of γ are grouped by the first attribute i of γ that they lack. Each group
+    /// is summed over γ∖{i}, which has n_i times fewer cells, and spread once.
     ///
     /// # Errors
     /// An attribute that the schema lacks.
     pub fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
         let sizes = self.shape_of(gamma)?;
-        Ok(self.collected(self.own_part(gamma, &sizes), gamma, &sizes, 0))
+        Ok(self.collected(self.centred_or_zero(gamma, &sizes), gamma, &sizes, 0))
     }
 
-    /// μ̂_γ with c_γ given instead of looked up: for marginals whose own residual is not to be
-    /// kept.
+    /// Returns μ̂_γ with a given c_γ, for a residual of γ that is not stored.
     pub(crate) fn completed(&self, gamma: AttributeSet, centred: Vec<f64>) -> Result<Vec<f64>> {
         let sizes = self.shape_of(gamma)?;
         Ok(self.collected(centred, gamma, &sizes, 0))
     }
 
-    /// c_γ, 0 if γ has not been measured.
-    fn own_part(&self, gamma: AttributeSet, sizes: &[usize]) -> Vec<f64> {
+    /// Returns c_γ; 0 if γ has not been measured.
+    fn centred_or_zero(&self, gamma: AttributeSet, sizes: &[usize]) -> Vec<f64> {
         match self.known.get(&gamma) {
             Some(estimate) => estimate.centred.clone(),
             None => vec![0.0; sizes.iter().product()],
         }
     }
 
-    /// Adds Σ Recon(z_τ, τ, γ) over the proper subsets τ of γ that contain the first `fixed`
-    /// attributes.
+    /// Adds Σ Recon(z_τ, τ, γ) to `sum`.
+    ///
+    /// The sum is over the proper subsets τ of γ that contain the first `fixed` attributes.
     fn collected(
         &self,
         mut sum: Vec<f64>,
@@ -208,20 +206,21 @@ impl ResidualEstimates {
     ) -> Vec<f64> {
         for axis in fixed..sizes.len() {
             let kept = AxisSet::all(sizes.len()).without(axis);
-            let (fewer, own) = (gamma.at(kept), kept.of_items(sizes));
-            let part = self.collected(self.own_part(fewer, &own), fewer, &own, axis);
+            let (subset, shape) = (gamma.at(kept), kept.of_items(sizes));
+            let part = self.collected(self.centred_or_zero(subset, &shape), subset, &shape, axis);
             spread_onto(&mut sum, sizes, kept, &part);
         }
         sum
     }
 
-    /// Drops what is known about τ.
+    /// Drops the estimate of τ.
     pub(crate) fn forget(&mut self, tau: AttributeSet) {
         self.known.remove(&tau);
     }
 
-    /// Σ_{τ⊆γ} v_τ/λ_τ: the variance of every cell of μ̂_γ (S4, Prop. 4.4). Infinite if a residual
-    /// of γ is not measured, and for attributes that the schema lacks.
+    /// The variance of every cell of μ̂_γ, Σ_{τ⊆γ} v_τ/λ_τ (S4, Prop. 4.4).
+    ///
+    /// Infinite if a residual of γ is not measured, and for attributes that the schema lacks.
     pub fn cell_variance(&self, gamma: AttributeSet) -> f64 {
         let Ok(sizes) = self.shape_of(gamma) else { return f64::INFINITY };
         let term = |(tau, precision): (AxisSet, f64)| match variance_coefficient(&sizes, tau) {
@@ -240,12 +239,12 @@ impl ResidualEstimates {
     }
 }
 
-/// That some attributes are not among the first `count`.
+/// Returns the error for attributes that are not among the first `count`.
 pub(super) fn outside(gamma: AttributeSet, count: usize) -> Error {
     Error::bad_input(
         format!("marginal on attributes {gamma:?}"),
         format!("positions below {count}"),
         format!("{gamma:?}"),
-        "use positions of the schema",
+        "use attribute positions of the schema",
     )
 }

@@ -1,5 +1,4 @@
-//! Marginals from residuals that are kept for a reference measure: what was not measured means
-//! independence.
+//! Marginals from residuals for a reference measure: unmeasured residuals mean independence.
 
 use std::collections::HashMap;
 
@@ -8,20 +7,22 @@ use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::{Measure, ReferenceMeasure, project_for, spread_for};
 
-/// The estimates of [`ResidualEstimates`] with ν_i in place of 1/n_i where a residual leaves
-/// attribute i out.
+/// The estimates of [`ResidualEstimates`] for a reference measure ν.
+///
+/// A residual is spread over an attribute i that it lacks by ν_i instead of 1/n_i:
 ///
 /// ```text
-/// f_τ = (⊗_{i∈τ} (I − ν_i 1ᵀ)) μ̂_τ  for every measured τ,        μ̃_γ = Σ_{τ⊆γ, τ measured} f_τ ⊗ (⊗_{i∈γ∖τ} ν_i),
+/// f_τ = (⊗_{i∈τ} (I − ν_i 1ᵀ)) μ̂_τ    for every measured τ,
+/// μ̃_γ = Σ_{τ⊆γ, τ measured} f_τ ⊗ (⊗_{i∈γ∖τ} ν_i),
 /// ```
 ///
-/// μ̂ the estimates of GReM. An f_τ that is left out is 0: with ν_i the normalised 1-way marginals,
-/// a pair that was not measured is that of independent attributes (total · ν_i ⊗ ν_j), where GReM
-/// has an additive model μ̂_i/n_j + μ̂_j/n_i − total/(n_i n_j).
+/// with μ̂ the estimates of GReM. With ν_i the normalised 1-way marginals, a pair that was not
+/// measured is that of independent attributes (total · ν_i ⊗ ν_j). GReM's is the additive model
+/// μ̂_i/n_j + μ̂_j/n_i − total/(n_i n_j).
 ///
-/// μ̃ is consistent, and μ̃_γ = μ̂_γ where every subset of γ was measured, and everywhere if ν is
-/// uniform. *What it gives up*: ν is made of noisy answers, so an estimate with a residual that was
-/// not measured is no longer linear in the measurements, and not the most likely one. It costs no
+/// μ̃ is consistent. μ̃_γ = μ̂_γ if every subset of γ was measured, and for every γ if ν is
+/// uniform. *Limitation*: ν is computed from noisy answers, so an estimate with an unmeasured
+/// residual is neither linear in the measurements nor a maximum-likelihood estimate. It costs no
 /// privacy. *Memory*: 8 n_τ bytes per measured residual. *Source*: the project's
 /// `docs/reference-measures.md`.
 #[derive(Debug, Clone)]
@@ -32,8 +33,10 @@ pub struct IndependentMarginals {
 }
 
 impl IndependentMarginals {
-    /// With the measure of the estimated 1-way marginals: negative counts set to 0, scaled to sum
-    /// to 1; uniform where no count is positive. O(k n_τ) for every measured τ of k attributes.
+    /// Uses the estimated 1-way marginals as the measure.
+    ///
+    /// Negative counts are set to 0 and each marginal is scaled to sum to 1; the measure is uniform
+    /// if no count is positive. O(k n_τ) for every measured τ of k attributes.
     ///
     /// # Errors
     /// None for estimates of one table.
@@ -46,10 +49,10 @@ impl IndependentMarginals {
         Self::for_measure(estimates, ReferenceMeasure::new(measures))
     }
 
-    /// With a measure that is given.
+    /// Uses a given measure.
     ///
     /// # Errors
-    /// A measure on other attributes than those of the estimates.
+    /// A measure whose attributes are not those of the estimates.
     pub fn for_measure(estimates: &ResidualEstimates, measure: ReferenceMeasure) -> Result<Self> {
         measure.check_sizes(estimates.sizes())?;
         let mut parts = HashMap::with_capacity(estimates.measured());
@@ -61,17 +64,16 @@ impl IndependentMarginals {
         Ok(IndependentMarginals { sizes: estimates.sizes().to_vec(), measure, parts })
     }
 
-    /// ν.
+    /// The reference measure ν.
     pub fn measure(&self) -> &ReferenceMeasure {
         &self.measure
     }
 }
 
 impl MarginalEstimates for IndependentMarginals {
-    /// O(2^k k n_γ) for k attributes.
+    /// Returns μ̃_γ. O(2^k k n_γ) for k attributes.
     fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
         if gamma.end() > self.sizes.len() {
-            // The same refusal as that of the estimates.
             return Err(super::grem::outside(gamma, self.sizes.len()));
         }
         let (sizes, measures) = (gamma.items(&self.sizes), self.measure.of(gamma));
@@ -85,7 +87,7 @@ impl MarginalEstimates for IndependentMarginals {
     }
 }
 
-/// The probabilities that estimated counts are proportional to.
+/// Returns the probabilities proportional to the positive parts of estimated counts.
 fn normalised(counts: &[f64]) -> Measure {
     let total: f64 = counts.iter().map(|count| count.max(0.0)).sum();
     let weights: Vec<f64> = counts.iter().map(|count| count.max(0.0) / total).collect();
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_grem_for_the_uniform_measure_and_where_everything_is_measured() {
+    fn equals_grem_for_the_uniform_measure_and_for_measured_residuals() {
         let all: Vec<usize> = (0..16).collect();
         let (some, whole) = (estimates(&[0, 1, 2, 8, 3, 9]), estimates(&all));
         let uniform =
@@ -151,8 +153,8 @@ mod tests {
             same(&some, &uniform, numbered(bits));
             same(&whole, &of_whole, numbered(bits));
         }
-        // Attribute 2 has one value, and so no residual: {0, 1} and {0, 1, 2} are measured, {1, 3}
-        // is not.
+        // Attribute 2 has one value and therefore no residual: {0, 1} and {0, 1, 2} are measured,
+        // {1, 3} is not.
         for bits in [0, 1, 2, 4, 8, 3, 9, 7, 13] {
             same(&some, &of_some, numbered(bits));
         }
@@ -161,7 +163,7 @@ mod tests {
     /// Cell by cell from the marginals: total · p_i p_j for a pair, and μ̂_{ij} ⊗ p_k for a triple
     /// with one measured pair.
     #[test]
-    fn what_is_not_measured_is_independent() {
+    fn unmeasured_pairs_are_independent() {
         let estimates = estimates(&[0, 1, 2, 8, 3]);
         let independent = IndependentMarginals::of_estimates(&estimates).unwrap();
         let marginal = |bits| estimates.marginal(numbered(bits)).unwrap();
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_consistent_also_with_counts_that_are_not_positive() {
+    fn estimates_are_consistent_with_negative_counts() {
         let mut estimates = estimates(&[0, 3, 9, 8]);
         estimates.update(numbered(1), &[-50.0, 10.0, 40.0], 1.0).unwrap();
         let independent = IndependentMarginals::of_estimates(&estimates).unwrap();

@@ -1,4 +1,4 @@
-//! Lazy updating: the marginals of a workload, kept up to date residual by residual (S4, Sec. 4.2).
+//! Lazy updating: the marginals of a workload, updated residual by residual (S4, Sec. 4.2).
 
 use super::grem::ResidualEstimates;
 use crate::domain::{AttributeSet, AxisSet};
@@ -8,8 +8,8 @@ use crate::residual::spread_onto;
 /// The estimated marginals μ̂_γ of a workload.
 ///
 /// When the estimate of one residual τ changes, only the marginals on γ ⊇ τ change, each by Recon
-/// of the change (S4, Prop. 4.2). *Memory*: 8 bytes per cell of the workload; where that is too
-/// much, [`ResidualEstimates::marginal`] makes each marginal when it is needed.
+/// of the change (S4, Prop. 4.2). *Memory*: 8 bytes per cell of the workload.
+/// [`ResidualEstimates::marginal`] needs less: it computes one marginal at a time.
 #[derive(Debug, Clone)]
 pub struct LazyMarginals {
     sets: Vec<AttributeSet>,
@@ -18,7 +18,7 @@ pub struct LazyMarginals {
 }
 
 impl LazyMarginals {
-    /// The marginals of a workload, as they follow from what is known now.
+    /// Computes the marginals of a workload from the current estimates.
     ///
     /// # Errors
     /// An attribute that the schema lacks.
@@ -32,11 +32,12 @@ impl LazyMarginals {
         Ok(LazyMarginals { sets: workload.to_vec(), sizes, marginals })
     }
 
-    /// Adds Recon(change, τ, γ) to every μ̂_γ with γ ⊇ τ, and returns the number of cells touched.
-    /// `change` is what [`ResidualEstimates::update`] returned. O(|W| + cells touched).
+    /// Adds Recon(change, τ, γ) to every μ̂_γ with γ ⊇ τ, and returns the number of updated cells.
+    ///
+    /// `change` is the return value of [`ResidualEstimates::update`]. O(|W| + updated cells).
     ///
     /// # Errors
-    /// A change of another number of cells than the marginal on τ has.
+    /// A change whose length is not the number of cells of the marginal on τ.
     pub fn apply(&mut self, tau: AttributeSet, change: &[f64]) -> Result<usize> {
         let mut touched = 0;
         for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals)
@@ -51,7 +52,7 @@ impl LazyMarginals {
                     format!("change of the residual on {tau:?}"),
                     format!("{cells} numbers, one per cell of the marginal"),
                     format!("{} numbers", change.len()),
-                    "give what the update of the estimates returned",
+                    "pass the change that `ResidualEstimates::update` returned",
                 ));
             }
             spread_onto(marginal, sizes, kept, change);
@@ -60,10 +61,11 @@ impl LazyMarginals {
         Ok(touched)
     }
 
-    /// Makes every marginal anew as Σ_τ Recon(z_τ, τ, γ), residual by residual (S4, Alg. 3, line
-    /// 4), and returns the number of cells written: n_γ for every measured τ ⊆ γ. It is the
-    /// baseline that lazy updating is compared with; [`ResidualEstimates::marginal`] needs fewer
-    /// passes. O(2^k · cells of the workload).
+    /// Recomputes every marginal as Σ_τ Recon(z_τ, τ, γ) and returns the number of cells written.
+    ///
+    /// This is the paper's baseline for lazy updating (S4, Alg. 3, line 4). It writes n_γ cells for
+    /// every measured τ ⊆ γ; [`ResidualEstimates::marginal`] needs fewer passes. O(2^k · cells of
+    /// the workload).
     pub fn rebuild(&mut self, estimates: &ResidualEstimates) -> usize {
         let mut written = 0;
         for ((gamma, sizes), marginal) in self.sets.iter().zip(&self.sizes).zip(&mut self.marginals)
@@ -78,7 +80,7 @@ impl LazyMarginals {
         written
     }
 
-    /// The marginals themselves, in the order of the workload.
+    /// Returns the marginals, in the order of the workload.
     pub fn into_marginals(self) -> Vec<Vec<f64>> {
         self.marginals
     }

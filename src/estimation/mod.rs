@@ -1,9 +1,7 @@
-//! Estimation: from noisy measurements to estimates of marginals that are consistent with each
-//! other.
+//! Estimation: consistent estimates of marginals from noisy measurements.
 //!
-//! Every estimator answers two questions, [`MarginalEstimates`]: what the marginal of a set of
-//! attributes is, and how much it can have changed since it was last asked. That is all that
-//! adaptive selection needs.
+//! Every estimator implements [`MarginalEstimates`]: the estimated marginal on a set of attributes,
+//! and a bound on its change since the previous round. Adaptive selection needs no more.
 
 pub mod graphical_model;
 mod grem;
@@ -18,22 +16,24 @@ pub use lazy::LazyMarginals;
 use crate::domain::AttributeSet;
 use crate::error::Result;
 
-/// Estimates of all marginals, as a mechanism has them at some moment. Nothing in them is private:
-/// they were paid for.
+/// The current estimates of all marginals.
+///
+/// They are post-processing of measurements that were paid for, so nothing in them is private.
 pub trait MarginalEstimates {
-    /// μ̂_γ, row-major.
+    /// Returns the estimated marginal μ̂_γ, row-major.
     ///
     /// # Errors
     /// A set whose marginal the estimator does not have.
     fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>>;
 
-    /// At least ‖μ̂_γ‖₁, for less than the marginal itself costs. By default nothing is known.
+    /// An upper bound on ‖μ̂_γ‖₁ that is cheaper than the marginal; infinite by default.
     fn norm_bound(&self, _gamma: AttributeSet) -> f64 {
         f64::INFINITY
     }
 
-    /// At least ‖μ̂_γ − μ̂'_γ‖₁ with μ̂' the estimates of the round before. By default nothing is
-    /// known, and every marginal has to be looked at again.
+    /// An upper bound on the change ‖μ̂_γ − μ̂'_γ‖₁ since the estimates μ̂' of the previous round.
+    ///
+    /// Infinite by default: selection then reads every marginal again.
     fn change_bound(&self, _gamma: AttributeSet) -> f64 {
         f64::INFINITY
     }
@@ -44,7 +44,7 @@ impl MarginalEstimates for ResidualEstimates {
         ResidualEstimates::marginal(self, gamma)
     }
 
-    /// The sum over the residuals of γ.
+    /// Returns Σ_{τ⊆γ} ‖c_τ‖₁ over the measured residuals of γ.
     fn norm_bound(&self, gamma: AttributeSet) -> f64 {
         gamma.subsets().map(|tau| self.get(tau).map_or(0.0, |estimate| estimate.norm())).sum()
     }

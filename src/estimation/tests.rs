@@ -1,4 +1,4 @@
-//! Estimates from residuals against dense least squares, each other, and the noise they come from.
+//! Estimates from residuals against dense least squares, each other, and the exact noise variances.
 
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use ndarray::{Array1, Array2, ArrayView2};
@@ -32,7 +32,7 @@ fn normals(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
     StandardNormal.sample_iter(rng).take(count).collect()
 }
 
-/// A measurement of a residual: any numbers over the marginal's cells, centred.
+/// A measurement of a residual: random numbers over the marginal's cells, centred.
 fn measurement(tau: AttributeSet, rng: &mut ChaCha20Rng) -> Vec<f64> {
     let sizes = tau.items(&SIZES);
     let mut y = normals(sizes.iter().product(), rng);
@@ -44,15 +44,15 @@ fn all_marginals() -> Vec<AttributeSet> {
     AttributeSet::first(SIZES.len()).subsets().collect()
 }
 
-/// A Kronecker product over all attributes, of one matrix for those in the set and one for the
+/// A Kronecker product over all attributes, with one matrix for those in the set and one for the
 /// others.
 fn kronecker(
-    inside: AttributeSet,
-    own: impl Fn(usize) -> Array2<f64>,
-    other: impl Fn(usize) -> Array2<f64>,
+    set: AttributeSet,
+    inside: impl Fn(usize) -> Array2<f64>,
+    outside: impl Fn(usize) -> Array2<f64>,
 ) -> Array2<f64> {
     SIZES.iter().enumerate().fold(Array2::eye(1), |product, (p, &n)| {
-        let factor = if inside.contains(p) { own(n) } else { other(n) };
+        let factor = if set.contains(p) { inside(n) } else { outside(n) };
         linalg::kron(product.view(), factor.view())
     })
 }
@@ -75,9 +75,10 @@ fn pseudoinverse(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Prop. 4.2: after any sequence of updates the lazy marginals are the reconstructed ones.
+    /// S4, Prop. 4.2: after any sequence of updates the lazy marginals equal the reconstructed
+    /// ones.
     #[test]
-    fn lazy_is_full(
+    fn lazy_marginals_equal_reconstructed_ones(
         updates in prop::collection::vec((0usize..16, 1e-3..1e3f64), 1..40),
         workload in prop::collection::vec(0usize..16, 1..8),
         start in 0usize..40,
@@ -118,9 +119,9 @@ proptest! {
     }
 }
 
-/// Theorem 4.1: least squares over all data vectors, weighted by the inverse covariances σ²V_τ in
-/// the paper's own coordinates (dense subtraction matrices), with the smallest of the minimisers
-/// where something is not measured.
+/// S4, Theorem 4.1, against least squares over all data vectors, weighted by the inverse
+/// covariances σ²V_τ in the paper's coordinates (dense subtraction matrices); the minimum-norm
+/// minimiser where residuals are not measured.
 #[test]
 fn estimates_minimise_the_weighted_squared_error() {
     let mut rng = ChaCha20Rng::seed_from_u64(4);
@@ -142,7 +143,7 @@ fn estimates_minimise_the_weighted_squared_error() {
         let tau = set(positions);
         let sizes = tau.items(&SIZES);
         let y = normals(sizes.iter().product(), &mut rng);
-        // z = Decomp(y, τ, τ), R the residual query on the data, V = D Dᵀ with D the matrix of
+        // z = Decomp(y, τ, τ); R is the residual query on the data; V = D Dᵀ with D the matrix of
         // Decomp.
         let decomposition = kronecker(tau, subtraction, |_| Array2::eye(1));
         let queries = kronecker(tau, subtraction, row);
@@ -163,7 +164,7 @@ fn estimates_minimise_the_weighted_squared_error() {
     }
 }
 
-/// Marginalising μ̂_γ gives μ̂_β for every β ⊆ γ, whatever has been measured.
+/// Marginalising μ̂_γ gives μ̂_β for every β ⊆ γ, for any measurements.
 #[test]
 fn estimated_marginals_are_consistent() {
     let mut rng = ChaCha20Rng::seed_from_u64(5);
@@ -185,14 +186,14 @@ fn estimated_marginals_are_consistent() {
     }
 }
 
-/// The noise in a cell is a linear combination of the noise of all measurements: with one standard
-/// deviation at one coordinate at a time, the sum of squares over all coordinates is the exact
-/// variance.
+/// The noise in a cell is a linear combination of the noise of all measurements. With an impulse of
+/// one standard deviation in one coordinate at a time, the sum of squares over all coordinates is
+/// the exact variance.
 #[test]
-fn cell_variances_are_those_of_the_noise() {
+fn cell_variances_are_exact() {
     let gamma = AttributeSet::first(4);
-    // Twice with different noise, so that precisions add up. The attribute of one value (2) has no
-    // residual.
+    // Each residual is measured twice with different noise, so that precisions add up. Attribute 2
+    // has one value and no residual.
     let variance = |step: usize| 0.5 + (step * 7 % 5) as f64;
     let measured: Vec<(AttributeSet, f64)> = (0..32)
         .map(|step| (numbered(step % 16), variance(step)))
@@ -248,7 +249,7 @@ fn precisions_add_up_and_estimates_are_weighted_means() {
 }
 
 #[test]
-fn misfits_are_refused() {
+fn invalid_measurements_and_attributes_are_refused() {
     let mut estimates = ResidualEstimates::new(&schema(&SIZES));
     assert!(
         estimates.update(set(&[0]), &[0.0; 2], 1.0).unwrap_err().to_string().contains("3 numbers")

@@ -1,32 +1,35 @@
-//! The hybrid: AIM's loop with a junction tree of bounded size, fitted by soft iterative
-//! proportional fitting, and measured marginals that do not fit the tree beside it.
+//! The hybrid: AIM's loop with a junction tree of bounded size and measured marginals outside it.
+//!
+//! The tree is fitted by soft iterative proportional fitting.
 //!
 //! ```text
 //! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d
-//! if ResidualPlanner's expected error with what is left is at most 1.5 % of the records: ResidualPlanner answers
+//! if ResidualPlanner's expected error with the remaining budget is at most 1.5 % of the records:
+//!     answer with ResidualPlanner
 //! repeat
 //!     candidates: γ ∈ W↓ with √(2/π) σ n_γ ≤ 2 N̂
-//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)                              costs ε²/8
-//!     measure γ, kept as residuals                                                                 costs 1/(2σ²)
-//!     a factor for γ and its subsets if the tree has room, else γ beside it, and its pairs one by one
+//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)              costs ε²/8
+//!     measure γ, stored as residuals                                               costs 1/(2σ²)
+//!     add factors for γ and its subsets if the tree stays within its limit;
+//!         otherwise keep γ outside the tree, and try to add its pairs one by one
 //!     3 sweeps; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ 0.7 √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
 //! until the budget is spent; 40 sweeps
 //! ```
 //!
-//! What it gives up: the answers are biased (shrunk towards the model), and those of marginals
-//! beside the tree need not agree with the others. They are nonnegative. With no room at all
-//! (`max_mb` 0) there is only the model of independent attributes, and everything measured stands
-//! beside it: the local variant.
+//! *Limitations*: the answers are biased (shrunk towards the model), and marginals outside the tree
+//! need not be consistent with the others. They are nonnegative. With `max_mb` 0 the model has
+//! independent attributes and every larger measured marginal is outside the tree: the local
+//! variant.
 //!
-//! *Privacy*: a measurement costs 1/(2σ²), a record being in one cell; the score's L1 distance
-//! changes by at most 1 for fixed estimates, so selection costs ε²/8. Candidates, tree, annealing,
-//! N̂ and the switch are made of sizes and answers. A score may be that of an earlier round's
-//! estimates: where the model is large or candidates are many, those that share fewer than two
-//! attributes with the last measured one are looked at again in every few rounds only, which
-//! depends on sizes and answers.
+//! *Privacy*: a measurement costs 1/(2σ²), since a record is in one cell. For fixed estimates the
+//! L1 distance of the score changes by at most 1, so selection costs ε²/8. Candidates, tree,
+//! annealing, N̂ and the switch are computed from sizes and answers. A score may be that of an
+//! earlier round's estimates: if the model is large or there are many candidates, those on three or
+//! more attributes that share fewer than two with the last measured marginal are compared again
+//! only every few rounds. This schedule depends only on sizes and answers.
 //!
 //! *Cost*: a round is three sweeps, O(cells of the model · factors per clique), and the marginals
-//! looked at. *Source*: ours; the loop is that of S4, App. F.
+//! that selection reads. *Source*: ours; the loop is that of S4, App. F.
 
 use super::aim::{
     AdaptiveEstimates, Closure, RoundBudget, Schedule, measure_attributes, run_rounds,
@@ -42,40 +45,40 @@ use crate::estimation::soft_ipf::{SoftIpf, Widths};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 use crate::workload::GroupedWorkload;
 
-/// Sweeps after a round.
+/// Number of sweeps after a round.
 const SWEEPS: usize = 3;
 
-/// Sweeps after the last one, at most.
+/// Maximum number of sweeps after the last round.
 const LAST_SWEEPS: usize = 40;
 
-/// With more candidates than this those far from the last measured one are not looked at again in
-/// every round.
-const REFRESHED: usize = 1000;
+/// The refresh period of scores grows by one round for every 1000 candidates.
+const CANDIDATES_PER_ROUND: usize = 1000;
 
-/// Nor with a model of more cells than this (¼ MB): then in every fourth round.
-const SMALL_MODEL: usize = 1 << 15;
+/// Maximum number of cells of a small model (¼ MB). Larger models quadruple the refresh period.
+const MAX_SMALL_MODEL_CELLS: usize = 1 << 15;
 
 /// The mechanism `aim-hybrid`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AimHybrid {
-    /// The most that the tree's cliques may take, in MB of 2²⁰ bytes; 0 for the local variant.
+    /// Maximum size of the tree's cliques, in MB of 2²⁰ bytes; 0 for the local variant.
     max_mb: f64,
-    /// Rounds per attribute that the first round's noise is meant for.
+    /// The number of rounds per attribute that determines the first round's noise.
     rounds: f64,
-    /// κ: a round anneals if it changed its marginal by no more than this share of the noise.
+    /// κ: a round anneals if it changed its marginal by at most this multiple of the noise.
     patience: f64,
-    /// K: how many rounds share what annealing leaves.
+    /// K: the number of last rounds that share the remaining budget.
     last_rounds: f64,
-    /// τ of the priors of marginals on two attributes and more; that of one attribute is half as
-    /// much again.
+    /// The prior width τ of marginals on two or more attributes; single attributes have 1.5 τ.
     width: f64,
-    /// ResidualPlanner answers where its expected mean L1 error is at most this share of the
-    /// records; 0 for never.
+    /// The threshold of the switch to ResidualPlanner; 0 for never.
+    ///
+    /// ResidualPlanner answers if its expected mean L1 error is at most this fraction of the
+    /// records.
     switch: f64,
 }
 
-/// Chosen on Adult; compared with others on synthetic tables made for that and on real ones, which
-/// moved nothing (`docs/simulating.md`).
+/// The parameters were chosen on Adult. Comparisons with others on synthetic tables and on other
+/// real ones did not change them (`docs/simulating.md`).
 impl Default for AimHybrid {
     fn default() -> Self {
         AimHybrid {
@@ -105,14 +108,14 @@ impl Mechanism for AimHybrid {
     }
 
     fn summary(&self) -> &str {
-        "adaptive: a small graphical model and marginals beside it; nonnegative, biased"
+        "adaptive: a small graphical model and marginals outside it; nonnegative, biased"
     }
 
     fn is_adaptive(&self) -> bool {
         true
     }
 
-    /// Without the switch to ResidualPlanner, which fits no model.
+    /// True without the switch to ResidualPlanner, which fits no model.
     fn ends_with_model(&self) -> bool {
         self.switch == 0.0
     }
@@ -159,9 +162,9 @@ impl Mechanism for AimHybrid {
         let mut estimates = HybridEstimates {
             soft: SoftIpf::new(residuals, closure.attributes(), cells, self.widths())?,
             candidates: closure.candidates().list().len(),
-            measured: AttributeSet::EMPTY,
-            waited: 0,
-            looks_again: true,
+            last_measured: AttributeSet::EMPTY,
+            rounds_since_refresh: 0,
+            refreshes_all: true,
         };
         measure_attributes(&closure, &first, access, &mut estimates)?;
         if let Some(rest) = access.remaining().filter(|_| self.switch > 0.0) {
@@ -172,8 +175,8 @@ impl Mechanism for AimHybrid {
             }
         }
         let rounds = run_rounds(&closure, first, self.schedule(), access, &mut estimates)?;
-        for (place, &gamma) in marginals.iter().enumerate() {
-            answers(place, &estimates.marginal(gamma)?)?;
+        for (index, &gamma) in marginals.iter().enumerate() {
+            answers(index, &estimates.marginal(gamma)?)?;
         }
         let mut report = report(rounds.len(), &estimates, false);
         report.model = Some(estimates.soft.tree().clone());
@@ -191,17 +194,17 @@ fn report(rounds: usize, estimates: &HybridEstimates, switched: bool) -> RunRepo
     RunReport { details, ..RunReport::default() }
 }
 
-/// The estimates, and which of them selection looks at again.
+/// The estimates, and which scores selection computes again.
 struct HybridEstimates {
     soft: SoftIpf,
     /// The number of candidates.
     candidates: usize,
-    /// γ of the last round.
-    measured: AttributeSet,
-    /// Rounds since all candidates were looked at.
-    waited: usize,
-    /// Whether it is the turn of all candidates again.
-    looks_again: bool,
+    /// The marginal γ measured in the last round.
+    last_measured: AttributeSet,
+    /// The number of rounds since all scores were computed again.
+    rounds_since_refresh: usize,
+    /// Whether all scores are computed again in the next selection.
+    refreshes_all: bool,
 }
 
 impl AdaptiveEstimates for HybridEstimates {
@@ -225,13 +228,13 @@ impl AdaptiveEstimates for HybridEstimates {
     ) -> Result<()> {
         self.soft.measured(gamma, &values, budget.variance)?;
         self.soft.sweep(if budget.last { LAST_SWEEPS } else { SWEEPS });
-        self.measured = gamma;
-        let large = self.soft.tree().cells() > SMALL_MODEL;
-        let period = (self.candidates / REFRESHED + 1) * if large { 4 } else { 1 };
-        self.waited += 1;
-        self.looks_again = self.waited >= period;
-        if self.looks_again {
-            self.waited = 0;
+        self.last_measured = gamma;
+        let large = self.soft.tree().cells() > MAX_SMALL_MODEL_CELLS;
+        let period = (self.candidates / CANDIDATES_PER_ROUND + 1) * if large { 4 } else { 1 };
+        self.rounds_since_refresh += 1;
+        self.refreshes_all = self.rounds_since_refresh >= period;
+        if self.refreshes_all {
+            self.rounds_since_refresh = 0;
         }
         Ok(())
     }
@@ -242,10 +245,9 @@ impl MarginalEstimates for HybridEstimates {
         self.soft.marginal(gamma)
     }
 
-    /// Nothing is known of those that are looked at again; the others' scores stay those of their
-    /// last look.
+    /// Infinite for marginals whose scores are computed again, 0 for those that keep their scores.
     fn change_bound(&self, gamma: AttributeSet) -> f64 {
-        let near = gamma.len() < 3 || gamma.intersection(self.measured).len() >= 2;
-        if near || self.looks_again { f64::INFINITY } else { 0.0 }
+        let near = gamma.len() < 3 || gamma.intersection(self.last_measured).len() >= 2;
+        if near || self.refreshes_all { f64::INFINITY } else { 0.0 }
     }
 }

@@ -3,19 +3,19 @@
 //! ```text
 //! measure every 1-way marginal with σ² = T/(1.8ρ), T = 16d; fit
 //! repeat
-//!     candidates: γ ∈ W↓ inside a clique of the model, or whose junction tree with all that was measured has at most
-//!         max_mb · (share of ρ that is spent after this round)
-//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)                              costs ε²/8
-//!     measure γ with σ²; fit, starting from the last model                                         costs 1/(2σ²)
+//!     candidates: γ ∈ W↓ inside a clique of the model, or with a junction tree (of γ and all
+//!         measured sets) of at most max_mb · (fraction of ρ spent after this round)
+//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)              costs ε²/8
+//!     measure γ with σ²; fit with a warm start                                     costs 1/(2σ²)
 //!     if ‖μ̂_γ − μ̂'_γ‖₁ ≤ √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
 //! until the budget is spent; a longer fit
 //! ```
 //!
-//! The answers are nonnegative, agree with each other and are biased. *Where it differs from the
-//! published code*: a fit ends by a declared tolerance of a certified gap, or when it hardly
-//! improves, instead of after 1,000 steps; the loss has 2σ², not 2σ. *Cost*: the fits, O(cells of
-//! the model · measured sets per clique) a step; memory is that of two models, and the limit is on
-//! the cells of one. *Source*: S4, App. F; McKenna et al., AIM (2022).
+//! The answers are nonnegative, consistent and biased. *Differences from the published code*: a fit
+//! ends at a given tolerance of a certified gap or when it stalls, not after 1,000 steps; the loss
+//! has 2σ², not 2σ. *Cost*: the fits, O(cells of the model · measured sets per clique) per step.
+//! *Memory*: two models; the limit applies to the cells of one. *Source*: S4, App. F; McKenna et
+//! al., AIM (2022).
 
 use std::cell::RefCell;
 
@@ -33,16 +33,16 @@ use crate::estimation::graphical_model::{
 };
 use crate::workload::GroupedWorkload;
 
-/// Rounds per attribute that the first round's noise is meant for.
+/// The number of rounds per attribute that determines the first round's noise.
 const ROUNDS: usize = 16;
 
-/// The fit after a round.
+/// The settings of the fit after a round.
 const ROUND_FIT: FitSettings = FitSettings { iterations: 1000, tolerance: 1e-3, stall: 5e-3 };
 
-/// The fit after the last one.
+/// The settings of the fit after the last round.
 const LAST_FIT: FitSettings = FitSettings { iterations: 2500, tolerance: 1e-5, stall: 5e-4 };
 
-/// The option `max-mb` of a mechanism with a model, in MB of 2²⁰ bytes.
+/// Reads the option `max-mb` of a mechanism with a model, in MB of 2²⁰ bytes.
 ///
 /// # Errors
 /// A size that is negative or not finite.
@@ -53,7 +53,7 @@ pub(super) fn max_mb(call: &Call<'_>, default: f64) -> Result<f64> {
 /// The mechanism `aim-pgm`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AimPgm {
-    /// The most that the model's cliques may take, in MB of 2²⁰ bytes.
+    /// Maximum size of the model's cliques, in MB of 2²⁰ bytes.
     max_mb: f64,
 }
 
@@ -88,7 +88,7 @@ impl Mechanism for AimPgm {
     }
 
     fn summary(&self) -> &str {
-        "adaptive: a graphical model fitted after every round; nonnegative, consistent, biased, slow"
+        "adaptive: a graphical model, fitted every round; nonnegative, consistent, biased, slow"
     }
 
     fn is_adaptive(&self) -> bool {
@@ -124,8 +124,8 @@ impl Mechanism for AimPgm {
         let mut estimates = ModelEstimates::new(sizes, closure.attributes(), self.max_mb)?;
         measure_attributes(&closure, &first, access, &mut estimates)?;
         let rounds = run_rounds(&closure, first, Schedule::AIM, access, &mut estimates)?;
-        for (place, &gamma) in marginals.iter().enumerate() {
-            answers(place, &estimates.marginal(gamma)?)?;
+        for (index, &gamma) in marginals.iter().enumerate() {
+            answers(index, &estimates.marginal(gamma)?)?;
         }
         let last = estimates.fits.last().copied();
         let details = vec![
@@ -142,8 +142,8 @@ impl Mechanism for AimPgm {
 struct ModelEstimates {
     model: GraphicalModel,
     attributes: AttributeSet,
-    /// The most cells of the model's cliques.
-    cells: f64,
+    /// Maximum number of cells of the model's cliques.
+    max_cells: f64,
     sizes: Vec<usize>,
     fits: Vec<Fit>,
     messages: RefCell<Messages>,
@@ -154,7 +154,7 @@ impl ModelEstimates {
         Ok(ModelEstimates {
             model: GraphicalModel::new(&sizes, attributes)?,
             attributes,
-            cells: cells_of_mb(max_mb),
+            max_cells: cells_of_mb(max_mb),
             sizes,
             fits: Vec::new(),
             messages: RefCell::default(),
@@ -177,7 +177,7 @@ impl AdaptiveEstimates for ModelEstimates {
         let gamma = candidate.attributes;
         self.tree().tree().clique_of(&self.sizes, gamma).is_some() || {
             let sets: Vec<AttributeSet> = self.model.sets().chain([gamma]).collect();
-            JunctionTree::cells_for(&self.sizes, self.attributes, &sets) <= self.cells * used
+            JunctionTree::cells_for(&self.sizes, self.attributes, &sets) <= self.max_cells * used
         }
     }
 

@@ -1,5 +1,4 @@
-//! ResidualPlanner on data: all marginals of a workload at once, one after the other in little
-//! memory (S4, Sec. 4.3 and 6).
+//! ResidualPlanner on data: marginals, reconstructed one at a time (S4, Sec. 4.3 and 6).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +12,7 @@ use crate::residual::{privacy_coefficient, variance_coefficient};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// ResidualPlanner as a mechanism for marginals: plans with [`BatchMarginals`] and measures.
+/// ResidualPlanner as a mechanism for marginals, with the plans of [`BatchMarginals`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResidualPlannerMechanism;
 
@@ -23,7 +22,7 @@ impl Mechanism for ResidualPlannerMechanism {
     }
 
     fn summary(&self) -> &str {
-        "all marginals at once, with the noise that minimises the total squared error"
+        "all marginals at once, with noise that minimises the total squared error"
     }
 
     fn is_adaptive(&self) -> bool {
@@ -54,12 +53,12 @@ impl Mechanism for ResidualPlannerMechanism {
     }
 }
 
-/// The optimal noise for the marginals of a workload, in closed form; no data is involved.
+/// The optimal noise for the marginals of a workload, in closed form and without data.
 ///
-/// With V_τ = Σ_{γ∈W, γ⊇τ} n_γ v_τ(γ), the total expected squared error Σ V_τ σ_τ² is smallest
-/// under Σ p_τ/(2σ_τ²) = ρ for σ_τ² = √(T p_τ/(2ρ V_τ)), where it is T = (Σ √(p_τ V_τ))²/(2ρ). It
-/// is the plan of [`ResidualPlanner`](crate::planner::ResidualPlanner) for identity queries, by
-/// residual instead of by matrix.
+/// With V_τ = Σ_{γ∈W, γ⊇τ} n_γ v_τ(γ), the total expected squared error Σ V_τ σ_τ² is minimal under
+/// Σ p_τ/(2σ_τ²) = ρ for σ_τ² = √(T p_τ/(2ρ V_τ)), where T = (Σ √(p_τ V_τ))²/(2ρ) is the minimum.
+/// This is the plan of [`ResidualPlanner`](crate::planner::ResidualPlanner) for identity queries,
+/// by residual instead of by matrix.
 ///
 /// *Cost*: O(2^k) per marginal on k attributes. *Reference*: Xiao et al., An optimal and scalable
 /// matrix mechanism for noisy marginals (2023).
@@ -74,22 +73,21 @@ pub struct BatchMarginals {
 }
 
 impl BatchMarginals {
-    /// The plan for the marginals of a workload with the budget ρ.
+    /// Plans the marginals of a workload for the budget ρ.
     ///
     /// # Errors
-    /// No marginal, or one on attributes that the schema lacks.
+    /// No marginals, or a marginal on attributes that the schema lacks.
     pub fn plan(schema: &Schema, workload: &[AttributeSet], rho: Rho) -> Result<Self> {
         if workload.is_empty() {
-            let remedy = "name the marginals";
             return Err(Error::bad_input(
                 "batch of marginals",
                 "at least one marginal",
                 "none",
-                remedy,
+                "name at least one marginal",
             ));
         }
         let mut marginals = Vec::with_capacity(workload.len());
-        // By residual: p_τ and V_τ.
+        // p_τ and V_τ, by residual.
         let mut coefficients: BTreeMap<AttributeSet, (f64, f64)> = BTreeMap::new();
         for &gamma in workload {
             let sizes = schema.shape_of(gamma)?;
@@ -97,8 +95,8 @@ impl BatchMarginals {
             for (axes, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
                 let price = privacy_coefficient(&sizes, axes);
                 if price > 0.0 {
-                    let own = coefficients.entry(tau).or_insert((price, 0.0));
-                    own.1 += cells * variance_coefficient(&sizes, axes);
+                    let (_, v) = coefficients.entry(tau).or_insert((price, 0.0));
+                    *v += cells * variance_coefficient(&sizes, axes);
                 }
             }
             marginals.push((gamma, sizes));
@@ -118,22 +116,23 @@ impl BatchMarginals {
         })
     }
 
-    /// T: the expected squared error of all cells of all marginals together.
+    /// The total expected squared error T of all cells of all marginals.
     pub fn expected_squared_error(&self) -> f64 {
         self.expected_squared_error
     }
 
-    /// The expected value of ‖μ̂_γ − μ_γ‖₁, averaged over the marginals of the workload: every cell
-    /// of the marginal on γ has Gaussian noise of the same variance Σ_{τ⊆γ} v_τ(γ) σ_τ² (S4, Prop.
-    /// 4.4), so the sum is n_γ √(2/π · variance).
+    /// The expected L1 error ‖μ̂_γ − μ_γ‖₁, averaged over the marginals of the workload.
+    ///
+    /// Every cell of the marginal on γ has Gaussian noise of the same variance Σ_{τ⊆γ} v_τ(γ) σ_τ²
+    /// (S4, Prop. 4.4), so the expected error is n_γ √(2/π · variance).
     pub fn expected_mean_l1(&self) -> f64 {
         let mut total = 0.0;
         for (gamma, sizes) in &self.workload {
             let cells: f64 = sizes.iter().map(|&n| n as f64).product();
             let mut variance = 0.0;
             for (axes, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
-                if let Some(own) = self.variances.get(&tau) {
-                    variance += variance_coefficient(sizes, axes) * own;
+                if let Some(noise) = self.variances.get(&tau) {
+                    variance += variance_coefficient(sizes, axes) * noise;
                 }
             }
             total += cells * (2.0 / std::f64::consts::PI * variance).sqrt();
@@ -141,21 +140,21 @@ impl BatchMarginals {
         total / self.workload.len() as f64
     }
 
-    /// The measurements: residuals τ and their σ_τ², ∅ first.
+    /// The measured residuals τ and their variances σ_τ², ∅ first.
     pub fn variances(&self) -> impl Iterator<Item = (AttributeSet, f64)> + '_ {
         self.variances.iter().map(|(&tau, &variance)| (tau, variance))
     }
 
-    /// Measures the residuals and gives `each` the place and the estimate of every marginal of the
-    /// workload, in its order. The whole budget is paid first.
+    /// Measures the residuals and passes every estimated marginal to `each`, with its index.
     ///
-    /// *Memory*: the residuals that a later marginal still needs (for all sets of three attributes,
-    /// those on at most two), and one marginal. *Time*: O(k) per cell of the workload, and a count
-    /// of the records per residual.
+    /// The whole budget is paid first. Marginals come in the order of the workload. *Memory*: the
+    /// residuals that later marginals need (for all sets of three attributes, those on at most
+    /// two), and one marginal. *Time*: O(k) per cell of the workload, and one count of the records
+    /// per residual.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: less than ρ is left; nothing was measured. A table of another schema, and what `each`
-    /// returns.
+    /// [`Error::BudgetExhausted`]: the remaining budget is less than ρ; nothing was measured. A
+    /// table of another schema. Errors of `each`.
     pub fn run(
         &self,
         access: &mut dyn PaidAccess,
@@ -170,13 +169,13 @@ impl BatchMarginals {
         each: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<()> {
         let mut estimates = ResidualEstimates::new(&self.schema);
-        // Marginals that still need a residual.
+        // The number of remaining marginals that need a residual.
         let mut needed: HashMap<AttributeSet, usize> = HashMap::new();
         for tau in self.workload.iter().flat_map(|(gamma, _)| gamma.subsets()) {
             *needed.entry(tau).or_default() += 1;
         }
-        for (place, &(gamma, _)) in self.workload.iter().enumerate() {
-            let mut own = None;
+        for (index, &(gamma, _)) in self.workload.iter().enumerate() {
+            let mut last_residual = None;
             for attributes in gamma.subsets() {
                 let Some(&variance) = self.variances.get(&attributes) else { continue };
                 if estimates.get(attributes).is_some() {
@@ -185,16 +184,16 @@ impl BatchMarginals {
                 let question = Question::Residual { attributes, variance };
                 let measured = access.measure(&question, NoiseStream::Own { round: 0 })?;
                 if attributes == gamma && needed.get(&gamma) == Some(&1) {
-                    own = Some(measured);
+                    last_residual = Some(measured);
                 } else {
                     estimates.update(attributes, &measured, variance)?;
                 }
             }
-            let marginal = match own {
-                Some(own) => estimates.completed(gamma, own)?,
+            let marginal = match last_residual {
+                Some(centred) => estimates.completed(gamma, centred)?,
                 None => estimates.marginal(gamma)?,
             };
-            each(place, &marginal)?;
+            each(index, &marginal)?;
             for tau in gamma.subsets() {
                 let left = needed.entry(tau).or_insert(1);
                 *left -= 1;
@@ -229,8 +228,8 @@ mod tests {
         Rho::new(x).unwrap()
     }
 
-    /// Adult at (ε, δ) = (1, 1e-9), all 3-way marginals, as the specification of S4 computed it
-    /// independently.
+    /// Adult at (ε, δ) = (1, 1e-9), all 3-way marginals, against the independently computed value
+    /// of the specification of S4.
     #[test]
     fn the_total_error_on_adult_is_known() {
         let schema = schema(&[28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2]);
@@ -244,9 +243,9 @@ mod tests {
         assert_eq!(plan.variances().count(), 576);
     }
 
-    /// The planner for query matrices finds the same variances and the same total.
+    /// The variances and the total error equal those of the planner for query matrices.
     #[test]
-    fn it_is_the_residual_planner_for_identity_queries() {
+    fn plans_equal_those_of_residual_planner_for_identity_queries() {
         let schema = schema(&[5, 2, 7, 3]);
         let workload = attribute_sets(&schema, &[1, 3]).unwrap();
         let (rho, identity) = (rho(0.2), GroupFamily::Product(Family::IDENTITY));
@@ -263,18 +262,18 @@ mod tests {
         for (tau, variance) in plan.variances() {
             let sizes = schema.shape_of(tau).unwrap();
             let price = privacy_coefficient(&sizes, AxisSet::all(sizes.len()));
-            let other = matrices.measurements().iter().find(|m| m.attributes == tau).unwrap();
-            assert_relative_eq!(price / variance, other.privacy_cost.get(), max_relative = 1e-12);
+            let planned = matrices.measurements().iter().find(|m| m.attributes == tau).unwrap();
+            assert_relative_eq!(price / variance, planned.privacy_cost.get(), max_relative = 1e-12);
             cost += price / (2.0 * variance);
         }
         assert_relative_eq!(cost, rho.get(), max_relative = 1e-12);
     }
 
-    /// The marginals that a plan gives, one after the other.
+    /// The estimated marginals of a plan, concatenated.
     fn answers(plan: &BatchMarginals, access: &mut dyn PaidAccess) -> Vec<f64> {
         let mut all = Vec::new();
-        plan.run(access, &mut |place, marginal| {
-            assert!(place < plan.workload.len());
+        plan.run(access, &mut |index, marginal| {
+            assert!(index < plan.workload.len());
             all.extend_from_slice(marginal);
             Ok(())
         })
@@ -282,10 +281,10 @@ mod tests {
         all
     }
 
-    /// Exactly, one coordinate of the noise at a time: unbiased, with the total error T and the L1
-    /// error of Gaussian noise of the cells' exact variances, and the whole budget spent.
+    /// Against the exact variances: the answers are unbiased, the total error is T, the L1 error is
+    /// that of Gaussian noise of these variances, and the whole budget is spent.
     #[test]
-    fn the_errors_are_those_of_the_plan() {
+    fn errors_equal_those_of_the_plan() {
         let schema = schema(&[3, 1, 4, 2]);
         let records = Records::uniform(&schema, 100, &mut ChaCha20Rng::seed_from_u64(8)).unwrap();
         let workload = attribute_sets(&schema, &[2, 3]).unwrap();
@@ -308,17 +307,17 @@ mod tests {
         );
     }
 
-    /// Without data the answers are the errors that the same noise makes on a table.
+    /// Answers on a table of zeros equal the errors on a table with the same noise.
     #[test]
-    fn errors_need_no_data() {
+    fn answers_on_zeros_equal_the_errors_on_data() {
         let schema = schema(&[3, 1, 4, 2]);
         let records = Records::uniform(&schema, 100, &mut ChaCha20Rng::seed_from_u64(8)).unwrap();
         let workload = attribute_sets(&schema, &[2, 3]).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho(0.3)).unwrap();
-        let (mut one, mut other) = (ChaCha20Rng::seed_from_u64(9), ChaCha20Rng::seed_from_u64(9));
+        let [mut rng, mut same] = [9, 9].map(ChaCha20Rng::seed_from_u64);
         let errors =
-            answers(&plan, &mut PrivateTable::of_zeros(&schema.sizes(), rho(0.3), &mut one));
-        let mut table = PrivateTable::of_records(&records, rho(0.3), &mut other).unwrap();
+            answers(&plan, &mut PrivateTable::of_zeros(&schema.sizes(), rho(0.3), &mut rng));
+        let mut table = PrivateTable::of_records(&records, rho(0.3), &mut same).unwrap();
         let noisy = answers(&plan, &mut table);
         assert_eq!(table.remaining(), None);
         let truth = Impulse::truth(&records, &workload);
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_are_refused() {
+    fn invalid_workloads_and_small_budgets_are_refused() {
         let schema = schema(&[2, 3]);
         assert!(BatchMarginals::plan(&schema, &[], rho(1.0)).is_err());
         assert!(BatchMarginals::plan(&schema, &[AttributeSet::first(3)], rho(1.0)).is_err());

@@ -1,20 +1,21 @@
-//! The error metrics of S4: distances of estimated marginals from the true ones, per record.
+//! The error metrics of S4: distances between estimated and true marginals, per record.
 
 use std::fmt;
 
-/// Distances over the marginals of a workload. They compare with the true data and so are **not
-/// private**.
+/// Errors over the marginals of a workload.
+///
+/// They are computed from the true data and therefore **not private**.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct MarginalErrors {
     records: f64,
     marginals: usize,
     sum_l1: f64,
     sum_l2: f64,
-    largest_l1: f64,
+    max_l1: f64,
     squared: f64,
 }
 
-/// The number of marginals only: everything else was made from the true data.
+/// Shows only the number of marginals: all other values are computed from the true data.
 impl fmt::Debug for MarginalErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MarginalErrors").field("marginals", &self.marginals).finish_non_exhaustive()
@@ -22,12 +23,12 @@ impl fmt::Debug for MarginalErrors {
 }
 
 impl MarginalErrors {
-    /// Nothing seen yet of a table with this many records.
+    /// Creates empty metrics for a table with this many records.
     pub fn of_records(records: usize) -> Self {
         Self { records: records as f64, ..Self::default() }
     }
 
-    /// Adds a marginal by its cells' errors μ̂_γ − μ_γ; returns its own ‖μ_γ − μ̂_γ‖₁/N.
+    /// Adds a marginal by its cells' errors μ̂_γ − μ_γ and returns its ‖μ_γ − μ̂_γ‖₁/N.
     pub fn add(&mut self, differences: impl Iterator<Item = f64>) -> f64 {
         let (mut l1, mut squared) = (0.0, 0.0);
         for difference in differences {
@@ -37,27 +38,27 @@ impl MarginalErrors {
         self.marginals += 1;
         self.sum_l1 += l1;
         self.sum_l2 += squared.sqrt();
-        self.largest_l1 = self.largest_l1.max(l1);
+        self.max_l1 = self.max_l1.max(l1);
         self.squared += squared;
         l1 / self.records
     }
 
-    /// Mean over the marginals of ‖μ_γ − μ̂_γ‖₁/N.
+    /// The mean of ‖μ_γ − μ̂_γ‖₁/N over the marginals.
     pub fn mean_l1(&self) -> f64 {
         self.sum_l1 / self.marginals as f64 / self.records
     }
 
-    /// Mean over the marginals of ‖μ_γ − μ̂_γ‖₂/N.
+    /// The mean of ‖μ_γ − μ̂_γ‖₂/N over the marginals.
     pub fn mean_l2(&self) -> f64 {
         self.sum_l2 / self.marginals as f64 / self.records
     }
 
-    /// The largest ‖μ_γ − μ̂_γ‖₁/N.
+    /// The maximum of ‖μ_γ − μ̂_γ‖₁/N over the marginals.
     pub fn max_l1(&self) -> f64 {
-        self.largest_l1 / self.records
+        self.max_l1 / self.records
     }
 
-    /// Σ_γ ‖μ_γ − μ̂_γ‖₂², in counts and not per record: what ResidualPlanner predicts.
+    /// The total squared error Σ_γ ‖μ_γ − μ̂_γ‖₂², in counts, as ResidualPlanner predicts it.
     pub fn squared_error(&self) -> f64 {
         self.squared
     }

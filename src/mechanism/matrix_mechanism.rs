@@ -1,5 +1,4 @@
-//! The matrix mechanism: measure a strategy with Gaussian noise, reconstruct by least squares,
-//! answer.
+//! The matrix mechanism: measure a strategy with Gaussian noise, then reconstruct by least squares.
 
 use crate::access::{PaidAccess, Question};
 use crate::domain::AttributeSet;
@@ -9,12 +8,13 @@ use crate::privacy::{NoiseStream, PrivacyCost};
 use crate::strategy::Strategy;
 use crate::workload::Workload;
 
-/// The matrix mechanism with a given strategy (S1, Prop. 2.3): an estimate of every cell of the
-/// domain. All that `access` has left is spent.
+/// Estimates every cell of the domain by the matrix mechanism with a given strategy (S1, Prop.
+/// 2.3).
 ///
-/// `y = A x + N(0, σ² I)` with `σ² = ‖A‖₂²/β`, estimate `x̂ = A⁺ y` (of smallest norm if A leaves
-/// directions unmeasured); answers `W x̂` have the total expected squared error `err(A)/β`,
-/// whatever the data. The cost is recomputed from the matrices that are measured.
+/// It spends the remaining budget of `access`. The measurement is `y = A x + N(0, σ² I)` with `σ² =
+/// ‖A‖₂²/β`. The estimate is `x̂ = A⁺ y` (of minimum norm if A is rank-deficient). Answers `W x̂`
+/// have the total expected squared error `err(A)/β` for all data. The cost is recomputed from the
+/// measured matrices.
 ///
 /// ```
 /// use matmech::access::PrivateTable;
@@ -33,14 +33,14 @@ use crate::workload::Workload;
 /// ```
 ///
 /// # Errors
-/// A strategy over another domain than the table's, or without any query;
-/// [`Error::BudgetExhausted`] if nothing is left.
+/// A strategy whose domain is not the table's, or without queries; [`Error::BudgetExhausted`] if no
+/// budget is left.
 pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Result<Vec<f64>> {
     if strategy.shape() != access.sizes() {
         return Err(Error::bad_input(
             format!("strategy `{}`", strategy.name()),
             format!("a strategy over {:?}, the table's attributes", access.sizes()),
-            format!("one over {:?}", strategy.shape()),
+            format!("a strategy over {:?}", strategy.shape()),
             "select the strategy for a workload over this table",
         ));
     }
@@ -75,11 +75,12 @@ pub fn estimate_cells(strategy: &Strategy, access: &mut dyn PaidAccess) -> Resul
     measured.reconstruct(&noisy)
 }
 
-/// The answers of a workload's queries on a (true or estimated) data vector, by the workload's
-/// structure ([`Workload::answers`]). O(queries) memory.
+/// Returns the answers of a workload's queries on a (true or estimated) data vector.
+///
+/// They are computed from the workload's structure ([`Workload::answers`]). O(queries) memory.
 ///
 /// # Errors
-/// A data vector of another length or with entries that are not finite, or AllPredicate over too
+/// A data vector of the wrong length or with entries that are not finite, or AllPredicate over too
 /// many cells to enumerate.
 pub fn answer(workload: &Workload, data: &[f64]) -> Result<Vec<f64>> {
     if data.len() != workload.cells() || data.iter().any(|x| !x.is_finite()) {
@@ -112,10 +113,10 @@ mod tests {
         Rho::new(x).unwrap()
     }
 
-    /// Exactly, one coordinate of the noise at a time: the answers are unbiased, the questions cost
-    /// the budget, and the total error is that of the formula, err(A)/β.
+    /// Against the exact variances: the answers are unbiased, the questions cost the budget, and
+    /// the total error is err(A)/β.
     #[test]
-    fn the_error_is_that_of_the_formula() {
+    fn the_error_equals_the_formula() {
         for (text, name) in [
             ("range:8", "identity"),
             ("range:8", "workload"),
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn data_and_strategies_that_do_not_fit_are_refused() {
+    fn data_and_strategies_of_another_domain_are_refused() {
         let gram = Workload::parse("range:3x4").unwrap().gram().unwrap();
         let strategy = strategy::by_name("hierarchical").unwrap().select(&gram).unwrap().strategy;
         let data: Vec<f64> = (0..12).map(f64::from).collect();

@@ -1,5 +1,4 @@
-//! A fixed sequence of measured marginals: what an iterative mechanism does when nobody selects
-//! (S4, Sec. 6, Table 2).
+//! A fixed sequence of measured marginals, without selection (S4, Sec. 6, Table 2).
 
 use super::conditional_residual_planner::{allocate, isotropic};
 use crate::access::{PaidAccess, Question};
@@ -10,50 +9,52 @@ use crate::privacy::{NoiseStream, Rho};
 use crate::residual::{centre_box, summed};
 use crate::schema::Schema;
 
-/// How the budget of one marginal is divided over its residuals.
+/// The division of a marginal's budget over its residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarginalNoise {
-    /// By [`allocate`]: best for what is known, residual by residual ("CRP").
+    /// By [`allocate`]: optimal given the current precisions, residual by residual ("CRP").
     Conditional,
-    /// One isotropic measurement of the marginal, taken apart into all its residuals ("IID").
+    /// One isotropic measurement of the marginal, decomposed into all its residuals ("IID").
     Isotropic,
 }
 
-/// How the marginals of the workload are kept up to date.
+/// The update method for the marginals of the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarginalUpdates {
-    /// Only what changes ([`LazyMarginals`]).
+    /// Only the changes are applied ([`LazyMarginals`]).
     Lazy,
-    /// All marginals from all their residuals after every measured marginal (Alg. 3 as it stands),
-    /// the baseline.
+    /// All marginals are recomputed after every measured marginal: the baseline (S4, Alg. 3).
     Full,
 }
 
 /// A marginal to measure, and its zCDP budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredMarginal {
-    /// γ.
+    /// The attributes γ.
     pub attributes: AttributeSet,
     /// The budget.
     pub rho: Rho,
 }
 
-/// The marginals to measure: `first` without keeping the workload's marginals, then, with them up
-/// to date after every single one, `then`.
+/// The marginals to measure.
+///
+/// The workload's marginals are reconstructed after `first` and updated after each of `then`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MarginalSequence {
-    /// What is measured before the first reconstruction.
+    /// The measurements before the first reconstruction.
     pub first: Vec<MeasuredMarginal>,
-    /// What is measured after it.
+    /// The measurements after it.
     pub then: Vec<MeasuredMarginal>,
 }
 
 impl MarginalSequence {
-    /// The protocol of S4, Table 2: half of the budget equally on all single attributes, half
-    /// equally on the workload, in the order given.
+    /// Builds the protocol of S4, Table 2.
+    ///
+    /// Half of the budget is divided equally over the single attributes, half equally over the
+    /// workload, in its order.
     ///
     /// # Errors
-    /// A budget so small that its shares have no meaning.
+    /// A budget whose shares are too small.
     pub fn half_and_half(schema: &Schema, workload: &[AttributeSet], rho: Rho) -> Result<Self> {
         let equally = |sets: Vec<AttributeSet>| -> Result<Vec<MeasuredMarginal>> {
             let share = rho.get() / 2.0 / sets.len() as f64;
@@ -66,32 +67,34 @@ impl MarginalSequence {
     }
 }
 
-/// What a sequence of measurements gives.
+/// The outcome of a sequence of measurements.
 #[derive(Debug, Clone)]
 pub struct SequenceOutcome {
     /// The estimates of the workload's marginals, in its order.
     pub marginals: Vec<Vec<f64>>,
     /// The estimates of the residuals.
     pub estimates: ResidualEstimates,
-    /// Cells of the workload's marginals that updates wrote, n_γ for each Recon to γ; without the
-    /// first reconstruction.
+    /// The number of cells that updates of the workload's marginals wrote.
+    ///
+    /// n_γ for each Recon to γ, without the first reconstruction.
     pub cells_touched: u64,
-    /// Residual measurements in the second part of the sequence.
+    /// The number of residual measurements in the second part of the sequence.
     pub residuals_measured: usize,
 }
 
-/// Measures a sequence of marginals and keeps the estimates of a workload up to date. Every
-/// marginal is paid before it is measured; where rounding has used up a last bit of the budget, the
-/// last one is cut to what remains.
+/// Measures a sequence of marginals and updates the estimates of a workload.
 ///
-/// *Time*: per measured marginal O(records + 2^k n_γ), and the cells touched: for lazy updates
+/// Every marginal is paid before it is measured. If the last one exceeds the remaining budget by
+/// rounding, its budget is reduced to the remaining one.
+///
+/// *Time*: O(records + 2^k n_γ) per measured marginal, and the updated cells: for lazy updates
 /// those of the marginals on supersets of the measured residuals, for full ones 2^k times the
 /// workload. *Memory*: the workload's marginals and the measured residuals, 8 bytes per cell.
 ///
 /// # Errors
-/// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): more than `access` has left; the
-/// marginal was not measured. A marginal on attributes that the schema lacks, or a table of another
-/// schema.
+/// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): a marginal costs more than the
+/// remaining budget; it was not measured. A marginal on attributes that the schema lacks, or a
+/// table of another schema.
 pub fn measure_sequence(
     schema: &Schema,
     workload: &[AttributeSet],
@@ -126,8 +129,9 @@ pub fn measure_sequence(
     })
 }
 
-/// What a marginal may cost. Equal shares may together exceed the budget by rounding: the last is
-/// cut to what remains.
+/// Returns the budget of a marginal, reduced to the remaining budget if only rounding exceeds it.
+///
+/// The sum of equal shares may exceed the total budget by rounding.
 fn affordable(access: &dyn PaidAccess, rho: Rho) -> Rho {
     let all_but_rounding =
         |left: &Rho| *left < rho && rho.get() - left.get() <= 1e-9 * access.total().get();
@@ -151,7 +155,7 @@ fn measure(
         match division {
             MarginalNoise::Conditional => {
                 let allocation = allocate(&sizes, &precisions, rho)?;
-                // The largest first: the others are summed from its counts.
+                // The largest residual comes first; the others are summed from its counts.
                 let mut measured = Vec::new();
                 for (axes, variance) in allocation.measured().collect::<Vec<_>>().into_iter().rev()
                 {
@@ -166,10 +170,10 @@ fn measure(
             }
             MarginalNoise::Isotropic => {
                 let variance = rho.privacy_cost().get().recip();
-                let whole =
+                let noisy =
                     access.measure(&Question::Marginal { attributes: gamma, variance }, stream)?;
                 for (axes, variance) in isotropic(&sizes, &precisions, rho)?.measured() {
-                    let (tau, mut part) = (gamma.at(axes), summed(&sizes, axes, &whole));
+                    let (tau, mut part) = (gamma.at(axes), summed(&sizes, axes, &noisy));
                     centre_box(&axes.of_items(&sizes), &mut part);
                     changes.push((tau, estimates.update(tau, &part, variance)?));
                 }
@@ -220,7 +224,7 @@ mod tests {
     fn run(
         case: &Case,
         budget: f64,
-        how: (MarginalNoise, MarginalUpdates),
+        method: (MarginalNoise, MarginalUpdates),
         seed: u64,
     ) -> SequenceOutcome {
         let sequence =
@@ -228,17 +232,17 @@ mod tests {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut table = PrivateTable::of_records(&case.records, rho(budget), &mut rng).unwrap();
         let outcome =
-            measure_sequence(&case.schema, &case.workload, &sequence, how, &mut table).unwrap();
+            measure_sequence(&case.schema, &case.workload, &sequence, method, &mut table).unwrap();
         assert_eq!(table.accountant().ledger().len(), 8);
         assert!(table.remaining().map_or(0.0, Rho::get) < 1e-12 * budget);
         outcome
     }
 
     #[test]
-    fn with_much_budget_the_estimates_are_the_counts() {
+    fn with_a_large_budget_the_estimates_are_the_counts() {
         let case = case();
-        for how in ALL {
-            let outcome = run(&case, 1e20, how, 11);
+        for method in ALL {
+            let outcome = run(&case, 1e20, method, 11);
             for (estimate, &gamma) in outcome.marginals.iter().zip(&case.workload) {
                 let truth = case.records.marginal(gamma).unwrap();
                 assert_abs_diff_eq!(estimate.as_slice(), truth.as_slice(), epsilon = 1e-6);
@@ -246,8 +250,8 @@ mod tests {
         }
     }
 
-    /// Lazy and full updates of the same measurements agree, and touch the cells that Prop. 4.2 and
-    /// Alg. 3 say.
+    /// Lazy and full updates of the same measurements agree, and update the numbers of cells that
+    /// follow from S4, Prop. 4.2 and Alg. 3.
     #[test]
     fn lazy_and_full_updates_agree() {
         let case = case();
@@ -259,7 +263,7 @@ mod tests {
         assert_eq!((lazy.residuals_measured, full.residuals_measured), (32, 32));
         let cells = |g: &AttributeSet| g.items(&[5u64, 2, 7, 3]).iter().product::<u64>();
         let all: u64 = case.workload.iter().map(cells).sum();
-        // ∅ touches everything, an attribute three marginals of four, a pair two, a triple one.
+        // ∅ changes all four marginals, an attribute three, a pair two, a triple one.
         let mut expected = 0;
         for gamma in &case.workload {
             for tau in gamma.subsets() {
@@ -268,8 +272,8 @@ mod tests {
             }
         }
         assert_eq!(lazy.cells_touched, expected);
-        // At most all eight residuals of all marginals after each of four measurements; less while
-        // some are unmeasured.
+        // At most all eight residuals of all marginals after each of four measurements; fewer while
+        // some residuals are unmeasured.
         assert!(
             full.cells_touched < 32 * all && full.cells_touched > 24 * all,
             "{} {all}",
@@ -281,17 +285,17 @@ mod tests {
         );
     }
 
-    /// Exactly, one coordinate of the noise at a time: the variance of every cell is the one that
-    /// the precisions imply, and the conditional division makes the sum smaller.
+    /// The exact variance of every cell is the one that the precisions imply, and the conditional
+    /// division has a smaller sum.
     #[test]
-    fn variances_are_those_of_the_precisions() {
+    fn variances_follow_from_the_precisions() {
         let case = case();
         let sequence =
             MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.5)).unwrap();
         let mut totals = Vec::new();
-        for how in &ALL[..2] {
+        for method in &ALL[..2] {
             let run = |access: &mut dyn PaidAccess| {
-                measure_sequence(&case.schema, &case.workload, &sequence, *how, access).unwrap()
+                measure_sequence(&case.schema, &case.workload, &sequence, *method, access).unwrap()
             };
             let silent = run(&mut Impulse::new(&case.records, rho(0.5), None));
             let truth = Impulse::truth(&case.records, &case.workload);
@@ -325,8 +329,8 @@ mod tests {
         }
     }
 
-    /// Exhausted before the first marginal, and in the middle: an error that can be matched, and no
-    /// further marginal measured.
+    /// Exhausted before the first marginal, and in the middle: a structured error, and no further
+    /// marginal is measured.
     #[test]
     fn an_exhausted_budget_ends_the_sequence() {
         let case = case();

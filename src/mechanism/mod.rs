@@ -1,8 +1,8 @@
-//! Mechanisms: what asks private data, and makes estimates of the answers.
+//! Mechanisms: estimate the answers of a workload from private data.
 //!
-//! A [`Mechanism`] sees a workload and a [`PaidAccess`]; it cannot see a record
-//! ([`access`](crate::access) says why). To add one, implement the trait in a file of its own and
-//! add a line to [`mechanisms`].
+//! A [`Mechanism`] gets a workload and a [`PaidAccess`]; it cannot read a record
+//! ([`access`](crate::access) explains why). To add a mechanism, implement the trait in a separate
+//! file and add a line to [`mechanisms`].
 //!
 //! ```
 //! use matmech::access::PrivateTable;
@@ -14,8 +14,10 @@
 //! let schema = Schema::uniform(3, 4)?;
 //! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! let records = Records::uniform(&schema, 1000, &mut rng)?;
-//! let workload = GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[2])?;
-//! let rho = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }).rho()?;
+//! let identity = GroupFamily::Product(Family::IDENTITY);
+//! let workload = GroupedWorkload::all_ways(schema, &identity, &[2])?;
+//! let guarantee = Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 };
+//! let rho = PrivacyBudget::from(guarantee).rho()?;
 //! // Seeded noise: for experiments, not for releases.
 //! let mut table = PrivateTable::of_records(&records, rho, &mut rng)?;
 //! let mut pairs = Vec::new();
@@ -70,32 +72,35 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// The name used on the command line and in configs.
     fn name(&self) -> &str;
 
-    /// One line for listings.
+    /// A one-line summary for listings.
     fn summary(&self) -> &str;
 
-    /// Whether what is asked depends on earlier answers. A mechanism that is not adaptive adds the
-    /// same noise to every table.
+    /// Whether questions depend on earlier answers.
+    ///
+    /// A mechanism that is not adaptive adds the same noise to every table.
     fn is_adaptive(&self) -> bool;
 
-    /// Whether the answers are the true ones plus noise that no table changes: then a run on a
-    /// table of zeros has the errors of a run on any. By default, that the mechanism is not
-    /// adaptive.
+    /// Whether the answers are the true ones plus noise that does not depend on the table.
+    ///
+    /// A run on a table of zeros then has the errors of a run on any table. The default is that
+    /// mechanisms are linear unless they are adaptive.
     fn is_linear(&self) -> bool {
         !self.is_adaptive()
     }
 
-    /// Whether every run ends with a model that synthetic records can be drawn from; by default
-    /// not.
+    /// Whether every run ends with a model from which synthetic records can be drawn.
+    ///
+    /// False by default.
     fn ends_with_model(&self) -> bool {
         false
     }
 
-    /// The options that it takes, as in `aim-pgm(max-mb=5)`; by default none.
+    /// The keys of its options, as in `aim-pgm(max-mb=5)`; none by default.
     fn options(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The same mechanism with options that it takes.
+    /// Returns the mechanism with the options of a call.
     ///
     /// # Errors
     /// Invalid values.
@@ -107,22 +112,24 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         ))
     }
 
-    /// Refuses a workload that the mechanism cannot answer, before any data is opened. By default
-    /// none is.
+    /// Checks that the mechanism can answer a workload, before any data is read.
+    ///
+    /// Every workload is accepted by default.
     ///
     /// # Errors
-    /// As said.
+    /// A workload that the mechanism cannot answer.
     fn accepts(&self, _workload: &GroupedWorkload) -> Result<()> {
         Ok(())
     }
 
-    /// Spends the budget of `access` and gives `answers` the place of every group of the workload,
-    /// in order, with the estimated answers of its queries in the order of their rows: for a
-    /// marginal, its cells.
+    /// Spends the budget of `access` and passes the estimated answers to `answers`.
+    ///
+    /// `answers` is called once per group of the workload, in order, with the group's index and the
+    /// answers of its queries in row order (for a marginal, its cells).
     ///
     /// # Errors
-    /// A workload that the mechanism cannot answer; [`Error::BudgetExhausted`] if `access` has less
-    /// left than the mechanism needs; and what `access` and `answers` return.
+    /// A workload that the mechanism cannot answer; [`Error::BudgetExhausted`] if the remaining
+    /// budget is too small; errors of `access` and `answers`.
     fn run(
         &self,
         workload: &GroupedWorkload,
@@ -130,8 +137,9 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<RunReport>;
 
-    /// The errors to expect with the budget ρ, where there is a closed form that needs no data. By
-    /// default there is none.
+    /// Returns the expected errors for the budget ρ, if they have a closed form without data.
+    ///
+    /// None by default.
     ///
     /// # Errors
     /// A workload that the mechanism cannot answer.
@@ -140,28 +148,28 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// How a run went. Nothing in it costs more privacy than the run did.
+/// The report of a run; it costs no privacy beyond the run itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunReport {
-    /// What only this mechanism has to tell, by name.
+    /// Details specific to the mechanism, by name.
     pub details: Vec<(&'static str, f64)>,
-    /// The model that the run ended with, if it fitted one: what synthetic records are drawn from.
+    /// The last fitted model, if any, from which synthetic records can be drawn.
     pub model: Option<CalibratedTree>,
 }
 
-/// Errors in closed form, in counts.
+/// Expected errors in closed form, in counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ExpectedErrors {
-    /// The expected squared error of all answers together.
+    /// The total expected squared error of all answers.
     pub squared_error: Option<f64>,
-    /// The expected L1 distance of a group's answers from the true ones, averaged over the groups.
+    /// The expected L1 error of a group's answers, averaged over the groups.
     pub mean_l1: Option<f64>,
 }
 
-/// The marginals that a workload consists of, for mechanisms that answer nothing else.
+/// Returns the marginals of a workload, for mechanisms that answer only marginals.
 ///
 /// # Errors
-/// A group of other queries, one with a weight, or one that comes twice.
+/// A group that is not a marginal, a weight other than 1, or a repeated marginal.
 pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<AttributeSet>> {
     let mut seen = std::collections::HashSet::new();
     for (k, group) in workload.groups().iter().enumerate() {
@@ -175,18 +183,19 @@ pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<A
             return refuse(
                 "queries of the family identity: this mechanism answers marginals only",
                 format!("the family {}", group.family()),
-                "write family = \"identity\", or use the mechanism query-smasher, which answers every family",
+                "write family = \"identity\", or use the mechanism query-smasher, \
+                 which answers every family",
             );
         }
         if group.weight() != 1.0 {
-            let remedy = "leave the weight out: this mechanism treats all marginals alike";
+            let remedy = "omit the weight: this mechanism weights all marginals equally";
             return refuse("a marginal of weight 1", format!("weight {}", group.weight()), remedy);
         }
         if !seen.insert(group.attributes()) {
             return refuse(
                 "every marginal once",
-                "it a second time".into(),
-                "remove one of the two",
+                "the same marginal a second time".into(),
+                "remove one of the two groups",
             );
         }
     }
@@ -195,7 +204,10 @@ pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<A
 
 /// Whether a group's queries are the cells of its marginal.
 pub(crate) fn is_marginal(group: &QueryGroup) -> bool {
-    matches!(group.queries(), GroupQueries::Product(families) if families.iter().all(|f| *f == Family::IDENTITY))
+    match group.queries() {
+        GroupQueries::Product(families) => families.iter().all(|f| *f == Family::IDENTITY),
+        GroupQueries::Joint(_) => false,
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
-//! *Planned*: every residual measured once, by a plan that no data enters, then local maximum
-//! entropy.
+//! *Planned*: residuals measured once by a plan without data, then local maximum entropy.
 //!
-//! Of ρ, 0.5 % goes to the total, 10 % to residuals of one attribute, 59.5 % to those of two and 30
-//! % to larger ones (each order above two an equal part of it; orders that the workload lacks leave
-//! theirs to the others). Inside an order the precision is `λ_τ ∝ n_τ^½`, at the price `p_τ λ_τ/2`.
-//! The answers are those of [`SoftIpf`] with no tree: 1-way marginals by the update with τ₁ = 3;
-//! pairs with the product of their attributes as q and τ₂ = 1; larger ones fitted to their pairs,
-//! then τ₃ = 0.15.
+//! The total gets 0.5 % of ρ, residuals of one attribute 10 %, of two 59.5 %, and larger ones 30 %
+//! (in equal parts for each order above two). The share of an order that the workload lacks is
+//! divided among the others. Within an order the precision is `λ_τ ∝ n_τ^½`, at the cost
+//! `p_τ λ_τ/2`.
 //!
-//! The measurements are a matrix mechanism whose answers could be released with exact errors; the
-//! reconstruction is not linear: its answers are nonnegative and biased, need not agree with each
-//! other, and their errors depend on the data. *Cost*: a count of the records per residual, then
-//! O(k n_γ) a marginal; memory is that of all residuals, 8 bytes for every cell of W↓. *Source*:
-//! ours; the shares were chosen on one run on Adult, the exponent and τ₃ on synthetic tables made
-//! for that, and all were compared with others on those and on real ones (`docs/simulating.md`).
+//! The answers are those of [`SoftIpf`] with all larger sets outside the tree: 1-way marginals by
+//! the update with τ₁ = 3; pairs with the product of their attributes as q and τ₂ = 1; larger ones
+//! fitted to their pairs, then updated with τ₃ = 0.15.
+//!
+//! The measurements are a matrix mechanism whose answers could be released with exact errors. The
+//! reconstruction is not linear: answers are nonnegative, biased and possibly inconsistent, and
+//! their errors depend on the data. *Cost*: one count of the records per residual, then O(k n_γ)
+//! per marginal. *Memory*: all residuals, 8 bytes per cell of W↓. *Source*: ours. The shares were
+//! chosen on one run on Adult, the exponent and τ₃ on synthetic tables; all were compared with
+//! other values on these and on real tables (`docs/simulating.md`).
 
 use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{PaidAccess, Question};
@@ -28,25 +29,24 @@ use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
 /// The share of ρ for the total.
-const TOTAL: f64 = 0.005;
+const TOTAL_SHARE: f64 = 0.005;
 
-/// Sweeps over the 1-way factors.
+/// Maximum number of sweeps over the 1-way factors.
 const SWEEPS: usize = 40;
 
-/// The most cells of all residuals together: they are kept until all are measured.
-const MOST_CELLS: f64 = (1u64 << 28) as f64;
+/// Maximum number of cells of all residuals, which are kept until all are measured.
+const MAX_CELLS: f64 = (1u64 << 28) as f64;
 
 /// The mechanism `planned`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planned {
     /// The share of ρ for residuals of one attribute.
     singles: f64,
-    /// That for residuals of more than two attributes; what is left goes to those of two.
+    /// The share of ρ for residuals of three or more attributes; those of two get the rest.
     larger: f64,
-    /// Precision inside an order grows with n_τ to this power.
+    /// The exponent of n_τ in the precision within an order.
     exponent: f64,
-    /// The widths of the priors: how far answers may go from what smaller ones say, in standard
-    /// deviations of the noise.
+    /// The prior widths of the reconstruction.
     widths: Widths,
 }
 
@@ -63,7 +63,7 @@ impl Mechanism for Planned {
     }
 
     fn summary(&self) -> &str {
-        "all residuals once, planned without data, and local maximum entropy; nonnegative, biased"
+        "measures planned residuals once, fits local maximum entropy; nonnegative, biased"
     }
 
     fn is_adaptive(&self) -> bool {
@@ -83,11 +83,11 @@ impl Mechanism for Planned {
             call.number(key, default, "a positive share of the budget", |x| x > 0.0 && x < 1.0)
         };
         let (singles, larger) = (share("singles", self.singles)?, share("larger", self.larger)?);
-        if singles + larger >= 1.0 - TOTAL {
-            let found = format!("`singles` and `larger` of {} together", singles + larger);
+        if singles + larger >= 1.0 - TOTAL_SHARE {
+            let max = 1.0 - TOTAL_SHARE;
             return Err(call.refuse(
-                format!("shares that leave some for pairs: less than {} together", 1.0 - TOTAL),
-                &found,
+                format!("`singles` and `larger` that leave some for pairs: a sum below {max}"),
+                &format!("a sum of {}", singles + larger),
             ));
         }
         let exponent = call.number("exponent", self.exponent, "a number from 0 to 2", |x| {
@@ -128,16 +128,17 @@ impl Mechanism for Planned {
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
         let sets = measurements.iter().map(|(tau, _)| *tau);
         let estimates = fitted(residuals, used, sets, self.widths)?;
-        for (place, &gamma) in marginals.iter().enumerate() {
-            answers(place, &estimates.marginal(gamma)?)?;
+        for (index, &gamma) in marginals.iter().enumerate() {
+            answers(index, &estimates.marginal(gamma)?)?;
         }
         let details = vec![("measurements", measurements.len() as f64)];
         Ok(RunReport { details, ..RunReport::default() })
     }
 }
 
-/// Local maximum entropy on residuals that were measured as planned: the answers of this mechanism,
-/// and the adjusted ones of a release.
+/// Fits local maximum entropy to measured residuals, with the default widths.
+///
+/// These are the answers of this mechanism and the adjusted answers of a release.
 ///
 /// # Errors
 /// Attributes outside the schema.
@@ -161,7 +162,7 @@ fn fitted(
 }
 
 impl Planned {
-    /// The residuals of W↓ with their noise variances, ∅ first: Σ p_τ/(2σ_τ²) = ρ.
+    /// Returns the residuals of W↓ with noise variances σ_τ², ∅ first, with Σ p_τ/(2σ_τ²) = ρ.
     fn plan(
         &self,
         schema: &Schema,
@@ -176,8 +177,8 @@ impl Planned {
         let mut priced = Vec::with_capacity(sets.len());
         let mut all_cells = 0.0;
         for tau in sets {
-            let own = schema.shape_of(tau)?;
-            let price = privacy_coefficient(&own, AxisSet::all(own.len()));
+            let shape = schema.shape_of(tau)?;
+            let price = privacy_coefficient(&shape, AxisSet::all(shape.len()));
             let cells: f64 = tau.positions().map(|p| sizes[p] as f64).product();
             // An attribute of one value has no residual.
             if price > 0.0 {
@@ -185,13 +186,13 @@ impl Planned {
                 priced.push((tau, price, cells.powf(self.exponent)));
             }
         }
-        if all_cells > MOST_CELLS {
+        if all_cells > MAX_CELLS {
             return Err(Error::too_large(
-                "residuals of the workload, all of which the mechanism `planned` keeps",
+                "residuals of the workload, which the mechanism `planned` keeps in memory",
                 "cells",
-                MOST_CELLS,
+                MAX_CELLS,
                 all_cells,
-                "ask for fewer marginals, or use aim-hybrid",
+                "ask for fewer marginals, or use the mechanism aim-hybrid",
             ));
         }
         let orders = priced.iter().map(|(tau, ..)| tau.len()).max().unwrap_or(0);
@@ -200,9 +201,9 @@ impl Planned {
             of_order[tau.len()] += price * weight / 2.0;
         }
         let larger = of_order.iter().skip(3).filter(|cost| **cost > 0.0).count().max(1) as f64;
-        let pairs = 1.0 - TOTAL - self.singles - self.larger;
+        let pairs = 1.0 - TOTAL_SHARE - self.singles - self.larger;
         let share = |order: usize| match order {
-            0 => TOTAL,
+            0 => TOTAL_SHARE,
             1 => self.singles,
             2 => pairs,
             _ => self.larger / larger,
@@ -222,7 +223,7 @@ mod tests {
     use crate::domain::AttributeKind;
     use crate::workload::attribute_sets;
 
-    /// The plan spends ρ, by the shares and with λ ∝ n^½ inside an order.
+    /// The plan spends ρ by the shares, with λ ∝ n^½ within an order.
     #[test]
     fn the_plan_spends_the_budget_by_its_shares() {
         let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();

@@ -1,4 +1,4 @@
-//! Running a plan on private data: measure, reconstruct and answer, group by group (S3, Sec. 6.4).
+//! Running a plan on private data: measure, reconstruct and answer group by group (S3, Sec. 6.4).
 
 use std::collections::HashMap;
 
@@ -11,27 +11,27 @@ use crate::privacy::{NoiseStream, Rho};
 use crate::residual::{ReferenceMeasure, project_for, spread_for, summed};
 use crate::workload::{GroupedWorkload, QueryGroup};
 
-/// A full-domain measurement over more cells than this is refused: 1 GiB of estimates.
-const MOST_CELLS: usize = 1 << 27;
+/// Maximum number of cells of a full-domain measurement: 1 GiB of estimates.
+const MAX_CELLS: usize = 1 << 27;
 
-/// Plans the workload without data, measures once, and answers every query without bias and with
-/// the variance that was planned.
+/// Plans a workload without data, measures once, and answers every query without bias.
 ///
-/// *Requirements*: those of the planner. *Reference*: S3, Sec. 6.
+/// Every answer has the planned variance. *Requirements*: those of the planner. *Reference*: S3,
+/// Sec. 6.
 #[derive(Debug)]
 pub struct PlannedQueries {
     planner: Box<dyn Planner>,
 }
 
 impl PlannedQueries {
-    /// The mechanism that runs this planner's plans, under its name.
+    /// Creates the mechanism that runs a planner's plans; it has the planner's name.
     pub fn of(planner: Box<dyn Planner>) -> Self {
         PlannedQueries { planner }
     }
 }
 
 impl Default for PlannedQueries {
-    /// [`QuerySmasher`]'s plans.
+    /// Runs the plans of [`QuerySmasher`].
     fn default() -> Self {
         Self::of(Box::new(QuerySmasher::default()))
     }
@@ -71,18 +71,19 @@ impl Mechanism for PlannedQueries {
     }
 }
 
-/// Runs a plan: every measurement is made exactly once, when the first group needs it; `answers`
-/// receives each group's place, its estimated marginal's answers in the order of the family's rows.
-/// The whole plan is paid first.
+/// Runs a plan on private data and passes the answers of every group to `answers`.
 ///
-/// Memory: the records, the estimates of residual subspaces that a later group still needs, and one
+/// The whole plan is paid first. Every measurement is made exactly once, when the first group needs
+/// it. `answers` gets each group's index and its answers in row order. The exact variances are
+/// those of [`Plan::groups`].
+///
+/// *Memory*: the records, the estimates of residual subspaces that later groups need, and one
 /// group's marginal and answers. *Time*: O(records + cells · Σ sizes) per measurement and group.
-/// The exact variances are those of [`Plan::groups`].
 ///
 /// # Errors
-/// [`Error::BudgetExhausted`]: less than the plan's privacy cost is left; nothing was measured. Another workload than the
-/// plan's, a table of another schema, or a full-domain plan over too many cells; and what `answers`
-/// returns.
+/// [`Error::BudgetExhausted`]: the remaining budget is less than the plan's privacy cost; nothing
+/// was measured. A workload that is not the plan's, a table of another schema, or a full-domain
+/// plan over too many cells. Errors of `answers`.
 pub fn run_plan(
     plan: &Plan,
     workload: &GroupedWorkload,
@@ -105,12 +106,12 @@ pub fn run_plan(
         let cells = sizes
             .iter()
             .try_fold(1usize, |cells, &n| cells.checked_mul(n))
-            .filter(|&n| n <= MOST_CELLS);
+            .filter(|&n| n <= MAX_CELLS);
         if cells.is_none() {
             return Err(Error::too_large(
                 "measurement of the full domain",
                 "cells",
-                MOST_CELLS as f64,
+                MAX_CELLS as f64,
                 sizes.iter().map(|&n| n as f64).product(),
                 "use a planner that measures marginals or residual subspaces",
             ));
@@ -121,7 +122,7 @@ pub fn run_plan(
         plan.privacy_cost().rho(),
         &mut |access| {
             let mut run = Run::new(plan, workload);
-            for (place, group) in workload.groups().iter().enumerate() {
+            for (index, group) in workload.groups().iter().enumerate() {
                 let marginal = match plan.reconstruction() {
                     Reconstruction::ResidualSubspaces => {
                         run.marginal_by_residuals(group, access)?
@@ -131,7 +132,7 @@ pub fn run_plan(
                     }
                     Reconstruction::FullDomain => run.marginal_of_full_domain(group, access)?,
                 };
-                answers(place, &group.answers(&marginal)?)?;
+                answers(index, &group.answers(&marginal)?)?;
             }
             Ok(())
         },
@@ -142,9 +143,9 @@ pub fn run_plan(
 struct Run<'a> {
     measure: &'a ReferenceMeasure,
     measurements: HashMap<AttributeSet, &'a PlannedMeasurement>,
-    /// Groups that still need a measurement.
+    /// For every measurement, the number of remaining groups that need it.
     needed: HashMap<AttributeSet, usize>,
-    /// Estimates made and still needed.
+    /// The estimates that remaining groups need.
     estimates: HashMap<AttributeSet, Vec<f64>>,
 }
 
@@ -168,8 +169,9 @@ impl<'a> Run<'a> {
         Run { measure: plan.measure(), measurements, needed, estimates: HashMap::new() }
     }
 
-    /// The estimate of a measurement: made now if it is the first time, kept only while others need
-    /// it. `None` if the plan does not measure it.
+    /// Returns the estimate of a measurement; `None` if the plan does not measure it.
+    ///
+    /// It is measured on first use and kept while other groups need it.
     fn take(&mut self, set: AttributeSet, access: &mut dyn PaidAccess) -> Result<Option<Vec<f64>>> {
         let Some(measurement) = self.measurements.get(&set) else { return Ok(None) };
         let estimate = match self.estimates.remove(&set) {
@@ -188,8 +190,9 @@ impl<'a> Run<'a> {
         Ok(Some(estimate))
     }
 
-    /// The estimated marginal of a group: residual estimates spread by the reference measure over
-    /// the attributes they lack.
+    /// Returns the estimated marginal of a group.
+    ///
+    /// Residual estimates are spread by the reference measure over the attributes they lack.
     fn marginal_by_residuals(
         &mut self,
         group: &QueryGroup,
@@ -199,8 +202,8 @@ impl<'a> Run<'a> {
         let measures = self.measure.of(group.attributes());
         for (kept, set) in AxisSet::subsets(group.sizes().len()).zip(group.attributes().subsets()) {
             if let Some(mut estimate) = self.take(set, access)? {
-                // The strategy's rows see the residual up to what is orthogonal to them; the
-                // measure says which part is meant.
+                // The strategy determines the residual only up to the null space of its rows. The
+                // projection for the measure fixes that component.
                 if !self.measure.is_uniform() {
                     project_for(
                         &kept.of_items(group.sizes()),
@@ -276,7 +279,7 @@ mod tests {
         Records::uniform(&schema(), 200, &mut ChaCha20Rng::seed_from_u64(1)).unwrap()
     }
 
-    /// The answers of all groups of a run, one after the other.
+    /// The answers of all groups of a run, concatenated.
     fn answers(plan: &Plan, workload: &GroupedWorkload, access: &mut dyn PaidAccess) -> Vec<f64> {
         let mut all = Vec::new();
         run_plan(plan, workload, access, &mut |_, answers| {
@@ -287,7 +290,7 @@ mod tests {
         all
     }
 
-    /// The queries of a group, row by row, applied to the records' marginal.
+    /// The true answers of all groups, from the records' marginals.
     fn truth(workload: &GroupedWorkload, records: &Records) -> Vec<f64> {
         let of_group = |group: &QueryGroup| {
             group.answers(&records.marginal(group.attributes()).unwrap()).unwrap()
@@ -295,9 +298,9 @@ mod tests {
         workload.groups().iter().flat_map(of_group).collect()
     }
 
-    /// For every planner, exactly, one coordinate of the noise at a time: the answers without noise
-    /// are the true ones, every group has the variance that was planned, every single query the
-    /// variance that the plan states for it, and the questions cost the budget.
+    /// For every planner, against the exact variances: noiseless answers are the true ones, every
+    /// group has the planned variance, every query the variance that the plan states for it, and
+    /// the questions cost the budget.
     #[test]
     fn answers_are_unbiased_with_the_planned_variances() {
         let records = records();
@@ -342,21 +345,22 @@ mod tests {
         (0..columns[0].len()).map(|q| columns.iter().map(|column| column[q]).collect()).collect()
     }
 
-    /// The first query of the first group by hand: records with A1 ≤ 0, A2 = 0, A3 in [0, 0].
+    /// The first query of the first group, computed directly: records with A1 ≤ 0, A2 = 0,
+    /// A3 in [0, 0].
     #[test]
     fn answers_are_counts() {
         let records = records();
-        let by_hand = (0..200)
+        let expected = (0..200)
             .filter(|&r| (0..3).all(|c| records.column(c).unwrap().nth(r) == Some(0)))
             .count();
-        assert_eq!(truth(&workload(true), &records)[0], by_hand as f64);
+        assert_eq!(truth(&workload(true), &records)[0], expected as f64);
         let workload = workload(true);
         let group = &workload.groups()[0];
         assert!(group.answers(&[0.0; 23]).unwrap_err().to_string().contains("24 cells"));
     }
 
     #[test]
-    fn misfits_are_refused() {
+    fn other_workloads_tables_and_small_budgets_are_refused() {
         let (mixed, products) = (workload(true), workload(false));
         let plan = planners()[0].plan(&mixed, PrivacyCost::UNIT).unwrap();
         let (mut rng, records) = (ChaCha20Rng::seed_from_u64(4), records());

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 named!(Mechanism, |_| false);
 
-/// The mechanisms, in the order of listings.
+/// Returns the mechanisms, in the order of listings.
 pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
     vec![
         Box::new(ResidualPlannerMechanism),
@@ -20,11 +20,12 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
     ]
 }
 
-/// The mechanism that a text names: `NAME` or `NAME(key=value, …)`, such as `aim-pgm(max-mb=5)` or
-/// `aim-grem(reconstruction=independence)`.
+/// Returns the mechanism that a text names: `NAME` or `NAME(key=value, …)`.
+///
+/// Examples: `aim-pgm(max-mb=5)`, `aim-grem(reconstruction=independence)`.
 ///
 /// # Errors
-/// No mechanism has the name, and the message lists those that exist; or it lacks the options.
+/// An unknown name (the message lists the known ones), or options that the mechanism lacks.
 pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
     const REMEDY: &str =
         "write e.g. aim-hybrid, aim-pgm(max-mb=5), aim-grem(reconstruction=independence)";
@@ -33,7 +34,7 @@ pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
     })
 }
 
-/// The mechanisms with their options, one per line.
+/// Lists the mechanisms with their options, one per line.
 pub fn listing() -> String {
     call::listing(&mechanisms())
 }

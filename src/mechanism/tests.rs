@@ -1,4 +1,4 @@
-//! What holds for every mechanism of the list.
+//! Tests of every registered mechanism.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -41,10 +41,10 @@ fn names_and_summaries_are_distinct_and_found() {
     }
 }
 
-/// Every group is answered once, in order; with much budget by the true counts; and no more is
-/// spent than there is.
+/// Every group is answered once, in order; with a large budget by the true counts. The budget is
+/// spent and not exceeded.
 #[test]
-fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
+fn every_mechanism_answers_the_workload_within_its_budget() {
     let (workload, records) = setting();
     for mechanism in mechanisms() {
         mechanism.accepts(&workload).unwrap();
@@ -53,10 +53,10 @@ fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
             let mut table = PrivateTable::of_records(&records, rho(budget), &mut rng).unwrap();
             let mut next = 0;
             mechanism
-                .run(&workload, &mut table, &mut |place, answers| {
-                    assert_eq!(place, next);
+                .run(&workload, &mut table, &mut |index, answers| {
+                    assert_eq!(index, next);
                     next += 1;
-                    let truth = records.marginal(workload.groups()[place].attributes())?;
+                    let truth = records.marginal(workload.groups()[index].attributes())?;
                     assert_eq!(answers.len(), truth.len());
                     if budget > 1e6 {
                         let worst = answers
@@ -80,10 +80,10 @@ fn every_mechanism_answers_the_workload_and_keeps_to_its_budget() {
     }
 }
 
-/// What is expected without data is what comes out on average: 400 runs within five standard
-/// errors. That the variances themselves are right is tested exactly in each mechanism.
+/// The mean squared error of 400 runs is within five standard errors of the expected one. The exact
+/// variances are tested in each mechanism.
 #[test]
-fn expected_errors_are_those_found() {
+fn expected_errors_agree_with_observed_errors() {
     const RUNS: usize = 400;
     let (workload, records) = setting();
     let budget = rho(0.1);
@@ -98,8 +98,8 @@ fn expected_errors_are_those_found() {
             .map(|_| {
                 let mut table = PrivateTable::of_records(&records, budget, &mut rng).unwrap();
                 let mut squared = 0.0;
-                let mut add = |place: usize, answers: &[f64]| -> Result<()> {
-                    let truth = records.marginal(workload.groups()[place].attributes())?;
+                let mut add = |index: usize, answers: &[f64]| -> Result<()> {
+                    let truth = records.marginal(workload.groups()[index].attributes())?;
                     squared +=
                         answers.iter().zip(&truth).map(|(a, t)| (a - t).powi(2)).sum::<f64>();
                     Ok(())
@@ -119,16 +119,16 @@ fn expected_errors_are_those_found() {
     assert_eq!(closed_forms, 2);
 }
 
-/// Exhausted before anything is measured, for every mechanism: the same error, nothing answered,
-/// nothing in the ledger.
+/// With an exhausted budget every mechanism returns the same error, answers nothing and adds
+/// nothing to the ledger.
 #[test]
-fn a_budget_that_is_gone_is_an_error_of_every_mechanism() {
+fn an_exhausted_budget_is_an_error_of_every_mechanism() {
     let (workload, records) = setting();
     for mechanism in mechanisms() {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
-        // What somebody else reserved and left is not for the mechanism.
-        table.reserved("somebody else", rho(1.0), &mut |_| Ok(())).unwrap();
+        // A reservation that is not used up is lost.
+        table.reserved("another user", rho(1.0), &mut |_| Ok(())).unwrap();
         let outcome =
             mechanism.run(&workload, &mut table, &mut |_, _| panic!("nothing may be answered"));
         assert!(matches!(outcome, Err(Error::BudgetExhausted { .. })), "{}", mechanism.name());
@@ -136,7 +136,7 @@ fn a_budget_that_is_gone_is_an_error_of_every_mechanism() {
     }
 }
 
-/// A table of which somebody else takes all that is left just before the mechanism asks its
+/// A table whose remaining budget is spent by another user just before the mechanism asks its
 /// `questions`-th question.
 struct Drained<'a, 'b> {
     table: &'a mut PrivateTable<'b>,
@@ -148,7 +148,7 @@ impl Drained<'_, '_> {
         if self.questions == 0
             && let Some(rest) = self.table.remaining()
         {
-            self.table.reserved("somebody else", rest, &mut |_| Ok(())).unwrap();
+            self.table.reserved("another user", rest, &mut |_| Ok(())).unwrap();
         }
         self.questions = self.questions.wrapping_sub(1);
     }
@@ -184,19 +184,19 @@ impl PaidAccess for Drained<'_, '_> {
 
     fn select(
         &mut self,
-        how: &CandidateSelection,
-        among: &Candidates,
+        selection: &CandidateSelection,
+        candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
         self.count();
-        self.table.select(how, among, estimates)
+        self.table.select(selection, candidates, estimates)
     }
 }
 
-/// The budget is gone before the k-th question, for every k until a run ends without noticing: an
-/// error that can be matched, nothing asked after it, and nothing answered.
+/// The budget is exhausted before the k-th question, for every k up to the length of a run: a
+/// structured error, no question after it, and no answers.
 #[test]
-fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
+fn a_budget_exhausted_during_a_run_is_an_error_without_answers() {
     let (workload, records) = setting();
     for mechanism in mechanisms() {
         let mut failures = 0;
@@ -214,12 +214,7 @@ fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
                 Err(Error::BudgetExhausted { .. }) => {
                     failures += 1;
                     assert_eq!(answered, 0, "{}", mechanism.name());
-                    assert_eq!(
-                        ledger.last().unwrap().what,
-                        "somebody else",
-                        "{}",
-                        mechanism.name()
-                    );
+                    assert_eq!(ledger.last().unwrap().what, "another user", "{}", mechanism.name());
                 }
                 Ok(_) => {
                     assert_eq!(answered, workload.groups().len());
@@ -228,7 +223,7 @@ fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
                 Err(other) => panic!("{}: {other}", mechanism.name()),
             }
         }
-        // Those that pay for everything at once can only fail at the start.
+        // Mechanisms that pay for everything at once can only fail at the start.
         assert!(
             if mechanism.is_adaptive() { failures > 5 } else { failures == 1 },
             "{}: {failures}",
@@ -238,7 +233,7 @@ fn a_budget_that_goes_in_the_middle_is_an_error_and_answers_nothing() {
 }
 
 #[test]
-fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
+fn mechanisms_for_marginals_refuse_other_workloads() {
     let schema = Schema::uniform(3, 2).unwrap();
     let ranges =
         GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::RANGE), &[1])
@@ -263,9 +258,9 @@ fn other_queries_than_marginals_are_refused_where_they_cannot_be_answered() {
     assert!(marginals_of("m", &twice).unwrap_err().to_string().contains("a second time"));
 }
 
-/// A mechanism may be named with the size of its model; who has none says so.
+/// Options are read from the name; unknown options and invalid values are refused.
 #[test]
-fn mechanisms_are_named_with_the_size_of_their_model() {
+fn mechanisms_are_named_with_their_options() {
     assert_eq!(by_name("aim-pgm(max-mb=5)").unwrap().name(), "aim-pgm");
     assert_eq!(by_name("aim-grem(reconstruction=independence)").unwrap().name(), "aim-grem");
     for (text, part) in [

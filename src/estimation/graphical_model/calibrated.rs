@@ -1,18 +1,19 @@
-//! A calibrated junction tree: a distribution over all attributes, and the marginals of any of
-//! them.
+//! A calibrated junction tree: a distribution over all attributes and its marginals.
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use super::junction_tree::{JunctionTree, cells};
-use super::table::{Projection, Scratch, Table, contracted, without};
+use super::table::{Projection, Scratch, Table, contracted};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::residual::summed;
 
-/// The marginals of a graphical model on the cliques of its junction tree, which agree on their
-/// separators: the distribution `Π_cliques μ_C / Π_separators μ_S`, in counts.
+/// The marginals of a graphical model on the cliques of its junction tree.
+///
+/// They agree on the separators and define the distribution `Π_cliques μ_C / Π_separators μ_S`, in
+/// counts.
 ///
 /// *Memory*: 8 bytes per cell of every clique and of every separator.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,34 +21,36 @@ pub struct CalibratedTree {
     pub(crate) sizes: Vec<usize>,
     pub(crate) tree: JunctionTree,
     pub(crate) tables: Vec<Vec<f64>>,
-    /// The marginal on the separator to the parent, of every clique.
+    /// For every clique, the marginal on the separator to its parent.
     pub(crate) separators: Vec<Vec<f64>>,
-    /// The attributes of every clique and of all that descend from it.
+    /// For every clique, the attributes of its subtree.
     pub(crate) below: Vec<AttributeSet>,
-    /// The cells of every clique.
+    /// The number of cells of every clique.
     clique_cells: Vec<f64>,
-    /// The cells of the separator to the parent, of every clique.
+    /// For every clique, the number of cells of the separator to its parent.
     separator_cells: Vec<f64>,
 }
 
-/// Messages of variable elimination that several marginals share: μ(T | S) from a clique over the
-/// separator S to a neighbour, T the wanted attributes beyond it. They are good until the tables
-/// change.
+/// Cached messages of variable elimination, shared by several marginals.
+///
+/// A message is μ(T | S) from a clique over the separator S to a neighbour, with T the wanted
+/// attributes on the sender's side. Messages are valid until the tables change.
 #[derive(Debug, Clone, Default)]
 pub struct Messages {
-    known: FxHashMap<(usize, usize, AttributeSet), Rc<Table>>,
+    cache: FxHashMap<(usize, usize, AttributeSet), Rc<Table>>,
     cells: usize,
     costs: Costs,
     scratch: Scratch,
 }
 
-/// What the messages that one marginal needs would cost: over the edge from every clique to its
-/// parent, and back. Which attributes are wanted over an edge follows from the marginal, so that
-/// each is computed once; NaN until then.
+/// The costs of the messages of one marginal, over every edge to and from the parent.
+///
+/// The wanted attributes of an edge follow from the marginal, so each cost is computed once; NaN
+/// until then.
 type Costs = Vec<[f64; 2]>;
 
-/// Messages are kept up to this many cells (32 MiB); others are sent again.
-const CELLS_KEPT: usize = 1 << 22;
+/// Maximum number of cells of cached messages (32 MiB). Other messages are computed again.
+const MAX_CACHED_CELLS: usize = 1 << 22;
 
 impl CalibratedTree {
     pub(crate) fn new(
@@ -80,34 +83,36 @@ impl CalibratedTree {
         &self.sizes
     }
 
-    /// All attributes that the model is over.
+    /// The attributes of the model.
     pub fn attributes(&self) -> AttributeSet {
         self.below.first().copied().unwrap_or_default()
     }
 
-    /// The marginal on the clique at a place of the tree, row-major.
+    /// The marginal on a clique, by its index, row-major.
     pub fn table(&self, clique: usize) -> &[f64] {
         self.tables.get(clique).map_or(&[], Vec::as_slice)
     }
 
-    /// The number of records that the model has.
+    /// The number of records of the model.
     pub fn total(&self) -> f64 {
         self.tables.first().map_or(0.0, |table| table.iter().sum())
     }
 
-    /// Σ over the cliques of their cells, as they are allocated.
+    /// The total number of allocated cells of the cliques.
     pub fn cells(&self) -> usize {
         self.tables.iter().map(Vec::len).sum()
     }
 
-    /// The model size in MB: 8 bytes for every cell of every maximal clique, as it is allocated.
+    /// The model size in MB (2²⁰ bytes), with 8 bytes per allocated cell.
     pub fn megabytes(&self) -> f64 {
         (self.cells() * size_of::<f64>()) as f64 / f64::from(1 << 20)
     }
 
-    /// The marginal on any set of attributes, row-major: summed from a clique that contains it,
-    /// else by variable elimination towards the clique that has most of it. O(cells of the clique),
-    /// or of the tables on the way: n_γ times a separator.
+    /// Returns the marginal on a set of attributes, row-major.
+    ///
+    /// It is summed from a clique that contains the set, or computed by variable elimination where
+    /// that is cheapest. O(cells of the clique), or of the intermediate tables: n_γ times the cells
+    /// of a separator.
     ///
     /// # Errors
     /// An attribute that the model lacks.
@@ -115,7 +120,7 @@ impl CalibratedTree {
         self.marginal_with(&mut Messages::default(), gamma)
     }
 
-    /// [`CalibratedTree::marginal`] with messages that were sent for others.
+    /// As [`CalibratedTree::marginal`], with cached messages.
     ///
     /// # Errors
     /// An attribute that the model lacks.
@@ -134,21 +139,20 @@ impl CalibratedTree {
         Ok(self.across(messages, gamma))
     }
 
-    /// A marginal that no clique has, put together where that is cheapest: at a clique, or across a
-    /// separator.
+    /// Computes a marginal that no clique contains, at the cheapest clique or separator.
     fn across(&self, messages: &mut Messages, gamma: AttributeSet) -> Vec<f64> {
         let mut costs = std::mem::take(&mut messages.costs);
         costs.clear();
         costs.resize(self.tables.len(), [f64::NAN; 2]);
-        let (mut best, mut cheapest) = ((0, None), f64::INFINITY);
-        // The first of the cheapest places is taken. Where a part of the cost is above this bound
-        // on it no more is computed.
+        let (mut best, mut cheapest) = ((0, false), f64::INFINITY);
+        // The first of equally cheap positions is used. A position is skipped once a part of its
+        // cost exceeds this bound.
         let bound = self.cost(messages, &mut costs, self.nearest(gamma), None, gamma);
         for clique in 0..self.tables.len() {
             if self.clique_cells[clique] <= bound.min(cheapest) {
-                let here = self.cost(messages, &mut costs, clique, None, gamma);
-                if here < cheapest {
-                    (best, cheapest) = ((clique, None), here);
+                let cost = self.cost(messages, &mut costs, clique, None, gamma);
+                if cost < cheapest {
+                    (best, cheapest) = ((clique, false), cost);
                 }
             }
             let edge = self
@@ -162,14 +166,13 @@ impl CalibratedTree {
                 let ends = self.message_cost(messages, &mut costs, clique, parent, lower)
                     + self.message_cost(messages, &mut costs, parent, clique, upper);
                 if ends + joined < cheapest {
-                    (best, cheapest) = ((clique, Some(())), ends + joined);
+                    (best, cheapest) = ((clique, true), ends + joined);
                 }
             }
         }
         messages.costs = costs;
-        let clique = best.0;
-        let Some((parent, separator)) = self.tree.parent(clique).filter(|_| best.1.is_some())
-        else {
+        let (clique, at_separator) = best;
+        let Some((parent, separator)) = self.tree.parent(clique).filter(|_| at_separator) else {
             return self.eliminated(messages, clique, None, gamma).values;
         };
         let (lower, upper) = self.sides(clique, separator, gamma);
@@ -196,18 +199,18 @@ impl CalibratedTree {
         current.values
     }
 
-    /// The attributes of γ beyond a separator, on the lower and on the upper side.
+    /// Returns the attributes of γ outside a separator, on the lower and on the upper side.
     fn sides(
         &self,
         clique: usize,
         separator: AttributeSet,
         gamma: AttributeSet,
     ) -> (AttributeSet, AttributeSet) {
-        let open = without(gamma, separator);
-        (open.intersection(self.below[clique]), without(open, self.below[clique]))
+        let outside = gamma.without(separator);
+        (outside.intersection(self.below[clique]), outside.without(self.below[clique]))
     }
 
-    /// The clique that has most attributes of a set; of several the smallest.
+    /// Returns the clique with the most attributes of a set; among several, the smallest.
     fn nearest(&self, gamma: AttributeSet) -> usize {
         let shared = |clique: usize| self.tree.cliques()[clique].intersection(gamma).len();
         let smaller = |a: usize, b: usize| self.clique_cells[a].total_cmp(&self.clique_cells[b]);
@@ -216,7 +219,7 @@ impl CalibratedTree {
             .unwrap_or(0)
     }
 
-    /// About how many multiplications [`CalibratedTree::eliminated`] would take.
+    /// The approximate number of multiplications of [`CalibratedTree::eliminated`].
     fn cost(
         &self,
         messages: &Messages,
@@ -225,10 +228,11 @@ impl CalibratedTree {
         towards: Option<usize>,
         kept: AttributeSet,
     ) -> f64 {
-        let own = self.tree.cliques()[clique];
         let sources = self.sources(clique, towards, kept);
-        let mut current =
-            sources.iter().fold(kept, |all, source| all.union(source.2)).intersection(own);
+        let mut current = sources
+            .iter()
+            .fold(kept, |all, source| all.union(source.2))
+            .intersection(self.tree.cliques()[clique]);
         let mut cost = self.clique_cells[clique];
         for (k, &(neighbour, beyond, separator)) in sources.iter().enumerate() {
             let all = current.union(separator).union(beyond);
@@ -254,28 +258,30 @@ impl CalibratedTree {
             return 0.0;
         }
         let (edge, separator) = self.separator(from, to);
-        let way = usize::from(from < to);
-        let known = costs[edge][way];
+        let direction = usize::from(from < to);
+        let known = costs[edge][direction];
         if !known.is_nan() {
             return known;
         }
-        let cost = match messages.known.contains_key(&(from, to, wanted)) {
+        let cost = match messages.cache.contains_key(&(from, to, wanted)) {
             true => 0.0,
             false => self.cost(messages, costs, from, Some(to), separator.union(wanted)),
         };
-        costs[edge][way] = cost;
+        costs[edge][direction] = cost;
         cost
     }
 
-    /// The neighbours of a clique that have wanted attributes, with these and the separators: the
-    /// largest separator first, so that what is kept for the others is multiplied by little.
+    /// Returns the neighbours of a clique that lead to wanted attributes.
+    ///
+    /// Each comes with these attributes and the separator. The largest separator comes first, so
+    /// that intermediate tables stay small.
     fn sources(
         &self,
         clique: usize,
         towards: Option<usize>,
         kept: AttributeSet,
     ) -> Vec<(usize, AttributeSet, AttributeSet)> {
-        let mut missing = without(kept, self.tree.cliques()[clique]);
+        let mut missing = kept.without(self.tree.cliques()[clique]);
         let mut sources = Vec::new();
         let up = self.tree.parent(clique).map(|(parent, _)| parent);
         for neighbour in up.into_iter().chain(self.tree.children(clique).iter().copied()) {
@@ -286,13 +292,12 @@ impl CalibratedTree {
                 continue;
             }
             let beyond = match Some(neighbour) == up {
-                // What the rest of the tree has that this side lacks.
-                true => without(missing, self.below[clique]),
+                true => missing.without(self.below[clique]),
                 false => missing.intersection(self.below[neighbour]),
             };
             if !beyond.is_empty() {
-                // No two neighbours lead to the same attribute.
-                missing = without(missing, beyond);
+                // At most one neighbour leads to an attribute.
+                missing = missing.without(beyond);
                 sources.push((neighbour, beyond, self.separator(neighbour, clique).1));
             }
         }
@@ -301,8 +306,9 @@ impl CalibratedTree {
         sources
     }
 
-    /// Σ over everything but `kept` of the model on this clique's side of the tree, away from the
-    /// neighbour `towards`.
+    /// Sums the model on one side of the tree over all attributes not in `kept`.
+    ///
+    /// It is the side of the clique without the neighbour `towards`.
     fn eliminated(
         &self,
         messages: &mut Messages,
@@ -323,7 +329,7 @@ impl CalibratedTree {
         current
     }
 
-    /// μ(T | S) from one clique to its neighbour.
+    /// Returns the message μ(T | S) from a clique to its neighbour.
     fn message(
         &self,
         messages: &mut Messages,
@@ -331,7 +337,7 @@ impl CalibratedTree {
         to: usize,
         wanted: AttributeSet,
     ) -> Rc<Table> {
-        if let Some(known) = messages.known.get(&(from, to, wanted)) {
+        if let Some(known) = messages.cache.get(&(from, to, wanted)) {
             return Rc::clone(known);
         }
         let (edge, separator) = self.separator(from, to);
@@ -341,21 +347,23 @@ impl CalibratedTree {
             *x = if s > 0.0 { *x / s } else { 0.0 }
         });
         let table = Rc::new(table);
-        if messages.cells + table.values.len() <= CELLS_KEPT {
+        if messages.cells + table.values.len() <= MAX_CACHED_CELLS {
             messages.cells += table.values.len();
-            messages.known.insert((from, to, wanted), Rc::clone(&table));
+            messages.cache.insert((from, to, wanted), Rc::clone(&table));
         }
         table
     }
 
-    /// The lower clique of an edge, and the separator.
-    fn separator(&self, one: usize, other: usize) -> (usize, AttributeSet) {
-        let lower = one.max(other);
+    /// Returns the lower clique of an edge, and the separator.
+    fn separator(&self, clique: usize, neighbour: usize) -> (usize, AttributeSet) {
+        let lower = clique.max(neighbour);
         (lower, self.tree.parent(lower).map_or(AttributeSet::EMPTY, |(_, separator)| separator))
     }
 
-    /// The Hugin message over the edge from a clique to its parent: the sums of the sender's table
-    /// over the separator, by the old ones, multiply the receiver's.
+    /// Passes a Hugin message over the edge between a clique and its parent.
+    ///
+    /// The receiver's table is multiplied by the sender's sums over the separator, divided by the
+    /// previous ones.
     pub(crate) fn pass(&mut self, lower: usize, upwards: bool) {
         let Some((parent, separator)) = self.tree.parent(lower) else { return };
         let (sender, receiver) = if upwards { (lower, parent) } else { (parent, lower) };

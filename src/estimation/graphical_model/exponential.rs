@@ -1,14 +1,14 @@
-//! Exponentials of whole tables, in vector registers.
+//! Vectorized exponentials of whole tables.
 
-/// The largest multiple of ln 2 that is exact times 2¹⁰, and the rest.
+/// ln 2 in two parts: the product of the first with an integer up to 2¹⁰ is exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// 1.5 · 2⁵²: adding it rounds to a whole number, which is then in the lowest bits.
+/// 1.5 · 2⁵²: adding it rounds to an integer, which is then in the lowest bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// Below this the exponential is taken as that of this: 10⁻³⁰⁴ and nothing subnormal.
-const LOWEST: f64 = -700.0;
+/// Minimum exponent: smaller ones are raised to it, so that no result is subnormal.
+const MIN_EXPONENT: f64 = -700.0;
 
 /// 1/k! for k = 13, …, 0: the error at |r| ≤ ln 2/2 is below 10⁻¹⁷.
 const TAYLOR: [f64; 14] = [
@@ -28,8 +28,9 @@ const TAYLOR: [f64; 14] = [
     1.0,
 ];
 
-/// e^x of every number, to 2 · 10⁻¹⁶ of it, for x ≤ 700; at least e^−700. The same on every
-/// processor.
+/// Replaces every x ≤ 700 by e^max(x, −700), to a relative 2 · 10⁻¹⁶.
+///
+/// The result has the same bits on every processor.
 pub(super) fn exponentials(values: &mut [f64]) {
     struct Call<'a>(&'a mut [f64]);
     impl pulp::NullaryFnOnce for Call<'_> {
@@ -45,7 +46,7 @@ pub(super) fn exponentials(values: &mut [f64]) {
 /// 2^k e^r with x = k ln 2 + r.
 #[inline(always)]
 fn exponential(x: f64) -> f64 {
-    let x = x.max(LOWEST);
+    let x = x.max(MIN_EXPONENT);
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exponentials_are_those_of_the_standard_library() {
+    fn exponentials_agree_with_the_standard_library() {
         let xs: Vec<f64> = (-700_000..=700_000).step_by(137).map(|k| f64::from(k) * 1e-3).collect();
         let mut found = xs.clone();
         exponentials(&mut found);

@@ -8,48 +8,52 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::residual::summed;
 
-/// How long a fit may go on.
+/// The stopping criteria of a fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitSettings {
-    /// Steps of mirror descent, at most.
+    /// Maximum number of steps of mirror descent.
     pub iterations: usize,
-    /// The fit has converged when the certified gap is at most this share of the loss plus one.
+    /// Relative tolerance of the certified gap.
+    ///
+    /// The fit has converged when the gap is at most `tolerance · (loss + 1)`.
     pub tolerance: f64,
-    /// It also ends, without a certificate of that size, when ten steps improve the loss by less
-    /// than this share of it, or of what the noise alone would leave, Σ_c n_c/2, if that is less.
+    /// Stall threshold.
+    ///
+    /// The fit stops without convergence when ten steps improve the loss by at most
+    /// `stall · min(loss, Σ_c n_c/2)`. The second term is the loss from the noise alone.
     pub stall: f64,
 }
 
-/// Steps between two looks at the gap and at the progress.
-const CHECKED: usize = 10;
+/// Number of steps between checks of the gap and the progress.
+const CHECK_INTERVAL: usize = 10;
 
-/// How a fit ended.
+/// The status of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FitStatus {
     /// The gap is within the tolerance.
     Converged,
-    /// The loss hardly falls any more.
+    /// The loss no longer decreases by more than the stall threshold.
     Stalled,
-    /// As many steps were made as were allowed.
+    /// The maximum number of steps was reached.
     OutOfIterations,
 }
 
 /// The outcome of a fit, with its certificate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// How it ended.
+    /// The reason why the fit ended.
     pub status: FitStatus,
-    /// Steps of mirror descent.
+    /// The number of steps of mirror descent.
     pub iterations: usize,
-    /// L(μ) = Σ_c ‖μ_c − y_c‖²/(2σ_c²).
+    /// The loss L(μ) = Σ_c ‖μ_c − y_c‖²/(2σ_c²).
     pub loss: f64,
-    /// At least L(μ) − min L: ⟨∇L, μ⟩ − min over all distributions of ⟨∇L, ·⟩, the latter by
-    /// max-propagation.
+    /// A certified upper bound on L(μ) − min L.
+    ///
+    /// It is ⟨∇L, μ⟩ − min ⟨∇L, ·⟩ over all distributions, the minimum by max-propagation.
     pub gap: f64,
 }
 
-/// A marginal to fit: y with variance σ² of every cell, what it has contributed to the potentials,
-/// and where.
+/// A measured marginal y with cell variance σ², and its contribution to the potentials.
 #[derive(Debug, Clone)]
 struct Measured {
     set: AttributeSet,
@@ -58,14 +62,16 @@ struct Measured {
     potential: Vec<f64>,
 }
 
-/// The distribution with `min Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions of N̂ records, in
-/// the exponential family of the measured sets.
+/// A graphical model fitted to noisy marginals.
+///
+/// It minimises `Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions of N̂ records, in the exponential
+/// family of the measured sets.
 ///
 /// A step of entropic mirror descent is `θ_c ← θ_c − α (μ_c − y_c)/σ_c²` with the marginals μ of
-/// `x ∝ exp Σ θ_c` by belief propagation (the potentials are those of the whole distribution times
-/// N̂); α starts from twice the last one and is halved until `L − L' ≥ ½ α ⟨∇L, μ − μ'⟩`.
-/// Potentials stay when sets are added: the fit starts warm. *Time* of a step: O(cells of the model
-/// · measured sets per clique). *Source*: S4, App. F; McKenna et al., Graphical-model based
+/// `x ∝ exp Σ θ_c` by belief propagation (the potentials are those of the distribution times N̂).
+/// α starts from twice the previous one and is halved until `L − L' ≥ ½ α ⟨∇L, μ − μ'⟩`. Potentials
+/// are kept when sets are added: the fit has a warm start. *Time* of a step: O(cells of the model ·
+/// measured sets per clique). *Source*: S4, App. F; McKenna et al., Graphical-model based
 /// estimation and inference for differential privacy (2019), Alg. 2.
 #[derive(Debug, Clone)]
 pub struct GraphicalModel {
@@ -76,29 +82,30 @@ pub struct GraphicalModel {
     step: f64,
 }
 
-/// What one evaluation gives.
+/// One evaluation of the model.
 struct Point {
     marginals: CalibratedTree,
     loss: f64,
-    /// (μ_c − y_c)/σ_c², and μ_c.
+    /// (μ_c − y_c)/σ_c² for every measured set.
     gradients: Vec<Vec<f64>>,
+    /// μ_c for every measured set.
     projected: Vec<Vec<f64>>,
 }
 
-/// The tree with what every step needs of it.
+/// The tree with quantities that every step uses.
 struct Frame {
     tree: JunctionTree,
     propagation: Propagation,
-    /// Of every measured set: its clique, and the projection onto it.
-    places: Vec<(usize, Projection)>,
+    /// For every measured set, its clique and the projection of the clique onto it.
+    projections: Vec<(usize, Projection)>,
     cells: Vec<usize>,
 }
 
 impl GraphicalModel {
-    /// The uniform distribution of one record.
+    /// Creates the uniform distribution of one record.
     ///
     /// # Errors
-    /// No attribute, or attributes that there are not.
+    /// No attributes, or attributes that the schema lacks.
     pub fn new(sizes: &[usize], attributes: AttributeSet) -> Result<Self> {
         let tree = JunctionTree::new(sizes, attributes, &[])?;
         let potentials =
@@ -107,11 +114,12 @@ impl GraphicalModel {
         Ok(GraphicalModel { attributes, measured: Vec::new(), marginals, total: 1.0, step: 0.0 })
     }
 
-    /// Takes in `μ_γ + N(0, σ²I)`; several measurements of one set become their mean weighted by
-    /// precision. The marginals are those of before until the next fit.
+    /// Adds a measurement `μ_γ + N(0, σ²I)`; the marginals do not change until the next fit.
+    ///
+    /// Several measurements of one set are averaged, weighted by precision.
     ///
     /// # Errors
-    /// Attributes that the model lacks, another number of cells, or a variance that is not a finite
+    /// Attributes that the model lacks, a wrong number of cells, or a variance that is not a finite
     /// number greater than 0.
     pub fn measure(&mut self, gamma: AttributeSet, values: Vec<f64>, variance: f64) -> Result<()> {
         let refuse = |expected: String, found: String| {
@@ -153,8 +161,7 @@ impl GraphicalModel {
         Ok(())
     }
 
-    /// N̂: the totals of all measurements, weighted by the precision of each (1/(σ² n)); at least
-    /// 1.
+    /// Returns N̂, the mean total of all measurements weighted by precision 1/(σ² n); at least 1.
     fn measured_total(&self) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for m in &self.measured {
@@ -165,10 +172,10 @@ impl GraphicalModel {
         if weights > 0.0 { (sum / weights).max(1.0) } else { 1.0 }
     }
 
-    /// Fits the model to what was measured so far.
+    /// Fits the model to all measurements so far.
     ///
     /// # Errors
-    /// None that input can cause.
+    /// Only an internal error.
     pub fn fit(&mut self, settings: FitSettings) -> Result<Fit> {
         let sizes = self.marginals.sizes.clone();
         let sets: Vec<AttributeSet> = self.measured.iter().map(|m| m.set).collect();
@@ -176,10 +183,9 @@ impl GraphicalModel {
         self.total = self.measured_total();
         let mut point = self.evaluate(&frame);
         if self.step <= 0.0 {
-            // In units of the softest measurement: one such step moves a cell by about its share of
-            // the noise.
-            let softest = self.measured.iter().map(|m| m.variance).fold(f64::INFINITY, f64::min);
-            self.step = if softest.is_finite() { softest / self.total } else { 1.0 };
+            // In units of the most precise measurement.
+            let smallest = self.measured.iter().map(|m| m.variance).fold(f64::INFINITY, f64::min);
+            self.step = if smallest.is_finite() { smallest / self.total } else { 1.0 };
         }
         let mut fit = Fit {
             status: FitStatus::OutOfIterations,
@@ -196,7 +202,7 @@ impl GraphicalModel {
             };
             point = next;
             fit.iterations += 1;
-            if fit.iterations.is_multiple_of(CHECKED) {
+            if fit.iterations.is_multiple_of(CHECK_INTERVAL) {
                 if self.gap(&frame, &point) <= settings.tolerance * (point.loss + 1.0) {
                     fit.status = FitStatus::Converged;
                     break;
@@ -214,7 +220,7 @@ impl GraphicalModel {
         Ok(fit)
     }
 
-    /// One step with backtracking; `None` if no step improves the loss any more.
+    /// Makes one step with backtracking; `None` if no step improves the loss.
     fn stepped(&mut self, frame: &Frame, point: &Point) -> Option<Point> {
         let before: Vec<Vec<f64>> = self.measured.iter().map(|m| m.potential.clone()).collect();
         self.step *= 2.0;
@@ -247,18 +253,18 @@ impl GraphicalModel {
         None
     }
 
-    /// Marginals, loss and gradients for the present potentials.
+    /// Computes marginals, loss and gradients for the current potentials.
     fn evaluate(&self, frame: &Frame) -> Point {
         let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
-        for (m, (clique, onto)) in self.measured.iter().zip(&frame.places) {
+        for (m, (clique, onto)) in self.measured.iter().zip(&frame.projections) {
             onto.apply(&mut tables[*clique], &m.potential, |x, theta| *x += theta);
         }
         let separators = frame.propagation.marginals(&mut tables, self.total);
         let sizes = &self.marginals.sizes;
         let (mut loss, mut gradients, mut projected) = (0.0, Vec::new(), Vec::new());
-        for (m, (clique, _)) in self.measured.iter().zip(&frame.places) {
-            let own = frame.tree.cliques()[*clique];
-            let marginal = summed(&own.items(sizes), own.axes_in(m.set), &tables[*clique]);
+        for (m, (clique, _)) in self.measured.iter().zip(&frame.projections) {
+            let set = frame.tree.cliques()[*clique];
+            let marginal = summed(&set.items(sizes), set.axes_in(m.set), &tables[*clique]);
             let gradient: Vec<f64> =
                 marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
             loss += 0.5 * m.variance * gradient.iter().map(|g| g * g).sum::<f64>();
@@ -269,12 +275,14 @@ impl GraphicalModel {
         Point { marginals, loss, gradients, projected }
     }
 
-    /// ⟨∇L, μ⟩ − N̂ min_x Σ_c ∇_c(x_c): L is convex, so no distribution is better by more.
+    /// Returns the gap ⟨∇L, μ⟩ − N̂ min_x Σ_c ∇_c(x_c).
+    ///
+    /// L is convex, so no distribution has a loss smaller by more than this.
     fn gap(&self, frame: &Frame, point: &Point) -> f64 {
         let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
         let mut along = 0.0;
         for ((gradient, marginal), (clique, onto)) in
-            point.gradients.iter().zip(&point.projected).zip(&frame.places)
+            point.gradients.iter().zip(&point.projected).zip(&frame.projections)
         {
             onto.apply(&mut tables[*clique], gradient, |x, g| *x -= g);
             along += gradient.iter().zip(marginal).map(|(g, mu)| g * mu).sum::<f64>();
@@ -282,17 +290,17 @@ impl GraphicalModel {
         (along + self.total * frame.propagation.largest(&mut tables)).max(0.0)
     }
 
-    /// The fitted marginals, those of the last fit.
+    /// The marginals of the last fit.
     pub fn marginals(&self) -> &CalibratedTree {
         &self.marginals
     }
 
-    /// The sets that were measured.
+    /// The measured sets.
     pub fn sets(&self) -> impl Iterator<Item = AttributeSet> + '_ {
         self.measured.iter().map(|m| m.set)
     }
 
-    /// N̂ of the last fit.
+    /// The number of records N̂ of the last fit.
     pub fn total(&self) -> f64 {
         self.total
     }
@@ -301,14 +309,14 @@ impl GraphicalModel {
 impl Frame {
     fn new(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> Result<Self> {
         let tree = JunctionTree::new(sizes, attributes, sets)?;
-        let mut places = Vec::with_capacity(sets.len());
+        let mut projections = Vec::with_capacity(sets.len());
         for &set in sets {
             let clique = tree.clique_of(sizes, set).ok_or_else(|| {
                 Error::bug("fit of a model", "a clique for every measured set", format!("{set:?}"))
             })?;
-            places.push((clique, Projection::new(sizes, tree.cliques()[clique], set)));
+            projections.push((clique, Projection::new(sizes, tree.cliques()[clique], set)));
         }
         let cells = tree.cliques().iter().map(|c| c.items(sizes).iter().product()).collect();
-        Ok(Frame { propagation: Propagation::new(sizes, &tree), tree, places, cells })
+        Ok(Frame { propagation: Propagation::new(sizes, &tree), tree, projections, cells })
     }
 }

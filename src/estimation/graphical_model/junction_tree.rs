@@ -1,78 +1,74 @@
-//! Junction trees of sets of attributes: greedy elimination, maximal cliques, maximum-weight
-//! spanning tree.
+//! Junction trees: greedy elimination, maximal cliques, maximum-weight spanning tree.
 
-use super::table::without;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 
-/// Bytes of a megabyte of model size, as S4's code counts them.
-const MEGABYTE: f64 = (1u64 << 20) as f64;
+/// Bytes per megabyte of model size, as in S4's code.
+const BYTES_PER_MEGABYTE: f64 = (1u64 << 20) as f64;
 
-/// Bytes of a cell.
-const CELL: f64 = 8.0;
+/// Bytes per cell.
+const BYTES_PER_CELL: f64 = 8.0;
 
-/// The number of cells that fit into so many MB (2²⁰ bytes) at 8 bytes each.
+/// The number of cells of 8 bytes in `mb` megabytes of 2²⁰ bytes.
 pub fn cells_of_mb(mb: f64) -> f64 {
-    mb * MEGABYTE / CELL
+    mb * BYTES_PER_MEGABYTE / BYTES_PER_CELL
 }
 
-/// Maximal cliques of a chordal graph in which every one of some sets of attributes is complete,
-/// joined to a tree: the cliques that contain an attribute are connected (running intersection).
-/// Every clique comes after its parent.
+/// A junction tree: maximal cliques of a chordal graph in which given sets are complete.
 ///
-/// The graph is the union of the sets, triangulated by eliminating at every step the attribute
-/// whose clique, it and its remaining neighbours, has the fewest cells; the tree is a spanning tree
-/// of greatest total separator size (number of attributes). Parts that share no attribute are
-/// joined by empty separators. *Reference*: Koller and Friedman, Probabilistic Graphical Models,
-/// Sec. 9.4 and 10.4; S4, App. F (model size).
+/// The cliques that contain an attribute are connected (running intersection). Every clique comes
+/// after its parent.
+///
+/// The graph is the union of the sets. It is triangulated by eliminating, at every step, the
+/// attribute whose clique (the attribute and its remaining neighbours) has the fewest cells. The
+/// tree is a spanning tree of maximum total separator size (number of attributes). Parts that share
+/// no attribute are joined by empty separators. *Reference*: Koller and Friedman, Probabilistic
+/// Graphical Models, Sec. 9.4 and 10.4; S4, App. F (model size).
 #[derive(Debug, Clone, PartialEq)]
 pub struct JunctionTree {
     cliques: Vec<AttributeSet>,
-    /// Of every clique: its parent, and what they share. The first clique is its own parent.
+    /// For every clique, its parent and the separator. The first clique is its own parent.
     parents: Vec<(usize, AttributeSet)>,
     children: Vec<Vec<usize>>,
 }
 
 impl JunctionTree {
-    /// The tree for `attributes` and `sets` of them. O(attributes³ + cliques²), sizes of attributes
-    /// by position.
+    /// Builds the tree for attributes and sets of them. O(attributes³ + cliques²).
+    ///
+    /// `sizes` has the sizes of all attributes of the schema, by position.
     ///
     /// # Errors
-    /// No attribute, or a set with attributes that are not among them.
+    /// No attributes, attributes that the schema lacks, or a set that is not among the attributes.
     pub fn new(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> Result<Self> {
         let outside = sets.iter().find(|set| !set.is_subset(attributes));
         if attributes.is_empty() || attributes.end() > sizes.len() || outside.is_some() {
             return Err(Error::bad_input(
                 "junction tree",
-                format!(
-                    "sets of attributes among {attributes:?}, of {} that there are",
-                    sizes.len()
-                ),
+                format!("subsets of {attributes:?} with positions below {}", sizes.len()),
                 outside.map_or_else(|| format!("{attributes:?}"), |set| format!("{set:?}")),
-                "name attributes of the schema",
+                "use attribute positions of the schema",
             ));
         }
         let mut waiting = maximal_cliques(sizes, attributes, sets);
         let mut tree =
             JunctionTree { cliques: Vec::new(), parents: Vec::new(), children: Vec::new() };
         let mut next = Some((0, (0, AttributeSet::EMPTY)));
-        while let Some((place, parent)) = next {
-            let clique = waiting.remove(place);
-            let own = tree.cliques.len();
-            if own > 0 {
-                tree.children[parent.0].push(own);
+        while let Some((index, parent)) = next {
+            let added = tree.cliques.len();
+            if added > 0 {
+                tree.children[parent.0].push(added);
             }
-            tree.cliques.push(clique);
+            tree.cliques.push(waiting.remove(index));
             tree.parents.push(parent);
             tree.children.push(Vec::new());
             next = None;
-            for (place, clique) in waiting.iter().enumerate() {
-                for (known, other) in tree.cliques.iter().enumerate() {
-                    let shared = clique.intersection(*other);
+            for (index, clique) in waiting.iter().enumerate() {
+                for (parent, parent_clique) in tree.cliques.iter().enumerate() {
+                    let shared = clique.intersection(*parent_clique);
                     if next.is_none_or(|(_, (_, best)): (usize, (usize, AttributeSet))| {
                         shared.len() > best.len()
                     }) {
-                        next = Some((place, (known, shared)));
+                        next = Some((index, (parent, shared)));
                     }
                 }
             }
@@ -80,20 +76,21 @@ impl JunctionTree {
         Ok(tree)
     }
 
-    /// Σ over the cliques of their cells, without joining them: what decides whether a model fits.
-    /// Not a whole number where it is too large for one.
+    /// The total number of cells of the cliques, without building the tree.
+    ///
+    /// It decides whether a model is within a size limit. It is rounded beyond 2⁵³.
     pub fn cells_for(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> f64 {
         maximal_cliques(sizes, attributes, sets).iter().map(|&clique| cells(sizes, clique)).sum()
     }
 
-    /// Σ over the cliques of their cells.
+    /// The total number of cells of the cliques.
     pub fn cells(&self, sizes: &[usize]) -> f64 {
         self.cliques.iter().map(|&clique| cells(sizes, clique)).sum()
     }
 
-    /// The model size in MB: 8 bytes for every cell of every maximal clique.
+    /// The model size in MB (2²⁰ bytes), with 8 bytes per cell of every clique.
     pub fn megabytes(&self, sizes: &[usize]) -> f64 {
-        self.cells(sizes) * CELL / MEGABYTE
+        self.cells(sizes) * BYTES_PER_CELL / BYTES_PER_MEGABYTE
     }
 
     /// The cliques, parents first.
@@ -101,8 +98,9 @@ impl JunctionTree {
         &self.cliques
     }
 
-    /// The parent of a clique and their separator; `None` for the first clique and places that
-    /// there are not.
+    /// The parent of a clique and their separator.
+    ///
+    /// `None` for the first clique and for indices out of range.
     pub fn parent(&self, clique: usize) -> Option<(usize, AttributeSet)> {
         self.parents.get(clique).copied().filter(|_| clique > 0)
     }
@@ -121,12 +119,12 @@ impl JunctionTree {
     }
 }
 
-/// n_γ, not a whole number where it is too large for one.
+/// The number of cells n_γ, rounded beyond 2⁵³.
 pub(crate) fn cells(sizes: &[usize], set: AttributeSet) -> f64 {
     set.positions().map(|p| sizes[p] as f64).product()
 }
 
-/// The maximal cliques of the triangulated graph, in the order of elimination.
+/// Returns the maximal cliques of the triangulated graph, in the order of elimination.
 fn maximal_cliques(
     sizes: &[usize],
     attributes: AttributeSet,
@@ -152,7 +150,7 @@ fn maximal_cliques(
         for p in clique.positions() {
             neighbours[p] = neighbours[p].union(clique);
         }
-        left = without(left, AttributeSet::single(eliminated));
+        left = left.without(AttributeSet::single(eliminated));
         if !cliques.iter().any(|known| clique.is_subset(*known)) {
             cliques.push(clique);
         }

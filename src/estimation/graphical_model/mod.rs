@@ -1,10 +1,15 @@
-//! Graphical models of a table: junction trees, belief propagation, and the fit to noisy marginals.
+//! Graphical models of a table: junction trees, belief propagation, and fits to noisy marginals.
 //!
-//! A model is a distribution over all attributes, `x ∝ exp(Σ_c θ_c(x_c))` over sets c that were
-//! measured. Its [`JunctionTree`] says what it costs; [`CalibratedTree`] holds the marginals on the
-//! cliques and gives any other one by variable elimination; [`GraphicalModel`] is the fit of
-//! `min Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions, by entropic mirror descent. *Source*: S4,
-//! App. F (AIM+PGM); Koller and Friedman, Probabilistic Graphical Models, Ch. 9 and 10.
+//! A model is a distribution over all attributes, `x ∝ exp(Σ_c θ_c(x_c))` over measured sets c.
+//!
+//! - [`JunctionTree`] determines the size of a model.
+//! - [`CalibratedTree`] holds the marginals on the cliques and computes all others by variable
+//!   elimination.
+//! - [`GraphicalModel`] is the fit `min Σ_c ‖μ_c − y_c‖²/(2σ_c²)` over all distributions, by
+//!   entropic mirror descent.
+//!
+//! *Source*: S4, App. F (AIM+PGM); Koller and Friedman, Probabilistic Graphical Models, Ch. 9
+//! and 10.
 
 mod calibrated;
 mod exponential;

@@ -1,5 +1,4 @@
-//! Belief propagation in log space, and the largest value of a sum of potentials by
-//! max-propagation.
+//! Belief propagation in log space, and the maximum of a sum of potentials by max-propagation.
 
 use super::calibrated::CalibratedTree;
 use super::exponential::exponentials;
@@ -7,11 +6,11 @@ use super::junction_tree::JunctionTree;
 use super::table::Projection;
 use crate::domain::AttributeSet;
 
-/// The projections of the cliques onto the separators to their parents and from these, made once
-/// per tree.
+/// The projections of cliques onto separators, computed once per tree.
 #[derive(Debug, Clone)]
 pub(super) struct Propagation {
-    /// Of every clique: onto its separator, and from its parent onto the same.
+    /// For every clique: its parent, and the projections of the clique and of the parent onto their
+    /// separator.
     onto: Vec<Option<(usize, Projection, Projection)>>,
 }
 
@@ -20,33 +19,33 @@ impl Propagation {
         let cliques = tree.cliques();
         let edge = |(k, &clique): (usize, &AttributeSet)| {
             let (parent, separator) = tree.parent(k)?;
-            let own = Projection::new(sizes, clique, separator);
-            Some((parent, own, Projection::new(sizes, cliques[parent], separator)))
+            let from_clique = Projection::new(sizes, clique, separator);
+            Some((parent, from_clique, Projection::new(sizes, cliques[parent], separator)))
         };
         Propagation { onto: cliques.iter().enumerate().map(edge).collect() }
     }
 
-    /// Turns log-potentials of the cliques into the marginals of `x ∝ exp(Σ_C θ_C(x_C))` on them,
-    /// adding up to `total`, and on the separators.
+    /// Replaces log-potentials θ of the cliques by marginals, and returns those on the separators.
     ///
-    /// Upwards every clique sends `ln Σ exp(θ_C + messages)` over its separator, the largest term
-    /// of every sum taken out first; downwards the parent's marginal on the separator replaces the
-    /// message. O(cells), two exponentials each.
+    /// The marginals are those of `x ∝ exp(Σ_C θ_C(x_C))` and sum to `total`. Upwards every clique
+    /// sends `ln Σ exp(θ_C + messages)` over its separator, with the largest term of every sum
+    /// factored out. Downwards the parent's marginal on the separator replaces the message.
+    /// O(cells), with two exponentials per cell.
     pub(super) fn marginals(&self, potentials: &mut [Vec<f64>], total: f64) -> Vec<Vec<f64>> {
         let mut upwards: Vec<Vec<f64>> = vec![Vec::new(); potentials.len()];
         for clique in (1..potentials.len()).rev() {
-            let Some((parent, own, parents)) = &self.onto[clique] else { continue };
-            let largest = maxima(own, &potentials[clique]);
+            let Some((parent, from_clique, from_parent)) = &self.onto[clique] else { continue };
+            let largest = maxima(from_clique, &potentials[clique]);
             let table = &mut potentials[clique];
-            // Kept relative to the largest of its separator cell: what downward propagation needs.
-            own.apply(table, &largest, |x, m| *x -= m);
+            // Relative to the largest term of its separator cell, as downward propagation needs it.
+            from_clique.apply(table, &largest, |x, m| *x -= m);
             let mut terms = table.clone();
             exponentials(&mut terms);
-            let sums = own.reduced(&terms, 0.0, |sum, x| *sum += x);
+            let sums = from_clique.reduced(&terms, 0.0, |sum, x| *sum += x);
             *table = terms;
             let message: Vec<f64> =
                 sums.iter().zip(&largest).map(|(sum, m)| sum.ln() + m).collect();
-            parents.apply(&mut potentials[*parent], &message, |x, m| *x += m);
+            from_parent.apply(&mut potentials[*parent], &message, |x, m| *x += m);
             upwards[clique] = sums;
         }
         if let Some(root) = potentials.first_mut() {
@@ -58,23 +57,23 @@ impl Propagation {
         }
         let mut separators = vec![vec![total]; potentials.len()];
         for clique in 1..potentials.len() {
-            let Some((parent, own, parents)) = &self.onto[clique] else { continue };
-            let separator = parents.reduced(&potentials[*parent], 0.0, |sum, x| *sum += x);
-            // The terms add up to the sums over the separator, each at least 1.
+            let Some((parent, from_clique, from_parent)) = &self.onto[clique] else { continue };
+            let separator = from_parent.reduced(&potentials[*parent], 0.0, |sum, x| *sum += x);
+            // The terms sum to `upwards` over the separator, and each sum is at least 1.
             let ratios: Vec<f64> =
                 separator.iter().zip(&upwards[clique]).map(|(s, sum)| s / sum).collect();
-            own.apply(&mut potentials[clique], &ratios, |x, ratio| *x *= ratio);
+            from_clique.apply(&mut potentials[clique], &ratios, |x, ratio| *x *= ratio);
             separators[clique] = separator;
         }
         separators
     }
 
-    /// `max_x Σ_C θ_C(x_C)`, by max-propagation. O(cells).
+    /// Returns `max_x Σ_C θ_C(x_C)`, by max-propagation. O(cells).
     pub(super) fn largest(&self, potentials: &mut [Vec<f64>]) -> f64 {
         for clique in (1..potentials.len()).rev() {
-            let Some((parent, own, parents)) = &self.onto[clique] else { continue };
-            let message = maxima(own, &potentials[clique]);
-            parents.apply(&mut potentials[*parent], &message, |x, m| *x += m);
+            let Some((parent, from_clique, from_parent)) = &self.onto[clique] else { continue };
+            let message = maxima(from_clique, &potentials[clique]);
+            from_parent.apply(&mut potentials[*parent], &message, |x, m| *x += m);
         }
         potentials
             .first()
@@ -91,11 +90,10 @@ fn maxima(onto: &Projection, table: &[f64]) -> Vec<f64> {
 }
 
 impl CalibratedTree {
-    /// The marginals of `x ∝ exp(Σ_C θ_C(x_C))` over the cliques of a tree, in counts that add up
-    /// to `total`; θ_C row-major.
+    /// Computes the marginals of `x ∝ exp(Σ_C θ_C(x_C))` over the cliques of a tree, in counts.
     ///
-    /// *Time*: O(cells of the tree), two passes in log space. The potentials must be finite, one
-    /// for every cell of every clique.
+    /// The counts sum to `total`. The potentials θ_C are row-major and must be finite, one per cell
+    /// of every clique. *Time*: O(cells of the tree), two passes in log space.
     pub fn of_potentials(
         sizes: &[usize],
         tree: &JunctionTree,

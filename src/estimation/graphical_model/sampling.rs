@@ -3,18 +3,18 @@
 use rand::{Rng, RngExt};
 
 use super::calibrated::CalibratedTree;
-use super::table::{Table, permuted, without};
+use super::table::{Table, permuted};
 use crate::data::{Column, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
 impl CalibratedTree {
-    /// `count` independent records from the model: clique by clique, parents first, the new
-    /// attributes given the separator.
+    /// Draws `count` independent records from the model.
     ///
-    /// *Time*: O(cells of the model + count · cliques · log cells); 8 bytes per cell of the largest
-    /// clique, and the records.
+    /// Cliques are drawn parents first, with the new attributes conditional on the separator.
+    /// *Time*: O(cells of the model + count · cliques · log cells). *Memory*: 8 bytes per cell of
+    /// the largest clique, and the records.
     ///
     /// # Errors
     /// A schema of other sizes, an attribute that the model lacks, or a model without records.
@@ -22,7 +22,7 @@ impl CalibratedTree {
         if schema.sizes() != self.sizes {
             return Err(Error::bad_input(
                 "synthetic records",
-                format!("attributes of the sizes {:?}", self.sizes),
+                format!("attributes of sizes {:?}", self.sizes),
                 format!("{:?}", schema.sizes()),
                 "use the schema that the model was fitted with",
             ));
@@ -31,8 +31,8 @@ impl CalibratedTree {
         if self.attributes() != all {
             return Err(Error::bad_input(
                 "synthetic records",
-                "a workload that uses every attribute: the model is over those of the workload",
-                format!("no marginal with {}", schema.names(without(all, self.attributes()))),
+                "a workload that uses every attribute, since the model has only those attributes",
+                format!("no marginal with {}", schema.names(all.without(self.attributes()))),
                 "ask for marginals of every attribute, e.g. --ways 1,2",
             ));
         }
@@ -45,7 +45,7 @@ impl CalibratedTree {
         Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
     }
 
-    /// Draws the attributes of one clique that its separator lacks, for every record.
+    /// Draws the attributes of one clique outside its separator, for every record.
     fn draw(
         &self,
         clique: usize,
@@ -54,7 +54,7 @@ impl CalibratedTree {
         columns: &mut [Vec<u32>],
         rng: &mut dyn Rng,
     ) -> Result<()> {
-        let new = without(set, given);
+        let new = set.without(given);
         let order =
             |sets: &[AttributeSet]| sets.iter().flat_map(|s| s.positions()).collect::<Vec<usize>>();
         let table = Table { set, values: self.tables[clique].clone() };
@@ -76,12 +76,9 @@ impl CalibratedTree {
             let cumulative = &sums[start * row..][..row];
             let total = cumulative[row - 1];
             if !(total > 0.0 && total.is_finite()) {
-                let expected = "records for every value that was drawn";
-                return Err(Error::bug(
-                    "synthetic records",
-                    expected,
-                    format!("{total} on {set:?}"),
-                ));
+                let expected = "a positive, finite count for every drawn value";
+                let found = format!("{total} on {set:?}");
+                return Err(Error::bug("synthetic records", expected, found));
             }
             let at = rng.random::<f64>() * total;
             let mut cell = cumulative.partition_point(|&sum| sum <= at).min(row - 1);

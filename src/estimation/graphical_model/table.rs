@@ -1,13 +1,13 @@
-//! Tables over sets of attributes: sums over some of them, products with smaller tables, and sums
-//! of products.
+//! Tables over sets of attributes: sums, products with smaller tables, and sums of products.
 
 use std::borrow::Cow;
 
 use crate::domain::AttributeSet;
 use crate::residual::{Loops, Wide, runs, summed};
 
-/// How the cells of a table over a set of attributes map to those of a table over a subset of it:
-/// by runs of neighbouring axes that are kept or not. Both tables are row-major.
+/// The map from the cells of a table to those of a table over a subset of its attributes.
+///
+/// It is stored as runs of neighbouring axes that are kept or not. Both tables are row-major.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Projection {
     runs: Vec<(bool, usize)>,
@@ -15,7 +15,7 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    /// From the cells over `larger` to those over `smaller`, a subset.
+    /// Creates the map from the cells over `larger` to those over its subset `smaller`.
     pub(crate) fn new(sizes: &[usize], larger: AttributeSet, smaller: AttributeSet) -> Self {
         Projection {
             runs: runs(&larger.items(sizes), larger.axes_in(smaller)),
@@ -23,8 +23,7 @@ impl Projection {
         }
     }
 
-    /// `f(x, y)` for every cell x of the larger table with the cell y of the smaller one that it
-    /// maps to.
+    /// Calls `f(x, y)` for every cell x of the larger table and its image y in the smaller one.
     pub(crate) fn apply(
         &self,
         larger: &mut [f64],
@@ -35,8 +34,9 @@ impl Projection {
         apply(larger, &self.runs, smaller, f);
     }
 
-    /// `f(y, x)` for every cell x of the larger table with the cell y of the smaller one that it
-    /// maps to, y set to `start`.
+    /// Calls `f(y, x)` for every cell x of the larger table and its image y in a new smaller one.
+    ///
+    /// Every y starts at `start`. Returns the smaller table.
     pub(crate) fn reduced(
         &self,
         larger: &[f64],
@@ -73,7 +73,7 @@ fn apply(
     }
 }
 
-/// `f(x, y)` for rows x of the length of y.
+/// Calls `f(x, y)` for rows x of the length of y.
 struct Rows<'a, F> {
     larger: &'a mut [f64],
     smaller: &'a [f64],
@@ -90,7 +90,7 @@ impl<F: Fn(&mut f64, f64)> Loops for Rows<'_, F> {
     }
 }
 
-/// `f(x, y)` for runs x of n cells, one for every y.
+/// Calls `f(x, y)` for runs of n cells x, one run for every y.
 struct Runs<'a, F> {
     larger: &'a mut [f64],
     n: usize,
@@ -146,13 +146,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The sums over the attributes that are not in `kept`.
+    /// Sums over the attributes not in `kept`.
     pub(crate) fn onto(&self, sizes: &[usize], kept: AttributeSet) -> Table {
         let set = self.set.intersection(kept);
         Table { set, values: summed(&self.set.items(sizes), self.set.axes_in(set), &self.values) }
     }
 
-    /// [`Table::onto`], or the table itself where nothing is summed.
+    /// As [`Table::onto`], or the table itself if no attribute is summed.
     fn summed_onto(&self, sizes: &[usize], kept: AttributeSet) -> Cow<'_, Table> {
         if self.set.is_subset(kept) {
             Cow::Borrowed(self)
@@ -162,8 +162,7 @@ impl Table {
     }
 }
 
-/// What products of tables are made in, kept between them: memory that is neither allocated nor
-/// cleared again.
+/// Reused buffers for products of tables, neither reallocated nor cleared.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     first: Vec<f64>,
@@ -171,12 +170,11 @@ pub(crate) struct Scratch {
     out: Vec<f64>,
 }
 
-/// Σ over the attributes not in `kept` of the product of two tables of nonnegative cells, over (A ∪
-/// B) ∩ `kept`.
+/// Multiplies two tables of nonnegative cells and sums over the attributes not in `kept`.
 ///
-/// *Time*: what only one of the tables has and is not kept is summed first; then a matrix product
-/// for every cell of the kept attributes that both have, or where nothing is left to sum and one
-/// table has all attributes a product of cells.
+/// The result is over (A ∪ B) ∩ `kept`. *Time*: attributes of only one table that are not kept are
+/// summed first. Then there is one matrix product for every cell of the kept shared attributes, or
+/// a product of cells if no attribute remains to be summed and one table has all attributes.
 pub(crate) fn contracted(
     sizes: &[usize],
     a: &Table,
@@ -196,21 +194,21 @@ pub(crate) fn contracted(
     }
     let (left, right) = (a.set.without(shared), b.set.without(shared));
     let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
-    // The longer side runs innermost.
+    // The longer side is the innermost loop.
     if cells(left) > cells(right) {
         return product(sizes, [&b, &a], [batch, shared.without(batch), right, left], scratch);
     }
     product(sizes, [&a, &b], [batch, shared.without(batch), left, right], scratch)
 }
 
-/// The product of a table with one on some of its attributes.
+/// Multiplies a table by one on some of its attributes.
 fn multiplied(sizes: &[usize], mut larger: Table, smaller: &Table) -> Table {
     let projection = Projection::new(sizes, larger.set, smaller.set);
     projection.apply(&mut larger.values, &smaller.values, |x, y| *x *= y);
     larger
 }
 
-/// The product of tables on batch ∪ left ∪ summed and batch ∪ summed ∪ right.
+/// Multiplies tables on batch ∪ left ∪ summed and batch ∪ summed ∪ right, summed over `summed`.
 fn product(
     sizes: &[usize],
     [a, b]: [&Table; 2],
@@ -229,7 +227,7 @@ fn product(
         second,
     );
     let (rows, middle, columns) = (cells(left), cells(summed), cells(right));
-    let out = long_enough(out, cells(batch) * rows * columns);
+    let out = resized(out, cells(batch) * rows * columns);
     Wide::new().run(Products { first, second, rows, middle, columns, out: &mut *out });
     let set = batch.union(left).union(right);
     let mut values = Vec::new();
@@ -242,7 +240,7 @@ fn product(
     Table { set, values }
 }
 
-/// A matrix product of `rows × middle` and `middle × columns` cells for every batch.
+/// For every batch, a matrix product of `rows × middle` and `middle × columns` cells.
 struct Products<'a> {
     first: &'a [f64],
     second: &'a [f64],
@@ -268,8 +266,9 @@ impl Loops for Products<'_> {
     }
 }
 
-/// The row Σ `weights` · `second` from a column on, in whole blocks of N, each summed in registers
-/// in the order of the weights; returns how many columns these are.
+/// Computes the row Σ `weights` · `second` from column `start`, in whole blocks of N columns.
+///
+/// Each block is summed in registers in the order of the weights. Returns the number of columns.
 #[inline(always)]
 fn row_blocks<const N: usize>(
     weights: &[f64],
@@ -279,9 +278,9 @@ fn row_blocks<const N: usize>(
     to: &mut [f64],
 ) -> usize {
     let blocks = to[start..].as_chunks_mut::<N>().0;
-    for (place, to) in blocks.iter_mut().enumerate() {
+    for (block, to) in blocks.iter_mut().enumerate() {
         let mut sums = [0.0; N];
-        for (weight, from) in weights.iter().zip(second[start + place * N..].chunks(columns)) {
+        for (weight, from) in weights.iter().zip(second[start + block * N..].chunks(columns)) {
             let Some(from) = from.first_chunk::<N>() else { break };
             for k in 0..N {
                 sums[k] += weight * from[k];
@@ -292,25 +291,21 @@ fn row_blocks<const N: usize>(
     blocks.len() * N
 }
 
-/// The positions of some sets, one set after the other.
+/// Returns the positions of some sets, concatenated.
 fn positions(sets: &[AttributeSet]) -> Vec<usize> {
     let mut positions = Vec::with_capacity(sets.iter().map(|set| set.len()).sum());
     positions.extend(sets.iter().flat_map(|set| set.positions()));
     positions
 }
 
-/// The attributes of a set that another one lacks.
-pub(crate) fn without(set: AttributeSet, other: AttributeSet) -> AttributeSet {
-    set.without(other)
-}
-
-/// A row-major table with its axes in another order.
+/// Returns a row-major table with its axes in another order.
 pub(crate) fn permuted(sizes: &[usize], from: &[usize], to: &[usize], values: &[f64]) -> Vec<f64> {
     arranged(sizes, from, to, values, &mut Vec::new()).to_vec()
 }
 
-/// A row-major table with its axes in another order, in the scratch; the table itself where its
-/// cells stay where they are.
+/// Writes a row-major table with its axes in another order into the scratch buffer.
+///
+/// Returns the table itself if no cell moves.
 fn arranged<'a>(
     sizes: &[usize],
     from: &[usize],
@@ -319,20 +314,19 @@ fn arranged<'a>(
     scratch: &'a mut Vec<f64>,
 ) -> &'a [f64] {
     let Some(axes) = moved_axes(sizes, from, to) else { return values };
-    let out = long_enough(scratch, values.len());
+    let out = resized(scratch, values.len());
     strided(axes, values, out);
     out
 }
 
-fn long_enough(scratch: &mut Vec<f64>, cells: usize) -> &mut [f64] {
+fn resized(scratch: &mut Vec<f64>, cells: usize) -> &mut [f64] {
     if scratch.len() < cells {
         scratch.resize(cells, 0.0);
     }
     &mut scratch[..cells]
 }
 
-/// An axis of a table that is put in another order: its size, and the distances of neighbours along
-/// it, before and after.
+/// An axis of a reordered table: its size, and its strides before and after.
 #[derive(Clone, Copy)]
 struct MovedAxis {
     n: usize,
@@ -340,7 +334,9 @@ struct MovedAxis {
     to: usize,
 }
 
-/// The axes in their new order, neighbours in both orders as one; `None` where no cell moves.
+/// Returns the axes in their new order, with neighbours in both orders merged.
+///
+/// `None` if no cell moves.
 fn moved_axes(sizes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<MovedAxis>> {
     let mut strides = [0; AttributeSet::CAPACITY];
     let mut stride = 1;
@@ -362,14 +358,15 @@ fn moved_axes(sizes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<Moved
     (axes.len() > 1).then_some(axes)
 }
 
-/// Copies a table of at least two axes into another order: for all others, rows where the last axis
-/// stays the last one, and transposes along it and the axis that was the last one where it does
-/// not.
+/// Copies a table of at least two axes into another order.
+///
+/// If the last axis remains the last one, rows are copied. Otherwise the old and the new last axis
+/// are transposed.
 fn strided(mut axes: Vec<MovedAxis>, from: &[f64], to: &mut [f64]) {
     let Some(columns) = axes.pop() else { return to.copy_from_slice(from) };
     match axes.iter().position(|axis| axis.from == 1) {
-        Some(place) => {
-            let rows = axes.remove(place);
+        Some(index) => {
+            let rows = axes.remove(index);
             each(&axes, from, to, &|from, to| transpose(rows, columns, from, to));
         }
         None => {
@@ -388,8 +385,7 @@ fn each(axes: &[MovedAxis], from: &[f64], to: &mut [f64], copy: &impl Fn(&[f64],
     }
 }
 
-/// Along an axis that was the last one and one that becomes it, in blocks of as many cells as a
-/// cache line has.
+/// Transposes the old and the new last axis, in blocks of one cache line.
 fn transpose(rows: MovedAxis, columns: MovedAxis, from: &[f64], to: &mut [f64]) {
     const LINE: usize = 8;
     let whole = columns.n / LINE * LINE;

@@ -1,4 +1,4 @@
-//! Graphical models against enumeration of all cells, Clarabel's quadratic program, and draws.
+//! Graphical models against enumeration of all cells, Clarabel's quadratic program, and sampling.
 
 use approx::assert_relative_eq;
 use clarabel::algebra::CscMatrix;
@@ -20,7 +20,7 @@ fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-/// Sizes of up to six attributes, and sets of one to three of them.
+/// Random sizes of up to six attributes, and random sets of one to three attributes.
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<AttributeSet>) {
     let sizes: Vec<usize> = (0..rng.random_range(1..=6)).map(|_| rng.random_range(1..=3)).collect();
     let random = |rng: &mut ChaCha20Rng| {
@@ -52,18 +52,18 @@ fn enumerated(
     cells.into_iter().map(|x| x * total / sum).collect()
 }
 
-/// The cell of a smaller table that a cell of a larger one maps to, digit by digit.
+/// The cell of a smaller table to which a cell of a larger one maps, digit by digit.
 fn index(sizes: &[usize], larger: AttributeSet, smaller: AttributeSet, cell: usize) -> usize {
-    let (mut rest, mut place, mut stride) = (cell, 0, 1);
+    let (mut rest, mut index, mut stride) = (cell, 0, 1);
     for p in larger.positions().collect::<Vec<_>>().into_iter().rev() {
         let digit = rest % sizes[p];
         rest /= sizes[p];
         if smaller.contains(p) {
-            place += digit * stride;
+            index += digit * stride;
             stride *= sizes[p];
         }
     }
-    place
+    index
 }
 
 fn marginal(sizes: &[usize], cells: &[f64], of: AttributeSet) -> Vec<f64> {
@@ -73,10 +73,10 @@ fn marginal(sizes: &[usize], cells: &[f64], of: AttributeSet) -> Vec<f64> {
     out
 }
 
-/// Every marginal of random models, those of no clique included, in potentials of ordinary and of
-/// extreme size.
+/// Every marginal of random models, also those that no clique contains, against enumeration, for
+/// potentials of moderate and of extreme size.
 #[test]
-fn propagation_and_elimination_are_enumeration() {
+fn propagation_and_elimination_agree_with_enumeration() {
     let mut rng = rng(1);
     for round in 0..200 {
         let (sizes, sets) = instance(&mut rng);
@@ -110,7 +110,7 @@ fn propagation_and_elimination_are_enumeration() {
     }
 }
 
-/// Cells of the triangulation by eliminating in one order, written out with neighbour lists.
+/// The cells of the triangulation by a given elimination order, with an adjacency matrix.
 fn cells_by_order(sizes: &[usize], sets: &[AttributeSet], order: &[usize]) -> f64 {
     let d = sizes.len();
     let mut linked = vec![vec![false; d]; d];
@@ -138,12 +138,12 @@ fn orders(left: &[usize]) -> Vec<Vec<usize>> {
     if left.is_empty() {
         return vec![Vec::new()];
     }
-    let one = |k: usize| {
+    let starting_with = |k: usize| {
         let (mut rest, first) = (left.to_vec(), left[k]);
         rest.remove(k);
         orders(&rest).into_iter().map(move |order| [vec![first], order].concat())
     };
-    (0..left.len()).flat_map(one).collect()
+    (0..left.len()).flat_map(starting_with).collect()
 }
 
 #[test]
@@ -160,14 +160,14 @@ fn trees_are_valid_and_small() {
         let positions: Vec<usize> = (0..sizes.len()).collect();
         let by_order: Vec<f64> =
             orders(&positions).iter().map(|order| cells_by_order(&sizes, &sets, order)).collect();
-        // What it costs is what some order costs, and hardly ever more than the cheapest.
+        // The size is that of some elimination order; on average it is close to the smallest.
         assert!(by_order.contains(&cells), "{sizes:?} {sets:?}: {cells} of {by_order:?}");
         greedy += cells;
         best += by_order.iter().copied().fold(f64::INFINITY, f64::min);
         for &set in &sets {
             assert!(tree.cliques().iter().any(|clique| set.is_subset(*clique)));
         }
-        // Running intersection: from every clique with an attribute but one, the parent has it too.
+        // Running intersection: an attribute of a clique is in its parent, except at one clique.
         for p in all.positions() {
             let having = (0..tree.cliques().len()).filter(|&k| tree.cliques()[k].contains(p));
             let tops = having.filter(|&k| {
@@ -204,7 +204,7 @@ fn by_quadratic_program(
         }
         constant += y.iter().map(|y| y * y).sum::<f64>() / (2.0 * variance);
     }
-    // Clarabel takes the upper triangle.
+    // Clarabel expects the upper triangle.
     for (i, row) in quadratic.iter_mut().enumerate() {
         row[..i].fill(0.0);
     }
@@ -223,7 +223,7 @@ fn by_quadratic_program(
     solver.solution.obj_val + constant
 }
 
-/// Noisy marginals of random records; with much noise cells of the optimum are zero.
+/// Noisy marginals of random records. With large noise some cells of the optimum are zero.
 fn noisy(
     sizes: &[usize],
     sets: &[AttributeSet],
@@ -242,10 +242,10 @@ fn noisy(
         .collect()
 }
 
-const CAREFUL: FitSettings = FitSettings { iterations: 100_000, tolerance: 1e-7, stall: 0.0 };
+const PRECISE: FitSettings = FitSettings { iterations: 100_000, tolerance: 1e-7, stall: 0.0 };
 
 #[test]
-fn the_fit_is_the_constrained_optimum_and_certified() {
+fn the_fit_is_the_certified_constrained_optimum() {
     let mut rng = rng(3);
     let sizes = [2, 3, 2, 3];
     let sets = [set(&[0]), set(&[0, 1]), set(&[1, 2]), set(&[2, 3]), set(&[0, 3]), set(&[1, 2, 3])];
@@ -255,8 +255,8 @@ fn the_fit_is_the_constrained_optimum_and_certified() {
         for (set, y, variance) in &measured {
             model.measure(*set, y.clone(), *variance).unwrap();
         }
-        let rough = model.clone().fit(FitSettings { iterations: 20, ..CAREFUL }).unwrap();
-        let fit = model.fit(CAREFUL).unwrap();
+        let rough = model.clone().fit(FitSettings { iterations: 20, ..PRECISE }).unwrap();
+        let fit = model.fit(PRECISE).unwrap();
         let optimum = by_quadratic_program(&sizes, &measured, model.total());
         assert!(
             (fit.loss - optimum).abs() <= 1e-6 * optimum.max(1.0),
@@ -272,8 +272,8 @@ fn the_fit_is_the_constrained_optimum_and_certified() {
             fit.status != FitStatus::OutOfIterations && fit.gap < 1e-4 * optimum.max(1.0),
             "{fit:?}"
         );
-        // A fit that starts from the optimum is there.
-        let again = model.fit(CAREFUL).unwrap();
+        // A fit that starts from the optimum ends quickly.
+        let again = model.fit(PRECISE).unwrap();
         assert!(again.iterations <= 200 && again.loss <= fit.loss * (1.0 + 1e-12), "{again:?}");
     }
 }
@@ -317,7 +317,7 @@ fn marginals_of_a_fitted_model_agree_and_measurements_are_pooled() {
     assert_relative_eq!(tree.megabytes(), tree.tree().megabytes(&sizes), max_relative = 1e-12);
 }
 
-/// 40,000 draws: every cell of every pair within six standard deviations.
+/// 40,000 draws: every cell of every pair is within six standard deviations of the model.
 #[test]
 fn draws_follow_the_model() {
     const DRAWS: usize = 40_000;
@@ -348,7 +348,7 @@ fn draws_follow_the_model() {
 }
 
 #[test]
-fn misfits_are_refused() {
+fn invalid_measurements_and_attributes_are_refused() {
     let sizes = [3, 2];
     assert!(JunctionTree::new(&sizes, AttributeSet::EMPTY, &[]).is_err());
     assert!(JunctionTree::new(&sizes, AttributeSet::first(3), &[]).is_err());
@@ -378,9 +378,9 @@ fn misfits_are_refused() {
     );
 }
 
-/// Every order of five axes, one of them of one value: each cell where its coordinates say.
+/// Every order of five axes, one of them of size one, against the coordinates of each cell.
 #[test]
-fn a_table_in_another_order_has_its_cells_where_they_belong() {
+fn permuted_tables_have_the_right_cells() {
     let sizes = [3usize, 1, 9, 2, 10];
     let values: Vec<f64> = (0..540).map(f64::from).collect();
     for code in 0..5usize.pow(5) {
@@ -389,8 +389,8 @@ fn a_table_in_another_order_has_its_cells_where_they_belong() {
             continue;
         }
         let moved = super::table::permuted(&sizes, &[0, 1, 2, 3, 4], &order, &values);
-        for (place, &value) in moved.iter().enumerate() {
-            let (mut rest, mut at) = (place, [0; 5]);
+        for (index, &value) in moved.iter().enumerate() {
+            let (mut rest, mut at) = (index, [0; 5]);
             for &p in order.iter().rev() {
                 (at[p], rest) = (rest % sizes[p], rest / sizes[p]);
             }

@@ -1,46 +1,49 @@
-//! Marginals beside the tree, and the estimates of all others.
+//! Estimates from a soft model and from measured sets outside its junction tree.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::model::{SoftModel, Widths};
-use super::update::{Evidence, Update, floored};
+use super::update::{Evidence, Update, raise_to_minimum};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{CalibratedTree, Messages, Projection};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 
-/// Steps of the shift for a marginal beside the tree.
-const SHIFTS: usize = 3;
+/// Number of shift steps for a marginal outside the tree.
+const SHIFT_STEPS: usize = 3;
 
-/// Sweeps over the parts of a marginal that has pairs beside the tree.
+/// Number of sweeps over the parts of a marginal that contains pairs outside the tree.
 const FITTING_SWEEPS: usize = 5;
 
-/// Estimates from residuals by a soft model and marginals beside it.
+/// Estimates from residuals by a soft model and measured sets outside its junction tree.
 #[derive(Debug)]
 pub struct SoftIpf {
     residuals: ResidualEstimates,
     model: SoftModel,
-    beside: HashSet<AttributeSet>,
-    /// The most cells that the model's cliques may have together.
-    limit: f64,
-    known: RefCell<Known>,
+    /// The measured sets outside the tree.
+    outside: HashSet<AttributeSet>,
+    /// Maximum total number of cells of the model's cliques.
+    max_cells: f64,
+    cache: RefCell<Cache>,
 }
 
-/// What several marginals need; good until the model or the residuals change.
+/// Intermediate results of marginals, valid until the model or the residuals change.
 #[derive(Debug, Default)]
-struct Known {
+struct Cache {
     messages: Messages,
     parts: HashMap<AttributeSet, Rc<Vec<f64>>>,
 }
 
 impl SoftIpf {
-    /// No measurement yet, over the given attributes, with at most `cells` cells in the model's
-    /// cliques, besides one factor for every attribute.
+    /// Creates estimates over some attributes from residuals without measurements.
+    ///
+    /// The model's cliques have at most `cells` cells in total, in addition to one factor per
+    /// attribute.
     ///
     /// # Errors
-    /// No attribute, or attributes that the estimates lack.
+    /// No attributes, or attributes that the estimates lack.
     pub fn new(
         residuals: ResidualEstimates,
         attributes: AttributeSet,
@@ -51,49 +54,52 @@ impl SoftIpf {
         Ok(SoftIpf {
             residuals,
             model,
-            beside: HashSet::new(),
-            limit: cells,
-            known: RefCell::default(),
+            outside: HashSet::new(),
+            max_cells: cells,
+            cache: RefCell::default(),
         })
     }
 
-    /// Takes in `μ_γ + N(0, σ²I)`: as residuals, and γ with its subsets as factors, or beside the
-    /// model if they do not fit.
+    /// Adds a measurement `μ_γ + N(0, σ²I)`.
+    ///
+    /// It is stored as residuals. γ and its subsets become factors of the model, or γ is kept
+    /// outside the tree if they do not fit.
     ///
     /// # Errors
-    /// Attributes that the model lacks, another number of cells, or a variance without meaning.
+    /// Attributes that the model lacks, a wrong number of cells, or an invalid variance.
     pub fn measured(&mut self, gamma: AttributeSet, values: &[f64], variance: f64) -> Result<()> {
         self.residuals.update_by_marginal(gamma, values, variance)?;
         self.insert(gamma)?;
         self.model.follow(&self.residuals)?;
-        self.known.take();
+        self.cache.take();
         Ok(())
     }
 
-    /// Makes γ, of which all residuals are known, part of the estimates.
+    /// Adds γ, whose residuals are all known, to the model or to the sets outside the tree.
     fn insert(&mut self, gamma: AttributeSet) -> Result<()> {
-        if self.model.has_room(gamma, self.limit) {
+        if self.model.has_room(gamma, self.max_cells) {
             let sets: Vec<AttributeSet> = gamma.subsets().filter(|set| !set.is_empty()).collect();
             self.model.add(&sets)?;
-            self.beside.retain(|set| !set.is_subset(gamma));
+            self.outside.retain(|set| !set.is_subset(gamma));
             return Ok(());
         }
         if gamma.len() > 1 {
-            self.beside.insert(gamma);
+            self.outside.insert(gamma);
         }
         for pair in gamma.of_size(2).filter(|pair| *pair != gamma) {
-            if self.model.has_room(pair, self.limit) {
+            if self.model.has_room(pair, self.max_cells) {
                 self.model.add(&[pair])?;
-                self.beside.remove(&pair);
+                self.outside.remove(&pair);
             } else {
-                self.beside.insert(pair);
+                self.outside.insert(pair);
             }
         }
         Ok(())
     }
 
-    /// All residuals as they are known elsewhere, every set of `sets` beside the model: for
-    /// measurements planned ahead.
+    /// Creates estimates from given residuals with every set of `sets` outside the tree.
+    ///
+    /// For measurements that were planned in advance.
     ///
     /// # Errors
     /// Attributes that the model lacks.
@@ -104,30 +110,31 @@ impl SoftIpf {
         widths: Widths,
     ) -> Result<Self> {
         let mut estimates = Self::new(residuals, attributes, 0.0, widths)?;
-        estimates.beside = sets.into_iter().filter(|set| set.len() > 1).collect();
+        estimates.outside = sets.into_iter().filter(|set| set.len() > 1).collect();
         estimates.model.follow(&estimates.residuals)?;
         Ok(estimates)
     }
 
-    /// Up to so many sweeps over the model; the estimates are those of the new model. Returns how
-    /// many were made.
+    /// Makes at most `sweeps` sweeps over the model and returns their number.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let made = self.model.sweep(sweeps);
-        self.known.take();
+        self.cache.take();
         made
     }
 
-    /// N̂, at least 1.
+    /// The estimated number of records N̂, at least 1.
     pub fn total(&self) -> f64 {
         self.model.total()
     }
 
-    /// How many measured sets stand beside the model.
+    /// The number of measured sets outside the tree.
     pub fn beside(&self) -> usize {
-        self.beside.len()
+        self.outside.len()
     }
 
-    /// The calibrated tree: what records can be drawn from. Sets beside it have no part in it.
+    /// The calibrated tree, from which records can be drawn.
+    ///
+    /// Measurements of sets outside the tree do not enter it.
     pub fn tree(&self) -> &CalibratedTree {
         self.model.tree()
     }
@@ -137,37 +144,38 @@ impl SoftIpf {
         &self.residuals
     }
 
-    fn estimate(&self, known: &mut Known, gamma: AttributeSet) -> Result<Vec<f64>> {
-        let mut marginal = self.model.tree().marginal_with(&mut known.messages, gamma)?;
-        if gamma.len() < 2 || self.beside.is_empty() {
+    fn estimate(&self, cache: &mut Cache, gamma: AttributeSet) -> Result<Vec<f64>> {
+        let mut marginal = self.model.tree().marginal_with(&mut cache.messages, gamma)?;
+        if gamma.len() < 2 || self.outside.is_empty() {
             return Ok(marginal);
         }
         if gamma.len() > 2 {
-            self.fit_parts(known, gamma, &mut marginal)?;
+            self.fit_parts(cache, gamma, &mut marginal)?;
         }
-        if self.beside.contains(&gamma) {
+        if self.outside.contains(&gamma) {
             marginal = self.blended(gamma, marginal)?;
         }
         Ok(marginal)
     }
 
-    /// The update of a set beside the model, with its marginal as q.
+    /// Updates a set outside the tree, with its marginal as the cavity q.
     fn blended(&self, gamma: AttributeSet, mut cavity: Vec<f64>) -> Result<Vec<f64>> {
         let target = self.residuals.marginal(gamma)?;
         let width = self.model.widths().of(gamma.len());
         let evidence =
             Evidence { target: &target, variance: self.residuals.cell_variance(gamma), width };
-        floored(&mut cavity);
+        raise_to_minimum(&mut cavity);
         let mut update = Update::default();
-        update.solve(&cavity, evidence, self.total(), SHIFTS, &mut 0.0);
+        update.solve(&cavity, evidence, self.total(), SHIFT_STEPS, &mut 0.0);
         Ok(update.values)
     }
 
-    /// Iterative proportional fitting to the estimates of all pairs, and of larger sets beside, if
-    /// one of these stands beside.
+    /// Fits a marginal to the estimates of its pairs and of its larger subsets outside the tree.
+    ///
+    /// The fit is iterative proportional fitting; nothing is done if no part is outside the tree.
     fn fit_parts(
         &self,
-        known: &mut Known,
+        cache: &mut Cache,
         gamma: AttributeSet,
         marginal: &mut [f64],
     ) -> Result<()> {
@@ -175,29 +183,29 @@ impl SoftIpf {
             3 => gamma.of_size(2).collect(),
             n => (2..n)
                 .flat_map(|size| gamma.of_size(size))
-                .filter(|set| set.len() == 2 || self.beside.contains(set))
+                .filter(|set| set.len() == 2 || self.outside.contains(set))
                 .collect(),
         };
-        if !parts.iter().any(|set| self.beside.contains(set)) {
+        if !parts.iter().any(|set| self.outside.contains(set)) {
             return Ok(());
         }
         let sizes = self.residuals.sizes();
         let mut targets = Vec::with_capacity(parts.len());
         for part in parts {
-            let estimate = match known.parts.get(&part) {
+            let estimate = match cache.parts.get(&part) {
                 Some(estimate) => Rc::clone(estimate),
                 None => {
-                    let estimate = Rc::new(self.estimate(known, part)?);
-                    known.parts.insert(part, Rc::clone(&estimate));
+                    let estimate = Rc::new(self.estimate(cache, part)?);
+                    cache.parts.insert(part, Rc::clone(&estimate));
                     estimate
                 }
             };
             targets.push((gamma.axes_in(part), Projection::new(sizes, gamma, part), estimate));
         }
-        let own = gamma.items(sizes);
+        let shape = gamma.items(sizes);
         for _ in 0..FITTING_SWEEPS {
             for (axes, projection, target) in &targets {
-                let mut ratios = crate::residual::summed(&own, *axes, marginal);
+                let mut ratios = crate::residual::summed(&shape, *axes, marginal);
                 for (ratio, target) in ratios.iter_mut().zip(target.iter()) {
                     *ratio = if *ratio > 0.0 { target / *ratio } else { 0.0 };
                 }
@@ -210,6 +218,6 @@ impl SoftIpf {
 
 impl MarginalEstimates for SoftIpf {
     fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
-        self.estimate(&mut self.known.borrow_mut(), gamma)
+        self.estimate(&mut self.cache.borrow_mut(), gamma)
     }
 }

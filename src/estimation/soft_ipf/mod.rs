@@ -1,20 +1,20 @@
-//! Soft iterative proportional fitting: nonnegative estimates from noisy marginals, by a bounded
-//! junction tree and what stands beside it.
+//! Soft iterative proportional fitting: nonnegative estimates from noisy marginals.
 //!
-//! Every measured marginal is kept as residuals, so that the evidence of a set c is
-//! `y_c = Σ_{τ⊆c} Recon(z_τ)` with cell variance `s² = Σ v_τ/λ_τ`, whatever was measured of it and
-//! how often. A set whose junction tree fits the size limit becomes a factor of the [`SoftModel`];
-//! others stand *beside* it, and [`SoftIpf`] blends them into the model's marginals when these are
-//! asked for:
+//! It fits a junction tree of bounded size and corrects for the measured sets outside it.
 //!
-//! - a pair beside: the [`Update`] with the model's marginal as q, three shifts;
-//! - a larger set with such a pair: the model's marginal, fitted in five sweeps of iterative
-//!   proportional fitting to the estimates of all its pairs (and of larger sets beside that it
-//!   contains), then the update if the set itself is beside.
+//! Every measured marginal is stored as residuals. The evidence of a set c is therefore
+//! `y_c = Σ_{τ⊆c} Recon(z_τ)` with cell variance `s² = Σ v_τ/λ_τ`, for any number of measurements.
+//! A set becomes a factor of the [`SoftModel`] if the junction tree stays within the size limit.
+//! Other sets are *outside the tree*, and [`SoftIpf`] blends them into the marginals:
 //!
-//! Answers are nonnegative and add up to N̂ = max(1, z_∅) or nearly so. Marginals of the model
-//! agree with each other; with sets beside it they need not. They are shrunk towards the model, so
-//! they are biased. *Source*: ours; it takes the place of the convex fit in AIM+PGM.
+//! - a pair outside the tree: the [`Update`] with the model's marginal as q, three shifts;
+//! - a larger set that contains such a pair: the model's marginal, fitted by five sweeps of
+//!   iterative proportional fitting to the estimates of all its pairs (and of larger subsets
+//!   outside the tree), then the update if the set itself is outside the tree.
+//!
+//! Estimates are nonnegative and sum to N̂ = max(1, z_∅) up to a small error. Marginals of the
+//! model are consistent; with sets outside the tree they need not be. They are shrunk towards the
+//! model and therefore biased. *Source*: ours; it replaces the convex fit of AIM+PGM.
 
 mod beside;
 mod model;

@@ -1,47 +1,46 @@
-//! A junction tree of bounded size whose factors follow noisy marginals, by sweeps of soft
-//! iterative proportional fitting.
+//! A junction tree of bounded size, fitted by sweeps of soft iterative proportional fitting.
 
-use super::update::{Evidence, Update, floored};
+use super::update::{Evidence, Update, raise_to_minimum};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::ResidualEstimates;
 use crate::estimation::graphical_model::{CalibratedTree, JunctionTree, Projection};
 
-/// A factor is at least this.
-const SMALLEST_FACTOR: f64 = 1e-9;
+/// Minimum cell of a factor.
+const MIN_FACTOR: f64 = 1e-9;
 
-/// Sweeps end when the mean change of a factor's marginal is below this share of the records.
-const SETTLED: f64 = 1e-4;
+/// Sweeps end when the mean change of a factor's marginal is below this fraction of the records.
+const SWEEP_TOLERANCE: f64 = 1e-4;
 
-/// One factor: a marginal that was measured, and what multiplies the model's cells on its account.
+/// One factor: a measured marginal and its multipliers of the model's cells.
 #[derive(Debug, Clone)]
 struct SoftFactor {
     set: AttributeSet,
     clique: usize,
     projection: Projection,
-    /// f.
+    /// The multipliers f.
     values: Vec<f64>,
-    /// y_c.
+    /// The evidence y_c.
     target: Vec<f64>,
-    /// s².
+    /// The cell variance s² of the evidence.
     variance: f64,
-    /// c, kept between visits.
+    /// The shift c of the last update.
     shift: f64,
 }
 
-/// The prior widths τ by the number of attributes of a marginal: of one, of two, of more.
+/// The prior widths τ of the factors, by their numbers of attributes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Widths {
-    /// τ₁.
+    /// The width τ₁ for one attribute.
     pub single: f64,
-    /// τ₂.
+    /// The width τ₂ for two attributes.
     pub pair: f64,
-    /// τ₃, also for larger marginals.
+    /// The width τ₃ for three or more attributes.
     pub larger: f64,
 }
 
 impl Widths {
-    /// τ for a marginal on so many attributes.
+    /// The width τ for a number of attributes.
     pub fn of(&self, attributes: usize) -> f64 {
         match attributes {
             0 | 1 => self.single,
@@ -53,30 +52,31 @@ impl Widths {
 
 /// The model `Π_c f_c` over its junction tree, scaled to N̂ records.
 ///
-/// *Sweep*: one tour around the tree. At a clique its factors are updated, smaller sets first; then
-/// for every child a message down (the child's table times the new separator by the old one, as in
-/// Hugin propagation), the child's own tour, and a message up. At the end the tree is calibrated
-/// from the root, scaled to N̂. A factor's update with its current marginal μ: cavity q = μ/f
-/// scaled to N̂, the [`Update`]'s v, and `f ← max(v/q, 10⁻⁹)`; the clique's table is multiplied by
-/// the ratio of the new factor to the old. *Time* of a sweep: O(cells of the model · factors per
-/// clique).
+/// *Sweep*: one depth-first traversal of the tree. At a clique its factors are updated, smaller
+/// sets first. Then, for every child: a message down (the child's table is multiplied by the new
+/// separator over the old one, as in Hugin propagation), the child's traversal, and a message up.
+/// Finally the tree is calibrated from the root, scaled to N̂.
+///
+/// *Update* of a factor with its current marginal μ: the cavity is q = μ/f, scaled to N̂; the
+/// [`Update`] gives v; `f ← max(v/q, 10⁻⁹)`. The clique's table is multiplied by the ratio of the
+/// new factor to the old one. *Time* of a sweep: O(cells of the model · factors per clique).
 #[derive(Debug, Clone)]
 pub struct SoftModel {
     tree: CalibratedTree,
     attributes: AttributeSet,
     factors: Vec<SoftFactor>,
     widths: Widths,
-    /// N̂, at least 1.
+    /// The number of records N̂, at least 1.
     total: f64,
-    /// [`SETTLED`], but in tests that follow the sweeps to their fixed point.
-    settled: f64,
+    /// [`SWEEP_TOLERANCE`], or smaller in tests of the fixed point.
+    tolerance: f64,
 }
 
 impl SoftModel {
-    /// The model in which the attributes are independent, of one factor for each.
+    /// Creates the model of independent attributes, with one factor per attribute.
     ///
     /// # Errors
-    /// No attribute, or attributes that the schema lacks.
+    /// No attributes, or attributes that the schema lacks.
     pub fn new(sizes: &[usize], attributes: AttributeSet, widths: Widths) -> Result<Self> {
         let sets: Vec<AttributeSet> = attributes.positions().map(AttributeSet::single).collect();
         let tree = JunctionTree::new(sizes, attributes, &sets)?;
@@ -89,13 +89,13 @@ impl SoftModel {
             factors: Vec::new(),
             widths,
             total: 1.0,
-            settled: SETTLED,
+            tolerance: SWEEP_TOLERANCE,
         };
         model.add(&sets)?;
         Ok(model)
     }
 
-    /// Whether the junction tree of the factors and one more set has at most so many cells.
+    /// Whether the junction tree of the factors and one more set has at most `cells` cells.
     pub fn has_room(&self, set: AttributeSet, cells: f64) -> bool {
         let tree = self.tree.tree();
         tree.clique_of(self.tree.sizes(), set).is_some() || {
@@ -104,13 +104,14 @@ impl SoftModel {
         }
     }
 
-    /// Whether there is a factor for a set.
+    /// Whether the model has a factor for a set.
     pub fn has(&self, set: AttributeSet) -> bool {
         self.factors.binary_search_by_key(&order(set), |f| order(f.set)).is_ok()
     }
 
-    /// Adds factors of 1 for sets that have none; the tree is built anew if no clique contains one
-    /// of them.
+    /// Adds factors of 1 for sets that have none.
+    ///
+    /// The tree is rebuilt if no clique contains a set.
     ///
     /// # Errors
     /// Attributes that the model lacks.
@@ -118,26 +119,26 @@ impl SoftModel {
         let sizes = self.tree.sizes().to_vec();
         let mut rebuild = false;
         for &set in sets {
-            let Err(place) = self.factors.binary_search_by_key(&order(set), |f| order(f.set))
+            let Err(index) = self.factors.binary_search_by_key(&order(set), |f| order(f.set))
             else {
                 continue;
             };
             let clique = self.tree.tree().clique_of(&sizes, set);
             rebuild |= clique.is_none();
             let clique = clique.unwrap_or(0);
-            let own = self.tree.tree().cliques()[clique];
+            let clique_set = self.tree.tree().cliques()[clique];
             let values = ones(&sizes, set);
             let target = values.clone();
             let factor = SoftFactor {
                 set,
                 clique,
-                projection: Projection::new(&sizes, own, set.intersection(own)),
+                projection: Projection::new(&sizes, clique_set, set.intersection(clique_set)),
                 values,
                 target,
                 variance: f64::INFINITY,
                 shift: 0.0,
             };
-            self.factors.insert(place, factor);
+            self.factors.insert(index, factor);
         }
         if rebuild { self.rebuild() } else { Ok(()) }
     }
@@ -168,7 +169,7 @@ impl SoftModel {
         Ok(())
     }
 
-    /// Takes the targets and variances of all factors from the residuals, and N̂ from the total.
+    /// Sets the targets and variances of all factors from the residuals, and N̂ from the total.
     ///
     /// # Errors
     /// Attributes that the estimates lack.
@@ -182,7 +183,7 @@ impl SoftModel {
         Ok(())
     }
 
-    /// [`SoftModel::follow`] for one factor only.
+    /// As [`SoftModel::follow`], for one factor.
     #[cfg(test)]
     pub(super) fn follow_only(&mut self, estimates: &ResidualEstimates, set: AttributeSet) {
         self.total = estimates.marginal(AttributeSet::EMPTY).unwrap()[0];
@@ -192,20 +193,20 @@ impl SoftModel {
         }
     }
 
-    /// Sweeps end at another change than [`SETTLED`].
+    /// Replaces [`SWEEP_TOLERANCE`].
     #[cfg(test)]
-    pub(super) fn settle_at(&mut self, change: f64) {
-        self.settled = change;
+    pub(super) fn set_tolerance(&mut self, tolerance: f64) {
+        self.tolerance = tolerance;
     }
 
-    /// Up to so many sweeps; fewer if the factors have settled. Returns how many were made.
+    /// Makes sweeps until the factors converge, at most `sweeps`, and returns their number.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let mut update = Update::default();
         for sweep in 0..sweeps {
             let mut change = 0.0;
             self.tour(0, &mut update, &mut change);
             self.distribute();
-            if change / (self.factors.len().max(1) as f64) < self.settled {
+            if change / (self.factors.len().max(1) as f64) < self.tolerance {
                 return sweep + 1;
             }
         }
@@ -213,9 +214,9 @@ impl SoftModel {
     }
 
     fn tour(&mut self, clique: usize, update: &mut Update, change: &mut f64) {
-        for place in 0..self.factors.len() {
-            if self.factors[place].clique == clique {
-                *change += self.update(place, update);
+        for index in 0..self.factors.len() {
+            if self.factors[index].clique == clique {
+                *change += self.update(index, update);
             }
         }
         for k in 0..self.tree.tree().children(clique).len() {
@@ -226,21 +227,21 @@ impl SoftModel {
         }
     }
 
-    /// Updates a factor; returns ‖v − μ‖₁/N̂.
-    fn update(&mut self, place: usize, update: &mut Update) -> f64 {
-        let factor = &mut self.factors[place];
+    /// Updates a factor and returns ‖v − μ‖₁/N̂.
+    fn update(&mut self, index: usize, update: &mut Update) -> f64 {
+        let factor = &mut self.factors[index];
         if !factor.variance.is_finite() {
             return 0.0;
         }
-        let own = self.tree.tree.cliques()[factor.clique];
+        let clique = self.tree.tree.cliques()[factor.clique];
         let table = &mut self.tree.tables[factor.clique];
-        let mut marginal =
-            crate::residual::summed(&own.items(&self.tree.sizes), own.axes_in(factor.set), table);
+        let (shape, axes) = (clique.items(&self.tree.sizes), clique.axes_in(factor.set));
+        let mut marginal = crate::residual::summed(&shape, axes, table);
         let mut cavity: Vec<f64> =
             marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
         let scale = self.total / cavity.iter().sum::<f64>();
         cavity.iter_mut().for_each(|q| *q *= scale);
-        floored(&mut cavity);
+        raise_to_minimum(&mut cavity);
         let width = self.widths.of(factor.set.len());
         let evidence = Evidence { target: &factor.target, variance: factor.variance, width };
         match factor.set.len() {
@@ -252,7 +253,7 @@ impl SoftModel {
             marginal.iter_mut().zip(&mut factor.values).zip(&update.values).zip(&cavity)
         {
             change += (v - *m).abs();
-            let new = (v / q).max(SMALLEST_FACTOR);
+            let new = (v / q).max(MIN_FACTOR);
             *m = scale * new / *f;
             *f = new;
         }
@@ -260,7 +261,7 @@ impl SoftModel {
         change / self.total
     }
 
-    /// Scales the root to N̂ and calibrates all others from it.
+    /// Scales the root to N̂ and calibrates all other cliques from it.
     fn distribute(&mut self) {
         if let Some(root) = self.tree.tables.first_mut() {
             let scale = self.total / root.iter().sum::<f64>();
@@ -271,12 +272,12 @@ impl SoftModel {
         }
     }
 
-    /// The calibrated tree: the marginals of the model.
+    /// The calibrated tree with the marginals of the model.
     pub fn tree(&self) -> &CalibratedTree {
         &self.tree
     }
 
-    /// N̂.
+    /// The number of records N̂.
     pub fn total(&self) -> f64 {
         self.total
     }
@@ -287,7 +288,7 @@ impl SoftModel {
     }
 }
 
-/// Smaller sets first.
+/// The sort key of factors: smaller sets first.
 fn order(set: AttributeSet) -> (usize, u128) {
     (set.len(), set.bits())
 }

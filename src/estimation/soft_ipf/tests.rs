@@ -24,7 +24,7 @@ fn soft(sizes: &[usize], cells: f64) -> SoftIpf {
         .unwrap()
 }
 
-/// The minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by bisection inside
+/// The minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by nested
 /// bisection: the derivative in every cell is increasing in v, and the sum of the cells decreasing
 /// in the multiplier.
 fn minimiser(q: &[f64], y: &[f64], variance: f64, width: f64, total: f64) -> Vec<f64> {
@@ -74,8 +74,8 @@ fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
     }
 }
 
-/// A model of one pair comes to the same fixed point by sweeps: to 1e-3 of a record where sweeps
-/// end as in use, to 1e-8 of all where they go on.
+/// Sweeps over a model of one pair converge to the minimiser: to 1e-3 records with the default
+/// tolerance, to a relative 1e-8 with a small one.
 #[test]
 fn sweeps_over_one_factor_end_at_its_minimiser() {
     let widths = Widths { pair: 1.5, ..WIDTHS };
@@ -86,13 +86,13 @@ fn sweeps_over_one_factor_end_at_its_minimiser() {
     assert_relative_eq!(residuals.cell_variance(set(&[0, 1])), 4.0, max_relative = 1e-12);
     let mut model = SoftModel::new(&[2, 3], AttributeSet::first(2), widths).unwrap();
     model.add(&[set(&[0, 1])]).unwrap();
-    // Only the pair knows anything: the attributes' factors stay 1, and the cavity is uniform.
+    // Only the pair has evidence: the attributes' factors stay 1, and the cavity is uniform.
     model.follow_only(&residuals, set(&[0, 1]));
     let q = [40.0 / 6.0; 6];
     let expected = minimiser(&q, &y, 4.0, 1.5, 40.0);
-    for (settled, tolerance) in [(None, 1e-3), (Some(1e-12), 1e-8 * 40.0)] {
-        if let Some(change) = settled {
-            model.settle_at(change);
+    for (sweep_tolerance, tolerance) in [(None, 1e-3), (Some(1e-12), 1e-8 * 40.0)] {
+        if let Some(sweep_tolerance) = sweep_tolerance {
+            model.set_tolerance(sweep_tolerance);
         }
         model.sweep(400);
         for (found, expected) in model.tree().marginal(set(&[0, 1])).unwrap().iter().zip(&expected)
@@ -102,8 +102,8 @@ fn sweeps_over_one_factor_end_at_its_minimiser() {
     }
 }
 
-/// A distribution over a tree of pairs, its marginals measured exactly: all marginals of the tree
-/// come out, to 1e-6 of the records.
+/// Exactly measured marginals of a distribution over a tree of pairs: all marginals of the tree are
+/// within 1e-6 of the records.
 #[test]
 fn exact_measurements_of_a_tree_are_reproduced() {
     let sizes = [2, 3, 4, 2, 3];
@@ -165,8 +165,9 @@ fn normalised(values: Vec<f64>) -> Vec<f64> {
     values.into_iter().map(|x| x / sum).collect()
 }
 
-/// 1,000 random models of noise, few records to many, tight limits and none: tables stay finite and
-/// nonnegative, add up to N̂, and the tree keeps to its limit; marginals of the tree agree.
+/// 1,000 random noisy models with different numbers of records and size limits: tables are finite,
+/// nonnegative and sum to N̂, the tree is within its limit, and marginals of the tree are
+/// consistent.
 #[test]
 fn random_noisy_models_do_not_diverge() {
     for seed in 0..1000 {
@@ -185,9 +186,10 @@ fn random_noisy_models_do_not_diverge() {
             let sigma = scale * 10f64.powf(rng.random_range(-6.0..1.0));
             let n: usize = gamma.items(&sizes).iter().product();
             let values: Vec<f64> = (0..n)
-                .map(
-                    |_| if rng.random_bool(0.3) { scale / n as f64 } else { 0.0 } + sigma * rng.random_range(-2.0..2.0),
-                )
+                .map(|_| {
+                    let count = if rng.random_bool(0.3) { scale / n as f64 } else { 0.0 };
+                    count + sigma * rng.random_range(-2.0..2.0)
+                })
                 .collect();
             estimates.measured(gamma, &values, sigma * sigma).unwrap();
             estimates.sweep(if round % 4 == 3 { 40 } else { 3 });
@@ -223,9 +225,9 @@ fn random_noisy_models_do_not_diverge() {
     }
 }
 
-/// What does not fit stands beside the tree and still follows its measurement.
+/// Estimates of sets outside the tree are close to their measurements.
 #[test]
-fn sets_beside_the_tree_follow_their_measurements() {
+fn sets_outside_the_tree_follow_their_measurements() {
     let sizes = [4, 4, 4];
     let mut estimates = soft(&sizes, 0.0);
     let pair: Vec<f64> = (0..16).map(|k| if k % 5 == 0 { 97.6 } else { 0.8 }).collect();
@@ -244,16 +246,16 @@ fn sets_beside_the_tree_follow_their_measurements() {
     estimates.sweep(40);
     assert_eq!(estimates.beside(), 4);
     near(estimates.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
-    // With room it all moves into the tree.
-    let mut roomy = soft(&sizes, cells_of_mb(1.0));
-    roomy.measured(set(&[0, 1, 2]), &triple, 1e-6).unwrap();
-    roomy.sweep(200);
-    assert_eq!((roomy.beside(), roomy.tree().cells()), (0, 64));
-    near(roomy.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
+    // With a large limit every set is in the tree.
+    let mut large = soft(&sizes, cells_of_mb(1.0));
+    large.measured(set(&[0, 1, 2]), &triple, 1e-6).unwrap();
+    large.sweep(200);
+    assert_eq!((large.beside(), large.tree().cells()), (0, 64));
+    near(large.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
 }
 
 #[test]
-fn misfits_are_refused() {
+fn invalid_measurements_and_attributes_are_refused() {
     let mut estimates = soft(&[2, 3], 100.0);
     assert!(
         estimates.measured(set(&[0]), &[1.0], 1.0).unwrap_err().to_string().contains("2 cells")

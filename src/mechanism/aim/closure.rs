@@ -1,4 +1,4 @@
-//! The candidates of AIM: every marginal that helps to answer the workload, and how much.
+//! The candidates of AIM: the downward closure of the workload, with weights.
 
 use std::collections::HashSet;
 
@@ -15,11 +15,13 @@ pub struct Closure {
 }
 
 impl Closure {
-    /// All non-empty subsets of the workload's marginals, smaller sets first. O(Σ_γ 2^|γ|).
+    /// Collects all non-empty subsets of the workload's marginals, smaller sets first.
+    ///
+    /// O(Σ_γ 2^|γ|).
     ///
     /// # Errors
-    /// No marginal, one that is empty, listed twice or not of the schema, or one with more cells
-    /// than memory addresses.
+    /// No marginals; a marginal that is empty, repeated or not of the schema; or a number of cells
+    /// beyond `usize`.
     pub fn of_workload(schema: &Schema, workload: &[AttributeSet]) -> Result<Self> {
         let refuse = |found: String| {
             Error::bad_input(
@@ -29,14 +31,14 @@ impl Closure {
                     schema.attributes().len()
                 ),
                 found,
-                "list every marginal once, by attributes of the schema",
+                "list every marginal once, with attributes of the schema",
             )
         };
         if workload.is_empty() {
             return Err(refuse("no marginal".into()));
         }
         let (mut listed, mut closure) = (HashSet::new(), HashSet::new());
-        // How many marginals of the workload have the attribute: w_γ is their sum over γ.
+        // The number of marginals of the workload with each attribute; w_γ is its sum over γ.
         let mut uses = vec![0u32; schema.attributes().len()];
         let mut attributes = AttributeSet::EMPTY;
         for &marginal in workload {
@@ -46,7 +48,7 @@ impl Closure {
                     .ok_or_else(|| refuse(format!("attribute {position}")))? += 1;
             }
             if marginal.is_empty() {
-                return Err(refuse("an empty one".into()));
+                return Err(refuse("an empty set".into()));
             }
             if !listed.insert(marginal) {
                 return Err(refuse(format!("{marginal:?} twice")));
@@ -60,11 +62,13 @@ impl Closure {
         let sizes = schema.sizes();
         let mut list = Vec::with_capacity(sets.len());
         for (_, positions, attributes) in sets {
-            let own = attributes.items(&sizes);
-            let cells =
-                own.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).ok_or_else(|| {
+            let shape = attributes.items(&sizes);
+            let cells = shape
+                .iter()
+                .try_fold(1usize, |cells, &n| cells.checked_mul(n))
+                .ok_or_else(|| {
                     let what = format!("marginal on {}", schema.names(attributes));
-                    let found = own.iter().map(|&n| n as f64).product();
+                    let found = shape.iter().map(|&n| n as f64).product();
                     Error::too_large(
                         what,
                         "cells",
@@ -84,12 +88,12 @@ impl Closure {
         &self.candidates
     }
 
-    /// K = |W↓|, ∅ included.
+    /// The size K = |W↓| of the closure, including ∅.
     pub fn size(&self) -> usize {
         self.candidates.list().len() + 1
     }
 
-    /// The attributes that the workload uses.
+    /// The attributes of the workload.
     pub fn attributes(&self) -> AttributeSet {
         self.attributes
     }

@@ -1,10 +1,9 @@
-//! What every adaptive iterative mechanism (AIM) shares, whatever estimator it uses: the
-//! candidates, and what a round may spend.
+//! Common parts of the adaptive iterative mechanisms (AIM): candidates, budgets and rounds.
 //!
-//! Selection itself is behind the door to private data ([`access`](crate::access)); it asks the
-//! estimator for marginals and for how much they changed
-//! ([`MarginalEstimates`](crate::estimation::MarginalEstimates)), so that another estimator is one
-//! file beside [`aim_grem`](super::aim_grem).
+//! Selection is part of the interface to private data ([`access`](crate::access)). It asks the
+//! estimator for marginals and for bounds on their changes
+//! ([`MarginalEstimates`](crate::estimation::MarginalEstimates)), so a mechanism with another
+//! estimator is one file, such as [`aim_grem`](super::aim_grem).
 
 mod annealing;
 mod closure;

@@ -1,5 +1,4 @@
-//! The loop that the adaptive mechanisms with isotropic measurements share: select, measure the
-//! whole marginal, anneal.
+//! The common loop of mechanisms that measure whole marginals: select, measure, anneal.
 
 use super::{Closure, RoundBudget};
 use crate::access::{Candidate, CandidateSelection, Candidates, PaidAccess, Question};
@@ -8,16 +7,18 @@ use crate::error::Result;
 use crate::estimation::MarginalEstimates;
 use crate::privacy::NoiseStream;
 
-/// Estimates that measurements go into.
+/// Estimates that are updated by measurements.
 pub(in crate::mechanism) trait AdaptiveEstimates: MarginalEstimates {
-    /// Whether a candidate may be selected in a round with this budget, after which `used` of ρ, a
-    /// share, will be spent. It sees what was measured and sizes, and so is public.
+    /// Whether a candidate may be selected in a round with this budget.
+    ///
+    /// `used` is the fraction of ρ that is spent after the round. The result depends only on
+    /// measurements and sizes and is therefore public.
     fn keeps(&self, candidate: &Candidate, budget: &RoundBudget, used: f64) -> bool;
 
-    /// Takes in the first measurements, of every attribute.
+    /// Adds the first measurements, of every attribute.
     fn begin(&mut self, measured: Vec<(AttributeSet, Vec<f64>)>, variance: f64) -> Result<()>;
 
-    /// Takes in `μ_γ + N(0, σ²I)` and makes new estimates.
+    /// Adds `μ_γ + N(0, σ²I)` and updates the estimates.
     fn measured(
         &mut self,
         gamma: AttributeSet,
@@ -31,28 +32,30 @@ pub(in crate::mechanism) trait AdaptiveEstimates: MarginalEstimates {
 pub struct MeasuredRound {
     /// The selected marginal.
     pub attributes: AttributeSet,
-    /// What the round could spend.
+    /// The budget of the round.
     pub budget: RoundBudget,
 }
 
-/// How rounds anneal, and how the run ends.
+/// The parameters of annealing and of the last rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::mechanism) struct Schedule {
-    /// Scales the change below which a round anneals.
+    /// The factor of the change below which a round anneals.
     pub patience: f64,
-    /// How many rounds share what remains once it does not pay for one more than these.
+    /// The number K of last rounds.
+    ///
+    /// They share the remaining budget once it does not pay for K + 1 rounds.
     pub last_rounds: usize,
 }
 
 impl Schedule {
-    /// AIM's: the last round takes all that remains.
+    /// AIM's schedule: the last round spends the remaining budget.
     pub(in crate::mechanism) const AIM: Schedule = Schedule { patience: 1.0, last_rounds: 1 };
 }
 
 /// Measures every attribute of the workload with the noise of the first round.
 ///
 /// # Errors
-/// What `access` and the estimates refuse.
+/// Errors of `access` and of the estimates.
 pub(in crate::mechanism) fn measure_attributes(
     closure: &Closure,
     budget: &RoundBudget,
@@ -72,14 +75,17 @@ pub(in crate::mechanism) fn measure_attributes(
 ///
 /// ```text
 /// repeat
-///     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ) over the candidates kept      costs ε²/8
-///     y ← μ_γ + N(0, σ²I)                                                                          costs 1/(2σ²)
-///     new estimates; if ‖μ̂_γ − μ̂'_γ‖₁ ≤ patience · √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
-///     if what remains does not pay for K + 1 such rounds: K rounds with equal shares of it, and the end
+///     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ n_γ)              costs ε²/8
+///         over the kept candidates
+///     y ← μ_γ + N(0, σ²I)                                                          costs 1/(2σ²)
+///     update the estimates
+///     if ‖μ̂_γ − μ̂'_γ‖₁ ≤ patience · √(2/π) σ n_γ: σ² ← σ²/4, ε ← 2ε
+///     if the remaining budget does not pay for K + 1 such rounds:
+///         K last rounds with equal shares of it
 /// ```
 ///
 /// # Errors
-/// What `access` and the estimates refuse.
+/// Errors of `access` and of the estimates.
 pub(in crate::mechanism) fn run_rounds(
     closure: &Closure,
     mut budget: RoundBudget,
@@ -88,7 +94,7 @@ pub(in crate::mechanism) fn run_rounds(
     estimates: &mut dyn AdaptiveEstimates,
 ) -> Result<Vec<MeasuredRound>> {
     let mut rounds = Vec::new();
-    let mut left_over: Option<usize> = None;
+    let mut last_rounds: Option<usize> = None;
     let total = access.total().get();
     let mut kept = Candidates::new(Vec::new());
     loop {
@@ -98,7 +104,7 @@ pub(in crate::mechanism) fn run_rounds(
         let mut list: Vec<Candidate> =
             all.clone().filter(|c| estimates.keeps(c, &budget, used)).copied().collect();
         if list.is_empty() {
-            // Something has to be measured: the smallest.
+            // A round needs a candidate: the smallest.
             list.extend(all.min_by_key(|c| c.cells).copied());
         }
         if list != kept.list() {
@@ -108,8 +114,8 @@ pub(in crate::mechanism) fn run_rounds(
             epsilon: budget.epsilon,
             penalty_per_cell: budget.expected_noise(),
         };
-        let place = access.select(&selection, &kept, estimates)?;
-        let chosen = kept.list()[place];
+        let index = access.select(&selection, &kept, estimates)?;
+        let chosen = kept.list()[index];
         let question =
             Question::Marginal { attributes: chosen.attributes, variance: budget.variance };
         let measured = access.measure(&question, NoiseStream::Shared)?;
@@ -119,15 +125,15 @@ pub(in crate::mechanism) fn run_rounds(
         let Some(remaining) = access.remaining().filter(|_| !budget.last) else {
             return Ok(rounds);
         };
-        if left_over.is_none() {
+        if last_rounds.is_none() {
             let new = estimates.marginal(chosen.attributes)?;
             let changed: f64 = new.iter().zip(&old).map(|(new, old)| (new - old).abs()).sum();
             budget = budget.annealed(changed / schedule.patience, chosen.cells);
             if remaining.get() <= (schedule.last_rounds + 1) as f64 * budget.cost() {
-                left_over = Some(schedule.last_rounds);
+                last_rounds = Some(schedule.last_rounds);
             }
         }
-        if let Some(rounds) = left_over.as_mut() {
+        if let Some(rounds) = last_rounds.as_mut() {
             budget = RoundBudget::share_of(remaining, *rounds);
             *rounds -= 1;
         }

@@ -1,4 +1,4 @@
-//! AIM+PGM and the hybrid: what they ask, what they pay, and what they may know.
+//! AIM+PGM, the hybrid and `planned`: questions, costs, and independence of unpaid data.
 
 use super::witness::{Exchange, Witness, dependent, rho, rng, schema};
 use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable};
@@ -18,8 +18,7 @@ fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
         .unwrap()
 }
 
-/// Mechanisms, with the ρ they are run with: at the largest one the hybrid switches to
-/// ResidualPlanner.
+/// The tested mechanisms with their ρ; at the largest ρ the hybrid switches to ResidualPlanner.
 fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
     let hybrid = |mb: f64| by_name(&format!("aim-hybrid(switch=0,max-mb={mb})")).unwrap();
     vec![
@@ -27,7 +26,7 @@ fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
         (hybrid(0.001), 0.5),
         (hybrid(2.0), 0.5),
         (Box::new(AimHybrid::default()), 0.5),
-        (Box::new(AimHybrid::default()), SWITCHES),
+        (Box::new(AimHybrid::default()), SWITCHING_RHO),
         (by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(), 0.5),
         (by_name("aim-pgm(max-mb=0.002)").unwrap(), 0.5),
         (Box::new(AimPgm::default()), 0.5),
@@ -35,12 +34,11 @@ fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
     ]
 }
 
-const SWITCHES: f64 = 2000.0;
+const SWITCHING_RHO: f64 = 2000.0;
 
-/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing
-/// else may differ, neither a question, nor a candidate, nor a budget, nor an estimate. And what is
-/// asked costs what is paid: 1/(2σ²) a marginal, ε²/8 a selection, p_τ/(2σ²) a residual of a
-/// reservation, with nothing left over.
+/// Two neighbouring tables, where the second is forced to return the first one's answers: then no
+/// question, candidate, budget or estimate may differ. The costs of the questions (1/(2σ²) for a
+/// marginal, ε²/8 for a selection, p_τ/(2σ²) for a residual of a reservation) sum to the budget.
 #[test]
 fn nothing_but_paid_answers_depends_on_the_data() {
     let schema = schema(&[3, 4, 2, 5]);
@@ -54,8 +52,9 @@ fn nothing_but_paid_answers_depends_on_the_data() {
                 (0..4).map(|p| records.column(p).unwrap().take(79).collect()).collect();
             let neighbour = Records::new(&schema, columns).unwrap();
             let run = |records: &Records, seed: u64, replay: Option<Vec<Exchange>>| {
-                let mut own = rng(seed);
-                let mut table = PrivateTable::of_records(records, rho(budget), &mut own).unwrap();
+                let mut noise_rng = rng(seed);
+                let mut table =
+                    PrivateTable::of_records(records, rho(budget), &mut noise_rng).unwrap();
                 let replay = replay.map(Vec::into_iter);
                 let mut witness = Witness { table: &mut table, replay, seen: Vec::new() };
                 let mut answers = Vec::new();
@@ -70,7 +69,7 @@ fn nothing_but_paid_answers_depends_on_the_data() {
             let (again, same, repeated, _) = run(&neighbour, seed + 90, Some(seen.clone()));
             assert!(again == seen && same == answers && repeated == report, "{mechanism:?}");
             let switched = report.details.contains(&("residual_planner", 1.0));
-            assert_eq!(switched, budget == SWITCHES, "{mechanism:?}: {:?}", report.details);
+            assert_eq!(switched, budget == SWITCHING_RHO, "{mechanism:?}: {:?}", report.details);
             assert!(
                 answers.iter().all(|x| (*x >= 0.0 || switched) && x.is_finite()),
                 "{mechanism:?}"
@@ -85,8 +84,8 @@ fn nothing_but_paid_answers_depends_on_the_data() {
     assert_eq!(reservations, 8);
 }
 
-/// What was asked costs, and whether a part of it was paid together, which then costs what it
-/// reserved.
+/// The cost of the questions, and whether some were paid by a reservation; checks that these cost
+/// what was reserved.
 fn costs(schema: &Schema, seen: &[Exchange]) -> (f64, bool) {
     let (mut costs, mut inside, mut reserved) = (0.0, 0.0, None);
     for exchange in seen {
@@ -106,12 +105,11 @@ fn costs(schema: &Schema, seen: &[Exchange]) -> (f64, bool) {
     (costs + inside, reserved.is_some())
 }
 
-/// The exponential mechanism is charged ε²/8, which is what it costs and not what permute-and-flip
-/// or report-noisy-max with other noise would: of two candidates whose scores differ by Δ the
-/// better one wins with probability 1/(1 + e^(−εΔ/2w)), w the largest weight, which is the
-/// sensitivity of the scores.
+/// Selection costs ε²/8 and is the exponential mechanism, not permute-and-flip or report-noisy-max
+/// with other noise: of two candidates whose scores differ by Δ the better one wins with
+/// probability 1/(1 + e^(−εΔ/2w)), with w the largest weight, the sensitivity of the scores.
 #[test]
-fn selection_is_the_exponential_mechanism_at_its_price() {
+fn selection_is_the_exponential_mechanism_at_its_cost() {
     const DRAWS: u32 = 40_000;
     struct Zero;
     impl MarginalEstimates for Zero {
@@ -123,10 +121,10 @@ fn selection_is_the_exponential_mechanism_at_its_price() {
     let records = dependent(&schema, 10, &mut rng(1));
     let selection = CandidateSelection { epsilon: 0.5, penalty_per_cell: 3.0 };
     assert_eq!(selection.cost().unwrap().get(), 0.5 * 0.5 / 8.0);
-    // Both errors are the 10 records; what is taken off them is 3 for each of 2 and of 3 cells. Of
-    // equal weights permute-and-flip would give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68; of unequal
-    // ones each score over its own weight would give 0.68 instead of 0.72, and the smallest weight
-    // as sensitivity 0.98.
+    // Both errors are the 10 records; the penalty is 3 for each of 2 and of 3 cells. For equal
+    // weights permute-and-flip would give 1 − e^(−εΔ/2w)/2 = 0.76 instead of 0.68. For unequal
+    // weights, each score over its own weight would give 0.68 instead of 0.72, and the smallest
+    // weight as sensitivity 0.98.
     for (weights, difference) in [([4.0, 4.0], 4.0 * 3.0), ([4.0, 1.0], 4.0 * 4.0 - 1.0)] {
         let candidate = |(p, cells, weight)| crate::access::Candidate {
             attributes: AttributeSet::from_positions(&[p]).unwrap(),
@@ -135,8 +133,8 @@ fn selection_is_the_exponential_mechanism_at_its_price() {
         };
         let candidates =
             Candidates::new([(0, 2, weights[0]), (1, 3, weights[1])].map(candidate).to_vec());
-        let mut own = rng(2);
-        let mut table = PrivateTable::of_records(&records, rho(1e9), &mut own).unwrap();
+        let mut noise_rng = rng(2);
+        let mut table = PrivateTable::of_records(&records, rho(1e9), &mut noise_rng).unwrap();
         let wins = (0..DRAWS)
             .filter(|_| table.select(&selection, &candidates, &Zero).unwrap() == 0)
             .count();
@@ -154,10 +152,10 @@ fn selection_is_the_exponential_mechanism_at_its_price() {
     }
 }
 
-/// The model that a run ends with is as large as it says and within the limit, at any budget; only
-/// the model of independent attributes is never refused to the hybrid.
+/// The final model has the reported size and is within the limit, for every budget. The hybrid's
+/// model of independent attributes is always allowed.
 #[test]
-fn models_keep_to_their_limit() {
+fn models_are_within_their_limit() {
     let schema = schema(&[6, 5, 4, 7, 3, 5]);
     let records = dependent(&schema, 2000, &mut rng(3));
     let workload = all_ways(&schema, 3);
@@ -170,8 +168,9 @@ fn models_keep_to_their_limit() {
         }
         for mechanism in mechanisms {
             for budget in [0.01, 1.0, 30.0] {
-                let mut own = rng(4);
-                let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+                let mut noise_rng = rng(4);
+                let mut table =
+                    PrivateTable::of_records(&records, rho(budget), &mut noise_rng).unwrap();
                 let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
                 let model = report.model.unwrap();
                 let cells: usize =
@@ -187,18 +186,18 @@ fn models_keep_to_their_limit() {
     }
 }
 
-/// With little noise and few cells ResidualPlanner answers, which is exact at any budget; without
-/// the switch a model does.
+/// With small noise and few cells ResidualPlanner answers; without the switch, or with large noise,
+/// a model does.
 #[test]
-fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
+fn the_hybrid_switches_to_residual_planner_for_small_noise() {
     let schema = schema(&[2, 2, 3]);
     let records = dependent(&schema, 5000, &mut rng(5));
     let workload = all_ways(&schema, 2);
     for (mechanism, budget, switched) in
         [("aim-hybrid", 1.0, 1.0), ("aim-hybrid", 1e-4, 0.0), ("aim-hybrid(switch=0)", 1.0, 0.0)]
     {
-        let mut own = rng(6);
-        let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+        let mut noise_rng = rng(6);
+        let mut table = PrivateTable::of_records(&records, rho(budget), &mut noise_rng).unwrap();
         let report =
             by_name(mechanism).unwrap().run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
         assert!(
@@ -210,7 +209,7 @@ fn the_hybrid_switches_where_residual_planner_is_expected_to_be_better() {
     }
 }
 
-/// The last rounds share what annealing leaves: equal budgets, the last of which leaves nothing.
+/// The last rounds have equal budgets, which together spend the remaining budget.
 #[test]
 fn the_last_rounds_have_equal_shares() {
     let rho = rho(0.5);
@@ -228,7 +227,7 @@ fn the_last_rounds_have_equal_shares() {
 }
 
 #[test]
-fn settings_are_checked_and_change_the_run() {
+fn options_are_checked_and_change_the_answers() {
     for (text, part) in [
         ("aim-hybrid(rounds=0)", "at least 1"),
         ("aim-hybrid(patience=0)", "positive"),
@@ -250,8 +249,8 @@ fn settings_are_checked_and_change_the_run() {
     let records = dependent(&schema, 500, &mut rng(1));
     let workload = all_ways(&schema, 2);
     let answers = |text: &str| {
-        let mut own = rng(7);
-        let mut table = PrivateTable::of_records(&records, rho(0.1), &mut own).unwrap();
+        let mut noise_rng = rng(7);
+        let mut table = PrivateTable::of_records(&records, rho(0.1), &mut noise_rng).unwrap();
         let mut all = Vec::new();
         let each = &mut |_: usize, cells: &[f64]| {
             all.extend_from_slice(cells);
@@ -278,10 +277,10 @@ fn settings_are_checked_and_change_the_run() {
     }
 }
 
-/// A workload whose parts share no attribute: every mechanism answers it, all parts for about the
-/// same number of records.
+/// A workload of two marginals without shared attributes: every mechanism answers both with about
+/// the true number of records.
 #[test]
-fn workloads_may_fall_into_parts() {
+fn workloads_may_be_disconnected() {
     let schema = schema(&[3, 4, 2, 5]);
     let records = dependent(&schema, 2000, &mut rng(3));
     let group = |positions: &[usize]| {
@@ -292,8 +291,8 @@ fn workloads_may_fall_into_parts() {
     let workload =
         GroupedWorkload::new(schema.clone(), vec![group(&[0, 1]), group(&[2, 3])]).unwrap();
     for (mechanism, _) in tested() {
-        let mut own = rng(4);
-        let mut table = PrivateTable::of_records(&records, rho(0.5), &mut own).unwrap();
+        let mut noise_rng = rng(4);
+        let mut table = PrivateTable::of_records(&records, rho(0.5), &mut noise_rng).unwrap();
         let mut totals = Vec::new();
         let each = &mut |_: usize, cells: &[f64]| {
             totals.push(cells.iter().sum::<f64>());
@@ -309,7 +308,7 @@ fn workloads_may_fall_into_parts() {
 }
 
 #[test]
-fn impossible_limits_are_refused() {
+fn invalid_size_limits_are_refused() {
     for max_mb in [-1.0, f64::NAN, f64::INFINITY] {
         for name in ["aim-hybrid", "aim-pgm"] {
             let error = by_name(&format!("{name}(max-mb={max_mb})")).err().unwrap();

@@ -1,5 +1,5 @@
-//! What tests of all AIMs share: records whose attributes depend on each other, and a witness
-//! between loop and data.
+//! Test helpers for the adaptive mechanisms: records with dependent attributes, and a recording
+//! access to data.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -24,7 +24,7 @@ pub(in crate::mechanism) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-/// Records whose attributes depend on each other: each value is the one before it, or anything.
+/// Records with dependent attributes: each value is the previous one, or uniformly random.
 pub(in crate::mechanism) fn dependent(
     schema: &Schema,
     count: usize,
@@ -32,29 +32,27 @@ pub(in crate::mechanism) fn dependent(
 ) -> Records {
     let mut columns = vec![Column::default(); schema.attributes().len()];
     for _ in 0..count {
-        let mut before = 0;
+        let mut previous = 0;
         for (column, attribute) in columns.iter_mut().zip(schema.attributes()) {
             let size = attribute.size as u32;
-            before =
-                if rng.random::<f64>() < 0.6 { before % size } else { rng.random_range(0..size) };
-            column.push(before);
+            let copied = rng.random::<f64>() < 0.6;
+            previous = if copied { previous % size } else { rng.random_range(0..size) };
+            column.push(previous);
         }
     }
     Records::new(schema, columns).unwrap()
 }
 
-/// What crossed the line between the loop and the data, and what selection was told of the
-/// estimates.
+/// A question and its answer, with the estimates that selection used.
 #[derive(Debug, PartialEq, Clone)]
 pub(in crate::mechanism) enum Exchange {
-    /// What follows was paid together.
+    /// The following measurements were paid together.
     Reserved(String, Rho),
     Selected(CandidateSelection, Candidates, Vec<f64>, usize),
     Measured(AttributeSet, f64, Vec<f64>),
 }
 
-/// Answers from a table, or the answers that another table gave; either way everything is written
-/// down.
+/// Records all questions and answers; answers from a table, or replays the answers of another one.
 pub(in crate::mechanism) struct Witness<'a> {
     pub table: &'a mut (dyn PaidAccess + 'a),
     pub replay: Option<std::vec::IntoIter<Exchange>>,
@@ -82,7 +80,7 @@ impl PaidAccess for Witness<'_> {
     ) -> Result<()> {
         let (mut replay, mut seen) = (self.replay.take(), std::mem::take(&mut self.seen));
         if let Some(replay) = &mut replay {
-            let Some(Exchange::Reserved(..)) = replay.next() else { return Err(lost()) };
+            let Some(Exchange::Reserved(..)) = replay.next() else { return Err(diverged()) };
         }
         seen.push(Exchange::Reserved(what.to_owned(), rho));
         let outcome = self.table.reserved(what, rho, &mut |table| {
@@ -104,8 +102,10 @@ impl PaidAccess for Witness<'_> {
         };
         let mut answer = self.table.measure(question, stream)?;
         if let Some(replay) = &mut self.replay {
-            let Some(Exchange::Measured(.., other)) = replay.next() else { return Err(lost()) };
-            answer = other;
+            let Some(Exchange::Measured(.., replayed)) = replay.next() else {
+                return Err(diverged());
+            };
+            answer = replayed;
         }
         self.seen.push(Exchange::Measured(attributes, variance, answer.clone()));
         Ok(answer)
@@ -117,25 +117,27 @@ impl PaidAccess for Witness<'_> {
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
-        let mut place = self.table.select(selection, candidates, estimates)?;
+        let mut index = self.table.select(selection, candidates, estimates)?;
         if let Some(replay) = &mut self.replay {
-            let Some(Exchange::Selected(.., other)) = replay.next() else { return Err(lost()) };
-            place = other;
+            let Some(Exchange::Selected(.., replayed)) = replay.next() else {
+                return Err(diverged());
+            };
+            index = replayed;
         }
-        let told = candidates.list().iter().flat_map(|c| {
+        let shown = candidates.list().iter().flat_map(|c| {
             let bounds = [estimates.norm_bound(c.attributes), estimates.change_bound(c.attributes)];
             estimates.marginal(c.attributes).unwrap().into_iter().chain(bounds)
         });
-        self.seen.push(Exchange::Selected(*selection, candidates.clone(), told.collect(), place));
-        Ok(place)
+        self.seen.push(Exchange::Selected(*selection, candidates.clone(), shown.collect(), index));
+        Ok(index)
     }
 }
 
-fn lost() -> Error {
+fn diverged() -> Error {
     Error::bad_input(
         "replay",
         "the same questions",
-        "other ones",
-        "the loop looked at data it did not pay for",
+        "different questions",
+        "find the unpaid read of data in the loop",
     )
 }

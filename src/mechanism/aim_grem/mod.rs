@@ -1,30 +1,31 @@
-//! AIM+GReM: adaptive selection of marginals, measured as residuals and reconstructed by GReM-MLE
-//! (S4, Sec. 5, Alg. 4).
+//! AIM+GReM: adaptively selected marginals, reconstructed by GReM-MLE (S4, Sec. 5, Alg. 4).
 //!
 //! ```text
 //! measure every 1-way marginal with σ₀² = K/(0.9ρ)
 //! repeat
-//!     γ ← exponential mechanism on w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ_t n_γ) over γ ∈ W↓          costs ε_t²/8
-//!     σ_τ² for τ ⊆ γ by Conditional ResidualPlanner                                        costs 1/(2σ_t²)
+//!     γ ← exponential mechanism over W↓ on                                        costs ε_t²/8
+//!         w_γ (‖μ_γ − μ̂_γ‖₁ − √(2/π) σ_t n_γ)
+//!     σ_τ² for τ ⊆ γ by Conditional ResidualPlanner                               costs 1/(2σ_t²)
 //!     measure the residuals, update z_τ and λ_τ
-//!     anneal ε and σ if μ̂_γ changed by no more than the noise
+//!     anneal ε and σ if μ̂_γ changed by at most the expected noise
 //! until the budget is spent
 //! ```
 //!
-//! K = |W↓|. The estimates are kept as residuals; a marginal is put together when it is asked for,
-//! so memory does not grow with the number of marginals in the workload. The loop sees the data
-//! through [`PaidAccess`] only.
+//! K = |W↓|. The estimates are stored as residuals and marginals are computed on demand, so memory
+//! does not grow with the number of marginals in the workload. The loop accesses the data only
+//! through [`PaidAccess`].
 //!
-//! *Cost*: a round is O(K) plus the marginals that selection must look at, O(records + n_γ) each;
-//! memory is that of the records, of the measured residuals, of one marginal, and of the counts
-//! that selection keeps. *Reconstruction*: where a residual was not measured, GReM's estimate is an
-//! additive model, with negative cells for skewed attributes; [`Reconstruction::Independence`]
-//! takes the product of the estimated 1-way marginals instead ([`IndependentMarginals`]). The loop
-//! and what it measures are the same, and so is the privacy.
+//! *Cost*: a round is O(K) plus O(records + n_γ) for every marginal that selection reads. *Memory*:
+//! the records, the measured residuals, one marginal, and the counts that selection caches.
 //!
-//! *Where the paper is read differently*: annealing compares old and new estimates (its Alg. 7
-//! compares with the true marginal), and the last round ends the loop by a flag. *Reference*: S4,
-//! Sec. 5, App. F.
+//! *Reconstruction*: for unmeasured residuals, GReM's estimate is an additive model, with negative
+//! cells for skewed attributes. [`Reconstruction::Independence`] uses the product of the estimated
+//! 1-way marginals instead ([`IndependentMarginals`]). The loop, its measurements and its privacy
+//! are the same.
+//!
+//! *Differences from the paper*: annealing compares old and new estimates (its Alg. 7 compares with
+//! the true marginal), and a flag ends the loop after the last round. *Reference*: S4, Sec. 5,
+//! App. F.
 
 use std::str::FromStr;
 
@@ -41,14 +42,16 @@ use crate::residual::spread_onto;
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// What an unmeasured residual means when the marginals are put together at the end.
+/// The treatment of unmeasured residuals in the final reconstruction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reconstruction {
-    /// Zero, every attribute left out spread evenly: GReM-MLE, linear in the measurements (S4).
+    /// Unmeasured residuals are 0: GReM-MLE, linear in the measurements (S4).
     #[default]
     Additive,
-    /// That the attributes are independent: [`IndependentMarginals`]. Better where most residuals
-    /// stay unmeasured; a little worse where nearly all are measured (NLTCS at ε ≥ 1).
+    /// Unmeasured residuals mean independent attributes: [`IndependentMarginals`].
+    ///
+    /// Better if most residuals are unmeasured; slightly worse if nearly all are measured (NLTCS at
+    /// ε ≥ 1).
     Independence,
 }
 
@@ -69,7 +72,7 @@ impl FromStr for Reconstruction {
     }
 }
 
-/// The mechanism AIM+GReM.
+/// The mechanism AIM+GReM, `aim-grem`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AimGrem {
     reconstruction: Reconstruction,
@@ -81,7 +84,7 @@ impl Mechanism for AimGrem {
     }
 
     fn summary(&self) -> &str {
-        "adaptive: measures where the estimates are worst, round by round"
+        "adaptive: measures, round by round, where the estimates are worst"
     }
 
     fn is_adaptive(&self) -> bool {
@@ -119,8 +122,8 @@ impl Mechanism for AimGrem {
             Some(independent) => independent,
             None => &outcome.estimates,
         };
-        for (place, &gamma) in marginals.iter().enumerate() {
-            answers(place, &estimates.marginal(gamma)?)?;
+        for (index, &gamma) in marginals.iter().enumerate() {
+            answers(index, &estimates.marginal(gamma)?)?;
         }
         let details = vec![
             ("rounds", outcome.rounds.len() as f64),
@@ -130,13 +133,12 @@ impl Mechanism for AimGrem {
     }
 }
 
-/// What a run found and how it got there. Nothing in it costs more privacy than the run did.
+/// The outcome of a run; it costs no privacy beyond the run itself.
 #[derive(Debug, Clone)]
 pub struct AimGremOutcome {
-    /// The residuals, from which every marginal of the workload's closure is reconstructed.
+    /// The estimated residuals, from which every marginal of the workload's closure follows.
     pub estimates: ResidualEstimates,
-    /// The adaptive rounds, in order; the measurements of 1-way marginals before them are not
-    /// listed.
+    /// The adaptive rounds, in order, without the initial measurements of 1-way marginals.
     pub rounds: Vec<Round>,
 }
 
@@ -145,26 +147,26 @@ pub struct AimGremOutcome {
 pub struct Round {
     /// The selected marginal.
     pub attributes: AttributeSet,
-    /// What the round could spend.
+    /// The budget of the round.
     pub budget: RoundBudget,
-    /// How many of its 2^|γ| residuals were worth measuring.
+    /// The number of measured residuals, of 2^|γ|.
     pub residuals: usize,
 }
 
 impl AimGremOutcome {
-    /// Residuals measured in a round, on average.
+    /// The mean number of residuals measured per round.
     pub fn residuals_per_round(&self) -> f64 {
         let measured: usize = self.rounds.iter().map(|round| round.residuals).sum();
         measured as f64 / self.rounds.len().max(1) as f64
     }
 }
 
-/// The estimates as selection sees them: with what the last round changed.
+/// The estimates for selection, with the changes of the last round.
 struct RoundEstimates {
     residuals: ResidualEstimates,
-    /// γ of the last round.
+    /// The marginal γ measured in the last round.
     measured: AttributeSet,
-    /// For every subset β of it ‖μ̂_β − μ̂'_β‖₁.
+    /// ‖μ̂_β − μ̂'_β‖₁ for every subset β of γ.
     norms: Vec<f64>,
 }
 
@@ -177,8 +179,10 @@ impl MarginalEstimates for RoundEstimates {
         self.residuals.norm_bound(gamma)
     }
 
-    /// Only residuals on subsets of the measured marginal changed: the change of μ̂_γ is that of
-    /// its part on both, spread.
+    /// Returns the exact change of μ̂_γ.
+    ///
+    /// Only residuals on subsets of the measured marginal changed, so the change of μ̂_γ is that of
+    /// the marginal on the shared attributes, spread.
     fn change_bound(&self, gamma: AttributeSet) -> f64 {
         let shared = self.measured.axes_in(gamma);
         self.norms.get(shared.number()).copied().unwrap_or(f64::INFINITY)
@@ -188,7 +192,7 @@ impl MarginalEstimates for RoundEstimates {
 /// Runs AIM+GReM on a workload of marginals until the budget of `access` is spent.
 ///
 /// # Errors
-/// A workload that does not fit the schema, and what `access` refuses.
+/// A workload that does not fit the schema. Errors of `access`.
 pub fn run(
     schema: &Schema,
     workload: &[AttributeSet],
@@ -203,10 +207,11 @@ pub fn run(
     };
     let mut budget = RoundBudget::first(access.total(), closure.size());
     for position in closure.attributes().positions() {
-        // A marginal with variance σ² is its residuals with σ² · n_{γ∖τ}, at the same cost.
+        // A marginal with variance σ² is equivalent to its residuals with σ² · n_{γ∖τ}, at the same
+        // cost.
         let total = (AttributeSet::EMPTY, budget.variance * sizes[position] as f64);
         let attribute = (AttributeSet::single(position), budget.variance);
-        // With a single value there is no residual, and nothing to pay for.
+        // An attribute with a single value has no residual and costs nothing.
         for (attributes, variance) in [total, attribute].into_iter().take(sizes[position].min(2)) {
             let measured = access
                 .measure(&Question::Residual { attributes, variance }, NoiseStream::Shared)?;
@@ -219,11 +224,11 @@ pub fn run(
             epsilon: budget.epsilon,
             penalty_per_cell: budget.expected_noise(),
         };
-        let place = access.select(&selection, closure.candidates(), &estimates)?;
-        let chosen = closure.candidates().list()[place];
-        let own = chosen.attributes.items(&sizes);
+        let index = access.select(&selection, closure.candidates(), &estimates)?;
+        let chosen = closure.candidates().list()[index];
+        let shape = chosen.attributes.items(&sizes);
         let precisions = estimates.residuals.precisions(chosen.attributes);
-        let allocation = allocate(&own, &precisions, Rho::new(budget.measurement_cost())?)?;
+        let allocation = allocate(&shape, &precisions, Rho::new(budget.measurement_cost())?)?;
         let mut changes: Vec<Option<Vec<f64>>> = vec![None; precisions.len()];
         for (axes, variance) in allocation.measured() {
             let attributes = chosen.attributes.at(axes);
@@ -234,7 +239,7 @@ pub fn run(
         }
         estimates.measured = chosen.attributes;
         estimates.norms =
-            AxisSet::subsets(own.len()).map(|axes| change_norm(&own, axes, &changes)).collect();
+            AxisSet::subsets(shape.len()).map(|axes| change_norm(&shape, axes, &changes)).collect();
         rounds.push(Round {
             attributes: chosen.attributes,
             budget,
@@ -247,17 +252,18 @@ pub fn run(
     Ok(AimGremOutcome { estimates: estimates.residuals, rounds })
 }
 
-/// ‖Σ_{τ⊆β} Recon(z'_τ − z_τ, τ, β)‖₁ for the subset β of γ (of the given sizes) with these axes;
-/// `changes` by τ.
+/// Returns ‖Σ_{τ⊆β} Recon(z'_τ − z_τ, τ, β)‖₁ for a subset β of γ.
+///
+/// `sizes` are those of γ, and `changes` are indexed by τ ⊆ γ.
 fn change_norm(sizes: &[usize], beta: AxisSet, changes: &[Option<Vec<f64>>]) -> f64 {
-    let own = beta.of_items(sizes);
+    let shape = beta.of_items(sizes);
     let mut total: Option<Vec<f64>> = None;
     for (tau, change) in
         AxisSet::subsets(sizes.len()).zip(changes).filter(|(tau, _)| tau.is_subset(beta))
     {
         if let Some(change) = change {
-            let total = total.get_or_insert_with(|| vec![0.0; own.iter().product()]);
-            spread_onto(total, &own, tau.among(beta), change);
+            let total = total.get_or_insert_with(|| vec![0.0; shape.iter().product()]);
+            spread_onto(total, &shape, tau.among(beta), change);
         }
     }
     total.map_or(0.0, |change| change.iter().map(|x| x.abs()).sum())

@@ -1,3 +1,5 @@
+//! AIM+GReM: selection against exhaustive scores, budgets, and independence of unpaid data.
+
 use rand::RngExt;
 
 use super::*;
@@ -12,7 +14,7 @@ fn set(positions: &[usize]) -> AttributeSet {
     AttributeSet::from_positions(positions).unwrap()
 }
 
-/// Looks at every candidate in every round: the exponential mechanism as it is written.
+/// The oracle for selection: the exponential mechanism with the scores of all candidates.
 struct Exhaustive<'a> {
     records: &'a Records,
     accountant: ZcdpAccountant,
@@ -78,13 +80,13 @@ impl PaidAccess for Exhaustive<'_> {
 }
 
 #[test]
-fn looking_only_where_it_matters_changes_no_choice() {
+fn lazy_selection_equals_exhaustive_selection() {
     let schema = schema(&[4, 3, 5, 2, 6]);
     for (seed, budget) in [(1, 0.01), (2, 0.3), (3, 4.0), (4, 50.0)] {
         let records = dependent(&schema, 400, &mut rng(seed));
         let workload = attribute_sets(&schema, &[3]).unwrap();
-        let (mut own, mut same) = (rng(seed + 100), rng(seed + 100));
-        let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+        let [mut noise_rng, mut same] = [seed + 100, seed + 100].map(rng);
+        let mut table = PrivateTable::of_records(&records, rho(budget), &mut noise_rng).unwrap();
         let fast = run(&schema, &workload, &mut table).unwrap();
         let looks = table.looks();
         let (accountant, noise) = (ZcdpAccountant::new(rho(budget)), SeededNoise::new(&mut same));
@@ -114,8 +116,8 @@ fn selection_follows_the_exponential_mechanism() {
     let weights: Vec<f64> = scores.map(f64::exp).collect();
     let total: f64 = weights.iter().sum();
     let mut seen = vec![0usize; weights.len()];
-    let mut own = rng(6);
-    let mut table = PrivateTable::of_records(&records, rho(1e9), &mut own).unwrap();
+    let mut noise_rng = rng(6);
+    let mut table = PrivateTable::of_records(&records, rho(1e9), &mut noise_rng).unwrap();
     for _ in 0..DRAWS {
         seen[table.select(&selection, candidates, &estimates).unwrap()] += 1;
     }
@@ -133,7 +135,7 @@ fn selection_follows_the_exponential_mechanism() {
 }
 
 #[test]
-fn the_budget_is_never_exceeded_and_is_used_up() {
+fn the_budget_is_spent_and_never_exceeded() {
     let mut shapes = rng(7);
     for seed in 0..10_000 {
         let sizes: Vec<usize> =
@@ -143,12 +145,12 @@ fn the_budget_is_never_exceeded_and_is_used_up() {
         let ways = shapes.random_range(1..=sizes.len());
         let budget = 10f64.powf(shapes.random_range(-6.0..3.0));
         let workload = attribute_sets(&schema, &[ways]).unwrap();
-        let mut own = rng(seed);
-        let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+        let mut noise_rng = rng(seed);
+        let mut table = PrivateTable::of_records(&records, rho(budget), &mut noise_rng).unwrap();
         let outcome = run(&schema, &workload, &mut table).unwrap();
         let spent = table.accountant().spent();
         assert!(spent <= budget, "{spent} of {budget}");
-        // Attributes with one value cost nothing to measure: only then may something be left.
+        // Attributes with one value cost nothing to measure; only then may some budget be left.
         assert!(
             spent >= budget * (1.0 - 1e-9) || sizes.contains(&1),
             "{spent} of {budget}, {sizes:?}"
@@ -158,8 +160,8 @@ fn the_budget_is_never_exceeded_and_is_used_up() {
     }
 }
 
-/// Two neighbouring tables, the second one forced to give the first one's answers: then nothing
-/// else may differ, neither a question, nor a budget, nor an estimate.
+/// Two neighbouring tables, where the second is forced to return the first one's answers: then no
+/// question, budget or estimate may differ.
 #[test]
 fn nothing_but_paid_answers_depends_on_the_data() {
     let schema = schema(&[3, 4, 2, 5]);
@@ -190,32 +192,32 @@ fn nothing_but_paid_answers_depends_on_the_data() {
     }
 }
 
-/// What selection is told bounds what happened: the norms of the estimates, and how far they moved
-/// since the round before.
+/// The bounds for selection hold: the norms of the estimates, and their changes since the previous
+/// round, which are exact.
 #[test]
 fn bounds_on_the_estimates_hold_and_are_tight() {
     let schema = schema(&[3, 4, 2, 3, 2]);
     let records = dependent(&schema, 200, &mut rng(12));
     let workload = attribute_sets(&schema, &[3]).unwrap();
-    let mut own = rng(13);
-    let mut table = PrivateTable::of_records(&records, rho(0.2), &mut own).unwrap();
+    let mut noise_rng = rng(13);
+    let mut table = PrivateTable::of_records(&records, rho(0.2), &mut noise_rng).unwrap();
     let mut witness = Witness { table: &mut table, replay: None, seen: Vec::new() };
     run(&schema, &workload, &mut witness).unwrap();
     let closure = Closure::of_workload(&schema, &workload).unwrap();
     let sizes: Vec<usize> = closure.candidates().list().iter().map(|c| c.cells).collect();
-    let told: Vec<&Vec<f64>> = witness
+    let shown: Vec<&Vec<f64>> = witness
         .seen
         .iter()
         .filter_map(|e| match e {
-            Exchange::Selected(.., told, _) => Some(told),
+            Exchange::Selected(.., shown, _) => Some(shown),
             Exchange::Measured(..) | Exchange::Reserved(..) => None,
         })
         .collect();
     let (mut compared, mut exact) = (0, 0);
-    for pair in told.windows(2) {
+    for pair in shown.windows(2) {
         let mut start = 0;
         for &cells in &sizes {
-            let [old, new] = [pair[0], pair[1]].map(|told| &told[start..start + cells + 2]);
+            let [old, new] = [pair[0], pair[1]].map(|shown| &shown[start..start + cells + 2]);
             let norm: f64 = new[..cells].iter().map(|x| x.abs()).sum();
             let change: f64 = new[..cells].iter().zip(old).map(|(a, b)| (a - b).abs()).sum();
             assert!(
@@ -235,25 +237,25 @@ fn a_large_budget_finds_the_marginals() {
     let schema = schema(&[3, 4, 2]);
     let records = dependent(&schema, 500, &mut rng(8));
     let workload = attribute_sets(&schema, &[3]).unwrap();
-    let mut own = rng(9);
-    let mut table = PrivateTable::of_records(&records, rho(1e8), &mut own).unwrap();
+    let mut noise_rng = rng(9);
+    let mut table = PrivateTable::of_records(&records, rho(1e8), &mut noise_rng).unwrap();
     let outcome = run(&schema, &workload, &mut table).unwrap();
     assert!(true_error(&records, set(&[0, 1, 2]), &outcome.estimates) < 0.1);
     assert!(outcome.residuals_per_round() >= 1.0);
 }
 
 #[test]
-fn impossible_requests_are_refused() {
+fn invalid_workloads_are_refused() {
     let schema = schema(&[3, 4]);
     let records = dependent(&schema, 10, &mut rng(10));
-    let mut own = rng(11);
+    let mut noise_rng = rng(11);
     for (workload, part) in [
         (vec![], "no marginal"),
         (vec![set(&[])], "empty"),
         (vec![set(&[0]), set(&[0])], "twice"),
         (vec![set(&[2])], "attribute 2"),
     ] {
-        let mut table = PrivateTable::of_records(&records, rho(1.0), &mut own).unwrap();
+        let mut table = PrivateTable::of_records(&records, rho(1.0), &mut noise_rng).unwrap();
         let message = run(&schema, &workload, &mut table).unwrap_err().to_string();
         assert!(message.contains(part), "{message}");
         assert!(table.accountant().ledger().is_empty());
@@ -272,7 +274,7 @@ fn candidates_are_the_closure_with_its_weights() {
     let of_size =
         |size: usize| candidates.list().iter().filter(move |c| c.attributes.len() == size);
     assert_eq!(of_size(3).map(|c| c.cells).sum::<usize>(), 1_788_864);
-    // Brute force over the workload for one candidate of each size.
+    // Brute force over the workload, for one candidate of each size.
     for size in 1..=3 {
         let candidate = of_size(size).nth(7).unwrap();
         let expected: usize = workload
@@ -284,8 +286,8 @@ fn candidates_are_the_closure_with_its_weights() {
     assert_eq!(candidates.largest_weight(), 3.0 * 91.0);
 }
 
-/// Both reconstructions are of the same measurements, at the same cost; they differ where residuals
-/// were not measured.
+/// Both reconstructions have the same measurements and costs; they differ if residuals were not
+/// measured.
 #[test]
 fn independence_changes_the_reconstruction_only() {
     use crate::workload::{Family, GroupFamily, GroupedWorkload};
@@ -295,8 +297,8 @@ fn independence_changes_the_reconstruction_only() {
     for _ in 0..3000 {
         let first = source.random::<f64>();
         for (column, attribute) in columns.iter_mut().zip(schema.attributes()) {
-            let own = if source.random::<f64>() < 0.1 { first } else { source.random::<f64>() };
-            column.push((own.powi(6) * attribute.size as f64) as u32);
+            let value = if source.random::<f64>() < 0.1 { first } else { source.random::<f64>() };
+            column.push((value.powi(6) * attribute.size as f64) as u32);
         }
     }
     let records = Records::new(&schema, columns).unwrap();
@@ -304,8 +306,8 @@ fn independence_changes_the_reconstruction_only() {
         GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::IDENTITY), &[3])
             .unwrap();
     let answers = |reconstruction| {
-        let (mut own, mut all) = (rng(9), Vec::new());
-        let mut table = PrivateTable::of_records(&records, rho(1e-4), &mut own).unwrap();
+        let (mut noise_rng, mut all) = (rng(9), Vec::new());
+        let mut table = PrivateTable::of_records(&records, rho(1e-4), &mut noise_rng).unwrap();
         let mechanism = AimGrem { reconstruction };
         let report = mechanism
             .run(&workload, &mut table, &mut |_, cells| {

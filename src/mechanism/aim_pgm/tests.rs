@@ -1,4 +1,4 @@
-//! The size of the model after every round, and how far from the optimum its last fit ends.
+//! The size of the model after every round, and the distance of the last fit from the optimum.
 
 use super::*;
 use crate::access::PrivateTable;
@@ -7,29 +7,30 @@ use crate::mechanism::aim::witness::{dependent, rho, rng, schema};
 use crate::workload::attribute_sets;
 use rand::RngExt;
 
-/// Estimates that look at their model after every fit.
+/// Estimates that check the size of their model after every fit.
 struct Watched {
     inner: ModelEstimates,
-    /// Cells of the model, after every fit.
+    /// The cells of the model after every fit.
     sizes: Vec<usize>,
-    /// The share of ρ that is spent after the present round.
+    /// The fraction of ρ that is spent after the current round.
     used: std::cell::Cell<f64>,
 }
 
 impl Watched {
-    /// What is allocated, and that it is what the filter says a model of these sets has.
-    fn look(&mut self) {
+    /// Checks that the allocated cells equal those that the filter expected and are within the
+    /// limit.
+    fn check(&mut self) {
         let tree = self.inner.tree();
         let allocated =
             (0..tree.tree().cliques().len()).map(|k| tree.table(k).len()).sum::<usize>();
         let sets: Vec<AttributeSet> = self.inner.model.sets().collect();
         let estimated = JunctionTree::cells_for(&self.inner.sizes, self.inner.attributes, &sets);
         assert_eq!(allocated as f64, estimated, "{sets:?}");
-        let grown = self.sizes.last().is_none_or(|before| allocated > *before);
+        let grown = self.sizes.last().is_none_or(|previous| allocated > *previous);
         let limit = if grown && !self.sizes.is_empty() {
-            self.used.get() * self.inner.cells
+            self.used.get() * self.inner.max_cells
         } else {
-            self.inner.cells
+            self.inner.max_cells
         };
         assert!(allocated as f64 <= limit, "{allocated} of {limit}");
         self.sizes.push(allocated);
@@ -44,7 +45,7 @@ impl AdaptiveEstimates for Watched {
 
     fn begin(&mut self, measured: Vec<(AttributeSet, Vec<f64>)>, variance: f64) -> Result<()> {
         self.inner.begin(measured, variance)?;
-        self.look();
+        self.check();
         Ok(())
     }
 
@@ -55,7 +56,7 @@ impl AdaptiveEstimates for Watched {
         budget: &RoundBudget,
     ) -> Result<()> {
         self.inner.measured(gamma, values, budget)?;
-        self.look();
+        self.check();
         Ok(())
     }
 }
@@ -66,8 +67,8 @@ impl MarginalEstimates for Watched {
     }
 }
 
-/// What is allocated is what the filter expected, and after every round within the share of the
-/// limit that was free then.
+/// After every round the allocated cells equal those that the filter expected, and are within the
+/// fraction of the limit for that round.
 #[test]
 fn the_model_is_within_its_limit_after_every_round() {
     let schema = schema(&[6, 5, 4, 7, 3, 5]);
@@ -75,8 +76,9 @@ fn the_model_is_within_its_limit_after_every_round() {
     let closure = Closure::of_workload(&schema, &attribute_sets(&schema, &[3]).unwrap()).unwrap();
     for max_mb in [0.0005, 0.002, 0.01] {
         for budget in [0.01, 1.0, 30.0] {
-            let mut own = rng(4);
-            let mut table = PrivateTable::of_records(&records, rho(budget), &mut own).unwrap();
+            let mut noise_rng = rng(4);
+            let mut table =
+                PrivateTable::of_records(&records, rho(budget), &mut noise_rng).unwrap();
             let first = RoundBudget::of_rounds(rho(budget), (ROUNDS * 6) as f64);
             let inner = ModelEstimates::new(schema.sizes(), closure.attributes(), max_mb).unwrap();
             let mut watched = Watched { inner, sizes: Vec::new(), used: 0.0.into() };
@@ -89,12 +91,12 @@ fn the_model_is_within_its_limit_after_every_round() {
     }
 }
 
-/// Fits after every measurement as in a run, the last one longer: its loss is at most 1 % above a
-/// lower bound on the optimum, which a careful fit certifies to 1e-4, or above it by that share of
-/// what the noise alone leaves, if that is more.
+/// Fits after every measurement as in a run, the last one longer. Its loss exceeds a lower bound on
+/// the optimum, certified by a precise fit to 1e-4, by at most 1 % of the optimum, or of the loss
+/// from the noise alone if that is larger.
 #[test]
 fn the_last_fit_ends_near_the_optimum_of_small_problems() {
-    const CAREFUL: FitSettings = FitSettings { iterations: 50_000, tolerance: 1e-6, stall: 0.0 };
+    const PRECISE: FitSettings = FitSettings { iterations: 50_000, tolerance: 1e-6, stall: 0.0 };
     let sizes = [3, 4, 2, 5];
     let schema = schema(&sizes);
     let (mut worst, mut stalled) = (0.0, 0);
@@ -105,17 +107,17 @@ fn the_last_fit_ends_near_the_optimum_of_small_problems() {
         let mut model = GraphicalModel::new(&sizes, AttributeSet::first(4)).unwrap();
         let pairs = attribute_sets(&schema, &[1, 2]).unwrap();
         let mut last = None;
-        for (place, &gamma) in pairs.iter().enumerate() {
+        for (index, &gamma) in pairs.iter().enumerate() {
             let truth = records.marginal(gamma).unwrap();
             let mut noise = || sigma * ((0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0);
             let values = truth.iter().map(|x| x + noise()).collect();
             model.measure(gamma, values, sigma * sigma).unwrap();
             last = Some(
-                model.fit(if place + 1 == pairs.len() { LAST_FIT } else { ROUND_FIT }).unwrap(),
+                model.fit(if index + 1 == pairs.len() { LAST_FIT } else { ROUND_FIT }).unwrap(),
             );
         }
         let last = last.unwrap();
-        let best = model.clone().fit(CAREFUL).unwrap();
+        let best = model.clone().fit(PRECISE).unwrap();
         let noise: f64 = pairs
             .iter()
             .map(|gamma| 0.5 * gamma.items(&sizes).iter().product::<usize>() as f64)

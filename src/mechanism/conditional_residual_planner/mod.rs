@@ -1,33 +1,36 @@
-//! Conditional ResidualPlanner: the best division of one round's budget over the residuals of a
-//! marginal, given what is already known about them (S4, Sec. 4.3 and App. D), solved exactly by
-//! water-filling.
+//! Conditional ResidualPlanner: the optimal division of a budget over a marginal's residuals.
+//!
+//! The division is optimal for the residuals' current precisions and is computed exactly by
+//! water-filling (S4, Sec. 4.3 and App. D).
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::privacy::Rho;
 use crate::residual::{privacy_coefficient, smeared_cells, variance_coefficient};
 
-/// A share of the round's budget below this is not worth a measurement (η of S4, App. D.2).
+/// Minimum share of the round's budget for a measurement (η of S4, App. D.2).
 pub const SMALLEST_SHARE: f64 = 1e-3;
 
-/// Marginals over more attributes are refused: 2^20 residuals.
-const MOST_ATTRIBUTES: usize = 20;
+/// Maximum number of attributes of a marginal: 2^20 residuals.
+const MAX_ATTRIBUTES: usize = 20;
 
-/// The noise with which the residuals τ ⊆ γ of one marginal are measured; lists are in the order of
-/// [`AxisSet::subsets`].
+/// The noise variances of the residuals τ ⊆ γ of one marginal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allocation {
-    /// σ_τ²; ∞ for a residual that is not measured.
+    /// The variances σ_τ², in the order of [`AxisSet::subsets`]; ∞ if not measured.
     pub variances: Vec<f64>,
-    /// The variance of a cell of the estimated marginal after the round: Σ_τ v_τ / (λ_τ + σ_τ⁻²).
-    /// Infinite if a residual stays without any measurement.
+    /// The variance of a cell of the estimated marginal after the round, Σ_τ v_τ / (λ_τ + σ_τ⁻²).
+    ///
+    /// Infinite if a residual has no measurement.
     pub objective: f64,
-    /// No division of the same budget gets below this objective: the value of the Lagrangian dual.
+    /// A lower bound on the objective of every division of the same budget.
+    ///
+    /// It is the value of the Lagrangian dual.
     pub lower_bound: f64,
 }
 
 impl Allocation {
-    /// The measurements: residual and variance, ∅ first.
+    /// The measured residuals and their variances, ∅ first.
     pub fn measured(&self) -> impl Iterator<Item = (AxisSet, f64)> + '_ {
         let numbered = self.variances.iter().copied().enumerate();
         numbered
@@ -35,13 +38,12 @@ impl Allocation {
             .map(|(k, variance)| (AxisSet::from_number(k), variance))
     }
 
-    /// How far the objective is above the lower bound, relative to the lower bound.
+    /// The relative gap objective / lower bound − 1.
     pub fn gap(&self) -> f64 {
         self.objective / self.lower_bound - 1.0
     }
 
-    /// Σ p_τ/(2σ_τ²): the zCDP parameter of the measurements, on a marginal with these sizes (S4,
-    /// Prop. 4.3).
+    /// The zCDP parameter Σ p_τ/(2σ_τ²), for a marginal of these sizes (S4, Prop. 4.3).
     pub fn rho(&self, sizes: &[usize]) -> f64 {
         self.measured()
             .map(|(tau, variance)| privacy_coefficient(sizes, tau) / (2.0 * variance))
@@ -49,9 +51,10 @@ impl Allocation {
     }
 }
 
-/// Minimises Σ_τ v_τ/(σ_τ⁻² + λ_τ) over σ_τ⁻² ≥ 0 with Σ_τ p_τ/(2σ_τ²) = ρ, for a marginal on
-/// attributes of the given sizes whose residuals are known with precisions λ_τ (0: not measured
-/// yet).
+/// Divides the budget ρ of a round over the residuals of a marginal.
+///
+/// Minimises Σ_τ v_τ/(σ_τ⁻² + λ_τ) over σ_τ⁻² ≥ 0 with Σ_τ p_τ/(2σ_τ²) = ρ. The marginal has
+/// attributes of the given sizes, and its residuals have precisions λ_τ (0 if not measured yet).
 ///
 /// With x_τ = 1/(2ρσ_τ²) and a_τ = λ_τ/(2ρ) the optimality conditions are v_τ/(x_τ + a_τ)² = p_τ/L²
 /// where x_τ > 0. Since √(v_τ/p_τ) = 1/n_{γ∖τ}, this is water-filling,
@@ -63,18 +66,18 @@ impl Allocation {
 /// and the level is L = (1 + Σ p_τ a_τ)/Σ p_τ/n_{γ∖τ} over the k residuals with the smallest b_τ =
 /// a_τ n_{γ∖τ}, where b_k ≤ L ≤ b_{k+1}.
 ///
-/// A share p_τ x_τ below [`SMALLEST_SHARE`] of a residual that has been measured before is not
-/// spent: the problem is solved again on the others. The level only rises by that, so their shares
-/// stay above the threshold and one more solve is enough. A residual without any estimate is
-/// measured whatever its share is: without it no cell would have a finite variance. Where all
-/// shares are that small (ten attributes and more), the largest stay. Attributes of one value have
-/// no residual (p_τ = 0), and nothing is measured for them.
+/// A residual that was measured before is not measured again if its share p_τ x_τ is below
+/// [`SMALLEST_SHARE`]; the problem is then solved again for the others. This only raises the level,
+/// so their shares stay above the threshold and one more solve is enough. If all shares are that
+/// small (ten or more attributes), the largest are kept. A residual without an estimate is always
+/// measured, since otherwise no cell would have a finite variance. Attributes of one value have no
+/// residual (p_τ = 0).
 ///
-/// The certificate: for every multiplier μ the dual value Σ_τ min_{x ≥ 0} (v_τ/(x + a_τ) + μ p_τ x)
-/// − μ is a lower bound. [`Allocation::lower_bound`] takes μ = 1/L² of the first solve, so that
-/// [`Allocation::gap`] is rounding plus what the residuals left out cost.
+/// *Certificate*: for every multiplier μ the dual value Σ_τ min_{x ≥ 0} (v_τ/(x + a_τ) + μ p_τ x) −
+/// μ is a lower bound. [`Allocation::lower_bound`] uses μ = 1/L² of the first solve, so
+/// [`Allocation::gap`] is rounding plus the cost of the omitted residuals.
 ///
-/// *Cost*: O(2^k k) for k attributes. *Reference*: S4, App. D.2, where a conic solver does it.
+/// *Cost*: O(2^k k) for k attributes. *Reference*: S4, App. D.2, which uses a conic solver.
 ///
 /// # Errors
 /// A number of precisions other than 2^k, a precision that is negative or not finite, a size of 0,
@@ -102,15 +105,16 @@ pub fn allocate(sizes: &[usize], precisions: &[f64], rho: Rho) -> Result<Allocat
     let level = water_level(kept.iter().copied());
     let mut variances = vec![f64::INFINITY; precisions.len()];
     for residual in kept {
-        variances[residual.tau.number()] = (cost * residual.bought(level)).recip();
+        variances[residual.tau.number()] = (cost * residual.added(level)).recip();
     }
     let objective = cell_variance_after(sizes, precisions, &variances);
     Ok(Allocation { variances, objective, lower_bound })
 }
 
-/// The noise that an isotropic measurement of the whole marginal, y = μ_γ + N(0, σ²I) with σ² =
-/// 1/(2ρ), puts on its residuals: σ_τ² = σ² n_{γ∖τ}, independently (S4, Sec. 4.3, "iid"). The lower
-/// bound is that of [`allocate`].
+/// Returns the noise of the residuals in an isotropic measurement of the whole marginal.
+///
+/// For y = μ_γ + N(0, σ²I) with σ² = 1/(2ρ) it is σ_τ² = σ² n_{γ∖τ}, independent for all τ (S4,
+/// Sec. 4.3, "iid"). The lower bound is that of [`allocate`].
 ///
 /// # Errors
 /// As [`allocate`].
@@ -126,44 +130,45 @@ pub fn isotropic(sizes: &[usize], precisions: &[f64], rho: Rho) -> Result<Alloca
     Ok(Allocation { variances, objective, lower_bound })
 }
 
-/// One residual in the units of the round: prices and precisions per unit of 2ρ.
+/// One residual, in units of 2ρ.
 struct ResidualShare {
-    /// τ.
+    /// The residual τ.
     tau: AxisSet,
-    /// p_τ.
+    /// The privacy coefficient p_τ.
     price: f64,
-    /// a_τ.
+    /// The current precision a_τ.
     known: f64,
-    /// n_{γ∖τ}.
+    /// The number of cells n_{γ∖τ}.
     smeared: f64,
 }
 
 impl ResidualShare {
-    /// b_τ: the level from which on the residual is measured.
+    /// The level b_τ above which the residual is measured.
     fn entry(&self) -> f64 {
         self.known * self.smeared
     }
 
-    /// x_τ.
-    fn bought(&self, level: Level) -> f64 {
+    /// The added precision x_τ.
+    fn added(&self, level: Level) -> f64 {
         ((level.rise - (self.entry() - level.base)) / self.smeared).max(0.0)
     }
 
-    /// p_τ x_τ: the share of the round's budget.
+    /// The share p_τ x_τ of the round's budget.
     fn share(&self, level: Level) -> f64 {
-        self.price * self.bought(level)
+        self.price * self.added(level)
     }
 }
 
-/// The water level L, as the lowest entry and the rise above it: what a round buys may be tiny
-/// beside what is known.
+/// The water level L, split into the lowest entry and the rise above it.
+///
+/// The precision that a round adds may be tiny compared with the current one.
 #[derive(Clone, Copy)]
 struct Level {
     base: f64,
     rise: f64,
 }
 
-/// The level at which the shares sum to 1.
+/// Returns the level at which the shares sum to 1.
 fn water_level<'a>(residuals: impl Iterator<Item = &'a ResidualShare>) -> Level {
     let mut by_entry: Vec<&ResidualShare> = residuals.collect();
     by_entry.sort_by(|a, b| a.entry().total_cmp(&b.entry()));
@@ -182,7 +187,7 @@ fn water_level<'a>(residuals: impl Iterator<Item = &'a ResidualShare>) -> Level 
     Level { base, rise }
 }
 
-/// The Lagrangian dual at the multiplier 1/L²; with v_τ = p_τ/n_{γ∖τ}².
+/// Returns the Lagrangian dual at the multiplier 1/L², with v_τ = p_τ/n_{γ∖τ}².
 fn dual(residuals: &[ResidualShare], level: Level) -> f64 {
     let level = level.base + level.rise;
     let multiplier = level.powi(-2);
@@ -193,7 +198,7 @@ fn dual(residuals: &[ResidualShare], level: Level) -> f64 {
     residuals.iter().map(inner).sum::<f64>() - multiplier
 }
 
-/// Σ_τ v_τ/(λ_τ + σ_τ⁻²).
+/// Returns the cell variance after the round, Σ_τ v_τ/(λ_τ + σ_τ⁻²).
 fn cell_variance_after(sizes: &[usize], precisions: &[f64], variances: &[f64]) -> f64 {
     let term = |(tau, (&precision, &variance)): (AxisSet, (&f64, &f64))| match variance_coefficient(
         sizes, tau,
@@ -208,8 +213,8 @@ fn check(sizes: &[usize], precisions: &[f64]) -> Result<()> {
     let refuse = |what: &str, expected: String, found: String, remedy: &str| {
         Err(Error::bad_input(format!("conditional allocation, {what}"), expected, found, remedy))
     };
-    if sizes.len() > MOST_ATTRIBUTES || sizes.contains(&0) {
-        let expected = format!("at most {MOST_ATTRIBUTES} sizes of at least 1");
+    if sizes.len() > MAX_ATTRIBUTES || sizes.contains(&0) {
+        let expected = format!("at most {MAX_ATTRIBUTES} sizes of at least 1");
         return refuse(
             "marginal",
             expected,
@@ -223,12 +228,17 @@ fn check(sizes: &[usize], precisions: &[f64]) -> Result<()> {
             "precisions",
             expected,
             precisions.len().to_string(),
-            "give 0 for what is not measured",
+            "use 0 for residuals that are not measured",
         );
     }
     if let Some(bad) = precisions.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
         let expected = "finite numbers of at least 0".into();
-        return refuse("precisions", expected, bad.to_string(), "give 0 for what is not measured");
+        return refuse(
+            "precisions",
+            expected,
+            bad.to_string(),
+            "use 0 for residuals that are not measured",
+        );
     }
     Ok(())
 }

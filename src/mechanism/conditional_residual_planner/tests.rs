@@ -1,4 +1,4 @@
-//! The conditional allocation against closed forms, Clarabel's cones, a grid, and its own
+//! The conditional allocation against closed forms, Clarabel's conic solver, a grid, and its
 //! certificate.
 
 use approx::assert_relative_eq;
@@ -18,7 +18,7 @@ fn isotropic(sizes: &[usize], precisions: &[f64], rho: f64) -> Result<Allocation
     super::isotropic(sizes, precisions, Rho::new(rho)?)
 }
 
-/// p, v and n_{γ∖τ} written out for three attributes, apart from the code under test.
+/// p_τ and v_τ of all residuals, independent of the code under test.
 fn coefficients(sizes: &[usize]) -> Vec<(f64, f64)> {
     (0..1usize << sizes.len())
         .map(|mask| {
@@ -37,8 +37,8 @@ fn coefficients(sizes: &[usize]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// A random instance: sizes 1 to 40, a third of the residuals unknown, the rest with precisions
-/// over six decades.
+/// A random instance: sizes 1 to 40, a third of the residuals unmeasured, the others with
+/// precisions over six decades.
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<f64>, f64) {
     let sizes: Vec<usize> =
         (0..rng.random_range(1..=4)).map(|_| rng.random_range(1..=40)).collect();
@@ -52,9 +52,9 @@ fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<f64>, f64) {
     (sizes, precisions, rho)
 }
 
-/// The x of min Σ v t with t (x + a) ≥ 1, x ≥ 0, Σ p x ≤ 1, by interior points. In units s = √(p/v)
-/// that bring the numbers closer together, X = s x, b = s a and T = t/s: min Σ v s T with ‖(2, T −
-/// X − b)‖ ≤ T + X + b, X ≥ 0, Σ (p/s) X ≤ 1.
+/// The x of min Σ v t with t (x + a) ≥ 1, x ≥ 0, Σ p x ≤ 1, by interior points. With the scaling
+/// s = √(p/v), X = s x, b = s a and T = t/s: min Σ v s T with ‖(2, T − X − b)‖ ≤ T + X + b, X ≥ 0,
+/// Σ (p/s) X ≤ 1.
 fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
     let m = pv.len();
     let (mut rows, mut columns, mut values, mut right) = (vec![], vec![], vec![], vec![]);
@@ -99,8 +99,8 @@ fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
     solver.solution.x[..m].iter().zip(&unit).map(|(x, s)| x / s).collect()
 }
 
-/// Sixty instances: the cones' solution, made feasible, is never below the lower bound and within
-/// their tolerance of it, and the shares agree.
+/// Sixty instances: the conic solution, made feasible, is not below the lower bound and within the
+/// solver's tolerance of it, and the shares agree.
 #[test]
 fn agrees_with_clarabel() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -108,7 +108,7 @@ fn agrees_with_clarabel() {
         let (sizes, precisions, rho) = instance(&mut rng);
         let found = allocate(&sizes, &precisions, rho).unwrap();
         let cost = 2.0 * rho;
-        // Attributes of one value: residuals that do not exist are left to nobody.
+        // Attributes of one value have no residuals.
         let existing: Vec<usize> =
             (0..precisions.len()).filter(|&m| coefficients(&sizes)[m].0 > 0.0).collect();
         let pv: Vec<(f64, f64)> = existing.iter().map(|&m| coefficients(&sizes)[m]).collect();
@@ -122,13 +122,13 @@ fn agrees_with_clarabel() {
             ratio > 1.0 - 1e-12 && ratio < 1.0 + 1e-3,
             "{sizes:?} {precisions:?} {rho}: {ratio}"
         );
-        // What the omitted shares cost is bounded by the gap, which the certificate states.
+        // The certificate's gap bounds the cost of the omitted shares.
         assert!(found.objective >= found.lower_bound * (1.0 - 1e-12), "{found:?}");
         let dropped = existing.iter().any(|&m| found.variances[m].is_infinite());
         if !dropped {
             assert!(found.gap().abs() < 1e-12, "{sizes:?} {precisions:?} {rho}: {}", found.gap());
         }
-        // Shares that are not spent go to the others.
+        // Omitted shares are divided among the others.
         let omitted = existing
             .iter()
             .zip(&pv)
@@ -159,7 +159,7 @@ fn no_division_on_a_grid_is_better() {
     };
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     for round in 0..20 {
-        // Two attributes of which one has one value have two residuals, ∅ and the other attribute.
+        // With sizes 1 and 5 there are two residuals, ∅ and the second attribute.
         let (sizes, steps) = if round % 2 == 0 { (vec![1, 5], 100_000) } else { (vec![3, 4], 60) };
         let rho = 0.3;
         let precisions: Vec<f64> =
@@ -199,10 +199,9 @@ fn no_division_on_a_grid_is_better() {
     }
 }
 
-/// S4, Theorem D.1 without anything known (and so without an active bound): x_τ = √(v_τ/p_τ)/Σ √(p
-/// v).
+/// S4, Theorem D.1 with zero precisions (and therefore no active bound): x_τ = √(v_τ/p_τ)/Σ √(p v).
 #[test]
-fn nothing_known_has_a_closed_form() {
+fn zero_precisions_have_a_closed_form() {
     for sizes in [vec![2], vec![3, 7], vec![16, 5, 42], vec![2, 2, 2, 2]] {
         let rho = 0.37;
         let found = allocate(&sizes, &vec![0.0; 1 << sizes.len()], rho).unwrap();
@@ -217,7 +216,7 @@ fn nothing_known_has_a_closed_form() {
             );
         }
         assert_relative_eq!(found.objective, s * s / (2.0 * rho), max_relative = 1e-12);
-        // It is the isotropic measurement: conditioning is what makes the difference.
+        // It equals the isotropic measurement.
         let same = isotropic(&sizes, &vec![0.0; 1 << sizes.len()], rho).unwrap();
         assert_relative_eq!(
             found.variances.as_slice(),
@@ -227,9 +226,9 @@ fn nothing_known_has_a_closed_form() {
     }
 }
 
-/// S4, Theorem D.1 with something known that leaves all shares positive.
+/// S4, Theorem D.1 with small precisions, for which all shares are positive.
 #[test]
-fn a_little_known_has_a_closed_form() {
+fn small_precisions_have_a_closed_form() {
     let (sizes, rho) = (vec![4, 6], 0.5);
     let known = [0.001, 0.002, 0.0, 0.01];
     let found = allocate(&sizes, &known, rho).unwrap();
@@ -241,8 +240,8 @@ fn a_little_known_has_a_closed_form() {
     }
 }
 
-/// The isotropic measurement is independent measurements of the residuals: σ_τ² = σ² n_{γ∖τ}, which
-/// together cost what it costs: Σ p_τ/(2σ_τ²) = 1/(2σ²).
+/// An isotropic measurement is equivalent to independent measurements of the residuals with
+/// σ_τ² = σ² n_{γ∖τ}, at the same cost: Σ p_τ/(2σ_τ²) = 1/(2σ²).
 #[test]
 fn isotropic_noise_is_independent_noise_on_residuals() {
     let (sizes, rho) = ([3, 1, 5, 2], 0.02);
@@ -256,7 +255,7 @@ fn isotropic_noise_is_independent_noise_on_residuals() {
     assert_relative_eq!(found.objective, sigma_squared, max_relative = 1e-14);
 }
 
-/// The budget is spent to 1e-12, whatever is known; omitted shares go to the others.
+/// The budget is spent to 1e-12 for all precisions; omitted shares are divided among the others.
 #[test]
 fn the_budget_is_spent() {
     let mut rng = ChaCha20Rng::seed_from_u64(3);
@@ -280,25 +279,25 @@ fn the_budget_is_spent() {
     assert!(omitted > 1000, "{omitted}");
 }
 
-/// What a round leaves out costs little, and the certificate says how much.
+/// The cost of an omitted share is small, and the certificate's gap bounds it.
 #[test]
-fn the_gap_is_what_the_omitted_shares_cost() {
+fn the_gap_bounds_the_cost_of_omitted_shares() {
     let (sizes, rho) = ([28, 9, 30], 1.0);
     let level = 2.0 * rho;
-    // ∅ is so well known that it deserves a share between 0 and the threshold.
+    // ∅ is so precise that its optimal share is between 0 and the threshold.
     let mut precisions = [0.0; 8];
     precisions[0] = level * 0.99995 / 7560.0;
     let found = allocate(&sizes, &precisions, rho).unwrap();
     assert!(found.variances[0].is_infinite() && found.variances[1..].iter().all(|v| v.is_finite()));
     assert!(found.gap() > 0.0 && found.gap() < 1e-6, "{}", found.gap());
     assert_relative_eq!(found.rho(&sizes), rho, max_relative = 1e-12);
-    // Never measured before: measured now, however small its share.
+    // A residual without an estimate is measured for any share.
     let first = allocate(&sizes, &[0.0; 8], rho).unwrap();
     assert_relative_eq!(1.0 / (2.0 * rho * first.variances[0]), 1.0 / 7560.0, max_relative = 1e-12);
 }
 
 #[test]
-fn misfits_are_refused() {
+fn invalid_sizes_and_precisions_are_refused() {
     for (sizes, precisions, rho, part) in [
         (vec![2], vec![0.0], 1.0, "one per subset"),
         (vec![2], vec![0.0, -1.0], 1.0, "-1"),
@@ -309,7 +308,7 @@ fn misfits_are_refused() {
         let message = allocate(&sizes, &precisions, rho).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains("remedy"), "{message}");
     }
-    // Only the total exists where every attribute has one value.
+    // If every attribute has one value, only the total exists.
     let total = allocate(&[1, 1], &[3.0, 0.0, 0.0, 0.0], 0.5).unwrap();
     assert_eq!(total.variances, vec![1.0, f64::INFINITY, f64::INFINITY, f64::INFINITY]);
     assert_relative_eq!(total.objective, 0.25);
