@@ -6,7 +6,7 @@
 //! | `records` | a table, and one marginal of it |
 //! | `contingency`, `popcount` | many marginals of a table, by bit sets |
 //! | `csv_bytes`, `record_coder` | shared by all CSV readers: bytes, and lines to cells |
-//! | `out_of_domain`, `person_limit` | rules for values outside the schema, and records per person |
+//! | `out_of_domain`, `person_limit` | rules for values outside the schema and records per person |
 //! | `csv_file` | CSV files with a public schema |
 //! | `check` | how a release would handle a file, for those who may see it |
 //! | `private_csv` | CSV files of releases: no message or failure may depend on the records |
