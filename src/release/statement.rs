@@ -331,8 +331,8 @@ impl Statement {
         format!(
             "**Records.** A value outside the schema is treated as the value that the schema \
              declares for others (`other`); if it declares none, the record is dropped.\
-             {rule}{limit} Only the noisy integers were computed from the records; everything else is \
-             computed from them or without the records."
+             {rule}{limit} Only the noisy integers were computed from the records; every other \
+             output is computed from them or without the records."
         )
     }
 }
