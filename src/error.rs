@@ -41,7 +41,7 @@ pub enum Error {
         remedy: String,
     },
     /// A text (TOML, CSV, matrix file) that cannot be parsed.
-    #[error("{origin}{}: expected {expected}, found {found}\n  remedy: {remedy}", at(*place))]
+    #[error("{origin}{}: expected {expected}, found {found}\n  remedy: {remedy}", location(*place))]
     Parse {
         /// The file, or another source of the text.
         origin: String,
@@ -195,7 +195,7 @@ impl Place {
     }
 }
 
-fn at(place: Option<Place>) -> String {
+fn location(place: Option<Place>) -> String {
     match place {
         None => String::new(),
         Some(Place { line, column: 0 }) => format!(", line {line}"),
@@ -378,7 +378,7 @@ mod tests {
         let text = "a = 1\nbé = x\n";
         assert_eq!(Place::of_byte(text, 0), Place { line: 1, column: 1 });
         assert_eq!(Place::of_byte(text, text.find('x').unwrap()), Place { line: 2, column: 6 });
-        assert_eq!(at(Some(Place { line: 7, column: 0 })), ", line 7");
+        assert_eq!(location(Some(Place { line: 7, column: 0 })), ", line 7");
     }
 
     #[test]

@@ -8,37 +8,7 @@
 /// calibration never overspends by rounding. `None` if the threshold lies outside the normal range
 /// of `f64`.
 pub(super) fn largest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {
-    let (mut low, mut high) = (1.0_f64, 1.0_f64);
-    if feasible(1.0) {
-        while feasible(high) {
-            low = high;
-            high *= 2.0;
-            if !high.is_finite() {
-                return None;
-            }
-        }
-    } else {
-        while !feasible(low) {
-            high = low;
-            low *= 0.5;
-            if !low.is_normal() {
-                return None;
-            }
-        }
-    }
-    loop {
-        // The ends differ by at most a factor of two: the arithmetic mean is as good as the
-        // geometric mean and cannot overflow.
-        let middle = low + 0.5 * (high - low);
-        if middle <= low || middle >= high {
-            return Some(low);
-        }
-        if feasible(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    bracket(feasible).map(|(low, _)| low)
 }
 
 /// Returns the smallest positive number for which `feasible` holds.
@@ -46,33 +16,47 @@ pub(super) fn largest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {
 /// `feasible` must fail below some threshold and hold above it. The method and the guarantee are
 /// those of [`largest_feasible`].
 pub(super) fn smallest_feasible(feasible: impl Fn(f64) -> bool) -> Option<f64> {
+    bracket(|x| !feasible(x)).map(|(_, high)| high)
+}
+
+/// Returns the adjacent positive numbers between which `is_below` changes from true to false.
+fn bracket(is_below: impl Fn(f64) -> bool) -> Option<(f64, f64)> {
     let (mut low, mut high) = (1.0_f64, 1.0_f64);
-    if feasible(1.0) {
-        while feasible(low) {
-            high = low;
-            low *= 0.5;
-            if !low.is_normal() {
-                return None;
-            }
-        }
-    } else {
-        while !feasible(high) {
+    if is_below(1.0) {
+        while is_below(high) {
             low = high;
             high *= 2.0;
             if !high.is_finite() {
                 return None;
             }
         }
+    } else {
+        while !is_below(low) {
+            high = low;
+            low *= 0.5;
+            if !low.is_normal() {
+                return None;
+            }
+        }
     }
+    // The ends differ by at most a factor of two: the arithmetic mean is as good as the geometric
+    // mean and cannot overflow.
+    Some(bisected(low, high, is_below))
+}
+
+/// Shrinks an interval by bisection until its ends are adjacent floating-point numbers.
+///
+/// `is_below` says whether a number is below the threshold.
+pub(super) fn bisected(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> (f64, f64) {
     loop {
         let middle = low + 0.5 * (high - low);
         if middle <= low || middle >= high {
-            return Some(high);
+            return (low, high);
         }
-        if feasible(middle) {
-            high = middle;
-        } else {
+        if is_below(middle) {
             low = middle;
+        } else {
+            high = middle;
         }
     }
 }

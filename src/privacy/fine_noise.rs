@@ -45,14 +45,14 @@ const MARGIN: f64 = 1e-11;
 
 /// ln δ(ρ, ε), rounded up: the smaller of the curves for fine noise and for every ρ-zCDP mechanism.
 fn ln_curve(rho: f64, epsilon: f64) -> f64 {
-    let any = zcdp::ln_curve(rho, epsilon);
+    let generic = zcdp::ln_curve(rho, epsilon);
     let mu = (2.0 * rho).sqrt();
     let shifted = epsilon - SMOOTHING * mu * REACH;
     if shifted < 0.0 {
-        return any;
+        return generic;
     }
     let wider = mu * (1.0 + SMOOTHING * SMOOTHING).sqrt();
-    any.min(gaussian_dp::ln_curve(wider, shifted) + MARGIN)
+    generic.min(gaussian_dp::ln_curve(wider, shifted) + MARGIN)
 }
 
 /// Returns the largest ρ for which ρ-zCDP answers with fine noise are (ε, δ)-DP, rounded down.
@@ -195,25 +195,26 @@ mod tests {
     #[test]
     fn fine_noise_allows_a_larger_rho_than_generic_zcdp() {
         for (epsilon, gain) in [(0.1, 1.11), (1.0, 1.09), (10.0, 1.08)] {
-            let own = rho_of_approximate_rounded_down(epsilon, 1e-9).unwrap();
-            let any = Rho::of_approximate_rounded_down(epsilon, 1e-9).unwrap();
+            let fine = rho_of_approximate_rounded_down(epsilon, 1e-9).unwrap();
+            let generic = Rho::of_approximate_rounded_down(epsilon, 1e-9).unwrap();
             assert!(
-                own.get() > (gain - 0.02) * any.get() && own.get() < (gain + 0.03) * any.get(),
+                fine.get() > (gain - 0.02) * generic.get()
+                    && fine.get() < (gain + 0.03) * generic.get(),
                 "{epsilon}: {} {}",
-                own.get(),
-                any.get()
+                fine.get(),
+                generic.get()
             );
             let mu = gaussian_dp::mu_of_approximate_rounded_down(epsilon, 1e-9).unwrap();
-            assert!(own.get() < 0.5 * mu * mu && own.get() > 0.5 * mu * mu * 0.998, "{epsilon}");
-            let back = epsilon_rounded_up(own, 1e-9).unwrap();
+            assert!(fine.get() < 0.5 * mu * mu && fine.get() > 0.5 * mu * mu * 0.998, "{epsilon}");
+            let back = epsilon_rounded_up(fine, 1e-9).unwrap();
             assert!(back <= epsilon);
             assert_relative_eq!(back, epsilon, max_relative = 1e-9);
         }
         // Very small and large budgets stay finite, and are never better than Gaussian noise.
         for (epsilon, delta) in [(1e-6, 1e-9), (1000.0, 1e-9), (1.0, 1e-300), (1.0, 0.5)] {
-            let own = rho_of_approximate_rounded_down(epsilon, delta).unwrap();
+            let fine = rho_of_approximate_rounded_down(epsilon, delta).unwrap();
             let mu = gaussian_dp::mu_of_approximate_rounded_down(epsilon, delta).unwrap();
-            assert!(own.get() <= 0.5 * mu * mu);
+            assert!(fine.get() <= 0.5 * mu * mu);
         }
         assert!(
             rho_of_approximate_rounded_down(0.0, 1e-9).is_err()

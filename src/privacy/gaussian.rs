@@ -4,7 +4,7 @@
 //! of L2 sensitivity Δ is (ε, δ)-DP. In units of the squared sensitivity the variance is P(ε, δ) =
 //! 2 ln(2/δ)/ε², the factor that multiplies every error formula of S1 and S2.
 //!
-//! The theorem is proved for ε <= 1 only. The exact curve of [`super::gaussian_dp`] shows what
+//! The theorem is proved for ε <= 1 only. The exact curve of [`gaussian_dp`] shows what
 //! holds beyond. At ε <= 1 the classical noise is larger than necessary (ε = 1, δ = 10⁻⁵: it
 //! provides δ = 2.4·10⁻⁸). It provides its δ up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵ and 10.5
 //! for δ = 10⁻⁹. Above that it promises more privacy than it provides, without bound, because σ

@@ -22,7 +22,7 @@
 
 use std::fmt;
 
-use super::bisection::{largest_feasible, smallest_feasible};
+use super::bisection::{bisected, largest_feasible, smallest_feasible};
 use super::error::PrivacyError;
 use super::parameters::{budget_delta, budget_epsilon, curve_epsilon, ordinary};
 use super::privacy_cost::PrivacyCost;
@@ -172,21 +172,11 @@ pub(super) fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     let derivative = |u: f64| (2.0 * u.exp() + 1.0) * rho - epsilon - ln_one_plus_inverse(u);
     // At the lower end ln(1 + 1/t) > 3ρ >= (2t + 1)ρ. At the upper end t >= 1, so (2t + 1)ρ > ε + 1
     // > ε + ln(1 + 1/t).
-    let mut low = -3.0 * rho - 1.0;
-    let mut high = ((epsilon + 1.0) / (2.0 * rho)).max(1.0).ln();
-    loop {
-        let middle = low + 0.5 * (high - low);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if derivative(middle) < 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let t = high.exp();
-    let ln_delta = t * ((1.0 + t) * rho - epsilon - ln_one_plus_inverse(high)) - t.ln_1p();
+    let low = -3.0 * rho - 1.0;
+    let high = ((epsilon + 1.0) / (2.0 * rho)).max(1.0).ln();
+    let (_, u) = bisected(low, high, |u| derivative(u) < 0.0);
+    let t = u.exp();
+    let ln_delta = t * ((1.0 + t) * rho - epsilon - ln_one_plus_inverse(u)) - t.ln_1p();
     ln_delta.min(0.0)
 }
 

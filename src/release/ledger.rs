@@ -260,7 +260,7 @@ impl Ledger {
     /// The ledger no longer has the reservation, or cannot be written. The reservation remains
     /// spent.
     pub fn settle(&self, reservation: Reservation) -> Result<()> {
-        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::AfterTheRun)?;
+        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::After)?;
         let read = self.read(&mut file)?;
         let kept = read
             .reservations

@@ -259,8 +259,8 @@ mod tests {
             }
         }
         assert_eq!(interval(&[0.0, 1.0, 1.0, 0.0]), Some((1, 3)));
-        for other in [[0.0, 1.0, 0.0, 1.0], [0.0, 2.0, 0.0, 0.0], [0.0; 4]] {
-            assert_eq!(interval(&other), None);
+        for query in [[0.0, 1.0, 0.0, 1.0], [0.0, 2.0, 0.0, 0.0], [0.0; 4]] {
+            assert_eq!(interval(&query), None);
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) enum When {
     /// Before the data is read.
     Before,
     /// After a run wrote its output.
-    AfterTheRun,
+    After,
 }
 
 impl When {
@@ -32,7 +32,7 @@ impl When {
                 "make the ledger a file that this user can read and write, on a disk with free \
                  space; nothing was read or spent"
             }
-            When::AfterTheRun => {
+            When::After => {
                 "this release needs no action: it is complete, its cost is spent, and only its \
                  settlement line is missing; before the next release, make the ledger a file that \
                  this user can write, on a disk with free space"
@@ -108,7 +108,7 @@ impl LockedFile {
                             "wait for the other process, or give --wait SECONDS; nothing was read \
                              or spent"
                         }
-                        When::AfterTheRun => {
+                        When::After => {
                             "the release is complete and its cost is spent; only its settlement \
                              line is missing"
                         }
@@ -140,7 +140,7 @@ impl LockedFile {
                 "make sure that no other program writes or renames the ledger, and try again; no \
                  data was read"
             }
-            When::AfterTheRun => {
+            When::After => {
                 "the release is complete and its cost is spent; before the next release, restore \
                  the ledger that has its reservation"
             }
@@ -206,7 +206,7 @@ impl LockedFile {
                 When::Before => {
                     "free disk space; no data was read, but the appended line counts as spent"
                 }
-                When::AfterTheRun => When::AfterTheRun.remedy(),
+                When::After => When::After.remedy(),
             };
             Error::io(&self.path, "rewriting the first line of the ledger", e, remedy)
         })?;
@@ -220,7 +220,7 @@ fn open(path: &Path, when: When, write: bool) -> Result<File> {
             "create it first, with the total budget: matmech ledger create FILE --epsilon E \
              --delta D"
         }
-        When::AfterTheRun => {
+        When::After => {
             "restore the ledger from a complete copy; the release is complete and its cost is spent"
         }
     };

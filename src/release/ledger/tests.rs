@@ -246,7 +246,7 @@ fn a_failed_settlement_says_what_is_spent() {
     std::fs::rename(&ledger.path, &moved).unwrap();
     let gone = ledger.settle(reservation).unwrap_err().to_string();
     assert!(gone.contains("its cost is spent") && !gone.contains("create it first"), "{gone}");
-    let (before, after) = (When::Before.remedy(), When::AfterTheRun.remedy());
+    let (before, after) = (When::Before.remedy(), When::After.remedy());
     assert!(after.contains("its cost is spent") && !after.contains("nothing was read"));
     assert!(before.contains("nothing was read or spent"));
 }

@@ -76,16 +76,16 @@ pub(super) fn attack_tables(
         };
         seeds.map(statistic).collect()
     };
-    let (one, zero) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| statistics(without, 0..count / 2));
-        (statistics(with, count / 2..count), other.join().unwrap())
+    let (with_sample, without_sample) = std::thread::scope(|scope| {
+        let half = scope.spawn(|| statistics(without, 0..count / 2));
+        (statistics(with, count / 2..count), half.join().unwrap())
     });
     let moments = |sample: &[f64]| {
         let n = sample.len() as f64;
         let mean = sample.iter().sum::<f64>() / n;
         (mean, sample.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (n - 1.0))
     };
-    let ((low, a), (high, b)) = (moments(&zero), moments(&one));
+    let ((low, a), (high, b)) = (moments(&without_sample), moments(&with_sample));
     let deviation = (0.5 * (a + b)).sqrt();
     let mu = (high - low) / deviation;
     let half = count as f64 / 2.0;

@@ -43,7 +43,7 @@ fn with_mistake(
         let deviation = RationalDeviation::rounded_up(measurement.deviation.to_f64() * by).unwrap();
         IntegerQuestion { deviation, ..measurement.question() }.deviation
     };
-    let mut other = table(seed);
+    let mut mistaken = table(seed);
     let first = &measured.list[0];
     let (reused, coarseness) = (first.1[0] - exact(&first.0)[0], first.0.deviation.to_f64());
     for (index, (measurement, noisy)) in measured.list.iter_mut().enumerate() {
@@ -53,7 +53,7 @@ fn with_mistake(
                     measurement,
                     if mistake == Mistake::NoiseTooSmall { 0.95 } else { 1.05 },
                 );
-                *noisy = other
+                *noisy = mistaken
                     .answer(&[IntegerQuestion { deviation, ..measurement.question() }])
                     .unwrap()
                     .remove(0);

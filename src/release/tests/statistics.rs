@@ -45,7 +45,7 @@ pub(super) fn over_releases(
         }
         (sums, squares, covered, single)
     };
-    let (one, other) = std::thread::scope(|scope| {
+    let (second, first) = std::thread::scope(|scope| {
         let half = scope.spawn(|| part(0..count / 2));
         (part(count / 2..count), half.join().unwrap())
     });
@@ -53,15 +53,15 @@ pub(super) fn over_releases(
     let largest = |scores: &mut dyn Iterator<Item = f64>| {
         scores.fold(0.0f64, |largest, score| largest.max(score.abs()))
     };
-    let bias = largest(&mut one.0.iter().zip(&other.0).map(|(a, b)| (a + b) / n.sqrt()));
+    let bias = largest(&mut second.0.iter().zip(&first.0).map(|(a, b)| (a + b) / n.sqrt()));
     let spread = largest(
-        &mut one.1.iter().zip(&other.1).map(|(a, b)| ((a + b) / n - 1.0) * (n / 2.0).sqrt()),
+        &mut second.1.iter().zip(&first.1).map(|(a, b)| ((a + b) / n - 1.0) * (n / 2.0).sqrt()),
     );
     Outcome {
         bias,
         spread,
-        covered: (one.2 + other.2) / n,
-        single: (one.3 + other.3) / (n * truth.len() as f64),
+        covered: (second.2 + first.2) / n,
+        single: (second.3 + first.3) / (n * truth.len() as f64),
     }
 }
 
