@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::linalg;
 use crate::privacy::PrivacyError;
 
-/// The result of every fallible function of the library.
+/// The result type of the library.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error: the object checked, what was expected, what was found, and how to fix it.
@@ -186,7 +186,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The position of a byte of a text.
+    /// Returns the position of a byte in a text.
     pub(crate) fn of_byte(text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -203,7 +203,7 @@ fn location(place: Option<Place>) -> String {
     }
 }
 
-/// An amount with its unit, as people read it.
+/// Formats an amount with its unit.
 struct Size<'a>(f64, &'a str);
 
 impl fmt::Display for Size<'_> {
@@ -221,7 +221,7 @@ impl fmt::Display for Size<'_> {
 }
 
 impl Error {
-    /// An [`Error::BadInput`].
+    /// Returns an [`Error::BadInput`].
     pub fn bad_input(
         what: impl Into<String>,
         expected: impl Into<String>,
@@ -236,7 +236,7 @@ impl Error {
         }
     }
 
-    /// An [`Error::TooLarge`].
+    /// Returns an [`Error::TooLarge`].
     pub fn too_large(
         what: impl Into<String>,
         unit: &'static str,
@@ -247,7 +247,7 @@ impl Error {
         Error::TooLarge { what: what.into(), unit, limit, found, remedy: remedy.into() }
     }
 
-    /// An [`Error::UnknownName`].
+    /// Returns an [`Error::UnknownName`].
     pub fn unknown_name(kind: &'static str, name: &str, known: &[&str], remedy: &str) -> Self {
         let suggestion =
             nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
@@ -256,7 +256,7 @@ impl Error {
         Error::UnknownName { kind, name: name.to_owned(), known, remedy }
     }
 
-    /// An [`Error::Bug`].
+    /// Returns an [`Error::Bug`].
     pub(crate) fn bug(
         what: &'static str,
         expected: impl Into<String>,
@@ -265,7 +265,7 @@ impl Error {
         Error::Bug { what, expected: expected.into(), found: found.to_string() }
     }
 
-    /// An [`Error::Io`].
+    /// Returns an [`Error::Io`].
     pub fn io(
         path: &Path,
         action: &'static str,
@@ -275,7 +275,7 @@ impl Error {
         Error::Io { path: path.to_path_buf(), action, source, remedy: remedy.into() }
     }
 
-    /// An [`Error::Parse`] of a TOML text; `text` gives the position.
+    /// Returns an [`Error::Parse`] of a TOML text; `text` gives the position.
     pub(crate) fn toml(origin: &str, text: &str, expected: &str, error: &toml::de::Error) -> Self {
         Error::Parse {
             origin: origin.to_owned(),
@@ -286,7 +286,7 @@ impl Error {
         }
     }
 
-    /// A CSV file that cannot be read or parsed.
+    /// Returns the error of a CSV file that cannot be read or parsed.
     pub fn csv(path: &Path, error: csv::Error, remedy: &str) -> Self {
         let place = error.position().map(|p| Place { line: p.line() as usize, column: 0 });
         match error.into_kind() {
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_from_one() {
+    fn positions_are_counted_from_one() {
         let text = "a = 1\nbé = x\n";
         assert_eq!(Place::of_byte(text, 0), Place { line: 1, column: 1 });
         assert_eq!(Place::of_byte(text, text.find('x').unwrap()), Place { line: 2, column: 6 });
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_printed_for_people() {
+    fn sizes_have_readable_units() {
         for (amount, unit, text) in [
             (27_000.0, "cells", "27000 cells"),
             (1.8e19, "cells", "1.8000e19 cells"),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_near_is_suggested() {
+    fn only_similar_names_are_suggested() {
         let known = ["seed", "title", "kind"];
         assert_eq!(nearest("sede", &known), Some("seed"));
         assert_eq!(nearest("completely-else", &known), None);

@@ -3,7 +3,6 @@
 //!
 //! The problem: a data vector x over the cells of a domain, a workload W of linear queries with
 //! Gram matrix `G = WᵀW`. The mechanism measures other queries, the strategy A, with Gaussian
-//! Gram matrix `G = WᵀW`. The mechanism measures other queries, the strategy A, with Gaussian
 //! noise, estimates x by least squares and answers W from the estimate. At unit privacy cost its
 //! total expected squared error is
 //!

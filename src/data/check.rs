@@ -12,7 +12,7 @@ use crate::domain::Attribute;
 use crate::error::Result;
 use crate::schema::Schema;
 
-/// Maximum number of described values.
+/// Maximum number of invalid values that are described.
 const MAX_SHOWN: usize = 10;
 
 /// How the values of an attribute are handled.
@@ -28,12 +28,12 @@ pub struct AttributeCheck {
     pub other: usize,
 }
 
-/// A value without a cell.
+/// A value that is not valid for its attribute, or an unclosed quotation mark.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Offence {
     /// The first line of its record, from 1.
     pub line: usize,
-    /// The attribute; `None` for the file as a whole.
+    /// The attribute; `None` for an unclosed quotation mark.
     pub attribute: Option<String>,
     /// The valid values.
     pub expected: String,
@@ -54,7 +54,7 @@ pub struct DataCheck {
     pub over_limit: usize,
     /// The counts per attribute of the schema.
     pub attributes: Vec<AttributeCheck>,
-    /// The first values without a cell.
+    /// The first invalid values.
     pub offences: Vec<Offence>,
 }
 

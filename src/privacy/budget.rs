@@ -1,4 +1,4 @@
-//! The privacy budget of a release, in any notion for which Gaussian noise has an accounting.
+//! Privacy budgets, in four notions of differential privacy for Gaussian noise.
 
 use std::fmt;
 
@@ -75,10 +75,11 @@ impl PrivacyBudget {
     /// the papers.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless the parameters are finite and positive, and δ < 1;
+    /// [`PrivacyError::InvalidParameter`] unless the parameters are finite and positive, δ < 1, and
+    /// the result is in the range of [`PrivacyCost`];
     /// [`PrivacyError::ClassicalCalibrationFails`] for a classical budget whose noise does not
-    /// provide its δ (possible only for ε > 1); [`PrivacyError::NoSolution`] if the result is
-    /// outside the range of [`PrivacyCost`].
+    /// provide its δ (possible only for ε > 1); [`PrivacyError::NoSolution`] if μ of an analytic
+    /// budget would exceed the range of `f64`.
     pub fn privacy_cost(&self) -> Result<PrivacyCost, PrivacyError> {
         match self.guarantee {
             Guarantee::ZeroConcentrated { rho } => Ok(Rho::new(rho)?.privacy_cost()),

@@ -4,13 +4,13 @@
 //! of L2 sensitivity Δ is (ε, δ)-DP. In units of the squared sensitivity the variance is P(ε, δ) =
 //! 2 ln(2/δ)/ε², the factor that multiplies every error formula of S1 and S2.
 //!
-//! The theorem is proved for ε <= 1 only. The exact curve of [`gaussian_dp`] shows what
-//! holds beyond. At ε <= 1 the classical noise is larger than necessary (ε = 1, δ = 10⁻⁵: it
-//! provides δ = 2.4·10⁻⁸). It provides its δ up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵ and 10.5
-//! for δ = 10⁻⁹. Above that it promises more privacy than it provides, without bound, because σ
-//! must not fall faster than 1/√(2ε) and 1/ε does. [`classical_delivered_delta`] computes the δ
-//! provided for any (ε, δ), and [`PrivacyBudget`](super::PrivacyBudget) refuses a classical budget
-//! that exceeds its δ.
+//! The theorem is proved for ε <= 1 only. The exact curve of [`gaussian_dp`] gives the actual δ. At
+//! ε <= 1 the classical noise is larger than necessary (ε = 1, δ = 10⁻⁵: it provides δ =
+//! 2.4·10⁻⁸). It provides its δ up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵ and 10.5 for δ = 10⁻⁹.
+//! Above that it promises more privacy than it provides, without bound, because σ must not fall
+//! faster than 1/√(2ε) and 1/ε does. [`classical_delivered_delta`] computes the δ provided for any
+//! (ε, δ), and [`PrivacyBudget`](super::PrivacyBudget) refuses a classical budget whose noise does
+//! not provide its δ.
 //!
 //! **Analytic** (Balle & Wang 2018, Algorithm 1): the smallest σ that satisfies the exact curve δ =
 //! Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ); valid for every ε > 0.

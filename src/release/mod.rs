@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Every step up to the reservation depends only on the schema, the workload and the budget. Every
-//! step after the noisy integers depends only on these integers. One function, [`run()`], computes
-//! the noisy integers. It takes a [`Reservation`], which only a [`Ledger`] can make, and draws
-//! noise that only the operating system can make. The mechanism, its proof and its limits are in
-//! the project's `docs/releasing.md`.
+//! step after the noisy integers uses them and the plan, not the records. One function, [`run()`],
+//! computes the noisy integers. It takes a [`Reservation`], which only a [`Ledger`] can make, and
+//! draws noise that only the operating system can make. The mechanism, its proof and its limits are
+//! in the project's `docs/releasing.md`.
 //!
 //! | file | purpose |
 //! |---|---|
