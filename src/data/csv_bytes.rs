@@ -8,14 +8,13 @@ const BLOCK: usize = 1 << 16;
 /// A source of CSV bytes that handles two cases that the reader does not report.
 ///
 /// - A quotation mark that is opened and never closed is an error at the end of the file. The
-/// reader would treat the rest of the file as one value.
+///   reader would treat the rest of the file as one value.
 /// - A blank line of a file with one column is a record with an empty value. The reader skips it,
-/// so replacing a value by nothing would remove a record. The header may follow blank lines.
+///   so replacing a value by nothing would remove a record. The header may follow blank lines.
 ///
 /// The states are those of the reader: a field is quoted if its first byte is a quotation mark, two
 /// quotation marks in a quoted field stand for one, and `\n`, `\r\n` and `\r` end a record. A byte
 /// order mark is skipped.
-/// mark is skipped.
 #[derive(Debug)]
 pub(super) struct CsvBytes<R> {
     source: R,

@@ -150,8 +150,8 @@ mod tests {
     }
 
     /// Kolmogorov–Smirnov test against the normal distribution: the distance exceeds 2.5 with
-    /// probability below 2 e^{−12.5} < 1e-5 if the distributions are equal. A σ that is wrong by 3
-    /// % changes the distribution function by up to 0.0072, a distance of 3.2 for 200,000 draws.
+    /// probability below 2 e^{−12.5} < 1e-5 if the distributions are equal. A σ that is wrong by
+    /// 3 % changes the distribution function by up to 0.0072, a distance of 3.2 for 200,000 draws.
     #[test]
     fn gaussian_noise_has_the_normal_distribution() {
         let normal = |x: f64| 0.5 * libm::erfc(-x / (2.5 * 2f64.sqrt()));

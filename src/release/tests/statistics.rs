@@ -65,9 +65,9 @@ pub(super) fn over_releases(
     }
 }
 
-/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below 19 ·
-/// 2 · 6e-7 < 3e-5. Simultaneous intervals miss at most 5 % of releases, single intervals at most 5
-/// % of answers.
+/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below
+/// 19 · 2 · 6e-7 < 3e-5. Simultaneous intervals miss in at most 5 % of releases, single intervals
+/// for at most 5 % of answers.
 #[test]
 fn estimates_are_unbiased_and_standard_errors_exact() {
     let (workload, plan) = plan_of("query-smasher", &[3, 2], SMALL, 0.5, PrivacyUnit::default());
