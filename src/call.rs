@@ -1,5 +1,4 @@
-//! Names with options and an operand, `NAME(key=value, …):OPERAND`: the grammar of everything that
-//! a user names.
+//! The grammar of user-supplied names: `NAME(key=value, …):OPERAND`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -7,10 +6,10 @@ use std::str::FromStr;
 pub use crate::error::nearest;
 use crate::error::{Error, Result};
 
-/// `NAME`, `NAME(key=value, …)`, `NAME:OPERAND` or `NAME(key=value, …):OPERAND`, taken apart.
+/// A parsed `NAME`, `NAME(key=value, …)`, `NAME:OPERAND` or `NAME(key=value, …):OPERAND`.
 ///
-/// A value may hold commas if what follows them is no option of its own, as in `min-sep:4,16`, and
-/// parentheses that are closed.
+/// A value may contain balanced parentheses, and commas that are not followed by another
+/// `key=value`, as in `min-sep:4,16`.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     kind: &'static str,
@@ -22,11 +21,10 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Takes a text apart. `kind` says in errors what it should be, `remedy` shows how it is
-    /// written.
+    /// Parses a text. Errors use `kind` as the kind of the name and `remedy` as the correct form.
     ///
     /// # Errors
-    /// A parenthesis that is not closed, or options other than `key=value`, each once.
+    /// An unclosed parenthesis, an option that is not `key=value`, or a repeated option.
     pub fn parse(kind: &'static str, text: &'a str, remedy: &'static str) -> Result<Self> {
         let end = text.find(['(', ':']).unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
@@ -61,10 +59,10 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    /// The text with more options, for flags that are shorthands of options.
+    /// Returns the text with more options, for flags that are shorthands of options.
     ///
     /// # Errors
-    /// A text that is no call, or an option that it has already.
+    /// The text cannot be parsed, or already has one of the options.
     pub fn with_options(text: &str, more: &[(&str, Option<String>)]) -> Result<String> {
         let call = Call::parse("name", text, "write it as NAME(key=value, …)")?;
         let mut options: Vec<String> =
@@ -83,35 +81,35 @@ impl<'a> Call<'a> {
         Ok(format!("{}{options}{operand}", call.name))
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// The text after the colon.
+    /// Returns the text after the colon.
     pub fn operand(&self) -> Option<&'a str> {
         self.operand
     }
 
-    /// Whether there is nothing but the name.
+    /// Whether the text is a name without options and operand.
     pub fn is_plain(&self) -> bool {
         self.options.is_empty() && self.operand.is_none()
     }
 
-    /// The error that says what was expected and found in this text.
+    /// Returns an error about this text.
     pub fn refuse(&self, expected: impl Into<String>, found: &str) -> Error {
         Error::bad_input(format!("{} `{}`", self.kind, self.text), expected, found, self.remedy)
     }
 
-    /// Refuses options other than those `known`, with the nearest known one as a suggestion.
+    /// Refuses unknown options and suggests the nearest known one.
     ///
     /// # Errors
-    /// An unknown option.
+    /// An option that is not in `known`.
     pub fn allow(&self, known: &[&str]) -> Result<()> {
         let Some(key) = self.options.keys().find(|key| !known.contains(*key)) else {
             return Ok(());
@@ -128,7 +126,7 @@ impl<'a> Call<'a> {
     /// Refuses an operand.
     ///
     /// # Errors
-    /// An operand.
+    /// The text has an operand.
     pub fn no_operand(&self) -> Result<()> {
         match self.operand {
             None => Ok(()),
@@ -138,15 +136,15 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The value of an option as it is written.
+    /// Returns the value of an option as written.
     pub fn written(&self, key: &str) -> Option<&'a str> {
         self.options.get(key).copied()
     }
 
-    /// The value of an option, if it is there.
+    /// Returns the value of an option, if present.
     ///
     /// # Errors
-    /// Not a number of that type.
+    /// The value is not a number of type `T`.
     pub fn option<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let number = |value: &str| {
             value
@@ -156,11 +154,12 @@ impl<'a> Call<'a> {
         self.written(key).map(number).transpose()
     }
 
-    /// The value of a numeric option, or `default`; it must be finite and satisfy `holds`, which
-    /// `expected` describes.
+    /// Returns the value of a numeric option, or `default`.
+    ///
+    /// The value must be finite and satisfy `holds`, which `expected` describes.
     ///
     /// # Errors
-    /// Another value.
+    /// Any other value.
     pub fn number(
         &self,
         key: &str,
@@ -175,16 +174,16 @@ impl<'a> Call<'a> {
         Err(self.refuse(format!("{expected} for `{key}`"), &format!("`{value}`")))
     }
 
-    /// The value of an option that must be there.
+    /// Returns the value of a required option.
     ///
     /// # Errors
-    /// It is missing, or not a number of that type.
+    /// The option is missing, or is not a number of type `T`.
     pub fn required<T: FromStr>(&self, key: &str) -> Result<T> {
         self.option(key)?.ok_or_else(|| self.refuse(format!("the option `{key}=…`"), "none"))
     }
 }
 
-/// The first closing parenthesis that was not opened.
+/// Returns the index of the first closing parenthesis without an opening one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     text.char_indices().find_map(|(at, letter)| {
@@ -198,8 +197,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// The items of a list of options: a comma begins a new one if an equals sign follows before the
-/// next comma.
+/// Splits a list of options at commas that precede another `key=value` or nothing.
 fn options(text: &str) -> Vec<&str> {
     let mut items: Vec<&str> = Vec::new();
     let mut start = 0;
@@ -216,7 +214,7 @@ fn options(text: &str) -> Vec<&str> {
     items
 }
 
-/// Something that a registry lists under a name: the traits of strategies, planners and mechanisms.
+/// An entry of a registry: a strategy, planner or mechanism.
 pub(crate) trait Named {
     /// The name used on the command line and in configs.
     fn name(&self) -> &str;
@@ -224,7 +222,7 @@ pub(crate) trait Named {
     /// One line for listings.
     fn summary(&self) -> &str;
 
-    /// The options that it takes in parentheses after its name.
+    /// The options in parentheses after the name.
     fn options(&self) -> &'static [&'static str];
 
     /// Whether it takes an operand after a colon.
@@ -256,11 +254,10 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// The entry that a text names, configured by its options and operand.
+/// Returns the entry with the given name, configured by the options and the operand.
 ///
 /// # Errors
-/// No entry has the name, and the message lists those that exist; options or an operand that it
-/// lacks.
+/// An unknown name (the message lists the known ones), option or operand.
 pub(crate) fn choose<T: Named + ?Sized>(
     (kind, remedy): (&'static str, &'static str),
     text: &str,
@@ -280,7 +277,7 @@ pub(crate) fn choose<T: Named + ?Sized>(
     if call.is_plain() { Ok(entry) } else { configured(&entry, &call) }
 }
 
-/// A listing of entries with their options, for the help of the command line.
+/// Returns a list of entries with their options, for CLI help.
 pub(crate) fn listing<T: Named + ?Sized>(entries: &[Box<T>]) -> String {
     let line = |entry: &Box<T>| {
         let options = match entry.options() {
@@ -301,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn names_options_and_operands_are_told_apart() {
+    fn names_options_and_operands_are_parsed() {
         let call = parse("eigen-design(tolerance=1e-6, steps=3):matrix:A(1).npy").unwrap();
         assert_eq!((call.name(), call.operand()), ("eigen-design", Some("matrix:A(1).npy")));
         assert_eq!(call.required::<f64>("tolerance").unwrap(), 1e-6);
@@ -314,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn mistakes_are_named_in_the_message() {
         let failed = |result: Result<Call<'_>>| result.unwrap_err().to_string();
         for (text, part) in
             [("a(b", "closing"), ("a(b)", "key=value"), ("a(b=1,b=2)", "twice"), ("a(b=1)c", "`c`")]

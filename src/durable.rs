@@ -1,23 +1,24 @@
-//! Files that are on the disk when a call returns.
+//! Durable writes: files are on the disk when a call returns.
 
 use std::fs::File;
 use std::io::{Result, Write};
 use std::path::Path;
 
-/// Writes a file and forces it to the disk.
+/// Writes a file and syncs it to the disk.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
-/// Forces the entries of a folder to the disk. Folders cannot be opened everywhere; where they
-/// cannot, the system keeps entries in order itself.
+/// Syncs the entries of a folder to the disk.
+///
+/// Does nothing on systems that cannot open folders; these keep the order of entries themselves.
 pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
 }
 
-/// Forces the entry of a file in its folder to the disk.
+/// Syncs the folder entry of a file to the disk.
 pub(crate) fn sync_parent(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     sync_folder(folder.unwrap_or(Path::new(".")))

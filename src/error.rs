@@ -1,5 +1,4 @@
-//! What can go wrong, said in the terms of the person who can mend it, and with the data by which a
-//! program can tell.
+//! The errors of the library: readable for people, structured for programs.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,49 +6,52 @@ use std::path::{Path, PathBuf};
 use crate::linalg;
 use crate::privacy::PrivacyError;
 
-/// The result of every fallible function of the library.
+/// The result type of the library.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error: what was looked at, what was expected, what was found, and how to mend it.
+/// An error: the object checked, what was expected, what was found, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An input (workload string, matrix, option) that does not describe what it should.
+    /// An invalid input (workload string, matrix, option).
     #[error("{what}: expected {expected}, found {found}\n  remedy: {remedy}")]
     BadInput {
-        /// What was looked at.
+        /// The object checked.
         what: String,
-        /// What would have been right.
+        /// What was expected.
         expected: String,
-        /// What was there.
+        /// What was found.
         found: String,
-        /// How to mend it.
+        /// How to fix it.
         remedy: String,
     },
-    /// A name that the registry does not list.
-    #[error("{kind} `{name}`: expected one of {}, found `{name}`\n  remedy: {remedy}", known.join(", "))]
+    /// A name that is not in the registry.
+    #[error(
+        "{kind} `{name}`: expected one of {}, found `{name}`\n  remedy: {remedy}",
+        known.join(", ")
+    )]
     UnknownName {
-        /// What it should be the name of: strategy, planner, mechanism, ….
+        /// The kind of name: strategy, planner, mechanism, ….
         kind: &'static str,
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<String>,
-        /// How to mend it.
+        /// How to fix it.
         remedy: String,
     },
-    /// A text (TOML, CSV, matrix file) that is not what it should be.
-    #[error("{origin}{}: expected {expected}, found {found}\n  remedy: {remedy}", at(*place))]
+    /// A text (TOML, CSV, matrix file) that cannot be parsed.
+    #[error("{origin}{}: expected {expected}, found {found}\n  remedy: {remedy}", location(*place))]
     Parse {
-        /// The file, or whatever the text comes from.
+        /// The file, or another source of the text.
         origin: String,
-        /// Where in it, if that is known.
+        /// The position in the text, if known.
         place: Option<Place>,
-        /// What would have been right.
+        /// What was expected.
         expected: String,
-        /// What was there.
+        /// What was found.
         found: String,
-        /// How to mend it.
+        /// How to fix it.
         remedy: String,
     },
     /// A file that could not be read or written.
@@ -57,51 +59,57 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was being done.
+        /// The failed action, such as `reading`.
         action: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
-        /// How to mend it.
+        /// How to fix it.
         remedy: String,
     },
-    /// A computation refused before it starts because it would not fit.
-    #[error("{what}: expected at most {}, found {}\n  remedy: {remedy}", Size(*limit, unit), Size(*found, unit))]
+    /// A computation that exceeds a size limit, refused before it starts.
+    #[error(
+        "{what}: expected at most {}, found {}\n  remedy: {remedy}",
+        Size(*limit, unit),
+        Size(*found, unit)
+    )]
     TooLarge {
         /// The computation.
         what: String,
-        /// What is counted: `bytes`, `cells`, ….
+        /// The unit of the sizes: `bytes`, `cells`, ….
         unit: &'static str,
-        /// The most there may be.
+        /// The largest size allowed.
         limit: f64,
-        /// How many there would be.
+        /// The size required.
         found: f64,
-        /// How to mend it.
+        /// How to fix it.
         remedy: String,
     },
-    /// A privacy budget that does not pay for an access to data. Nothing was spent, and nothing was
-    /// looked at.
+    /// An access to data that costs more than the remaining privacy budget.
+    ///
+    /// Nothing was spent and no data was read.
     #[error(
-        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, found {asked}\n  remedy: \
-         spend less, or start with a larger budget"
+        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, \
+         found {asked}\n  remedy: spend less, or start with a larger budget"
     )]
     BudgetExhausted {
         /// The access.
         what: String,
         /// Its ρ.
         asked: f64,
-        /// The ρ that is left.
+        /// The remaining ρ.
         left: f64,
-        /// The ρ of the whole budget.
+        /// The total ρ.
         total: f64,
     },
-    /// A privacy parameter without meaning.
+    /// An invalid privacy parameter.
     #[error(transparent)]
     Privacy(PrivacyError),
-    /// The strategy cannot answer the workload: some query is not a combination of its queries.
+    /// A strategy whose row space does not contain the workload.
     #[error(
-        "strategy `{strategy}`: expected every workload query to be a combination of the strategy's queries, found a \
-         share {share:.3e} of the workload outside its row space\n  remedy: choose a strategy of full rank \
-         (`identity`, `wavelet`, `optimal`) or add the missing queries"
+        "strategy `{strategy}`: expected every workload query to be a combination of the \
+         strategy's queries, found a share {share:.3e} of the workload outside its row space\n  \
+         remedy: choose a strategy of full rank (`identity`, `wavelet`, `optimal`) or add the \
+         missing queries"
     )]
     Unanswered {
         /// The strategy's name.
@@ -109,32 +117,32 @@ pub enum Error {
         /// tr(G (I − P)) / tr(G), P the projector on the strategy's row space.
         share: f64,
     },
-    /// The same, with a query that the strategy cannot answer.
+    /// A strategy that cannot answer the workload, with the first query that it cannot answer.
     #[error(
-        "strategy `{strategy}`: expected every query of `{workload}` to be a combination of the strategy's rows, found \
-         query {query}, counted from 1 ({weights}), a share {outside:.3e} of whose squared length is outside their \
-         span\n  remedy: add this query to the strategy as a row, or rows that span it; of the whole workload a share \
-         {share:.3e} is outside"
+        "strategy `{strategy}`: expected every query of `{workload}` to be a combination of the \
+         strategy's rows, found query {query}, counted from 1 ({weights}), a share {outside:.3e} \
+         of whose squared length is outside their span\n  remedy: add this query to the strategy \
+         as a row, or rows that span it; of the whole workload a share {share:.3e} is outside"
     )]
     UnansweredQuery {
         /// The strategy's name.
         strategy: String,
         /// The workload's name.
         workload: String,
-        /// The first query that is not answered, in the workload's order from 1.
+        /// The first unanswered query, in the workload's order, from 1.
         query: usize,
-        /// What it asks.
+        /// Its weights.
         weights: String,
         /// `‖q (I − P)‖²/‖q‖²`, P the projector on the strategy's row space.
         outside: f64,
         /// tr(G (I − P)) / tr(G).
         share: f64,
     },
-    /// A matrix that had to be symmetric positive definite and is not.
+    /// A matrix that is not symmetric positive definite where that is required.
     #[error(
-        "{what}: expected a symmetric positive definite matrix of order {order}, found a non-positive pivot\n  \
-         remedy: check that the matrix is symmetric and has full rank; for a rank-deficient workload use a strategy \
-         that works on its range (`optimal`)"
+        "{what}: expected a symmetric positive definite matrix of order {order}, found a \
+         non-positive pivot\n  remedy: check that the matrix is symmetric and has full rank; for a \
+         rank-deficient workload use a strategy that works on its range (`optimal`)"
     )]
     NotPositiveDefinite {
         /// The matrix.
@@ -142,9 +150,10 @@ pub enum Error {
         /// Its order.
         order: usize,
     },
-    /// An iterative kernel gave up.
+    /// An iterative kernel that did not converge.
     #[error(
-        "{what}: did not converge on a matrix of order {order}\n  remedy: check the matrix for NaN or infinite entries"
+        "{what}: did not converge on a matrix of order {order}\n  remedy: check the matrix for \
+         NaN or infinite entries"
     )]
     DidNotConverge {
         /// The computation.
@@ -152,32 +161,32 @@ pub enum Error {
         /// The order of the matrix.
         order: usize,
     },
-    /// A mistake of this library, and not of its caller.
+    /// A bug in this library.
     #[error(
-        "{what}: expected {expected}, found {found}\n  remedy: this is a bug in matmech; please report it"
+        "{what}: expected {expected}, found {found}\n  remedy: this is a bug in matmech; please \
+         report it"
     )]
     Bug {
         /// The computation.
         what: &'static str,
-        /// What should always hold.
+        /// The violated invariant.
         expected: String,
-        /// What was there.
+        /// What was found.
         found: String,
     },
 }
 
-/// A place in a text, from 1.
+/// A position in a text, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The line.
     pub line: usize,
-    /// The column, in characters, or in fields where the text is a table; 0 for the line as a
-    /// whole.
+    /// The column in characters (in fields for a table); 0 for the whole line.
     pub column: usize,
 }
 
 impl Place {
-    /// The place of a byte in a text.
+    /// Returns the position of a byte in a text.
     pub(crate) fn of_byte(text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -186,7 +195,7 @@ impl Place {
     }
 }
 
-fn at(place: Option<Place>) -> String {
+fn location(place: Option<Place>) -> String {
     match place {
         None => String::new(),
         Some(Place { line, column: 0 }) => format!(", line {line}"),
@@ -194,7 +203,7 @@ fn at(place: Option<Place>) -> String {
     }
 }
 
-/// An amount with its unit, as people read it.
+/// Formats an amount with its unit.
 struct Size<'a>(f64, &'a str);
 
 impl fmt::Display for Size<'_> {
@@ -212,7 +221,7 @@ impl fmt::Display for Size<'_> {
 }
 
 impl Error {
-    /// An [`Error::BadInput`].
+    /// Returns an [`Error::BadInput`].
     pub fn bad_input(
         what: impl Into<String>,
         expected: impl Into<String>,
@@ -227,7 +236,7 @@ impl Error {
         }
     }
 
-    /// An [`Error::TooLarge`].
+    /// Returns an [`Error::TooLarge`].
     pub fn too_large(
         what: impl Into<String>,
         unit: &'static str,
@@ -238,7 +247,7 @@ impl Error {
         Error::TooLarge { what: what.into(), unit, limit, found, remedy: remedy.into() }
     }
 
-    /// An [`Error::UnknownName`].
+    /// Returns an [`Error::UnknownName`].
     pub fn unknown_name(kind: &'static str, name: &str, known: &[&str], remedy: &str) -> Self {
         let suggestion =
             nearest(name, known).map(|near| format!("did you mean `{near}`? Otherwise "));
@@ -247,7 +256,7 @@ impl Error {
         Error::UnknownName { kind, name: name.to_owned(), known, remedy }
     }
 
-    /// An [`Error::Bug`].
+    /// Returns an [`Error::Bug`].
     pub(crate) fn bug(
         what: &'static str,
         expected: impl Into<String>,
@@ -256,7 +265,7 @@ impl Error {
         Error::Bug { what, expected: expected.into(), found: found.to_string() }
     }
 
-    /// An [`Error::Io`].
+    /// Returns an [`Error::Io`].
     pub fn io(
         path: &Path,
         action: &'static str,
@@ -266,7 +275,7 @@ impl Error {
         Error::Io { path: path.to_path_buf(), action, source, remedy: remedy.into() }
     }
 
-    /// A text in TOML that does not parse; `text` shows where.
+    /// Returns an [`Error::Parse`] of a TOML text; `text` gives the position.
     pub(crate) fn toml(origin: &str, text: &str, expected: &str, error: &toml::de::Error) -> Self {
         Error::Parse {
             origin: origin.to_owned(),
@@ -277,7 +286,7 @@ impl Error {
         }
     }
 
-    /// A CSV file that cannot be read, or that is none.
+    /// Returns the error of a CSV file that cannot be read or parsed.
     pub fn csv(path: &Path, error: csv::Error, remedy: &str) -> Self {
         let place = error.position().map(|p| Place { line: p.line() as usize, column: 0 });
         match error.into_kind() {
@@ -306,7 +315,7 @@ impl Error {
         }
     }
 
-    /// The same error with the file (and the table in it) in front of what an inner check says.
+    /// Prefixes an [`Error::BadInput`] with its origin: a file, or a table in it.
     pub(crate) fn located(self, origin: &str) -> Self {
         match self {
             Error::BadInput { what, expected, found, remedy } if !what.starts_with(origin) => {
@@ -346,8 +355,10 @@ impl From<linalg::Error> for Error {
     }
 }
 
-/// The known name nearest to `found`, if it is near enough to be a slip: up to a third of its
-/// letters, and never all letters of the name.
+/// Returns the known name nearest to `found`, to suggest it for a typing error.
+///
+/// The edit distance is at most max(2, a third of the letters of `found`) and less than the length
+/// of the name.
 pub fn nearest<'n, N: AsRef<str>>(found: &str, known: &'n [N]) -> Option<&'n str> {
     let limit = (found.chars().count() / 3).max(2);
     known
@@ -363,15 +374,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_from_one() {
+    fn positions_are_counted_from_one() {
         let text = "a = 1\nbé = x\n";
         assert_eq!(Place::of_byte(text, 0), Place { line: 1, column: 1 });
         assert_eq!(Place::of_byte(text, text.find('x').unwrap()), Place { line: 2, column: 6 });
-        assert_eq!(at(Some(Place { line: 7, column: 0 })), ", line 7");
+        assert_eq!(location(Some(Place { line: 7, column: 0 })), ", line 7");
     }
 
     #[test]
-    fn sizes_are_printed_for_people() {
+    fn sizes_have_readable_units() {
         for (amount, unit, text) in [
             (27_000.0, "cells", "27000 cells"),
             (1.8e19, "cells", "1.8000e19 cells"),
@@ -383,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_near_is_suggested() {
+    fn only_similar_names_are_suggested() {
         let known = ["seed", "title", "kind"];
         assert_eq!(nearest("sede", &known), Some("seed"));
         assert_eq!(nearest("completely-else", &known), None);

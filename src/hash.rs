@@ -1,10 +1,10 @@
-//! Hashes of what is written to files.
+//! SHA-256 hashes of written files.
 
 use std::io::{Result, Write};
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 in hexadecimal digits.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -13,7 +13,7 @@ fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A writer that hashes what goes through it.
+/// A writer that hashes the bytes written through it.
 pub(crate) struct Hashed<W> {
     out: W,
     hash: Sha256,
@@ -24,7 +24,7 @@ impl<W: Write> Hashed<W> {
         Hashed { out, hash: Sha256::new() }
     }
 
-    /// The writer and the SHA-256 of what it was given.
+    /// Returns the writer and the SHA-256 of the bytes written.
     pub(crate) fn finish(self) -> (W, String) {
         let sum = hexadecimal(&self.hash.finalize());
         (self.out, sum)
@@ -47,7 +47,7 @@ impl<W: Write> Write for Hashed<W> {
 mod tests {
     use super::*;
 
-    /// The example of FIPS 180-2.
+    /// Against the example of FIPS 180-2.
     #[test]
     fn hashes_are_those_of_the_standard() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

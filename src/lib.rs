@@ -10,7 +10,7 @@
 //! err(A) = ‖A‖₂² · tr(G (AᵀA)⁻¹),        ‖A‖₂ = the largest column norm of A
 //! ```
 //!
-//! so a strategy is chosen for the workload alone, before any data is seen:
+//! The error does not depend on x, so the strategy is chosen from the workload alone:
 //!
 //! ```
 //! use matmech::{Optimal, StrategySelector, Workload, strategies};
@@ -18,7 +18,7 @@
 //! let best = Optimal::default().select(&gram)?;
 //! let certificate = best.certificate.expect("the optimum comes with its certificate");
 //! assert!(certificate.gap() < 1e-6);
-//! // No strategy of the registry, nor any other, is better.
+//! // No matrix strategy has a lower error.
 //! for selector in strategies() {
 //!     // Some selectors are for special workloads and refuse this one.
 //!     let Ok(other) = selector.select(&gram) else { continue };
@@ -27,11 +27,12 @@
 //! # Ok::<(), matmech::Error>(())
 //! ```
 //!
-//! Over many attributes a planner divides the workload among residual subspaces, and a mechanism
-//! asks the data what it planned; the budget is converted from whatever notion it is given in:
+//! Over many attributes, a planner divides the workload among residual subspaces and a mechanism
+//! measures what the plan contains. A budget can be given in any notion of differential privacy:
 //!
 //! ```
-//! use matmech::{Family, GroupFamily, GroupedWorkload, Guarantee, Planner, PrivacyBudget, QuerySmasher, Schema};
+//! use matmech::{Family, GroupFamily, GroupedWorkload, Guarantee};
+//! use matmech::{Planner, PrivacyBudget, QuerySmasher, Schema};
 //! let prefixes = GroupFamily::Product(Family::PREFIX);
 //! let workload = GroupedWorkload::all_ways(Schema::uniform(10, 40)?, &prefixes, &[1, 2])?;
 //! let budget = PrivacyBudget::from(Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 });
@@ -41,21 +42,21 @@
 //! # Ok::<(), matmech::Error>(())
 //! ```
 //!
-//! | to | module | trait | registry |
+//! | task | module | trait | registry |
 //! |---|---|---|---|
-//! | write a workload down | [`workload`], [`schema`] | | |
+//! | describe a workload | [`workload`], [`schema`] | | |
 //! | choose a strategy for one table | [`strategy`] | [`StrategySelector`] | [`strategies`] |
 //! | plan over many attributes | [`planner`] | [`Planner`], [`SubspaceSolver`] | [`planners`] |
 //! | run on data | [`mechanism`], [`access`] | [`Mechanism`] | [`mechanisms`] |
 //! | publish answers | [`release`] | | |
 //! | convert and account for budgets | [`privacy`] | | |
 //!
-//! What most programs need is here at the root; everything else is in its module. The noise of
-//! mechanisms is seeded and so for experiments; only [`release`] has noise that may be published,
-//! from the operating system: [`access`] says more.
+//! The names most programs need are at the root; the rest is in the modules. Mechanisms use seeded
+//! noise and are for experiments. Only [`release`] draws noise that may be published, from the
+//! operating system; see [`access`].
 //!
-//! `Debug` of types that hold private data, such as [`Records`] and [`PrivateTable`], shows sizes
-//! and what was paid, never data.
+//! `Debug` output of types that hold private data, such as [`Records`] and [`PrivateTable`], shows
+//! sizes and the privacy cost spent, never data.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,5 +1,4 @@
-//! Matrices in files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no
-//! header).
+//! Matrix files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header).
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -11,7 +10,8 @@ use ndarray_npy::{ReadNpyError, WriteNpyError};
 
 use crate::error::{Error, Place, Result};
 
-const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of numbers without a header";
+const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of \
+                      numbers without a header";
 
 fn not_a_matrix(path: &Path, place: Option<Place>, found: impl Into<String>) -> Error {
     Error::Parse {
@@ -23,11 +23,11 @@ fn not_a_matrix(path: &Path, place: Option<Place>, found: impl Into<String>) -> 
     }
 }
 
-/// Reads a matrix; the extension decides the format.
+/// Reads a matrix in the format of the file's extension.
 ///
 /// # Errors
-/// The file is missing, of another format, type or number of dimensions, ragged, empty, or holds
-/// something that is not a finite number.
+/// The file is missing, has another format, type or number of dimensions, is ragged or empty, or
+/// contains a number that is not finite.
 pub fn read(path: &Path) -> Result<Array2<f64>> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("npy") => read_npy(path),
@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Array2<f64>> {
     }
 }
 
-/// Row-major and column-major ("Fortran") files alike; the matrix is row-major.
+/// Reads a row-major or column-major ("Fortran") file into a row-major matrix.
 fn read_npy(path: &Path) -> Result<Array2<f64>> {
     let matrix: Array2<f64> = ndarray_npy::read_npy(path).map_err(|e| match e {
         ReadNpyError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
@@ -56,7 +56,7 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
             format!("{bytes} bytes after the numbers that its header announces"),
             CUT_OFF,
         ),
-        // What is no .npy file at all, as a text renamed to one.
+        // Not a .npy file, such as a renamed text file.
         ReadNpyError::ParseHeader(_) if !starts_as_npy(path) => {
             wrong_array(path, "no .npy header at the start of the file", AS_FLOAT)
         }
@@ -76,7 +76,7 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
     Ok(if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() })
 }
 
-/// Whether a file starts with the bytes that every .npy file starts with.
+/// Whether a file starts with the magic bytes of .npy files.
 fn starts_as_npy(path: &Path) -> bool {
     let mut start = [0; 6];
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()

@@ -1,4 +1,4 @@
-//! What a release would make of a file, for those who may see the file. **Not private.**
+//! How a release would handle the records of a file. **Not private.**
 
 use std::fs::File;
 use std::path::Path;
@@ -8,60 +8,62 @@ use super::out_of_domain::OutOfDomain;
 use super::person_limit::{PersonLimit, Persons};
 use super::private_csv::PrivateCsv;
 use super::record_coder::{Outcome, RecordCoder};
+use crate::domain::Attribute;
 use crate::error::Result;
 use crate::schema::Schema;
 
-/// Lines that are described.
+/// Maximum number of invalid values that are described.
 const MAX_SHOWN: usize = 10;
 
-/// What happens to the values of an attribute.
+/// How the values of an attribute are handled.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AttributeCheck {
-    /// The name.
+    /// The attribute's name.
     pub attribute: String,
-    /// Values without a cell: their records are left out.
+    /// Values without a cell, whose records are dropped.
     pub outside: usize,
-    /// Numbers out of range that get the nearest cell.
+    /// Numbers out of range that are moved to the nearest cell.
     pub clamped: usize,
-    /// Values that get the cell that the schema declares for others.
+    /// Values that are counted in the attribute's cell for other values.
     pub other: usize,
 }
 
-/// A value that has no cell of its own.
+/// A value that is not valid for its attribute, or an unclosed quotation mark.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Offence {
-    /// The line of the file, from 1, that its record starts in.
+    /// The first line of its record, from 1.
     pub line: usize,
-    /// The attribute; none for the file as a whole.
+    /// The attribute; `None` for an unclosed quotation mark.
     pub attribute: Option<String>,
-    /// The values that have a cell.
+    /// The valid values.
     pub expected: String,
-    /// The value.
+    /// The value found.
     pub found: String,
 }
 
-/// What a release would make of a file.
+/// How a release would handle the records of a file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct DataCheck {
     /// Records in the file.
     pub records: usize,
     /// Records that a release would count.
     pub kept: usize,
-    /// Records with a value outside the schema, which are left out.
+    /// Records with a value outside the schema, which are dropped.
     pub dropped: usize,
-    /// Records beyond the limit of their person.
+    /// Records that exceed the limit of their person.
     pub over_limit: usize,
-    /// Per attribute of the schema.
+    /// The counts per attribute of the schema.
     pub attributes: Vec<AttributeCheck>,
-    /// The first lines with a value that has no cell of its own.
+    /// The first invalid values.
     pub offences: Vec<Offence>,
 }
 
-/// Counts what a release would do with every record of a file. **Not private**: all counts are
-/// exact, and values of the file are quoted.
+/// Checks how a release would handle every record of a file.
+///
+/// **Not private**: all counts are exact, and values of the file are quoted.
 ///
 /// # Errors
-/// A file that cannot be opened or read, or a header without exactly one column per attribute.
+/// The file cannot be opened or read, or its header does not have exactly one column per attribute.
 pub fn check_csv(
     path: &Path,
     schema: &Schema,
@@ -75,13 +77,13 @@ pub fn check_csv(
 fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
     let coder = RecordCoder::new(schema, &csv.columns, rule);
     let mut persons = csv.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
-    let attribute = |name: &str| AttributeCheck {
-        attribute: name.to_owned(),
+    let attribute = |attribute: &Attribute| AttributeCheck {
+        attribute: attribute.name.clone(),
         outside: 0,
         clamped: 0,
         other: 0,
     };
-    let attributes = schema.attributes().iter().map(|own| attribute(&own.name)).collect();
+    let attributes = schema.attributes().iter().map(attribute).collect();
     let mut found = DataCheck {
         records: 0,
         kept: 0,
@@ -112,16 +114,16 @@ fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Resu
             found.over_limit += 1;
             continue;
         }
-        let at = line.position().map_or(0, |at| at.line() as usize);
+        let line_number = line.position().map_or(0, |position| position.line() as usize);
         let mut is_inside = true;
         for (position, outcome) in coder.outcomes(&line).enumerate() {
-            let own = &mut found.attributes[position];
+            let check = &mut found.attributes[position];
             match outcome {
                 Outcome::Cell(_) => continue,
-                Outcome::Clamped(_) => own.clamped += 1,
-                Outcome::Other(_) => own.other += 1,
+                Outcome::Clamped(_) => check.clamped += 1,
+                Outcome::Other(_) => check.other += 1,
                 Outcome::Outside => {
-                    own.outside += 1;
+                    check.outside += 1;
                     is_inside = false;
                 }
             }
@@ -131,8 +133,9 @@ fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Resu
                     Some(bytes) => format!("`{}`", String::from_utf8_lossy(bytes.trim_ascii())),
                     None => "no value".to_owned(),
                 };
-                let attribute = Some(own.attribute.clone());
-                found.offences.push(Offence { line: at, attribute, expected, found: value });
+                let attribute = Some(check.attribute.clone());
+                let line = line_number;
+                found.offences.push(Offence { line, attribute, expected, found: value });
             }
         }
         if is_inside {
@@ -144,7 +147,7 @@ fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Resu
 }
 
 impl<R> CsvBytes<R> {
-    /// The line in which the quotation mark was opened that is open now.
+    /// Returns the line of the quotation mark that is open now.
     pub(super) fn open_quotation(&self) -> Option<usize> {
         self.is_quoted().then_some(self.opened)
     }
@@ -154,8 +157,19 @@ impl<R> CsvBytes<R> {
 mod tests {
     use super::*;
 
-    const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0, high = 40, count = 4 }\n\
-                          [[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"clerk\", \"baker\"]\nother = \"baker\"\n";
+    const SCHEMA: &str = r#"
+        [[attribute]]
+        name = "age"
+        size = 4
+        kind = "numeric"
+        bins = { low = 0, high = 40, count = 4 }
+        [[attribute]]
+        name = "job"
+        size = 2
+        kind = "categorical"
+        values = ["clerk", "baker"]
+        other = "baker"
+    "#;
 
     fn check_of(text: &str, rule: OutOfDomain, person: Option<PersonLimit>) -> DataCheck {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -168,11 +182,14 @@ mod tests {
         let text = "id,age,job\np,5,clerk\np,99,clerk\nq,old,cook\np,15,clerk\nq,25\n";
         let found = check_of(text, OutOfDomain::Drop, None);
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 2, 0));
-        let counts: Vec<_> =
-            found.attributes.iter().map(|own| (own.outside, own.clamped, own.other)).collect();
+        let counts: Vec<_> = found
+            .attributes
+            .iter()
+            .map(|check| (check.outside, check.clamped, check.other))
+            .collect();
         assert_eq!(counts, [(2, 0, 0), (0, 0, 2)]);
         let lines: Vec<_> =
-            found.offences.iter().map(|own| (own.line, own.found.as_str())).collect();
+            found.offences.iter().map(|offence| (offence.line, offence.found.as_str())).collect();
         assert_eq!(lines, [(3, "`99`"), (4, "`old`"), (4, "`cook`"), (6, "no value")]);
         let found =
             check_of(text, OutOfDomain::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
@@ -181,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotation_mark_that_is_never_closed_is_found() {
+    fn an_open_quotation_mark_is_found() {
         let found =
             check_of("age,job\n5,clerk\n6,\"a\nb\"\n7,\"clerk\n8,clerk\n", OutOfDomain::Drop, None);
         assert_eq!((found.offences[0].line, &found.offences[0].attribute), (5, &None));

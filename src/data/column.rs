@@ -1,9 +1,10 @@
-//! One attribute's values, in as few bytes as they allow.
+//! The cell numbers of one attribute, stored compactly.
 
 use std::fmt;
 
-/// The cell numbers of one attribute, 1, 2 or 4 bytes per record, as the largest of them needs:
-/// what readers fill and [`Records`](super::Records) are made of.
+/// The cell numbers of one attribute, in 1, 2 or 4 bytes per record, depending on the largest.
+///
+/// Readers fill columns, and [`Records`](super::Records) consist of them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Column(Width);
 
@@ -13,12 +14,11 @@ enum Width {
     Small(Vec<u8>),
     /// At most 2¹⁶ values.
     Medium(Vec<u16>),
-    /// More.
+    /// More than 2¹⁶ values.
     Large(Vec<u32>),
 }
 
-/// Nothing: the values are private, and so are their number and the bytes that the largest of them
-/// takes.
+/// Shows no field: the values are private, and so are their number and their width.
 impl fmt::Debug for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Column").finish_non_exhaustive()
@@ -40,7 +40,7 @@ impl FromIterator<u32> for Column {
 }
 
 impl Column {
-    /// An empty column for cell numbers below `size`: its bytes per record do not depend on the
+    /// Returns an empty column for cell numbers below `size`, whose width does not depend on the
     /// records.
     pub fn for_size(size: usize) -> Self {
         Column(match size {
@@ -50,7 +50,7 @@ impl Column {
         })
     }
 
-    /// Appends a value, in a wider column if it does not fit.
+    /// Appends a value; widens the column if the value does not fit.
     pub fn push(&mut self, value: u32) {
         if let Width::Small(values) = &self.0
             && value > u8::MAX.into()
@@ -69,7 +69,7 @@ impl Column {
         }
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         match &self.0 {
             Width::Small(values) => values.len(),
@@ -78,12 +78,12 @@ impl Column {
         }
     }
 
-    /// Whether there is no record.
+    /// Whether the column is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value of a record; `None` past the end.
+    /// Returns the value of a record; `None` past the end.
     pub fn get(&self, record: usize) -> Option<u32> {
         match &self.0 {
             Width::Small(values) => values.get(record).map(|&v| v.into()),
@@ -92,16 +92,16 @@ impl Column {
         }
     }
 
-    /// The values, record by record.
+    /// Returns the values, record by record.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         (0..self.len()).map(|record| self.get(record).unwrap_or_default())
     }
 
-    /// `cells[i] ← cells[i] · size + value of record start + i`: one more digit of row-major cell
-    /// numbers.
+    /// Appends a digit to row-major cell numbers: `cells[i] ← cells[i] · size + value of record
+    /// start + i`.
     pub(super) fn append_digit(&self, size: usize, start: usize, cells: &mut [u32]) {
-        // u32 keeps four numbers in one vector register; callers have checked that the marginal has
-        // fewer cells.
+        // u32 fits four numbers in one vector register. Callers have checked that the marginal has
+        // fewer than 2³² cells.
         let size = size as u32;
         fn append<T: Copy + Into<u32>>(values: &[T], size: u32, cells: &mut [u32]) {
             for (cell, &value) in cells.iter_mut().zip(values) {
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_widen_as_values_need_it_and_keep_them() {
+    fn columns_widen_and_keep_their_values() {
         let mut column = Column::default();
         let values = [0, 255, 3, 256, 65_535, 65_536, 1];
         for (i, &value) in values.iter().enumerate() {

@@ -1,16 +1,15 @@
-//! Many marginals of the same records: bit sets of records instead of one pass over the records per
-//! marginal.
+//! Many marginals of the same records, by bit sets of records.
 //!
-//! For every value but the last of an attribute the records that have it are a bit set. A cell of
-//! the marginal on (a, b, c) that avoids the last values is |A ∩ B ∩ C|; the other cells follow
+//! For every value of an attribute except the last, a bit set marks the records with that value. A
+//! cell of the marginal on (a, b, c) without last values is |A ∩ B ∩ C|. The other cells follow
 //! from the marginals on two attributes, such as
 //!
 //! ```text
 //! n(a, b, last) = n(a, b) − Σ_{c < last} n(a, b, c)
 //! ```
 //!
-//! so a marginal costs Π (n_i − 1) intersections of N/64 words, against N increments of the direct
-//! way. Whichever is cheaper is taken, marginal by marginal.
+//! so a marginal costs Π (n_i − 1) intersections of N/64 words, compared with N increments of
+//! direct counting. The cheaper method is chosen for every marginal.
 
 use std::fmt;
 
@@ -18,32 +17,32 @@ use pulp::Arch;
 
 use super::Records;
 use super::column::Column;
-use super::popcount::{WORDS, shared};
+use super::popcount::{WORDS, intersection_size};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 
-/// Attributes with more values get no bit sets: their marginals are cheaper to count directly.
-const LARGEST: usize = 64;
+/// Maximum size of an attribute with bit sets; above it, direct counting is cheaper.
+const MAX_SIZE_WITH_BIT_SETS: usize = 64;
 
-/// The time of one increment of the direct way in times of one word of an intersection, as
-/// measured.
-const INCREMENT: usize = 5;
+/// Measured time of one increment of direct counting, in words of an intersection.
+const WORDS_PER_INCREMENT: usize = 5;
 
-/// Records with the bit sets of their small attributes and the marginals on pairs of these.
+/// A counter of many marginals: records with bit sets of their small attributes.
 ///
-/// *Memory*: N/8 bytes per value of a small attribute, 8 bytes per cell of a pair's marginal: 10 MB
-/// for the 66 attributes and 378,817 records of S4's ACS.
+/// The marginals on pairs of these attributes are precomputed. *Memory*: N/8 bytes per value of a
+/// small attribute and 8 bytes per cell of a pair's marginal: 10 MB for the 66 attributes and
+/// 378,817 records of S4's ACS.
 pub struct MarginalCounter<'a> {
     records: &'a Records,
     arch: Arch,
-    /// Per attribute, block by block, one row per value but the last; `None` for a large attribute.
+    /// The bit sets of every attribute; `None` for a large one.
     sets: Vec<Option<BitSets>>,
-    /// The marginal on (p, q), row-major, at p · attributes + q, for p < q with bit sets; else
+    /// The marginal on (p, q), row-major, at p · attributes + q, for p < q with bit sets; otherwise
     /// empty.
     pairs: Vec<Vec<f64>>,
 }
 
-/// As of [`Records`]: what is counted is private.
+/// Shows only public sizes, as for [`Records`].
 impl fmt::Debug for MarginalCounter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MarginalCounter")
@@ -52,11 +51,12 @@ impl fmt::Debug for MarginalCounter<'_> {
     }
 }
 
-/// The bit sets of an attribute: block k holds the rows of the records 64 · WORDS · k onwards.
+/// The bit sets of an attribute: block k has one row per value except the last, for the records
+/// from 64 · WORDS · k on.
 struct BitSets {
     values: usize,
     rows: Vec<[u64; WORDS]>,
-    /// Records per value, the last included.
+    /// Records per value, including the last.
     totals: Vec<f64>,
 }
 
@@ -81,8 +81,7 @@ impl BitSets {
     }
 }
 
-/// An axis of a marginal being counted: its bit sets, its size, and the distance of neighbours
-/// along it.
+/// An axis of a marginal: its bit sets, size and stride.
 #[derive(Clone, Copy)]
 struct Axis<'a> {
     position: usize,
@@ -92,7 +91,7 @@ struct Axis<'a> {
 }
 
 impl<'a> MarginalCounter<'a> {
-    /// Prepares the counting of many marginals: O(records · attributes) and the marginals on pairs.
+    /// Prepares counting: O(records · attributes) plus the marginals on pairs.
     ///
     /// # Errors
     /// A marginal on two attributes of 2³² cells or more.
@@ -100,7 +99,8 @@ impl<'a> MarginalCounter<'a> {
         let count = records.sizes().len();
         let sets = (0..count)
             .map(|p| {
-                let has_sets = records.sizes()[p] <= LARGEST && records.column_at(p).is_some();
+                let has_sets =
+                    records.sizes()[p] <= MAX_SIZE_WITH_BIT_SETS && records.column_at(p).is_some();
                 has_sets.then(|| BitSets::new(records, p)).transpose()
             })
             .collect::<Result<Vec<_>>>()?;
@@ -120,11 +120,12 @@ impl<'a> MarginalCounter<'a> {
         Ok(counter)
     }
 
-    /// The marginal on some attributes, row-major in ascending order, into a vector that is reused:
-    /// the same counts as [`Records::count_into`], in less time where the attributes are small.
+    /// Counts a marginal, row-major in ascending order of attributes, into a reused vector.
+    ///
+    /// The counts are those of [`Records::count_into`], in less time if the attributes are small.
     ///
     /// # Errors
-    /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
+    /// An attribute outside the schema, or a marginal of 2³² cells or more.
     pub fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
         match self.axes(attributes) {
             Some(axes) => {
@@ -135,7 +136,7 @@ impl<'a> MarginalCounter<'a> {
         }
     }
 
-    /// The axes of a marginal on K attributes, if bit sets are the cheaper way to count it.
+    /// Returns the axes of a marginal on K attributes if bit sets are the cheaper method.
     fn axes<const K: usize>(&self, attributes: AttributeSet) -> Option<[Axis<'_>; K]> {
         let positions: [usize; K] = attributes.positions().collect::<Vec<_>>().try_into().ok()?;
         let mut axes = Vec::with_capacity(K);
@@ -147,8 +148,8 @@ impl<'a> MarginalCounter<'a> {
         }
         axes.reverse();
         let intersections: usize = axes.iter().map(|axis| axis.sets.values).product();
-        let words = self.records.len().div_ceil(64 * WORDS) * WORDS;
-        (intersections.saturating_mul(words) < INCREMENT * self.records.len())
+        let words = self.blocks() * WORDS;
+        (intersections.saturating_mul(words) < WORDS_PER_INCREMENT * self.records.len())
             .then(|| axes.try_into().ok())?
     }
 
@@ -162,7 +163,8 @@ impl<'a> MarginalCounter<'a> {
         for k in 0..self.blocks() {
             for (i, row) in a.sets.block(k).iter().enumerate() {
                 for (j, other) in b.sets.block(k).iter().enumerate() {
-                    counts[i * a.stride + j * b.stride] += f64::from(shared(self.arch, row, other));
+                    counts[i * a.stride + j * b.stride] +=
+                        f64::from(intersection_size(self.arch, row, other));
                 }
             }
         }
@@ -173,7 +175,7 @@ impl<'a> MarginalCounter<'a> {
     fn count_triple(&self, mut axes: [Axis<'_>; 3], counts: &mut Vec<f64>) {
         counts.clear();
         counts.resize(axes.iter().map(|axis| axis.size).product(), 0.0);
-        // The largest axis innermost: the intersection of the other two serves all its values.
+        // The largest axis is innermost: all its values share the intersection of the other two.
         axes.sort_by_key(|axis| axis.size);
         let [a, b, c] = axes;
         let mut both = [0; WORDS];
@@ -185,7 +187,8 @@ impl<'a> MarginalCounter<'a> {
                     }
                     let start = i * a.stride + j * b.stride;
                     for (l, third) in c.sets.block(k).iter().enumerate() {
-                        counts[start + l * c.stride] += f64::from(shared(self.arch, &both, third));
+                        counts[start + l * c.stride] +=
+                            f64::from(intersection_size(self.arch, &both, third));
                     }
                 }
             }
@@ -199,7 +202,7 @@ impl<'a> MarginalCounter<'a> {
         infer_last(counts, a, &[(b, b.size), (c, c.size)], |at| self.pair(b, at[0], c, at[1]));
     }
 
-    /// Records with value `i` of one attribute and `j` of another.
+    /// Returns the number of records with value `i` of one attribute and `j` of another.
     fn pair(&self, a: Axis<'_>, i: usize, b: Axis<'_>, j: usize) -> f64 {
         let count = self.sets.len();
         if a.position < b.position {
@@ -210,9 +213,10 @@ impl<'a> MarginalCounter<'a> {
     }
 }
 
-/// Fills the cells with the last value along `axis` from the sums over it: at every point of the
-/// other axes, up to the given number of values, `total` of the point less the cells that are
-/// there. Sums of integers below 2⁵³ are exact.
+/// Computes the cells with the last value along `axis` from the sums over the axis.
+///
+/// At every point of the other axes, up to the given numbers of values, the last cell is `total` of
+/// the point minus the other cells. Sums of integers below 2⁵³ are exact.
 fn infer_last(
     counts: &mut [f64],
     axis: Axis<'_>,
@@ -232,11 +236,12 @@ fn infer_last(
 }
 
 impl Records {
-    /// The marginals on many sets of attributes, each row-major in ascending order. For sets of
-    /// which only one at a time is wanted, use a [`MarginalCounter`].
+    /// Returns the marginals on many sets of attributes, each row-major in ascending order.
+    ///
+    /// A [`MarginalCounter`] returns them one at a time.
     ///
     /// # Errors
-    /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
+    /// An attribute outside the schema, or a marginal of 2³² cells or more.
     pub fn marginals(&self, sets: &[AttributeSet]) -> Result<Vec<Vec<f64>>> {
         let counter = MarginalCounter::new(self)?;
         sets.iter()
@@ -259,8 +264,8 @@ mod tests {
     use crate::domain::AttributeKind;
     use crate::schema::Schema;
 
-    /// Skewed records: the square of a uniform number, so that last values are rare, and absent in
-    /// small tables.
+    /// Skewed records: the square of a uniform number, so that last values are rare, and absent
+    /// from small tables.
     fn skewed(sizes: &[usize], count: usize, seed: u64) -> Records {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();
@@ -274,8 +279,11 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn both_ways_count_the_same(
-            sizes in prop::collection::vec(prop_oneof![4 => 1usize..6, 1 => 6usize..40, 1 => Just(65usize)], 3..6),
+        fn bit_sets_and_direct_counting_agree(
+            sizes in prop::collection::vec(
+                prop_oneof![4 => 1usize..6, 1 => 6usize..40, 1 => Just(65usize)],
+                3..6,
+            ),
             count in prop_oneof![Just(0usize), 1usize..200, 30_000usize..70_000],
             seed in 0u64..1000,
         ) {
@@ -284,7 +292,8 @@ mod tests {
             let sets: Vec<AttributeSet> =
                 (0..=4.min(d)).flat_map(|size| AttributeSet::first(d).of_size(size)).collect();
             for (&set, counted) in sets.iter().zip(records.marginals(&sets).unwrap()) {
-                prop_assert_eq!(counted, records.marginal(set).unwrap(), "{:?} of {:?}", set, &sizes);
+                let expected = records.marginal(set).unwrap();
+                prop_assert_eq!(counted, expected, "{:?} of {:?}", set, &sizes);
             }
         }
     }

@@ -1,20 +1,20 @@
-//! The bytes of a CSV file, watched on their way to the reader.
+//! A byte source for CSV readers with stricter rules than the reader.
 
 use std::io::{Error, ErrorKind, Read, Result};
 
-/// Bytes read at a time.
+/// Bytes read per call.
 const BLOCK: usize = 1 << 16;
 
-/// A source of CSV that reports what the reader does not.
+/// A source of CSV bytes that handles two cases that the reader does not report.
 ///
 /// - A quotation mark that is opened and never closed is an error at the end of the file. The
-///   reader would take the rest of the file as one value.
+///   reader would treat the rest of the file as one value.
 /// - A blank line of a file with one column is a record with an empty value. The reader skips it,
-///   so that replacing a value by nothing would remove a record. The header may follow blank lines.
+///   so replacing a value by nothing would remove a record. The header may follow blank lines.
 ///
 /// The states are those of the reader: a field is quoted if its first byte is a quotation mark, two
-/// of them in a quoted field stand for one, and `\n`, `\r\n` and `\r` end a record. A byte order
-/// mark is skipped.
+/// quotation marks in a quoted field stand for one, and `\n`, `\r\n` and `\r` end a record. A byte
+/// order mark is skipped.
 #[derive(Debug)]
 pub(super) struct CsvBytes<R> {
     source: R,
@@ -25,7 +25,7 @@ pub(super) struct CsvBytes<R> {
     used: usize,
     started: bool,
     ended: bool,
-    /// The line at hand, from 1, and that of the last quotation mark that opened a field.
+    /// The current line, from 1, and the line of the last quotation mark that opened a field.
     line: usize,
     pub(super) opened: usize,
 }
@@ -36,11 +36,11 @@ enum State {
     FieldStart,
     Unquoted,
     Quoted,
-    /// After a quotation mark in a quoted field: its end, or the first of two.
+    /// After a quotation mark in a quoted field: the end of the field, or the first of two marks.
     QuoteInQuoted,
 }
 
-/// What is known of the header.
+/// What is known about the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Header {
     Open { columns: usize },
@@ -77,7 +77,7 @@ impl<R: Read> CsvBytes<R> {
         self.used = 0;
         let mut block = vec![0; BLOCK];
         let mut filled = 0;
-        // A byte order mark must not be split.
+        // A byte order mark must not be split between blocks.
         while filled < 3 {
             let read = loop {
                 match self.source.read(&mut block[filled..]) {
@@ -176,7 +176,7 @@ mod tests {
         reader.into_byte_records().collect()
     }
 
-    /// Hands out one byte at a time.
+    /// A source that returns one byte per call.
     struct Slow<'a>(&'a [u8]);
 
     impl Read for Slow<'_> {
@@ -188,8 +188,8 @@ mod tests {
         }
     }
 
-    /// Whether the reader itself is inside quotation marks at the end: then a last line that would
-    /// be a record of its own becomes part of the value.
+    /// Whether the reader is inside quotation marks at the end of the file: then an appended line
+    /// becomes part of a value and not a separate record.
     fn is_open_at_the_end(bytes: &[u8]) -> bool {
         let marked = [bytes, b"\n\"mark\"\n"].concat();
         let all = records(marked.as_slice()).unwrap();
@@ -199,11 +199,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
         #[test]
-        fn records_of_several_columns_are_those_of_the_reader(
+        fn records_of_several_columns_match_the_reader(
             bytes in prop::collection::vec(prop::sample::select(b"ab,,\"\"\n\r ".to_vec()), 0..40),
         ) {
             let bytes = [b"x,y\n", bytes.as_slice()].concat();
-            for source in [records(CsvBytes::new(bytes.as_slice())), records(CsvBytes::new(Slow(&bytes)))] {
+            let fast = records(CsvBytes::new(bytes.as_slice()));
+            let slow = records(CsvBytes::new(Slow(&bytes)));
+            for source in [fast, slow] {
                 match source {
                     Ok(found) => {
                         prop_assert!(!is_open_at_the_end(&bytes));
@@ -217,23 +219,31 @@ mod tests {
             }
         }
 
-        /// Lines without quotation marks: every line after the header is a record.
+        /// Without quotation marks, every line after the header is a record.
         #[test]
         fn blank_lines_of_one_column_are_records(
-            lines in prop::collection::vec((prop::sample::select(vec!["", "a", "b c"]), prop::sample::select(vec!["\n", "\r\n"])), 0..12),
+            lines in prop::collection::vec(
+                (
+                    prop::sample::select(vec!["", "a", "b c"]),
+                    prop::sample::select(vec!["\n", "\r\n"]),
+                ),
+                0..12,
+            ),
             blank in 0usize..3,
         ) {
             let text: String = lines.iter().map(|(line, end)| format!("{line}{end}")).collect();
             let text = format!("\u{feff}{}job\n{text}", "\n".repeat(blank));
             let found = records(CsvBytes::new(text.as_bytes())).unwrap();
-            let values: Vec<String> = found.iter().map(|r| String::from_utf8(r[0].to_vec()).unwrap()).collect();
-            let expected: Vec<&str> = std::iter::once("job").chain(lines.iter().map(|(line, _)| *line)).collect();
+            let values: Vec<String> =
+                found.iter().map(|r| String::from_utf8(r[0].to_vec()).unwrap()).collect();
+            let lines = lines.iter().map(|(line, _)| *line);
+            let expected: Vec<&str> = std::iter::once("job").chain(lines).collect();
             prop_assert_eq!(values, expected);
         }
     }
 
     #[test]
-    fn a_header_that_is_quoted_over_lines_is_one_record() {
+    fn a_quoted_header_over_several_lines_is_one_record() {
         for (text, count) in
             [("\"a\nb\"\nx\n\ny\n", 4), ("\"a\",b\nx\n\ny\n", 3), ("a\r\n\r\nx\r\n", 3), ("", 0)]
         {

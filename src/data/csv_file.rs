@@ -1,5 +1,7 @@
-//! CSV files with a public schema: every value is coded as the schema says, and one that it does
-//! not know is dealt with by a rule that looks at nothing but the record at hand.
+//! CSV files with a public schema.
+//!
+//! Every value is coded as the schema says. Values outside the schema are handled by a rule that
+//! depends on the record alone.
 
 use std::fmt;
 use std::io::Read;
@@ -9,41 +11,44 @@ use super::Records;
 use super::column::Column;
 use super::csv_bytes::CsvBytes;
 use super::out_of_domain::OutOfDomain;
-use super::record_coder::{Outcome, RecordCoder};
+use super::record_coder::{Outcome, RecordCoder, columns_named};
 use crate::error::{Error, Place, Result};
 use crate::schema::Schema;
 
-/// A table with what the rule for values outside the schema did. The counts are exact, so they are
-/// **not private**.
+/// A table, with counts of dropped records and clamped values.
+///
+/// The counts are exact and therefore **not private**.
 #[derive(Clone)]
 pub struct CsvTable {
-    /// The records that were kept.
+    /// The kept records.
     pub records: Records,
-    /// Records left out.
+    /// The number of dropped records.
     pub dropped: usize,
-    /// Values moved to the nearest cell, of records that were kept.
+    /// The number of values of kept records that were moved to the nearest cell.
     pub clamped: usize,
 }
 
-/// As of [`Records`]; the counts are exact and so left out.
+/// Shows the debug output of [`Records`]; the counts are exact and therefore omitted.
 impl fmt::Debug for CsvTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CsvTable").field("records", &self.records).finish_non_exhaustive()
     }
 }
 
-/// Reads a CSV file with a header, whose columns are found by the names of the schema's attributes;
-/// other columns are ignored, spaces around values too. Codings without `values` or `bins` expect
-/// the cell numbers themselves.
+/// Reads a CSV file with a header.
 ///
-/// A value outside the schema is handled by the rule. Without one it is an error that names the
-/// record and the column; do not use that where the success of reading is itself published.
+/// Columns are found by the names of the schema's attributes; other columns are ignored, and so are
+/// spaces around values. Codings without `values` or `bins` expect the cell numbers themselves.
 ///
-/// Streams: memory is the table's, 1, 2 or 4 bytes per value. *Time*: O(values · log size).
+/// A value outside the schema is handled by the rule. Without a rule it is an error that names the
+/// record and the column; do not use that if the success of reading is itself published.
+///
+/// The file is streamed. *Memory*: that of the table, 1, 2 or 4 bytes per value. *Time*: O(values ·
+/// log size).
 ///
 /// # Errors
-/// A file that cannot be read or whose lines have different lengths, an attribute without column or
-/// with two, no record at all or none left, and, without a rule, a value outside the schema.
+/// The file cannot be read, has lines of different lengths, an attribute without a column or with
+/// two, no record, no record inside the schema, or, without a rule, a value outside the schema.
 pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CsvTable> {
     let origin = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|e| {
@@ -52,7 +57,7 @@ pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Resu
     read_csv_from(file, &origin, schema, rule)
 }
 
-/// [`read_csv`] from any source of bytes; `origin` (the file name) goes into messages.
+/// [`read_csv`] from any source of bytes; messages name `origin` (the file).
 ///
 /// # Errors
 /// As [`read_csv`].
@@ -92,17 +97,21 @@ pub fn read_csv_from(
             continue;
         };
         if rule.is_none() {
-            let at = line.position().map_or(0, |at| at.line() as usize);
+            let line_number = line.position().map_or(0, |position| position.line() as usize);
             let (column, allowed) = coder.described(outside);
             let value = String::from_utf8_lossy(line.get(column).unwrap_or_default().trim_ascii())
                 .into_owned();
             return Err(Error::Parse {
                 origin: origin.to_owned(),
-                place: Some(Place { line: at, column: column + 1 }),
+                place: Some(Place { line: line_number, column: column + 1 }),
                 expected: allowed,
-                found: format!("`{value}` in column `{}` of record {read}", attributes[outside].name),
-                remedy: "correct the value or the schema, or choose to drop or to clamp what is outside the schema \
-                         (`--out-of-domain` on the command line), or declare a cell for other values (`other` in the schema)"
+                found: format!(
+                    "`{value}` in column `{}` of record {read}",
+                    attributes[outside].name
+                ),
+                remedy: "correct the value or the schema, choose to drop or to clamp values \
+                         outside the schema (`--out-of-domain` on the command line), or declare a \
+                         cell for other values (`other` in the schema)"
                     .into(),
             });
         }
@@ -120,20 +129,18 @@ pub fn read_csv_from(
     Ok(CsvTable { records: Records::new(schema, table)?, dropped, clamped })
 }
 
-/// The column with an attribute's name.
+/// Returns the column with an attribute's name.
 fn column_named(header: &csv::ByteRecord, name: &str, origin: &str) -> Result<usize> {
-    let mut columns =
-        header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
     let shown = || header.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(", ");
-    match (columns.next(), columns.next()) {
-        (Some((column, _)), None) => Ok(column),
-        (None, _) => Err(Error::bad_input(
+    match columns_named(header, name).as_slice() {
+        [column] => Ok(*column),
+        [] => Err(Error::bad_input(
             format!("{origin}, header"),
             format!("a column `{name}`, an attribute of the schema"),
             format!("the columns {}", shown()),
             "rename the column or the attribute",
         )),
-        (Some(_), Some(_)) => Err(Error::bad_input(
+        _ => Err(Error::bad_input(
             format!("{origin}, header"),
             format!("one column `{name}`"),
             format!("several among {}", shown()),
@@ -177,7 +184,8 @@ mod tests {
         (0..4).map(|p| table.records.column(p).unwrap().collect()).collect()
     }
 
-    const GOOD: &str = "code,unused,age,level,job\n0,x,0,299, baker \n1,y,19.99,0,clerk\n1,,79.999,256,7\n0,z,2e1,1,7\n";
+    const GOOD: &str = "code,unused,age,level,job\n0,x,0,299, baker \n1,y,19.99,0,clerk\n\
+                        1,,79.999,256,7\n0,z,2e1,1,7\n";
 
     #[test]
     fn values_are_coded_by_the_schema_and_columns_found_by_name() {
@@ -225,11 +233,11 @@ mod tests {
         }
     }
 
-    const OUTSIDE: &str = "age,job,code,level\n-5,clerk,0,3\n500,baker,1,-1\n10,cook,0,5\n10,clerk,2,5\nold,clerk,0,5\n\
-                           10,clerk,0,1000\n10,clerk,0,2\n";
+    const OUTSIDE: &str = "age,job,code,level\n-5,clerk,0,3\n500,baker,1,-1\n10,cook,0,5\n\
+                           10,clerk,2,5\nold,clerk,0,5\n10,clerk,0,1000\n10,clerk,0,2\n";
 
     #[test]
-    fn drop_leaves_out_and_clamp_takes_the_nearest_cell_where_there_is_one() {
+    fn drop_omits_records_and_clamp_moves_values_to_the_nearest_cell() {
         let table = read(OUTSIDE, Some(OutOfDomain::Drop)).unwrap();
         assert_eq!(columns(&table), [[0], [0], [0], [2]]);
         assert_eq!((table.dropped, table.clamped), (6, 0));
@@ -239,11 +247,11 @@ mod tests {
     }
 
     proptest! {
-        /// One record more changes the table by at most that record, whatever the others are.
+        /// Adding a record changes the table by at most that record, whatever the others are.
         #[test]
-        fn a_record_is_treated_by_itself(
+        fn records_are_handled_independently(
             rows in prop::collection::vec((-30i32..110, 0usize..4, -1i32..3, -2i32..303), 1..20),
-            place in any::<prop::sample::Index>(),
+            index in any::<prop::sample::Index>(),
         ) {
             let text = |rows: &[(i32, usize, i32, i32)]| {
                 let job = |k: usize| ["clerk", "baker", "7", "cook"][k];
@@ -251,14 +259,14 @@ mod tests {
                 // A record that is always kept, so that no table is empty.
                 format!("age,job,code,level\n0,clerk,0,0\n{}", lines.collect::<String>())
             };
-            let place = place.index(rows.len());
+            let index = index.index(rows.len());
             let mut others = rows.clone();
-            let one = others.remove(place);
+            let added = others.remove(index);
             for rule in [Some(OutOfDomain::Drop), Some(OutOfDomain::Clamp)] {
                 let all = columns(&read(&text(&rows), rule).unwrap());
                 let mut without = columns(&read(&text(&others), rule).unwrap());
-                let before = columns(&read(&text(&rows[..place]), rule).unwrap())[0].len();
-                let alone = columns(&read(&text(&[one]), rule).unwrap());
+                let before = columns(&read(&text(&rows[..index]), rule).unwrap())[0].len();
+                let alone = columns(&read(&text(&[added]), rule).unwrap());
                 for (column, alone) in without.iter_mut().zip(alone) {
                     let tail = column.split_off(before);
                     column.extend(&alone[1..]);
@@ -270,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_tables_of_the_schema_are_refused() {
+    fn files_that_do_not_match_the_schema_are_refused() {
         for (text, parts) in [
             ("age,job,code,level\n", vec!["X.csv", "at least one record", "a header only"]),
             ("", vec!["X.csv, header", "a column `age`"]),

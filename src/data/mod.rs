@@ -1,15 +1,15 @@
-//! Data: tables of records, how files are read and coded into them, and how they are counted.
+//! Tables of records: reading and coding files, and counting marginals.
 //!
-//! | file | what |
+//! | file | purpose |
 //! |---|---|
-//! | `column` | one attribute's cell numbers in 1, 2 or 4 bytes each |
+//! | `column` | the cell numbers of one attribute, 1, 2 or 4 bytes each |
 //! | `records` | a table, and one marginal of it |
 //! | `contingency`, `popcount` | many marginals of a table, by bit sets |
-//! | `csv_bytes`, `record_coder` | what every reader of CSV does: bytes, and lines to cells |
-//! | `out_of_domain`, `person_limit` | rules for values outside the schema and for records of one person |
+//! | `csv_bytes`, `record_coder` | shared by all CSV readers: bytes, and lines to cells |
+//! | `out_of_domain`, `person_limit` | rules for values outside the schema and records per person |
 //! | `csv_file` | CSV files with a public schema |
-//! | `check` | what a release would make of a file, for those who may see it |
-//! | `private_csv` | the same for releases, where no message and no failure may depend on the records |
+//! | `check` | how a release would handle a file, for those who may see it |
+//! | `private_csv` | CSV files of releases: no message or failure may depend on the records |
 
 mod check;
 mod column;

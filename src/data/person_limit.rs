@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-/// A limit on the records of one person.
+/// A maximum number of records per person.
 ///
-/// Of the records with the same identifier the first are kept, in the order of the file, inside the
-/// schema or not. So the kept records of one person depend on that person's records only. Records
-/// without an identifier (empty or missing) count as those of one person.
+/// The first records with the same identifier are kept, in the order of the file, whether they are
+/// inside the schema or not. So the kept records of a person depend on that person's records only.
+/// Records without an identifier (empty or missing) count as those of one person.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PersonLimit {
     /// The column with the identifier.
@@ -15,7 +15,7 @@ pub struct PersonLimit {
     pub rows: u32,
 }
 
-/// The limit at work: how many records of every person were seen.
+/// The number of records seen of every person.
 #[derive(Debug)]
 pub(super) struct Persons<'a> {
     limit: &'a PersonLimit,
@@ -28,7 +28,7 @@ impl<'a> Persons<'a> {
         Persons { limit, column, seen: HashMap::new() }
     }
 
-    /// Whether the line is one of the first of its person.
+    /// Whether the line is among the first records of its person.
     pub(super) fn admit(&mut self, line: &csv::ByteRecord) -> bool {
         let identifier = line.get(self.column).unwrap_or_default().trim_ascii();
         match self.seen.get_mut(identifier) {

@@ -1,4 +1,4 @@
-//! CSV files whose records nobody may learn anything of: no message and no count depends on them.
+//! CSV files with private records: no message and no count depends on the records.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,15 +9,15 @@ use super::column::Column;
 use super::csv_bytes::CsvBytes;
 use super::out_of_domain::OutOfDomain;
 use super::person_limit::{PersonLimit, Persons};
-use super::record_coder::{Outcome, RecordCoder};
+use super::record_coder::{Outcome, RecordCoder, columns_named};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// A CSV file of which nothing but the header has been read. The header is public.
+/// A CSV file of which only the header, which is public, has been read.
 ///
-/// Columns are found by the names of the schema's attributes; others are ignored, and spaces around
-/// values too.
+/// Columns are found by the names of the schema's attributes; other columns are ignored, and so are
+/// spaces around values.
 pub struct PrivateCsv<R = File> {
     path: PathBuf,
     pub(super) reader: csv::Reader<CsvBytes<R>>,
@@ -26,7 +26,7 @@ pub struct PrivateCsv<R = File> {
     pub(super) person: Option<(PersonLimit, usize)>,
 }
 
-/// Not the reader, whose buffer holds records.
+/// Omits the reader, whose buffer contains records.
 impl<R> std::fmt::Debug for PrivateCsv<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PrivateCsv").field("path", &self.path).finish_non_exhaustive()
@@ -37,8 +37,8 @@ impl PrivateCsv {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// A file that cannot be opened or read, or a header without exactly one column per attribute
-    /// of the schema and for the person. No message quotes the file.
+    /// The file cannot be opened or read, or its header does not have exactly one column for every
+    /// attribute of the schema and for the person. No message quotes the file.
     pub fn open(path: &Path, schema: &Schema, person: Option<PersonLimit>) -> Result<Self> {
         let remedy = "give the path of a CSV file that this user can read";
         let failed = |e| Error::io(path, "opening", e, remedy);
@@ -51,7 +51,7 @@ impl PrivateCsv {
 }
 
 impl<R: Read> PrivateCsv<R> {
-    /// [`PrivateCsv::open`] for any source of bytes; `path` goes into messages.
+    /// [`PrivateCsv::open`] for any source of bytes; messages name `path`.
     ///
     /// # Errors
     /// As [`PrivateCsv::open`].
@@ -85,10 +85,11 @@ impl<R: Read> PrivateCsv<R> {
             }
             return Err(Error::bad_input(
                 format!("{}, header", path.display()),
-                "a first line in UTF-8 that names every attribute of the schema once, separated by commas",
+                "a first line in UTF-8 that names every attribute of the schema once, separated \
+                 by commas",
                 wrong.join(" and "),
-                "add a header line, export the file as CSV with commas, or rename columns or attributes; the header is \
-                 public, so this check costs nothing",
+                "add a header line, export the file as CSV with commas, or rename columns or \
+                 attributes; the header is public, so this check costs nothing",
             ));
         }
         let mut columns: Vec<usize> = found.into_iter().flatten().collect();
@@ -99,22 +100,22 @@ impl<R: Read> PrivateCsv<R> {
         Ok(PrivateCsv { path: path.to_owned(), reader, columns, person })
     }
 
-    /// The error of reading, without a word of the file.
+    /// Returns the error of reading, which does not quote the file.
     pub(super) fn unreadable(&self, error: csv::Error) -> Error {
         unreadable(&self.path, error)
     }
 
-    /// Reads all records and keeps the values of some attributes.
+    /// Reads all records and keeps the values of the attributes `kept`.
     ///
-    /// A record is inside if every attribute of the schema has a cell for its value, those that are
-    /// not kept included. A value that is missing or no UTF-8 is outside its attribute. A table
-    /// without records is a table.
+    /// A record is kept if every attribute of the schema has a cell for its value, including the
+    /// attributes that are not kept. A missing value, or one that is not UTF-8, is outside its
+    /// attribute. A table may be empty.
     ///
-    /// *Memory*: 1, 2 or 4 bytes a record and kept attribute, by its size, and the identifiers of
-    /// persons. *Time*: O(values · log size).
+    /// *Memory*: 1, 2 or 4 bytes per record and kept attribute, depending on its size, and the
+    /// identifiers of persons. *Time*: O(values · log size).
     ///
     /// # Errors
-    /// A file that cannot be read to its end, or ends within quotation marks. More than 2³² − 1
+    /// The file cannot be read to its end, ends within quotation marks, or has more than 2³² − 1
     /// records.
     pub fn read(
         mut self,
@@ -160,20 +161,14 @@ impl<R: Read> PrivateCsv<R> {
     }
 }
 
-/// The columns with a name.
-fn columns_named(header: &csv::ByteRecord, name: &str) -> Vec<usize> {
-    let columns = header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
-    columns.map(|(index, _)| index).collect()
-}
-
 fn unreadable(path: &Path, error: csv::Error) -> Error {
     match error.into_kind() {
         csv::ErrorKind::Io(source) => {
-            let remedy = "make the whole file readable; `matmech check-data` finds the line of a quotation mark that is \
-                          not closed";
+            let remedy = "make the whole file readable; `matmech check-data` finds the line of a \
+                          quotation mark that is not closed";
             Error::io(path, "reading", source, remedy)
         }
-        // Whatever else the reader says would quote the file.
+        // Other errors of the reader would quote the file.
         _ => Error::bad_input(
             path.display().to_string(),
             "a CSV file",
@@ -187,8 +182,18 @@ fn unreadable(path: &Path, error: csv::Error) -> Error {
 mod tests {
     use super::*;
 
-    const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0, high = 40, count = 4 }\n\
-                          [[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"clerk\", \"baker\"]\n";
+    const SCHEMA: &str = r#"
+        [[attribute]]
+        name = "age"
+        size = 4
+        kind = "numeric"
+        bins = { low = 0, high = 40, count = 4 }
+        [[attribute]]
+        name = "job"
+        size = 2
+        kind = "categorical"
+        values = ["clerk", "baker"]
+    "#;
 
     fn schema() -> Schema {
         Schema::from_toml(SCHEMA, "S.toml").unwrap()
@@ -209,10 +214,11 @@ mod tests {
         Ok((0..2).map(|p| records.column(p).unwrap().collect()).collect())
     }
 
-    const TEXT: &[u8] = b"age,job,id\n5,clerk,1\n, ,\n15\n35,baker,7,8,9\n99,clerk,2\n\xff\xfe,clerk,3\n25,\xff,3\n20,cook,1\n 25 , baker ,4\n";
+    const TEXT: &[u8] = b"age,job,id\n5,clerk,1\n, ,\n15\n35,baker,7,8,9\n99,clerk,2\n\
+                          \xff\xfe,clerk,3\n25,\xff,3\n20,cook,1\n 25 , baker ,4\n";
 
     #[test]
-    fn records_outside_the_schema_change_nothing_else() {
+    fn records_outside_the_schema_do_not_affect_others() {
         assert_eq!(read(TEXT, OutOfDomain::Drop).unwrap(), [[0, 3, 2], [0, 1, 1]]);
         assert_eq!(read(TEXT, OutOfDomain::Clamp).unwrap(), [[0, 3, 3, 2], [0, 1, 0, 1]]);
         let none: [Vec<u32>; 2] = [vec![], vec![]];
@@ -221,9 +227,9 @@ mod tests {
         }
     }
 
-    /// With a cell for other values in every attribute no line is left out, whatever it holds.
+    /// If every attribute has a cell for other values, no line is dropped.
     #[test]
-    fn other_values_have_their_cell() {
+    fn other_values_are_counted_in_their_cell() {
         let text = SCHEMA
             .replace("count = 4 }", "count = 4 }\nother = 10")
             .replace("\"baker\"]", "\"baker\"]\nother = \"baker\"");
@@ -241,15 +247,17 @@ mod tests {
             of(OutOfDomain::Clamp),
             [[0, 1, 1, 3, 3, 1, 2, 2, 2], [0, 1, 1, 1, 0, 0, 1, 1, 1]]
         );
-        let one = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\nother = \"b\"\n";
-        let one = Schema::from_toml(one, "S.toml").unwrap();
-        let records = read_with(b"job\na\n\na\n?\n", &one, OutOfDomain::Drop, None).unwrap();
+        let job = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\n\
+                   values = [\"a\", \"b\"]\nother = \"b\"\n";
+        let job = Schema::from_toml(job, "S.toml").unwrap();
+        let records = read_with(b"job\na\n\na\n?\n", &job, OutOfDomain::Drop, None).unwrap();
         assert_eq!(records.column(0).unwrap().collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 
-    /// Bytes of a record do not depend on the records, and attributes that are not kept have none.
+    /// The width of a column does not depend on the records, and attributes that are not kept take
+    /// no memory.
     #[test]
-    fn only_what_is_counted_is_kept() {
+    fn only_counted_attributes_are_kept() {
         let schema = schema();
         let csv = PrivateCsv::from_source(TEXT, Path::new("X.csv"), &schema, None).unwrap();
         let records = csv.read(&schema, OutOfDomain::Drop, AttributeSet::single(1)).unwrap();
@@ -260,8 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn a_person_has_the_first_records_and_no_more() {
-        let text = b"id,age,job\np,5,clerk\nq,15,clerk\np,99,clerk\n p ,25,clerk\nq,35,clerk\n,5,baker\n,15,baker\nr\n";
+    fn the_first_records_of_a_person_are_kept() {
+        let text = b"id,age,job\np,5,clerk\nq,15,clerk\np,99,clerk\n p ,25,clerk\nq,35,clerk\n\
+                     ,5,baker\n,15,baker\nr\n";
         let ages = |rows| {
             let limit = PersonLimit { column: "id".into(), rows };
             let records = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap();
@@ -277,9 +286,9 @@ mod tests {
         assert!(refused.contains("no column `ssn`") && !refused.contains("id"), "{refused}");
     }
 
-    /// Whatever is wrong with a file, no word of it is in the message.
+    /// No message quotes the file, whatever is wrong with it.
     #[test]
-    fn only_the_header_can_be_wrong_and_nothing_is_quoted() {
+    fn invalid_headers_are_refused_without_quoting_the_file() {
         for text in [
             &b""[..],
             b"age\nsecret\n",
@@ -295,7 +304,7 @@ mod tests {
             assert!(message.contains("X.csv") && message.contains("remedy"), "{message}");
             assert!(!message.contains("secret") && !message.contains("37"), "{message}");
         }
-        // A column whose name is no UTF-8 is a column that the schema does not name.
+        // A column whose name is not UTF-8 is not an attribute of the schema.
         assert!(read(b"age,job,\xff\n5,clerk,1\n", OutOfDomain::Drop).is_ok());
         let message = read(b"age,job\n5,clerk\n6,\"secret\n7,clerk\n", OutOfDomain::Drop)
             .unwrap_err()

@@ -1,9 +1,9 @@
-//! From the fields of a line to cell numbers, by a rule that looks at nothing but the line.
+//! Coding of the fields of a line to cell numbers, independently of all other lines.
 
 use super::out_of_domain::OutOfDomain;
 use crate::schema::{Coded, Coder, Schema};
 
-/// The coding of all attributes of a schema, with the columns that hold them.
+/// The coders and columns of all attributes of a schema.
 #[derive(Debug)]
 pub(super) struct RecordCoder<'a> {
     attributes: Vec<AttributeCoder<'a>>,
@@ -17,21 +17,21 @@ struct AttributeCoder<'a> {
     column: usize,
 }
 
-/// What becomes a value's cell.
+/// The coding of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The cell of the value.
     Cell(u32),
-    /// The nearest cell of a number out of range.
+    /// The cell nearest to an out-of-range number.
     Clamped(u32),
     /// The cell that the schema declares for other values.
     Other(u32),
-    /// None: the record is outside the schema.
+    /// No cell: the record is outside the schema.
     Outside,
 }
 
 impl Outcome {
-    /// The cell, if there is one.
+    /// Returns the cell, if there is one.
     pub(super) fn cell(self) -> Option<u32> {
         match self {
             Outcome::Cell(cell) | Outcome::Clamped(cell) | Outcome::Other(cell) => Some(cell),
@@ -41,7 +41,7 @@ impl Outcome {
 }
 
 impl<'a> RecordCoder<'a> {
-    /// `columns` holds the column of every attribute of the schema.
+    /// Returns a coder; `columns` has the column of every attribute of the schema.
     pub(super) fn new(schema: &'a Schema, columns: &[usize], rule: OutOfDomain) -> Self {
         let attribute = |(position, &column): (usize, &usize)| AttributeCoder {
             coder: schema.coder(position),
@@ -51,16 +51,18 @@ impl<'a> RecordCoder<'a> {
         RecordCoder { attributes: columns.iter().enumerate().map(attribute).collect(), rule }
     }
 
-    /// The outcomes of a line's values, attribute by attribute. A value that is missing or no UTF-8
-    /// is a value outside the attribute.
+    /// Returns the outcomes of a line's values, by attribute.
+    ///
+    /// A missing value, or one that is not UTF-8, is outside the attribute.
     pub(super) fn outcomes<'b>(
         &'b self,
         line: &'b csv::ByteRecord,
     ) -> impl Iterator<Item = Outcome> + 'b {
-        self.attributes.iter().map(|own| {
-            let value = line.get(own.column).and_then(|bytes| std::str::from_utf8(bytes).ok());
-            let coded = value.map_or(Coded::Outside, |value| own.coder.code(value.trim()));
-            match (coded, self.rule, own.other) {
+        self.attributes.iter().map(|attribute| {
+            let value = line.get(attribute.column);
+            let value = value.and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let coded = value.map_or(Coded::Outside, |value| attribute.coder.code(value.trim()));
+            match (coded, self.rule, attribute.other) {
                 (Coded::Cell(cell), ..) => Outcome::Cell(cell),
                 (Coded::Nearest(cell), OutOfDomain::Clamp, _) => Outcome::Clamped(cell),
                 (_, _, Some(cell)) => Outcome::Other(cell),
@@ -69,9 +71,15 @@ impl<'a> RecordCoder<'a> {
         })
     }
 
-    /// The column of an attribute, and the values that have a cell, in words.
+    /// Returns the column of an attribute and a description of its valid values.
     pub(super) fn described(&self, position: usize) -> (usize, String) {
-        let own = &self.attributes[position];
-        (own.column, own.coder.allowed())
+        let attribute = &self.attributes[position];
+        (attribute.column, attribute.coder.allowed())
     }
+}
+
+/// Returns the columns with a name.
+pub(super) fn columns_named(header: &csv::ByteRecord, name: &str) -> Vec<usize> {
+    let columns = header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
+    columns.map(|(index, _)| index).collect()
 }

@@ -1,4 +1,4 @@
-//! Records: a table as cell numbers, counted into marginals when they are needed.
+//! Tables of records as cell numbers, counted into marginals on demand.
 
 use std::fmt;
 
@@ -9,19 +9,22 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// Cell numbers are computed for so many records at a time: they stay in the first-level cache.
+/// Records per block: the cell numbers of a block stay in the first-level cache.
 const BLOCK: usize = 2048;
 
-/// A marginal of so few cells is counted in [`LANES`] tables at once, because an increment that
-/// follows one of the same cell has to wait for it, and in small tables of real data that is the
-/// rule.
-const SMALL: usize = 1024;
+/// Maximum cells of a marginal that is counted in [`LANES`] tables at once.
+///
+/// An increment has to wait for a preceding increment of the same cell, and in small tables of real
+/// data that is the common case.
+const MAX_SMALL_CELLS: usize = 1024;
 
 /// Tables that share the counting of a small marginal.
 const LANES: usize = 4;
 
-/// A table of records, one column of cell numbers per attribute: 1, 2 or 4 bytes per record and
-/// attribute for attributes of at most 2⁸, 2¹⁶ or more values.
+/// A table of records, one column of cell numbers per attribute.
+///
+/// *Memory*: 1, 2 or 4 bytes per record and attribute, for attributes of at most 2⁸, 2¹⁶ or more
+/// values.
 #[derive(Clone)]
 pub struct Records {
     sizes: Vec<usize>,
@@ -30,9 +33,10 @@ pub struct Records {
     count: usize,
 }
 
-/// The sizes of the attributes, which are public. Neither values nor their number: debug output
-/// ends up in logs and in messages of failed assertions, and between tables that differ by one
-/// record the number of records is private too.
+/// Shows the sizes of the attributes, which are public, but neither values nor their number.
+///
+/// Debug output ends up in logs and in messages of failed assertions. Between tables that differ by
+/// one record, the number of records is private too.
 impl fmt::Debug for Records {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Records").field("sizes", &self.sizes).finish_non_exhaustive()
@@ -40,18 +44,19 @@ impl fmt::Debug for Records {
 }
 
 impl Records {
-    /// Records from columns of cell numbers, in the order of the schema.
+    /// Returns records with the given columns of cell numbers, in the order of the schema.
     ///
     /// # Errors
-    /// A column too many or too few, columns of different lengths, a cell number outside its
+    /// A wrong number of columns, columns of different lengths, a cell number outside its
     /// attribute, or an attribute of more than 2³² values.
     pub fn new(schema: &Schema, columns: Vec<Column>) -> Result<Self> {
         let count = columns.first().map_or(0, Column::len);
         Self::of_some_attributes(schema, columns.into_iter().map(Some).collect(), count)
     }
 
-    /// `count` records of which only some attributes are held: `None` for the others, which cannot
-    /// be counted and cost no memory.
+    /// Returns `count` records with the columns of some attributes.
+    ///
+    /// Columns that are `None` cannot be counted and take no memory.
     ///
     /// # Errors
     /// As [`Records::new`].
@@ -100,10 +105,10 @@ impl Records {
         Ok(Records { sizes: schema.sizes(), columns, count })
     }
 
-    /// `count` records, every value uniform and independent: synthetic data for timing and tests.
+    /// Returns `count` records of independent uniform values: synthetic data for timing and tests.
     ///
     /// # Errors
-    /// Attributes with more values than 32 bits count.
+    /// An attribute of more than 2³² values.
     pub fn uniform(schema: &Schema, count: usize, rng: &mut dyn Rng) -> Result<Self> {
         let columns = schema
             .attributes()
@@ -115,40 +120,40 @@ impl Records {
         Self::new(schema, columns)
     }
 
-    /// The cell numbers of one attribute, record by record; `None` for a position that the schema
-    /// lacks.
+    /// Returns the cell numbers of one attribute, record by record; `None` for an attribute that is
+    /// outside the schema or was not read.
     pub fn column(&self, position: usize) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
         Some(self.column_at(position)?.iter())
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is no record.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The sizes of the attributes, in the order of the schema.
+    /// Returns the sizes of the attributes, in the order of the schema.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The marginal on some attributes, row-major in ascending order. O(records · attributes +
-    /// cells).
+    /// Returns the marginal on some attributes, row-major in ascending order.
+    ///
+    /// *Time*: O(records · attributes + cells).
     ///
     /// # Errors
-    /// An attribute that the schema lacks, or a marginal of 2³² cells or more.
+    /// An attribute outside the schema, or a marginal of 2³² cells or more.
     pub fn marginal(&self, attributes: AttributeSet) -> Result<Vec<f64>> {
         let mut counts = Vec::new();
         self.count_into(attributes, &mut counts)?;
         Ok(counts)
     }
 
-    /// [`Records::marginal`] into a vector that is reused: nothing is allocated once it is large
-    /// enough.
+    /// [`Records::marginal`] into a reused vector, without allocation once it is large enough.
     ///
     /// # Errors
     /// As [`Records::marginal`].
@@ -156,8 +161,8 @@ impl Records {
         let cells = self.cells(attributes)?;
         counts.clear();
         counts.resize(cells, 0.0);
-        if cells <= SMALL {
-            let mut lanes = [[0u32; SMALL]; LANES];
+        if cells <= MAX_SMALL_CELLS {
+            let mut lanes = [[0u32; MAX_SMALL_CELLS]; LANES];
             self.for_each_block(attributes, |block| {
                 let mut quads = block.chunks_exact(LANES);
                 for quad in &mut quads {
@@ -182,7 +187,7 @@ impl Records {
         Ok(())
     }
 
-    /// The number of cells of a marginal.
+    /// Returns the number of cells of a marginal.
     pub(super) fn cells(&self, attributes: AttributeSet) -> Result<usize> {
         if attributes.end() > self.sizes.len() {
             return Err(Error::bad_input(
@@ -218,8 +223,8 @@ impl Records {
         self.columns.get(position)?.as_ref()
     }
 
-    /// Hands out the cell numbers of all records in a marginal of fewer than 2³² cells, a block of
-    /// records at a time.
+    /// Passes the cell numbers of all records in a marginal of fewer than 2³² cells to `count`, one
+    /// block of records at a time.
     fn for_each_block(&self, attributes: AttributeSet, mut count: impl FnMut(&[u32])) {
         let mut cells = [0u32; BLOCK];
         let mut start = 0;
@@ -254,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn marginals_are_those_of_the_definition(
+        fn marginals_match_the_definition(
             rows in prop::collection::vec((0u32..3, 0u32..300, 0u32..70_000, 0u32..2), 0..4500),
         ) {
             let columns = vec![
@@ -269,7 +274,8 @@ mod tests {
                 let mut expected = vec![0.0; positions.iter().map(|&p| sizes[p]).product()];
                 for row in &rows {
                     let values = [row.0, row.1, row.2, row.3];
-                    let cell = positions.iter().fold(0, |cell, &p| cell * sizes[p] + values[p] as usize);
+                    let cell =
+                        positions.iter().fold(0, |cell, &p| cell * sizes[p] + values[p] as usize);
                     expected[cell] += 1.0;
                 }
                 prop_assert_eq!(records.marginal(set(&positions)).unwrap(), expected);
@@ -279,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn unknown_attributes_and_large_marginals_are_refused() {
         let records = Records::new(
             &schema(&[3, 70_000, 70_000]),
             [2, 69_999, 0].map(|v| Column::from_iter([v])).to_vec(),
@@ -303,8 +309,8 @@ mod tests {
         };
         let (few, many) = (of(&[[1, 5]]), of(&[[2, 69_999], [0, 300], [1, 7]]));
         assert_eq!(format!("{few:?}"), "Records { sizes: [3, 70000], .. }");
-        // Tables that differ in values, in their number and in the bytes that they take look the
-        // same.
+        // Tables that differ in values, in their number and in the width of columns have the same
+        // output.
         assert_eq!(format!("{few:?}"), format!("{many:?}"));
         assert_eq!(
             format!("{:?}", few.column_at(1).unwrap()),

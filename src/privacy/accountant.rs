@@ -1,25 +1,25 @@
-//! The budget of an adaptive mechanism, spent step by step and never exceeded.
+//! The zCDP accountant of an adaptive mechanism.
 
 use super::error::PrivacyError;
 use super::rounding::{difference_down, sum_up};
 use super::zcdp::Rho;
 
-/// One access to the data and what it cost.
+/// An access to the data and its privacy cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerEntry {
-    /// What was done.
+    /// What was measured or selected.
     pub what: String,
     /// Its zCDP parameter ρ.
     pub rho: Rho,
 }
 
-/// A zCDP budget ρ that every access to private data is paid from, before it happens.
+/// A zCDP budget ρ. Every access to private data is paid from it before it happens.
 ///
-/// zCDP adds up, also when later accesses depend on the results of earlier ones (S4, Prop. B.5).
-/// The running total is rounded up at every step, so the sum of the ledger's entries in exact
-/// arithmetic never exceeds ρ; an access that would exceed it by however little is refused and
-/// nothing is spent. The rounding wastes at most one unit in the last place of ρ per access; a last
-/// step takes what is left with [`ZcdpAccountant::spend_rest`].
+/// zCDP composes by adding ρ, also when later accesses depend on the results of earlier ones (S4,
+/// Prop. B.5). The running total is rounded up at every step, so the sum of the ledger's entries in
+/// exact arithmetic never exceeds ρ. An access that would exceed it is refused and nothing is
+/// spent. The rounding wastes at most one unit in the last place of ρ per access; a last step can
+/// spend the rest with [`ZcdpAccountant::spend_rest`].
 ///
 /// ```
 /// use matmech::privacy::{PrivacyError, Rho, ZcdpAccountant};
@@ -34,21 +34,22 @@ pub struct LedgerEntry {
 #[derive(Debug, Clone)]
 pub struct ZcdpAccountant {
     total: Rho,
-    /// At least the exact sum of the ledger, at most the total.
+    /// At least the exact sum of the ledger, and at most the total.
     spent: f64,
     ledger: Vec<LedgerEntry>,
 }
 
 impl ZcdpAccountant {
-    /// An accountant of the budget ρ.
+    /// Returns an accountant with the budget ρ.
     pub fn new(total: Rho) -> Self {
         ZcdpAccountant { total, spent: 0.0, ledger: Vec::new() }
     }
 
-    /// Pays ρ_t for an access. Call it before the access.
+    /// Pays ρ_t for an access. Must be called before the access.
     ///
     /// # Errors
-    /// [`PrivacyError::BudgetExhausted`] if ρ_t is more than what remains; then nothing is spent.
+    /// [`PrivacyError::BudgetExhausted`] if ρ_t exceeds the remaining budget; then nothing is
+    /// spent.
     pub fn spend(&mut self, what: &str, rho: Rho) -> Result<(), PrivacyError> {
         let spent = sum_up(self.spent, rho.get());
         if spent > self.total.get() {
@@ -65,8 +66,9 @@ impl ZcdpAccountant {
         Ok(())
     }
 
-    /// Pays all that remains for one last access and returns how much it is; if nothing remains,
-    /// there must be no access.
+    /// Spends the remaining budget on one last access and returns it.
+    ///
+    /// `None` if nothing remains; then there must be no access.
     pub fn spend_rest(&mut self, what: &str) -> Option<Rho> {
         let rest = self.remaining();
         self.spent = self.total.get();
@@ -76,22 +78,22 @@ impl ZcdpAccountant {
         rest
     }
 
-    /// The budget.
+    /// Returns the total budget.
     pub fn total(&self) -> Rho {
         self.total
     }
 
-    /// What has been spent, rounded up; 0 before the first access.
+    /// Returns the amount spent, rounded up; 0 before the first access.
     pub fn spent(&self) -> f64 {
         self.spent
     }
 
-    /// The most that one access may still cost, rounded down; `None` if nothing is left.
+    /// Returns the remaining budget, rounded down; `None` if nothing is left.
     pub fn remaining(&self) -> Option<Rho> {
         Rho::new(difference_down(self.total.get(), self.spent)).ok()
     }
 
-    /// All accesses, in order.
+    /// Returns all accesses, in order.
     pub fn ledger(&self) -> &[LedgerEntry] {
         &self.ledger
     }
@@ -104,8 +106,8 @@ mod tests {
 
     use super::*;
 
-    /// A double between 2⁻⁶⁰ and 4 as a whole number of units 2⁻¹²⁰: exact, since its last bit is
-    /// at least 2⁻¹¹².
+    /// A double between 2⁻⁶⁰ and 4 as an integer multiple of 2⁻¹²⁰: exact, since its last bit is at
+    /// least 2⁻¹¹².
     fn units(x: f64) -> i128 {
         let (bits, exponent) =
             (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
@@ -117,9 +119,9 @@ mod tests {
         budget.remaining().map_or(0.0, Rho::get)
     }
 
-    /// Ten thousand random sequences, in whole numbers: the ledger never exceeds the budget, what
-    /// is refused would have exceeded it (but for one unit in the last place per access), and the
-    /// rest leaves nothing but that.
+    /// Ten thousand random sequences against exact integer arithmetic. The ledger never exceeds the
+    /// budget. A refused access would have exceeded it (up to one unit in the last place per
+    /// access), and spending the rest leaves at most that.
     #[test]
     fn the_exact_total_never_exceeds_the_budget() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remains_can_be_spent_and_not_more() {
+    fn exactly_the_remaining_budget_can_be_spent() {
         let rho = |x: f64| Rho::new(x).unwrap();
         let mut budget = ZcdpAccountant::new(rho(0.1));
         budget.spend("a", rho(0.03)).unwrap();

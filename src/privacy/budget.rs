@@ -1,4 +1,4 @@
-//! The budget a release may spend, in any of the four notions that Gaussian noise is accounted in.
+//! Privacy budgets, in four notions of differential privacy for Gaussian noise.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use super::privacy_cost::PrivacyCost;
 use super::zcdp::Rho;
 use super::{gaussian, gaussian_dp};
 
-/// A total privacy budget: a guarantee, and the neighbours between which it holds.
+/// A total privacy budget: a guarantee and its neighbour relation.
 ///
-/// Every notion translates into one number, the privacy cost β that all Gaussian measurements
-/// together may have:
+/// Every notion is converted to the privacy cost β, the maximum total cost of all Gaussian
+/// measurements:
 ///
 /// | notion | β |
 /// |---|---|
@@ -21,13 +21,13 @@ use super::{gaussian, gaussian_dp};
 /// | (ε, δ), classical | ε²/(2 ln(2/δ)) = 1/P(ε, δ) |
 /// | (ε, δ), analytic | μ², μ the largest with δ(μ, ε) <= δ |
 ///
-/// where β = Σ Δᵢ²/σᵢ², and for a strategy B measured with noise covariance Σ, β = max_i
-/// (BᵀΣ⁻¹B)ᵢᵢ. Planning needs β only.
+/// where β = Σ Δᵢ²/σᵢ², and β = max_i (BᵀΣ⁻¹B)ᵢᵢ for a strategy B measured with noise covariance Σ.
+/// Planning needs only β.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrivacyBudget {
-    /// What is guaranteed.
+    /// The guarantee.
     pub guarantee: Guarantee,
-    /// Between which tables.
+    /// The neighbour relation.
     pub neighbours: Neighbours,
 }
 
@@ -62,21 +62,24 @@ pub enum Guarantee {
 }
 
 impl From<Guarantee> for PrivacyBudget {
-    /// The guarantee between tables that differ by one record more or less.
+    /// The guarantee between tables that differ by adding or removing one record.
     fn from(guarantee: Guarantee) -> Self {
         PrivacyBudget { guarantee, neighbours: Neighbours::default() }
     }
 }
 
 impl PrivacyBudget {
-    /// β: the total privacy cost Σ Δᵢ²/σᵢ² = 2ρ = μ² that this budget allows; rounded down, but for
-    /// the classical calibration, whose formula is evaluated as the papers have it.
+    /// Returns the privacy cost β = Σ Δᵢ²/σᵢ² = 2ρ = μ² that this budget allows.
+    ///
+    /// Rounded down, except for the classical calibration: its formula is evaluated as printed in
+    /// the papers.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless the parameters are finite and positive, and δ < 1;
-    /// [`PrivacyError::ClassicalCalibrationFails`] for a classical budget whose noise would not
-    /// deliver its δ (possible only for ε > 1); [`PrivacyError::NoSolution`] if the result would
-    /// leave the range of ordinary numbers.
+    /// [`PrivacyError::InvalidParameter`] unless the parameters are finite and positive, δ < 1, and
+    /// the result is in the range of [`PrivacyCost`];
+    /// [`PrivacyError::ClassicalCalibrationFails`] for a classical budget whose noise does not
+    /// provide its δ (possible only for ε > 1); [`PrivacyError::NoSolution`] if μ of an analytic
+    /// budget would exceed the range of `f64`.
     pub fn privacy_cost(&self) -> Result<PrivacyCost, PrivacyError> {
         match self.guarantee {
             Guarantee::ZeroConcentrated { rho } => Ok(Rho::new(rho)?.privacy_cost()),
@@ -101,9 +104,11 @@ impl PrivacyBudget {
         }
     }
 
-    /// ρ for mechanisms that are accounted for in zCDP because they also select, rounded down: (ε,
-    /// δ) by the conversion that holds for every ρ-zCDP mechanism, whichever calibration is named;
-    /// the other notions as ρ = β/2.
+    /// Returns ρ, rounded down, for mechanisms that are accounted for in zCDP because they also
+    /// select.
+    ///
+    /// (ε, δ) is converted by the conversion that holds for every ρ-zCDP mechanism, for either
+    /// calibration; the other notions by ρ = β/2.
     ///
     /// # Errors
     /// As [`PrivacyBudget::privacy_cost`].
@@ -119,8 +124,8 @@ impl PrivacyBudget {
         }
     }
 
-    /// σ = Δ/√β, rounded up: the noise standard deviation if all of the budget goes to queries of
-    /// joint L2 sensitivity Δ.
+    /// Returns σ = Δ/√β, rounded up: the noise standard deviation if the whole budget is spent on
+    /// queries of joint L2 sensitivity Δ.
     ///
     /// # Errors
     /// As [`privacy_cost`](Self::privacy_cost), and [`PrivacyError::InvalidParameter`] unless Δ is
@@ -137,13 +142,15 @@ impl fmt::Display for PrivacyBudget {
             Guarantee::ApproximateClassical { epsilon, delta } => {
                 write!(
                     f,
-                    "(epsilon, delta)-DP, classical calibration, epsilon = {epsilon}, delta = {delta:e}"
+                    "(epsilon, delta)-DP, classical calibration, \
+                     epsilon = {epsilon}, delta = {delta:e}"
                 )?;
             }
             Guarantee::ApproximateAnalytic { epsilon, delta } => {
                 write!(
                     f,
-                    "(epsilon, delta)-DP, analytic calibration, epsilon = {epsilon}, delta = {delta:e}"
+                    "(epsilon, delta)-DP, analytic calibration, \
+                     epsilon = {epsilon}, delta = {delta:e}"
                 )?;
             }
             Guarantee::GaussianDp { mu } => write!(f, "mu-Gaussian DP with mu = {mu}")?,
@@ -163,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_four_notions_agree_on_one_number() {
+    fn the_four_notions_agree_on_the_privacy_cost() {
         let (epsilon, delta) = (1.0, 1e-5);
         let sigma = gaussian::analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap();
         let cost =
@@ -190,20 +197,20 @@ mod tests {
             max_relative = 1e-14
         );
         assert!(classical.privacy_cost().unwrap() < cost);
-        // Selecting is accounted for in zCDP, where the same (ε, δ) buys a little less.
+        // Selection is accounted for in zCDP, where the same (ε, δ) allows a slightly smaller ρ.
         let rho = budget(Guarantee::ApproximateAnalytic { epsilon, delta }).rho().unwrap();
         assert_eq!(rho, Rho::of_approximate_rounded_down(epsilon, delta).unwrap());
         assert!(rho < cost.rho());
     }
 
     #[test]
-    fn a_budget_says_between_which_neighbours_it_holds() {
+    fn display_names_the_neighbour_relation() {
         let text = budget(Guarantee::GaussianDp { mu: 0.5 }).to_string();
         assert_eq!(text, "mu-Gaussian DP with mu = 0.5; neighbours: add or remove one record");
     }
 
     #[test]
-    fn classical_budget_that_would_not_be_kept_is_refused() {
+    fn classical_budget_with_too_little_noise_is_refused() {
         let classical = |epsilon| {
             budget(Guarantee::ApproximateClassical { epsilon, delta: 1e-5 }).privacy_cost()
         };
@@ -214,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_budgets_are_named() {
+    fn invalid_budgets_are_refused() {
         for bad in [0.0, -2.0, f64::NAN, f64::INFINITY] {
             for guarantee in [
                 Guarantee::ZeroConcentrated { rho: bad },
@@ -230,7 +237,7 @@ mod tests {
                 budget(Guarantee::GaussianDp { mu: 1.0 }).noise_deviation_rounded_up(bad).is_err()
             );
         }
-        // Its square underflows: refused rather than returned as a cost of 0.
+        // The square of μ underflows: refused, not returned as a cost of 0.
         assert!(budget(Guarantee::GaussianDp { mu: 1e-200 }).privacy_cost().is_err());
     }
 }

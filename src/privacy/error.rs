@@ -1,88 +1,91 @@
-//! What can be wrong with a privacy parameter.
+//! Errors of privacy parameters and noise.
 
 use thiserror::Error;
 
-/// A privacy parameter, or a combination of them, that has no meaning or gives no guarantee.
+/// An invalid privacy parameter, failed noise, or an exhausted budget.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PrivacyError {
-    /// A parameter lies outside the range in which it has a meaning.
+    /// A parameter outside its valid range.
     #[error("{quantity}: expected {expected}, found {found}; {remedy}")]
     InvalidParameter {
         /// The parameter, in the words of this module's documentation.
         quantity: &'static str,
-        /// The range it must lie in.
+        /// The valid range.
         expected: &'static str,
         /// The value given.
         found: f64,
-        /// How to mend it.
+        /// How to fix it.
         remedy: &'static str,
     },
-    /// The classical calibration, used beyond the theorem, would promise more privacy than its
-    /// noise delivers.
+    /// A classical calibration whose noise does not provide the promised δ.
     #[error(
-        "classical Gaussian calibration: expected an epsilon at which it keeps its promise, found epsilon = {epsilon}, \
-         where its noise delivers delta = {delivered:e} instead of {delta:e}; use the analytic Gaussian calibration, \
-         which holds for every epsilon, or an epsilon of at most 1"
+        "classical Gaussian calibration: expected an epsilon at which its noise provides delta, \
+         found epsilon = {epsilon}, where it provides delta = {delivered:e} instead of \
+         {delta:e}; use the analytic Gaussian calibration, which is valid for every epsilon, or \
+         an epsilon of at most 1"
     )]
     ClassicalCalibrationFails {
-        /// The epsilon asked for.
+        /// The requested epsilon.
         epsilon: f64,
-        /// The delta asked for.
+        /// The requested delta.
         delta: f64,
-        /// The smallest delta that the calibrated noise really provides at this epsilon.
+        /// The smallest delta that the calibrated noise provides at this epsilon.
         delivered: f64,
     },
-    /// A budget that does not pay for an access to data. Nothing was spent, and nothing was looked
-    /// at.
+    /// An access to data that costs more than the remaining privacy budget.
+    ///
+    /// Nothing was spent and no data was read.
     #[error(
-        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, found {asked}\n  remedy: \
-         spend less, or start with a larger budget"
+        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, \
+         found {asked}\n  remedy: spend less, or start with a larger budget"
     )]
     BudgetExhausted {
         /// The access.
         what: String,
         /// Its ρ.
         asked: f64,
-        /// The ρ that is left.
+        /// The remaining ρ.
         left: f64,
-        /// The ρ of the whole budget.
+        /// The total ρ.
         total: f64,
     },
-    /// Noise that was drawn before, asked for again: the two would cancel. A mistake of the
-    /// mechanism, not of its user.
+    /// A noise stream requested twice: the noise would cancel. A bug of the mechanism.
     #[error(
-        "noise: expected every stream once, found round {round} twice; this is a bug of the mechanism, please report it"
+        "noise: expected every stream once, found round {round} twice; this is a bug of the \
+         mechanism, please report it"
     )]
     StreamUsedTwice {
         /// The round of [`NoiseStream::Own`](super::NoiseStream::Own).
         round: u64,
     },
-    /// The operating system gave no random bytes. Nothing was released.
+    /// The operating system returned no random bytes. Nothing was released.
     #[error(
-        "noise: expected random bytes from the operating system, found none ({reason}); nothing was released"
+        "noise: expected random bytes from the operating system, found none ({reason}); nothing \
+         was released"
     )]
     NoRandomness {
-        /// What the system said.
+        /// The error of the operating system.
         reason: String,
     },
-    /// A standard deviation that no discrete Gaussian has, or noise that does not fit the answers.
+    /// A standard deviation outside the range of the sampler, or noise that overflows the answers.
     #[error(
-        "standard deviation of discrete Gaussian noise: expected a quotient of whole numbers from 1 to 2^112 and to 2^64, \
-         found {found}; use a planner or a budget with more ordinary numbers"
+        "standard deviation of discrete Gaussian noise: expected a numerator from 1 to 2^112 and \
+         a denominator from 1 to 2^64, found {found}; use another planner or a less extreme \
+         budget"
     )]
     InvalidDeviation {
         /// The deviation.
         found: String,
     },
-    /// A conversion has no answer within the range of finite, non-zero numbers.
+    /// A conversion without a finite, non-zero solution.
     #[error("{quantity}: expected a finite, non-zero solution, found none for {given}; {remedy}")]
     NoSolution {
-        /// What was being computed.
+        /// The computed quantity.
         quantity: &'static str,
-        /// The parameters it was computed from.
+        /// Its parameters.
         given: String,
-        /// How to mend it.
+        /// How to fix it.
         remedy: &'static str,
     },
 }

@@ -4,27 +4,28 @@
 //! of L2 sensitivity Δ is (ε, δ)-DP. In units of the squared sensitivity the variance is P(ε, δ) =
 //! 2 ln(2/δ)/ε², the factor that multiplies every error formula of S1 and S2.
 //!
-//! The theorem behind it is proved for ε <= 1 only. What is known beyond, from the exact curve of
-//! [`super::gaussian_dp`]: at ε <= 1 the classical noise is more than is needed (ε = 1, δ = 10⁻⁵: it delivers
-//! δ = 2.4·10⁻⁸); it keeps its promise up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵, 10.5 for δ =
-//! 10⁻⁹; past that it promises more privacy than it gives, without bound, because σ must not fall
-//! faster than 1/√(2ε) and 1/ε does. [`classical_delivered_delta`] computes this for any (ε, δ),
-//! and [`PrivacyBudget`](super::PrivacyBudget) refuses a classical budget that is not kept.
+//! The theorem is proved for ε <= 1 only. The exact curve of [`gaussian_dp`] gives the actual δ. At
+//! ε <= 1 the classical noise is larger than necessary (ε = 1, δ = 10⁻⁵: it provides δ =
+//! 2.4·10⁻⁸). It provides its δ up to ε = 7.9 for δ = 10⁻², 9.4 for δ = 10⁻⁵ and 10.5 for δ = 10⁻⁹.
+//! Above that it promises more privacy than it provides, without bound, because σ must not fall
+//! faster than 1/√(2ε) and 1/ε does. [`classical_delivered_delta`] computes the δ provided for any
+//! (ε, δ), and [`PrivacyBudget`](super::PrivacyBudget) refuses a classical budget whose noise does
+//! not provide its δ.
 //!
-//! **Analytic** (Balle & Wang 2018, Algorithm 1): the smallest σ for which the exact curve
-//! δ = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ) is met; right for every ε > 0.
+//! **Analytic** (Balle & Wang 2018, Algorithm 1): the smallest σ that satisfies the exact curve δ =
+//! Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ); valid for every ε > 0.
 //!
-//! σ has the unit of the query answers (records), P and ε none. Every function is O(1).
+//! σ has the unit of the query answers (records); P and ε are dimensionless. Every function is
+//! O(1).
 
 use super::error::PrivacyError;
 use super::gaussian_dp;
 use super::parameters::{budget_delta, budget_epsilon, noise_scale, sensitivity};
 
-/// P(ε, δ) = 2 ln(2/δ)/ε²: the classical noise variance per unit of squared L2 sensitivity (S1,
-/// Prop. 2.4; S2, Prop. 4).
+/// Returns P(ε, δ) = 2 ln(2/δ)/ε², the classical noise variance per unit of squared L2 sensitivity.
 ///
-/// This is the papers' formula as it stands, for any ε; see the module documentation for where it
-/// is a guarantee.
+/// The formula of S1, Prop. 2.4 and S2, Prop. 4, for any ε; the module documentation says for which
+/// ε it is a guarantee.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1.
@@ -33,8 +34,9 @@ pub fn classical_variance_factor(epsilon: f64, delta: f64) -> Result<f64, Privac
     Ok(2.0 * ln_two_over(delta) / (epsilon * epsilon))
 }
 
-/// σ = Δ·√(2 ln(2/δ))/ε: the classical noise standard deviation for L2 sensitivity Δ (S1, Prop.
-/// 2.2).
+/// Returns σ = Δ·√(2 ln(2/δ))/ε, the classical noise standard deviation for L2 sensitivity Δ.
+///
+/// S1, Prop. 2.2.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless Δ > 0 and ε > 0 are finite and 0 < δ < 1.
@@ -44,8 +46,9 @@ pub fn classical_sigma(l2_sensitivity: f64, epsilon: f64, delta: f64) -> Result<
     Ok(l2_sensitivity * (2.0 * ln_two_over(delta)).sqrt() / epsilon)
 }
 
-/// The δ that the classical calibration for (ε, δ) really delivers at ε: above the promised one,
-/// the classical formula must not be used.
+/// Returns the δ that the classical calibration for (ε, δ) provides at ε.
+///
+/// If it exceeds the promised δ, the classical formula must not be used.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1.
@@ -54,8 +57,9 @@ pub fn classical_delivered_delta(epsilon: f64, delta: f64) -> Result<f64, Privac
     gaussian_dp::delta(mu, epsilon)
 }
 
-/// δ(σ, ε) of N(0, σ²) noise on a query of L2 sensitivity Δ, exactly (Balle & Wang 2018, Theorem
-/// 8).
+/// Returns the exact δ(σ, ε) of N(0, σ²) noise on a query of L2 sensitivity Δ.
+///
+/// Balle & Wang 2018, Theorem 8.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless Δ > 0, σ > 0 and ε >= 0, all finite.
@@ -63,12 +67,11 @@ pub fn analytic_delta(l2_sensitivity: f64, sigma: f64, epsilon: f64) -> Result<f
     gaussian_dp::delta(gaussian_dp::mu_of_gaussian(l2_sensitivity, sigma)?, epsilon)
 }
 
-/// The smallest σ whose noise on a query of L2 sensitivity Δ is (ε, δ)-DP, rounded to the feasible
-/// side.
+/// Returns the smallest σ whose noise on a query of L2 sensitivity Δ is (ε, δ)-DP, rounded up.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless Δ > 0 and ε > 0 are finite and 0 < δ < 1;
-/// [`PrivacyError::NoSolution`] if σ would leave the range of `f64`.
+/// [`PrivacyError::NoSolution`] if σ would exceed the range of `f64`.
 pub fn analytic_sigma_rounded_up(
     l2_sensitivity: f64,
     epsilon: f64,
@@ -78,8 +81,8 @@ pub fn analytic_sigma_rounded_up(
     let mu = gaussian_dp::mu_of_approximate_rounded_down(epsilon, delta)?;
     let ln_target = delta.ln();
     let mut sigma = l2_sensitivity / mu;
-    // The division may have rounded σ down by half a unit in the last place: step back to the
-    // feasible side.
+    // The division may have rounded σ down by half a unit in the last place: increase σ until it is
+    // feasible.
     let mut step = f64::EPSILON;
     while sigma.is_finite() && gaussian_dp::ln_curve(l2_sensitivity / sigma, epsilon) > ln_target {
         sigma *= 1.0 + step;
@@ -94,7 +97,7 @@ pub fn analytic_sigma_rounded_up(
     })
 }
 
-/// ln(2/δ) without overflow of 2/δ for the smallest δ.
+/// ln(2/δ), without overflow of 2/δ for the smallest δ.
 fn ln_two_over(delta: f64) -> f64 {
     std::f64::consts::LN_2 - delta.ln()
 }
@@ -107,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classical_formula_is_the_papers() {
+    fn classical_formula_matches_the_papers() {
         // S2 uses epsilon = 0.5, delta = 1e-4: P = 2 ln(20000)/0.25.
         assert_relative_eq!(
             classical_variance_factor(0.5, 1e-4).unwrap(),
@@ -125,9 +128,8 @@ mod tests {
 
     #[test]
     fn analytic_sigma_matches_published_and_multiprecision_values() {
-        // (epsilon, delta, sigma at unit sensitivity); computed with 60- to 700-digit arithmetic.
-        // The first is the value other implementations print: 3.730631634816464 by a looser
-        // bisection.
+        // (epsilon, delta, sigma at unit sensitivity), computed with 60- to 700-digit arithmetic.
+        // Other implementations print 3.730631634816464 for the first, by a coarser bisection.
         let expected = [
             (1.0, 1e-5, 3.730_631_634_815_942),
             (0.1, 1e-9, 50.209_818_263_015_33),
@@ -158,13 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn classical_calibration_is_too_careful_first_and_fails_later() {
+    fn classical_calibration_fails_for_large_epsilon() {
         assert_relative_eq!(
             classical_delivered_delta(1.0, 1e-5).unwrap(),
             2.4339e-8,
             max_relative = 1e-4
         );
-        // Largest epsilon at which the promise is kept, from 60-digit arithmetic.
+        // The largest epsilon at which the noise provides delta, from 60-digit arithmetic.
         for (delta, last) in [
             (1e-2, 7.906_490_074),
             (1e-5, 9.391_321_462),
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_parameters_are_named() {
+    fn invalid_parameters_are_refused() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(classical_sigma(bad, 1.0, 1e-9).is_err());
             assert!(classical_sigma(1.0, bad, 1e-9).is_err());
@@ -198,21 +200,26 @@ mod tests {
     proptest! {
         #[test]
         fn calibrated_noise_is_feasible_and_tight(
-            ln_sensitivity in -20.0..20.0_f64, ln_epsilon in -7.0..7.0_f64, log10_delta in -300.0..-0.01_f64,
+            ln_sensitivity in -20.0..20.0_f64,
+            ln_epsilon in -7.0..7.0_f64,
+            log10_delta in -300.0..-0.01_f64,
         ) {
-            let (sensitivity, epsilon, delta) = (ln_sensitivity.exp(), ln_epsilon.exp(), 10_f64.powf(log10_delta));
+            let (sensitivity, epsilon) = (ln_sensitivity.exp(), ln_epsilon.exp());
+            let delta = 10_f64.powf(log10_delta);
             let sigma = analytic_sigma_rounded_up(sensitivity, epsilon, delta).unwrap();
-            let ln_delta = |sigma: f64| gaussian_dp::ln_delta(sensitivity / sigma, epsilon).unwrap();
+            let ln_delta =
+                |sigma: f64| gaussian_dp::ln_delta(sensitivity / sigma, epsilon).unwrap();
             prop_assert!(ln_delta(sigma) <= delta.ln());
             prop_assert!(ln_delta(sigma * (1.0 - 1e-9)) > delta.ln());
         }
 
         #[test]
-        fn analytic_noise_is_never_more_than_classical_where_the_theorem_holds(
+        fn analytic_noise_is_below_classical_noise_where_the_theorem_holds(
             epsilon in 1e-6..1.0_f64, log10_delta in -300.0..-0.31_f64,
         ) {
             let delta = 10_f64.powf(log10_delta);
-            prop_assert!(analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap() < classical_sigma(1.0, epsilon, delta).unwrap());
+            let analytic = analytic_sigma_rounded_up(1.0, epsilon, delta).unwrap();
+            prop_assert!(analytic < classical_sigma(1.0, epsilon, delta).unwrap());
         }
 
         #[test]

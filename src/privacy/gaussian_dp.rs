@@ -1,9 +1,9 @@
 //! Gaussian differential privacy: the exact privacy curve of Gaussian noise.
 //!
-//! A mechanism is μ-GDP if telling two neighbouring data sets apart from its output is no easier
-//! than telling N(0, 1) from N(μ, 1) (Dong, Roth & Su 2022). Gaussian noise of standard deviation σ
-//! on a query of L2 sensitivity Δ is exactly μ-GDP with μ = Δ/σ; measurements compose by μ² = Σ
-//! μᵢ², adaptively too. So the privacy cost of this crate, β = Σ Δᵢ²/σᵢ², is μ².
+//! A mechanism is μ-GDP if distinguishing two neighbouring data sets by its output is no easier
+//! than distinguishing N(0, 1) from N(μ, 1) (Dong, Roth & Su 2022). Gaussian noise of standard
+//! deviation σ on a query of L2 sensitivity Δ is exactly μ-GDP with μ = Δ/σ. Measurements compose
+//! by μ² = Σ μᵢ², also adaptively. So the privacy cost of this crate, β = Σ Δᵢ²/σᵢ², is μ².
 //!
 //! Its (ε, δ) curve (Balle & Wang 2018, Theorem 8; Dong et al., Corollary 2.13) is
 //!
@@ -11,12 +11,12 @@
 //! δ(μ, ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
 //! ```
 //!
-//! With a = ε/μ − μ/2 and b = a + μ, e^ε φ(b) = φ(a), so that δ = φ(a)·(m(a) − m(b)) for the Mills
-//! ratio m = (1 − Φ)/φ: a form without overflow (ε = 10⁴) and without underflow in the logarithm (δ
-//! = 10⁻³⁰⁰ and far below).
+//! With a = ε/μ − μ/2 and b = a + μ, e^ε φ(b) = φ(a), so δ = φ(a)·(m(a) − m(b)) for the Mills ratio
+//! m = (1 − Φ)/φ. This form does not overflow (ε = 10⁴), and its logarithm does not underflow (δ =
+//! 10⁻³⁰⁰ and far below).
 //!
-//! All quantities are dimensionless; every function is O(1), the conversions by bisection take
-//! about 100 evaluations (some tens of microseconds).
+//! All quantities are dimensionless. Every function is O(1); conversions by bisection take about
+//! 100 evaluations (some tens of microseconds).
 
 use super::bisection::{largest_feasible, smallest_feasible};
 use super::error::PrivacyError;
@@ -29,7 +29,7 @@ fn valid_mu(mu: f64) -> Result<f64, PrivacyError> {
     positive("Gaussian-DP parameter mu", mu, "mu is sensitivity / sigma of the noise, e.g. 0.5")
 }
 
-/// μ = Δ/σ of Gaussian noise with standard deviation `sigma` on a query of L2 sensitivity
+/// Returns μ = Δ/σ of Gaussian noise of standard deviation `sigma` on a query of L2 sensitivity
 /// `l2_sensitivity`.
 ///
 /// # Errors
@@ -38,10 +38,9 @@ pub fn mu_of_gaussian(l2_sensitivity: f64, sigma: f64) -> Result<f64, PrivacyErr
     Ok(sensitivity(l2_sensitivity)? / noise_scale(sigma)?)
 }
 
-/// μ = √(Σ μᵢ²) of several Gaussian-DP mechanisms on the same data, also chosen adaptively (Dong,
-/// Roth & Su 2022, Corollary 3.3).
+/// Returns μ = √(Σ μᵢ²) of several, possibly adaptive Gaussian-DP mechanisms on the same data.
 ///
-/// An empty composition gives 0: nothing was released.
+/// Dong, Roth & Su 2022, Corollary 3.3. An empty composition gives 0: nothing was released.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] if some μᵢ is not finite and positive.
@@ -49,9 +48,9 @@ pub fn compose(mus: &[f64]) -> Result<f64, PrivacyError> {
     mus.iter().try_fold(0.0_f64, |total, &mu| Ok(total.hypot(valid_mu(mu)?)))
 }
 
-/// ln δ(μ, ε), finite also where δ itself underflows.
+/// Returns ln δ(μ, ε), finite also where δ itself underflows.
 ///
-/// Relative error of δ: some 1e-15 times (1 + a²), a = ε/μ − μ/2; the factor is the condition
+/// The relative error of δ is some 1e-15 times (1 + a²), a = ε/μ − μ/2; the factor is the condition
 /// number of the problem.
 ///
 /// # Errors
@@ -60,7 +59,7 @@ pub fn ln_delta(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
     Ok(ln_curve(valid_mu(mu)?, curve_epsilon(epsilon)?))
 }
 
-/// δ(μ, ε): the smallest δ for which a μ-GDP mechanism is certain to be (ε, δ)-DP; 0 where it
+/// Returns δ(μ, ε), the smallest δ for which every μ-GDP mechanism is (ε, δ)-DP; 0 if it
 /// underflows.
 ///
 /// # Errors
@@ -69,12 +68,11 @@ pub fn delta(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
     Ok(ln_delta(mu, epsilon)?.exp())
 }
 
-/// The largest μ whose Gaussian mechanisms are (ε, δ)-DP, rounded down: by bisection that keeps the
-/// feasible side.
+/// Returns the largest μ whose Gaussian mechanisms are (ε, δ)-DP, rounded down.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1;
-/// [`PrivacyError::NoSolution`] if μ would leave the range of `f64`.
+/// [`PrivacyError::NoSolution`] if μ would exceed the range of `f64`.
 pub fn mu_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
     let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
     let ln_target = delta.ln();
@@ -82,17 +80,16 @@ pub fn mu_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<f64, P
         PrivacyError::NoSolution {
             quantity: "Gaussian-DP parameter mu",
             given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
-            remedy: "use an epsilon and a delta of ordinary size",
+            remedy: "use less extreme values of epsilon and delta",
         }
     })
 }
 
-/// The smallest ε for which μ-GDP gives (ε, δ)-DP, rounded up; 0 if δ(μ, 0) is already small
-/// enough.
+/// Returns the smallest ε for which μ-GDP implies (ε, δ)-DP, rounded up; 0 if δ(μ, 0) <= δ.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless μ > 0 is finite and 0 < δ < 1;
-/// [`PrivacyError::NoSolution`] if ε would leave the range of `f64`.
+/// [`PrivacyError::NoSolution`] if ε would exceed the range of `f64`.
 pub fn epsilon_rounded_up(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
     let (mu, delta) = (valid_mu(mu)?, budget_delta(delta)?);
     let ln_target = delta.ln();
@@ -103,16 +100,16 @@ pub fn epsilon_rounded_up(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
         PrivacyError::NoSolution {
             quantity: "epsilon",
             given: format!("mu = {mu:e}, delta = {delta:e}"),
-            remedy: "use a mu and a delta of ordinary size",
+            remedy: "use less extreme values of mu and delta",
         }
     })
 }
 
-/// ln δ(μ, ε) for arguments already checked.
+/// ln δ(μ, ε) for validated arguments.
 pub(super) fn ln_curve(mu: f64, epsilon: f64) -> f64 {
     let a = epsilon / mu - 0.5 * mu;
     if a <= -1.0 {
-        // δ is close to 1: 1 − δ = φ(a)·(m(−a) + m(b)) is the accurate quantity.
+        // δ is close to 1, so 1 − δ = φ(a)·(m(−a) + m(b)) is computed to full relative precision.
         let complement = ln_density(a).exp() * (mills_ratio(-a) + mills_ratio(a + mu));
         (-complement).ln_1p()
     } else {
@@ -127,9 +124,10 @@ mod tests {
 
     use super::*;
 
-    /// δ as the expected excess of the privacy loss over ε, by Simpson's rule: the loss of N(μ, 1)
-    /// against N(0, 1) is N(μ²/2, μ²), so δ = ∫ over z > a of (1 − e^(−μ(z−a))) φ(z) dz with a = (ε
-    /// − μ²/2)/μ. Shares nothing with the Mills-ratio formula.
+    /// δ as the expected excess of the privacy loss over ε, by Simpson's rule.
+    ///
+    /// The loss of N(μ, 1) against N(0, 1) is N(μ²/2, μ²), so δ = ∫ over z > a of (1 − e^(−μ(z−a)))
+    /// φ(z) dz with a = (ε − μ²/2)/μ. Independent of the Mills-ratio formula.
     fn delta_by_integration(mu: f64, epsilon: f64) -> f64 {
         let a = (epsilon - 0.5 * mu * mu) / mu;
         let (start, panels) = (a.max(-12.0), 200_000_u32);
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn composition_and_other_notions() {
+    fn composition_conversions_and_invalid_parameters() {
         assert_relative_eq!(compose(&[3.0, 4.0]).unwrap(), 5.0);
         assert_eq!(compose(&[]).unwrap(), 0.0);
         assert_relative_eq!(mu_of_gaussian(2.0, 4.0).unwrap(), 0.5);
@@ -218,7 +216,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn curve_is_monotone(ln_mu in -6.0..4.0_f64, ln_epsilon in -8.0..7.0_f64, factor in 1.001..10.0_f64) {
+        fn curve_is_monotone(
+            ln_mu in -6.0..4.0_f64,
+            ln_epsilon in -8.0..7.0_f64,
+            factor in 1.001..10.0_f64,
+        ) {
             let (mu, epsilon) = (ln_mu.exp(), ln_epsilon.exp());
             let here = ln_delta(mu, epsilon).unwrap();
             prop_assert!(here <= 0.0);
@@ -227,12 +229,16 @@ mod tests {
         }
 
         #[test]
-        fn round_trip_keeps_the_feasible_side(ln_epsilon in -6.0..7.0_f64, log10_delta in -300.0..-0.1_f64) {
+        fn round_trip_keeps_the_feasible_side(
+            ln_epsilon in -6.0..7.0_f64,
+            log10_delta in -300.0..-0.1_f64,
+        ) {
             let (target, delta) = (ln_epsilon.exp(), 10_f64.powf(log10_delta));
             let mu = mu_of_approximate_rounded_down(target, delta).unwrap();
             let back = epsilon_rounded_up(mu, delta).unwrap();
             prop_assert!(ln_delta(mu, back).unwrap() <= delta.ln());
-            // ε is conditioned by δ's slope, hence the absolute term where δ hardly depends on ε.
+            // The condition number of ε is the inverse slope of δ, hence the absolute term where δ
+            // hardly depends on ε.
             prop_assert!((back - target).abs() <= target * 1e-9 + 1e-12, "{back} for {target}");
         }
     }

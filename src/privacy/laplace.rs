@@ -1,26 +1,27 @@
-//! The ε-matrix mechanism, and how its error compares with the (ε, δ)-matrix mechanism (S1, App.
-//! B).
+//! The ε-matrix mechanism, and its error compared with the (ε, δ)-matrix mechanism (S1, App. B).
 //!
 //! Under pure ε-differential privacy the strategy A is measured with Laplace noise of scale b =
-//! ‖A‖₁/ε, ‖A‖₁ the largest L1 norm of a column: Error = (2/ε²)·‖A‖₁²·tr(G (AᵀA)⁻¹) (Prop. B.4),
-//! against P(ε, δ)·‖A‖₂²·tr(G (AᵀA)⁻¹) with Gaussian noise. The trace is common, so
+//! ‖A‖₁/ε, where ‖A‖₁ is the largest L1 norm of a column. The error is (2/ε²)·‖A‖₁²·tr(G (AᵀA)⁻¹)
+//! (Prop. B.4), compared with P(ε, δ)·‖A‖₂²·tr(G (AᵀA)⁻¹) for Gaussian noise. The trace is the
+//! same, so
 //!
 //! ```text
 //! error ratio, Laplace over Gaussian = (2/ε²) ‖A‖₁² / (P(ε, δ) ‖A‖₂²) = ‖A‖₁² / (ln(2/δ) ‖A‖₂²).
 //! ```
 //!
-//! App. B.3 sets δ = 2/n² for n cells: ln(2/δ) = 2 ln n, whatever ε is. A strategy of predicate
-//! (0/1) queries has ‖A‖₂² = ‖A‖₁, so Gaussian noise has the lower error as soon as ‖A‖₁ > **2 ln
-//! n**. The paper prints the threshold √(log n): its error formula there carries (log^¼ n)² = √(log
-//! n) where P(ε, 2/n²)·ε²/2 = 2 ln n belongs.
+//! App. B.3 sets δ = 2/n² for n cells: ln(2/δ) = 2 ln n for every ε. A strategy of predicate (0/1)
+//! queries has ‖A‖₂² = ‖A‖₁, so Gaussian noise has the lower error if ‖A‖₁ > **2 ln n**. The paper
+//! prints the threshold √(log n): its error formula has (log^¼ n)² = √(log n) where P(ε, 2/n²)·ε²/2
+//! = 2 ln n is correct.
 //!
 //! Everything is dimensionless and O(1).
 
 use super::error::PrivacyError;
 use super::parameters::{budget_delta, budget_epsilon, sensitivity};
 
-/// 2/ε²·‖A‖₁²: the variance of the Laplace noise on each strategy query, which multiplies the trace
-/// term (S1, Prop. B.4).
+/// Returns 2/ε²·‖A‖₁², the variance of the Laplace noise on each strategy query.
+///
+/// It multiplies the trace term of the error (S1, Prop. B.4).
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ‖A‖₁ > 0 and ε > 0 are finite.
@@ -29,10 +30,10 @@ pub fn variance(l1_sensitivity: f64, epsilon: f64) -> Result<f64, PrivacyError> 
     Ok(2.0 * scale * scale)
 }
 
-/// Error of the ε-matrix mechanism over that of the (ε, δ)-matrix mechanism, same ε and strategy:
-/// ‖A‖₁²/(ln(2/δ)·‖A‖₂²).
+/// Returns the error ratio ‖A‖₁²/(ln(2/δ)·‖A‖₂²) of the ε- and the (ε, δ)-matrix mechanism.
 ///
-/// Above 1, Gaussian noise with the classical calibration is more accurate. Independent of ε.
+/// Both have the same ε and strategy. Above 1, Gaussian noise with the classical calibration is
+/// more accurate. The ratio is independent of ε.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless both sensitivities are finite and positive and 0 < δ <
@@ -46,17 +47,16 @@ pub fn error_ratio_to_gaussian(
     Ok(norms * norms / (std::f64::consts::LN_2 - budget_delta(delta)?.ln()))
 }
 
-/// δ = 2/n², the choice of S1, App. B.3, for a domain of n cells.
+/// Returns δ = 2/n² for a domain of n cells (S1, App. B.3).
 ///
 /// # Errors
-/// [`PrivacyError::InvalidParameter`] for fewer than 2 cells, where it is no probability below 1.
+/// [`PrivacyError::InvalidParameter`] for fewer than 2 cells, where δ would be at least 1.
 pub fn delta_of_cells(cells: usize) -> Result<f64, PrivacyError> {
     let n = at_least_two(cells)?;
     Ok(2.0 / (n * n))
 }
 
-/// Error ratio, Laplace over Gaussian with δ = 2/n², of a strategy of predicate queries: ‖A‖₁/(2 ln
-/// n).
+/// Returns the error ratio ‖A‖₁/(2 ln n) of a strategy of predicate queries, for δ = 2/n².
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless ‖A‖₁ is finite and positive and there are at least 2
@@ -65,8 +65,10 @@ pub fn predicate_error_ratio(l1_sensitivity: f64, cells: usize) -> Result<f64, P
     Ok(sensitivity(l1_sensitivity)? / predicate_threshold(cells)?)
 }
 
-/// 2 ln n: the ‖A‖₁ of a predicate strategy from which Gaussian noise with δ = 2/n² has the lower
-/// error.
+/// Returns 2 ln n, the ‖A‖₁ above which Gaussian noise has the lower error for a predicate
+/// strategy.
+///
+/// For δ = 2/n².
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] for fewer than 2 cells.
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn predicate_strategies_cross_at_two_ln_n() {
+    fn error_ratio_of_predicate_strategies_is_one_at_the_threshold() {
         for cells in [2_usize, 16, 256, 1024, 1 << 20] {
             let threshold = predicate_threshold(cells).unwrap();
             let ratio = |l1: f64| {
@@ -124,7 +126,7 @@ mod tests {
             );
         }
         // Binary hierarchy over 1024 cells: 11 levels, below the threshold 13.86, so Laplace noise
-        // is better there, although 11 exceeds the printed threshold sqrt(log 1024) = 2.63.
+        // is better, although 11 exceeds the printed threshold sqrt(log 1024) = 2.63.
         assert_relative_eq!(
             predicate_threshold(1024).unwrap(),
             13.862_943_611_198_906,
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_parameters_are_named() {
+    fn invalid_parameters_are_refused() {
         assert!(predicate_threshold(1).unwrap_err().to_string().contains("cells"));
         assert!(delta_of_cells(0).is_err());
         assert!(variance(0.0, 1.0).is_err());

@@ -1,26 +1,27 @@
 //! Privacy accounting for Gaussian noise, and the pure-ε comparison of S1, App. B.
 //!
-//! One number runs through the whole crate: the **privacy cost** β = Σ Δᵢ²/σᵢ² of Gaussian
-//! measurements with L2 sensitivities Δᵢ and standard deviations σᵢ. It adds up, also under
-//! adaptive composition, and it is β = 2ρ in zero-concentrated DP and β = μ² in Gaussian DP. A
-//! [`PrivacyBudget`] in any of the usual notions says how much of it may be spent.
+//! The crate accounts in the **privacy cost** β = Σ Δᵢ²/σᵢ² of Gaussian measurements with L2
+//! sensitivities Δᵢ and standard deviations σᵢ. β adds up, also under adaptive composition; it is
+//! 2ρ in zero-concentrated DP and μ² in Gaussian DP. A [`PrivacyBudget`] in any of the usual
+//! notions limits it.
 //!
-//! [`PrivacyCost`] (β) and [`Rho`] are types, so that the one is not taken for the other; a
-//! conversion that may round says in its name to which side, and a budget is rounded down, what was
-//! spent up. A guarantee is between [`Neighbours`].
+//! [`PrivacyCost`] (β) and [`Rho`] are separate types, so that they cannot be confused. The name of
+//! a conversion that may round says in which direction: budgets are rounded down, amounts spent are
+//! rounded up. Every guarantee is for a neighbour relation, [`Neighbours`].
 //!
-//! | what | |
+//! | item | purpose |
 //! |---|---|
-//! | [`PrivacyBudget`] | a total, in any notion, with its neighbour relation |
+//! | [`PrivacyBudget`] | a total budget in any notion, with its neighbour relation |
 //! | [`Rho`] | ρ and (ε, δ), by the conversion that S4 uses |
 //! | [`PrivacyCost`] | β, ρ, μ and σ |
 //! | [`gaussian_dp`] | μ and (ε, δ): the exact curve of Gaussian noise |
 //! | [`fine_noise`] | ρ and (ε, δ) of integer answers with fine discrete Gaussian noise |
-//! | [`gaussian`] | (ε, δ) and σ: the classical formula of S1 and S2, and the exact (analytic) calibration |
-//! | [`laplace`] | Laplace against Gaussian noise for one strategy |
-//! | [`ZcdpAccountant`] | the budget that every access to private data is paid from |
+//! | [`gaussian`] | (ε, δ) and σ: classical (S1, S2) and analytic (exact) calibration |
+//! | [`laplace`] | Laplace compared with Gaussian noise for one strategy |
+//! | [`ZcdpAccountant`] | accountant that pays for every access to private data |
 //! | [`SeededNoise`] | repeatable noise, for experiments |
-//! | [`OperatingSystemNoise`], [`RationalDeviation`] | exact discrete Gaussian noise, for releases |
+//! | [`OperatingSystemNoise`] | exact discrete Gaussian noise, for releases |
+//! | [`RationalDeviation`] | standard deviations of that noise |
 //! | [`ExactRho`] | the cost of integer answers with that noise, in integers |
 //!
 //! ```
@@ -30,7 +31,7 @@
 //! let budget: PrivacyBudget = Guarantee::ApproximateAnalytic { epsilon: 1.0, delta: 1e-9 }.into();
 //! let sigma = budget.noise_deviation_rounded_up(1.0)?;
 //! assert!(gaussian::analytic_delta(1.0, sigma, 1.0)? <= 1.000_001e-9);
-//! // Through zCDP, as S4 does it, the same (epsilon, delta) buys a little less.
+//! // Through zCDP, as in S4, the same (epsilon, delta) allows a slightly smaller cost.
 //! assert!(budget.rho()?.privacy_cost() < budget.privacy_cost()?);
 //! # Ok(())
 //! # }

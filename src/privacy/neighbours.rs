@@ -1,24 +1,25 @@
-//! Which tables count as neighbours: what a privacy guarantee is about.
+//! Neighbour relations and privacy units.
 
 use std::fmt;
 
-/// The neighbour relation that a guarantee holds for. Sensitivities are differences between
-/// neighbours, so a budget means nothing without it.
+/// The neighbour relation of a guarantee.
+///
+/// Sensitivities are differences between neighbours, so a budget is meaningless without it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Neighbours {
-    /// One record more or less: a query matrix changes its answers by one of its columns, so its
-    /// sensitivity is the largest column norm.
+    /// One record is added or removed. The answers of a query matrix change by one of its columns,
+    /// so its sensitivity is the largest column norm.
     #[default]
     AddOrRemoveOneRecord,
-    /// One record with other values: a query matrix changes its answers by the difference of two of
-    /// its columns, and the number of records is public.
+    /// The values of one record change; the number of records is public. The answers of a query
+    /// matrix change by the difference of two of its columns.
     ReplaceOneRecord,
-    /// Either of the two: a record may have other values, be there or not. A query matrix changes
-    /// its answers by a column or by the difference of two.
+    /// One record is added, removed, or changes its values. The answers of a query matrix change by
+    /// a column or by the difference of two.
     ReplaceAddOrRemoveOneRecord,
 }
 
@@ -32,19 +33,20 @@ impl fmt::Display for Neighbours {
     }
 }
 
-/// Whom a guarantee protects: everybody who has at most so many records, each of which may be there
-/// or not, or have other values.
+/// The unit that a guarantee protects: a person with at most `rows` records.
+///
+/// Each record may be added, removed or changed as `neighbours` allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
-    /// What happens to one record.
+    /// The relation for one record.
     pub neighbours: Neighbours,
-    /// Records per person: zCDP's ρ grows with their square.
+    /// Records per person; zCDP's ρ grows with their square.
     pub rows: u32,
 }
 
 impl Default for PrivacyUnit {
-    /// One record more or less.
+    /// Adding or removing one record.
     fn default() -> Self {
         PrivacyUnit { neighbours: Neighbours::default(), rows: 1 }
     }

@@ -1,5 +1,6 @@
-//! Noise of experiments: repeatable, in floating point, not private. That of releases is in
-//! `operating_system_noise.rs`; noise is drawn nowhere else.
+//! Noise of experiments: repeatable, in floating point, not private.
+//!
+//! Noise of releases is in `operating_system_noise.rs`. Noise is drawn nowhere else.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,14 +11,15 @@ use rand_distr::{Distribution, Exp1, StandardNormal};
 
 use super::error::PrivacyError;
 
-/// Noise from a generator that can be seeded: experiments are repeatable with it, and their output
-/// is **not private**. It is floating-point noise besides, which no release may use.
+/// Noise from a seeded generator: experiments are repeatable, and their output is **not private**.
 ///
-/// A measurement takes the next numbers of one shared stream, or has a stream of its own, named by
-/// what is measured and a round: then its noise does not depend on the order of measuring. Both are
-/// ChaCha with 8 rounds, which has no known distinguisher and takes two thirds of the time of 20
-/// rounds, which counts where a run draws 10⁹ numbers; they are seeded from the caller's generator
-/// when the first number is drawn.
+/// It is also floating-point noise, which no release may use.
+///
+/// A measurement takes the next numbers of one shared stream, or has a separate stream that is
+/// keyed by the measured object and a round; then its noise does not depend on the order of
+/// measurements. Both streams are ChaCha with 8 rounds, seeded from the caller's generator when the
+/// first number is drawn. ChaCha8 has no known distinguisher and takes two thirds of the time of
+/// ChaCha20, which matters for runs that draw 10⁹ numbers.
 pub struct SeededNoise<'a> {
     seeds: &'a mut dyn Rng,
     shared: Option<ChaCha8Rng>,
@@ -25,37 +27,38 @@ pub struct SeededNoise<'a> {
     used: HashSet<(u128, u64)>,
 }
 
-/// Nothing: whoever knows the state of the generators can take the noise off again.
+/// Shows no field: the noise can be subtracted if the state of the generators is known.
 impl fmt::Debug for SeededNoise<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeededNoise").finish_non_exhaustive()
     }
 }
 
-/// Where a measurement's noise comes from.
+/// The random stream of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoiseStream {
     /// The next numbers of the stream that all such measurements share.
     Shared,
-    /// A stream of its own for what is measured and the round: half of its key is the seed, half
-    /// what is measured (128 bits each), its nonce the round. It can be used once.
+    /// A separate stream for the measured object and the round. Half of its key is the seed, half
+    /// the measured object (128 bits each); its nonce is the round. It can be used once.
     Own {
-        /// Tells measurements of the same marginal apart.
+        /// Distinguishes measurements of the same marginal.
         round: u64,
     },
 }
 
 impl<'a> SeededNoise<'a> {
-    /// Noise seeded from a generator.
+    /// Returns noise seeded from a generator.
     pub fn new(seeds: &'a mut dyn Rng) -> Self {
         SeededNoise { seeds, shared: None, named: None, used: HashSet::new() }
     }
 
-    /// Adds N(0, σ²) to every value; `measured` names what is measured for a stream of its own.
+    /// Adds N(0, σ²) to every value; `measured` identifies the measured object of a separate
+    /// stream.
     ///
     /// # Errors
     /// A standard deviation that is not finite and positive; [`PrivacyError::StreamUsedTwice`] for
-    /// a stream that was used before, whose noise would cancel.
+    /// a stream that was used before, because the noise would cancel.
     pub fn add_gaussian(
         &mut self,
         values: &mut [f64],
@@ -70,14 +73,15 @@ impl<'a> SeededNoise<'a> {
                 if !self.used.insert((measured, round)) {
                     return Err(PrivacyError::StreamUsedTwice { round });
                 }
-                draw(values, deviation, &mut self.own(measured, round));
+                draw(values, deviation, &mut self.separate_stream(measured, round));
             }
         }
         Ok(())
     }
 
-    /// Standard Gumbel noise, −ln E with E ~ Exp(1), from the shared stream: of scores s_i with
-    /// such noise the largest is the i-th with probability ∝ exp(s_i).
+    /// Returns standard Gumbel noise −ln E, E ~ Exp(1), from the shared stream.
+    ///
+    /// The maximum of scores s_i with such noise is at i with probability ∝ exp(s_i).
     pub fn gumbel(&mut self, count: usize) -> Vec<f64> {
         let stream = self.shared();
         let mut draw = || {
@@ -91,7 +95,7 @@ impl<'a> SeededNoise<'a> {
         self.shared.get_or_insert_with(|| ChaCha8Rng::from_rng(self.seeds))
     }
 
-    fn own(&mut self, measured: u128, round: u64) -> ChaCha8Rng {
+    fn separate_stream(&mut self, measured: u128, round: u64) -> ChaCha8Rng {
         let seed = *self.named.get_or_insert_with(|| self.seeds.random());
         let mut key = [0; 32];
         key[..16].copy_from_slice(&seed.to_le_bytes());
@@ -102,7 +106,7 @@ impl<'a> SeededNoise<'a> {
     }
 }
 
-/// The one function that draws Gaussian noise for experiments.
+/// Adds Gaussian noise; the only function that draws it for experiments.
 fn draw(values: &mut [f64], deviation: f64, generator: &mut impl Rng) {
     for value in values {
         let noise: f64 = StandardNormal.sample(generator);
@@ -134,7 +138,7 @@ mod tests {
         Ok(values)
     }
 
-    /// The largest distance of a sample's distribution function from another, in units of 1/√count.
+    /// The Kolmogorov–Smirnov distance of a sample from a distribution, in units of 1/√count.
     fn distance(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
         sample.sort_by(f64::total_cmp);
         let count = sample.len() as f64;
@@ -145,9 +149,9 @@ mod tests {
         distance.fold(0.0, f64::max) * count.sqrt()
     }
 
-    /// Kolmogorov and Smirnov: if the distributions are equal, the distance exceeds 2.5 with
-    /// probability below 2 e^{−12.5} < 1e-5. A σ that is wrong by 3% moves the distribution
-    /// function by up to 0.0072, with 200,000 draws a distance of 3.2.
+    /// Kolmogorov–Smirnov test against the normal distribution: the distance exceeds 2.5 with
+    /// probability below 2 e^{−12.5} < 1e-5 if the distributions are equal. A σ that is wrong by
+    /// 3 % changes the distribution function by up to 0.0072, a distance of 3.2 for 200,000 draws.
     #[test]
     fn gaussian_noise_has_the_normal_distribution() {
         let normal = |x: f64| 0.5 * libm::erfc(-x / (2.5 * 2f64.sqrt()));
@@ -164,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn gumbel_noise_has_its_distribution() {
+    fn gumbel_noise_has_the_gumbel_distribution() {
         assert!(
             distance(drawn(2, |noise| Ok(noise.gumbel(200_000))), |x| (-(-x).exp()).exp()) < 2.5
         );
@@ -175,14 +179,14 @@ mod tests {
         let first = |seed: u64, stream, measured| {
             drawn(seed, |noise| gaussian(noise, 1, stream, measured))[0]
         };
-        let own = |round| NoiseStream::Own { round };
-        assert_eq!(first(5, own(2), 1 << 90), first(5, own(2), 1 << 90));
+        let separate = |round| NoiseStream::Own { round };
+        assert_eq!(first(5, separate(2), 1 << 90), first(5, separate(2), 1 << 90));
         let mut draws = vec![
-            first(5, own(0), 8),
-            first(5, own(1), 8),
-            first(5, own(0), 16),
-            first(5, own(0), 0),
-            first(6, own(0), 8),
+            first(5, separate(0), 8),
+            first(5, separate(1), 8),
+            first(5, separate(0), 16),
+            first(5, separate(0), 0),
+            first(6, separate(0), 8),
             first(5, NoiseStream::Shared, 8),
         ];
         draws.sort_by(f64::total_cmp);
@@ -191,22 +195,22 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_is_used_twice() {
+    fn a_separate_stream_is_used_once() {
         let mut seeds = ChaCha20Rng::seed_from_u64(7);
         let mut noise = SeededNoise::new(&mut seeds);
         let shared = gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap();
         assert_ne!(shared, gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap());
-        let own = NoiseStream::Own { round: 0 };
-        gaussian(&mut noise, 2, own, 1).unwrap();
+        let stream = NoiseStream::Own { round: 0 };
+        gaussian(&mut noise, 2, stream, 1).unwrap();
         assert!(matches!(
-            gaussian(&mut noise, 2, own, 1),
+            gaussian(&mut noise, 2, stream, 1),
             Err(PrivacyError::StreamUsedTwice { round: 0 })
         ));
-        assert!(gaussian(&mut noise, 2, own, 2).is_ok());
+        assert!(gaussian(&mut noise, 2, stream, 2).is_ok());
     }
 
     #[test]
-    fn scales_without_meaning_are_refused() {
+    fn invalid_scales_are_refused() {
         let mut seeds = ChaCha20Rng::seed_from_u64(8);
         let mut noise = SeededNoise::new(&mut seeds);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {

@@ -1,20 +1,19 @@
-//! The upper tail of the standard normal distribution through its Mills ratio, without underflow or
+//! The upper tail of the standard normal distribution by its Mills ratio, without underflow or
 //! cancellation.
 //!
 //! With φ the density and Q(x) = 1 − Φ(x) the upper tail, the Mills ratio is m(x) = Q(x)/φ(x). It
-//! decreases, solves m′(x) = x·m(x) − 1, and has Laplace's continued fraction m(x) = 1/(x + K(x)),
-//! K(x) = 1/(x + 2/(x + 3/(x + …))).
+//! is decreasing, satisfies m′(x) = x·m(x) − 1, and has Laplace's continued fraction m(x) = 1/(x +
+//! K(x)), K(x) = 1/(x + 2/(x + 3/(x + …))).
 
 use std::f64::consts::{FRAC_PI_2, PI, SQRT_2};
 
-/// From here on the continued fraction is used; below it, the complementary error function.
+/// The continued fraction is used from here on; the complementary error function below.
 const CONTINUED_FRACTION_FROM: f64 = 3.0;
-/// Terms that bring the continued fraction to machine precision at [`CONTINUED_FRACTION_FROM`]
-/// (relative error 2e-17; faster beyond).
+/// Terms for machine precision at [`CONTINUED_FRACTION_FROM`] (relative error 2e-17; smaller
+/// above).
 const CONTINUED_FRACTION_TERMS: u32 = 60;
-/// Differences of the Mills ratio over intervals up to this length are integrated instead of
-/// subtracted.
-const INTEGRATE_UP_TO: f64 = 0.5;
+/// Largest interval over which differences of the Mills ratio are integrated, not subtracted.
+const MAX_INTEGRATED_WIDTH: f64 = 0.5;
 /// Nodes (symmetric) and weights of the 8-point Gauss–Legendre rule on [−1, 1].
 const GAUSS_LEGENDRE: [(f64, f64); 4] = [
     (0.183_434_642_495_649_8, 0.362_683_783_378_362),
@@ -52,10 +51,10 @@ fn mills_ratio_descent(x: f64) -> f64 {
     }
 }
 
-/// m(a) − m(a + width) for a > −2 and width > 0, to nearly full relative precision also where the
-/// two are close.
+/// m(a) − m(a + width) for a > −2 and width > 0, to nearly full relative precision even if the two
+/// values are close.
 pub(super) fn mills_ratio_drop(a: f64, width: f64) -> f64 {
-    if width <= INTEGRATE_UP_TO {
+    if width <= MAX_INTEGRATED_WIDTH {
         let half = 0.5 * width;
         let middle = a + half;
         let integral: f64 = GAUSS_LEGENDRE
@@ -83,7 +82,7 @@ mod tests {
     use super::{ln_density, mills_ratio, mills_ratio_drop};
 
     #[test]
-    fn logarithm_of_the_tail_matches_multiprecision_values() {
+    fn log_tail_matches_multiprecision_values() {
         // ln Q(x), computed with 60-digit arithmetic.
         let expected = [
             (0.0, -std::f64::consts::LN_2),
@@ -107,11 +106,11 @@ mod tests {
     }
 
     #[test]
-    fn the_two_formulas_meet_at_their_border() {
-        let border = super::CONTINUED_FRACTION_FROM;
+    fn the_two_formulas_agree_at_the_switch() {
+        let switch = super::CONTINUED_FRACTION_FROM;
         assert_relative_eq!(
-            mills_ratio(border),
-            mills_ratio(border.next_down()),
+            mills_ratio(switch),
+            mills_ratio(switch.next_down()),
             max_relative = 4e-15
         );
     }

@@ -1,4 +1,4 @@
-//! Discrete Gaussian noise from the operating system's randomness: the only noise of a release.
+//! Discrete Gaussian noise from the operating system's randomness: the only noise of releases.
 
 use std::convert::Infallible;
 
@@ -9,21 +9,20 @@ use super::discrete_gaussian::{DiscreteGaussian, RandomBits};
 use super::error::PrivacyError;
 use super::rational_deviation::RationalDeviation;
 
-/// Bytes fetched from the operating system at a time.
+/// Bytes fetched from the operating system per call.
 const BLOCK: usize = 4096;
 
-/// Values noised by one thread before another is worth starting.
-const PER_THREAD: usize = 4096;
+/// Minimum number of values per thread.
+const MIN_VALUES_PER_THREAD: usize = 4096;
 
-/// Discrete Gaussian noise, `P(z) ∝ exp(−z²/(2σ²))` on the integers (Canonne, Kamath & Steinke
-/// 2020), for releases.
+/// Discrete Gaussian noise for releases, `P(z) ∝ exp(−z²/(2σ²))` on the integers.
 ///
-/// Its only source is the operating system. There is no seed, no state to keep, and no constructor
-/// that takes a generator: noise of a release cannot be repeated, by nobody. (Tests of this crate
-/// have one more source, compiled only for them.)
+/// Its only source of randomness is the operating system. There is no seed, no stored state, and no
+/// constructor that takes a generator, so nobody can repeat the noise of a release. (Unit tests of
+/// this crate have a second, deterministic source, compiled only for them.)
 ///
-/// The sampler is exact: whole numbers throughout, no floating point. Values are divided among the
-/// machine's cores.
+/// The sampler is exact: it uses integers only (Canonne, Kamath & Steinke 2020). Values are divided
+/// among the cores of the machine.
 #[derive(Debug)]
 pub struct OperatingSystemNoise {
     source: Source,
@@ -32,7 +31,7 @@ pub struct OperatingSystemNoise {
 #[derive(Debug, Clone)]
 enum Source {
     OperatingSystem,
-    /// A counter-based stream: seed, and how many streams were taken from it.
+    /// A counter-based stream: the seed and the number of streams used.
     #[cfg(test)]
     Counter {
         seed: u64,
@@ -47,23 +46,22 @@ impl Default for OperatingSystemNoise {
 }
 
 impl OperatingSystemNoise {
-    /// Noise from the operating system.
+    /// Returns noise from the operating system.
     pub fn new() -> Self {
         OperatingSystemNoise { source: Source::OperatingSystem }
     }
 
-    /// Repeatable noise for tests of this crate: a stream of the counter-based generator ChaCha per
-    /// call.
+    /// Returns repeatable noise for tests of this crate: one ChaCha stream per call.
     #[cfg(test)]
     pub(crate) fn of_counter(seed: u64) -> Self {
         OperatingSystemNoise { source: Source::Counter { seed, streams: 0 } }
     }
 
-    /// Adds independent discrete Gaussian noise to every value, and nothing if σ is 0.
+    /// Adds independent discrete Gaussian noise to every value; adds nothing if σ is 0.
     ///
     /// # Errors
-    /// [`PrivacyError::NoRandomness`] if the operating system has none; a sum beyond 128 bits. Then
-    /// no value may be used.
+    /// [`PrivacyError::NoRandomness`] if the operating system returns no random bytes, or a sum
+    /// beyond 128 bits. Then no value may be used.
     pub fn add(
         &mut self,
         values: &mut [i128],
@@ -86,30 +84,30 @@ impl OperatingSystemNoise {
     }
 }
 
-/// Every thread has a stream of its own from the operating system.
+/// Draws noise with one operating-system stream per thread.
 fn draw_in_parallel(values: &mut [i128], gaussian: &DiscreteGaussian) -> Result<(), PrivacyError> {
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
-        .min(values.len() / PER_THREAD + 1);
+        .min(values.len() / MIN_VALUES_PER_THREAD + 1);
     let chunk = values.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
         let work = |part: &mut [i128]| {
             let mut stream = OperatingSystemStream::default();
             draw(part, gaussian, &mut stream)?;
-            stream.sound()
+            stream.check()
         };
         let workers: Vec<_> =
             values.chunks_mut(chunk).map(|part| scope.spawn(move || work(part))).collect();
         workers.into_iter().try_for_each(|worker| {
-            let lost = || PrivacyError::NoRandomness {
+            let thread_ended = || PrivacyError::NoRandomness {
                 reason: "a thread that drew noise ended early".into(),
             };
-            worker.join().map_err(|_| lost())?
+            worker.join().map_err(|_| thread_ended())?
         })
     })
 }
 
-/// The one function that draws noise for releases.
+/// Adds noise; the only function that draws it for releases.
 fn draw(
     values: &mut [i128],
     gaussian: &DiscreteGaussian,
@@ -125,12 +123,12 @@ fn draw(
     Ok(())
 }
 
-/// The operating system's random bytes, a block at a time.
+/// A stream of the operating system's random bytes, fetched in blocks.
 struct OperatingSystemStream {
     block: [u8; BLOCK],
     used: usize,
     failure: Option<getrandom::Error>,
-    /// Lets the sampler end after a failure; what it draws is thrown away.
+    /// Lets the sampler terminate after a failure; its output is discarded.
     filler: ChaCha8Rng,
 }
 
@@ -142,8 +140,8 @@ impl Default for OperatingSystemStream {
 }
 
 impl OperatingSystemStream {
-    /// Whether every byte came from the operating system.
-    fn sound(self) -> Result<(), PrivacyError> {
+    /// Returns an error unless every byte came from the operating system.
+    fn check(self) -> Result<(), PrivacyError> {
         self.failure
             .map_or(Ok(()), |error| Err(PrivacyError::NoRandomness { reason: error.to_string() }))
     }
@@ -182,7 +180,7 @@ impl TryRng for OperatingSystemStream {
             let (now, later) = to.split_at_mut(count);
             let from = &mut self.block[self.used..self.used + count];
             now.copy_from_slice(from);
-            // No byte is served twice, nor left in memory.
+            // No byte is used twice or left in memory.
             from.fill(0);
             self.used += count;
             to = later;
@@ -201,10 +199,10 @@ mod tests {
         values
     }
 
-    /// The operating system's noise, which no test can repeat: mean and variance within 6 standard
-    /// errors, which fails once in 10⁸ runs; and no block of it comes twice.
+    /// The operating system's noise: mean and variance within 6 standard errors (a false alarm once
+    /// in 10⁸ runs), and no repeated block.
     #[test]
-    fn the_operating_systems_noise_is_fresh_and_has_its_variance() {
+    fn operating_system_noise_is_fresh_and_has_its_variance() {
         let sigma = RationalDeviation::new(1 << 20, 1).unwrap();
         let (first, second) = (sample(sigma), sample(sigma));
         assert!(first.iter().zip(&second).filter(|(a, b)| a == b).count() < 10);
@@ -219,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_missing_are_reported_after_the_drawing_ended() {
+    fn missing_bytes_are_reported_after_sampling() {
         let failure = Some(getrandom::Error::UNSUPPORTED);
         let stream = OperatingSystemStream { failure, ..Default::default() };
-        assert!(matches!(stream.sound(), Err(PrivacyError::NoRandomness { .. })));
-        assert!(OperatingSystemStream::default().sound().is_ok());
+        assert!(matches!(stream.check(), Err(PrivacyError::NoRandomness { .. })));
+        assert!(OperatingSystemStream::default().check().is_ok());
     }
 }

@@ -1,8 +1,8 @@
-//! The ranges of privacy parameters.
+//! Range checks of privacy parameters.
 
 use super::error::PrivacyError;
 
-/// `value`, if it is finite and greater than 0.
+/// Returns `value` if it is finite and greater than 0.
 pub(super) fn positive(
     quantity: &'static str,
     value: f64,
@@ -19,7 +19,7 @@ pub(super) fn positive(
     })
 }
 
-/// `value`, if squares, halves and doubles of it neither overflow nor lose digits.
+/// Returns `value` if its square, half and double neither overflow nor lose digits.
 pub(super) fn ordinary(
     quantity: &'static str,
     value: f64,
@@ -28,11 +28,11 @@ pub(super) fn ordinary(
     if (1e-300..=1e300).contains(&value) {
         return Ok(value);
     }
-    let expected = "a finite number greater than 0, of a size from 1e-300 to 1e300";
+    let expected = "a number from 1e-300 to 1e300";
     Err(PrivacyError::InvalidParameter { quantity, expected, found: value, remedy })
 }
 
-/// `value`, if it is finite and at least 0.
+/// Returns `value` if it is finite and at least 0.
 pub(super) fn non_negative(
     quantity: &'static str,
     value: f64,
@@ -49,12 +49,12 @@ pub(super) fn non_negative(
     })
 }
 
-/// An epsilon to calibrate for: finite and greater than 0.
+/// Checks an epsilon for calibration: finite and greater than 0.
 pub(super) fn budget_epsilon(epsilon: f64) -> Result<f64, PrivacyError> {
     positive("epsilon", epsilon, "give the privacy-loss bound as a positive number, e.g. 1.0")
 }
 
-/// An epsilon to evaluate a privacy curve at: finite and at least 0.
+/// Checks an epsilon for evaluating a privacy curve: finite and at least 0.
 pub(super) fn curve_epsilon(epsilon: f64) -> Result<f64, PrivacyError> {
     non_negative(
         "epsilon",
@@ -63,7 +63,7 @@ pub(super) fn curve_epsilon(epsilon: f64) -> Result<f64, PrivacyError> {
     )
 }
 
-/// A delta strictly between 0 and 1.
+/// Checks that delta is strictly between 0 and 1.
 pub(super) fn budget_delta(delta: f64) -> Result<f64, PrivacyError> {
     if delta > 0.0 && delta < 1.0 {
         return Ok(delta);
@@ -72,20 +72,21 @@ pub(super) fn budget_delta(delta: f64) -> Result<f64, PrivacyError> {
         quantity: "delta",
         expected: "a number strictly between 0 and 1",
         found: delta,
-        remedy: "give a small failure probability, e.g. 1e-9; Gaussian noise cannot provide delta = 0",
+        remedy: "give a small failure probability, e.g. 1e-9; Gaussian noise cannot provide \
+                 delta = 0",
     })
 }
 
-/// An L1 or L2 sensitivity: finite and greater than 0.
+/// Checks an L1 or L2 sensitivity: finite and greater than 0.
 pub(super) fn sensitivity(sensitivity: f64) -> Result<f64, PrivacyError> {
     positive(
         "sensitivity",
         sensitivity,
-        "a strategy that no record influences needs no noise: leave it out",
+        "remove queries that no record influences: they need no noise",
     )
 }
 
-/// A noise standard deviation: finite and greater than 0.
+/// Checks a noise standard deviation: finite and greater than 0.
 pub(super) fn noise_scale(sigma: f64) -> Result<f64, PrivacyError> {
     positive(
         "noise standard deviation",

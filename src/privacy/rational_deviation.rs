@@ -1,4 +1,4 @@
-//! Standard deviations of discrete Gaussian noise, as quotients of whole numbers.
+//! Rational standard deviations of discrete Gaussian noise.
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use num_traits::ToPrimitive;
 
 use super::error::PrivacyError;
 
-/// A standard deviation σ as a quotient of whole numbers, so that what is drawn and what is
-/// accounted for are the same number.
+/// A standard deviation σ as a quotient of integers.
+///
+/// The σ of the drawn noise and the σ of the accounting are the same number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RationalDeviation {
     numerator: u128,
@@ -28,16 +29,16 @@ impl fmt::Debug for RationalDeviation {
 }
 
 impl RationalDeviation {
-    /// The largest numerator: the noise of a sum of counts stays far inside 128 bits.
+    /// The largest numerator: sums of counts and noise stay far below 128 bits.
     const MAX_NUMERATOR: u128 = 1 << 112;
 
-    /// No noise: for answers that no neighbours change, such as a number of records that is public.
+    /// No noise: for answers on which neighbours agree, such as a public number of records.
     pub const ZERO: Self = RationalDeviation { numerator: 0, denominator: 1 };
 
-    /// σ = numerator/denominator.
+    /// Returns σ = numerator/denominator.
     ///
     /// # Errors
-    /// A part that is 0, a numerator above 2¹¹² or a denominator above 2⁶⁴.
+    /// A part is 0, the numerator exceeds 2¹¹², or the denominator exceeds 2⁶⁴.
     pub fn new(numerator: u128, denominator: u128) -> Result<Self, PrivacyError> {
         if numerator == 0
             || denominator == 0
@@ -51,11 +52,13 @@ impl RationalDeviation {
         Ok(RationalDeviation { numerator, denominator })
     }
 
-    /// The smallest σ ≥ `deviation` with 24 bits after the first, and no fraction from 2²⁴ on: long
-    /// fractions make drawing slow. The variance grows by a share of 1.2·10⁻⁷ at most.
+    /// Returns the smallest σ ≥ `deviation` with 25 significant bits.
+    ///
+    /// It is an integer from 2²⁴ on; long fractions make sampling slow. The variance grows by a
+    /// factor of at most 1 + 1.2·10⁻⁷.
     ///
     /// # Errors
-    /// A number that is not finite and positive, or too large.
+    /// `deviation` is not finite and positive, or too large or too small.
     pub fn rounded_up(deviation: f64) -> Result<Self, PrivacyError> {
         const BITS: i32 = 24;
         let found = || PrivacyError::InvalidDeviation { found: deviation.to_string() };
@@ -74,16 +77,18 @@ impl RationalDeviation {
         }
     }
 
-    /// Whether the noise is fine, σ ≥ 2¹⁶: then it is as private as Gaussian noise
-    /// ([`fine_noise`](super::fine_noise)), and its variance is σ² to all digits of a double.
+    /// Whether the noise is fine: σ ≥ 2¹⁶.
+    ///
+    /// Fine noise is almost as private as Gaussian noise ([`fine_noise`](super::fine_noise)), and
+    /// its variance is σ² to all digits of a double.
     pub fn is_fine(self) -> bool {
         self.numerator >> 16 >= self.denominator
     }
 
-    /// σ · 2^power, exactly.
+    /// Returns σ · 2^power, exactly.
     ///
     /// # Errors
-    /// A number that is too large.
+    /// The result is too large.
     pub fn times_two_to(self, power: u32) -> Result<Self, PrivacyError> {
         let cancelled = self.denominator.trailing_zeros().min(power);
         let found = || PrivacyError::InvalidDeviation { found: format!("{self} times 2^{power}") };
@@ -94,29 +99,31 @@ impl RationalDeviation {
         Self::new(self.numerator << left, self.denominator >> cancelled)
     }
 
-    /// The numerator.
+    /// Returns the numerator.
     pub fn numerator(self) -> u128 {
         self.numerator
     }
 
-    /// The denominator.
+    /// Returns the denominator.
     pub fn denominator(self) -> u128 {
         self.denominator
     }
 
-    /// σ to nearest.
+    /// Returns the double nearest to σ.
     pub fn to_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// The variance of the discrete Gaussian with this σ: σ² but for a share of about e^(−2π²σ²),
-    /// which counts below σ = 2 only and is summed there.
+    /// Returns the variance of the discrete Gaussian with this σ.
+    ///
+    /// It is σ² up to a relative difference of about e^(−2π²σ²), which is negligible from σ = 2 on;
+    /// below that the variance is summed.
     pub fn variance(self) -> f64 {
         let square = self.to_f64().powi(2);
         if square >= 4.0 || square == 0.0 {
             return square;
         }
-        // Beyond 80 = 40σ nothing is left of a double.
+        // Terms beyond 80 = 40σ are below the precision of a double.
         let (mut weights, mut squares) = (1.0, 0.0);
         for z in (1..=80).map(f64::from) {
             let weight = 2.0 * (-z * z / (2.0 * square)).exp();
@@ -126,7 +133,7 @@ impl RationalDeviation {
         squares / weights
     }
 
-    /// σ² as a quotient.
+    /// Returns σ² as numerator and denominator.
     pub fn squared(self) -> (BigUint, BigUint) {
         (BigUint::from(self.numerator).pow(2), BigUint::from(self.denominator).pow(2))
     }
@@ -135,7 +142,7 @@ impl RationalDeviation {
 impl std::str::FromStr for RationalDeviation {
     type Err = PrivacyError;
 
-    /// `numerator/denominator`; `0/1` is no noise.
+    /// Parses `numerator/denominator`; `0/1` is no noise.
     fn from_str(text: &str) -> Result<Self, PrivacyError> {
         let parts = text.split_once('/').and_then(|(a, b)| a.parse().ok().zip(b.parse().ok()));
         match parts {
@@ -151,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deviations_are_rounded_up_and_written_back() {
+    fn deviations_are_rounded_up_and_round_trip() {
         for x in [1e-6, 0.3, 1.0, 12.5, 1e9 + 0.5, 3.7e15, 1e30] {
             let found = RationalDeviation::rounded_up(x).unwrap();
             assert!(found.to_f64() >= x && found.to_f64() <= x * (1.0 + 6e-8), "{x}: {found}");

@@ -2,39 +2,41 @@
 //!
 //! A mechanism is ρ-zCDP if its Rényi divergence of every order α > 1 between neighbouring data
 //! sets is at most αρ (Bun & Steinke 2016). Gaussian noise of standard deviation σ on a query of L2
-//! sensitivity Δ is Δ²/(2σ²)-zCDP; ρ adds up under composition, adaptive too. In the papers' words,
-//! the privacy cost is β = Σ Δᵢ²/σᵢ² = 2ρ.
+//! sensitivity Δ is Δ²/(2σ²)-zCDP. ρ adds up under composition, also adaptive. The privacy cost is
+//! β = Σ Δᵢ²/σᵢ² = 2ρ.
 //!
-//! From ρ to (ε, δ), by the tightest conversion known for a Rényi guarantee (Canonne, Kamath &
-//! Steinke 2020; S4, Prop. B.2):
+//! ρ is converted to (ε, δ) by the tightest conversion known for a Rényi guarantee (Canonne, Kamath
+//! & Steinke 2020; S4, Prop. B.2):
 //!
 //! ```text
 //! δ(ρ, ε) = min over α > 1 of exp((α − 1)(αρ − ε) + α ln(1 − 1/α)) / (α − 1)
 //! ```
 //!
-//! The logarithm is convex in α with derivative (2α − 1)ρ − ε + ln(1 − 1/α), which increases; it is
-//! bisected. Every α gives a valid δ, so inexact minimisation errs on the safe side. With t = α − 1
-//! and u = ln t nothing overflows or cancels: ln δ = t((1 + t)ρ − ε − ln(1 + 1/t)) − ln(1 + t).
+//! The logarithm is convex in α. Its derivative (2α − 1)ρ − ε + ln(1 − 1/α) is increasing, and its
+//! zero is found by bisection. Every α gives a valid δ, so inexact minimisation errs on the safe
+//! side. With t = α − 1 and u = ln t nothing overflows or cancels: ln δ = t((1 + t)ρ − ε − ln(1 +
+//! 1/t)) − ln(1 + t).
 //!
 //! ρ, β, ε and δ are dimensionless. δ costs about 100 evaluations, its inverses about 60 times as
 //! much (under a millisecond).
 
 use std::fmt;
 
-use super::bisection::{largest_feasible, smallest_feasible};
+use super::bisection::{bisected, largest_feasible, smallest_feasible};
 use super::error::PrivacyError;
 use super::parameters::{budget_delta, budget_epsilon, curve_epsilon, ordinary};
 use super::privacy_cost::PrivacyCost;
 
-/// ρ of ρ-zero-concentrated differential privacy: a budget, or what an access costs.
+/// ρ of ρ-zero-concentrated differential privacy: a budget, or the cost of an access.
 ///
-/// A finite number from 1e-300 to 1e300. As a budget it may be rounded down, as what was spent up;
-/// every conversion says which it does.
+/// A number from 1e-300 to 1e300. A budget may be rounded down and an amount spent rounded up; the
+/// name of every conversion says which.
 ///
 /// ```
 /// use matmech::privacy::Rho;
 /// let rho = Rho::of_approximate_rounded_down(1.0, 1e-9)?;
-/// assert!((rho.delta(1.0)? / 1e-9 - 1.0).abs() < 1e-9 && (rho.epsilon_rounded_up(1e-9)? - 1.0).abs() < 1e-9);
+/// assert!((rho.delta(1.0)? / 1e-9 - 1.0).abs() < 1e-9);
+/// assert!((rho.epsilon_rounded_up(1e-9)? - 1.0).abs() < 1e-9);
 /// assert_eq!(rho.privacy_cost().get(), 2.0 * rho.get());
 /// # Ok::<(), matmech::Error>(())
 /// ```
@@ -43,7 +45,7 @@ use super::privacy_cost::PrivacyCost;
 pub struct Rho(f64);
 
 impl Rho {
-    /// A ρ.
+    /// Returns a ρ.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless it is a number from 1e-300 to 1e300.
@@ -52,12 +54,14 @@ impl Rho {
         ordinary("zCDP parameter rho", rho, remedy).map(Rho)
     }
 
-    /// The largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down: by bisection that
-    /// keeps the feasible side of the curve as [`Rho::ln_delta`] computes it, to its accuracy.
+    /// Returns the largest ρ for which every ρ-zCDP mechanism is (ε, δ)-DP, rounded down.
+    ///
+    /// By bisection that keeps the feasible side of the curve as [`Rho::ln_delta`] computes it, to
+    /// its accuracy.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless ε > 0 is finite and 0 < δ < 1;
-    /// [`PrivacyError::NoSolution`] if ρ would leave the range of ordinary numbers.
+    /// [`PrivacyError::NoSolution`] if ρ is out of range.
     pub fn of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<Self, PrivacyError> {
         let (epsilon, delta) = (budget_epsilon(epsilon)?, budget_delta(delta)?);
         let ln_target = delta.ln();
@@ -65,32 +69,33 @@ impl Rho {
         largest.and_then(|rho| Self::new(rho).ok()).ok_or_else(|| PrivacyError::NoSolution {
             quantity: "zCDP parameter rho",
             given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
-            remedy: "use an epsilon and a delta of ordinary size",
+            remedy: "use less extreme values of epsilon and delta",
         })
     }
 
-    /// ρ = Δ²/(2σ²) of N(0, σ²) noise on a query of L2 sensitivity Δ (Bun & Steinke 2016, Prop.
-    /// 1.6), rounded up.
+    /// Returns ρ = Δ²/(2σ²) of N(0, σ²) noise on a query of L2 sensitivity Δ, rounded up.
+    ///
+    /// Bun & Steinke 2016, Prop. 1.6.
     ///
     /// # Errors
-    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and ρ is of
-    /// ordinary size.
+    /// [`PrivacyError::InvalidParameter`] unless Δ and σ are finite and positive and ρ is in range.
     pub fn of_gaussian_rounded_up(l2_sensitivity: f64, sigma: f64) -> Result<Self, PrivacyError> {
         Ok(PrivacyCost::of_gaussian_rounded_up(l2_sensitivity, sigma)?.rho())
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> f64 {
         self.0
     }
 
-    /// β = 2ρ, exactly.
+    /// Returns β = 2ρ, exactly.
     pub fn privacy_cost(self) -> PrivacyCost {
         PrivacyCost::of_ordinary(2.0 * self.0)
     }
 
-    /// ln δ(ρ, ε), finite also where δ itself underflows; 0 (nothing is promised) at most. Accurate
-    /// to about 1e-13 of itself, to either side.
+    /// Returns ln δ(ρ, ε), finite also where δ itself underflows, and at most 0 (no guarantee).
+    ///
+    /// The relative error is about 1e-13, in either direction.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless ε >= 0 is finite.
@@ -98,10 +103,10 @@ impl Rho {
         Ok(ln_curve(self.0, curve_epsilon(epsilon)?))
     }
 
-    /// δ(ρ, ε): the δ for which every ρ-zCDP mechanism is (ε, δ)-DP, to the accuracy of
+    /// Returns δ(ρ, ε), for which every ρ-zCDP mechanism is (ε, δ)-DP, to the accuracy of
     /// [`Rho::ln_delta`].
     ///
-    /// An upper bound on what a Gaussian mechanism of this ρ really gives, which is
+    /// An upper bound on the δ of a Gaussian mechanism of this ρ, which is
     /// [`gaussian_dp::delta`](super::gaussian_dp::delta) at μ = √(2ρ).
     ///
     /// # Errors
@@ -110,12 +115,11 @@ impl Rho {
         Ok(self.ln_delta(epsilon)?.exp())
     }
 
-    /// The smallest ε for which ρ-zCDP gives (ε, δ)-DP, rounded up; 0 if δ(ρ, 0) is already small
-    /// enough.
+    /// Returns the smallest ε for which ρ-zCDP implies (ε, δ)-DP, rounded up; 0 if δ(ρ, 0) <= δ.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
-    /// leave the range of `f64`.
+    /// exceed the range of `f64`.
     pub fn epsilon_rounded_up(self, delta: f64) -> Result<f64, PrivacyError> {
         let ln_target = budget_delta(delta)?.ln();
         if ln_curve(self.0, 0.0) <= ln_target {
@@ -125,12 +129,14 @@ impl Rho {
         smallest.ok_or_else(|| PrivacyError::NoSolution {
             quantity: "epsilon",
             given: format!("rho = {self:e}, delta = {delta:e}"),
-            remedy: "use a rho and a delta of ordinary size",
+            remedy: "use less extreme values of rho and delta",
         })
     }
 
-    /// ε = ρ + 2√(ρ ln(1/δ)): the simple conversion (Bun & Steinke 2016, Prop. 1.3), an upper bound
-    /// on [`Rho::epsilon_rounded_up`] that lies far above its rounding.
+    /// Returns ε = ρ + 2√(ρ ln(1/δ)), an upper bound on [`Rho::epsilon_rounded_up`].
+    ///
+    /// The simple conversion (Bun & Steinke 2016, Prop. 1.3), not rounded: it exceeds the tight one
+    /// by far more than its rounding error.
     ///
     /// # Errors
     /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1.
@@ -140,7 +146,7 @@ impl Rho {
 }
 
 impl PrivacyCost {
-    /// ρ = β/2, exactly: β is of ordinary size.
+    /// Returns ρ = β/2, exactly, since β is never subnormal.
     pub fn rho(self) -> Rho {
         Rho(0.5 * self.get())
     }
@@ -158,29 +164,19 @@ impl fmt::LowerExp for Rho {
     }
 }
 
-/// ln δ(ρ, ε) for arguments already checked, by bisection of the derivative in u = ln(α − 1).
+/// ln δ(ρ, ε) for validated arguments, by bisection of the derivative in u = ln(α − 1).
 pub(super) fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     // ln(1 + 1/t) for t = e^u, also where t underflows.
     let ln_one_plus_inverse =
         |u: f64| if u < 0.0 { u.exp().ln_1p() - u } else { (-u).exp().ln_1p() };
     let derivative = |u: f64| (2.0 * u.exp() + 1.0) * rho - epsilon - ln_one_plus_inverse(u);
-    // At the lower end ln(1 + 1/t) > 3ρ >= (2t + 1)ρ; at the upper one (2t + 1)ρ > ε + 1 > ε + ln(1
-    // + 1/t), t being at least 1.
-    let mut low = -3.0 * rho - 1.0;
-    let mut high = ((epsilon + 1.0) / (2.0 * rho)).max(1.0).ln();
-    loop {
-        let middle = low + 0.5 * (high - low);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if derivative(middle) < 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let t = high.exp();
-    let ln_delta = t * ((1.0 + t) * rho - epsilon - ln_one_plus_inverse(high)) - t.ln_1p();
+    // At the lower end ln(1 + 1/t) > 3ρ >= (2t + 1)ρ. At the upper end t >= 1, so (2t + 1)ρ > ε + 1
+    // > ε + ln(1 + 1/t).
+    let low = -3.0 * rho - 1.0;
+    let high = ((epsilon + 1.0) / (2.0 * rho)).max(1.0).ln();
+    let (_, u) = bisected(low, high, |u| derivative(u) < 0.0);
+    let t = u.exp();
+    let ln_delta = t * ((1.0 + t) * rho - epsilon - ln_one_plus_inverse(u)) - t.ln_1p();
     ln_delta.min(0.0)
 }
 
@@ -193,8 +189,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_of_rho_at_delta_1e_9_to_all_printed_digits() {
-        // (epsilon, digits after the leading one, printed value); 60-digit arithmetic gives
+    fn rho_at_delta_1e_9_matches_the_table_to_all_digits() {
+        // (epsilon, digits after the leading one, printed value). 60-digit arithmetic gives
         // 1.0907857044 at epsilon = 10, where delta(1.0907858, 10) = 1.0000021e-9 would already
         // overspend.
         let table = [
@@ -234,7 +230,7 @@ mod tests {
 
     #[test]
     fn bisection_finds_the_minimum_over_all_orders() {
-        // Independent oracle: the objective as printed, on a fine grid of α.
+        // Oracle: the objective as printed, on a fine grid of α.
         for (rho, epsilon) in [(0.015, 1.0), (0.5, 3.0), (2.0, 1.0), (10.0, 40.0), (1e-3, 0.2)] {
             let grid = (0..400_000)
                 .map(|i| 1.0 + (-10.0 + f64::from(i) * 5e-5_f64).exp())
@@ -256,22 +252,25 @@ mod tests {
     }
 
     #[test]
-    fn impossible_parameters_are_named() {
+    fn invalid_parameters_are_refused() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Rho::new(bad).unwrap_err().to_string().contains("rho"));
             assert!(Rho::of_gaussian_rounded_up(bad, 1.0).is_err());
             assert!(Rho::of_gaussian_rounded_up(1.0, bad).is_err());
             assert!(Rho::of_approximate_rounded_down(bad, 1e-9).is_err());
         }
-        let one = Rho::new(1.0).unwrap();
+        let rho = Rho::new(1.0).unwrap();
         assert!(Rho::of_approximate_rounded_down(1.0, 0.0).is_err());
-        assert!(one.epsilon_rounded_up(1.0).is_err() && one.epsilon_upper_bound(0.0).is_err());
-        assert!(one.delta(-1.0).is_err());
+        assert!(rho.epsilon_rounded_up(1.0).is_err() && rho.epsilon_upper_bound(0.0).is_err());
+        assert!(rho.delta(-1.0).is_err());
     }
 
     proptest! {
         #[test]
-        fn round_trip_keeps_the_feasible_side(ln_epsilon in -6.0..7.0_f64, log10_delta in -300.0..-0.1_f64) {
+        fn round_trip_keeps_the_feasible_side(
+            ln_epsilon in -6.0..7.0_f64,
+            log10_delta in -300.0..-0.1_f64,
+        ) {
             let (target, delta) = (ln_epsilon.exp(), 10_f64.powf(log10_delta));
             let rho = Rho::of_approximate_rounded_down(target, delta).unwrap();
             prop_assert!(rho.ln_delta(target).unwrap() <= delta.ln());
@@ -283,7 +282,10 @@ mod tests {
         }
 
         #[test]
-        fn conversion_never_promises_more_than_gaussian_noise_gives(ln_rho in -9.0..7.0_f64, ln_epsilon in -6.0..7.0_f64) {
+        fn conversion_never_promises_more_than_gaussian_noise_gives(
+            ln_rho in -9.0..7.0_f64,
+            ln_epsilon in -6.0..7.0_f64,
+        ) {
             let (rho, epsilon) = (ln_rho.exp(), ln_epsilon.exp());
             let exact = gaussian_dp::ln_delta((2.0 * rho).sqrt(), epsilon).unwrap();
             let converted = Rho::new(rho).unwrap().ln_delta(epsilon).unwrap();
@@ -291,13 +293,21 @@ mod tests {
         }
 
         #[test]
-        fn simple_bound_is_an_upper_bound(ln_rho in -9.0..7.0_f64, log10_delta in -300.0..-0.1_f64) {
+        fn simple_bound_is_an_upper_bound(
+            ln_rho in -9.0..7.0_f64,
+            log10_delta in -300.0..-0.1_f64,
+        ) {
             let (rho, delta) = (Rho::new(ln_rho.exp()).unwrap(), 10_f64.powf(log10_delta));
-            prop_assert!(rho.epsilon_rounded_up(delta).unwrap() <= rho.epsilon_upper_bound(delta).unwrap());
+            let tight = rho.epsilon_rounded_up(delta).unwrap();
+            prop_assert!(tight <= rho.epsilon_upper_bound(delta).unwrap());
         }
 
         #[test]
-        fn delta_decreases_in_epsilon_and_grows_in_rho(ln_rho in -9.0..6.0_f64, ln_epsilon in -6.0..6.0_f64, factor in 1.01..5.0_f64) {
+        fn delta_decreases_in_epsilon_and_grows_in_rho(
+            ln_rho in -9.0..6.0_f64,
+            ln_epsilon in -6.0..6.0_f64,
+            factor in 1.01..5.0_f64,
+        ) {
             let (rho, epsilon) = (Rho::new(ln_rho.exp()).unwrap(), ln_epsilon.exp());
             let here = rho.ln_delta(epsilon).unwrap();
             prop_assert!(rho.ln_delta(epsilon * factor).unwrap() <= here);

@@ -1,9 +1,8 @@
-//! Nonnegative answers from the same measurements, by local maximum entropy: the reconstruction of
-//! the mechanism `planned`.
+//! Nonnegative answers from the same measurements, by local maximum entropy.
 //!
-//! It costs no privacy. Its answers are biased, their errors depend on the data, and the standard
-//! errors of the release do not apply to them; where the noise is larger than the counts they are
-//! much nearer to the truth.
+//! The reconstruction is that of the mechanism `planned`. It costs no privacy. The answers are
+//! biased, their errors depend on the data, and the standard errors of the release do not apply to
+//! them. If the noise is larger than the counts, they are much closer to the truth.
 
 use std::path::Path;
 
@@ -16,29 +15,31 @@ use crate::mechanism::fitted_to_planned_residuals;
 use crate::planner::SubspaceStrategy;
 use crate::workload::{GroupedWorkload, QueryGroup};
 
-/// What a statement says of adjusted answers.
-pub const IN_WORDS: &str = "adjusted.csv has nonnegative whole answers by local maximum entropy from the same measurements. They are \
-                            biased, and the standard errors do not apply to them. Queries on one set of attributes agree with each \
-                            other; those on different sets need not, unless one set of the workload holds all others.";
+/// The description of adjusted answers in a statement.
+pub const IN_WORDS: &str = "adjusted.csv has nonnegative integer answers by local maximum entropy \
+                            from the same measurements. They are biased, and the standard errors \
+                            do not apply to them. Queries on one set of attributes agree with each \
+                            other; those on different sets need not, unless one set of the \
+                            workload contains all others.";
 
-/// The variance of what was measured without noise, in records².
+/// The variance assigned to noiseless measurements, in records².
 const MIN_VARIANCE: f64 = 1e-12;
 
 /// How far the adjusted answers agree with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consistency {
-    /// All are sums of the whole numbers of one marginal.
+    /// All answers are sums of the integers of one marginal.
     OneMarginal,
-    /// Those of one set of attributes are; marginals of different sets need not agree on what they
-    /// share.
+    /// The answers on each set of attributes are sums of one marginal; marginals of different sets
+    /// may disagree on their common attributes.
     EachMarginal,
 }
 
-/// Whether measurements can be adjusted: the reconstruction is for uniform reference measures.
+/// Refuses measurements that cannot be adjusted.
 ///
 /// # Errors
-/// Another measure.
+/// The reference measure is not uniform, which the reconstruction requires.
 pub fn check(uniform: bool) -> Result<()> {
     if uniform {
         return Ok(());
@@ -47,19 +48,19 @@ pub fn check(uniform: bool) -> Result<()> {
         "option --adjust",
         "measurements for the uniform reference measure",
         "another measure",
-        "use --planner query-smasher, or leave --adjust out",
+        "use --planner query-smasher, or omit --adjust",
     ))
 }
 
-/// Writes nonnegative whole answers to all queries of a workload.
+/// Writes nonnegative integer answers to all queries of a workload.
 ///
-/// Every estimated marginal is rounded to whole numbers with the sum of the estimated number of
-/// records, largest remainders first, and queries are answered from it. Where one set of attributes
-/// of the workload holds all others, all are answered from its marginal. *Cost*: O(k cells) a
+/// Every estimated marginal is rounded to integers whose sum is the estimated number of records, by
+/// largest remainders, and queries are answered from it. If one set of attributes of the workload
+/// contains all others, all queries are answered from its marginal. *Cost*: O(k cells) per
 /// marginal.
 ///
 /// # Errors
-/// As [`check`]; a file that cannot be written.
+/// As [`check`]; or the file cannot be written.
 pub fn write(
     path: &Path,
     estimates: &Estimates,
@@ -69,7 +70,7 @@ pub fn write(
     check(estimates.measure().is_uniform())?;
     let mut residuals = ResidualEstimates::new(estimates.schema());
     let mut sets = estimates.sets();
-    // Without the total nothing says how many records there are; it is estimated from nothing else.
+    // The number of records is estimated from the measured total only.
     if estimates.part(AttributeSet::EMPTY).is_none() {
         let remedy = "add queries whose sum counts all records, such as family = \"total\"";
         return Err(Error::bad_input(
@@ -81,7 +82,7 @@ pub fn write(
     }
     for &set in &sets {
         let Some((estimate, noise, strategy)) = estimates.part(set) else { continue };
-        // A public number of records is known without noise; estimates need some.
+        // A public number of records is known without noise, but estimates require a variance.
         let variance = (noise * mean_eigenvalue(strategy, estimate.len())?).max(MIN_VARIANCE);
         residuals.update(set, estimate, variance)?;
     }
@@ -104,15 +105,16 @@ pub fn write(
             None => rounded_to(total, fitted.marginal(source)?),
         };
         let axes = source.axes_in(group.attributes());
-        let own = crate::residual::summed(&schema.shape_of(source)?, axes, &marginal);
+        let counts = crate::residual::summed(&schema.shape_of(source)?, axes, &marginal);
         known = Some((source, marginal));
-        group.answers(&own)
+        group.answers(&counts)
     })?;
     Ok(consistency)
 }
 
-/// tr(V⁺)/rank: the variance of a centred cell, as if noise were the same in all directions. With
-/// `V = (I − J/n)·n/(n − 1)` it is.
+/// Returns tr(V⁺)/rank, the variance of a centred cell if the noise is equal in all directions.
+///
+/// It is equal for `V = (I − J/n)·n/(n − 1)`.
 fn mean_eigenvalue(strategy: &SubspaceStrategy, cells: usize) -> Result<f64> {
     let SubspaceStrategy::Kronecker(factors) = strategy else {
         return Err(Error::bug(
@@ -127,7 +129,7 @@ fn mean_eigenvalue(strategy: &SubspaceStrategy, cells: usize) -> Result<f64> {
     })
 }
 
-/// Nonnegative whole numbers near the values, with the given sum.
+/// Returns nonnegative integers near the values, with the given sum.
 fn rounded_to(total: f64, values: Vec<f64>) -> Vec<f64> {
     let sum: f64 = values.iter().map(|x| x.max(0.0)).sum();
     let scale = if sum > 0.0 { total / sum } else { 0.0 };
@@ -138,8 +140,8 @@ fn rounded_to(total: f64, values: Vec<f64>) -> Vec<f64> {
     order.sort_by(|&a, &b| {
         (scaled[b] - rounded[b]).total_cmp(&(scaled[a] - rounded[a])).then(a.cmp(&b))
     });
-    for place in order.into_iter().cycle().take(if scaled.is_empty() { 0 } else { missing }) {
-        rounded[place] += 1.0;
+    for index in order.into_iter().cycle().take(if scaled.is_empty() { 0 } else { missing }) {
+        rounded[index] += 1.0;
     }
     rounded
 }
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_keeps_the_sum_and_the_order_of_remainders() {
+    fn rounding_preserves_the_sum_by_largest_remainders() {
         assert_eq!(rounded_to(10.0, vec![2.5, 2.4, -1.0, 5.1]), [3.0, 2.0, 0.0, 5.0]);
         assert_eq!(rounded_to(3.0, vec![0.0, 0.0]), [2.0, 1.0]);
         assert_eq!(rounded_to(0.0, vec![1.0, 2.0]), [0.0, 0.0]);

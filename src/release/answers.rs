@@ -24,7 +24,7 @@ const COLUMNS: [&str; 11] = [
     "weight",
 ];
 
-/// A row of the table.
+/// The answer to a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answer {
     /// The unbiased estimate.
@@ -33,7 +33,7 @@ pub struct Answer {
     pub standard_error: f64,
 }
 
-/// All answers of a group, in the order of the family's rows.
+/// Returns all answers of a group, in the order of the family's rows.
 ///
 /// # Errors
 /// As [`Estimates::answers`].
@@ -46,11 +46,12 @@ pub fn of_group(estimates: &Estimates, group: &QueryGroup) -> Result<Vec<Answer>
     Ok(rows.map(|(estimate, v)| Answer { estimate, standard_error: v.max(0.0).sqrt() }).collect())
 }
 
-/// Writes the table of a workload, group by group; `progress` hears of every group. Memory: one
-/// group.
+/// Writes the table of a workload.
+///
+/// `progress` is called with the number of groups written. *Memory*: one group.
 ///
 /// # Errors
-/// Queries outside the span of what was measured; a file that cannot be written.
+/// Queries outside the span of the measurements; or the file cannot be written.
 pub fn write(
     path: &Path,
     estimates: &Estimates,
@@ -68,7 +69,7 @@ pub fn write(
             let (text, cells) = words.of_query(query);
             let (single, all) =
                 (reach.single * standard_error, reach.simultaneous * standard_error);
-            // Intervals are rounded to the outside.
+            // Intervals are rounded outwards.
             let (low, high) = (|x: f64| (x * 1e6).floor() / 1e6, |x: f64| (x * 1e6).ceil() / 1e6);
             let intervals = [
                 low(estimate - single),
@@ -90,10 +91,10 @@ pub fn write(
     })
 }
 
-/// Writes the table of nonnegative answers that [`super::adjust`] makes.
+/// Writes the table of nonnegative answers of [`super::adjust`].
 ///
 /// # Errors
-/// A file that cannot be written, and what `answers` returns.
+/// The file cannot be written; or an error of `answers`.
 pub(super) fn write_adjusted(
     path: &Path,
     workload: &GroupedWorkload,
@@ -117,7 +118,7 @@ pub(super) fn write_adjusted(
 
 type Table = csv::Writer<File>;
 
-/// A CSV file, a group of queries at a time, forced to the disk.
+/// Writes a CSV file, one group of queries at a time, and syncs it to the disk.
 fn table(
     path: &Path,
     columns: &[&str],
@@ -130,15 +131,16 @@ fn table(
         .buffer_capacity(1 << 20)
         .from_writer(File::create(path).map_err(io)?);
     out.write_record(columns).map_err(|e| failed(path, e))?;
-    for (place, group) in workload.groups().iter().enumerate() {
+    for (index, group) in workload.groups().iter().enumerate() {
         rows(&mut out, group)?;
-        progress(place + 1);
+        progress(index + 1);
     }
     out.flush().map_err(io)?;
     out.into_inner().map_err(|e| io(e.into_error()))?.sync_all().map_err(io)
 }
 
-const REMEDY: &str = "make space on the disk; the measurements are kept: `matmech answer` writes the answers again, at no cost";
+const REMEDY: &str = "free disk space; the measurements are kept, and `matmech answer` writes the \
+                      answers again at no cost";
 
 fn failed(path: &Path, error: csv::Error) -> Error {
     Error::csv(path, error, REMEDY)

@@ -1,5 +1,4 @@
-//! A plan in whole numbers: what is measured, with which noise, at which exact cost, and with which
-//! error.
+//! Integer plans: integer measurements with their noise, exact cost and error.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,25 +18,25 @@ use crate::strategy::{
 };
 use crate::workload::GroupedWorkload;
 
-/// The total variance of the rounded plan exceeds that of the planned one by at most this share.
+/// Maximum relative excess of the rounded plan's total variance over the planned one.
 const TOLERANCE: f64 = 1e-6;
 
-/// Bits of the first and the last attempt.
+/// Strategy bits of the first and the last attempt.
 const BITS: std::ops::RangeInclusive<u32> = 16..=40;
 
-/// One measurement: `B x_A` with discrete Gaussian noise.
+/// An integer measurement: `B x_A` with discrete Gaussian noise.
 #[derive(Debug, Clone)]
 pub struct IntegerMeasurement {
-    /// A.
+    /// The attributes A.
     pub attributes: AttributeSet,
-    /// B.
+    /// The strategy B.
     pub strategy: IntegerStrategy,
-    /// σ.
+    /// The standard deviation σ.
     pub deviation: RationalDeviation,
 }
 
 impl IntegerMeasurement {
-    /// The question to the data.
+    /// Returns the measurement as a question to the data.
     pub fn question(&self) -> IntegerQuestion<'_> {
         IntegerQuestion {
             attributes: self.attributes,
@@ -46,8 +45,8 @@ impl IntegerMeasurement {
         }
     }
 
-    /// The share c_A = Δ²/Var of a privacy cost that the measurement's noise is worth, for one
-    /// record more or less; `None` without noise.
+    /// Returns c_A = Δ²/Var, the privacy cost of the measurement when one record is added or
+    /// removed; `None` without noise.
     fn worth(&self) -> Result<Option<PrivacyCost>> {
         if self.deviation == RationalDeviation::ZERO {
             return Ok(None);
@@ -58,7 +57,7 @@ impl IntegerMeasurement {
     }
 }
 
-/// A plan in whole numbers. Made from the schema, the workload and the budget alone.
+/// A plan of integer measurements, computed from the schema, the workload and the budget only.
 #[derive(Debug, Clone)]
 pub struct IntegerPlan {
     plan: Plan,
@@ -71,15 +70,16 @@ pub struct IntegerPlan {
 }
 
 impl IntegerPlan {
-    /// Rounds a plan of residual subspaces so that its total variance grows by at most 10⁻⁶ of it,
-    /// and chooses the deviations that spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the
-    /// plan's shares c_A, rounded up, and the least s for which the joint cost is at most ρ. A
-    /// number of records that is public is measured without noise. Strategies whose noise would be
-    /// coarse are multiplied by a power of two.
+    /// Rounds a plan of residual subspaces and chooses the noise.
+    ///
+    /// The total variance grows by at most a share of 10⁻⁶. The deviations spend ρ for the given
+    /// unit: σ_A² = s·Δ_A²/c_A with the plan's shares c_A, rounded up, and the smallest s whose
+    /// joint cost is at most ρ. A public number of records is measured without noise. Strategies
+    /// with coarse noise are multiplied by a power of two.
     ///
     /// # Errors
-    /// A plan that does not measure residual subspaces; joint strategies over too many cells,
-    /// answers that could overflow; a plan that no number of bits brings near enough.
+    /// The plan does not measure residual subspaces, has joint strategies over too many cells or
+    /// answers that could overflow, or no number of bits is precise enough.
     pub fn of(
         plan: &Plan,
         workload: &GroupedWorkload,
@@ -97,15 +97,18 @@ impl IntegerPlan {
         let (rounded, precision) = Rounded::precise_enough(plan, workload)?;
         let rounding = (plan.total_variance(), rounded.variance);
         let Rounded { weights, strategies, measure, .. } = rounded;
-        let sets = plan.measurements().iter().map(|own| own.attributes);
-        let joint =
-            JointSensitivity::of(sets.clone().zip(strategies.iter().map(|own| &own.0)), unit);
-        let shares = plan.measurements().iter().map(|own| own.privacy_cost.get());
-        // Answers that no neighbours change are public: they need no noise.
+        let sets = plan.measurements().iter().map(|measurement| measurement.attributes);
+        let joint = JointSensitivity::of(
+            sets.clone().zip(strategies.iter().map(|(strategy, _)| strategy)),
+            unit,
+        );
+        let shares = plan.measurements().iter().map(|measurement| measurement.privacy_cost.get());
+        // Answers on which all neighbours agree are public: they need no noise.
         let variances: Vec<Option<f64>> = (strategies.iter().zip(shares))
-            .map(|((own, _), share)| {
-                let is_public = own.squared_sensitivity(unit.neighbours).value == BigUint::ZERO;
-                (!is_public).then(|| own.squared_sensitivity_f64() / share)
+            .map(|((strategy, _), share)| {
+                let sensitivity = strategy.squared_sensitivity(unit.neighbours).value;
+                let is_public = sensitivity == BigUint::ZERO;
+                (!is_public).then(|| strategy.squared_sensitivity_f64() / share)
             })
             .collect();
         let deviations = |s: f64| -> Result<Vec<RationalDeviation>> {
@@ -133,34 +136,35 @@ impl IntegerPlan {
                 cost.rho.to_f64_rounded_up(),
             ));
         }
-        let real = strategies.iter().zip(&measurements);
-        let real: Vec<_> =
-            real.map(|((_, real), own)| Ok((real.clone(), own.worth()?))).collect::<Result<_>>()?;
+        let real: Vec<_> = (strategies.iter().zip(&measurements))
+            .map(|((_, real), measurement)| Ok((real.clone(), measurement.worth()?)))
+            .collect::<Result<_>>()?;
         let plan = plan.remeasured(workload, &measure, &real)?;
         Ok(IntegerPlan { plan, weights, measurements, unit, cost, precision, rounding })
     }
 
-    /// The errors of what is really measured, with the strategies as doubles at unit privacy cost.
+    /// Returns the errors of the integer measurements, with the strategies as doubles at unit
+    /// privacy cost.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The reference measure of every attribute that is measured in whole numbers p, ν = p/Σp.
+    /// Returns the reference measure ν = p/Σp of every measured attribute, as integers p.
     pub fn weights(&self) -> &[Vec<i64>] {
         &self.weights
     }
 
-    /// The measurements.
+    /// Returns the measurements.
     pub fn measurements(&self) -> &[IntegerMeasurement] {
         &self.measurements
     }
 
-    /// Whom the guarantee protects.
+    /// Returns the privacy unit.
     pub fn unit(&self) -> PrivacyUnit {
         self.unit
     }
 
-    /// The joint cost of all measurements, recomputed from the integers.
+    /// Returns the joint cost of all measurements, recomputed from the integers.
     pub fn cost(&self) -> &ExactRho {
         &self.cost.rho
     }
@@ -170,24 +174,25 @@ impl IntegerPlan {
         self.cost.is_attained
     }
 
-    /// How finely strategies were rounded; `None` if none had to be.
+    /// Returns the precision of rounded strategies; `None` if none was rounded.
     pub fn precision(&self) -> Option<Precision> {
         self.precision
     }
 
-    /// The total variance at the plan's own shares, as planned and after rounding.
+    /// Returns the total variance at the plan's shares, as planned and after rounding.
     pub fn rounding(&self) -> (f64, f64) {
         self.rounding
     }
 
-    /// Integers that are measured.
+    /// Returns the number of measured integers.
     pub fn answers(&self) -> usize {
         self.measurements.iter().map(|m| m.strategy.rows()).sum()
     }
 }
 
-/// The strategy and its deviation, both times the least power of two that makes the noise fine: the
-/// cost and the error are the same. Twice as fine as it must be, so that σ is not at the limit.
+/// Multiplies a strategy and its deviation by the smallest power of two that makes the noise fine.
+///
+/// The cost and the error do not change. One more factor of two keeps σ away from the limit.
 fn with_fine_noise(
     strategy: &IntegerStrategy,
     deviation: RationalDeviation,
@@ -203,7 +208,7 @@ fn with_fine_noise(
     }
     power += 1;
     let number = 1i64.checked_shl(power).filter(|number| *number > 0).ok_or_else(|| {
-        let remedy = "spend less: at such a budget the noise is less than a record";
+        let remedy = "use a smaller budget: at this budget the noise is less than one record";
         Error::too_large("integer answers with fine noise", "bits", 62.0, power.into(), remedy)
     })?;
     let scalar = match scalars.get(&power) {
@@ -214,13 +219,13 @@ fn with_fine_noise(
     Ok((IntegerStrategy::new(factors.collect())?, deviation.times_two_to(power)?))
 }
 
-/// The least deviations that a ρ pays for: `deviations(s)` for the least s.
+/// Returns `deviations(s)` for the smallest s whose cost is at most ρ.
 fn paid(
     rho: Rho,
     deviations: &dyn Fn(f64) -> Result<Vec<RationalDeviation>>,
     cost: &dyn Fn(&[RationalDeviation]) -> Result<JointCost>,
 ) -> Result<Vec<RationalDeviation>> {
-    // The cost is inversely proportional to s but for rounding, which is on the safe side.
+    // The cost is inversely proportional to s, except for rounding, which is on the safe side.
     let budget = ExactRho::of_rounded_down(rho);
     let mut s = cost(&deviations(1.0)?)?.rho.to_f64_rounded_up() / rho.get();
     if s <= 0.0 {
@@ -244,7 +249,7 @@ fn paid(
     Err(Error::bug("integer plan", "a cost of at most the budget", format!("more than {rho}")))
 }
 
-/// The strategies of a plan in whole numbers, and as doubles.
+/// The strategies of a plan as integers, and as doubles.
 struct Rounded {
     weights: Vec<Vec<i64>>,
     measure: ReferenceMeasure,
@@ -252,17 +257,17 @@ struct Rounded {
     variance: f64,
 }
 
-/// What two factors have in common if they become the same integers: V, by its place in memory, and
-/// the measures.
+/// The key of factors that become the same integers: the address of V, and the measures.
 type FactorKey = (usize, Vec<Vec<i64>>);
 
-/// What does not depend on the number of bits: the rows to be rounded, by V and measures, with the
-/// factor whose V keeps its place.
+/// Rows to be rounded, which are independent of the number of bits, by V and measures.
+///
+/// The factor keeps V at its address.
 type RowsByFactor = HashMap<FactorKey, (StrategyFactor, Arc<Array2<f64>>)>;
 
 impl Rounded {
-    /// The coarsest rounding that is precise enough; `None` for its precision where nothing is
-    /// rounded.
+    /// Returns the coarsest rounding that is precise enough, and its precision; `None` if nothing
+    /// was rounded.
     fn precise_enough(
         plan: &Plan,
         workload: &GroupedWorkload,
@@ -271,9 +276,9 @@ impl Rounded {
         let mut rows = RowsByFactor::new();
         let (mut refused, mut ended, mut nearest) = (None, false, f64::INFINITY);
         for strategy_bits in BITS {
-            // Where the measure was optimised its rounding counts to second order only.
-            let fewest = strategy_bits / 2 + 2;
-            for measure_bits in [fewest, strategy_bits * 3 / 4 + 2, strategy_bits - 2] {
+            // For an optimised measure, its rounding has only a second-order effect.
+            let min_bits = strategy_bits / 2 + 2;
+            for measure_bits in [min_bits, strategy_bits * 3 / 4 + 2, strategy_bits - 2] {
                 let precision = Precision { strategy_bits, measure_bits };
                 match Self::with(plan, workload, precision, &mut rows) {
                     Ok(Some((found, is_rounded))) => {
@@ -284,10 +289,10 @@ impl Rounded {
                         nearest = nearest.min(excess);
                     }
                     Ok(None) => {}
-                    // Too many bits of the measure for these of the strategy; fewer may do for more
-                    // of those.
+                    // The measure has too many bits for this number of strategy bits; more strategy
+                    // bits with fewer measure bits may work.
                     Err(error @ Error::TooLarge { .. }) => {
-                        ended = measure_bits == fewest;
+                        ended = measure_bits == min_bits;
                         refused = Some(error);
                         break;
                     }
@@ -303,15 +308,17 @@ impl Rounded {
         }
         Err(refused.unwrap_or_else(|| {
             Error::bad_input(
-                format!("plan of `{}` in whole numbers", plan.planner()),
+                format!("integer plan of `{}`", plan.planner()),
                 format!("a total variance within {TOLERANCE} of the planned one"),
                 format!("a share of {nearest:.1e} more at {} bits", BITS.end()),
-                "use --planner query-smasher, or leave out queries that hardly count",
+                "use --planner query-smasher, or remove queries of very small weight",
             )
         }))
     }
 
-    /// One attempt, and whether anything was rounded; `None` if it loses a query.
+    /// Rounds with a given precision; `None` if the rounded rows lose a query.
+    ///
+    /// Also returns whether anything was rounded.
     fn with(
         plan: &Plan,
         workload: &GroupedWorkload,
@@ -321,7 +328,7 @@ impl Rounded {
         let measured = plan
             .measurements()
             .iter()
-            .fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+            .fold(AttributeSet::EMPTY, |all, planned| all.union(planned.attributes));
         let of_attribute = |(position, measure)| match measured.contains(position) {
             true => rounding::weights(measure, precision.measure_bits),
             false => Ok(Vec::new()),
@@ -340,9 +347,9 @@ impl Rounded {
             HashMap::new();
         let mut strategies = Vec::with_capacity(plan.measurements().len());
         for planned in plan.measurements() {
-            let own: Vec<Vec<i64>> =
+            let measures: Vec<Vec<i64>> =
                 planned.attributes.positions().map(|p| weights[p].clone()).collect();
-            let key = (Arc::as_ptr(&planned.strategy) as usize, own);
+            let key = (Arc::as_ptr(&planned.strategy) as usize, measures);
             if let Some(found) = known.get(&key) {
                 strategies.push(found.clone());
                 continue;
@@ -361,11 +368,10 @@ impl Rounded {
     }
 }
 
-/// A factor in whole numbers, as doubles, and as it was planned: while that lives, no other has its
-/// place in memory.
+/// A factor as integers, as doubles, and as planned, which keeps V at its address.
 type MadeFactor = (Arc<IntegerFactor>, StrategyFactor, StrategyFactor);
 
-/// Factors that were made already.
+/// The rounding of factors, with a cache.
 struct Made<'a> {
     precision: Precision,
     rows: &'a mut RowsByFactor,
@@ -390,11 +396,12 @@ impl Made<'_> {
         let mut start = 0;
         for factor in &factors {
             let end = start + factor.shape().len();
-            let Some((own, own_real)) = self.factor(factor, weights[start..end].to_vec())? else {
+            let weights = weights[start..end].to_vec();
+            let Some((integer, double)) = self.factor(factor, weights)? else {
                 return Ok(None);
             };
-            whole.push(own);
-            real.push(own_real);
+            whole.push(integer);
+            real.push(double);
             start = end;
         }
         Ok(Some((IntegerStrategy::new(whole)?, Arc::new(SubspaceStrategy::Kronecker(real)))))

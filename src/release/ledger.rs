@@ -1,7 +1,7 @@
-//! The ledger: what was spent on a table, written down before it is opened.
+//! The ledger: the budget spent on a table, written before the table is read.
 //!
-//! A file of one JSON object a line. The first names the last line; the second says how much there
-//! is and for whom; then come reservations and settlements:
+//! A ledger is a file of one JSON object per line. The first line names the last line. The second
+//! line has the total budget and the privacy unit. Reservations and settlements follow:
 //!
 //! ```text
 //! {"ledger":2,"lines":"0000000004","last":"<hash of line 4>"}
@@ -10,11 +10,11 @@
 //! {"settle":1,"previous":"<hash of line 3>"}
 //! ```
 //!
-//! What is reserved is spent, settled or not: a settlement only tells that the run came to its end.
-//! Every line is appended under an exclusive lock and forced to the disk before anything else
-//! happens; then the first line, of fixed length, is rewritten. The hashes (SHA-256 of the text of
-//! a line) make a chain, so a ledger in which a line was changed, moved or removed is refused, the
-//! last line included; so is a file that is not exactly such lines.
+//! A reservation is spent, settled or not: a settlement only records that the run was completed.
+//! Every line is appended under an exclusive lock and synced to the disk before anything else
+//! happens; then the first line, which has a fixed length, is rewritten. The hashes (SHA-256 of the
+//! text of a line) form a chain. A ledger with a changed, moved or removed line, including the last
+//! line, is refused, and so is a file with other lines.
 
 mod file;
 
@@ -31,12 +31,12 @@ use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, Rho};
 /// The version of the format.
 const FORMAT: u32 = 2;
 
-/// The first line: how many lines there are, and the hash of the last.
+/// The first line: the number of lines and the hash of the last line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
     ledger: u32,
-    /// Ten digits, so that the line keeps its length.
+    /// Ten digits, so that the length of the line is fixed.
     lines: String,
     last: String,
 }
@@ -65,36 +65,37 @@ enum Line {
     Settle { settle: u64, previous: String },
 }
 
-/// What a ledger says.
+/// The balance of a ledger.
 #[derive(Debug, Clone)]
 pub struct Balance {
-    /// The whole budget.
+    /// The total budget.
     pub total: Rho,
     /// δ of the budget, if it was given as (ε, δ).
     pub delta: Option<f64>,
-    /// Whom it protects.
+    /// The privacy unit.
     pub unit: PrivacyUnit,
-    /// What was reserved, rounded up.
+    /// The sum of reservations, rounded up.
     pub spent: f64,
-    /// What is left, rounded down; 0 if nothing is.
+    /// The remaining budget, rounded down; 0 if nothing is left.
     pub left: f64,
-    /// Reservations.
+    /// The number of reservations.
     pub reservations: usize,
-    /// Reservations whose run did not come to its end, as far as the ledger knows.
+    /// Reservations without a settlement: the ledger does not know whether their runs were
+    /// completed.
     pub unsettled: usize,
 }
 
-/// What to do about a ledger that another process has locked.
+/// How to wait for a ledger that another process has locked.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    /// The longest time to wait.
+    /// The maximum time to wait.
     pub limit: Duration,
     /// Called once if the lock is not free at first.
     pub notice: fn(&Path, Duration),
 }
 
 impl Default for Waiting {
-    /// A minute, without notice.
+    /// One minute, without notice.
     fn default() -> Self {
         Waiting { limit: Duration::from_secs(60), notice: |_, _| () }
     }
@@ -107,8 +108,9 @@ pub struct Ledger {
     waiting: Waiting,
 }
 
-/// Budget that was written down as spent. Only a ledger makes one; opening a table for a release
-/// takes it.
+/// A budget that the ledger on disk records as spent.
+///
+/// Only a ledger makes one, and opening a table for a release requires one.
 #[derive(Debug)]
 pub struct Reservation {
     number: u64,
@@ -119,47 +121,48 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// What may be spent.
+    /// Returns the reserved ρ.
     pub fn rho(&self) -> Rho {
         self.rho
     }
 
-    /// For whom.
+    /// Returns the privacy unit.
     pub fn unit(&self) -> PrivacyUnit {
         self.unit
     }
 
-    /// Its line in the ledger, from 1.
+    /// Returns the number of its line in the ledger, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// SHA-256 of the text of its line.
+    /// Returns the SHA-256 of the text of its line.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// A reservation without a ledger, for tests of this crate.
+    /// Returns a reservation without a ledger, for tests of this crate.
     #[cfg(test)]
     pub(crate) fn unwritten(rho: Rho, unit: PrivacyUnit) -> Self {
         Reservation { number: 0, line: 0, hash: String::new(), rho, unit }
     }
 }
 
-/// A ledger that was read and checked.
+/// The contents of a validated ledger.
 struct Contents {
     opening: Opening,
     total: Rho,
     spent: ExactRho,
-    /// The line and the hash of every reservation, and whether it is settled.
+    /// Line number, hash, and whether it is settled, of every reservation.
     reservations: Vec<(usize, String, bool)>,
     lines: usize,
     last: String,
 }
 
 impl Ledger {
-    /// A new ledger with a total, in a file that does not exist yet; `delta` is that of the budget,
-    /// if it has one.
+    /// Creates a ledger in a new file.
+    ///
+    /// `delta` is the δ of the budget, if it has one.
     ///
     /// # Errors
     /// The file exists or cannot be written.
@@ -170,7 +173,7 @@ impl Ledger {
         Ok(Ledger { path: path.to_path_buf(), waiting: Waiting::default() })
     }
 
-    /// The ledger in a file.
+    /// Opens the ledger in a file.
     ///
     /// # Errors
     /// As [`Ledger::balance`].
@@ -180,15 +183,15 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the ledger says now.
+    /// Returns the current balance.
     ///
     /// # Errors
-    /// A file that cannot be read, is no ledger, or stays locked by another process.
+    /// The file cannot be read, is not a ledger, or stays locked by another process.
     pub fn balance(&self) -> Result<Balance> {
         let mut file = LockedFile::shared(&self.path, self.waiting)?;
         let read = self.read(&mut file)?;
@@ -204,26 +207,27 @@ impl Ledger {
         })
     }
 
-    /// Writes down that ρ is spent, and returns when that is on the disk. Processes that reserve at
-    /// the same time wait for each other.
+    /// Reserves ρ, and returns when the reservation is on the disk.
+    ///
+    /// Concurrent processes wait for each other.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`]: more than is left. A ledger for others than the unit; a file that is
-    /// no ledger, stays locked, was replaced by another file, or cannot be written to the end: then
-    /// nothing is reserved.
+    /// [`Error::BudgetExhausted`] if ρ exceeds the remaining budget. The ledger is for another
+    /// privacy unit, is invalid, stays locked, was replaced by another file, or cannot be written
+    /// completely: then nothing is reserved.
     pub fn reserve(&self, rho: Rho, unit: PrivacyUnit, what: &str) -> Result<Reservation> {
         let mut file = LockedFile::exclusive(&self.path, self.waiting, When::Before)?;
         let read = self.read(&mut file)?;
-        let own = read.opening.unit;
-        // Where a value outside the schema leaves a record out, replacing a record includes
-        // removing it.
+        let ledger_unit = read.opening.unit;
+        // If a value outside the schema drops its record, replacing a record includes removing it.
         let is_replaced = unit.neighbours == Neighbours::ReplaceAddOrRemoveOneRecord
-            && own.neighbours == Neighbours::ReplaceOneRecord;
-        if own.rows != unit.rows || !(own.neighbours == unit.neighbours || is_replaced) {
+            && ledger_unit.neighbours == Neighbours::ReplaceOneRecord;
+        let is_same = ledger_unit.neighbours == unit.neighbours;
+        if ledger_unit.rows != unit.rows || !(is_same || is_replaced) {
             return Err(Error::bad_input(
                 format!("ledger {}", self.path.display()),
-                format!("a release that protects as the ledger says ({own})"),
-                format!("one that protects otherwise ({unit})"),
+                format!("a release for the privacy unit of the ledger ({ledger_unit})"),
+                format!("another privacy unit ({unit})"),
                 "give the same --neighbours and --unit-rows as when the ledger was created",
             ));
         }
@@ -250,13 +254,13 @@ impl Ledger {
         Ok(Reservation { number, line: index, hash: sha256(line.as_bytes()), rho, unit })
     }
 
-    /// Writes down that the run of a reservation came to its end.
+    /// Records that the run of a reservation was completed.
     ///
     /// # Errors
-    /// The ledger does not hold the reservation any more, or cannot be written. The reservation
-    /// stays spent.
+    /// The ledger no longer has the reservation, or cannot be written. The reservation remains
+    /// spent.
     pub fn settle(&self, reservation: Reservation) -> Result<()> {
-        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::AfterTheRun)?;
+        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::After)?;
         let read = self.read(&mut file)?;
         let kept = read
             .reservations
@@ -266,10 +270,10 @@ impl Ledger {
             return Err(Error::bad_input(
                 format!("ledger {}", self.path.display()),
                 format!("the reservation of this release in line {}", reservation.line),
-                "another ledger in its place, or an older copy",
+                "another ledger, or an older copy",
                 format!(
-                    "put back the ledger whose line {} has the SHA-256 {}; the release is complete and its cost is spent, and no \
-                     other release may be made with the ledger that is there now",
+                    "restore the ledger whose line {} has the SHA-256 {}; the release is complete \
+                     and its cost is spent; make no release with the present ledger",
                     reservation.line, reservation.hash
                 ),
             ));
@@ -287,15 +291,15 @@ fn text_of(line: &impl Serialize) -> Result<String> {
     serde_json::to_string(line).map_err(|e| Error::bug("ledger", "a line that can be written", e))
 }
 
-/// What a line costs: the double as it is written.
+/// Returns the exact cost of a line's ρ, the double as written.
 fn cost(rho: Rho) -> ExactRho {
-    // Nothing is lost: a double of ordinary size below 2^-256 is rounded to zero, so that is
+    // Rounding down loses something only below 2^-256, where a `Rho` becomes zero; then the cost is
     // rounded up.
     let down = ExactRho::of_rounded_down(rho);
     if down.to_f64_rounded_up() < rho.get() { down.plus(&ExactRho::smallest()) } else { down }
 }
 
-/// The largest double that may still be reserved.
+/// Returns the largest double that may still be reserved.
 fn left_rounded_down(read: &Contents) -> Option<Rho> {
     let left = ExactRho::of_rounded_down(read.total).minus(&read.spent)?;
     let mut found = left.rounded_up().ok()?;
@@ -305,23 +309,22 @@ fn left_rounded_down(read: &Contents) -> Option<Rho> {
     Some(found)
 }
 
-/// Reads all lines and checks the chain.
+/// Parses all lines and checks the chain of hashes.
 fn read_text(text: &str, origin: &str) -> Result<Contents> {
-    let refuse = |line: usize, expected: &str, found: String| {
-        Error::Parse {
+    let refuse = |line: usize, expected: &str, found: String| Error::Parse {
         origin: origin.to_owned(),
         place: Some(Place { line, column: 0 }),
         expected: expected.to_owned(),
         found,
-        remedy: "restore the ledger from a copy with all its lines; a last line that is cut short can be removed manually: a run \
-                 whose reservation is cut short has read no data, and a reservation without settlement is spent"
+        remedy: "restore the ledger from a complete copy; an incomplete last line can be removed \
+                 manually: a run with an incomplete reservation has read no data, and a \
+                 reservation without a settlement is spent"
             .into(),
-    }
     };
     let lines: Vec<&str> = text.lines().collect();
     if !text.ends_with('\n') {
-        let found = "a last line without end".into();
-        return Err(refuse(lines.len().max(1), "a ledger whose lines are complete", found));
+        let found = "a last line without a line end".into();
+        return Err(refuse(lines.len().max(1), "a ledger of complete lines", found));
     }
     let head: Head = serde_json::from_str(lines[0]).map_err(|_| {
         refuse(1, "the first line of a ledger of version 2", "something else".into())
@@ -334,7 +337,7 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
     let promised = promised
         .ok_or_else(|| refuse(1, "the first line of a ledger of version 2", "another".into()))?;
     if lines.len() < promised.max(2) {
-        let found = format!("{} lines: the last ones were removed", lines.len());
+        let found = format!("{} lines: the last lines were removed", lines.len());
         return Err(refuse(lines.len(), &format!("a ledger of {promised} lines"), found));
     }
     let opening: Opening = serde_json::from_str(lines[1])
@@ -359,7 +362,7 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
             .map_err(|_| refuse(number, "a line of a ledger", "something else".into()))?;
         let (Line::Reserve { previous, .. } | Line::Settle { previous, .. }) = &parsed;
         if *previous != read.last {
-            let found = "the hash of another: lines were changed, moved or removed".into();
+            let found = "another hash: lines were changed, moved or removed".into();
             return Err(refuse(number, "the hash of the line before", found));
         }
         read.last = sha256(line.as_bytes());
@@ -382,7 +385,7 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
                         return Err(refuse(
                             number,
                             "the settlement of an open reservation",
-                            format!("one of {settle}"),
+                            format!("a settlement of {settle}"),
                         ));
                     }
                 }
@@ -390,8 +393,8 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
         }
     }
     if !is_last {
-        let found = "another: it was changed".into();
-        return Err(refuse(promised, "the line that the first line names", found));
+        let found = "a changed line".into();
+        return Err(refuse(promised, "the line whose hash is in the first line", found));
     }
     Ok(read)
 }

@@ -1,8 +1,8 @@
-//! The noisy integers of a release with everything that is needed to go on from them.
+//! The noisy integers of a release, and all that is needed to compute answers from them.
 //!
 //! A folder of five files: `schema.toml`; `statement.json`; `strategies.json` with the integer
-//! rows, the reference measures and the deviations; `noisy.csv` with one noisy integer a line; and
-//! `SHA256SUMS`. All of it is an output of the release: what is done with it costs no privacy.
+//! rows, the reference measures and the deviations; `noisy.csv` with one noisy integer per line;
+//! and `SHA256SUMS`. All of it is an output of the release: further use of it costs no privacy.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufWriter, Write};
@@ -21,7 +21,7 @@ use crate::privacy::PrivacyUnit;
 use crate::schema::Schema;
 use crate::strategy::{IntegerFactor, IntegerStrategy};
 
-/// More noisy integers than this are no release of this program.
+/// Maximum number of noisy integers.
 const MAX_ANSWERS: usize = 1 << 31;
 
 /// The version of `strategies.json`.
@@ -32,38 +32,38 @@ const STATEMENT: &str = "statement.json";
 const STRATEGIES: &str = "strategies.json";
 const NOISY: &str = "noisy.csv";
 
-/// The checksums, as `sha256sum -c` reads them.
+/// The checksums, in the format of `sha256sum -c`.
 const SUMS: &str = "SHA256SUMS";
 
 const REMEDY: &str =
     "give the folder `measurements` of a release of this version, as it was written";
 
-/// Noisy answers to integer questions.
+/// Integer measurements with their noisy answers.
 #[derive(Debug, Clone)]
 pub struct Measurements {
     /// The schema.
     pub schema: Schema,
-    /// The text it was read from.
+    /// The text of the schema.
     pub schema_text: String,
-    /// What was measured, for whom it is private, and for which queries.
+    /// The statement of the release.
     pub statement: Statement,
-    /// The reference measure of every attribute that is measured in whole numbers p, ν = p/Σp;
-    /// empty for the others.
+    /// The reference measure ν = p/Σp of every measured attribute, as integers p; empty for the
+    /// others.
     pub weights: Vec<Vec<i64>>,
-    /// Whom the release protects.
+    /// The privacy unit.
     pub unit: PrivacyUnit,
-    /// Every question with its noisy answers.
+    /// Every measurement with its noisy answers.
     pub list: Vec<(IntegerMeasurement, Vec<i128>)>,
 }
 
-/// `strategies.json`.
+/// The contents of `strategies.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
     format: u32,
     version: String,
     unit: PrivacyUnit,
-    /// Per attribute of the schema: p, where the measure is p/Σp; empty if it is not measured.
+    /// Per attribute of the schema, p of the measure p/Σp; empty if it is not measured.
     measures: Vec<Vec<i64>>,
     /// Integer rows that annihilate the measures.
     factors: Vec<FactorEntry>,
@@ -83,25 +83,27 @@ struct FactorEntry {
 #[serde(deny_unknown_fields)]
 struct SubspaceEntry {
     attributes: Vec<String>,
-    /// The strategy is the Kronecker product of these.
+    /// Indices of factors; the strategy is their Kronecker product.
     factors: Vec<usize>,
-    /// σ of the discrete Gaussian noise, a quotient of whole numbers.
+    /// σ of the discrete Gaussian noise, a quotient of integers.
     deviation: String,
-    /// Noisy integers.
+    /// The number of noisy integers.
     answers: usize,
 }
 
 impl Measurements {
-    /// Writes the folder, which must exist, and forces it to the disk, the checksums last: a folder
-    /// with them is complete.
+    /// Writes the files to an existing folder and syncs them to the disk.
+    ///
+    /// The checksums are written last: a folder with checksums is complete.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// A file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let io = |name: &'static str| {
             let path = folder.join(name);
             move |e| {
-                Error::io(&path, "writing", e, "make space on the disk; what was measured is spent")
+                let remedy = "free disk space; the cost of the measurements is spent";
+                Error::io(&path, "writing", e, remedy)
             }
         };
         let mut sums = String::new();
@@ -138,11 +140,11 @@ impl Measurements {
         let names = |set: AttributeSet| {
             set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect()
         };
-        let mut places: HashMap<*const IntegerFactor, usize> = HashMap::new();
+        let mut indices: HashMap<*const IntegerFactor, usize> = HashMap::new();
         let (mut factors, mut subspaces) = (Vec::new(), Vec::with_capacity(self.list.len()));
-        for (own, noisy) in &self.list {
-            let own_factors = own.strategy.factors().iter().map(|factor| {
-                *places.entry(Arc::as_ptr(factor)).or_insert_with(|| {
+        for (measurement, noisy) in &self.list {
+            let factor_indices = measurement.strategy.factors().iter().map(|factor| {
+                *indices.entry(Arc::as_ptr(factor)).or_insert_with(|| {
                     factors.push(FactorEntry {
                         shape: factor.shape().to_vec(),
                         measures: factor.weights().to_vec(),
@@ -152,9 +154,9 @@ impl Measurements {
                 })
             });
             subspaces.push(SubspaceEntry {
-                factors: own_factors.collect(),
-                attributes: names(own.attributes),
-                deviation: own.deviation.to_string(),
+                factors: factor_indices.collect(),
+                attributes: names(measurement.attributes),
+                deviation: measurement.deviation.to_string(),
                 answers: noisy.len(),
             });
         }
@@ -169,8 +171,9 @@ impl Measurements {
         }
     }
 
-    /// Reads a folder that [`Measurements::write`] wrote. Everything is checked: files against
-    /// their checksums, rows against measures, numbers of answers against rows.
+    /// Reads a folder that [`Measurements::write`] wrote.
+    ///
+    /// Checks files against checksums, rows against measures, and numbers of answers against rows.
     ///
     /// # Errors
     /// Files that cannot be read, were edited, or do not fit each other.
@@ -207,7 +210,7 @@ impl Measurements {
         Self::from_texts(&schema?, &statement?, &strategies?, take(NOISY).as_slice(), &origin)
     }
 
-    /// [`Measurements::read`] of texts without checksums; `origin` (the folder) goes into messages.
+    /// [`Measurements::read`] from texts without checksums; messages name `origin` (the folder).
     ///
     /// # Errors
     /// As [`Measurements::read`].
@@ -230,7 +233,7 @@ impl Measurements {
         let fit = document.measures.len() == sizes.len()
             && document.measures.iter().zip(&sizes).all(|(p, n)| [0, *n].contains(&p.len()));
         if document.format != FORMAT || !fit || document.unit.rows == 0 {
-            let expected = format!("format {FORMAT} and a measure per attribute that is measured");
+            let expected = format!("format {FORMAT} and a measure per measured attribute");
             return Err(refuse(STRATEGIES, &expected, "another".into()));
         }
         let factors = document.factors.into_iter().map(|entry| {
@@ -243,7 +246,11 @@ impl Measurements {
                 Ok(rows) if even => {
                     Ok(Arc::new(IntegerFactor::new(&entry.shape, entry.measures, rows)?))
                 }
-                _ => Err(refuse(STRATEGIES, "rows of one length", "others".into())),
+                _ => Err(refuse(
+                    STRATEGIES,
+                    "rows of one length",
+                    "rows of different lengths".into(),
+                )),
             }
         });
         let factors: Vec<Arc<IntegerFactor>> = factors.collect::<Result<_>>()?;
@@ -256,38 +263,39 @@ impl Measurements {
                 .map(|name| schema.position(name))
                 .collect::<Result<Vec<_>>>()?;
             let attributes = AttributeSet::from_positions(&positions)?;
-            let own = entry
+            let factors = entry
                 .factors
                 .iter()
-                .map(|place| factors.get(*place).cloned())
+                .map(|index| factors.get(*index).cloned())
                 .collect::<Option<Vec<_>>>();
-            let own = own.ok_or_else(|| {
+            let factors = factors.ok_or_else(|| {
                 refuse(STRATEGIES, "factors of the list", format!("{:?}", entry.factors))
             })?;
-            let shape: Vec<usize> = own.iter().flat_map(|f| f.shape().iter().copied()).collect();
-            let measures: Vec<&Vec<i64>> = own.iter().flat_map(|f| f.weights()).collect();
+            let shape: Vec<usize> =
+                factors.iter().flat_map(|f| f.shape().iter().copied()).collect();
+            let measures: Vec<&Vec<i64>> = factors.iter().flat_map(|f| f.weights()).collect();
             let expected: Vec<&Vec<i64>> =
                 positions.iter().map(|p| &document.measures[*p]).collect();
-            let rows = own.iter().try_fold(1usize, |all, f| all.checked_mul(f.rows().nrows()));
+            let rows = factors.iter().try_fold(1usize, |all, f| all.checked_mul(f.rows().nrows()));
             total = rows.and_then(|rows| total.checked_add(rows)).unwrap_or(usize::MAX);
             let fit =
                 positions.is_sorted() && shape == attributes.items(&sizes) && measures == expected;
             if !fit || rows != Some(entry.answers) || total > MAX_ANSWERS {
-                let found = format!("others for {:?}", entry.attributes);
+                let found = format!("other numbers for {:?}", entry.attributes);
                 return Err(refuse(
                     STRATEGIES,
                     "factors and answers that fit the attributes",
                     found,
                 ));
             }
-            let strategy = IntegerStrategy::new(own)?;
+            let strategy = IntegerStrategy::new(factors)?;
             let deviation = entry.deviation.parse()?;
             measurements.push(IntegerMeasurement { attributes, strategy, deviation });
         }
         let mut seen: Vec<AttributeSet> = measurements.iter().map(|m| m.attributes).collect();
         seen.sort_unstable();
         if seen.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(refuse(STRATEGIES, "every subspace once", "one twice".into()));
+            return Err(refuse(STRATEGIES, "every subspace once", "a repeated one".into()));
         }
         let list = read_noisy(noisy, measurements, &format!("{origin}/{NOISY}"))?;
         let (weights, unit) = (document.measures, document.unit);
@@ -302,7 +310,7 @@ impl Measurements {
     }
 }
 
-/// The answers of every measurement, in order.
+/// Reads the answers of every measurement, in order.
 fn read_noisy(
     source: impl BufRead,
     measurements: Vec<IntegerMeasurement>,
@@ -317,36 +325,37 @@ fn read_noisy(
     };
     let mut lines = source.lines().enumerate();
     let mut next = |expected: String| -> Result<(usize, String)> {
-        let Some((place, line)) = lines.next() else {
+        let Some((index, line)) = lines.next() else {
             return Err(refuse(0, expected, "the end of the file"));
         };
-        Ok((place + 1, line.map_err(|_| refuse(place + 1, expected, "bytes that are no text"))?))
+        let line = line.map_err(|_| refuse(index + 1, expected, "bytes that are not UTF-8"))?;
+        Ok((index + 1, line))
     };
     let header = next("a header".into())?;
     if header.1 != "subspace,answer" {
         return Err(refuse(1, "the header subspace,answer".into(), "another"));
     }
     let mut list = Vec::with_capacity(measurements.len());
-    for (subspace, own) in measurements.into_iter().enumerate() {
+    for (subspace, measurement) in measurements.into_iter().enumerate() {
         let mut noisy = Vec::new();
-        for _ in 0..own.strategy.rows() {
-            let expected = || format!("a whole number for subspace {subspace}");
-            let (place, line) = next(expected())?;
+        for _ in 0..measurement.strategy.rows() {
+            let expected = || format!("an integer for subspace {subspace}");
+            let (number, line) = next(expected())?;
             let parts = line
                 .split_once(',')
                 .and_then(|(a, b)| a.parse::<usize>().ok().zip(b.parse::<i128>().ok()));
             match parts {
-                // Beyond this no answer and no noise goes, so sums of them are safe.
-                Some((own, answer)) if own == subspace && answer.unsigned_abs() < 1 << 126 => {
+                // Answers and noise are smaller than this, so their sums do not overflow.
+                Some((index, answer)) if index == subspace && answer.unsigned_abs() < 1 << 126 => {
                     noisy.push(answer)
                 }
-                _ => return Err(refuse(place, expected(), "something else")),
+                _ => return Err(refuse(number, expected(), "something else")),
             }
         }
-        list.push((own, noisy));
+        list.push((measurement, noisy));
     }
     match lines.next() {
         None => Ok(list),
-        Some((place, _)) => Err(refuse(place + 1, "the end of the file".into(), "another line")),
+        Some((index, _)) => Err(refuse(index + 1, "the end of the file".into(), "another line")),
     }
 }

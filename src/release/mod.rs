@@ -1,25 +1,27 @@
-//! Private releases of data-independent plans, exact to the integer.
+//! Private releases of data-independent plans, with exact integer measurements.
 //!
 //! ```text
-//! plan (doubles) → integer rows and rational deviations → reservation in the ledger → noisy integers → answers, statement
+//! plan (doubles) → integer rows and rational deviations → reservation in the ledger
+//!                → noisy integers → answers, statement
 //! ```
 //!
-//! Everything up to the reservation is computed from the schema, the workload and the budget;
-//! everything after the noisy integers from them. In between stands one function, [`run()`], which
-//! takes a [`Reservation`] that only a [`Ledger`] can make, and noise that only the operating
-//! system can make. The mechanism, its proof and its limits are in the project's
-//! `docs/releasing.md`.
+//! Every step up to the reservation depends only on the schema, the workload and the budget. Every
+//! step after the noisy integers uses them and the plan, not the records. One function, [`run()`],
+//! computes the noisy integers. It takes a [`Reservation`], which only a [`Ledger`] can make, and
+//! draws noise that only the operating system can make. The mechanism, its proof and its limits are
+//! in the project's `docs/releasing.md`.
 //!
-//! | file | what |
+//! | file | purpose |
 //! |---|---|
-//! | `rounding`, `integer_plan` | strategies in whole numbers, their exact cost and error |
-//! | `ledger` | what was spent, durably written before data is opened |
+//! | `rounding`, `integer_plan` | integer strategies, their exact cost and error |
+//! | `ledger` | the budget spent, durably written before data is read |
 //! | `run` | records to noisy integers, through [`ReleaseTable`](crate::access::ReleaseTable) |
-//! | `measurements` | the noisy integers in files |
-//! | `estimates`, `answers`, `query_words` | unbiased answers, exact standard errors, the table of them |
-//! | `reach` | how far intervals reach |
+//! | `measurements` | files of the noisy integers |
+//! | `estimates`, `answers` | unbiased answers with exact standard errors, and their table |
+//! | `query_words` | descriptions of queries |
+//! | `reach` | lengths of confidence intervals |
 //! | `adjust` | nonnegative answers from the same measurements |
-//! | `statement` | what was released, for whom it is private, and what is not protected |
+//! | `statement` | what was released, its guarantee, and what is not protected |
 
 pub mod adjust;
 pub mod answers;

@@ -1,20 +1,20 @@
-//! Queries in words and in bounds.
+//! Descriptions of queries in words and as ranges of cells.
 
 use crate::error::Result;
 use crate::schema::{Coding, Schema};
 use crate::workload::{Family, GroupQueries, QueryGroup};
 
-/// Values of a list that are named before the rest is counted.
-const NAMED: usize = 6;
+/// Maximum number of values that are named; the others are counted.
+const MAX_NAMED: usize = 6;
 
-/// A query on one attribute: in words, and as the cells that it sums, from–to, counted from 0.
+/// A query on one attribute: in words, and as the cells that it sums, first–last, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     words: String,
     bounds: String,
 }
 
-/// The queries of a group, one by one in the order of the family's rows.
+/// Descriptions of the queries of a group, in the order of the family's rows.
 #[derive(Debug)]
 pub(super) struct QueryWords {
     axes: Vec<Vec<Part>>,
@@ -22,10 +22,10 @@ pub(super) struct QueryWords {
 }
 
 impl QueryWords {
-    /// Of a group of this schema.
+    /// Returns the descriptions of a group's queries.
     ///
     /// # Errors
-    /// A family that cannot be enumerated.
+    /// The family cannot be enumerated.
     pub(super) fn of(schema: &Schema, group: &QueryGroup) -> Result<Self> {
         let positions: Vec<usize> = group.attributes().positions().collect();
         match group.queries() {
@@ -55,7 +55,7 @@ impl QueryWords {
         }
     }
 
-    /// Words and bounds of query k.
+    /// Returns the words and the cells of query k.
     pub(super) fn of_query(&self, query: usize) -> (String, String) {
         if let Some(words) = &self.joint {
             return (format!("{words} {query}"), format!("row {query}"));
@@ -92,11 +92,11 @@ fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
             bounds: format!("{first}-{last}"),
         };
     }
-    // Ranges that wrap around leave out a run of cells.
+    // The query is not one range of cells, such as a range that wraps around.
     let cells = chosen.iter().map(|cell| cell.to_string()).collect::<Vec<_>>().join(" ");
     let named: Vec<String> =
-        chosen.iter().take(NAMED).map(|&cell| value(schema, position, cell)).collect();
-    let more = chosen.len().saturating_sub(NAMED);
+        chosen.iter().take(MAX_NAMED).map(|&cell| value(schema, position, cell)).collect();
+    let more = chosen.len().saturating_sub(MAX_NAMED);
     let rest = if more > 0 { format!(" or {more} more") } else { String::new() };
     Part {
         words: format!("{name} one of {}{rest}", named.join(", ")),
@@ -133,10 +133,12 @@ mod tests {
     use crate::domain::AttributeSet;
 
     #[test]
-    fn queries_are_said_in_the_schemas_words() {
+    fn queries_are_described_with_the_schemas_values() {
         let schema = Schema::from_toml(
-            "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 10, high = 50, count = 4 }\n\
-             [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\n\
+            "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\n\
+             bins = { low = 10, high = 50, count = 4 }\n\
+             [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\n\
+             values = [\"f\", \"m\"]\n\
              [[attribute]]\nname = \"code\"\nsize = 4\nkind = \"numeric\"\n",
             "S.toml",
         )

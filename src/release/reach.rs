@@ -1,4 +1,4 @@
-//! How far confidence intervals reach, so that they hold for the discrete noise itself.
+//! Lengths of confidence intervals that are valid for the discrete noise itself.
 //!
 //! The error of an answer is S = Σ a_i N_i with independent discrete Gaussians N_i of deviations
 //! σ_i ≥ σ₀, and s = √(Σ a_i²σ_i²) is its standard error. By the argument of
@@ -8,44 +8,47 @@
 //! P(|S| ≥ t s) ≤ (2F/Φ(u)) Q((t − κu)/√(1 + κ²)),        Q the tail of the normal distribution
 //! ```
 //!
-//! so intervals need to be longer than normal ones by a share of 10⁻⁴ only.
+//! so intervals are longer than normal intervals by a share of only 10⁻⁴.
 
 use std::f64::consts::SQRT_2;
 
 use crate::privacy::fine_noise::{REACH, SMOOTHING};
 
-/// What an interval may miss.
-const MISSED: f64 = 0.05;
+/// The miss probability of intervals.
+const MISS_PROBABILITY: f64 = 0.05;
 
-/// How far intervals reach, in standard errors.
+/// Half-lengths of confidence intervals, in standard errors.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
-    /// One query: misses with probability 0.05 at most.
+    /// For one query: it misses with probability at most 0.05.
     pub single: f64,
-    /// All queries together, by a union bound.
+    /// For all queries together, by a union bound.
     pub simultaneous: f64,
 }
 
 impl Reach {
-    /// For a number of queries.
+    /// Returns the half-lengths for a number of queries.
     pub fn of(queries: f64) -> Self {
-        // F/Φ(u) and what doubles lose in computing this are far less than the last factor.
+        // The last factor covers F/Φ(u) and the rounding errors of this computation.
         let reach = |missed: f64| length(missed, SMOOTHING, REACH) * (1.0 + 1e-9);
-        Reach { single: reach(MISSED), simultaneous: reach(MISSED / queries.max(1.0)) }
+        Reach {
+            single: reach(MISS_PROBABILITY),
+            simultaneous: reach(MISS_PROBABILITY / queries.max(1.0)),
+        }
     }
 }
 
-/// The t for which the bound is `missed`, with F/Φ(u) = 1.
+/// Returns the t for which the bound is `missed`, with F/Φ(u) = 1.
 fn length(missed: f64, kappa: f64, u: f64) -> f64 {
     (1.0 + kappa * kappa).sqrt() * upper_point(0.5 * missed) + kappa * u
 }
 
-/// Q(x).
+/// Returns Q(x).
 fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / SQRT_2)
 }
 
-/// The x with Q(x) = `missed`, for small probabilities.
+/// Returns the x with Q(x) = `missed`, for small probabilities.
 fn upper_point(missed: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..80 {
@@ -67,11 +70,11 @@ mod tests {
         (0..=reach).map(|z| weight(z) / sum).collect()
     }
 
-    /// P(|a N + b M| > length), N and M of the same σ, by summing exact probabilities.
+    /// P(|a N + b M| > length) for N and M of the same σ, summed over exact probabilities.
     fn missed(sigma: f64, (a, b): (f64, f64), length: f64) -> f64 {
-        let of = probabilities(sigma);
+        let probabilities = probabilities(sigma);
         let all = |x: f64| -> Vec<(f64, f64)> {
-            let positive = of.iter().enumerate().map(|(z, p)| (x * z as f64, *p));
+            let positive = probabilities.iter().enumerate().map(|(z, p)| (x * z as f64, *p));
             positive.clone().chain(positive.skip(1).map(|(y, p)| (-y, p))).collect()
         };
         let second = if b == 0.0 { vec![(0.0, 1.0)] } else { all(b) };
@@ -81,23 +84,23 @@ mod tests {
         all(a).into_iter().map(of_first).sum()
     }
 
-    /// One noisy integer of the least deviation, by its exact probabilities.
+    /// One noisy integer of the smallest σ. Oracle: its exact probabilities.
     #[test]
     fn intervals_hold_for_one_noisy_integer() {
         let sigma = 65_536.0;
         for queries in [1.0, 20.0, 1e6] {
             let reach = Reach::of(queries);
-            assert!(missed(sigma, (1.0, 0.0), reach.single * sigma) <= MISSED);
+            assert!(missed(sigma, (1.0, 0.0), reach.single * sigma) <= MISS_PROBABILITY);
             let share = missed(sigma, (1.0, 0.0), reach.simultaneous * sigma);
             assert!(
-                share <= MISSED / queries && share > 0.98 * MISSED / queries,
+                share <= MISS_PROBABILITY / queries && share > 0.98 * MISS_PROBABILITY / queries,
                 "{queries}: {share}"
             );
         }
     }
 
-    /// Sums of two with other coefficients, whose values no longer lie on a grid, for noise so
-    /// coarse that it is seen: the argument with the κ that such noise needs.
+    /// Sums of two noisy integers whose coefficients leave no common grid, with coarse noise and
+    /// the κ that it requires. Oracle: exact probabilities.
     #[test]
     fn intervals_hold_for_sums_of_noisy_integers() {
         for (sigma, kappa, u) in [(2.0, 0.9, 3.0), (7.0, 0.25, 4.0), (20.0, 0.1, 5.0)] {
@@ -113,13 +116,14 @@ mod tests {
         }
     }
 
-    /// Normal intervals do not hold for coarse noise, and those of fine noise are almost normal.
+    /// Normal intervals are too short for coarse noise, and intervals of fine noise are almost
+    /// normal.
     #[test]
     fn intervals_are_almost_normal() {
-        let normal = upper_point(0.5 * MISSED);
+        let normal = upper_point(0.5 * MISS_PROBABILITY);
         approx::assert_relative_eq!(normal, 1.959_963_984_540_054, max_relative = 1e-12);
-        assert!(missed(0.4, (1.0, 0.0), normal * 0.4) > MISSED);
-        assert!(missed(30.0, (1.0, 0.0), normal * 30.0) > MISSED);
+        assert!(missed(0.4, (1.0, 0.0), normal * 0.4) > MISS_PROBABILITY);
+        assert!(missed(30.0, (1.0, 0.0), normal * 30.0) > MISS_PROBABILITY);
         let reach = Reach::of(1e6);
         assert!(reach.single > normal && reach.single < normal + 3e-4);
         approx::assert_relative_eq!(reach.simultaneous, 5.451_31 + 2.44e-4, epsilon = 2e-5);

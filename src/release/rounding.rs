@@ -1,4 +1,4 @@
-//! From a planned strategy to whole numbers.
+//! Rounding of planned strategies to integers.
 
 use ndarray::Array2;
 
@@ -7,30 +7,32 @@ use crate::linalg::{self, Semidefinite};
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{IntegerFactor, StrategyFactor};
 
-/// A joint factor over more cells is not released: its rows are a dense matrix.
-const MOST_CELLS: usize = 2500;
+/// Maximum cells of a joint factor, whose rows are a dense matrix.
+const MAX_CELLS: usize = 2500;
 
-/// What a strategy does not measure is measured too, with this share of the privacy cost: then
-/// rounding cannot lose a query, since the rows span the whole residual subspace.
-const COMPLETION: f64 = 1e-7;
+/// The share of the privacy cost for directions that a strategy does not measure.
+///
+/// With it the rows span the whole residual subspace, and rounding cannot lose a query.
+const COMPLETION_SHARE: f64 = 1e-7;
 
-/// A strategy whose V is this near to `(I − J/n)·n/(n − 1)` is rounded to `nI − J`.
-const NEAR: f64 = 2e-7;
+/// Maximum difference of V from `(I − J/n)·n/(n − 1)` for rounding to `nI − J`.
+const MAX_DIFFERENCE: f64 = 2e-7;
 
-/// How finely strategies and measures are rounded: rows to multiples of 2^−strategy, measures to
-/// multiples of 2^−measure.
+/// The precision of integer strategies and measures.
+///
+/// Rows are rounded to multiples of 2^−`strategy_bits`, measures to multiples of 2^−`measure_bits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Precision {
-    /// k.
+    /// Bits of the rows.
     pub strategy_bits: u32,
-    /// As k, for measures that are not uniform.
+    /// Bits of measures that are not uniform.
     pub measure_bits: u32,
 }
 
-/// A measure in whole numbers p, ν = p/Σp: ones for the uniform measure.
+/// Returns a measure ν = p/Σp as integers p; ones for the uniform measure.
 ///
 /// # Errors
-/// Weights that are all lost in rounding.
+/// All weights round to zero.
 pub(super) fn weights(measure: &Measure, bits: u32) -> Result<Vec<i64>> {
     if measure.is_uniform() {
         return Ok(vec![1; measure.size()]);
@@ -52,14 +54,15 @@ pub(super) fn weights(measure: &Measure, bits: u32) -> Result<Vec<i64>> {
     Ok(rounded)
 }
 
-/// The reference measure of whole numbers per attribute; none for attributes that are not measured,
-/// which get the uniform measure on their size.
+/// Returns the reference measure of integers per attribute.
+///
+/// Attributes that are not measured have no integers and get the uniform measure.
 ///
 /// # Errors
-/// None for weights of [`weights`].
+/// None for the weights of [`weights`].
 pub(super) fn reference_measure(weights: &[Vec<i64>], sizes: &[usize]) -> Result<ReferenceMeasure> {
-    let own = weights.iter().zip(sizes).map(|(p, size)| measure(p, *size));
-    Ok(ReferenceMeasure::new(own.collect::<Result<Vec<_>>>()?))
+    let measures = weights.iter().zip(sizes).map(|(p, size)| measure(p, *size));
+    Ok(ReferenceMeasure::new(measures.collect::<Result<Vec<_>>>()?))
 }
 
 fn measure(weights: &[i64], size: usize) -> Result<Measure> {
@@ -76,7 +79,7 @@ fn measure(weights: &[i64], size: usize) -> Result<Measure> {
     })
 }
 
-/// Whether a factor becomes `nI − J`, which needs no rounding.
+/// Whether a factor is represented by `nI − J`, which needs no rounding.
 pub(super) fn is_centred_identity(factor: &StrategyFactor, uniform: bool) -> Result<bool> {
     let &[n] = factor.shape() else { return Ok(false) };
     if !uniform || n < 2 {
@@ -86,27 +89,24 @@ pub(super) fn is_centred_identity(factor: &StrategyFactor, uniform: bool) -> Res
     let top = gram.diag().iter().copied().fold(0.0, f64::max);
     Ok(gram.indexed_iter().all(|((i, j), v)| {
         let expected = if i == j { 1.0 } else { -1.0 / (n - 1.0) };
-        (v / top - expected).abs() <= NEAR
+        (v / top - expected).abs() <= MAX_DIFFERENCE
     }))
 }
 
-/// Rows whose Gram is V, spanning the whole residual subspace of the measure.
+/// Returns rows with Gram matrix V that span the whole residual subspace of the measure.
 ///
 /// # Errors
-/// A factor over too many cells, or the eigensolver fails.
+/// The factor has too many cells, or the eigensolver fails.
 pub(super) fn spanning_rows(factor: &StrategyFactor, weights: &[Vec<i64>]) -> Result<Array2<f64>> {
     let cells = factor.cells();
-    if cells > MOST_CELLS {
+    if cells > MAX_CELLS {
         return Err(Error::too_large(
-            format!(
-                "joint strategy over attributes of sizes {:?}, as whole numbers",
-                factor.shape()
-            ),
+            format!("integer joint strategy over attributes of sizes {:?}", factor.shape()),
             "cells",
-            MOST_CELLS as f64,
+            MAX_CELLS as f64,
             cells as f64,
-            "use families of single attributes (identity, prefix, range) or the planner query-smasher, or give the attributes fewer \
-             values",
+            "use families of single attributes (identity, prefix, range), the planner \
+             query-smasher, or attributes with fewer values",
         ));
     }
     let gram = factor.gram()?;
@@ -123,19 +123,20 @@ pub(super) fn spanning_rows(factor: &StrategyFactor, weights: &[Vec<i64>]) -> Re
     let centring: Vec<Array2<f64>> = centring.collect();
     let rest = linalg::gram_of(linalg::kron_all(centring.iter().map(|c| c.view())).view());
     let top = rest.diag().iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let completed = gram.as_ref() + &(rest * (COMPLETION * factor.sensitivity_squared() / top));
+    let completed =
+        gram.as_ref() + &(rest * (COMPLETION_SHARE * factor.sensitivity_squared() / top));
     Ok(Semidefinite::of(completed.view())?.root())
 }
 
-/// The rank of a residual subspace.
+/// Returns the rank of a residual subspace.
 pub(super) fn full_rank(shape: &[usize]) -> usize {
     shape.iter().map(|n| n - 1).product()
 }
 
-/// Real rows as integer ones; `None` if so few bits lose a query.
+/// Rounds real rows to integers; `None` if the rounded rows lose a query.
 ///
 /// # Errors
-/// Numbers that do not fit 64 bits.
+/// Integers that do not fit 64 bits.
 pub(super) fn rounded(
     shape: &[usize],
     rows: &Array2<f64>,

@@ -1,6 +1,6 @@
-//! The one way from private records to noisy integers.
+//! The only way from private records to noisy integers.
 
-use super::integer_plan::IntegerPlan;
+use super::integer_plan::{IntegerMeasurement, IntegerPlan};
 use super::ledger::Reservation;
 use super::measurements::Measurements;
 use super::statement::Statement;
@@ -10,12 +10,11 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, OperatingSystemNoise};
 
-/// Reads the records and measures the plan, paid from a reservation that the ledger has on the
-/// disk.
+/// Reads the records and measures the plan, paid by a reservation that is in the ledger on disk.
 ///
 /// # Errors
-/// A plan that costs more than was reserved or protects others, before a record is read. A file
-/// that cannot be read to its end.
+/// The plan costs more than was reserved, or is for another privacy unit: then no record is read.
+/// The file cannot be read to its end.
 pub fn run(
     plan: &IntegerPlan,
     statement: Statement,
@@ -25,8 +24,10 @@ pub fn run(
     reservation: &Reservation,
 ) -> Result<Measurements> {
     check(plan, reservation)?;
-    let measured =
-        plan.measurements().iter().fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+    let measured = plan
+        .measurements()
+        .iter()
+        .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
     let records = data.read(plan.plan().schema(), rule, measured)?;
     measure(plan, statement, schema_text, &records, reservation, OperatingSystemNoise::new())
 }
@@ -43,7 +44,7 @@ fn check(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
     ))
 }
 
-/// Measures the plan on records, with whatever noise tests of this crate want.
+/// Measures the plan on records; tests of this crate supply the noise.
 pub(super) fn measure(
     plan: &IntegerPlan,
     statement: Statement,
@@ -55,7 +56,7 @@ pub(super) fn measure(
     check(plan, reservation)?;
     let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise)?;
     let questions: Vec<IntegerQuestion<'_>> =
-        plan.measurements().iter().map(|own| own.question()).collect();
+        plan.measurements().iter().map(IntegerMeasurement::question).collect();
     let answers = table.answer(&questions)?;
     if table.spent() != plan.cost() {
         let found = table.spent().to_f64_rounded_up();

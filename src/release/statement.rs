@@ -1,5 +1,4 @@
-//! The statement of a release: what was measured, for whom it is private, how exact it is, and what
-//! is not protected.
+//! The statement of a release: measurements, guarantee, accuracy, and what is not protected.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,30 +14,30 @@ use crate::error::Result;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho, fine_noise};
 use crate::schema::Schema;
 
-/// What no release protects.
+/// What releases do not protect.
 const NOT_PROTECTED: [&str; 6] = [
     "running time and memory, which depend on the records",
-    "the sizes of files and where the data is on the disk, to whoever can see them",
+    "the sizes of files and the location of the data on the disk, from those who can see them",
     "whether the file of records could be read to its end",
     "the header line of the file of records, which is public",
-    "people with more records than the unit says",
+    "people with more records than the privacy unit allows",
     "the schema and the workload, which must not be made from the records",
 ];
 
-/// The budget of a release, and how its records are read.
+/// The budget of a release, and its rules for reading records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// ρ that was reserved.
+    /// The reserved ρ.
     pub rho: Rho,
-    /// δ for which ε is stated.
+    /// The δ for which ε is stated.
     pub delta: f64,
-    /// What happens to values outside the schema.
+    /// The rule for values outside the schema.
     pub rule: OutOfDomain,
-    /// The limit on the records of one person, if it is enforced.
+    /// The maximum records per person, if it is enforced.
     pub person: Option<PersonLimit>,
 }
 
-/// `statement.json`. Nothing in it depends on the records.
+/// The contents of `statement.json`, none of which depends on the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     program: String,
@@ -52,19 +51,19 @@ pub struct Statement {
     /// max over neighbours of Σ k²|B(x − x')|²/(2σ²), rounded up.
     rho: f64,
     rho_reserved: f64,
-    /// Whether ρ is attained by some neighbours; otherwise it is an upper bound.
+    /// Whether some neighbours attain ρ; otherwise it is an upper bound.
     rho_is_exact_sum: bool,
     epsilon: f64,
     delta: f64,
     out_of_domain: OutOfDomain,
-    /// The column that tells persons apart, and the records kept of each.
+    /// The column that identifies persons, and the maximum records per person.
     person_limit: Option<PersonLimit>,
     /// Whether the number of records is public: then it is published without noise.
     number_of_records_is_public: bool,
-    /// Where the budget was reserved.
+    /// The reservation in the ledger.
     ledger: Option<LedgerLine>,
     queries: String,
-    /// √(Σ weight · variance / queries) of what was measured.
+    /// √(Σ weight · variance / queries) of the measurements.
     rmse: f64,
     /// Total variance at the plan's shares, planned and with integer strategies.
     planned_variance: f64,
@@ -84,16 +83,16 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LedgerLine {
     file: String,
-    /// From 1.
+    /// The line number, from 1.
     line: usize,
-    /// Of the text of the line.
+    /// The SHA-256 of the text of the line.
     sha256: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Subspace {
     attributes: String,
-    /// Of this measurement alone: ρ of all together is at most the sum.
+    /// ρ of this measurement alone; the joint ρ is at most the sum.
     rho: f64,
     squared_sensitivity: String,
     sensitivity_is_attained: bool,
@@ -101,13 +100,13 @@ struct Subspace {
     answers: usize,
 }
 
-/// A number as JSON writes it: the shortest text that reads back as the same double.
+/// Formats a number as JSON: the shortest text that reads back as the same double.
 pub(crate) fn as_in_json(number: f64) -> String {
     serde_json::to_string(&number).unwrap_or_else(|_| number.to_string())
 }
 
 impl Statement {
-    /// The statement of a plan. `schema` and `workload` are the texts they were read from.
+    /// Returns the statement of a plan; `schema` and `workload` are their texts.
     ///
     /// # Errors
     /// An invalid δ.
@@ -124,26 +123,27 @@ impl Statement {
             none if none.is_empty() => "(number of records)".to_owned(),
             names => names,
         };
-        let subspaces = plan.measurements().iter().map(|own| {
-            let sensitivity = own.strategy.squared_sensitivity(unit.neighbours);
+        let subspaces = plan.measurements().iter().map(|measurement| {
+            let strategy = &measurement.strategy;
+            let sensitivity = strategy.squared_sensitivity(unit.neighbours);
             Ok(Subspace {
-                attributes: names(own.attributes),
-                rho: own.question().cost(unit)?.to_f64_rounded_up(),
+                attributes: names(measurement.attributes),
+                rho: measurement.question().cost(unit)?.to_f64_rounded_up(),
                 squared_sensitivity: sensitivity.value.to_string(),
                 sensitivity_is_attained: sensitivity.exact,
-                deviation: own.deviation.to_string(),
-                answers: own.strategy.rows(),
+                deviation: measurement.deviation.to_string(),
+                answers: strategy.rows(),
             })
         });
         let (planned, rounded) = plan.rounding();
         let queries = plan.plan().queries();
-        let own_name = || env!("CARGO_PKG_NAME").to_owned();
-        let own_version = || env!("CARGO_PKG_VERSION").to_owned();
+        let [name, version] = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")];
         Ok(Statement {
-            program: own_name(),
-            version: own_version(),
-            noise_library: [own_name(), own_version()],
-            mechanism: "integer queries on residual subspaces with discrete Gaussian noise from the operating system"
+            program: name.to_owned(),
+            version: version.to_owned(),
+            noise_library: [name, version].map(str::to_owned),
+            mechanism: "integer queries on residual subspaces with discrete Gaussian noise from \
+                        the operating system"
                 .into(),
             planner: plan.plan().planner().to_owned(),
             unit,
@@ -173,7 +173,7 @@ impl Statement {
         })
     }
 
-    /// The statement with the line of the ledger that its budget was reserved in.
+    /// Adds the ledger line of the budget's reservation.
     #[must_use]
     pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
         let (file, line) = (ledger.display().to_string(), reservation.line());
@@ -181,33 +181,33 @@ impl Statement {
         self
     }
 
-    /// The statement with what is said of adjusted answers.
+    /// Sets the description of adjusted answers.
     #[must_use]
     pub fn adjusted(mut self, adjusted: Option<String>) -> Self {
         self.adjusted = adjusted;
         self
     }
 
-    /// The stated (ε, δ), ε rounded up.
+    /// Returns the stated (ε, δ), with ε rounded up.
     pub fn epsilon_and_delta(&self) -> (f64, f64) {
         (self.epsilon, self.delta)
     }
 
-    /// The text of the workload.
+    /// Returns the text of the workload.
     pub fn workload(&self) -> &str {
         &self.workload
     }
 
-    /// As JSON.
+    /// Returns the statement as JSON.
     ///
     /// # Errors
-    /// None that a statement can have.
+    /// None for a valid statement.
     pub fn to_json(&self) -> Result<String> {
         serde_json::to_string_pretty(self)
             .map_err(|e| crate::error::Error::bug("statement", "a text", e))
     }
 
-    /// In words, as Markdown.
+    /// Returns the statement as Markdown text.
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         for paragraph in [
@@ -230,13 +230,13 @@ impl Statement {
             text,
             "\n| measured | ρ alone | Δ² | σ | integers |\n|---|---:|---:|---:|---:|"
         );
-        for own in &self.subspaces {
-            let bound = if own.sensitivity_is_attained { "" } else { "at most " };
-            let (rho, square) = (as_in_json(own.rho), &own.squared_sensitivity);
+        for subspace in &self.subspaces {
+            let bound = if subspace.sensitivity_is_attained { "" } else { "at most " };
+            let (rho, square) = (as_in_json(subspace.rho), &subspace.squared_sensitivity);
             let _ = writeln!(
                 text,
                 "| {} | {rho} | {bound}{square} | {} | {} |",
-                own.attributes, own.deviation, own.answers
+                subspace.attributes, subspace.deviation, subspace.answers
             );
         }
         let _ = writeln!(
@@ -251,7 +251,8 @@ impl Statement {
         let ledger = match &self.ledger {
             Some(LedgerLine { file, line, sha256 }) => {
                 format!(
-                    " The budget was reserved in line {line} of the ledger `{file}` (SHA-256 of the line: {sha256})."
+                    " The budget was reserved in line {line} of the ledger `{file}` (SHA-256 of \
+                     the line: {sha256})."
                 )
             }
             None => String::new(),
@@ -268,18 +269,21 @@ impl Statement {
             false => "an upper bound recomputed from the integers",
         };
         let neighbours = match self.unit.neighbours {
-            Neighbours::AddOrRemoveOneRecord => "whether these are in the table or not",
+            Neighbours::AddOrRemoveOneRecord => "whether or not these records are in the table",
             Neighbours::ReplaceOneRecord => {
-                "whatever their values are; the number of records is public, and published without noise"
+                "whatever the values of these records are; the number of records is public and \
+                 published without noise"
             }
             Neighbours::ReplaceAddOrRemoveOneRecord => {
-                "whatever their values are, inside the schema or outside, and whether they are in the table or not"
+                "whatever the values of these records are, inside or outside the schema, and \
+                 whether or not they are in the table"
             }
         };
         let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.delta));
         format!(
-            "**Guarantee.** ({epsilon}, {delta})-differential privacy for everybody with at most {} record(s), {neighbours}: ρ = {} of \
-             zero-concentrated differential privacy, {is_attained}; {} was reserved.",
+            "**Guarantee.** ({epsilon}, {delta})-differential privacy for everybody with at most \
+             {} record(s), {neighbours}: ρ = {} of zero-concentrated differential privacy, \
+             {is_attained}; {} was reserved.",
             self.unit.rows,
             as_in_json(self.rho),
             as_in_json(self.rho_reserved)
@@ -288,7 +292,7 @@ impl Statement {
 
     fn mechanism_in_words(&self) -> String {
         let rounding = match self.precision {
-            None => "the strategies are whole numbers without rounding".to_owned(),
+            None => "the strategies are integers without rounding".to_owned(),
             Some(precision) => format!(
                 "rounding to {} bits (measures: {}) adds a share of {:.1e} to the total variance",
                 precision.strategy_bits, precision.measure_bits, self.rounding_excess
@@ -299,9 +303,11 @@ impl Statement {
 
     fn answers_in_words(&self) -> String {
         format!(
-            "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are unbiased, standard errors exact. Intervals reach \
-             {:.4} standard errors for one query and {:.4} for all together. Either kind misses with a probability of at most 5 %: a bound \
-             for the discrete noise itself, not for a normal distribution.",
+            "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are \
+             unbiased and standard errors are exact. Intervals extend {:.4} standard errors to \
+             each side for one query and {:.4} for all queries together. Either kind misses with \
+             a probability of at most 5 %: a bound for the discrete noise itself, not for a \
+             normal distribution.",
             self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
         )
     }
@@ -317,13 +323,16 @@ impl Statement {
             None => String::new(),
             Some(PersonLimit { column, rows }) => {
                 format!(
-                    " Of the records with the same value of `{column}` the first {rows} of the file were kept."
+                    " Of the records with the same value of `{column}`, the first {rows} of the \
+                     file were kept."
                 )
             }
         };
         format!(
-            "**Records.** A value outside the schema is treated as the value that the schema declares for others (`other`); where it \
-             declares none the record is left out.{rule}{limit} Nothing was read off the records but the noisy integers."
+            "**Records.** A value outside the schema is treated as the value that the schema \
+             declares for others (`other`); if it declares none, the record is dropped.\
+             {rule}{limit} Only the noisy integers were computed from the records; every other \
+             output is computed from them or without the records."
         )
     }
 }

@@ -1,5 +1,4 @@
-//! What must hold of a release, checked from outside its code: cost, distribution, attack, planted
-//! bugs, damaged inputs.
+//! Independent checks of releases: cost, distribution, attack, planted mistakes, damaged inputs.
 
 mod audit;
 mod cost;
@@ -15,8 +14,9 @@ use crate::privacy::{OperatingSystemNoise, PrivacyUnit, Rho};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// A plan on a schema of these sizes (numeric), for a workload in TOML. Its cost is checked against
-/// the written integers.
+/// Returns a plan on a schema of numeric attributes with these sizes, for a workload in TOML.
+///
+/// Its cost is checked against the written integers.
 fn plan_of(
     planner: &str,
     sizes: &[usize],
@@ -40,7 +40,7 @@ fn plan_of(
     (workload, plan)
 }
 
-/// The text of a schema of these sizes.
+/// The text of a schema with these sizes.
 fn schema_text(sizes: &[usize]) -> String {
     let entry = |(k, n): (usize, &usize)| {
         format!("[[attribute]]\nname = \"A{}\"\nsize = {n}\nkind = \"numeric\"\n", k + 1)
@@ -54,24 +54,24 @@ fn records_of(schema: &Schema, rows: &[Vec<u32>]) -> Records {
     Records::new(schema, (0..schema.attributes().len()).map(column).collect()).unwrap()
 }
 
-/// Ten records of a table that no attribute is independent in.
+/// Ten records of dependent attributes.
 fn rows(sizes: &[usize]) -> Vec<Vec<u32>> {
     (0..10usize)
         .map(|k| sizes.iter().enumerate().map(|(p, n)| ((k * k + p * k) % n) as u32).collect())
         .collect()
 }
 
-/// A release without file and ledger, with the noise of a test's stream.
+/// A release without file and ledger, with the noise of a deterministic stream.
 fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     let sizes = plan.plan().schema().sizes();
-    // What tests reserve is what the plan costs, or the next double.
+    // Tests reserve the cost of the plan, rounded up to a double.
     let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
     let noise = OperatingSystemNoise::of_counter(seed);
     run::measure(plan, statement_of(plan), &schema_text(&sizes), records, &reservation, noise)
         .unwrap()
 }
 
-/// A statement without ledger, made once: of which plan does not matter to what is measured.
+/// A statement without ledger, made once; the measurements do not depend on its plan.
 fn statement_of(plan: &IntegerPlan) -> Statement {
     static STATEMENT: std::sync::OnceLock<Statement> = std::sync::OnceLock::new();
     let of_plan = || {
@@ -82,7 +82,12 @@ fn statement_of(plan: &IntegerPlan) -> Statement {
     STATEMENT.get_or_init(of_plan).clone()
 }
 
-/// The plan of the tests of distributions: total, a rounded strategy, one without rounding, and a
-/// product of both.
-const SMALL: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n[[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n\
+/// Prefix queries on one attribute and identity queries on another.
+const PREFIX_AND_IDENTITY: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n\
+                                   [[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n";
+
+/// The workload of the tests of distributions: total, a rounded strategy, a strategy without
+/// rounding, and a product of both.
+const SMALL: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n\
+                     [[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n\
                      [[queries]]\nfamily = \"range\"\nattributes = [\"A1\", \"A2\"]\n";

@@ -1,5 +1,4 @@
-//! The ledger when runs are killed, come at the same time, or find a disk that is full or a file
-//! that cannot be used.
+//! The ledger under killed or concurrent runs, a full disk, and a read-only file.
 
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
@@ -12,7 +11,7 @@ use predicates::str::contains;
 
 use super::{folder, ledger, matmech, read, release, words};
 
-/// A child that runs a release in the background.
+/// Starts a release in the background.
 fn start(folder: &Path, out: &str) -> std::process::Child {
     let mut process = Process::new(env!("CARGO_BIN_EXE_matmech"));
     process
@@ -24,28 +23,28 @@ fn start(folder: &Path, out: &str) -> std::process::Child {
         .unwrap()
 }
 
-/// Eight processes at once and a budget for four: four folders, and a ledger that says so.
+/// Eight concurrent processes and a budget for four: four releases, as the ledger states.
 #[test]
-fn processes_at_the_same_time_never_overspend() {
+fn concurrent_processes_never_overspend() {
     let folder = folder();
     let here = folder.path();
     let names: Vec<String> = (0..8).map(|k| format!("R{k}")).collect();
     let children: Vec<_> = names.iter().map(|name| start(here, name)).collect();
-    let won = children
+    let succeeded = children
         .into_iter()
         .map(|mut child| child.wait().unwrap().success())
-        .filter(|won| *won)
+        .filter(|succeeded| *succeeded)
         .count();
-    assert_eq!(won, 4);
+    assert_eq!(succeeded, 4);
     assert_eq!(names.iter().filter(|name| here.join(name).exists()).count(), 4);
     assert_eq!(ledger(here)["left_rho"], 0.0);
 }
 
-/// Killed at 50 moments, spread evenly over 1.2 times the duration of a whole run (a golden-ratio
-/// sequence, the same every time; what a run is doing then is the machine's chance): whatever was
-/// measured had been written down as spent; the ledger is sound, or refused with a reason.
+/// Runs are killed at 50 times, spread over 1.2 times the duration of a complete run by a
+/// golden-ratio sequence. Every measurement is already reserved, and the ledger is valid or
+/// refused.
 #[test]
-fn a_run_that_is_killed_counts_as_spent() {
+fn a_killed_run_counts_as_spent() {
     let folder = folder();
     let here = folder.path();
     std::fs::remove_file(here.join("L.jsonl")).unwrap();
@@ -74,7 +73,7 @@ fn a_run_that_is_killed_counts_as_spent() {
     assert!(interrupted > 10, "{interrupted}");
 }
 
-/// A cut last line, and bytes that are none: refused, with the line, and nothing is changed.
+/// An incomplete last line or invalid bytes: refused, and the file is unchanged.
 #[test]
 fn a_damaged_ledger_is_refused() {
     let folder = folder();
@@ -97,9 +96,8 @@ fn a_damaged_ledger_is_refused() {
     }
 }
 
-/// The system's limit on the size of files stands for a full disk. At zero the reservation fails
-/// and the data is not opened; with room for the ledger only, the run fails after it, and what it
-/// reserved stays spent.
+/// A full disk, simulated by the limit on file sizes. At zero the reservation fails and no data is
+/// read. With space for the ledger only, the run fails later, and its reservation remains spent.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_never_a_free_release() {
@@ -129,12 +127,12 @@ fn a_full_disk_is_an_error_and_never_a_free_release() {
     );
 }
 
-/// The disk is full in the middle of a line, of the reservation or of the settlement: the half line
-/// is taken off again, nobody hears that nothing happened when something did, and the ledger goes
-/// on.
+/// The disk is full within the line of the reservation or of the settlement. The incomplete line is
+/// removed, no message claims that nothing was spent after a reservation, and the ledger remains
+/// usable.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
+fn an_incomplete_ledger_line_is_reported_and_charged_correctly() {
     const LIMIT: usize = 64 * 512;
     let hash = "0".repeat(64);
     let line = |number: u32, what: &str| {
@@ -143,13 +141,13 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
         )
         .len()
     };
-    let own = line(2, "release to R");
+    let length = line(2, "release to R");
     for (room, reserved) in
-        [(1, false), (30, false), (own - 1, false), (own, true), (own + 12, true)]
+        [(1, false), (30, false), (length - 1, false), (length, true), (length + 12, true)]
     {
         let folder = folder();
         let here = folder.path();
-        // One reservation before, as long as it takes to leave this room.
+        // One reservation before, long enough to leave this space.
         let filling = LIMIT - room - read(here, "L.jsonl").len() - line(1, "");
         let ledger_of_test = Ledger::open(&here.join("L.jsonl"), Waiting::default()).unwrap();
         let rho = matmech::privacy::Rho::new(0.25).unwrap();
@@ -166,7 +164,7 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
         let balance = ledger(here);
         let count = balance["reservations"].as_u64().unwrap();
         if reserved {
-            // The reservation and its end fit, the settlement does not.
+            // The reservation and its line end fit, the settlement does not.
             assert_eq!((count, balance["unsettled"].as_u64()), (2, Some(2)), "{room}");
             assert!(
                 said.contains("its cost is spent") && !said.contains("nothing was read"),
@@ -178,7 +176,7 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
             assert!(said.contains("nothing was read or spent"), "{said}");
             assert!(!here.join("R").exists() && !here.join("R.partial").exists());
         }
-        // With room again, the rest of the budget can be spent, and no more.
+        // With space again, the rest of the budget can be spent, and no more.
         for k in 0..3 - u64::from(reserved) {
             release(here, &format!("Q{k}"), &[]).success();
         }
@@ -186,11 +184,11 @@ fn a_line_of_the_ledger_that_is_cut_short_is_never_silent_and_never_free() {
     }
 }
 
-/// A ledger that this user may not write. The superuser may write everything, so the test runs as
-/// somebody else where it can.
+/// A ledger that this user may not write. A superuser may write every file, so the test then runs
+/// as another user.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_ledger_that_cannot_be_written_is_refused() {
+fn a_read_only_ledger_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let folder = folder();

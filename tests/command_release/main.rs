@@ -1,6 +1,6 @@
-//! The commands `matmech release`, `answer` and `ledger` from the outside.
+//! Tests of the commands `matmech release`, `answer` and `ledger`.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test must stop at the first failure")]
 
 mod ledger_under_stress;
 mod mistakes;
@@ -30,14 +30,14 @@ values = ["clerk", "baker", "cook"]
 
 const WORKLOAD: &str = "[[queries]]\nfamily = \"hybrid\"\nways = [1, 2]\n";
 
-/// 60 records of the schema, and five that nobody should hear of.
+/// 60 records of the schema, and five more with values that must not be printed.
 fn data() -> String {
     let jobs = ["clerk", "baker", "cook"];
     let inside: String = (0..60).map(|k| format!("{},{}\n", k * 7 % 80, jobs[k * k % 3])).collect();
     format!("age,job\n{inside}99,clerk\n7,sorcerer\nxyzzy,clerk\n12\n12,cook,plugh\n")
 }
 
-/// S.toml, W.toml, X.csv and a ledger of ρ = 1.
+/// A folder with S.toml, W.toml, X.csv and a ledger of ρ = 1.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("S.toml", SCHEMA), ("W.toml", WORKLOAD), ("X.csv", &data())] {
@@ -51,7 +51,7 @@ fn matmech(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("matmech").unwrap().current_dir(folder).args(words).assert()
 }
 
-/// The words of a release of ρ = 0.25 into a folder.
+/// The arguments of a release of ρ = 0.25 into a folder.
 fn words<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = [
         "release",
@@ -105,7 +105,7 @@ fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() 
     }
     assert_eq!((&rows[1][2], &rows[1][3]), ("age from 0 to below 40", "0-1"));
     assert_eq!((&rows[18][0], &rows[18][2]), ("age, job", "any age and job = cook"));
-    // 61 records are kept: the one with a value too many is one of the schema. 6 standard errors.
+    // 61 records are kept: the one with an additional value is in the schema. 6 standard errors.
     let (all, error) = (number(&rows[3], 4), number(&rows[3], 5));
     assert!((all - 61.0).abs() < 6.0 * error, "{all} ± {error}");
     let statement: serde_json::Value =
@@ -128,13 +128,13 @@ fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() 
         (Some(0.25), Some(0))
     );
     assert!(!here.join("R.partial").exists());
-    // No two releases are alike.
+    // Two releases have different noise.
     release(here, "Q", &[]).success();
     assert_ne!(read(here, "R/measurements/noisy.csv"), read(here, "Q/measurements/noisy.csv"));
 }
 
 #[test]
-fn a_dry_run_opens_spends_and_writes_nothing() {
+fn a_dry_run_reads_spends_and_writes_nothing() {
     let folder = folder();
     let here = folder.path();
     let dry = [
@@ -158,7 +158,7 @@ fn a_dry_run_opens_spends_and_writes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_paid_is_refused_before_anything_is_read() {
+fn invalid_or_unpaid_releases_are_refused_before_the_data_is_read() {
     let folder = folder();
     let here = folder.path();
     for (out, more, said) in [
@@ -187,7 +187,7 @@ fn what_cannot_be_paid_is_refused_before_anything_is_read() {
 }
 
 #[test]
-fn other_units_cost_what_they_must() {
+fn other_privacy_units_are_charged_correctly() {
     let folder = folder();
     let here = folder.path();
     matmech(
@@ -219,14 +219,14 @@ fn other_units_cost_what_they_must() {
         ],
     );
     more[8] = "K.jsonl";
-    // The schema has no cells for other values, so replacing a value can leave a record out.
+    // The schema has no cells for other values, so replacing a value can drop a record.
     matmech(here, &more)
         .success()
         .stdout(contains("replace, add or remove one record, up to 3 times"));
     let statement: serde_json::Value =
         serde_json::from_str(&read(here, "R/statement.json")).unwrap();
     assert!(statement["rho"].as_f64().unwrap() <= 0.25);
-    // The number of records has noise: a power of two times one count.
+    // The number of records has noise; its strategy is a power of two times the count.
     assert_ne!(statement["subspaces"][0]["squared_sensitivity"], "0");
     assert_eq!(statement["number_of_records_is_public"], false);
     matmech(here, &["ledger", "show", "K.jsonl"])
@@ -235,7 +235,7 @@ fn other_units_cost_what_they_must() {
 }
 
 #[test]
-fn more_queries_are_answered_from_the_measurements_or_refused_by_name() {
+fn more_queries_are_answered_from_the_measurements_or_refused() {
     let folder = folder();
     let here = folder.path();
     let one_way = "[[queries]]\nfamily = \"hybrid\"\nways = [1]\n";
@@ -255,7 +255,7 @@ fn more_queries_are_answered_from_the_measurements_or_refused_by_name() {
     answer("M.toml", "more.csv").success().stdout(contains("10 in 1 groups"));
     assert_eq!(read(here, "more.csv").lines().count(), 11);
     answer("M.toml", "more.csv").failure().stderr(contains("no such file yet"));
-    // The same queries again are the same answers.
+    // The same queries have the same answers.
     answer("W.toml", "same.csv").success();
     assert_eq!(read(here, "same.csv"), read(here, "R/answers.csv"));
     std::fs::write(here.join("M.toml"), WORKLOAD).unwrap();
@@ -266,11 +266,12 @@ fn more_queries_are_answered_from_the_measurements_or_refused_by_name() {
     assert_eq!(ledger(here)["reservations"], 1);
 }
 
-/// The files of the release of Adult that docs/releasing.md measures, without the data.
+/// The release of Adult in docs/releasing.md, without the data.
 #[test]
-fn the_example_of_adult_is_what_the_page_says() {
+fn the_adult_example_matches_the_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let command = "release --schema docs/example/adult.toml --workload docs/example/adult-workload.toml --epsilon 1 --delta 1e-9 --dry-run";
+    let command = "release --schema docs/example/adult.toml \
+                   --workload docs/example/adult-workload.toml --epsilon 1 --delta 1e-9 --dry-run";
     let words: Vec<&str> = command.split(' ').collect();
     matmech(root, &words).success().stdout(
         contains("1816446 in 581 groups").and(contains("576 subspaces, 1762640 noisy integers")),
@@ -284,8 +285,8 @@ fn the_example_of_adult_is_what_the_page_says() {
     );
 }
 
-/// The commands of a page's first block marked `steward`, run as they stand in a folder that has
-/// the page's files.
+/// Runs the commands of a page's first block marked `steward`, unchanged, in a folder with the
+/// page's files.
 fn run_block(page: &str) -> tempfile::TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(root.join(page)).unwrap();
@@ -319,7 +320,7 @@ fn run_block(page: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The README's first screen says what a data steward can do, and it is true.
+/// The example at the top of the README runs and writes what it says.
 #[cfg(unix)]
 #[test]
 fn the_readmes_example_runs() {

@@ -1,5 +1,4 @@
-//! Mistakes that can be known before anything is spent are not charged, and no message quotes the
-//! file.
+//! Mistakes found before anything is spent are not charged, and no message quotes the data.
 
 use std::path::Path;
 
@@ -8,9 +7,9 @@ use predicates::str::contains;
 
 use super::{SCHEMA, data, folder, ledger, matmech, read, release};
 
-/// Files that are no table of the schema, by their first line.
+/// Files whose first line does not match the schema.
 #[test]
-fn a_file_with_another_header_costs_nothing_and_is_not_quoted() {
+fn a_file_with_an_invalid_header_costs_nothing_and_is_not_quoted() {
     let folder = folder();
     let here = folder.path();
     let utf16 = |text: &str| -> Vec<u8> {
@@ -46,7 +45,7 @@ fn a_file_with_another_header_costs_nothing_and_is_not_quoted() {
         assert_eq!(ledger(here)["reservations"], 0, "{what}");
         assert!(!here.join("R").exists() && !here.join("R.partial").exists(), "{what}");
     }
-    // What is a table of the schema all the same.
+    // Unusual files that match the schema.
     for (k, text) in
         ["\u{feff}age,job\n7,clerk\n", " age , job \r\n7,clerk\r\n", "job,x,\"age\"\nclerk,1,7\n"]
             .iter()
@@ -57,10 +56,10 @@ fn a_file_with_another_header_costs_nothing_and_is_not_quoted() {
     }
 }
 
-/// Names that cannot be written.
+/// Output names that cannot be created.
 #[cfg(unix)]
 #[test]
-fn a_name_that_is_taken_or_cannot_be_made_costs_nothing() {
+fn an_invalid_output_name_costs_nothing() {
     use std::os::unix::fs::symlink;
     let folder = folder();
     let here = folder.path();
@@ -75,16 +74,16 @@ fn a_name_that_is_taken_or_cannot_be_made_costs_nothing() {
         assert_eq!(ledger(here)["reservations"], 0, "{out}");
     }
     for data in ["D.csv", "taken", "nowhere.csv"] {
-        let mut own = super::words("R", &[]);
-        own[6] = data;
-        matmech(here, &own).failure().code(1).stderr(contains(data).and(contains("remedy")));
+        let mut arguments = super::words("R", &[]);
+        arguments[6] = data;
+        matmech(here, &arguments).failure().code(1).stderr(contains(data).and(contains("remedy")));
         assert!(!here.join("R.partial").exists());
     }
     assert_eq!(ledger(here)["reservations"], 0);
 }
 
-/// A file that this user may not read. The superuser may read everything, so the test runs as
-/// somebody else where it can.
+/// A file that this user may not read. A superuser may read every file, so the test then runs as
+/// another user.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_cannot_be_read_costs_nothing() {
@@ -110,10 +109,10 @@ fn a_file_that_cannot_be_read_costs_nothing() {
     assert_eq!(ledger(here)["reservations"], 0);
 }
 
-/// A quotation mark that is never closed is an error at the end of the file. It is charged, since
-/// the records were read; `check-data` finds the line before.
+/// An open quotation mark is an error at the end of the file. It is charged, because the records
+/// were read; `check-data` finds its line in advance.
 #[test]
-fn an_open_quotation_mark_is_an_error_and_can_be_found_before() {
+fn an_open_quotation_mark_is_an_error_that_check_data_finds() {
     let folder = folder();
     let here = folder.path();
     std::fs::write(here.join("X.csv"), "age,job\n7,clerk\n7,\"secret\n8,clerk\n").unwrap();
@@ -130,7 +129,7 @@ fn an_open_quotation_mark_is_an_error_and_can_be_found_before() {
 }
 
 #[test]
-fn check_data_shows_what_a_release_would_make_of_a_file() {
+fn check_data_shows_how_a_release_would_handle_a_file() {
     let folder = folder();
     let here = folder.path();
     let check = ["check-data", "--schema", "S.toml", "--data", "X.csv", "--json"];
@@ -158,7 +157,7 @@ fn check_data_shows_what_a_release_would_make_of_a_file() {
     assert!(data().contains("sorcerer"));
 }
 
-/// Attributes that no query uses have no cost: neither memory nor an upper limit of their size.
+/// Attributes that no query uses cost no memory, and their size has no upper limit.
 #[test]
 fn attributes_that_no_query_uses_cost_nothing() {
     let folder = folder();
@@ -184,7 +183,8 @@ fn attributes_that_no_query_uses_cost_nothing() {
         assert!(report["expected_mb"].as_f64().unwrap() < 40.0, "{report}");
         assert_eq!(report["expected_bytes_per_record"], 1);
         assert!(read(here, &format!("{name}/measurements/strategies.json")).len() < 2_000);
-        // A record with a value outside any attribute of the schema is left out, used or not.
+        // A record with a value outside any attribute of the schema is dropped, even if the
+        // attribute is unused.
         std::fs::write(
             here.join("M.toml"),
             "[[queries]]\nfamily = \"total\"\nattributes = [\"age\"]\n",
@@ -202,7 +202,7 @@ fn attributes_that_no_query_uses_cost_nothing() {
     matmech(here, &plan).success();
 }
 
-/// A number in a schema is compared as a number.
+/// Numbers in a schema are compared as numbers.
 #[test]
 fn numbers_of_a_schema_match_numbers_of_a_file() {
     let folder = folder();

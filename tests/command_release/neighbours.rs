@@ -1,5 +1,5 @@
-//! Pairs of neighbouring files: what is printed and written must not tell them apart, except
-//! through the noisy integers.
+//! Pairs of neighbouring files: outputs must not distinguish them, except through the noisy
+//! integers.
 
 use std::path::Path;
 
@@ -8,8 +8,7 @@ use predicates::str::contains;
 
 use super::{folder, matmech, read, release, words};
 
-/// A report without what is measured before the records are read, and without the name of its
-/// folder.
+/// A report without the costs measured before the records are read, and without the folder name.
 fn report(bytes: &[u8]) -> serde_json::Value {
     let mut report: serde_json::Value = serde_json::from_slice(bytes).unwrap();
     for field in ["expected_seconds", "expected_mb", "out"] {
@@ -19,7 +18,7 @@ fn report(bytes: &[u8]) -> serde_json::Value {
     report
 }
 
-/// The statement without the line of the ledger, which counts releases.
+/// The statement without its ledger line, which counts releases.
 fn statement(here: &Path, name: &str) -> serde_json::Value {
     let mut statement: serde_json::Value = serde_json::from_str(&read(here, name)).unwrap();
     assert!(statement["ledger"]["line"].as_u64().is_some_and(|line| line > 2));
@@ -27,9 +26,9 @@ fn statement(here: &Path, name: &str) -> serde_json::Value {
     statement
 }
 
-/// Many records and none; a record that is wide, one outside the schema, one too long.
+/// No record and many records; a large value, one outside the schema, and a line that is too long.
 #[test]
-fn nothing_quotes_counts_times_or_sizes_the_records() {
+fn outputs_do_not_depend_on_the_records() {
     let folder = folder();
     let here = folder.path();
     let first = release(here, "R0", &["--json"]).success().get_output().clone();
@@ -48,7 +47,7 @@ fn nothing_quotes_counts_times_or_sizes_the_records() {
         assert_eq!(report(&first.stdout), report(&other.stdout));
         let report: serde_json::Value = serde_json::from_slice(&other.stdout).unwrap();
         assert!(report.get("seconds").is_none() && report.get("peak_mb").is_none(), "{report}");
-        // Before anything is spent: what to expect, in one line.
+        // Before anything is spent, one line with the expected error.
         let said = String::from_utf8_lossy(&other.stderr).into_owned();
         assert!(said.starts_with("expected      RMSE ") && said.lines().count() == 1, "{said}");
         assert!(!said.contains("secret"));
@@ -66,7 +65,7 @@ fn nothing_quotes_counts_times_or_sizes_the_records() {
             );
         }
     }
-    // In words too: no time, no memory.
+    // The report in words has no time and no memory either.
     matmech(here, &["ledger", "create", "T.jsonl", "--rho", "1"]).success();
     let mut text = words("T", &[]);
     text[8] = "T.jsonl";
@@ -75,13 +74,14 @@ fn nothing_quotes_counts_times_or_sizes_the_records() {
     );
 }
 
-/// The audit's pair: 100 records `a` against 99 and one value outside the schema. With all weight
-/// on the total, a total that costs nothing would tell the two apart in every release.
+/// 100 records `a` against 99 and one value outside the schema. Almost all weight is on the total,
+/// so a total without noise would distinguish the files in every release.
 #[test]
-fn a_value_outside_the_schema_cannot_be_seen_in_the_total() {
+fn a_value_outside_the_schema_is_hidden_in_the_total() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let schema = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\n";
+    let schema = "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\n\
+                  values = [\"a\", \"b\"]\n";
     let workload = "[[queries]]\nfamily = \"total\"\nattributes = [\"job\"]\nweight = 1e11\n\
                     [[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n";
     for (name, text) in [
@@ -123,19 +123,18 @@ fn a_value_outside_the_schema_cannot_be_seen_in_the_total() {
             "--delta",
             "1e-9",
         ];
-        let own = ["release", "--schema", schema, "--data", data, "--out", out.as_str()];
-        matmech(here, &[own.as_slice(), rest.as_slice()].concat()).success();
+        let first = ["release", "--schema", schema, "--data", data, "--out", out.as_str()];
+        matmech(here, &[first.as_slice(), rest.as_slice()].concat()).success();
         let answers = read(here, &format!("{out}/answers.csv"));
         let row = answers.lines().find(|line| line.contains(",total,")).unwrap();
         row.split(',').nth(4).unwrap().parse().unwrap()
     };
     for data in ["with.csv", "without.csv"] {
-        // σ is about 53: six releases within half a record of their table's number have a
-        // probability below 1e-12.
+        // σ is about 53: six releases within 1.5 records of 100 have a probability below 1e-9.
         let near =
             (0..6).map(|k| total("S.toml", data, k)).filter(|x| (x - 100.0).abs() < 1.5).count();
         assert!(near < 6, "{data}: the total has no noise");
-        // With a cell for other values no record is left out, and the number of records is public.
+        // With a cell for other values no record is dropped, and the number of records is public.
         assert_eq!(total("O.toml", data, 0), 100.0, "{data}");
     }
     assert_eq!(total("O.toml", "blank.csv", 0), 100.0);
@@ -148,19 +147,19 @@ fn a_value_outside_the_schema_cannot_be_seen_in_the_total() {
     assert_eq!(statement["unit"]["neighbours"], "replace-add-or-remove-one-record");
 }
 
-/// ε and δ are the same text wherever they are printed, and never rounded down: not even to zero.
+/// ε and δ are printed identically everywhere, and never rounded down, not even to zero.
 #[test]
-fn epsilon_is_printed_alike_and_never_too_small() {
+fn epsilon_is_printed_consistently_and_never_too_small() {
     let folder = folder();
     let here = folder.path();
     for (rho, out) in [("1e-16", "A"), ("0.001", "B")] {
-        let mut own = words(out, &["--epsilon"]);
-        own.pop();
-        own.extend(["--rho", rho, "--delta", "1e-9"]);
-        // --delta belongs to --epsilon; with --rho the statement's own is used.
-        own.truncate(own.len() - 2);
+        let mut arguments = words(out, &["--epsilon"]);
+        arguments.pop();
+        // Without --delta, the statement's default δ is used.
+        arguments.extend(["--rho", rho]);
         let printed =
-            String::from_utf8(matmech(here, &own).success().get_output().stdout.clone()).unwrap();
+            String::from_utf8(matmech(here, &arguments).success().get_output().stdout.clone())
+                .unwrap();
         let statement: serde_json::Value =
             serde_json::from_str(&read(here, &format!("{out}/statement.json"))).unwrap();
         let (epsilon, delta) = (statement["epsilon"].to_string(), statement["delta"].to_string());
@@ -177,7 +176,7 @@ fn epsilon_is_printed_alike_and_never_too_small() {
     }
 }
 
-/// `--person`: a person with many records counts as often as the unit says.
+/// `--person`: a person with many records counts at most as often as the unit allows.
 #[test]
 fn records_of_one_person_are_limited() {
     let folder = folder();
@@ -189,11 +188,11 @@ fn records_of_one_person_are_limited() {
     )
     .unwrap();
     matmech(here, &["ledger", "create", "K.jsonl", "--rho", "1000", "--unit-rows", "2"]).success();
-    let mut own = words("R", &["--person", "id", "--unit-rows", "2"]);
-    own[8] = "K.jsonl";
-    let budget = own.iter().position(|word| *word == "0.25").unwrap();
-    own[budget] = "100";
-    matmech(here, &own).success();
+    let mut arguments = words("R", &["--person", "id", "--unit-rows", "2"]);
+    arguments[8] = "K.jsonl";
+    let budget = arguments.iter().position(|word| *word == "0.25").unwrap();
+    arguments[budget] = "100";
+    matmech(here, &arguments).success();
     let statement: serde_json::Value =
         serde_json::from_str(&read(here, "R/statement.json")).unwrap();
     assert_eq!(
@@ -204,8 +203,8 @@ fn records_of_one_person_are_limited() {
     let all = answers.lines().find(|line| line.contains(",any age,")).unwrap();
     let fields: Vec<f64> = all.split(',').filter_map(|field| field.parse().ok()).collect();
     assert!((fields[0] - 62.0).abs() < 7.0 * fields[1], "{all}");
-    own[10] = "Q";
-    let column = own.iter().position(|word| *word == "id").unwrap();
-    own[column] = "ssn";
-    matmech(here, &own).failure().stderr(contains("no column `ssn`"));
+    arguments[10] = "Q";
+    let column = arguments.iter().position(|word| *word == "id").unwrap();
+    arguments[column] = "ssn";
+    matmech(here, &arguments).failure().stderr(contains("no column `ssn`"));
 }

@@ -1,4 +1,4 @@
-//! What can be made again from the measurements, and what is refused.
+//! Outputs that are written again from the measurements, and invalid inputs that are refused.
 
 use matmech::privacy::fine_noise;
 use predicates::prelude::PredicateBooleanExt;
@@ -6,9 +6,9 @@ use predicates::str::contains;
 
 use super::{folder, ledger, matmech, read, release, words};
 
-/// Whatever an interrupted run left, its measurements give everything again: the same bytes.
+/// The measurements of an interrupted run give all other outputs again, byte for byte.
 #[test]
-fn everything_can_be_made_again_from_the_measurements() {
+fn all_outputs_can_be_written_again_from_the_measurements() {
     let folder = folder();
     let here = folder.path();
     release(here, "R", &["--adjust"]).success();
@@ -33,7 +33,7 @@ fn everything_can_be_made_again_from_the_measurements() {
         );
     }
     assert_eq!(ledger(here)["reservations"], 1);
-    // Every name must be free before anything is written.
+    // Every output name must be free before anything is written.
     std::fs::remove_file(here.join("again/answers.csv")).unwrap();
     matmech(here, &answer).failure().stderr(contains("adjusted.csv").and(contains("remedy")));
     let left: Vec<_> = std::fs::read_dir(here.join("again"))
@@ -44,7 +44,7 @@ fn everything_can_be_made_again_from_the_measurements() {
 }
 
 #[test]
-fn measurements_that_were_edited_are_refused_with_the_file() {
+fn edited_measurements_are_refused_with_the_file() {
     let folder = folder();
     let here = folder.path();
     release(here, "R", &[]).success();
@@ -73,8 +73,7 @@ fn measurements_that_were_edited_are_refused_with_the_file() {
     answer("C.csv").failure().stderr(contains("SHA256SUMS"));
 }
 
-/// The statement names the line of the ledger that paid for it; the ledger shows what all cost
-/// together.
+/// The statement names the ledger line of its reservation; the ledger shows the total cost.
 #[test]
 fn the_statement_and_the_ledger_agree() {
     let folder = folder();
@@ -103,9 +102,9 @@ fn the_statement_and_the_ledger_agree() {
     other.stdout(contains(format!("together epsilon {epsilon} at delta 1e-6")));
 }
 
-/// Changed, moved and removed lines; a ledger that is put in place of another.
+/// Changed, moved and removed lines, and an older ledger.
 #[test]
-fn a_ledger_that_was_edited_is_refused() {
+fn an_edited_ledger_is_refused() {
     let folder = folder();
     let here = folder.path();
     release(here, "R", &[]).success();
@@ -135,15 +134,15 @@ fn a_ledger_that_was_edited_is_refused() {
     release(here, "Q", &[]).success();
 }
 
-/// A lock that another process holds: a message, and an end.
+/// Waiting for a lock that another process holds is announced and ends.
 #[test]
-fn a_ledger_that_is_locked_is_waited_for_and_not_forever() {
+fn waiting_for_a_locked_ledger_has_a_limit() {
     let folder = folder();
     let here = folder.path();
     let held = std::fs::File::open(here.join("L.jsonl")).unwrap();
     held.lock().unwrap();
-    let mut own = words("R", &["--wait", "1"]);
-    let said = matmech(here, &own).failure().code(1);
+    let mut arguments = words("R", &["--wait", "1"]);
+    let said = matmech(here, &arguments).failure().code(1);
     said.stderr(
         contains("waiting       for the lock on L.jsonl")
             .and(contains("within 1 s"))
@@ -153,6 +152,6 @@ fn a_ledger_that_is_locked_is_waited_for_and_not_forever() {
         .failure()
         .stderr(contains("another process"));
     held.unlock().unwrap();
-    own.truncate(own.len() - 2);
-    matmech(here, &own).success();
+    arguments.truncate(arguments.len() - 2);
+    matmech(here, &arguments).success();
 }

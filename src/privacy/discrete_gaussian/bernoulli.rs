@@ -1,16 +1,16 @@
-//! Bernoulli variables of probability exp(−γ) with a rational γ (Canonne, Kamath & Steinke 2020,
-//! Alg. 1).
+//! Bernoulli variables of probability exp(−γ) for a rational γ.
 //!
-//! For γ ≤ 1 let A_k be independent with P(A_k) = γ/k, and K the first k for which A_k is false:
-//! P(K > k) = γ^k/k!, so K is odd with probability Σ (−γ)^k/k! = exp(−γ). P(γ/k) is drawn as two
-//! independent events, 1/k and γ. For γ > 1, exp(−γ) = exp(−1) · exp(−(γ − 1)).
+//! Canonne, Kamath & Steinke 2020, Alg. 1. For γ ≤ 1 let A_k be independent events with P(A_k) =
+//! γ/k, and K the first k for which A_k does not occur. P(K > k) = γ^k/k!, so K is odd with
+//! probability Σ (−γ)^k/k! = exp(−γ). The event of probability γ/k is drawn as two independent
+//! events of probabilities 1/k and γ. For γ > 1, exp(−γ) = exp(−1) · exp(−(γ − 1)).
 
 use num_bigint::BigUint;
 use rand::Rng;
 
 use super::random_bits::RandomBits;
 
-/// True with probability exp(−numerator/denominator).
+/// Returns true with probability exp(−numerator/denominator).
 pub(super) fn exponential(
     mut numerator: u128,
     denominator: u128,
@@ -25,7 +25,7 @@ pub(super) fn exponential(
     is_odd(bits, |bits| bits.below(denominator) < numerator)
 }
 
-/// The same for big integers, from the same bits.
+/// The same as [`exponential`] for big integers, from the same bits.
 pub(super) fn exponential_of_big(
     mut numerator: BigUint,
     denominator: &BigUint,
@@ -40,12 +40,12 @@ pub(super) fn exponential_of_big(
     is_odd(bits, |bits| bits.below_big(denominator) < numerator)
 }
 
-/// True with probability exp(−1).
+/// Returns true with probability exp(−1).
 pub(super) fn exponential_of_one(bits: &mut RandomBits<'_, impl Rng>) -> bool {
     is_odd(bits, |_| true)
 }
 
-/// Whether K is odd, where `event` has the probability γ.
+/// Returns whether K is odd, where `event` has probability γ.
 fn is_odd<'a, R: Rng>(
     bits: &mut RandomBits<'a, R>,
     event: impl Fn(&mut RandomBits<'a, R>) -> bool,

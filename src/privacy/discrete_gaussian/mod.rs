@@ -1,13 +1,13 @@
-//! An exact sampler of the discrete Gaussian distribution, in whole numbers.
+//! An exact sampler of the discrete Gaussian distribution, in integer arithmetic.
 //!
 //! ```text
 //! P(Z = z) = exp(−z²/(2σ²)) / Σ_k exp(−k²/(2σ²)),      z an integer, σ = p/q
 //! ```
 //!
 //! The algorithm is that of Canonne, Kamath & Steinke (2020, Alg. 1–3): rejection from a discrete
-//! Laplace distribution, with every probability a quotient of whole numbers and every decision a
-//! comparison of whole numbers with uniform random bits. No step rounds, so the distribution is
-//! exact. With t = ⌊σ⌋ + 1:
+//! Laplace distribution, with every probability a quotient of integers and every decision a
+//! comparison of integers with uniform random bits. No step rounds, so the distribution is exact.
+//! With t = ⌊σ⌋ + 1:
 //!
 //! 1. `Y` has P(Y = y) ∝ exp(−|y|/t).
 //! 2. `Y` is accepted with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²) = (|Y| t q² − p²)²/(2 p² q²
@@ -15,8 +15,8 @@
 //!
 //! The probability of acceptance is proportional to exp(−Y²/(2σ²)) · exp(|Y|/t), which proves the
 //! distribution. The quotient γ is computed in 128 bits if its parts fit, and in big integers
-//! otherwise. Both paths consume the same random bits and make the same decisions; a test compares
-//! them bit by bit. For deviations of [`RationalDeviation::rounded_up`] up to 2²⁴ the parts fit.
+//! otherwise. Both paths consume the same random bits and make the same decisions (a test compares
+//! them). For deviations of [`RationalDeviation::rounded_up`] up to 2²⁴ the parts fit.
 
 mod bernoulli;
 mod random_bits;
@@ -28,12 +28,12 @@ use self::bernoulli::{exponential, exponential_of_big, exponential_of_one};
 pub(super) use self::random_bits::RandomBits;
 use super::rational_deviation::RationalDeviation;
 
-/// Values beyond this are an error: sums with answers stay inside 128 bits.
+/// Larger values are an error: sums with answers stay within 128 bits.
 const MAX_VALUE: u128 = 1 << 125;
 
 /// A discrete Gaussian distribution with a rational σ.
 ///
-/// *Cost*: about 0.4 µs a value while γ fits 128 bits and a few µs beyond, independent of σ.
+/// *Cost*: about 0.4 µs per value if γ fits 128 bits and a few µs otherwise, independent of σ.
 #[derive(Debug, Clone)]
 pub(super) struct DiscreteGaussian {
     /// t = ⌊σ⌋ + 1.
@@ -53,7 +53,7 @@ struct Small {
     denominator: u128,
 }
 
-/// The same in big integers.
+/// The parts of γ in big integers.
 #[derive(Debug, Clone)]
 struct Large {
     slope: BigUint,
@@ -62,7 +62,7 @@ struct Large {
 }
 
 impl DiscreteGaussian {
-    /// The distribution with the given σ.
+    /// Returns the distribution with the given σ.
     pub(super) fn new(deviation: RationalDeviation) -> Self {
         let (mut p, mut q) = (deviation.numerator(), deviation.denominator());
         let common = gcd(p, q);
@@ -80,7 +80,7 @@ impl DiscreteGaussian {
         DiscreteGaussian { scale, small: small(), large }
     }
 
-    /// One value; `None` if it leaves 125 bits, which has a probability below exp(−4,000).
+    /// Returns one value; `None` beyond 125 bits, which has a probability below exp(−4,000).
     pub(super) fn sample(&self, bits: &mut RandomBits<'_, impl Rng>) -> Option<i128> {
         loop {
             let (magnitude, negative) = self.laplace(bits)?;
@@ -91,8 +91,10 @@ impl DiscreteGaussian {
         }
     }
 
-    /// The magnitude and sign of Y, P(Y = y) ∝ exp(−|y|/t) (Alg. 2): |Y| = U + tV with U below t,
-    /// P(U = u) ∝ exp(−u/t), and P(V = v) ∝ exp(−v). One of the two zeros is rejected.
+    /// Returns the magnitude and sign of Y, P(Y = y) ∝ exp(−|y|/t) (Alg. 2).
+    ///
+    /// |Y| = U + tV with U below t, P(U = u) ∝ exp(−u/t), and P(V = v) ∝ exp(−v). Negative zero is
+    /// rejected.
     fn laplace(&self, bits: &mut RandomBits<'_, impl Rng>) -> Option<(u128, bool)> {
         loop {
             let low = bits.below(self.scale);
@@ -114,11 +116,11 @@ impl DiscreteGaussian {
         }
     }
 
-    /// Whether a magnitude is accepted: true with probability exp(−γ).
+    /// Returns whether a magnitude is accepted: true with probability exp(−γ).
     fn accept(&self, magnitude: u128, bits: &mut RandomBits<'_, impl Rng>) -> bool {
-        let small = self.small.and_then(|own| {
-            let distance = magnitude.checked_mul(own.slope)?.abs_diff(own.offset);
-            Some((distance.checked_mul(distance)?, own.denominator))
+        let small = self.small.and_then(|Small { slope, offset, denominator }| {
+            let distance = magnitude.checked_mul(slope)?.abs_diff(offset);
+            Some((distance.checked_mul(distance)?, denominator))
         });
         if let Some((numerator, denominator)) = small {
             return exponential(numerator, denominator, bits);

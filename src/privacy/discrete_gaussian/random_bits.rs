@@ -1,9 +1,9 @@
-//! Uniform whole numbers from random bits.
+//! Uniform integers from random bits.
 
 use num_bigint::BigUint;
 use rand::Rng;
 
-/// Random bits of a generator, taken one word at a time. The buffer is one word.
+/// The random bits of a generator, taken from a buffer of one word.
 #[derive(Debug)]
 pub(in crate::privacy) struct RandomBits<'a, R> {
     generator: &'a mut R,
@@ -16,13 +16,13 @@ impl<'a, R: Rng> RandomBits<'a, R> {
         RandomBits { generator, word: 0, left: 0 }
     }
 
-    /// The bits of a string, lowest first, and then those of a generator.
+    /// Returns the bits of a string, lowest first, followed by those of a generator.
     #[cfg(test)]
     pub(super) fn of_string(word: u64, left: u32, generator: &'a mut R) -> Self {
         RandomBits { generator, word, left }
     }
 
-    /// The next bits as a number below 2^count, for a count of at most 64.
+    /// Returns the next bits as a number below 2^count, for a count of at most 64.
     pub(super) fn take(&mut self, count: u32) -> u64 {
         if count == 0 {
             return 0;
@@ -43,7 +43,7 @@ impl<'a, R: Rng> RandomBits<'a, R> {
         taken
     }
 
-    /// A uniform number below `end`, by rejection; `end` is at least 1.
+    /// Returns a uniform number below `end` by rejection; `end` is at least 1.
     pub(super) fn below(&mut self, end: u128) -> u128 {
         let count = 128 - (end - 1).leading_zeros();
         loop {
@@ -56,7 +56,7 @@ impl<'a, R: Rng> RandomBits<'a, R> {
         }
     }
 
-    /// The same for big integers, from the same bits as [`RandomBits::below`].
+    /// The same as [`RandomBits::below`] for big integers, from the same bits.
     pub(super) fn below_big(&mut self, end: &BigUint) -> BigUint {
         let count = (end - 1u32).bits();
         let words = count.div_ceil(64);

@@ -1,4 +1,4 @@
-//! The sampler against exact probabilities, against another implementation, and path against path.
+//! Tests of the sampler: exact probabilities, another implementation, and agreement of both paths.
 
 use num_bigint::BigUint;
 use prio::dp::Rational;
@@ -27,8 +27,8 @@ fn probability(z: i128, sigma: f64) -> f64 {
     weight(z) / (-reach..=reach).map(weight).sum::<f64>()
 }
 
-/// The chi-square statistic of a sample against exact probabilities of classes of values, and its
-/// degrees of freedom. Classes are joined until each expects at least 25.
+/// The chi-square statistic of a sample against the exact probabilities of its values, and its
+/// degrees of freedom. Neighbouring values are merged until each class expects at least 25.
 fn chi_square(sample: &[i128], sigma: f64) -> (f64, usize) {
     let reach = (8.0 * sigma).ceil() as i128;
     let (mut statistic, mut classes) = (0.0, 0usize);
@@ -48,17 +48,17 @@ fn chi_square(sample: &[i128], sigma: f64) -> (f64, usize) {
     (statistic, classes)
 }
 
-/// The value that a chi-square variable exceeds with probability 1e-6 (Wilson and Hilferty's cube;
-/// within 1 % from 3 degrees on).
+/// The value that a chi-square variable exceeds with probability 1e-6, by the Wilson–Hilferty
+/// approximation (within 1 % from 3 degrees of freedom on).
 fn critical(degrees: usize) -> f64 {
     let share = 2.0 / (9.0 * degrees as f64);
     degrees as f64 * (1.0 - share + 4.753_424 * share.sqrt()).powi(3)
 }
 
-/// Level 1e-6. The negative controls fail at the same level: σ wrong by 5 %, and a Gaussian rounded
-/// to whole numbers.
+/// Chi-square test against exact probabilities at level 1e-6. Negative controls must fail at the
+/// same level: σ wrong by 5 %, and a continuous Gaussian rounded to integers.
 #[test]
-fn the_noise_has_its_exact_probabilities() {
+fn the_noise_has_exact_probabilities() {
     for (numerator, denominator) in [(1, 2), (3, 2), (12, 1), (37, 5), (1, 1), (1 << 30, 3 << 27)] {
         let sigma = deviation(numerator, denominator);
         let drawn = sample(200_000, sigma, 5);
@@ -80,10 +80,10 @@ fn the_noise_has_its_exact_probabilities() {
     assert!(found > critical(degrees), "{found} on {degrees}");
 }
 
-/// Two samples of 30,000 values of the same σ, ours and that of the library `prio`: the chi-square
-/// statistic of 40 classes of about equal frequency, at level 1e-6. With σ wrong by 10 % it fails.
+/// Two samples of 30,000 values of the same σ, ours and one of the library `prio`: chi-square test
+/// over 40 classes of about equal frequency, at level 1e-6. It must fail for σ wrong by 10 %.
 #[test]
-fn the_distribution_is_that_of_another_implementation() {
+fn the_distribution_matches_prio() {
     const CLASSES: usize = 40;
     let statistic = |a: &[i128], b: &[i128]| -> f64 {
         let mut all: Vec<i128> = a.iter().chain(b).copied().collect();
@@ -98,42 +98,43 @@ fn the_distribution_is_that_of_another_implementation() {
         pairs.map(|(x, y)| (x - y).powi(2) / (x + y)).sum()
     };
     for sigma in [77.7, 9.9e5, 2e9, 7e18] {
-        let of = |sigma: f64| RationalDeviation::rounded_up(sigma).unwrap();
-        let own = of(sigma);
-        let rational = Rational::from_unsigned(own.numerator(), own.denominator()).unwrap();
+        let rational_of = |sigma: f64| RationalDeviation::rounded_up(sigma).unwrap();
+        let deviation = rational_of(sigma);
+        let rational =
+            Rational::from_unsigned(deviation.numerator(), deviation.denominator()).unwrap();
         let reference = Reference::new(rational).unwrap();
         let mut generator = ChaCha20Rng::seed_from_u64(7);
         let expected: Vec<i128> = (0..30_000)
             .map(|_| i128::try_from(reference.sample(&mut generator)).unwrap())
             .collect();
-        let found = statistic(&sample(30_000, own, 3), &expected);
+        let found = statistic(&sample(30_000, deviation, 3), &expected);
         assert!(found < critical(CLASSES - 1), "{sigma}: {found}");
-        let wrong = statistic(&sample(30_000, of(1.1 * sigma), 3), &expected);
+        let wrong = statistic(&sample(30_000, rational_of(1.1 * sigma), 3), &expected);
         assert!(wrong > critical(CLASSES - 1), "{sigma}: {wrong}");
     }
 }
 
-/// Without the parts in 128 bits the same random bits give the same values: the two paths are one
-/// distribution. Beyond σ = 2²⁴ there is only the second.
+/// Without the 128-bit parts the same random bits give the same values, so both paths have the same
+/// distribution. Beyond σ = 2²⁴ only the second exists.
 #[test]
 fn both_paths_make_the_same_decisions() {
     let mut random = ChaCha20Rng::seed_from_u64(2);
     for k in 0..200 {
-        let own =
+        let sigma =
             RationalDeviation::rounded_up(2f64.powf(random.random_range(-4.0..24.0))).unwrap();
-        let small = DiscreteGaussian::new(own);
-        assert!(small.small.is_some(), "{own}");
+        let small = DiscreteGaussian::new(sigma);
+        assert!(small.small.is_some(), "{sigma}");
         let big = DiscreteGaussian { small: None, ..small.clone() };
         let [mut a, mut b] = [ChaCha20Rng::seed_from_u64(k), ChaCha20Rng::seed_from_u64(k)];
         let [mut a, mut b] = [RandomBits::new(&mut a), RandomBits::new(&mut b)];
         for _ in 0..50 {
-            assert_eq!(small.sample(&mut a), big.sample(&mut b), "{own}");
+            assert_eq!(small.sample(&mut a), big.sample(&mut b), "{sigma}");
         }
     }
     assert!(DiscreteGaussian::new(RationalDeviation::rounded_up(1e12).unwrap()).small.is_none());
 }
 
-/// A generator that has no more bits.
+/// A generator without bits.
 struct Exhausted;
 
 impl TryRng for Exhausted {
@@ -152,8 +153,7 @@ impl TryRng for Exhausted {
     }
 }
 
-/// The probability of `event` over all strings of 16 bits: the share of strings for which it holds,
-/// and the share for which it needs more bits.
+/// The shares of all strings of 16 bits for which `event` holds, and for which it needs more bits.
 fn enumerated(event: impl Fn(&mut RandomBits<'_, Exhausted>) -> bool) -> (f64, f64) {
     const BITS: u32 = 16;
     let (mut holds, mut open) = (0u32, 0u32);
@@ -168,8 +168,8 @@ fn enumerated(event: impl Fn(&mut RandomBits<'_, Exhausted>) -> bool) -> (f64, f
     (f64::from(holds) / all, f64::from(open) / all)
 }
 
-/// Every string of 16 random bits: the exact probability lies between the share of strings that
-/// decide for the event and that share plus the undecided ones.
+/// Over every string of 16 random bits, the exact probability lies between the share of strings for
+/// which the event holds and that share plus the undecided ones.
 #[test]
 fn probabilities_are_exact_over_all_bit_strings() {
     for (numerator, denominator) in [(0, 1), (1, 4), (3, 8), (1, 1), (5, 4), (2, 1), (9, 16)] {
@@ -202,7 +202,7 @@ fn probabilities_are_exact_over_all_bit_strings() {
     }
 }
 
-/// Words cross the ends of their boxes without losing or repeating a bit.
+/// Bits are taken across word boundaries without loss or repetition.
 #[test]
 fn bits_are_taken_in_order() {
     let mut words = ChaCha20Rng::seed_from_u64(4);

@@ -1,4 +1,4 @@
-//! From noisy integers to unbiased answers with their exact variances.
+//! Unbiased answers with exact variances, from noisy integers.
 
 mod variances;
 
@@ -18,18 +18,19 @@ use crate::workload::{Family, GroupedWorkload, QueryGroup};
 /// The estimate of one residual subspace.
 #[derive(Debug)]
 struct Part {
-    /// Least squares from the noisy answers, projected: cells of the marginal.
+    /// The projected least-squares estimate from the noisy answers: cells of the marginal.
     estimate: Vec<f64>,
     /// The strategy at unit privacy cost.
     strategy: Arc<SubspaceStrategy>,
-    /// Its factors, by their index among all different ones.
+    /// The indices of its factors among all distinct ones.
     factors: Vec<usize>,
-    /// Var · V⁺ is its covariance: Δ² over the variance of the noise, inverted.
+    /// The variance of the noise per unit of V⁺: the covariance is `noise` · V⁺.
     noise: f64,
 }
 
-/// Estimates of all residual subspaces that were measured. Everything here is computed from
-/// outputs: it costs no privacy.
+/// Estimates of all measured residual subspaces.
+///
+/// Everything here is computed from outputs and costs no privacy.
 ///
 /// *Memory*: 8 bytes per cell of the measured subspaces.
 #[derive(Debug)]
@@ -40,23 +41,25 @@ pub struct Estimates {
     known: Mutex<KnownVariances>,
 }
 
-/// Variances of the queries of some families by a factor, which many groups share.
+/// Variances by factor and families, which many groups share.
 type KnownVariances = HashMap<(usize, Vec<Family>), Arc<Vec<f64>>>;
 
 impl Estimates {
-    /// The least-squares estimates from measurements. O(cells · Σ sizes) per subspace, and one
-    /// pseudo-inverse per distinct factor.
+    /// Returns the least-squares estimates from measurements.
+    ///
+    /// *Time*: O(cells · Σ sizes) per subspace, and one pseudo-inverse per distinct factor.
     ///
     /// # Errors
-    /// Strategies of another rank than their subspace: they answer nothing for certain.
+    /// A strategy whose rank is below that of its subspace: it leaves queries unanswered.
     pub fn of(measurements: &Measurements) -> Result<Self> {
         let schema = measurements.schema.clone();
         let measure = rounding::reference_measure(&measurements.weights, &schema.sizes())?;
         let mut reals: HashMap<*const IntegerFactor, (usize, StrategyFactor)> = HashMap::new();
         let mut parts = HashMap::with_capacity(measurements.list.len());
-        for (own, noisy) in &measurements.list {
-            let mut factors = Vec::with_capacity(own.strategy.factors().len());
-            for factor in own.strategy.factors().iter().filter(|factor| !factor.is_scalar()) {
+        for (measurement, noisy) in &measurements.list {
+            let strategy = &measurement.strategy;
+            let mut factors = Vec::with_capacity(strategy.factors().len());
+            for factor in strategy.factors().iter().filter(|factor| !factor.is_scalar()) {
                 let key = Arc::as_ptr(factor);
                 if !reals.contains_key(&key) {
                     reals.insert(key, (reals.len(), checked(factor)?));
@@ -64,38 +67,39 @@ impl Estimates {
                 factors.extend(reals.get(&key).cloned());
             }
             let (indices, factors) = factors.into_iter().unzip();
+            let scale = strategy.scale();
             let strategy = Arc::new(SubspaceStrategy::Kronecker(factors));
-            let scale = own.strategy.scale();
             let scaled: Vec<f64> = noisy.iter().map(|answer| *answer as f64 / scale).collect();
             let mut estimate = strategy.reconstruct(&scaled)?;
+            let attributes = measurement.attributes;
             if !measure.is_uniform() {
-                project_for(&strategy.shape(), &mut estimate, &measure.of(own.attributes));
+                project_for(&strategy.shape(), &mut estimate, &measure.of(attributes));
             }
-            let noise = own.deviation.variance() / (scale * scale);
-            parts.insert(own.attributes, Part { estimate, strategy, factors: indices, noise });
+            let noise = measurement.deviation.variance() / (scale * scale);
+            parts.insert(attributes, Part { estimate, strategy, factors: indices, noise });
         }
         Ok(Estimates { schema, measure, parts, known: Mutex::default() })
     }
 
-    /// The schema.
+    /// Returns the schema.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The reference measure.
+    /// Returns the reference measure.
     pub fn measure(&self) -> &ReferenceMeasure {
         &self.measure
     }
 
-    /// The subspaces that were measured, ∅ first.
+    /// Returns the measured subspaces, ∅ first.
     pub fn sets(&self) -> Vec<AttributeSet> {
         let mut sets: Vec<AttributeSet> = self.parts.keys().copied().collect();
         sets.sort_unstable_by_key(|set| (set.len(), *set));
         sets
     }
 
-    /// The projected estimate of a subspace with the variance of its noise per unit of V⁺, and the
-    /// strategy.
+    /// Returns the projected estimate of a subspace, the variance of its noise per unit of V⁺, and
+    /// the strategy.
     pub(super) fn part(&self, set: AttributeSet) -> Option<(&[f64], f64, &SubspaceStrategy)> {
         self.parts
             .get(&set)
@@ -105,7 +109,7 @@ impl Estimates {
     /// Refuses queries that the measurements do not determine.
     ///
     /// # Errors
-    /// A group with a part in a subspace that was not measured; the message names both.
+    /// A group with a component in a subspace that was not measured; the message names both.
     pub fn check_answers(&self, workload: &GroupedWorkload) -> Result<()> {
         if workload.schema() != &self.schema {
             return Err(Error::bug(
@@ -124,9 +128,9 @@ impl Estimates {
                     };
                     return Err(Error::bad_input(
                         format!("`{}` queries on {}", group.family(), name(group.attributes())),
-                        "queries in the span of what was measured",
-                        format!("a part on {} that was not measured", name(set)),
-                        "ask for other queries, or put these into the workload of another release",
+                        "queries in the span of the measurements",
+                        format!("a component on {} that was not measured", name(set)),
+                        "use other queries, or add these to the workload of another release",
                     ));
                 }
             }
@@ -134,10 +138,10 @@ impl Estimates {
         Ok(())
     }
 
-    /// The unbiased estimate of a marginal, as far as it is measured. O(2^k · cells).
+    /// Returns the unbiased estimate of the measured components of a marginal. O(2^k · cells).
     ///
     /// # Errors
-    /// Attributes that the schema lacks.
+    /// Attributes outside the schema.
     pub fn marginal(&self, attributes: AttributeSet) -> Result<Vec<f64>> {
         let sizes = self.schema.shape_of(attributes)?;
         let mut marginal = vec![0.0; sizes.iter().product()];
@@ -150,16 +154,16 @@ impl Estimates {
         Ok(marginal)
     }
 
-    /// The unbiased answers of a group's queries, in the order of the family's rows.
+    /// Returns the unbiased answers of a group's queries, in the order of the family's rows.
     ///
     /// # Errors
-    /// As [`Estimates::marginal`], or a family that cannot be enumerated.
+    /// As [`Estimates::marginal`]; or the family cannot be enumerated.
     pub fn answers(&self, group: &QueryGroup) -> Result<Vec<f64>> {
         group.answers(&self.marginal(group.attributes())?)
     }
 }
 
-/// A factor as doubles, if it spans its whole subspace.
+/// Returns a factor as doubles if it spans its whole subspace.
 fn checked(factor: &IntegerFactor) -> Result<StrategyFactor> {
     let real = factor.real()?;
     let full = rounding::full_rank(factor.shape());

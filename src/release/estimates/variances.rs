@@ -13,11 +13,11 @@ use crate::strategy::StrategyFactor;
 use crate::workload::{Family, GroupQueries, QueryGroup};
 
 impl Estimates {
-    /// The exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`.
+    /// Returns the exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`.
     ///
-    /// For products of families from the factors: one variance per query of an attribute and factor
-    /// of a strategy, then their products, O(2^k · queries). For joint queries one by one, O(2^k ·
-    /// cells · Σ sizes) each.
+    /// For products of families, computes one variance per query of an attribute and factor of a
+    /// strategy, then their products: O(2^k · queries). Joint queries are computed one by one,
+    /// O(2^k · cells · Σ sizes) each.
     ///
     /// # Errors
     /// As [`Estimates::answers`].
@@ -36,9 +36,9 @@ impl Estimates {
         let mut variance = 0.0;
         for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
             let Some(part) = self.parts.get(&set) else { continue };
-            let mut own = contracted(&sizes, kept, query.to_vec(), &measures);
-            centre_for(&kept.of_items(&sizes), &mut own, &self.measure.of(set));
-            variance += part.noise * part.strategy.variance(&own)?;
+            let mut component = contracted(&sizes, kept, query.to_vec(), &measures);
+            centre_for(&kept.of_items(&sizes), &mut component, &self.measure.of(set));
+            variance += part.noise * part.strategy.variance(&component)?;
         }
         Ok(variance)
     }
@@ -66,17 +66,17 @@ impl Estimates {
                 averaged.map(|axis| (vec![axis], mean_squares[axis].clone())).collect();
             let mut axes = (0..sizes.len()).filter(|axis| kept.contains(*axis));
             for (factor, index) in factors.iter().zip(&part.factors) {
-                let own: Vec<usize> = axes.by_ref().take(factor.shape().len()).collect();
-                let chosen: Vec<Family> = own.iter().map(|axis| families[*axis]).collect();
-                let set: Vec<usize> = own.iter().map(|axis| positions[*axis]).collect();
-                tables.push((own, self.factor_variances(*index, factor, &set, chosen)?));
+                let factor_axes: Vec<usize> = axes.by_ref().take(factor.shape().len()).collect();
+                let chosen: Vec<Family> = factor_axes.iter().map(|axis| families[*axis]).collect();
+                let set: Vec<usize> = factor_axes.iter().map(|axis| positions[*axis]).collect();
+                tables.push((factor_axes, self.factor_variances(*index, factor, &set, chosen)?));
             }
             add_products(&mut out, &counts, part.noise, &tables);
         }
         Ok(out)
     }
 
-    /// `q V⁺ qᵀ` of all products of the families' queries, each centred.
+    /// Returns `q V⁺ qᵀ` for all products q of the families' queries, each centred.
     fn factor_variances(
         &self,
         index: usize,
@@ -99,7 +99,7 @@ impl Estimates {
             factor.variance(&query)
         };
         let variances: Vec<f64> = match (key.1.as_slice(), factor.shape()) {
-            // The rows of one attribute are many where it is large: one at a time, and intervals by
+            // A large attribute has many rows: they are handled one at a time, intervals by block
             // sums.
             (&[family], &[size]) => {
                 let sums = BlockSums::of(factor, &measures)?;
@@ -130,15 +130,17 @@ impl Estimates {
     }
 }
 
-/// The sums of all blocks of the covariance of centred queries on one attribute: the variance of an
-/// interval of cells is that of its block on the diagonal.
+/// Sums of all leading blocks of the covariance of centred queries on one attribute.
+///
+/// The variance of an interval of cells is the sum of its diagonal block.
 struct BlockSums(Array2<f64>);
 
 impl BlockSums {
-    /// O(cells²).
+    /// Computes the sums in O(cells²).
     fn of(factor: &StrategyFactor, measures: &[Measure]) -> Result<Self> {
         let mut covariance = factor.covariance()?.as_ref().clone();
-        // The variance is q P V⁺ Pᵀ qᵀ with P = I − ν 1ᵀ: P takes ν times the sum off every column.
+        // The variance is q P V⁺ Pᵀ qᵀ with P = I − ν 1ᵀ, which subtracts ν times the sum from
+        // columns.
         for axis in [Axis(0), Axis(1)] {
             for mut lane in covariance.lanes_mut(axis) {
                 let mut values = lane.to_vec();
@@ -158,7 +160,9 @@ impl BlockSums {
         Ok(BlockSums(sums))
     }
 
-    /// Of the cells from `first` to below `end`. All cells together have no part in the subspace.
+    /// Returns the variance of the cells from `first` to below `end`.
+    ///
+    /// All cells together have no component in the subspace.
     fn of_block(&self, first: usize, end: usize) -> f64 {
         if end - first + 1 == self.0.nrows() {
             return 0.0;
@@ -167,7 +171,7 @@ impl BlockSums {
     }
 }
 
-/// The cells from first to below the end, if a query sums these and no others.
+/// Returns the first cell and the end if the query sums an interval of cells.
 fn interval(row: &[f64]) -> Option<(usize, usize)> {
     let first = row.iter().position(|x| *x != 0.0)?;
     let length = row[first..].iter().take_while(|x| **x == 1.0).count();
@@ -175,8 +179,9 @@ fn interval(row: &[f64]) -> Option<(usize, usize)> {
     (row[end..].iter().all(|x| *x == 0.0)).then_some((first, end))
 }
 
-/// `out[q] += scale · Π table[q]`, with q over the box `counts` and every table over some of its
-/// axes.
+/// Adds products of tables: `out[q] += scale · Π table[q]`.
+///
+/// q is in the box `counts`, and every table is over some of its axes.
 fn add_products(
     out: &mut [f64],
     counts: &[usize],
@@ -194,25 +199,25 @@ fn add_products(
             strides
         })
         .collect();
-    let mut at = vec![0usize; counts.len()];
-    let mut places = vec![0usize; tables.len()];
+    let mut point = vec![0usize; counts.len()];
+    let mut indices = vec![0usize; tables.len()];
     for value in out {
         *value += tables
             .iter()
-            .zip(&places)
-            .fold(scale, |product, ((_, table), place)| product * table[*place]);
-        // The next query, the last axis fastest.
+            .zip(&indices)
+            .fold(scale, |product, ((_, table), index)| product * table[*index]);
+        // Moves to the next query, the last axis fastest.
         for axis in (0..counts.len()).rev() {
-            at[axis] += 1;
-            places.iter_mut().zip(&strides).for_each(|(place, strides)| *place += strides[axis]);
-            if at[axis] < counts[axis] {
+            point[axis] += 1;
+            indices.iter_mut().zip(&strides).for_each(|(index, strides)| *index += strides[axis]);
+            if point[axis] < counts[axis] {
                 break;
             }
-            places
+            indices
                 .iter_mut()
                 .zip(&strides)
-                .for_each(|(place, strides)| *place -= strides[axis] * counts[axis]);
-            at[axis] = 0;
+                .for_each(|(index, strides)| *index -= strides[axis] * counts[axis]);
+            point[axis] = 0;
         }
     }
 }
@@ -221,7 +226,7 @@ fn add_products(
 mod tests {
     use super::*;
 
-    /// By block sums and one by one, for intervals and other queries, uniform and not.
+    /// Block sums against `StrategyFactor::variance`, for interval families and two measures.
     #[test]
     fn variances_of_intervals_are_sums_of_blocks() {
         let n = 9;
@@ -254,8 +259,8 @@ mod tests {
             }
         }
         assert_eq!(interval(&[0.0, 1.0, 1.0, 0.0]), Some((1, 3)));
-        for other in [[0.0, 1.0, 0.0, 1.0], [0.0, 2.0, 0.0, 0.0], [0.0; 4]] {
-            assert_eq!(interval(&other), None);
+        for query in [[0.0, 1.0, 0.0, 1.0], [0.0, 2.0, 0.0, 0.0], [0.0; 4]] {
+            assert_eq!(interval(&query), None);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The file of a ledger: locked, and still the file that its path names.
+//! The locked file of a ledger.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,36 +10,38 @@ use same_file::Handle;
 use super::Waiting;
 use crate::error::{Error, Result};
 
-/// A ledger longer than this is no ledger: 256 MiB are half a million runs.
+/// Maximum size of a ledger: 256 MiB hold half a million runs.
 const MAX_BYTES: u64 = 1 << 28;
 
 /// Time between two attempts to lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// When a ledger is used: what a failure leaves behind, and so the way out, differs.
+/// When a ledger is used, which determines the state after a failure and its remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// Before the data is opened.
+    /// Before the data is read.
     Before,
-    /// After a run wrote what it had to write.
-    AfterTheRun,
+    /// After a run wrote its output.
+    After,
 }
 
 impl When {
     pub(super) fn remedy(self) -> &'static str {
         match self {
             When::Before => {
-                "make the ledger a file that this user can read and write on a disk with space; nothing was read or spent"
+                "make the ledger a file that this user can read and write, on a disk with free \
+                 space; nothing was read or spent"
             }
-            When::AfterTheRun => {
-                "nothing has to be done: the release is complete, its cost is spent, and only the line that says that it came to its \
-                 end is missing; before the next release make the ledger a file that this user can write on a disk with space"
+            When::After => {
+                "this release needs no action: it is complete, its cost is spent, and only its \
+                 settlement line is missing; before the next release, make the ledger a file that \
+                 this user can write, on a disk with free space"
             }
         }
     }
 }
 
-/// Writes a file that does not exist yet and forces it and its entry to the disk.
+/// Creates a file and syncs it and its folder entry to the disk.
 pub(super) fn create(path: &Path, text: &str) -> Result<()> {
     let remedy = "give the path of a file that does not exist yet, in a folder that can be written";
     let failed = |action, e| Error::io(path, action, e, remedy);
@@ -54,7 +56,7 @@ pub(super) fn create(path: &Path, text: &str) -> Result<()> {
         .map_err(|e| failed("writing the ledger", e))
 }
 
-/// A ledger's file while it is locked.
+/// The file of a ledger, locked.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     path: PathBuf,
@@ -64,46 +66,51 @@ pub(super) struct LockedFile {
 }
 
 impl LockedFile {
-    /// For reading.
+    /// Locks the file for reading.
     pub(super) fn shared(path: &Path, waiting: Waiting) -> Result<Self> {
         Self::locked(path, waiting, When::Before, false)
     }
 
-    /// For appending.
+    /// Locks the file for appending.
     pub(super) fn exclusive(path: &Path, waiting: Waiting, when: When) -> Result<Self> {
         Self::locked(path, waiting, when, true)
     }
 
-    /// Opens and locks, again if the path names another file by then: an editor or a restore may
-    /// have renamed a new file to it while this process waited.
+    /// Opens and locks the file.
+    ///
+    /// Repeated if the path names another file by then: an editor or a restore may have renamed a
+    /// new file to it while this process waited.
     fn locked(path: &Path, waiting: Waiting, when: When, write: bool) -> Result<Self> {
         let deadline = Instant::now() + waiting.limit;
-        let mut is_told = false;
+        let mut has_notified = false;
         loop {
-            let own = LockedFile {
+            let locked = LockedFile {
                 path: path.to_path_buf(),
                 file: open(path, when, write)?,
                 when,
                 length: 0,
             };
-            let outcome = if write { own.file.try_lock() } else { own.file.try_lock_shared() };
+            let outcome =
+                if write { locked.file.try_lock() } else { locked.file.try_lock_shared() };
             match outcome {
-                Ok(()) if own.is_current() => return Ok(own),
+                Ok(()) if locked.is_current() => return Ok(locked),
                 Ok(()) | Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    if !is_told {
+                    if !has_notified {
                         (waiting.notice)(path, waiting.limit);
-                        is_told = true;
+                        has_notified = true;
                     }
                     std::thread::sleep(PAUSE);
                 }
-                Ok(()) => return Err(own.replaced()),
+                Ok(()) => return Err(locked.replaced()),
                 Err(TryLockError::WouldBlock) => {
                     let remedy = match when {
                         When::Before => {
-                            "wait for the other process, or give --wait SECONDS; nothing was read or spent"
+                            "wait for the other process, or give --wait SECONDS; nothing was read \
+                             or spent"
                         }
-                        When::AfterTheRun => {
-                            "the release is complete and its cost is spent; only the line that says that it came to its end is missing"
+                        When::After => {
+                            "the release is complete and its cost is spent; only its settlement \
+                             line is missing"
                         }
                     };
                     return Err(Error::bad_input(
@@ -113,12 +120,12 @@ impl LockedFile {
                         remedy,
                     ));
                 }
-                Err(TryLockError::Error(e)) => return Err(own.io("locking the ledger", e)),
+                Err(TryLockError::Error(e)) => return Err(locked.io("locking the ledger", e)),
             }
         }
     }
 
-    /// Whether the path still names the file that is locked.
+    /// Whether the path still names the locked file.
     fn is_current(&self) -> bool {
         let locked = self.file.try_clone().and_then(Handle::from_file);
         locked
@@ -130,10 +137,12 @@ impl LockedFile {
     fn replaced(&self) -> Error {
         let remedy = match self.when {
             When::Before => {
-                "let nothing else write or rename the ledger, and try again; no data was read"
+                "make sure that no other program writes or renames the ledger, and try again; no \
+                 data was read"
             }
-            When::AfterTheRun => {
-                "the release is complete and its cost is spent; put back the ledger that has its reservation before the next one"
+            When::After => {
+                "the release is complete and its cost is spent; before the next release, restore \
+                 the ledger that has its reservation"
             }
         };
         Error::bad_input(
@@ -148,7 +157,7 @@ impl LockedFile {
         Error::io(&self.path, action, error, self.when.remedy())
     }
 
-    /// The text of the ledger.
+    /// Returns the text of the ledger.
     pub(super) fn read(&mut self) -> Result<String> {
         let length = self.file.metadata().map_err(|e| self.io("reading the ledger", e))?.len();
         if length > MAX_BYTES {
@@ -169,8 +178,9 @@ impl LockedFile {
         Ok(text)
     }
 
-    /// Appends a line to the text that was read, forces it to the disk, and rewrites the first
-    /// line. What a failure leaves of the line is taken off again, as far as the system lets us.
+    /// Appends a line to the text that was read, syncs it to the disk, and rewrites the first line.
+    ///
+    /// After a failure, an incomplete line is removed if the system allows it.
     pub(super) fn append(&mut self, line: &str, head: &str) -> Result<()> {
         let length = self.length;
         let appended = (|| {
@@ -179,12 +189,13 @@ impl LockedFile {
             self.file.sync_all()
         })();
         if let Err(error) = appended {
-            // If this fails too the ledger ends in half a line, which every later run refuses.
+            // If this fails too, the ledger ends with an incomplete line, which every later run
+            // refuses.
             self.file.set_len(length).ok();
             return Err(self.io("writing the ledger", error));
         }
-        // Until the first line is rewritten the ledger has one line more than it promises, which is
-        // read as spent.
+        // Until the first line is rewritten, the ledger has one line more than the first line says.
+        // The additional line is read as spent.
         let written = (|| {
             self.file.seek(SeekFrom::Start(0))?;
             self.file.write_all(head.as_bytes())?;
@@ -193,9 +204,9 @@ impl LockedFile {
         written.map_err(|e| {
             let remedy = match self.when {
                 When::Before => {
-                    "make space on the disk; no data was read, but the line that was appended counts as spent"
+                    "free disk space; no data was read, but the appended line counts as spent"
                 }
-                When::AfterTheRun => When::AfterTheRun.remedy(),
+                When::After => When::After.remedy(),
             };
             Error::io(&self.path, "rewriting the first line of the ledger", e, remedy)
         })?;
@@ -206,10 +217,11 @@ impl LockedFile {
 fn open(path: &Path, when: When, write: bool) -> Result<File> {
     let remedy = match when {
         When::Before => {
-            "create it first, with the total budget: matmech ledger create FILE --epsilon E --delta D"
+            "create it first, with the total budget: matmech ledger create FILE --epsilon E \
+             --delta D"
         }
-        When::AfterTheRun => {
-            "restore the ledger from a copy with all its lines; the release is complete and its cost is spent"
+        When::After => {
+            "restore the ledger from a complete copy; the release is complete and its cost is spent"
         }
     };
     let kind =

@@ -1,4 +1,4 @@
-//! What is written is spent, what is not a ledger is refused, and nothing is ever overspent.
+//! Tests of the ledger: reservations are spent, invalid ledgers are refused, nothing is overspent.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn new(total: f64) -> (tempfile::TempDir, Ledger) {
 }
 
 #[test]
-fn what_is_reserved_is_spent_whether_it_is_settled_or_not() {
+fn reservations_are_spent_whether_or_not_they_are_settled() {
     let (_folder, ledger) = new(1.0);
     let first = ledger.reserve(rho(0.25), unit(), "first").unwrap();
     let balance = ledger.balance().unwrap();
@@ -34,15 +34,15 @@ fn what_is_reserved_is_spent_whether_it_is_settled_or_not() {
     assert_eq!(std::fs::read_to_string(&ledger.path).unwrap().lines().count(), 5);
 }
 
-/// A thousand small reservations: the exact sum never exceeds the total, and what is said to be
-/// left can be spent.
+/// Reservations of 0.1 from a total of 0.3: the exact sum never exceeds the total, and the stated
+/// remaining budget can be spent.
 #[test]
 fn rounding_never_overspends() {
     let (_folder, ledger) = new(0.3);
     for _ in 0..2 {
         ledger.reserve(rho(0.1), unit(), "a tenth").unwrap();
     }
-    // 0.1 is a little more than a tenth, 0.3 a little less than three.
+    // The double 0.1 exceeds one tenth, and the double 0.3 is below three tenths.
     assert!(ledger.reserve(rho(0.1), unit(), "a tenth").is_err());
     let left = ledger.balance().unwrap().left;
     assert!(left < 0.1 && left > 0.1 - 1e-15);
@@ -64,8 +64,8 @@ fn another_unit_is_refused() {
     assert_eq!(ledger.balance().unwrap().reservations, 0);
 }
 
-/// The lines of a ledger with one reservation of 0.5, settled.
-fn sound() -> (tempfile::TempDir, Ledger, Vec<String>) {
+/// The lines of a valid ledger with one settled reservation of 0.5.
+fn settled_ledger() -> (tempfile::TempDir, Ledger, Vec<String>) {
     let (folder, ledger) = new(1.0);
     let first = ledger.reserve(rho(0.5), unit(), "x").unwrap();
     ledger.settle(first).unwrap();
@@ -74,10 +74,10 @@ fn sound() -> (tempfile::TempDir, Ledger, Vec<String>) {
     (folder, ledger, lines)
 }
 
-/// Every change of a line, its removal, and every other order of lines.
+/// Every removed or changed line, and every swap of two lines.
 #[test]
-fn lines_that_were_changed_moved_or_removed_are_detected() {
-    let (_folder, ledger, lines) = sound();
+fn changed_moved_or_removed_lines_are_detected() {
+    let (_folder, ledger, lines) = settled_ledger();
     let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     assert!(read_text(&text(&lines), "L").is_ok());
     let refused = |lines: &[String]| {
@@ -119,7 +119,7 @@ fn lines_that_were_changed_moved_or_removed_are_detected() {
     more.push(lines[2].clone());
     assert!(refused(&more).contains("hash"));
     assert!(refused(&lines[..3]).contains("removed"));
-    // The state of a run that ended between the two writes: the line counts as spent.
+    // The state of a run that was interrupted between the two writes: the line counts as spent.
     let (_folder, ledger) = new(1.0);
     let before = std::fs::read_to_string(&ledger.path).unwrap();
     ledger.reserve(rho(0.5), unit(), "x").unwrap();
@@ -136,8 +136,8 @@ fn lines_that_were_changed_moved_or_removed_are_detected() {
 }
 
 #[test]
-fn files_that_are_no_ledger_are_refused_with_the_line() {
-    let (_folder, ledger, lines) = sound();
+fn invalid_ledgers_are_refused_with_the_line() {
+    let (_folder, ledger, lines) = settled_ledger();
     let good: String = lines.iter().map(|line| format!("{line}\n")).collect();
     for (text, line) in [
         (String::new(), 1),
@@ -155,17 +155,22 @@ fn files_that_are_no_ledger_are_refused_with_the_line() {
         (good.replacen("\"total_rho\":1.0", "\"total_rho\":0.0", 1), 2),
         (good.replacen("\"rows\":1", "\"rows\":0", 1), 2),
         (
-            "{\"ledger\":1,\"total_rho\":0.5,\"unit\":{\"neighbours\":\"add-or-remove-one-record\",\"rows\":1}}\n"
+            "{\"ledger\":1,\"total_rho\":0.5,\
+             \"unit\":{\"neighbours\":\"add-or-remove-one-record\",\"rows\":1}}\n"
                 .into(),
             1,
         ),
     ] {
         std::fs::write(&ledger.path, &text).unwrap();
-        for refused in [ledger.balance().unwrap_err(), ledger.reserve(rho(0.1), unit(), "x").unwrap_err()] {
-            let Error::Parse { place: Some(place), .. } = &refused else { panic!("{text}: {refused}") };
+        let reserved = ledger.reserve(rho(0.1), unit(), "x");
+        for refused in [ledger.balance().unwrap_err(), reserved.unwrap_err()] {
+            let Error::Parse { place: Some(place), .. } = &refused else {
+                panic!("{text}: {refused}")
+            };
             assert_eq!(place.line, line, "{text}");
         }
-        assert_eq!(std::fs::read_to_string(&ledger.path).unwrap(), text, "nothing is repaired silently");
+        let kept = std::fs::read_to_string(&ledger.path).unwrap();
+        assert_eq!(kept, text, "nothing is repaired silently");
     }
     let nowhere =
         Ledger::open(Path::new("/nowhere/L.jsonl"), Waiting::default()).unwrap_err().to_string();
@@ -173,17 +178,17 @@ fn files_that_are_no_ledger_are_refused_with_the_line() {
     assert!(Ledger::create(&ledger.path, rho(1.0), None, unit()).is_err());
 }
 
-/// A device is no ledger.
+/// A device is not a regular file.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_is_refused() {
     assert!(Ledger::open(Path::new("/dev/full"), Waiting::default()).is_err());
 }
 
-/// A file that is renamed to the ledger's name, by an editor or a restore, does not take its lock
-/// or its reservations along.
+/// A file that an editor or a restore renames to the ledger's path has neither its lock nor its
+/// reservations.
 #[test]
-fn a_ledger_that_is_replaced_is_noticed() {
+fn a_replaced_ledger_is_detected() {
     let (folder, ledger) = new(1.0);
     let copy = folder.path().join("copy");
     std::fs::copy(&ledger.path, &copy).unwrap();
@@ -200,7 +205,7 @@ fn a_ledger_that_is_replaced_is_noticed() {
         "{refused}"
     );
     drop(file);
-    // Replaced between the reservation and the settlement, by an older copy.
+    // Replaced by an older copy between reservation and settlement.
     std::fs::copy(&ledger.path, &copy).unwrap();
     let reservation = ledger.reserve(rho(0.5), unit(), "x").unwrap();
     let hash = reservation.hash().to_owned();
@@ -209,9 +214,9 @@ fn a_ledger_that_is_replaced_is_noticed() {
     assert!(refused.contains("older copy") && refused.contains(&hash), "{refused}");
 }
 
-/// A lock that is held is waited for, no longer than asked, and not in silence.
+/// Waiting for a lock is announced, and no longer than requested.
 #[test]
-fn a_lock_that_is_held_has_a_notice_and_a_limit() {
+fn waiting_for_a_lock_has_a_notice_and_a_limit() {
     static NOTICES: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let count = || NOTICES.load(std::sync::atomic::Ordering::SeqCst);
     let (_folder, mut ledger) = new(1.0);
@@ -232,23 +237,23 @@ fn a_lock_that_is_held_has_a_notice_and_a_limit() {
     assert_eq!(count(), 2);
 }
 
-/// After the data was read nobody is told that it was not.
+/// After the data was read, no message says that it was not.
 #[test]
-fn a_settlement_that_fails_says_what_is_spent() {
+fn a_failed_settlement_says_what_is_spent() {
     let (folder, ledger) = new(1.0);
     let reservation = ledger.reserve(rho(0.5), unit(), "x").unwrap();
     let moved = folder.path().join("M.jsonl");
     std::fs::rename(&ledger.path, &moved).unwrap();
     let gone = ledger.settle(reservation).unwrap_err().to_string();
     assert!(gone.contains("its cost is spent") && !gone.contains("create it first"), "{gone}");
-    let (before, after) = (When::Before.remedy(), When::AfterTheRun.remedy());
+    let (before, after) = (When::Before.remedy(), When::After.remedy());
     assert!(after.contains("its cost is spent") && !after.contains("nothing was read"));
     assert!(before.contains("nothing was read or spent"));
 }
 
-/// Threads with a handle of their own each: as many reservations as the total allows, no more.
+/// Concurrent reservations by threads with separate handles: as many as the total allows.
 #[test]
-fn reservations_at_the_same_time_wait_for_each_other() {
+fn concurrent_reservations_wait_for_each_other() {
     let (_folder, ledger) = new(1.0);
     let won = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
@@ -263,12 +268,12 @@ fn reservations_at_the_same_time_wait_for_each_other() {
             .collect();
         threads.into_iter().map(|t| t.join().unwrap()).filter(|won| *won).count()
     });
-    // Ten times 0.1 is more than 1, exactly.
+    // Ten times the double 0.1 exceeds 1.
     assert_eq!(won, 9);
     assert_eq!(ledger.balance().unwrap().reservations, 9);
 }
 
-/// Ledgers with random changes: no panic.
+/// Random changes of a ledger do not cause a panic.
 #[test]
 fn damaged_ledgers_do_not_panic() {
     use rand::{RngExt, SeedableRng};

@@ -1,10 +1,10 @@
-//! The likelihood-ratio attack on two neighbouring tables: what Gaussian-DP parameter does the
-//! mechanism really have?
+//! The likelihood-ratio attack on two neighbouring tables, which estimates the Gaussian-DP
+//! parameter.
 //!
-//! The estimate is one of moments, μ̂ = (difference of the means of T)/(pooled deviation of T), and
-//! its interval takes T for normal with one variance on both tables. T is a weighted sum of
-//! discrete Gaussians, so that holds nearly, not exactly; and the interval is no bound over all
-//! attacks, which the proof gives.
+//! The estimate is μ̂ = (difference of the means of T)/(pooled deviation of T), and its interval
+//! treats T as normal with one variance on both tables. T is a weighted sum of discrete Gaussians,
+//! so that is nearly, but not exactly, true. The interval is not a bound over all attacks; the
+//! proof gives that.
 
 use super::*;
 use crate::domain::AttributeSet;
@@ -17,16 +17,17 @@ pub(super) struct Attack {
 }
 
 impl Attack {
-    /// Whether μ is in the interval of 4.4 standard errors, which misses the truth with probability
-    /// 1e-5 if the statistic is normal.
+    /// Whether μ is within 4.4 standard errors, which fails for the true μ with probability 1e-5 if
+    /// the statistic is normal.
     pub fn covers(&self, mu: f64) -> bool {
         (self.mu - mu).abs() <= 4.4 * self.error
     }
 }
 
-/// Attacks `count` releases, half of them of each table, with the log-likelihood ratio that the
-/// published strategies and deviations give: T = Σ_A ⟨B_A e, y_A − B_A x⟩/σ_A² for tables x and x +
-/// e. It is 0 or μ² in the mean, with variance μ².
+/// Attacks `count` releases, half of each table, by the log-likelihood ratio of the published
+/// strategies and deviations.
+///
+/// T = Σ_A ⟨B_A e, y_A − B_A x⟩/σ_A² for the tables x and x + e has mean 0 or μ², and variance μ².
 pub(super) fn attack(
     plan: &IntegerPlan,
     rows: &[Vec<u32>],
@@ -40,7 +41,7 @@ pub(super) fn attack(
     attack_tables(plan, &without, &with, count, release)
 }
 
-/// The same for any two tables. Subspaces without noise are left out.
+/// [`attack`] for two arbitrary tables. Subspaces without noise are omitted.
 pub(super) fn attack_tables(
     plan: &IntegerPlan,
     without: &Records,
@@ -52,13 +53,14 @@ pub(super) fn attack_tables(
         records.marginal(set).unwrap().iter().map(|x| *x as u32).collect()
     };
     let known: Vec<(Vec<f64>, Vec<f64>, f64)> = (plan.measurements().iter())
-        .map(|own| {
-            let before = own.strategy.answers(&counts(without, own.attributes)).unwrap();
-            let after = own.strategy.answers(&counts(with, own.attributes)).unwrap();
+        .map(|measurement| {
+            let IntegerMeasurement { attributes, strategy, deviation } = measurement;
+            let before = strategy.answers(&counts(without, *attributes)).unwrap();
+            let after = strategy.answers(&counts(with, *attributes)).unwrap();
             let change: Vec<f64> = before.iter().zip(&after).map(|(a, b)| (b - a) as f64).collect();
-            assert!(own.deviation != RationalDeviation::ZERO || change.iter().all(|x| *x == 0.0));
+            assert!(*deviation != RationalDeviation::ZERO || change.iter().all(|x| *x == 0.0));
             let before = before.iter().map(|x| *x as f64).collect();
-            (before, change, own.deviation.to_f64().powi(2))
+            (before, change, deviation.to_f64().powi(2))
         })
         .collect();
     let statistics = |records: &Records, seeds: std::ops::Range<u64>| -> Vec<f64> {
@@ -74,35 +76,36 @@ pub(super) fn attack_tables(
         };
         seeds.map(statistic).collect()
     };
-    let (one, zero) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| statistics(without, 0..count / 2));
-        (statistics(with, count / 2..count), other.join().unwrap())
+    let (with_sample, without_sample) = std::thread::scope(|scope| {
+        let half = scope.spawn(|| statistics(without, 0..count / 2));
+        (statistics(with, count / 2..count), half.join().unwrap())
     });
     let moments = |sample: &[f64]| {
         let n = sample.len() as f64;
         let mean = sample.iter().sum::<f64>() / n;
         (mean, sample.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (n - 1.0))
     };
-    let ((low, a), (high, b)) = (moments(&zero), moments(&one));
+    let ((low, a), (high, b)) = (moments(&without_sample), moments(&with_sample));
     let deviation = (0.5 * (a + b)).sqrt();
     let mu = (high - low) / deviation;
     let half = count as f64 / 2.0;
     Attack { mu, error: (2.0 / half + mu * mu / (4.0 * half)).sqrt() }
 }
 
-/// The cell whose record costs most.
+/// Returns the record with the highest cost.
 pub(super) fn worst_record(plan: &IntegerPlan) -> Vec<u32> {
     let schema = plan.plan().schema();
     let sizes = schema.sizes();
     let cost = |row: &Vec<u32>| {
-        let one = records_of(schema, std::slice::from_ref(row));
-        let own = plan.measurements().iter().map(|own| {
+        let table = records_of(schema, std::slice::from_ref(row));
+        let costs = plan.measurements().iter().map(|measurement| {
+            let IntegerMeasurement { attributes, strategy, deviation } = measurement;
             let counts: Vec<u32> =
-                one.marginal(own.attributes).unwrap().iter().map(|x| *x as u32).collect();
-            let change = own.strategy.answers(&counts).unwrap();
-            change.iter().map(|x| (*x as f64).powi(2)).sum::<f64>() / own.deviation.to_f64().powi(2)
+                table.marginal(*attributes).unwrap().iter().map(|x| *x as u32).collect();
+            let change = strategy.answers(&counts).unwrap();
+            change.iter().map(|x| (*x as f64).powi(2)).sum::<f64>() / deviation.to_f64().powi(2)
         });
-        own.sum::<f64>()
+        costs.sum::<f64>()
     };
     let cells: usize = sizes.iter().product();
     let row = |cell| {
@@ -111,15 +114,14 @@ pub(super) fn worst_record(plan: &IntegerPlan) -> Vec<u32> {
     (0..cells).map(row).max_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap()
 }
 
-/// Total, prefix on one attribute (rounded), cells of another: for some record every sensitivity is
-/// attained.
+/// Total, prefix on one attribute (rounded), identity on another: some record attains every
+/// sensitivity.
 pub(super) fn tight_plan() -> IntegerPlan {
-    let workload = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n[[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n";
-    plan_of("query-smasher", &[3, 2], workload, 2.0, PrivacyUnit::default()).1
+    plan_of("query-smasher", &[3, 2], PREFIX_AND_IDENTITY, 2.0, PrivacyUnit::default()).1
 }
 
-/// 10⁵ releases: the interval covers √(2ρ) and excludes 0.95 and 1.05 times it, so the accounting
-/// is neither wrong nor loose.
+/// 10⁵ releases: the interval contains √(2ρ), but neither 0.95 nor 1.05 times it, so the accounting
+/// is correct and tight.
 #[test]
 fn the_attack_finds_the_accounted_parameter() {
     let plan = tight_plan();

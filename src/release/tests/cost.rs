@@ -1,4 +1,4 @@
-//! The privacy cost from the written integers alone, by dense matrices of rational numbers.
+//! The privacy cost from the written integers only, by dense rational matrices.
 
 use num_bigint::BigInt;
 use num_rational::Ratio;
@@ -11,9 +11,10 @@ use crate::privacy::{ExactRho, Neighbours};
 
 type Rational = Ratio<BigInt>;
 
-/// ρ by its definition, from `strategies.json` and nothing else: the largest Σ k²|B(x − x')|²/(2σ²)
-/// over all neighbours, by dense matrices. Doubles tell which neighbours are worth a look; of these
-/// the sum is in rational numbers.
+/// Returns ρ by its definition, from `strategies.json` only.
+///
+/// It is the largest Σ k²|B(x − x')|²/(2σ²) over all neighbours, by dense matrices. Doubles select
+/// the neighbours with nearly the largest sum; for these it is computed in rational numbers.
 pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
     let document: serde_json::Value = serde_json::from_str(strategies).unwrap();
     let integers = |rows: &serde_json::Value| -> Vec<Vec<BigInt>> {
@@ -27,8 +28,8 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
         rows.as_array().unwrap().iter().map(row).collect()
     };
     let list = |value: &serde_json::Value| value.as_array().unwrap().clone();
-    // Per subspace: the position of every attribute, and the cost of every pair of its cells, none
-    // of them being a record that is not there.
+    // Per subspace: the position of every attribute, and the cost of every pair of its cells; index
+    // `cells` is an absent record.
     let mut names: Vec<String> = Vec::new();
     let mut sizes: Vec<usize> = Vec::new();
     let mut terms: Vec<(Vec<usize>, usize, Vec<Rational>)> = Vec::new();
@@ -45,7 +46,7 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
             matrix = matrix.iter().flat_map(|a| rows.iter().map(move |b| product(a, b))).collect();
         }
         let attributes = list(&subspace["attributes"]);
-        let own = attributes.iter().zip(shape).map(|(name, size)| {
+        let positions = attributes.iter().zip(shape).map(|(name, size)| {
             let name = name.as_str().unwrap().to_owned();
             names.iter().position(|known| *known == name).unwrap_or_else(|| {
                 names.push(name);
@@ -53,7 +54,7 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
                 names.len() - 1
             })
         });
-        let own: Vec<usize> = own.collect();
+        let positions: Vec<usize> = positions.collect();
         let cells = matrix[0].len();
         let (numerator, denominator) =
             subspace["deviation"].as_str().unwrap().split_once('/').unwrap();
@@ -67,7 +68,7 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
                 matrix.iter().map(|row| entry(row, a) - entry(row, b)).map(|x| &x * &x).sum();
             match square == BigInt::ZERO {
                 true => Rational::from(BigInt::ZERO),
-                // Answers without noise that a record changes have no finite cost.
+                // Noiseless answers that a record changes have no finite cost.
                 false if deviation == Rational::from(BigInt::ZERO) => {
                     Rational::from(BigInt::from(u64::MAX))
                 }
@@ -78,19 +79,19 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
             }
         };
         let pairs = (0..=cells).flat_map(|a| (0..=cells).map(move |b| (a, b)));
-        terms.push((own, cells, pairs.map(|(a, b)| cost(a, b)).collect()));
+        terms.push((positions, cells, pairs.map(|(a, b)| cost(a, b)).collect()));
     }
     let records: usize = sizes.iter().product();
-    let cell_of = |record: usize, own: &[usize], cells: usize| {
+    let cell_of = |record: usize, positions: &[usize], cells: usize| {
         if record == records {
             return cells;
         }
         let values = crate::domain::coordinates(&sizes, record);
-        own.iter().fold(0, |cell, p| cell * sizes[*p] + values[*p])
+        positions.iter().fold(0, |cell, p| cell * sizes[*p] + values[*p])
     };
     let of_neighbours = |a: usize, b: usize| -> Vec<usize> {
-        let index = |(own, cells, _): &(Vec<usize>, usize, Vec<Rational>)| {
-            cell_of(a, own, *cells) * (cells + 1) + cell_of(b, own, *cells)
+        let index = |(positions, cells, _): &(Vec<usize>, usize, Vec<Rational>)| {
+            cell_of(a, positions, *cells) * (cells + 1) + cell_of(b, positions, *cells)
         };
         terms.iter().map(index).collect()
     };
@@ -106,19 +107,21 @@ pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
     let doubles: Vec<Vec<f64>> =
         terms.iter().map(|(.., costs)| costs.iter().map(double).collect()).collect();
     let nearly = |(a, b): &(usize, usize)| {
-        of_neighbours(*a, *b).iter().zip(&doubles).map(|(k, of)| of[*k]).sum::<f64>()
+        let costs = of_neighbours(*a, *b).into_iter().zip(&doubles);
+        costs.map(|(k, costs)| costs[k]).sum::<f64>()
     };
-    let most = neighbours.iter().map(nearly).fold(0.0, f64::max);
-    let worth = neighbours.iter().filter(|pair| nearly(pair) >= most * (1.0 - 1e-9)).take(200);
+    let largest = neighbours.iter().map(nearly).fold(0.0, f64::max);
+    let candidates =
+        neighbours.iter().filter(|pair| nearly(pair) >= largest * (1.0 - 1e-9)).take(200);
     let exactly = |(a, b): &(usize, usize)| {
         let costs = of_neighbours(*a, *b).into_iter().zip(&terms).map(|(k, (.., costs))| &costs[k]);
         costs.fold(Rational::from(BigInt::ZERO), |sum, cost| sum + cost)
     };
-    worth.map(exactly).max().unwrap_or_else(|| Rational::from(BigInt::ZERO))
+    candidates.map(exactly).max().unwrap_or_else(|| Rational::from(BigInt::ZERO))
 }
 
 fn exact(x: f64) -> Rational {
-    // A double is a whole number of units 2^-1074.
+    // A double is an integer multiple of 2^-1074.
     let (bits, exponent) =
         (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
     let power = Rational::from(BigInt::from(2).pow(exponent.unsigned_abs()));
@@ -126,8 +129,8 @@ fn exact(x: f64) -> Rational {
     if exponent >= 0 { mantissa * power } else { mantissa / power }
 }
 
-/// Whether a stated ρ is at least the recomputed one and, where it claims to be attained, no more
-/// than a rounding above it.
+/// Whether a stated ρ is at least the recomputed one and, if it is attained, exceeds it only by
+/// rounding.
 pub(super) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -> bool {
     let stated = exact(stated.to_f64_rounded_up());
     let above =
@@ -135,14 +138,15 @@ pub(super) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -
     stated >= *recomputed && (!attained || stated <= recomputed * above)
 }
 
-/// What is written, as text.
+/// Returns the written `strategies.json`.
 pub(super) fn strategies_of(measured: &Measurements) -> String {
     let folder = tempfile::tempdir().unwrap();
     measured.write(folder.path()).unwrap();
     std::fs::read_to_string(folder.path().join("strategies.json")).unwrap()
 }
 
-/// A random plan: one to three attributes of two to five values, some families, a planner, a unit.
+/// Returns a random plan: one to three attributes of two to five values, and random families,
+/// planner and unit.
 fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, IntegerPlan, f64) {
     loop {
         let sizes: Vec<usize> =
@@ -181,15 +185,15 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
             continue;
         };
         let rho = Rho::new(budget).unwrap();
-        // Planners that are not for all families say so.
+        // Planners return an error for families that they do not support.
         let planned = crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost());
         let Ok(planned) = planned else { continue };
         match IntegerPlan::of(&planned, &workload, rho, unit) {
             Ok(plan) => return (sizes, workload, plan, budget),
-            // Only the total is measured, and that is public here.
+            // Only the total is measured, and it is public for this unit.
             Err(error) if error.to_string().contains("the number of records is public") => {}
-            // Three factors of a measure that is not uniform may need more than 128 bits, and are
-            // refused with a way out.
+            // Three factors of a non-uniform measure may need more than 128 bits; they are refused
+            // with a remedy.
             Err(error @ crate::Error::TooLarge { .. })
                 if planner == "anova" && sizes.len() == 3 =>
             {
@@ -200,11 +204,11 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
     }
 }
 
-/// 200 random plans on small domains, where every cost is attained: it is that of the written
-/// integers and within the budget; rounding costs at most 1e-6; what is written is read again; the
-/// standard errors of single queries add up to the plan's errors.
+/// 200 random plans on small domains, where every cost is attained. The stated cost matches the
+/// written integers and is within the budget; rounding costs at largest 1e-6; written measurements
+/// read back; the variances of single queries sum to the plan's errors.
 #[test]
-fn the_cost_is_that_of_the_written_integers() {
+fn the_cost_matches_the_written_integers() {
     let mut random = ChaCha20Rng::seed_from_u64(15);
     let (mut attained, mut rounded) = (0, 0);
     for _ in 0..200 {
@@ -232,17 +236,17 @@ fn the_cost_is_that_of_the_written_integers() {
                 max_relative = 1e-6,
                 epsilon = 1e-12
             );
-            let own = Estimates::of(&measured).unwrap().answers(group).unwrap();
-            assert_eq!(own, estimates.answers(group).unwrap());
+            let original = Estimates::of(&measured).unwrap().answers(group).unwrap();
+            assert_eq!(original, estimates.answers(group).unwrap());
         }
     }
     assert!(attained == 200 && rounded > 50 && rounded < 200, "{attained} {rounded}");
 }
 
-/// Without rounding where cells are all alike, and named where a planner measures something else
-/// than residual subspaces.
+/// Marginals need no rounding, and a planner that does not measure residual subspaces is named in
+/// the error.
 #[test]
-fn what_needs_no_rounding_has_none_and_what_cannot_be_released_is_refused() {
+fn marginals_are_not_rounded_and_unsupported_plans_are_refused() {
     let marginals = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
     let (_, plan) = plan_of("query-smasher", &[5, 4, 2], marginals, 0.5, PrivacyUnit::default());
     assert_eq!(plan.precision(), None);

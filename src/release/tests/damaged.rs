@@ -1,7 +1,7 @@
-//! Damaged inputs: schema, workload, CSV and measurements that are no such thing. Errors, no
-//! panics.
+//! Damaged inputs: invalid schemas, workloads, CSV files and measurements give errors, not panics.
 //!
-//! A mutation fuzz in the test binary: sound texts, changed at random; no coverage guides it.
+//! A mutation fuzzer in the test binary: valid texts are changed at random, without coverage
+//! feedback.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,13 +12,17 @@ use super::*;
 use crate::data::{OutOfDomain, PrivateCsv};
 use crate::domain::AttributeSet;
 
-const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\nbins = { low = 0.0, high = 40.0, count = 4 }\n\
-                      [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\n";
-const WORKLOAD: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\nweight = 2.0\n[[queries]]\nfamily = \"identity\"\n\
-                        ways = [1, 2]\n[[queries]]\nfamily = \"random\"\nways = [1]\nseed = 3\nprobability = 0.5\nqueries_per_cell = 1\n";
+const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\n\
+                      bins = { low = 0.0, high = 40.0, count = 4 }\n\
+                      [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\n\
+                      values = [\"f\", \"m\"]\n";
+const WORKLOAD: &str = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\nweight = 2.0\n\
+                        [[queries]]\nfamily = \"identity\"\nways = [1, 2]\n\
+                        [[queries]]\nfamily = \"random\"\nways = [1]\nseed = 3\n\
+                        probability = 0.5\nqueries_per_cell = 1\n";
 const DATA: &str = "age,sex,other\n5,f,1\n15,m,\"a\nb\"\n39.9,f,\n-1,m,3\n";
 
-/// What is put into texts: what formats are made of, and numbers at the edges of their types.
+/// Inserted words: syntax of the formats, and numbers at the limits of their types.
 const WORDS: [&str; 32] = [
     "\"",
     "[",
@@ -91,7 +95,8 @@ struct Texts {
 impl Texts {
     fn new() -> Self {
         let schema = Schema::from_toml(SCHEMA, "S").unwrap();
-        let workload = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\n[[queries]]\nfamily = \"identity\"\nways = [2]\n";
+        let workload = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"age\"]\n\
+                        [[queries]]\nfamily = \"identity\"\nways = [2]\n";
         let workload =
             GroupedWorkload::from_toml(&schema, workload, "W", std::path::Path::new("")).unwrap();
         let rho = Rho::new(0.5).unwrap();
@@ -111,7 +116,7 @@ impl Texts {
         Texts { schema, statement, strategies, noisy: read("noisy.csv") }
     }
 
-    /// One damaged input; whether it was taken for something.
+    /// Feeds one damaged input; returns whether it was accepted.
     fn feed(&self, random: &mut ChaCha8Rng) -> bool {
         let target = random.random_range(0..6);
         let base: &[u8] = match target {
@@ -128,7 +133,7 @@ impl Texts {
             damaged(base, random)
         };
         let text = String::from_utf8_lossy(&bytes);
-        let sound = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let measured = |statement: &str, strategies: &str, noisy: &[u8]| {
             let read = Measurements::from_texts(SCHEMA, statement, strategies, noisy, "M");
             read.and_then(|measured| Estimates::of(&measured)).is_ok()
@@ -143,28 +148,28 @@ impl Texts {
             )
             .is_ok(),
             2 => read(&bytes, &self.schema, OutOfDomain::Clamp).is_ok(),
-            3 => measured(&sound(&self.statement), &text, &self.noisy),
-            4 => measured(&text, &sound(&self.strategies), &self.noisy),
-            _ => measured(&sound(&self.statement), &sound(&self.strategies), &bytes),
+            3 => measured(&text_of(&self.statement), &text, &self.noisy),
+            4 => measured(&text, &text_of(&self.strategies), &self.noisy),
+            _ => measured(&text_of(&self.statement), &text_of(&self.strategies), &bytes),
         }
     }
 }
 
-/// Feeds a number of inputs, on two threads; returns how many were taken for something.
+/// Feeds `count` inputs on two threads; returns the number accepted.
 fn feed(count: u64, seed: u64) -> u64 {
     let texts = Texts::new();
     let half = |part: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(part);
-        let mut taken = 0;
+        let mut accepted = 0;
         for k in 0..count / 2 {
             let before = random.clone();
             let outcome = catch_unwind(AssertUnwindSafe(|| texts.feed(&mut random)));
-            taken += u64::from(
+            accepted += u64::from(
                 outcome.unwrap_or_else(|_| panic!("input {k} of part {part}: {before:?}")),
             );
         }
-        taken
+        accepted
     };
     std::thread::scope(|scope| {
         let first = scope.spawn(|| half(0));
@@ -173,10 +178,10 @@ fn feed(count: u64, seed: u64) -> u64 {
 }
 
 #[test]
-fn damaged_inputs_are_errors_and_no_panics() {
-    let taken = feed(20_000, 1);
-    // Both happen: what is still sound is taken, the rest refused.
-    assert!(taken > 1_000 && taken < 19_000, "{taken}");
+fn damaged_inputs_are_errors_not_panics() {
+    let accepted = feed(20_000, 1);
+    // Both occur: inputs that are still valid are accepted, the others refused.
+    assert!(accepted > 1_000 && accepted < 19_000, "{accepted}");
 }
 
 /// `MATMECH_DAMAGED=10000000 cargo test --release --lib -- --ignored damaged_inputs_in_millions`.
@@ -185,7 +190,7 @@ fn damaged_inputs_are_errors_and_no_panics() {
 fn damaged_inputs_in_millions() {
     let count =
         std::env::var("MATMECH_DAMAGED").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000_000);
-    let taken = feed(count, 2);
-    println!("{count} inputs, {taken} taken");
-    assert!(taken > 0);
+    let accepted = feed(count, 2);
+    println!("{count} inputs, {accepted} accepted");
+    assert!(accepted > 0);
 }

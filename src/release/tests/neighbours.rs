@@ -1,5 +1,4 @@
-//! Pairs of neighbouring tables that attack a release, one for every way in which a record can
-//! count.
+//! Attacks on releases of neighbouring tables, one for every way in which a record can count.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use crate::privacy::{Neighbours, RationalDeviation};
 const SCHEMA: &str =
     "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\n";
 
-/// The total counts 10¹¹ times as much as anything else, so a plan spends on it what it can.
+/// The total has 10¹¹ times the weight of the other queries, so a plan spends almost all on it.
 const WORKLOAD: &str = "[[queries]]\nfamily = \"total\"\nattributes = [\"job\"]\nweight = 1e11\n\
                         [[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n";
 
@@ -43,11 +42,12 @@ fn measured(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
 
 /// The released number of records.
 fn total(measured: &Measurements) -> i128 {
-    measured.list.iter().find(|(own, _)| own.attributes.is_empty()).unwrap().1[0]
+    let total = measured.list.iter().find(|(measurement, _)| measurement.attributes.is_empty());
+    total.unwrap().1[0]
 }
 
 /// 100 records `a` against 99 and one outside the schema: replacing a value removes the record. If
-/// the number of records were measured for free, every release would tell the tables apart.
+/// the number of records were measured without cost, every release would distinguish the tables.
 #[test]
 fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     let text = |last: &str| format!("job\n{}{last}\n", "a\n".repeat(99));
@@ -61,7 +61,7 @@ fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     });
     let mu = (2.0 * plan.cost().to_f64_rounded_up()).sqrt();
     assert!(found.mu <= mu + 4.4 * found.error, "{} ± {} above {mu}", found.mu, found.error);
-    // Under the relation that keeps the number of records the same plan tells them apart every
+    // Under the relation that fixes the number of records, the same plan distinguishes them every
     // time.
     let exact = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
     let free = super::neighbours::plan(&schema, exact, 1.0);
@@ -71,15 +71,15 @@ fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     assert_eq!(totals, [vec![100; 50], vec![99; 50]]);
 }
 
-/// With a cell for other values no record is ever left out, so the number of records is the same on
-/// both tables, published as it is, and the rest is within its cost.
+/// With a cell for other values no record is dropped. The number of records is equal on both tables
+/// and published without noise, and the other measurements are within their cost.
 #[test]
 fn a_cell_for_other_values_keeps_the_number_of_records() {
     let schema = schema("other = \"b\"\n");
     let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
     let plan = plan(&schema, unit, 1.0);
-    let own = plan.measurements().iter().find(|own| own.attributes.is_empty()).unwrap();
-    assert_eq!(own.deviation, RationalDeviation::ZERO);
+    let total = plan.measurements().iter().find(|m| m.attributes.is_empty()).unwrap();
+    assert_eq!(total.deviation, RationalDeviation::ZERO);
     let mu = (2.0 * plan.cost().to_f64_rounded_up()).sqrt();
     let with = read(&format!("job\n{}", "a\n".repeat(100)), &schema, None);
     for last in ["?", "", "b", "\u{fffd}"] {
@@ -92,10 +92,10 @@ fn a_cell_for_other_values_keeps_the_number_of_records() {
     }
 }
 
-/// A person with twenty records against one with none: the limit keeps three, which is what is paid
-/// for.
+/// A person with twenty records against a person with none: the limit keeps three, which is what
+/// the unit accounts for.
 #[test]
-fn a_person_with_more_records_than_allowed_counts_no_more() {
+fn records_above_the_limit_of_a_person_do_not_count() {
     let schema = schema("");
     let unit = PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 3 };
     let plan = plan(&schema, unit, 1.0);
@@ -103,7 +103,7 @@ fn a_person_with_more_records_than_allowed_counts_no_more() {
     let others: String = (0..40).map(|k| format!("p{k},{}\n", ["a", "b"][k % 2])).collect();
     let person = "x,a\n".repeat(20);
     let [without, with] = [String::new(), person]
-        .map(|own| read(&format!("id,job\n{others}{own}"), &schema, limit()));
+        .map(|person| read(&format!("id,job\n{others}{person}"), &schema, limit()));
     assert_eq!((without.len(), with.len()), (40, 43));
     let found = attack_tables(&plan, &without, &with, 20_000, &|records, seed| {
         measured(&plan, records, seed)

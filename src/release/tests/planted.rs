@@ -1,5 +1,5 @@
-//! Seventeen mistakes that a release could have, each of which a check of this folder or of the
-//! code catches: eight in measuring, five in accounting, four in what is measured and for how much.
+//! Seventeen planted mistakes of a release, each of which a check of this folder or of the code
+//! must catch: eight in measuring, five in accounting, four in what is measured and paid.
 
 use super::audit::{attack, tight_plan, worst_record};
 use super::cost::{agrees, recomputed, strategies_of};
@@ -9,7 +9,7 @@ use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::privacy::{ExactRho, Neighbours, RationalDeviation};
 use crate::strategy::{IntegerFactor, IntegerStrategy};
 
-/// A release with a mistake in how it measures; what it publishes says that all is well.
+/// A mistake in measuring, while the published statement claims correct measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mistake {
     NoiseTooSmall,
@@ -34,46 +34,52 @@ fn with_mistake(
         ReleaseTable::open(records, total, plan.unit(), OperatingSystemNoise::of_counter(seed))
             .unwrap()
     };
-    let exact = |own: &IntegerMeasurement| -> Vec<i128> {
+    let exact = |measurement: &IntegerMeasurement| -> Vec<i128> {
         let counts: Vec<u32> =
-            records.marginal(own.attributes).unwrap().iter().map(|x| *x as u32).collect();
-        own.strategy.answers(&counts).unwrap()
+            records.marginal(measurement.attributes).unwrap().iter().map(|x| *x as u32).collect();
+        measurement.strategy.answers(&counts).unwrap()
     };
-    let scaled = |own: &IntegerMeasurement, by: f64| {
-        let deviation = RationalDeviation::rounded_up(own.deviation.to_f64() * by).unwrap();
-        IntegerQuestion { deviation, ..own.question() }.deviation
+    let scaled = |measurement: &IntegerMeasurement, by: f64| {
+        let deviation = RationalDeviation::rounded_up(measurement.deviation.to_f64() * by).unwrap();
+        IntegerQuestion { deviation, ..measurement.question() }.deviation
     };
-    let mut other = table(seed);
+    let mut mistaken = table(seed);
     let first = &measured.list[0];
     let (reused, coarseness) = (first.1[0] - exact(&first.0)[0], first.0.deviation.to_f64());
-    for (place, (own, noisy)) in measured.list.iter_mut().enumerate() {
+    for (index, (measurement, noisy)) in measured.list.iter_mut().enumerate() {
         match mistake {
             Mistake::NoiseTooSmall | Mistake::NoiseTooLarge => {
-                let deviation =
-                    scaled(own, if mistake == Mistake::NoiseTooSmall { 0.95 } else { 1.05 });
-                *noisy = other
-                    .answer(&[IntegerQuestion { deviation, ..own.question() }])
+                let deviation = scaled(
+                    measurement,
+                    if mistake == Mistake::NoiseTooSmall { 0.95 } else { 1.05 },
+                );
+                *noisy = mistaken
+                    .answer(&[IntegerQuestion { deviation, ..measurement.question() }])
                     .unwrap()
                     .remove(0);
             }
             Mistake::MeasuredTwiceChargedOnce => {
-                let again =
-                    table(seed + 1_000_000_000).answer(&[own.question()]).unwrap().remove(0);
+                let again = table(seed + 1_000_000_000)
+                    .answer(&[measurement.question()])
+                    .unwrap()
+                    .remove(0);
                 noisy.iter_mut().zip(again).for_each(|(a, b)| *a = (*a + b) / 2);
             }
-            // Every subspace has the noise of the first, at its own scale.
+            // Every subspace has the noise of the first one, at its scale.
             Mistake::NoiseReused => {
-                let noise = (reused as f64 * own.deviation.to_f64() / coarseness).round() as i128;
-                *noisy = exact(own).into_iter().map(|answer| answer + noise).collect();
+                let scale = measurement.deviation.to_f64();
+                let noise = (reused as f64 * scale / coarseness).round() as i128;
+                *noisy = exact(measurement).into_iter().map(|answer| answer + noise).collect();
             }
-            Mistake::OneAnswerWithoutNoise if place == 0 => noisy[0] = exact(own)[0],
+            Mistake::OneAnswerWithoutNoise if index == 0 => noisy[0] = exact(measurement)[0],
             Mistake::NegativeAnswersCut => noisy.iter_mut().for_each(|x| *x = (*x).max(0)),
-            Mistake::SubspaceLost if place == 1 => {
-                let noise: Vec<i128> = noisy.iter().zip(exact(own)).map(|(a, b)| *a - b).collect();
+            Mistake::SubspaceLost if index == 1 => {
+                let exact = exact(measurement);
+                let noise: Vec<i128> = noisy.iter().zip(exact).map(|(a, b)| *a - b).collect();
                 *noisy = noise;
             }
             Mistake::NoiseRoundedDown => {
-                let step = (own.deviation.to_f64() as i128).max(1);
+                let step = (measurement.deviation.to_f64() as i128).max(1);
                 noisy.iter_mut().for_each(|x| *x = x.div_euclid(step) * step);
             }
             Mistake::OneAnswerWithoutNoise | Mistake::SubspaceLost => {}
@@ -82,7 +88,7 @@ fn with_mistake(
     measured
 }
 
-/// The checks of `statistics` and `audit` with fewer releases: whether they find nothing.
+/// Whether the checks of `statistics` and `audit` pass, with fewer releases.
 fn passes(
     plan: &IntegerPlan,
     workload: &GroupedWorkload,
@@ -101,8 +107,8 @@ fn passes(
 #[test]
 fn mistakes_in_measuring_are_caught() {
     let plan = tight_plan();
-    let text = "[[queries]]\nfamily = \"prefix\"\nattributes = [\"A1\"]\n[[queries]]\nfamily = \"identity\"\nattributes = [\"A2\"]\n";
-    let (workload, _) = plan_of("query-smasher", &[3, 2], text, 2.0, PrivacyUnit::default());
+    let (workload, _) =
+        plan_of("query-smasher", &[3, 2], PREFIX_AND_IDENTITY, 2.0, PrivacyUnit::default());
     assert!(passes(&plan, &workload, &|records, seed| released(&plan, records, seed)));
     for mistake in [
         Mistake::NoiseTooSmall,
@@ -120,7 +126,7 @@ fn mistakes_in_measuring_are_caught() {
     }
 }
 
-/// Mistakes in the accounting, against the routine that knows the written integers only.
+/// Mistakes in the accounting, against the cost recomputed from the written integers.
 #[test]
 fn mistakes_in_accounting_are_caught() {
     let workload = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n";
@@ -132,21 +138,22 @@ fn mistakes_in_accounting_are_caught() {
     assert!(agrees(plan.cost(), &recomputed(&text, unit), true));
     let sum = |cost: &dyn Fn(usize, &IntegerMeasurement) -> ExactRho| {
         let all = plan.measurements().iter().enumerate();
-        all.fold(ExactRho::zero(), |sum, (k, own)| sum.plus(&cost(k, own)))
+        all.fold(ExactRho::zero(), |sum, (k, measurement)| sum.plus(&cost(k, measurement)))
     };
-    let of = |own: &IntegerMeasurement, less: u32, unit: PrivacyUnit| {
-        let square = own.strategy.squared_sensitivity(unit.neighbours).value;
-        ExactRho::of_discrete_gaussian(&(square - less), own.deviation, unit.rows).unwrap()
+    let of = |measurement: &IntegerMeasurement, less: u32, unit: PrivacyUnit| {
+        let IntegerMeasurement { strategy, deviation, .. } = measurement;
+        let square = strategy.squared_sensitivity(unit.neighbours).value;
+        ExactRho::of_discrete_gaussian(&(square - less), *deviation, unit.rows).unwrap()
     };
-    assert_eq!(&sum(&|_, own| of(own, 0, unit)), plan.cost());
+    assert_eq!(&sum(&|_, m| of(m, 0, unit)), plan.cost());
     let one_row = PrivacyUnit { rows: 1, ..unit };
-    // A sensitivity off by one is a share of 10⁻¹² where numbers are large: it counts where they
-    // are small, at the total.
-    let off_by_one = sum(&|k, own| of(own, u32::from(k == 0), unit));
-    let one_left_out = sum(&|k, own| if k == 1 { ExactRho::zero() } else { of(own, 0, unit) });
-    let unit_forgotten = sum(&|_, own| of(own, 0, one_row));
-    let charged_twice = sum(&|k, own| {
-        if k == 1 { of(own, 0, unit).plus(&of(own, 0, unit)) } else { of(own, 0, unit) }
+    // A sensitivity that is off by one is a share of 10⁻¹² of large numbers; it matters for the
+    // small number of the total.
+    let off_by_one = sum(&|k, m| of(m, u32::from(k == 0), unit));
+    let one_left_out = sum(&|k, m| if k == 1 { ExactRho::zero() } else { of(m, 0, unit) });
+    let unit_forgotten = sum(&|_, m| of(m, 0, one_row));
+    let charged_twice = sum(&|k, m| {
+        if k == 1 { of(m, 0, unit).plus(&of(m, 0, unit)) } else { of(m, 0, unit) }
     });
     for (what, stated) in [
         ("off by one", off_by_one),
@@ -156,16 +163,17 @@ fn mistakes_in_accounting_are_caught() {
     ] {
         assert!(!agrees(&stated, &recomputed(&text, unit), true), "{what}");
     }
-    // Records replaced, accounted for as if one came or went.
-    assert!(!agrees(&sum(&|_, own| of(own, 0, unit)), &recomputed(&text, replaced), false));
+    // Replaced records, accounted for as added or removed ones.
+    assert!(!agrees(&sum(&|_, m| of(m, 0, unit)), &recomputed(&text, replaced), false));
 }
 
-/// Rows that do not annihilate the reference measure, a plan that costs more than was paid, one for
-/// people with more records, and a strategy larger than it is said to be.
+/// Rows that do not annihilate the reference measure, a plan that costs more than was reserved, a
+/// plan for a larger privacy unit, and a strategy that is larger than declared.
 #[test]
 fn mistakes_in_what_is_measured_are_caught() {
     let plan = tight_plan();
-    let rounded = plan.measurements().iter().find(|own| own.attributes.len() == 1).unwrap();
+    let mut measurements = plan.measurements().iter();
+    let rounded = measurements.find(|m| m.attributes.len() == 1).unwrap();
     let factor = rounded.strategy.factors().iter().find(|factor| !factor.is_scalar()).unwrap();
     let mut rows_off = factor.rows().clone();
     rows_off[[0, 0]] += 1;
@@ -186,10 +194,10 @@ fn mistakes_in_what_is_measured_are_caught() {
     assert!(unpaid(plan.cost().to_f64_rounded_up() * 0.999, plan.unit()));
     assert!(unpaid(10.0, PrivacyUnit { rows: 2, ..plan.unit() }));
     assert!(!unpaid(10.0, plan.unit()));
-    // The table itself charges what the strategy is, and not what it is said to be.
+    // The table charges for the actual strategy.
     let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
     let larger =
-        IntegerStrategy::new(factors.map(|own| std::sync::Arc::new(own.unwrap())).to_vec())
+        IntegerStrategy::new(factors.map(|factor| std::sync::Arc::new(factor.unwrap())).to_vec())
             .unwrap();
     let reservation = Rho::new(0.1).unwrap();
     let mut table =

@@ -1,16 +1,16 @@
-//! Estimates and standard errors over many releases.
+//! Bias and standard errors over many releases.
 
 use super::*;
 
-/// How often every answer, and all together, are where they should be.
+/// Bias, spread and coverage over many releases.
 pub(super) struct Outcome {
     /// The largest |mean error|, in standard errors of the mean.
     pub bias: f64,
-    /// The largest |variance/stated − 1|, in standard errors of that.
+    /// The largest |variance/stated − 1|, in its standard errors.
     pub spread: f64,
-    /// The share of releases in which all answers are in their simultaneous intervals.
+    /// The share of releases whose simultaneous intervals contain all true answers.
     pub covered: f64,
-    /// The share of single answers in theirs.
+    /// The share of answers whose single interval contains the true answer.
     pub single: f64,
 }
 
@@ -45,30 +45,31 @@ pub(super) fn over_releases(
         }
         (sums, squares, covered, single)
     };
-    let (one, other) = std::thread::scope(|scope| {
+    let (second, first) = std::thread::scope(|scope| {
         let half = scope.spawn(|| part(0..count / 2));
         (part(count / 2..count), half.join().unwrap())
     });
     let n = count as f64;
-    let most = |scores: &mut dyn Iterator<Item = f64>| {
-        scores.fold(0.0f64, |most, score| most.max(score.abs()))
+    let largest = |scores: &mut dyn Iterator<Item = f64>| {
+        scores.fold(0.0f64, |largest, score| largest.max(score.abs()))
     };
-    let bias = most(&mut one.0.iter().zip(&other.0).map(|(a, b)| (a + b) / n.sqrt()));
-    let spread =
-        most(&mut one.1.iter().zip(&other.1).map(|(a, b)| ((a + b) / n - 1.0) * (n / 2.0).sqrt()));
+    let bias = largest(&mut second.0.iter().zip(&first.0).map(|(a, b)| (a + b) / n.sqrt()));
+    let spread = largest(
+        &mut second.1.iter().zip(&first.1).map(|(a, b)| ((a + b) / n - 1.0) * (n / 2.0).sqrt()),
+    );
     Outcome {
         bias,
         spread,
-        covered: (one.2 + other.2) / n,
-        single: (one.3 + other.3) / (n * truth.len() as f64),
+        covered: (second.2 + first.2) / n,
+        single: (second.3 + first.3) / (n * truth.len() as f64),
     }
 }
 
-/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below 19 ·
-/// 2 · 6e-7 < 3e-5. The intervals miss less often than one time in twenty: the simultaneous ones
-/// per release, the single ones per answer.
+/// 20,000 releases of 19 answers: |z| of a mean or a variance exceeds 5 with probability below
+/// 19 · 2 · 6e-7 < 3e-5. Simultaneous intervals miss in at most 5 % of releases, single intervals
+/// for at most 5 % of answers.
 #[test]
-fn estimates_are_unbiased_and_standard_errors_right() {
+fn estimates_are_unbiased_and_standard_errors_exact() {
     let (workload, plan) = plan_of("query-smasher", &[3, 2], SMALL, 0.5, PrivacyUnit::default());
     let records = records_of(workload.schema(), &rows(&[3, 2]));
     let found = over_releases(&workload, &records, 20_000, &|seed| released(&plan, &records, seed));
@@ -77,19 +78,20 @@ fn estimates_are_unbiased_and_standard_errors_right() {
     assert!(found.single > 0.95 && found.single < 0.999, "{}", found.single);
 }
 
-/// The same for a reference measure that is not uniform, joint queries, strategies that had to be
-/// completed, and replaced records.
+/// The same for a non-uniform reference measure, joint queries, completed strategies, and replaced
+/// records.
 #[test]
-fn so_they_are_for_other_measures_and_joint_queries() {
-    let workload = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n[[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n";
+fn estimates_are_unbiased_for_other_measures_and_joint_queries() {
+    let workload = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n\
+                    [[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n";
     let unit = PrivacyUnit { neighbours: crate::privacy::Neighbours::ReplaceOneRecord, rows: 2 };
     let (workload, plan) = plan_of("anova", &[3, 3], workload, 0.5, unit);
     assert!(!plan.plan().measure().is_uniform());
     let records = records_of(workload.schema(), &rows(&[3, 3]));
     let found = over_releases(&workload, &records, 4_000, &|seed| released(&plan, &records, seed));
     assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
-    // Joint queries alone: of low rank, so the rest of their subspace is measured at a 10⁻⁷ of the
-    // cost.
+    // Joint queries alone have low rank: the rest of their subspace is measured at a share 10⁻⁷ of
+    // the cost.
     let affine = "[[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n";
     let (workload, plan) = plan_of("query-smasher", &[4, 4], affine, 0.5, PrivacyUnit::default());
     let records = records_of(workload.schema(), &rows(&[4, 4]));
@@ -97,10 +99,10 @@ fn so_they_are_for_other_measures_and_joint_queries() {
     assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
 }
 
-/// Adjusted answers are nonnegative whole numbers that agree where one set of attributes holds all
+/// Adjusted answers are nonnegative integers, and consistent if one set of attributes contains all
 /// others.
 #[test]
-fn adjusted_answers_are_nonnegative_whole_and_consistent() {
+fn adjusted_answers_are_nonnegative_integers_and_consistent() {
     let text = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
     let (workload, plan) = plan_of("query-smasher", &[3, 2], text, 0.05, PrivacyUnit::default());
     let records = records_of(workload.schema(), &rows(&[3, 2]));
