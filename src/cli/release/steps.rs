@@ -1,11 +1,11 @@
-//! Progress on a terminal: bars, and nothing where there is none.
+//! Progress bars on a terminal; hidden if standard error is not a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// One step of a long run.
 pub(in crate::cli) struct Step(ProgressBar);
 
-/// A bar with a number of parts. Bars hide themselves where standard error is no terminal.
+/// Starts a progress bar with `parts` parts.
 pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
     let bar = ProgressBar::new(parts as u64);
     let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");
@@ -14,7 +14,7 @@ pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
     Step(bar)
 }
 
-/// A step whose parts are not known: what it is and how long it has taken.
+/// Starts a spinner with the elapsed time, for a step of unknown length.
 pub(in crate::cli) fn wait(what: &'static str) -> Step {
     let bar = ProgressBar::new_spinner();
     let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
