@@ -17,8 +17,8 @@ use predicates::str::contains;
 
 mod python;
 
-/// `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error of `prefix:2` is (3 − 2t)/(1 − t²),
-/// smallest at t = (3 − √5)/2.
+/// The optimum of `prefix:2`, `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error is
+/// (3 − 2t)/(1 − t²), whose minimum is at t = (3 − √5)/2.
 const OPTIMUM_OF_PREFIX_2: f64 = 2.618_033_988_749_895;
 
 fn certify(words: &[&str]) -> assert_cmd::assert::Assert {
@@ -110,13 +110,13 @@ fn the_distance_of_the_identity_matches_its_closed_form() {
     assert_close(number(&report, "lower_bound"), OPTIMUM_OF_PREFIX_2, 1e-6);
     assert_close(number(&report, "upper_bound"), OPTIMUM_OF_PREFIX_2, 1e-6);
     let distance = 3.0 / OPTIMUM_OF_PREFIX_2 - 1.0;
-    let (least, most) =
+    let (low, high) =
         (number(&report, "at_least_above_optimum"), number(&report, "at_most_above_optimum"));
     assert!(
-        least <= distance * (1.0 + 1e-9) && distance <= most * (1.0 + 1e-9),
-        "{least} {distance} {most}"
+        low <= distance * (1.0 + 1e-9) && distance <= high * (1.0 + 1e-9),
+        "{low} {distance} {high}"
     );
-    assert!(most - least < 1e-6, "{report}");
+    assert!(high - low < 1e-6, "{report}");
     assert_eq!((report["rank"].as_u64(), report["strategy_queries"].as_u64()), (Some(2), Some(2)));
     assert_eq!(
         (report["status"].as_str(), report["dual"].as_str()),
@@ -190,8 +190,8 @@ fn row_major_column_major_and_csv_files_are_read_alike() {
         folder.npy("columns.npy", "<f8", true, "(3, 2)", &bytes(&[1.0, 2.0, 0.0, 0.0, 1.0, 4.0]));
     let csv = folder.path("rows.csv");
     std::fs::write(&csv, "1,0\n2,1\n0,4\n").unwrap();
-    // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], tr(G (AᵀA)⁻¹) = (34 − 4 +
-    // 5)/81.
+    // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], and
+    // tr(G (AᵀA)⁻¹) = (34 − 4 + 5)/81.
     for file in [&rows, &columns, &csv] {
         let report = json(&[file, "--workload", "prefix:2"]);
         assert_close(number(&report, "error"), 17.0 * 35.0 / 81.0, 1e-12);

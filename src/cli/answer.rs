@@ -67,13 +67,14 @@ impl AnswerCommand {
         if self.adjust {
             adjust::check(estimates.measure().is_uniform())?;
         }
-        let bar = steps::begin("answers", workload.groups().len());
-        answers::write(&table.partial, &estimates, &workload, &mut |done| bar.at(done))?;
-        bar.end();
+        let groups = workload.groups().len();
+        steps::with_bar("answers", groups, |progress| {
+            answers::write(&table.partial, &estimates, &workload, progress)
+        })?;
         if let Some(file) = &adjusted {
-            let bar = steps::begin("adjusting", workload.groups().len());
-            adjust::write(&file.partial, &estimates, &workload, &mut |done| bar.at(done))?;
-            bar.end();
+            steps::with_bar("adjusting", groups, |progress| {
+                adjust::write(&file.partial, &estimates, &workload, progress)
+            })?;
         }
         if let [json, markdown] = statements.as_slice() {
             let statement = measured
@@ -90,7 +91,7 @@ impl AnswerCommand {
         }
         let report = Report {
             queries: workload.count().to_string(),
-            groups: workload.groups().len(),
+            groups,
             privacy_cost: 0.0,
             out: self.out.display().to_string(),
             written,

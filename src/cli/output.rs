@@ -5,6 +5,25 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
+/// Groups listed in a text report; `--json` lists all.
+const GROUPS_SHOWN: usize = 20;
+
+/// Prints the table of query groups, given by RMSE, number of queries and description.
+pub(super) fn print_groups(
+    out: &mut dyn Write,
+    groups: impl ExactSizeIterator<Item = (f64, String, String)>,
+) -> std::io::Result<()> {
+    writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
+    let hidden = groups.len().saturating_sub(GROUPS_SHOWN);
+    for (rmse, queries, description) in groups.take(GROUPS_SHOWN) {
+        writeln!(out, "{rmse:>14.6}  {queries:>14}  {description}")?;
+    }
+    if hidden > 0 {
+        writeln!(out, "… and {hidden} more groups; --json lists all")?;
+    }
+    Ok(())
+}
+
 /// Prints a report to standard output, as one JSON object or as text by `print`. A closed pipe is
 /// not an error.
 pub(super) fn write<R: Serialize>(

@@ -18,9 +18,6 @@ use crate::schema::Schema;
 use crate::strategy::Status;
 use crate::workload::{GroupedWorkload, QueryCount};
 
-/// Groups listed in the text report; `--json` lists all.
-const GROUPS_SHOWN: usize = 20;
-
 /// Arguments of `matmech plan`.
 #[derive(Debug, Args)]
 pub(super) struct PlanCommand {
@@ -243,23 +240,9 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     if let Some(peak) = report.peak_mb {
         writeln!(out, "peak memory   {peak:.0} MB")?;
     }
-    writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
-    for group in report.groups.iter().take(GROUPS_SHOWN) {
-        let queries = group.queries.to_string();
-        writeln!(
-            out,
-            "{:>14.6}  {queries:>14}  {} on {}",
-            group.rmse,
-            group.family,
-            group.attributes.join(", ")
-        )?;
-    }
-    if report.groups.len() > GROUPS_SHOWN {
-        writeln!(
-            out,
-            "… and {} more groups; --json lists all",
-            report.groups.len() - GROUPS_SHOWN
-        )?;
-    }
-    Ok(())
+    let describe = |group: &GroupReport| {
+        let description = format!("{} on {}", group.family, group.attributes.join(", "));
+        (group.rmse, group.queries.to_string(), description)
+    };
+    output::print_groups(out, report.groups.iter().map(describe))
 }

@@ -24,7 +24,7 @@ pub struct GramFactor {
 ///
 /// Stored as a Kronecker product `G₁ ⊗ … ⊗ G_k` of dense factors; k = 1 means no structure.
 /// Strategy selectors see only the Gram matrix, because workloads with equal Gram matrices have
-/// equal errors (S1, Sec. 4.2).
+/// equal errors under every strategy (S1, Sec. 4.2).
 #[derive(Debug, Clone)]
 pub struct Gram {
     factors: Vec<GramFactor>,

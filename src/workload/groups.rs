@@ -24,7 +24,7 @@ pub enum GroupFamily {
     Pairs(Family),
     /// Random counting queries, shared by groups of the same sizes.
     Random {
-        /// The seed of the stream, from which sizes draw in order of first occurrence.
+        /// The seed of the stream; new sizes draw from it in order of occurrence.
         seed: u32,
         /// The probability that a cell is in a query.
         probability: f64,

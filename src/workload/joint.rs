@@ -38,7 +38,7 @@ enum Rows {
 pub struct RandomRows {
     /// The seed of the stream.
     pub seed: u32,
-    /// The count of numbers of the stream to skip.
+    /// The number of draws to skip.
     pub skip: usize,
     /// The number of queries.
     pub queries: usize,
@@ -180,9 +180,10 @@ impl JointQueries {
         sum_of_squares(self.sizes.iter().product(), scaled)
     }
 
-    /// Iterates over the parts of the queries in residual subspace A, scaled by √weight (S3,
-    /// Eq. 3): averaged over the attributes outside A and centred along those in A,
-    /// `√w · q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)`.
+    /// Iterates over the parts of the queries in residual subspace A, scaled by √weight.
+    ///
+    /// Averaged over the attributes outside A and centred along those in A,
+    /// `√w · q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)` (S3, Eq. 3).
     ///
     /// # Errors
     /// A family that cannot be enumerated.
@@ -191,8 +192,9 @@ impl JointQueries {
         self.residual_rows_for(kept, &uniform)
     }
 
-    /// Iterates over the parts of the queries in residual subspace A for a reference measure per
-    /// attribute: `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)`.
+    /// Iterates over the parts of the queries in residual subspace A for reference measures.
+    ///
+    /// `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)` for measure ν_i on attribute i.
     ///
     /// # Errors
     /// As [`JointQueries::residual_rows`], or measures whose sizes are not those of the attributes.
@@ -238,13 +240,13 @@ pub(crate) fn sum_of_squares(
     rows: impl Iterator<Item = Vec<f64>>,
 ) -> Result<Array2<f64>> {
     const CHUNK: usize = 256;
-    super::check_dense_size("Gram matrix of joint queries", cells)?;
+    super::check_dense_size("Gram matrix of queries given by rows", cells)?;
     let mut sum = Array2::zeros((cells, cells));
     let mut rows = rows.peekable();
     while rows.peek().is_some() {
         let chunk: Vec<f64> = rows.by_ref().take(CHUNK).flatten().collect();
         let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk)
-            .map_err(|e| Error::bug("rows of joint queries", "one value per cell", e))?;
+            .map_err(|e| Error::bug("rows of queries", "one value per cell", e))?;
         crate::linalg::add_gram(&mut sum, block.view());
     }
     Ok(sum)

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
+use super::joint::sum_of_squares;
 use super::{Gram, GramFactor, MarginalGram, Queries, Workload, check_dense_size};
 use crate::error::Result;
 
@@ -29,25 +30,11 @@ pub(super) fn scaled(mut query: Vec<f64>) -> Vec<f64> {
 }
 
 /// Computes `Σ_q qᵀq / N_q` from rows. O(queries · cells²).
-pub(super) fn from_rows(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> Array2<f64> {
-    const BATCH: usize = 256;
-    let mut gram = Array2::zeros((cells, cells));
-    let mut batch: Vec<f64> = Vec::new();
-    let add = |gram: &mut Array2<f64>, batch: &mut Vec<f64>| {
-        if let Ok(rows) =
-            Array2::from_shape_vec((batch.len() / cells, cells), std::mem::take(batch))
-        {
-            crate::linalg::add_gram(gram, rows.view());
-        }
-    };
-    for row in rows {
-        batch.extend(scaled(row));
-        if batch.len() >= BATCH * cells {
-            add(&mut gram, &mut batch);
-        }
-    }
-    add(&mut gram, &mut batch);
-    gram
+///
+/// # Errors
+/// Too many cells for a dense matrix.
+pub(super) fn from_rows(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> Result<Array2<f64>> {
+    sum_of_squares(cells, rows.map(scaled))
 }
 
 impl Workload {
@@ -109,7 +96,7 @@ pub(super) fn gram(inner: &Workload) -> Result<Gram> {
         _ => {
             let what = format!("Gram matrix of `normalised({})`", inner.name());
             check_dense_size(&what, inner.cells())?;
-            Gram::dense(&inner.shape, from_rows(inner.cells(), inner.rows()?))
+            Gram::dense(&inner.shape, from_rows(inner.cells(), inner.rows()?)?)
         }
     }
 }

@@ -66,7 +66,7 @@ impl Mechanism for EqualMarginals {
         Ok(RunReport::default())
     }
 
-    /// The expected squared error is `Σ_groups tr(⊗ Gᵢ) · σ²`, because the cells are independent.
+    /// The expected squared error is `Σ_groups tr(⊗ Gᵢ) · σ²`, because the noise is independent.
     fn expected(&self, workload: &GroupedWorkload, rho: Rho) -> Result<ExpectedErrors> {
         self.accepts(workload)?;
         let mut energy = 0.0;

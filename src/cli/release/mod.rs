@@ -79,7 +79,7 @@ pub(super) struct ReleaseCommand {
     /// uniform, as with the planner anova.
     #[arg(long)]
     adjust: bool,
-    /// Print expected errors, time and memory without reading data, charging or writing
+    /// Print expected errors, time and memory; read no data, charge no ledger, write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object instead of text
@@ -119,13 +119,13 @@ impl ReleaseCommand {
         check_count(&workload)?;
         let unit = self.unit.of_release(&schema, self.person.is_some());
         let planner = planner::by_name(&self.planner)?;
-        let step = steps::wait("planning");
         let started = std::time::Instant::now();
         // ρ is for the unit; the plan is for one record, and its deviations are scaled to the unit.
-        let planned = planner.plan(&workload, rho.privacy_cost())?;
-        let plan = IntegerPlan::of(&planned, &workload, rho, unit)?;
+        let plan = steps::with_spinner("planning", || {
+            let planned = planner.plan(&workload, rho.privacy_cost())?;
+            IntegerPlan::of(&planned, &workload, rho, unit)
+        })?;
         let planning = started.elapsed();
-        step.end();
         if self.adjust {
             adjust::check(plan.plan().measure().is_uniform())?;
         }
@@ -193,17 +193,14 @@ impl ReleaseCommand {
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
         drop(measured);
-        let bar = steps::begin("answers", workload.groups().len());
-        answers::write(&folder.file("answers.csv"), &estimates, workload, &mut |done| {
-            bar.at(done)
+        let groups = workload.groups().len();
+        steps::with_bar("answers", groups, |progress| {
+            answers::write(&folder.file("answers.csv"), &estimates, workload, progress)
         })?;
-        bar.end();
         if self.adjust {
-            let bar = steps::begin("adjusting", workload.groups().len());
-            adjust::write(&folder.file("adjusted.csv"), &estimates, workload, &mut |done| {
-                bar.at(done)
+            steps::with_bar("adjusting", groups, |progress| {
+                adjust::write(&folder.file("adjusted.csv"), &estimates, workload, progress)
             })?;
-            bar.end();
         }
         folder.write("statement.json", &statement.to_json()?)?;
         folder.write("statement.md", &statement.to_markdown())?;

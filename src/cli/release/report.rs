@@ -8,11 +8,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::forecast::Forecast;
+use crate::cli::output;
 use crate::release::{IntegerPlan, Statement, as_in_json};
 use crate::workload::GroupedWorkload;
-
-/// Groups listed in the text report; `--json` lists all.
-const GROUPS_SHOWN: usize = 20;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -110,7 +108,7 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "protects      {}", report.unit)?;
     writeln!(out, "RMSE          {:.6}   exact; estimates are unbiased", report.rmse)?;
     let excess = report.rounded_variance / report.planned_variance - 1.0;
-    writeln!(out, "rounding      integer strategies add {excess:.1e} of the total variance")?;
+    writeln!(out, "rounding      {excess:.1e} relative increase of the total variance")?;
     writeln!(
         out,
         "measurements  {} subspaces, {} noisy integers",
@@ -128,20 +126,9 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
         }
         Some(folder) => writeln!(out, "written       {folder}")?,
     }
-    writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
-    for group in report.groups.iter().take(GROUPS_SHOWN) {
-        writeln!(
-            out,
-            "{:>14.6}  {:>14}  {} on {}",
-            group.rmse, group.queries, group.family, group.attributes
-        )?;
-    }
-    if report.groups.len() > GROUPS_SHOWN {
-        writeln!(
-            out,
-            "… and {} more groups; --json lists all",
-            report.groups.len() - GROUPS_SHOWN
-        )?;
-    }
-    Ok(())
+    let describe = |group: &Group| {
+        let description = format!("{} on {}", group.family, group.attributes);
+        (group.rmse, group.queries.clone(), description)
+    };
+    output::print_groups(out, report.groups.iter().map(describe))
 }

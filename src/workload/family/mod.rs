@@ -73,9 +73,9 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// By default from the rows, O(queries · cells²).
     ///
     /// # Errors
-    /// Too many queries to enumerate, or numbers that overflow.
+    /// Too many queries to enumerate, too many cells for a dense matrix, or numbers that overflow.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
-        Ok(super::normalised::from_rows(sizes.iter().product(), self.rows(sizes)?))
+        super::normalised::from_rows(sizes.iter().product(), self.rows(sizes)?)
     }
 }
 
