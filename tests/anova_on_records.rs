@@ -1,6 +1,6 @@
-//! A plan for a reference measure, run on records: the errors are those that it states.
+//! A plan for a reference measure, run on records: squared errors match the planned variances.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use matmech::access::PrivateTable;
 use matmech::data::Records;
@@ -12,11 +12,11 @@ use matmech::workload::{Family, GroupFamily, GroupedWorkload};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// The mean over 400 runs of the sum of squared errors, whose relative standard deviation per run
-/// is below √(2/5) for these workloads of many queries, lies within five standard errors of the
-/// plan's; the mean error of the total is within five too.
+/// The mean sum of squared errors over 400 runs is within five standard errors of the plan's. Its
+/// relative standard deviation per run is below √(2/5) for these workloads. The mean error is
+/// within five standard errors of 0.
 #[test]
-fn squared_errors_are_those_of_the_plan() {
+fn squared_errors_match_the_plan() {
     for family in [GroupFamily::Product(Family::PREFIX), GroupFamily::Pairs(Family::AFFINE)] {
         let workload =
             GroupedWorkload::all_ways(Schema::uniform(5, 3).unwrap(), &family, &[1, 2]).unwrap();
@@ -30,8 +30,8 @@ fn squared_errors_are_those_of_the_plan() {
         let (mut squares, mut errors, mut queries) = (0.0, 0.0, 0usize);
         for _ in 0..runs {
             let mut table = PrivateTable::of_records(&records, rho, &mut rng).unwrap();
-            run_plan(&plan, &workload, &mut table, &mut |place, answers| {
-                let group = &workload.groups()[place];
+            run_plan(&plan, &workload, &mut table, &mut |index, answers| {
+                let group = &workload.groups()[index];
                 let exact = group.answers(&records.marginal(group.attributes())?)?;
                 squares += answers.iter().zip(&exact).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
                 errors += answers.iter().zip(&exact).map(|(a, b)| a - b).sum::<f64>();
@@ -46,8 +46,7 @@ fn squared_errors_are_those_of_the_plan() {
             (mean / expected - 1.0).abs() < 5.0 * (0.4 / f64::from(runs)).sqrt(),
             "{mean} {expected}"
         );
-        // The errors of one run add up to less than √(queries · Σ variances) in the root mean
-        // square.
+        // The sum of the errors of a run has root mean square at most √(queries · Σ variances).
         let spread = (queries as f64 / f64::from(runs) * expected / f64::from(runs)).sqrt();
         assert!((errors / f64::from(runs)).abs() < 5.0 * spread, "{errors}");
     }

@@ -1,10 +1,9 @@
-//! The command `matmech certify` from the outside: certificates against closed forms and against
-//! NumPy.
+//! Tests of the command `matmech certify` against closed forms and against NumPy.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on must stop"
+    reason = "tests fail by panicking"
 )]
 #![cfg(feature = "cli")]
 
@@ -18,8 +17,8 @@ use predicates::str::contains;
 
 mod python;
 
-/// `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error of `prefix:2` is (3 − 2t)/(1 − t²),
-/// smallest at t = (3 − √5)/2.
+/// The optimum of `prefix:2`, `((1 + √5)/2)²`: with V = [[1, t], [t, 1]] the error is
+/// (3 − 2t)/(1 − t²), whose minimum is at t = (3 − √5)/2.
 const OPTIMUM_OF_PREFIX_2: f64 = 2.618_033_988_749_895;
 
 fn certify(words: &[&str]) -> assert_cmd::assert::Assert {
@@ -44,7 +43,7 @@ fn assert_close(found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// A folder with files; paths as the command takes them.
+/// A temporary folder; paths are absolute, as arguments of the command.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -62,7 +61,7 @@ impl Folder {
         path
     }
 
-    /// An .npy file as NumPy writes it, byte by byte.
+    /// Writes an .npy file in NumPy's format.
     fn npy(&self, name: &str, dtype: &str, fortran: bool, shape: &str, data: &[u8]) -> String {
         let order = if fortran { "True" } else { "False" };
         let mut header =
@@ -83,14 +82,14 @@ fn bytes(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// The last numbers of an .npy file, whatever its header.
+/// Reads the last `count` numbers of an .npy file; the header can be of any length.
 fn last_numbers(path: &str, count: usize) -> Vec<f64> {
     let bytes = std::fs::read(path).unwrap();
     let data = &bytes[bytes.len() - 8 * count..];
     data.chunks_exact(8).map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap())).collect()
 }
 
-/// Every cell, and every block of so many.
+/// The strategy of all cells and all blocks of `size` cells.
 fn cells_and_blocks(cells: usize, size: usize) -> Array2<f64> {
     let blocks =
         Array2::from_shape_fn((cells / size, cells), |(b, c)| f64::from(u8::from(c / size == b)));
@@ -98,7 +97,7 @@ fn cells_and_blocks(cells: usize, size: usize) -> Array2<f64> {
 }
 
 #[test]
-fn the_distance_of_the_identity_is_known_in_closed_form() {
+fn the_distance_of_the_identity_matches_its_closed_form() {
     let folder = Folder::new();
     let identity = folder.matrix("identity.npy", &(3.0 * Array2::eye(2)));
     let dual = folder.path("dual.npy");
@@ -111,13 +110,13 @@ fn the_distance_of_the_identity_is_known_in_closed_form() {
     assert_close(number(&report, "lower_bound"), OPTIMUM_OF_PREFIX_2, 1e-6);
     assert_close(number(&report, "upper_bound"), OPTIMUM_OF_PREFIX_2, 1e-6);
     let distance = 3.0 / OPTIMUM_OF_PREFIX_2 - 1.0;
-    let (least, most) =
+    let (low, high) =
         (number(&report, "at_least_above_optimum"), number(&report, "at_most_above_optimum"));
     assert!(
-        least <= distance * (1.0 + 1e-9) && distance <= most * (1.0 + 1e-9),
-        "{least} {distance} {most}"
+        low <= distance * (1.0 + 1e-9) && distance <= high * (1.0 + 1e-9),
+        "{low} {distance} {high}"
     );
-    assert!(most - least < 1e-6, "{report}");
+    assert!(high - low < 1e-6, "{report}");
     assert_eq!((report["rank"].as_u64(), report["strategy_queries"].as_u64()), (Some(2), Some(2)));
     assert_eq!(
         (report["status"].as_str(), report["dual"].as_str()),
@@ -136,7 +135,7 @@ fn the_distance_of_the_identity_is_known_in_closed_form() {
     ] {
         assert!(report.get(field).is_some(), "{field} is missing: {report}");
     }
-    // The certificate by hand: tr √(D^½ G D^½) of a 2 × 2 matrix is √(tr + 2 √det).
+    // The lower bound from the dual vector: tr √M of a 2 × 2 matrix M is √(tr M + 2 √det M).
     let mu = last_numbers(&dual, 2);
     assert_close(mu[0] + mu[1], 1.0, 1e-12);
     assert_close(
@@ -147,7 +146,7 @@ fn the_distance_of_the_identity_is_known_in_closed_form() {
 }
 
 #[test]
-fn the_optimum_saved_by_solve_is_certified_as_such() {
+fn the_optimum_saved_by_solve_is_certified() {
     let folder = Folder::new();
     let prefix = folder.path("best");
     let solve = ["solve", "--workload", "range:6x10", "--save", &prefix];
@@ -165,7 +164,7 @@ fn the_optimum_saved_by_solve_is_certified_as_such() {
 }
 
 #[test]
-fn factors_and_their_product_are_the_same_strategy() {
+fn factors_and_their_product_have_the_same_error() {
     let folder = Folder::new();
     let (a, b) = (cells_and_blocks(4, 2), cells_and_blocks(6, 3));
     let product = folder.matrix("product.npy", &matmech::linalg::kron(a.view(), b.view()));
@@ -182,7 +181,7 @@ fn factors_and_their_product_are_the_same_strategy() {
 }
 
 #[test]
-fn the_order_of_the_numbers_in_the_file_does_not_matter() {
+fn row_major_column_major_and_csv_files_are_read_alike() {
     let folder = Folder::new();
     // [[1, 0], [2, 1], [0, 4]]
     let rows =
@@ -191,8 +190,8 @@ fn the_order_of_the_numbers_in_the_file_does_not_matter() {
         folder.npy("columns.npy", "<f8", true, "(3, 2)", &bytes(&[1.0, 2.0, 0.0, 0.0, 1.0, 4.0]));
     let csv = folder.path("rows.csv");
     std::fs::write(&csv, "1,0\n2,1\n0,4\n").unwrap();
-    // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], tr(G (AᵀA)⁻¹) = (34 − 4 +
-    // 5)/81.
+    // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], and
+    // tr(G (AᵀA)⁻¹) = (34 − 4 + 5)/81.
     for file in [&rows, &columns, &csv] {
         let report = json(&[file, "--workload", "prefix:2"]);
         assert_close(number(&report, "error"), 17.0 * 35.0 / 81.0, 1e-12);
@@ -200,7 +199,7 @@ fn the_order_of_the_numbers_in_the_file_does_not_matter() {
 }
 
 #[test]
-fn text_says_how_far_the_optimum_is() {
+fn text_has_the_distance_to_the_optimum() {
     let folder = Folder::new();
     let identity = folder.matrix("identity.npy", &Array2::eye(2));
     certify(&[&identity, "--workload", "prefix:2"])
@@ -214,7 +213,7 @@ fn text_says_how_far_the_optimum_is() {
 }
 
 #[test]
-fn strategies_that_leave_queries_unanswered_are_told_which() {
+fn errors_name_the_unanswered_query() {
     let folder = Folder::new();
     let pairs = Array2::from_shape_fn((3, 6), |(pair, cell)| f64::from(u8::from(cell / 2 == pair)));
     let pairs = folder.matrix("pairs.npy", &pairs);
@@ -226,13 +225,13 @@ fn strategies_that_leave_queries_unanswered_are_told_which() {
         )
         .stderr(contains("remedy: add this query").and(contains("5.000e-1")));
     certify(&[&pairs, "--workload", "total:6"]).success();
-    // Of the rows (0, 1, 1) and (1, 0, 2) a strategy with the first lacks the second.
+    // The strategy is a multiple of the first query, so the second is unanswered.
     let workload = folder.matrix("w.npy", &array![[0.0, 1.0, 1.0], [1.0, 0.0, 2.0]]);
     let strategy = folder.matrix("one.npy", &array![[0.0, 2.0, 2.0]]);
     certify(&[&strategy, "--workload", &format!("matrix:{workload}")])
         .code(1)
         .stderr(contains("query 2, counted from 1 (2 cells with weights, from cell 0 to 2"));
-    // Queries that cannot be listed: the share alone.
+    // Queries that cannot be enumerated: the message has only the share.
     let total = folder.matrix("total.npy", &Array2::ones((1, 200)));
     certify(&[&total, "--workload", "predicate:200"])
         .code(1)
@@ -240,7 +239,7 @@ fn strategies_that_leave_queries_unanswered_are_told_which() {
 }
 
 #[test]
-fn bad_input_is_explained() {
+fn errors_name_the_invalid_input() {
     let folder = Folder::new();
     let good = folder.matrix("good.npy", &Array2::eye(4));
     let six: Vec<f64> = vec![1.0; 6];
@@ -327,7 +326,7 @@ fn bad_input_is_explained() {
         .stderr(contains("writing failed"));
     certify(&[&good, "--workload", "range:4", "--save-dual", &good])
         .code(1)
-        .stderr(contains("a file of its own"));
+        .stderr(contains("a file other than the strategy"));
     assert!(matmech::read_matrix(Path::new(&good)).is_ok(), "the strategy was overwritten");
     certify(&[&good]).code(2).stderr(contains("--workload"));
     certify(&["--workload", "range:4"]).code(2).stderr(contains("STRATEGY.npy"));
@@ -342,12 +341,12 @@ fn check(python: &Path, words: &[&str]) -> Output {
 fn numpy_agrees_with_every_certificate() {
     let Some(python) = python::python() else {
         eprintln!(
-            "skipped: no Python with NumPy; install it, or name one in MATMECH_PYTHON, to check certificates with it"
+            "skipped: no Python with NumPy; install one or set MATMECH_PYTHON to check certificates"
         );
         return;
     };
     let folder = Folder::new();
-    let own = folder.matrix(
+    let explicit = folder.matrix(
         "w.npy",
         &array![[1.0, 0.0, 2.0, -1.0], [0.0, 1.0, 1.0, 0.5], [1.0, 1.0, 3.0, -0.5]],
     );
@@ -359,19 +358,19 @@ fn numpy_agrees_with_every_certificate() {
         ("uneven", uneven, "range:8"),
         ("grid", grid, "range:6x4"),
         ("cells", Array2::eye(12) * 0.01, "identity:3x4"),
-        // Rank 2 over 4 cells: strategy and workload leave directions out.
-        ("deficient", array![[1.0, 0.0, 2.0, -1.0], [0.0, 2.0, 2.0, 1.0]], own.as_str()),
+        // Rank 2 over 4 cells.
+        ("deficient", array![[1.0, 0.0, 2.0, -1.0], [0.0, 2.0, 2.0, 1.0]], explicit.as_str()),
     ] {
         let (strategy, dual) = (
             folder.matrix(&format!("{name}.npy"), &strategy),
             folder.path(&format!("{name}-mu.npy")),
         );
-        let ours = if workload.ends_with(".npy") {
+        let workload_string = if workload.ends_with(".npy") {
             format!("matrix:{workload}")
         } else {
             workload.to_owned()
         };
-        let mut report = json(&[&strategy, "--workload", &ours, "--save-dual", &dual]);
+        let mut report = json(&[&strategy, "--workload", &workload_string, "--save-dual", &dual]);
         let certificate = folder.path(&format!("{name}.json"));
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = check(&python, &[&strategy, &dual, workload, &certificate]);
@@ -380,7 +379,7 @@ fn numpy_agrees_with_every_certificate() {
             output.status.success() && said.contains("certificate holds"),
             "{name}: {said}{output:?}"
         );
-        // What is no number is not compared.
+        // NaN in the strategy is refused.
         let broken = folder.npy(
             "broken.npy",
             "<f8",
@@ -391,7 +390,7 @@ fn numpy_agrees_with_every_certificate() {
         let output = check(&python, &[&broken, &dual, workload, &certificate]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("certificate refused: NaN or infinity in"), "{name}: {said}");
-        // A claim that is too good is refused.
+        // A lower bound that is too large is refused.
         report["lower_bound"] = serde_json::json!(number(&report, "lower_bound") * (1.0 + 1e-5));
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = check(&python, &[&strategy, &dual, workload, &certificate]);

@@ -1,6 +1,6 @@
-//! The command `matmech completions` from the outside.
+//! Tests of the command `matmech completions`.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
@@ -10,9 +10,9 @@ fn completions(words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("matmech").unwrap().arg("completions").args(words).assert()
 }
 
-/// Every script knows every command and the options of each, `--json` and `--strategy` among them.
+/// The script of every shell contains commands and options, such as `--json` and `--strategy`.
 #[test]
-fn every_shell_gets_a_script_of_its_own() {
+fn every_shell_has_a_script() {
     for (shell, mark) in [
         ("bash", "complete -F _matmech"),
         ("zsh", "#compdef matmech"),
@@ -28,7 +28,7 @@ fn every_shell_gets_a_script_of_its_own() {
     }
 }
 
-/// What bash itself makes of the script, where there is one.
+/// Completions by bash with the script; skipped without bash.
 #[test]
 fn bash_completes_commands_options_and_shells() {
     let script =
@@ -36,7 +36,8 @@ fn bash_completes_commands_options_and_shells() {
     let completed = |words: &[&str]| -> Option<Vec<String>> {
         let (current, before) = (words.last().unwrap(), words[words.len() - 2]);
         let ask = format!(
-            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}\n_matmech matmech '{current}' '{before}'\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}\n_matmech matmech '{current}' '{before}'\n\
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             words.join(" "),
             words.len() - 1
         );
@@ -60,13 +61,13 @@ fn bash_completes_commands_options_and_shells() {
 }
 
 #[test]
-fn unknown_shells_are_refused_with_those_that_exist() {
+fn unknown_shells_are_refused_with_the_known_ones() {
     completions(&["tcsh"]).code(2).stderr(contains("bash, elvish, fish, powershell, zsh"));
     completions(&[]).code(2).stderr(contains("<SHELL>"));
 }
 
 #[test]
-fn help_says_where_the_script_goes() {
+fn help_has_the_path_of_the_script() {
     completions(&["--help"]).success().stdout(contains("bash-completion").and(contains("$fpath")));
     Command::cargo_bin("matmech")
         .unwrap()

@@ -1,6 +1,6 @@
-//! The command `matmech plan` from the outside.
+//! Tests of the command `matmech plan`.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ attributes = ["income", "age"]
 weight = 2.0
 "#;
 
-/// `matmech plan` on a schema and a workload, with the words that follow.
+/// Runs `matmech plan` on a schema and a workload with more arguments.
 fn plan(folder: &Path, schema: &str, workload: &str, words: &[&str]) -> assert_cmd::assert::Assert {
     std::fs::write(folder.join("S.toml"), schema).unwrap();
     std::fs::write(folder.join("W.toml"), workload).unwrap();
@@ -59,7 +59,7 @@ fn json(words: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn json_holds_every_documented_field() {
+fn json_has_every_documented_field() {
     let report = json(&["--planner", "query-smasher", "--privacy-cost", "1"]);
     for field in [
         "planner",
@@ -85,7 +85,7 @@ fn json_holds_every_documented_field() {
         (groups[6]["family"].as_str(), groups[6]["queries"].as_u64()),
         (Some("affine"), Some(17))
     );
-    // The whole is the weighted mean of the groups.
+    // The total mean square is the weighted mean of those of the groups.
     let total: f64 = groups
         .iter()
         .map(|g| {
@@ -105,20 +105,20 @@ fn json_holds_every_documented_field() {
 }
 
 #[test]
-fn every_budget_notion_is_one_number() {
+fn every_budget_notion_is_converted_to_a_privacy_cost() {
     let rmse = |words: &[&str]| json(words)["rmse"].as_f64().unwrap();
-    let one = rmse(&["--privacy-cost", "1"]);
-    assert!((rmse(&["--rho", "0.5"]) / one - 1.0).abs() < 1e-12);
-    assert!((rmse(&["--mu", "1"]) / one - 1.0).abs() < 1e-12);
-    assert!((rmse(&["--mu", "2"]) / one - 0.5).abs() < 1e-12);
+    let unit = rmse(&["--privacy-cost", "1"]);
+    assert!((rmse(&["--rho", "0.5"]) / unit - 1.0).abs() < 1e-12);
+    assert!((rmse(&["--mu", "1"]) / unit - 1.0).abs() < 1e-12);
+    assert!((rmse(&["--mu", "2"]) / unit - 0.5).abs() < 1e-12);
     let approximate = json(&["--epsilon", "1", "--delta", "1e-9"]);
     let cost = approximate["privacy_cost"].as_f64().unwrap();
-    assert!((approximate["rmse"].as_f64().unwrap() * cost.sqrt() / one - 1.0).abs() < 1e-9);
+    assert!((approximate["rmse"].as_f64().unwrap() * cost.sqrt() / unit - 1.0).abs() < 1e-9);
     assert!(cost > 0.0 && cost < 0.1);
 }
 
 #[test]
-fn text_names_error_bound_and_groups() {
+fn text_has_error_bound_and_groups() {
     let folder = tempfile::tempdir().unwrap();
     plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1"])
         .success()
@@ -126,7 +126,7 @@ fn text_names_error_bound_and_groups() {
 }
 
 #[test]
-fn bad_input_is_explained() {
+fn errors_name_the_invalid_input() {
     let folder = tempfile::tempdir().unwrap();
     let budget = ["--privacy-cost", "1"];
     for (schema, workload, part) in [
@@ -151,17 +151,17 @@ fn bad_input_is_explained() {
     plan(folder.path(), SCHEMA, WORKLOAD, &[]).code(2).stderr(contains("--privacy-cost"));
     plan(folder.path(), SCHEMA, WORKLOAD, &["--epsilon", "1"]).code(2).stderr(contains("--delta"));
     plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1", "--rho", "1"]).code(2);
-    let huge = SCHEMA
+    let large = SCHEMA
         .replace("size = 10", "size = 300")
         .replace("count = 10", "count = 300")
         .replace("size = 8", "size = 200");
-    plan(folder.path(), &huge, WORKLOAD, &budget)
+    plan(folder.path(), &large, WORKLOAD, &budget)
         .code(1)
         .stderr(contains("60000 cells").and(contains("GiB")).and(contains("weighted-fourier")));
 }
 
 #[test]
-fn a_reference_measure_is_optimised_or_read_and_reported() {
+fn the_reference_measure_is_reported() {
     let cost = ["--privacy-cost", "1"];
     let words = |more: &[&'static str]| [&cost[..], more].concat();
     let smasher = json(&cost);
@@ -179,7 +179,7 @@ fn a_reference_measure_is_optimised_or_read_and_reported() {
 }
 
 #[test]
-fn a_measure_file_is_used_and_its_mistakes_are_explained() {
+fn measure_files_are_read_and_errors_name_the_invalid_entry() {
     let folder = tempfile::tempdir().unwrap();
     let run = |measure: &str, planner: &str| {
         std::fs::write(
@@ -203,11 +203,11 @@ fn a_measure_file_is_used_and_its_mistakes_are_explained() {
     ] {
         run(measure, "anova").failure().stderr(contains(said).and(contains("sex")));
     }
-    run("[0.4, 0.6]", "query-smasher").failure().stderr(contains("--planner anova"));
+    run("[0.4, 0.6]", "query-smasher").failure().stderr(contains("anova(measure=uniform)"));
 }
 
 #[test]
-fn the_global_bound_is_given_or_says_why_not() {
+fn the_report_has_the_global_bound_or_the_reason_for_none() {
     let bounded = json(&["--privacy-cost", "1", "--planner", "anova", "--global-bound"]);
     let (rmse, bound) =
         (bounded["rmse"].as_f64().unwrap(), bounded["global_lower_bound_rmse"].as_f64().unwrap());

@@ -1,6 +1,6 @@
-//! The command `matmech simulate` from the outside.
+//! Tests of the command `matmech simulate`.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::Path;
 
@@ -27,8 +27,7 @@ size = 5
 kind = "numeric"
 "#;
 
-/// 120 records in which the attributes depend on each other; a column that the schema does not
-/// know.
+/// 120 records with dependent attributes and a column that is not in the schema.
 fn data() -> String {
     let jobs = ["clerk", "baker", "cook"];
     let line = |k: usize| {
@@ -37,7 +36,7 @@ fn data() -> String {
     format!("job,age,level,unused\n{}", (0..120).map(line).collect::<String>())
 }
 
-/// A folder with the schema S.toml and the data X.csv.
+/// Creates a folder with the schema S.toml and the data X.csv.
 fn folder(schema: &str, data: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("S.toml"), schema).unwrap();
@@ -45,7 +44,7 @@ fn folder(schema: &str, data: &str) -> tempfile::TempDir {
     folder
 }
 
-/// `matmech simulate` on S.toml and X.csv, with the words that follow.
+/// Runs `matmech simulate` on S.toml and X.csv with more arguments.
 fn simulate(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("matmech")
         .unwrap()
@@ -65,7 +64,7 @@ fn number(report: &serde_json::Value, field: &str) -> f64 {
 }
 
 #[test]
-fn json_holds_every_documented_field() {
+fn json_has_every_documented_field() {
     let folder = folder(SCHEMA, &data());
     for mechanism in ["residual-planner", "aim-grem"] {
         let words = ["--ways", "1,2", "--mechanism", mechanism, "--rho", "0.5", "--trials", "3"];
@@ -87,7 +86,7 @@ fn json_holds_every_documented_field() {
         assert_eq!((number(&report, "rho"), &report["trials"]), (0.5, &3.into()));
         assert!(number(&report, "spent") <= 0.5 && number(&report, "spent") > 0.5 * (1.0 - 1e-9));
         assert!(number(&report["standard_errors"], "mean_l1") > 0.0);
-        // The whole is the mean of the marginals, which come worst first.
+        // The total is the mean over the marginals, which are sorted by decreasing error.
         let by_marginal = report["by_marginal"].as_array().unwrap();
         let l1: Vec<f64> = by_marginal.iter().map(|marginal| number(marginal, "l1")).collect();
         assert!(l1.is_sorted_by(|a, b| a >= b) && l1.len() == 6);
@@ -105,9 +104,10 @@ fn json_holds_every_documented_field() {
     assert!(single["standard_errors"].is_null());
 }
 
-/// 200 runs of ResidualPlanner against its exact expectations, within five standard errors.
+/// Mean errors of 200 runs of ResidualPlanner against their exact expectations, within five
+/// standard errors.
 #[test]
-fn expected_errors_are_those_found() {
+fn mean_errors_match_the_expected_errors() {
     let folder = folder(SCHEMA, &data());
     let words =
         ["--ways", "2,3", "--mechanism", "residual-planner", "--rho", "0.1", "--trials", "200"];
@@ -120,7 +120,7 @@ fn expected_errors_are_those_found() {
 }
 
 #[test]
-fn more_budget_means_less_error() {
+fn errors_decrease_with_the_budget() {
     let folder = folder(SCHEMA, &data());
     for mechanism in ["residual-planner", "aim-grem", "aim-hybrid", "aim-pgm", "planned"] {
         let error = |rho| {
@@ -132,7 +132,7 @@ fn more_budget_means_less_error() {
 }
 
 #[test]
-fn a_seed_fixes_everything_but_the_time() {
+fn a_seed_determines_the_report_except_time_and_memory() {
     let folder = folder(SCHEMA, &data());
     for mechanism in ["residual-planner", "aim-grem", "aim-hybrid", "aim-pgm", "planned"] {
         let run = |words: &[&str]| {
@@ -146,28 +146,28 @@ fn a_seed_fixes_everything_but_the_time() {
         };
         assert_eq!(run(&["--seed", "7", "--trials", "2"]), run(&["--seed", "7", "--trials", "2"]));
         assert_ne!(run(&["--seed", "7"])["mean_l1"], run(&["--seed", "8"])["mean_l1"]);
-        // Runs differ, and the first is the same however many follow.
-        let (one, two) = (run(&["--trials", "1"]), run(&["--trials", "2"]));
-        assert_ne!(one["mean_l1"], two["mean_l1"]);
-        assert_eq!(one["mean_l1"], run(&[])["mean_l1"]);
-        assert!(number(&two, "spent") >= number(&one, "spent"));
+        // Runs differ, and the first does not depend on the number of runs.
+        let (single, double) = (run(&["--trials", "1"]), run(&["--trials", "2"]));
+        assert_ne!(single["mean_l1"], double["mean_l1"]);
+        assert_eq!(single["mean_l1"], run(&[])["mean_l1"]);
+        assert!(number(&double, "spent") >= number(&single, "spent"));
     }
 }
 
 #[test]
-fn every_budget_notion_is_a_rho() {
+fn every_budget_notion_is_converted_to_rho() {
     let folder = folder(SCHEMA, &data());
     let rho =
         |words: &[&str]| number(&json(folder.path(), &[&["--ways", "1"], words].concat()), "rho");
     assert_eq!(rho(&["--rho", "0.32"]), 0.32);
     assert!((rho(&["--mu", "0.8"]) / 0.32 - 1.0).abs() < 1e-12);
     assert!((rho(&["--privacy-cost", "0.64"]) / 0.32 - 1.0).abs() < 1e-12);
-    // The table of S4's specification, to its digits.
+    // The value of S4's specification.
     assert!((rho(&["--epsilon", "1", "--delta", "1e-9"]) / 0.014_973_057_67 - 1.0).abs() < 1e-9);
 }
 
 #[test]
-fn a_workload_file_names_its_marginals() {
+fn workload_files_are_read() {
     let folder = folder(SCHEMA, &data());
     let workload = "[[queries]]\nfamily = \"identity\"\nattributes = [\"level\", \"age\"]\n\
                     [[queries]]\nfamily = \"identity\"\nways = [1]\n";
@@ -181,7 +181,7 @@ fn a_workload_file_names_its_marginals() {
 }
 
 #[test]
-fn text_says_first_that_it_is_not_private() {
+fn text_starts_with_a_warning() {
     let folder = folder(SCHEMA, &data());
     let words = ["--ways", "1,2,3", "--rho", "1"];
     simulate(folder.path(), &words).success().stdout(
@@ -213,7 +213,8 @@ fn values_outside_the_schema_are_refused_dropped_or_clamped() {
     let words = ["--ways", "1", "--rho", "1"];
     simulate(folder.path(), &words).code(1).stderr(
         contains(
-            "X.csv, line 2, column 1: expected a number from 0 to below 80, found `-5` in column `age` of record 1",
+            "X.csv, line 2, column 1: expected a number from 0 to below 80, found `-5` in column \
+             `age` of record 1",
         )
         .and(contains("remedy").and(contains("--out-of-domain"))),
     );
@@ -227,9 +228,9 @@ fn values_outside_the_schema_are_refused_dropped_or_clamped() {
         .stderr(contains("refuse").and(contains("drop")).and(contains("clamp")));
 }
 
-/// `simulate` fails with a message that says what was expected, what was found, how to mend it, and
+/// Asserts that `simulate` fails with a message that has the expected input, the input found and
 /// all of `parts`.
-fn explained(folder: &Path, words: &[&str], parts: &[&str]) {
+fn assert_refused(folder: &Path, words: &[&str], parts: &[&str]) {
     let assert = simulate(folder, words).code(1).stdout("");
     let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     for part in ["expected ", "found "].iter().chain(parts) {
@@ -238,7 +239,7 @@ fn explained(folder: &Path, words: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn bad_data_is_explained() {
+fn errors_name_the_invalid_data() {
     let words = ["--ways", "1", "--rho", "1"];
     for (text, parts) in [
         ("age,job,level\n", &["X.csv", "at least one record", "a header only", "remedy"][..]),
@@ -259,7 +260,7 @@ fn bad_data_is_explained() {
         ),
         ("age,job\n1,clerk\n", &["a column `level`", "the columns age, job", "remedy"]),
     ] {
-        explained(folder(SCHEMA, text).path(), &words, parts);
+        assert_refused(folder(SCHEMA, text).path(), &words, parts);
     }
     let missing = folder(SCHEMA, "");
     std::fs::remove_file(missing.path().join("X.csv")).unwrap();
@@ -267,7 +268,7 @@ fn bad_data_is_explained() {
 }
 
 #[test]
-fn bad_arguments_are_explained() {
+fn errors_name_the_invalid_argument() {
     let folder = folder(SCHEMA, &data());
     for (words, parts) in [
         (&["--ways", "1", "--rho", "0"][..], &["rho", "greater than 0", "found 0"][..]),
@@ -290,7 +291,7 @@ fn bad_arguments_are_explained() {
         (&["--ways", "4", "--rho", "1"], &["--ways", "remedy: write e.g. --ways 1,2"]),
         (&["--ways", "1,1000000000000", "--rho", "1"], &["--ways", "1000000000000", "remedy"]),
     ] {
-        explained(folder.path(), words, parts);
+        assert_refused(folder.path(), words, parts);
     }
     simulate(folder.path(), &["--rho", "1"])
         .code(2)
@@ -301,7 +302,7 @@ fn bad_arguments_are_explained() {
 }
 
 #[test]
-fn workloads_that_are_no_marginals_are_explained() {
+fn workloads_other_than_marginals_are_refused() {
     let folder = folder(SCHEMA, &data());
     let marginal = "[[queries]]\nfamily = \"identity\"\nways = [1]\n";
     for (more, parts) in [
@@ -328,14 +329,14 @@ fn workloads_that_are_no_marginals_are_explained() {
         ),
     ] {
         std::fs::write(folder.path().join("W.toml"), format!("{marginal}{more}")).unwrap();
-        explained(folder.path(), &["--workload", "W.toml", "--rho", "1"], parts);
+        assert_refused(folder.path(), &["--workload", "W.toml", "--rho", "1"], parts);
     }
 }
 
-/// Query groups of every family, by the mechanism that answers them, within five standard errors of
-/// what it promises.
+/// The mean error of `query-smasher` on other families against its expectation, within five
+/// standard errors.
 #[test]
-fn other_queries_are_simulated_by_a_mechanism_that_answers_them() {
+fn query_smasher_answers_every_family() {
     let folder = folder(SCHEMA, &data());
     let workload = "[[queries]]\nfamily = \"affine\"\nattributes = [\"age\", \"level\"]\n\
                     [[queries]]\nfamily = \"identity\"\nways = [1]\n";
@@ -367,22 +368,22 @@ fn marginals_that_do_not_fit_memory_are_refused() {
             ("1", &["marginal on A0", "4000000000 cells", "GiB", "remedy"]),
             ("2", &["marginal on A0, A1", "1.6000e19 cells", "fewer attributes", "remedy"]),
         ] {
-            explained(large.path(), &words(ways), parts);
+            assert_refused(large.path(), &words(ways), parts);
         }
     }
     let attribute =
         |k: usize| format!("[[attribute]]\nname = \"A{k}\"\nsize = 2\nkind = \"numeric\"\n");
     let many = folder(&(0..100).map(attribute).collect::<String>(), "A0\n1\n");
-    explained(
+    assert_refused(
         many.path(),
         &["--ways", "50", "--rho", "1"],
         &["workload of marginals", "residuals", "remedy"],
     );
 }
 
-/// What is written is read again with the same schema: values of a list, bins and cell numbers.
+/// Synthetic records are read again with the same schema: listed values, bins and cell numbers.
 #[test]
-fn synthetic_records_are_a_table_of_the_schema() {
+fn synthetic_records_fit_the_schema() {
     let folder = folder(SCHEMA, &data());
     for mechanism in ["aim-hybrid", "aim-pgm"] {
         let words =
@@ -412,20 +413,20 @@ fn synthetic_records_are_a_table_of_the_schema() {
 }
 
 #[test]
-fn limits_and_models_that_a_mechanism_has_not_are_explained() {
+fn options_that_a_mechanism_lacks_are_refused() {
     let folder = folder(SCHEMA, &data());
     let words = ["--ways", "1", "--rho", "1"];
     for (more, parts) in [
         (
             &["--synthetic", "Y.csv", "--mechanism", "planned"][..],
-            &["--synthetic", "aim-pgm, aim-hybrid", "`planned`"][..],
+            &["--synthetic", "aim-hybrid or aim-pgm", "`planned`"][..],
         ),
-        (&["--max-mb", "1", "--mechanism", "aim-grem"], &["size limit", "aim-grem", "remedy"]),
-        (&["--max-mb", "-1"], &["size limit", "found -1", "remedy"]),
+        (&["--max-mb", "1", "--mechanism", "aim-grem"], &["`max-mb`", "aim-grem", "remedy"]),
+        (&["--max-mb", "-1"], &["`max-mb`", "found `-1`", "remedy"]),
         (&["--reconstruction", "independence"], &["reconstruction", "aim-hybrid", "aim-grem"]),
         (&["--max-mb", "0.00001", "--mechanism", "aim-pgm"], &["1-way marginals", "--max-mb"]),
     ] {
-        explained(folder.path(), &[&words[..], more].concat(), parts);
+        assert_refused(folder.path(), &[&words[..], more].concat(), parts);
     }
     let local = json(folder.path(), &[&words[..], &["--max-mb", "0"]].concat());
     assert_eq!(local["mechanism"], "aim-hybrid");
@@ -440,12 +441,12 @@ fn limits_and_models_that_a_mechanism_has_not_are_explained() {
     )
     .unwrap();
     let words = [&["--workload", "W.toml"], &partial[2..]].concat();
-    explained(folder.path(), &words, &["every attribute", "job"]);
+    assert_refused(folder.path(), &words, &["every attribute", "job"]);
 }
 
-/// The example of docs/simulating.md gives what is printed there, but for time and memory.
+/// The output of the example in docs/simulating.md, except time and memory.
 #[test]
-fn the_documented_example_is_really_produced() {
+fn the_documented_example_is_reproduced() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(root.join("docs/simulating.md")).unwrap();
     let (_, rest) = text.split_once("$ matmech ").unwrap();

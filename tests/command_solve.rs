@@ -1,9 +1,9 @@
-//! The command `matmech solve` from the outside.
+//! Tests of the command `matmech solve`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on must stop"
+    reason = "tests fail by panicking"
 )]
 #![cfg(feature = "cli")]
 
@@ -21,7 +21,7 @@ fn json(words: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn json_holds_every_documented_field() {
+fn json_has_every_documented_field() {
     let report = json(&["solve", "--workload", "range:256", "--strategy", "optimal", "--json"]);
     for field in [
         "workload",
@@ -49,20 +49,20 @@ fn json_holds_every_documented_field() {
     assert!((closed_form["ratio"].as_f64().unwrap() - 1.819).abs() < 5e-4);
     assert_eq!(closed_form["iterations"], 0);
     assert_eq!(closed_form["lower_bound"], closed_form["svd_bound"]);
-    let huge = json(&["solve", "--workload", "predicate:1024", "--json"]);
-    assert_eq!(huge["queries"], "2^1024");
-    assert!(huge["details"]["query_weight"].as_f64().unwrap() < 1e-100);
+    let large = json(&["solve", "--workload", "predicate:1024", "--json"]);
+    assert_eq!(large["queries"], "2^1024");
+    assert!(large["details"]["query_weight"].as_f64().unwrap() < 1e-100);
 }
 
 #[test]
-fn text_names_error_bounds_and_status() {
+fn text_has_error_bounds_and_status() {
     matmech(&["solve", "--workload", "prefix:32"])
         .success()
         .stdout(contains("SVD bound").and(contains("lower bound")).and(contains("Converged")));
 }
 
 #[test]
-fn a_saved_strategy_comes_back_with_the_same_error() {
+fn a_saved_strategy_has_the_same_error() {
     let folder = tempfile::tempdir().unwrap();
     let prefix = folder.path().join("best");
     let saved =
@@ -101,7 +101,7 @@ fn strategies_take_options_and_operands() {
 }
 
 #[test]
-fn bad_input_is_explained() {
+fn errors_name_the_invalid_input() {
     for (words, part) in [
         (&["solve", "--workload", "range:-5"][..], "`-5`"),
         (&["solve", "--workload", "rang:5"], "rang"),

@@ -1,5 +1,5 @@
-//! Every program in `examples/`: it runs, and prints numbers that are computed here in another way.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+//! Tests of the programs in `examples/`: their output against independently computed values.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::f64::consts::{PI, SQRT_2};
 use std::ops::Range;
@@ -33,14 +33,14 @@ mod plan_for_a_schema;
 #[path = "../examples/simulate_a_mechanism.rs"]
 mod simulate_a_mechanism;
 
-/// The number that follows a label.
+/// Returns the number that follows a label.
 #[track_caller]
 fn number(text: &str, label: &str) -> f64 {
-    let place = text.find(label).unwrap_or_else(|| panic!("no `{label}` in\n{text}"));
-    let word = text[place + label.len()..].split_whitespace().next().unwrap();
+    let index = text.find(label).unwrap_or_else(|| panic!("no `{label}` in\n{text}"));
+    let word = text[index + label.len()..].split_whitespace().next().unwrap();
     word.trim_end_matches(',')
         .parse()
-        .unwrap_or_else(|_| panic!("`{word}` after `{label}` is no number"))
+        .unwrap_or_else(|_| panic!("`{word}` after `{label}` is not a number"))
 }
 
 #[track_caller]
@@ -55,23 +55,23 @@ fn ranges(cells: usize) -> impl Iterator<Item = Range<usize>> {
     (0..cells).flat_map(move |start| (start + 1..=cells).map(move |end| start..end))
 }
 
-/// The error of all ranges under √(1 − w) times every cell and √w times every block, of which an
-/// answer's variance is `(‖q‖² − Σ w q(block)² / (1 − w + w·|block|)) / (1 − w)` by the
-/// Sherman–Morrison formula.
+/// Returns the error of all ranges for the strategy of √(1 − w) times every cell and √w times every
+/// block. By the Sherman–Morrison formula, the variance of query q is
+/// `(‖q‖² − Σ w q(block)² / (1 − w + w·|block|)) / (1 − w)`.
 fn cells_and_blocks(cells: usize, size: usize, w: f64) -> f64 {
     let variance = |query: Range<usize>| {
-        let saved = (0..cells).step_by(size).map(|start| {
+        let reductions = (0..cells).step_by(size).map(|start| {
             let end = cells.min(start + size);
-            let counted = end.min(query.end).saturating_sub(start.max(query.start)) as f64;
-            w * counted * counted / (1.0 - w + w * (end - start) as f64)
+            let overlap = end.min(query.end).saturating_sub(start.max(query.start)) as f64;
+            w * overlap * overlap / (1.0 - w + w * (end - start) as f64)
         });
-        (query.len() as f64 - saved.sum::<f64>()) / (1.0 - w)
+        (query.len() as f64 - reductions.sum::<f64>()) / (1.0 - w)
     };
     ranges(cells).map(variance).sum()
 }
 
-/// The SVD bound of all ranges: their Gram is `(n + 1) T⁻¹` for the second difference T, whose
-/// eigenvalues are `4 sin²(kπ/(2n + 2))`.
+/// Returns the SVD bound of all ranges. Their Gram matrix is `(n + 1) T⁻¹` with T the second
+/// difference, whose eigenvalues are `4 sin²(kπ/(2n + 2))`.
 fn svd_bound_of_ranges(cells: usize) -> f64 {
     let n = cells as f64;
     let roots = (1..=cells).map(|k| 0.5 / (k as f64 * PI / (2.0 * n + 2.0)).sin());
@@ -91,10 +91,11 @@ fn a_certified_strategy_lies_between_its_bounds() {
     assert!(text.contains("(2080 queries over 64 cells)"), "{text}");
 }
 
-/// The Gram is a Kronecker product of [[6, 1], [1, 1]] and a circulant matrix, and so is the
-/// optimum. For the first, V = [[1, t], [t, 1]] with the best t; for the second, the SVD bound.
+/// The Gram matrix is the Kronecker product of [[6, 1], [1, 1]] and a circulant matrix, so the
+/// optimum is the product of their optima: that of V = [[1, t], [t, 1]] with the best t, and the
+/// SVD bound.
 #[test]
-fn the_optimum_for_a_gram_is_known_in_closed_form() {
+fn the_optimum_for_a_gram_matches_its_closed_form() {
     let text = output_of!(optimum_for_a_gram);
     let windows = |distance: usize| {
         (1..=8).map(|length: usize| length.saturating_sub(distance)).sum::<usize>() as f64
@@ -115,15 +116,15 @@ fn the_optimum_for_a_gram_is_known_in_closed_form() {
         upper / lower - 1.0 < 1e-6 && number(&text, "gap") < 1e-6 && text.contains("Converged"),
         "{text}"
     );
-    // (tr √M)² = tr M + 2 √det M for a 2 × 2 matrix.
+    // (tr √M)² = tr M + 2 √det M for a 2 × 2 matrix M.
     assert_close(number(&text, "SVD bound"), circular * (7.0 + 2.0 * 5f64.sqrt()) / 2.0, 1e-8);
     let variances: Vec<f64> =
         text.lines().filter(|l| l.starts_with("variance")).map(|l| number(l, "variance")).collect();
     assert_close(variances[1] / variances[0], 2.0 * (1.0 - t), 1e-3);
 }
 
-/// What an attribute adds to a workload of products: the energy `Σ (mean of q)²` of its family's
-/// queries, the error of the strategy on its residual subspace, and the number of queries.
+/// An attribute of a workload of products: the energy `Σ (mean of q)²` of its family's queries, the
+/// error of the strategy on its residual subspace, and the number of queries.
 struct Axis {
     energy: f64,
     residual: f64,
@@ -143,9 +144,9 @@ impl Axis {
     }
 }
 
-/// The root mean square error of all products over so many of the axes at privacy cost 1, from S3's
-/// formula `(Σ_A √L_A)²` with `L_A` the sum over the groups S ⊇ A of the residuals of A and the
-/// energies of S \ A.
+/// Returns the root mean square error of the products over all sets of `ways` axes at privacy cost
+/// 1. By S3, the total is `(Σ_A √L_A)²`, with `L_A` the sum over the groups S ⊇ A of the product of
+/// the residuals of A and the energies of S \ A.
 fn rmse(axes: &[Axis], ways: &[u32]) -> f64 {
     let groups = || (0u32..1 << axes.len()).filter(|set| ways.contains(&set.count_ones()));
     let product = |of: &dyn Fn(usize) -> f64| (0..axes.len()).map(of).product::<f64>();
@@ -166,11 +167,11 @@ fn rmse(axes: &[Axis], ways: &[u32]) -> f64 {
 }
 
 #[test]
-fn a_plan_for_a_schema_has_the_error_of_the_formula() {
+fn a_plan_for_a_schema_matches_the_formula() {
     let text = output_of!(plan_for_a_schema);
     let cost = number(&text, "privacy cost");
-    // The privacy curve of Gaussian noise, δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), at ε = 1 and μ² =
-    // β.
+    // The privacy curve of Gaussian noise, δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), at ε = 1 and
+    // μ² = β.
     let (mu, normal) = (cost.sqrt(), |x: f64| libm::erfc(-x / SQRT_2) / 2.0);
     assert_close(
         normal(mu / 2.0 - 1.0 / mu) - 1f64.exp() * normal(-mu / 2.0 - 1.0 / mu),
@@ -193,13 +194,13 @@ fn a_plan_for_a_schema_has_the_error_of_the_formula() {
     ];
     assert_close(number(&text, "\nrmse"), rmse(&axes, &[1, 2]) / mu, 1e-6);
     assert_close(number(&text, "\nrmse"), number(&text, "lower bound"), 1e-6);
-    // The mean square over all queries is made of those of the groups.
+    // The mean square over all queries is the weighted mean of those of the groups.
     let groups = text.lines().skip_while(|line| !line.contains("attributes")).skip(1);
     let (mut squares, mut queries) = (0.0, 0.0);
     for group in groups {
         let fields: Vec<&str> = group.split_whitespace().collect();
-        let (count, own): (f64, f64) = (fields[0].parse().unwrap(), fields[1].parse().unwrap());
-        (squares, queries) = (squares + count * own * own, queries + count);
+        let (count, rmse): (f64, f64) = (fields[0].parse().unwrap(), fields[1].parse().unwrap());
+        (squares, queries) = (squares + count * rmse * rmse, queries + count);
     }
     assert_close((squares / queries).sqrt(), number(&text, "\nrmse"), 1e-5);
     assert!(queries == 60443.0 && text.contains("income, region"), "{text}");
@@ -214,11 +215,11 @@ fn an_added_strategy_is_compared_with_all_others() {
     let on_plane = weights()
         .map(|w| cells_and_blocks(10, 3, w) * cells_and_blocks(12, 3, w))
         .fold(f64::INFINITY, f64::min);
-    for (text, own, bound) in [
+    for (text, error, bound) in [
         (line, on_line, svd_bound_of_ranges(64)),
         (plane, on_plane, svd_bound_of_ranges(10) * svd_bound_of_ranges(12)),
     ] {
-        assert_close(number(text, "\n  cells-and-blocks"), own, 1e-8);
+        assert_close(number(text, "\n  cells-and-blocks"), error, 1e-8);
         assert_close(number(text, "SVD bound"), bound, 1e-8);
         let optimum = number(text, "\n  optimal");
         for selector in strategies() {
@@ -235,14 +236,14 @@ fn an_added_strategy_is_compared_with_all_others() {
                 "{entry}"
             );
         }
-        assert!(optimum < own && own < number(text, "\n  identity"), "{text}");
+        assert!(optimum < error && error < number(text, "\n  identity"), "{text}");
     }
 }
 
-/// The residual Gram of prefix sums is the pseudo-inverse of the Laplacian of a path, with
+/// The residual Gram matrix of prefix sums is the pseudo-inverse of the Laplacian of a path, with
 /// eigenvalues `1/(4 sin²(kπ/2n))` and cosines as eigenvectors.
 #[test]
-fn an_added_subspace_solver_plans_what_its_formula_says() {
+fn an_added_subspace_solver_matches_its_formula() {
     let text = output_of!(add_a_subspace_solver);
     let (prefix, affine) = text.split_at(text.find("affine").unwrap());
     let root = |k: usize| 0.5 / (k as f64 * PI / 40.0).sin();
@@ -257,24 +258,27 @@ fn an_added_subspace_solver_plans_what_its_formula_says() {
         let lengths: Vec<usize> = (1..=20).collect();
         rmse(&std::array::from_fn::<_, 10, _>(|_| Axis::of(&lengths, 20, residual)), &[1, 2])
     };
-    let own = prefix.lines().find(|line| line.contains("square-root")).unwrap();
-    assert_close(number(own, "rmse"), with(largest * trace), 1e-6);
-    assert_close(number(own, "lower bound"), with(trace * trace / 20.0), 1e-6);
+    let line = prefix.lines().find(|line| line.contains("square-root")).unwrap();
+    assert_close(number(line, "rmse"), with(largest * trace), 1e-6);
+    assert_close(number(line, "lower bound"), with(trace * trace / 20.0), 1e-6);
     for part in [prefix, affine] {
-        let [own, certified] = ["square-root", "certified-optimum"].map(|solver| {
+        let [square_root, certified] = ["square-root", "certified-optimum"].map(|solver| {
             let line = part.lines().find(|line| line.contains(solver)).unwrap();
             [number(line, "lower bound"), number(line, "rmse"), number(line, "eigendecompositions")]
         });
         assert!(
-            own[0] < certified[0] && certified[0] <= certified[1] && certified[1] < own[1],
+            square_root[0] < certified[0]
+                && certified[0] <= certified[1]
+                && certified[1] < square_root[1],
             "{part}"
         );
-        assert!(certified[1] / certified[0] < 1.0 + 1e-6 && own[2] < certified[2], "{part}");
+        assert!(certified[1] / certified[0] < 1.0 + 1e-6, "{part}");
+        assert!(square_root[2] < certified[2], "{part}");
     }
 }
 
 #[test]
-fn simulated_mechanisms_err_as_much_as_they_predict() {
+fn simulated_errors_match_the_expected_errors() {
     let text = output_of!(simulate_a_mechanism);
     assert!(
         text.contains("neighbours: add or remove one record")
@@ -282,8 +286,8 @@ fn simulated_mechanisms_err_as_much_as_they_predict() {
         "{text}"
     );
     let rho = number(&text, "\nrho");
-    // zCDP to (ε, δ): the smallest e^((α−1)(αρ−ε)) (1 − 1/α)^α / (α − 1) over the orders α > 1 is
-    // δ, at ε = 1.
+    // zCDP to (ε, δ) at ε = 1: δ is the minimum of e^((α−1)(αρ−ε)) (1 − 1/α)^α / (α − 1) over the
+    // orders α > 1.
     let ln_delta = |a: f64| (a - 1.0) * (a * rho - 1.0) + a * (1.0 - 1.0 / a).ln() - (a - 1.0).ln();
     let delta =
         (10_000..100_000).map(|k| ln_delta(f64::from(k) / 1000.0)).fold(0.0, f64::min).exp();
@@ -297,14 +301,14 @@ fn simulated_mechanisms_err_as_much_as_they_predict() {
             assert!(line.contains("expected unknown") && number(line, "rmse") > 0.0, "{line}");
         } else {
             assert_close(number(line, "expected"), expected, 1e-6);
-            // The standard error of 40 runs is 0.23% of it, by the shares and ranks of the residual
-            // subspaces.
+            // Five standard errors. The relative standard error of 40 runs is 0.23 %, from the
+            // variances and ranks of the residual subspaces.
             assert_close(number(line, "rmse"), expected, 0.0116);
         }
     }
 }
 
-/// A program is only an example if somebody finds it, knows how to run it, and it works.
+/// Every example is tested here, listed in docs/library.md, and says how to run it.
 #[test]
 fn every_example_is_tested_and_listed() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

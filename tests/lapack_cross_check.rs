@@ -1,10 +1,10 @@
-//! Cross-checks of the feature `lapack`: the certified optimum against Clarabel's semidefinite
-//! solver, and the default backend's kernels against LAPACK of the system's OpenBLAS.
+//! Cross-checks with the feature `lapack`: the certified optimum against Clarabel's semidefinite
+//! solver, and the kernels of the default backend against LAPACK from the system's OpenBLAS.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on must stop"
+    reason = "tests fail by panicking"
 )]
 #![cfg(feature = "lapack")]
 
@@ -20,8 +20,8 @@ use ndarray::Array2;
 // Links the system's OpenBLAS for Clarabel.
 use openblas_src as _;
 
-/// The optimum from the semidefinite program over the workload's rows (not its Gram):
-/// minimise tr X subject to [[V, Wᵀ], [W, X]] ⪰ 0 and V_ii ≤ 1.
+/// Solves the semidefinite program over the rows of the workload (not its Gram matrix): minimise
+/// tr X subject to [[V, Wᵀ], [W, X]] ⪰ 0 and V_ii ≤ 1. Returns the optimum.
 fn semidefinite_optimum(workload: &Workload) -> f64 {
     let rows: Vec<Vec<f64>> = workload.rows().unwrap().collect();
     let (n, m) = (workload.cells(), rows.len());
@@ -121,8 +121,7 @@ fn lapack_and_the_default_backend_agree() {
         assert_abs_diff_eq!(&rebuilt / scale, &matrix / scale, epsilon = 1e-12);
         let bound = lapack.values.iter().map(|x| x.max(0.0).sqrt()).sum::<f64>().powi(2)
             / matrix.nrows() as f64;
-        // Zero eigenvalues come out as ±n·eps·scale; their square roots are what the two bounds may
-        // differ by.
+        // Zero eigenvalues are computed as ±n·eps·scale; the bounds differ by their square roots.
         approx::assert_relative_eq!(svd_bound(&gram).unwrap(), bound, max_relative = 1e-5);
         let definite = &matrix + &(Array2::<f64>::eye(matrix.nrows()) * (0.01 * scale));
         let factors = [Backend::Faer, Backend::Lapack]

@@ -1,6 +1,6 @@
-//! The bound of `scripts/pair_bound.py` against domains whose optimum is certified explicitly.
+//! Tests of the bound of `scripts/pair_bound.py` against certified optima on small domains.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 
 mod python;
 
-/// What no strategy is below on prefix sums of every attribute and `family` on every pair of
-/// `[n]^d`: all cells written out.
+/// Returns the certified lower bound over all strategies for prefix sums on every attribute and
+/// `family` on every pair of `[n]^d`, from the explicit Gram matrix.
 fn certified(n: usize, d: usize, family: &str) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let mut schema = String::new();
@@ -19,7 +19,8 @@ fn certified(n: usize, d: usize, family: &str) -> f64 {
     }
     std::fs::write(folder.path().join("S.toml"), schema).unwrap();
     let queries = format!(
-        "[[queries]]\nfamily = \"prefix\"\nways = [1]\n\n[[queries]]\nfamily = \"{family}\"\nways = [2]\n"
+        "[[queries]]\nfamily = \"prefix\"\nways = [1]\n\n\
+         [[queries]]\nfamily = \"{family}\"\nways = [2]\n"
     );
     std::fs::write(folder.path().join("W.toml"), queries).unwrap();
     let output = assert_cmd::Command::cargo_bin("matmech")
@@ -46,10 +47,10 @@ fn certified(n: usize, d: usize, family: &str) -> f64 {
     report["global_lower_bound_rmse"].as_f64().unwrap()
 }
 
-/// Runs the script; nothing without a Python that can.
+/// Runs the script; `None` without a Python that has NumPy.
 fn script(words: &[&str]) -> Option<Output> {
     let Some(python) = python::python() else {
-        eprintln!("skipped: no Python with NumPy; install it, or name one in MATMECH_PYTHON");
+        eprintln!("skipped: no Python with NumPy; install one or set MATMECH_PYTHON");
         return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/pair_bound.py");
@@ -63,7 +64,7 @@ fn bound(n: &str, d: &str, family: &str) -> Option<f64> {
 }
 
 #[test]
-fn no_certified_optimum_is_below_it() {
+fn certified_optima_are_at_least_the_bound() {
     for (n, d) in [(5, 2), (2, 3), (4, 3), (3, 4), (5, 3), (2, 6)] {
         for family in ["affine", "abs"] {
             let Some(bound) = bound(&n.to_string(), &d.to_string(), family) else { return };
@@ -86,10 +87,10 @@ fn no_certified_optimum_is_below_it() {
     }
 }
 
-/// The table of docs/reference-measures.md and the lower ends of the bands of `anova`: what the
-/// script prints, rounded down.
+/// The bounds in docs/reference-measures.md and the lower ends of the bands of `anova` in
+/// data/expected/ are the output of the script, rounded down.
 #[test]
-fn what_is_written_of_it_is_what_it_prints() {
+fn published_bounds_match_the_script() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("docs/reference-measures.md")).unwrap();
     let bands = std::fs::read_to_string(root.join("data/expected/beyond_reference.csv")).unwrap();
@@ -100,22 +101,22 @@ fn what_is_written_of_it_is_what_it_prints() {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         written.extend(
             [("affine", 2), ("abs", 5)]
-                .map(|(family, at)| [cells[0], "40", family, cells[at]].map(String::from)),
+                .map(|(family, column)| [cells[0], "40", family, cells[column]].map(String::from)),
         );
     }
     for row in bands.lines() {
         let cells: Vec<&str> = row.split(',').collect();
         if cells[6] == "anova" && ["affine", "abs"].contains(&cells[4]) {
-            written.push([2, 3, 4, 9].map(|at| cells[at].to_owned()));
+            written.push([2, 3, 4, 9].map(|column| cells[column].to_owned()));
         }
     }
     assert_eq!(written.len(), 16);
     for [n, d, family, low] in written {
         let Some(bound) = bound(&n, &d, &family) else { return };
         let decimals = low.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        let left = bound - low.parse::<f64>().unwrap();
+        let difference = bound - low.parse::<f64>().unwrap();
         assert!(
-            (0.0..0.1f64.powi(decimals as i32)).contains(&left),
+            (0.0..0.1f64.powi(decimals as i32)).contains(&difference),
             "{n}^{d} {family}: {low} is written, {bound} printed"
         );
     }

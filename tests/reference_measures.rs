@@ -1,7 +1,7 @@
 //! Reference measures and global bounds on workloads of S3's Tables 2 and 4, against independently
 //! computed values.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use approx::assert_relative_eq;
 use matmech::domain::{Attribute, AttributeKind};
@@ -10,7 +10,7 @@ use matmech::privacy::PrivacyCost;
 use matmech::schema::Schema;
 use matmech::workload::{Family, GroupFamily, GroupedWorkload};
 
-/// Numeric attributes first: prefix on them, identity on the others.
+/// Prefix queries on numeric attributes, which come first, and identity on categorical ones.
 fn hybrid(numeric: &[usize], categorical: &[usize], ways: &[usize]) -> GroupedWorkload {
     let kinds = numeric.iter().map(|n| (n, AttributeKind::Numeric));
     let kinds =
@@ -20,10 +20,9 @@ fn hybrid(numeric: &[usize], categorical: &[usize], ways: &[usize]) -> GroupedWo
     GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
 }
 
-/// Table 2: QuerySmasher, and the value with the reference measure, which is to be reached or
-/// beaten.
+/// Table 2: QuerySmasher equals its reference value, and `anova` is at most its reference value.
 #[test]
-fn table_2() {
+fn anova_matches_table_2() {
     let cps = |ways: &[usize]| hybrid(&[50, 100], &[7, 4, 2], ways);
     let loans = |ways: &[usize]| hybrid(&[101; 4], &[3, 8, 36, 6, 51, 4, 5, 15], ways);
     for (workload, uniform, expected) in [
@@ -45,9 +44,10 @@ fn table_2() {
     }
 }
 
-/// Table 2, queries on one and on two attributes: the bound over all mechanisms of uniform weights.
+/// Table 2, queries on one and on two attributes: the lower bound over all matrix mechanisms with
+/// uniform weights.
 #[test]
-fn table_2_bounds_of_uniform_weights() {
+fn bounds_of_uniform_weights_match_table_2() {
     let adult =
         |ways: &[usize]| hybrid(&[100, 100, 100, 99, 85], &[42, 16, 15, 9, 7, 6, 5, 2, 2], ways);
     let cps = |ways: &[usize]| hybrid(&[50, 100], &[7, 4, 2], ways);
@@ -61,15 +61,15 @@ fn table_2_bounds_of_uniform_weights() {
         (loans(&[2]), 13.8308),
     ] {
         let bound = GlobalBound::of(&workload, &BoundWeights::Uniform, None).unwrap();
-        let own = bound.rmse(workload.count().as_f64(), 1.0);
-        assert!((own - expected).abs() < 6e-5, "{own} against {expected}");
+        let rmse = bound.rmse(workload.count().as_f64(), 1.0);
+        assert!((rmse - expected).abs() < 6e-5, "{rmse} against {expected}");
     }
 }
 
-/// Table 4, n = 50 and d = 40, with the bound over all mechanisms for uniform weights, for the
-/// plan's measure, and optimised.
+/// Table 4, n = 50 and d = 40: `anova`, and the lower bounds over all matrix mechanisms with
+/// uniform weights, with the plan's measure, and optimised.
 #[test]
-fn table_4() {
+fn anova_and_its_bounds_match_table_4() {
     for (family, expected, uniform, bound) in [
         (Family::PREFIX, 72.6370, 70.72257, 71.90013),
         (Family::RANGE, 100.75102, 100.64286, 100.64286),
@@ -89,8 +89,8 @@ fn table_4() {
         }
         let global =
             GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
-        let own = global.rmse(queries, 1.0);
-        assert!(own >= bound && own <= plan.rmse(), "{own}");
+        let optimised = global.rmse(queries, 1.0);
+        assert!(optimised >= bound && optimised <= plan.rmse(), "{optimised}");
         assert!(global.quadrature_error < 1e-6);
     }
 }

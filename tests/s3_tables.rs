@@ -1,6 +1,6 @@
-//! The tables of S3: the published columns, and the certified optima of its specification.
+//! The tables of S3 against the published values and the certified optima of the specification.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ fn one_and_two_way(n: usize, name: &str) -> GroupedWorkload {
     GroupedWorkload::all_ways(Schema::uniform(n, 40).unwrap(), &family(name, n), &[1, 2]).unwrap()
 }
 
-/// Table 8: one weight in 1..=5 per marginal, `RandomState(42).randint(1, 6, …)`: masked rejection
-/// on 32-bit numbers.
+/// The workload of Table 8, with weights 1 to 5 per marginal from NumPy's
+/// `RandomState(42).randint(1, 6, …)`: masked rejection on 32-bit numbers.
 fn weighted(n: usize, name: &str) -> GroupedWorkload {
     let schema = Schema::uniform(n, 40).unwrap();
     let sets = attribute_sets(&schema, &[1, 2]).unwrap();
@@ -53,7 +53,7 @@ fn weighted(n: usize, name: &str) -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// Tables 5 and 7: all 1-way ranges, all 2-way affine queries, all 3-way prefix sums.
+/// The workload of Tables 5 and 7: all 1-way ranges, 2-way affine queries and 3-way prefix sums.
 fn mixed(n: usize, d: usize) -> GroupedWorkload {
     let schema = Schema::uniform(n, d).unwrap();
     let mut groups = Vec::new();
@@ -69,7 +69,7 @@ fn mixed(n: usize, d: usize) -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// Table 2: prefix on the numeric attributes, identity on the categorical ones.
+/// The workload of Table 2: prefix on numeric attributes, identity on categorical ones.
 fn hybrid(dataset: &str, ways: &str) -> GroupedWorkload {
     let (numeric, categorical): (&[usize], &[usize]) = match dataset {
         "Adult" => (&[100, 100, 100, 99, 85], &[42, 16, 15, 9, 7, 6, 5, 2, 2]),
@@ -100,13 +100,13 @@ fn plan(name: &str, workload: &GroupedWorkload) -> Plan {
     plan
 }
 
-/// The rows of a published table, by column name.
+/// Reads the rows of a published table, by column name.
 fn published(file: &str) -> Vec<HashMap<String, String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/published").join(file);
     csv::Reader::from_path(path).unwrap().deserialize().map(|row| row.unwrap()).collect()
 }
 
-/// Half a unit of the last printed digit, and a hair for ties.
+/// Returns half a unit of the last printed digit, slightly enlarged for ties.
 fn tolerance(printed: &str) -> f64 {
     let decimals = printed.split('.').nth(1).map_or(0, str::len) as i32;
     0.500_01 * 10f64.powi(-decimals)
@@ -117,8 +117,8 @@ fn assert_printed(value: f64, printed: &str, what: &str) {
     assert!((value - expected).abs() <= tolerance(printed), "{what}: {value} is not {printed}");
 }
 
-/// Every row of `file` that `wanted` admits: WFF to the printed digits, QS at or below the
-/// published value, counts exact.
+/// Checks the rows of a table that `wanted` selects and returns their number: WFF to the printed
+/// digits, QS at or below the published value, query counts exactly.
 fn check_table(
     file: &str,
     value_column: &str,
@@ -150,7 +150,7 @@ fn check_table(
         }
         let plan = plan(method, workload);
         if method == "weighted-fourier" {
-            // Table 8 is printed from values that were rounded to three decimals before.
+            // The values of Table 8 were first rounded to three decimals.
             let value = if value_column == "wrmse" {
                 (plan.rmse() * 1e3).round() / 1e3
             } else {
@@ -176,9 +176,8 @@ fn size(row: &HashMap<String, String>, column: &str) -> usize {
 }
 
 #[test]
-fn table_4_fourier_and_query_smasher() {
-    // The largest random problems take the certified solver 7 and 25 seconds: they are cells of the
-    // artifact instead.
+fn fourier_and_query_smasher_match_table_4() {
+    // The largest random problems take 7 and 25 s; they are only in the experiments.
     let fast = |row: &HashMap<String, String>| {
         row["workload"] != "random" || row["method"] == "WFF" || size(row, "n") <= 30
     };
@@ -189,7 +188,7 @@ fn table_4_fourier_and_query_smasher() {
 }
 
 #[test]
-fn table_2_fourier_and_query_smasher() {
+fn fourier_and_query_smasher_match_table_2() {
     let checked = check_table(
         "s3_table2.csv",
         "rmse",
@@ -200,14 +199,14 @@ fn table_2_fourier_and_query_smasher() {
 }
 
 #[test]
-fn table_5_fourier_and_query_smasher() {
+fn fourier_and_query_smasher_match_table_5() {
     let checked =
         check_table("s3_table5.csv", "rmse", |_| true, |row| mixed(size(row, "n"), size(row, "d")));
     assert_eq!(checked, 30);
 }
 
 #[test]
-fn table_8_fourier_and_query_smasher() {
+fn fourier_and_query_smasher_match_table_8() {
     let small = |row: &HashMap<String, String>| {
         row["workload"] != "random" || row["method"] == "WFF" || size(row, "n") <= 20
     };
@@ -217,8 +216,8 @@ fn table_8_fourier_and_query_smasher() {
     assert!(checked >= 2 * (4 * 6 + 2), "{checked}");
 }
 
-/// Values of the specification that are certified to 1e-4 only: ours may be lower by that much,
-/// never higher.
+/// Compares with a value of the specification that is certified to 1e-4: ours can be lower by this
+/// much, but not higher.
 fn assert_loose_optimum(value: f64, printed: &str, what: &str) {
     let expected: f64 = printed.parse().unwrap();
     assert!(
@@ -227,20 +226,19 @@ fn assert_loose_optimum(value: f64, printed: &str, what: &str) {
     );
 }
 
-/// 26 of 35 cells to the printed digits, the others within 4e-5: the distance of the published,
-/// unconverged bases from the certified ones. The published bases themselves print every cell; they
-/// are held to it beside the experiments.
+/// 26 of 35 cells match to the printed digits, the others within 4e-5, because the published bases
+/// are not converged. The experiments test the published bases, which match every cell.
 #[test]
-fn residual_planner_plus_of_tables_4_and_5() {
-    let (mut same, mut all) = (0, 0);
+fn residual_planner_plus_matches_tables_4_and_5() {
+    let (mut matching, mut checked) = (0, 0);
     let mut check = |name: &str, workload: &GroupedWorkload, printed: &str, what: &str| {
         let (value, expected) = (plan(name, workload).rmse(), printed.parse::<f64>().unwrap());
         assert!(
             (value / expected - 1.0).abs() <= 4e-5 + tolerance(printed) / expected,
             "{what}: {value}"
         );
-        same += usize::from((value - expected).abs() <= tolerance(printed));
-        all += 1;
+        matching += usize::from((value - expected).abs() <= tolerance(printed));
+        checked += 1;
     };
     for row in published("s3_table4.csv").iter().filter(|row| row["method"] == "RP+") {
         let name = match row["workload"].as_str() {
@@ -255,14 +253,13 @@ fn residual_planner_plus_of_tables_4_and_5() {
         let workload = mixed(size(row, "n"), size(row, "d"));
         check("residual-planner-plus", &workload, &row["rmse"], &format!("{row:?}"));
     }
-    assert_eq!((same, all), (26, 35));
+    assert_eq!((matching, checked), (26, 35));
 }
 
-/// All but the three cells of RP+ that the specification could not explain either, and HDMM's
-/// 5.647488, which is printed as 5.648. The three are those in which RP+ is below the value that is
-/// printed for QuerySmasher.
+/// All cells match, except HDMM's 5.647488, which is printed as 5.648, and three cells of RP+ that
+/// the specification does not explain: those with RP+ below the published value of QuerySmasher.
 #[test]
-fn residual_planner_plus_and_hdmm_of_table_2() {
+fn residual_planner_plus_and_hdmm_match_table_2() {
     let mut checked = 0;
     let rows = published("s3_table2.csv");
     for row in &rows {
@@ -281,10 +278,11 @@ fn residual_planner_plus_and_hdmm_of_table_2() {
         };
         let value = plan(name, &hybrid(dataset, ways)).rmse();
         assert_printed(value, printed, &format!("{row:?}"));
-        let same = |other: &&HashMap<String, String>| {
-            ["dataset", "workload"].iter().all(|k| other[*k] == row[*k])
-        };
-        let smasher = rows.iter().filter(same).find(|other| other["method"] == "QS").unwrap();
+        let smasher = rows
+            .iter()
+            .filter(|r| ["dataset", "workload"].iter().all(|column| r[*column] == row[*column]))
+            .find(|r| r["method"] == "QS")
+            .unwrap();
         let below = value < smasher["rmse"].parse::<f64>().unwrap();
         assert_eq!(below, row["method"] == "RP+" && printed != row["rmse"], "{row:?}");
         checked += 1;
@@ -292,8 +290,8 @@ fn residual_planner_plus_and_hdmm_of_table_2() {
     assert_eq!(checked, 24);
 }
 
-/// Table 3: the 1-way part of a categorical attribute is identity; a pair with more than 5000
-/// residual cells asks for prefix sums.
+/// The workload of Table 3: identity on single categorical attributes, and prefix sums on pairs
+/// with more than 5000 residual cells.
 fn pairs(dataset: &str, family: Family) -> GroupedWorkload {
     let singles = hybrid(dataset, "1-way");
     let schema = singles.schema().clone();
@@ -311,7 +309,7 @@ fn pairs(dataset: &str, family: Family) -> GroupedWorkload {
 }
 
 #[test]
-fn table_3_fourier_and_residual_planner_plus() {
+fn fourier_and_residual_planner_plus_match_table_3() {
     let mut checked = 0;
     for row in published("s3_table3.csv") {
         let name = match row["method"].as_str() {
@@ -331,11 +329,10 @@ fn table_3_fourier_and_residual_planner_plus() {
 }
 
 #[test]
-fn hdmm_of_table_4() {
+fn hdmm_matches_table_4() {
     let mut checked = 0;
     for row in published("s3_table4.csv").iter().filter(|row| row["method"] == "HDMM") {
-        // The published marginal cells repeat WFF's value; the other missing ones are "not
-        // implemented".
+        // The published marginal cells repeat WFF's value; other cells are "not implemented".
         if matches!(row["workload"].as_str(), "prefix" | "range") {
             let value =
                 plan("hdmm-kronecker", &one_and_two_way(size(row, "n"), &row["workload"])).rmse();
@@ -346,10 +343,10 @@ fn hdmm_of_table_4() {
     assert_eq!(checked, 10);
 }
 
-/// Proposition 2 of `docs/reference-measures.md` on configs of S3. The rest of Table 2 and of Table
-/// 8's products was compared once: docs/reference-measures.md says so.
+/// Proposition 2 of `docs/reference-measures.md` on a part of the workloads of S3: `anova` has at
+/// most the error of a single Kronecker strategy.
 #[test]
-fn reference_measures_are_never_above_one_kronecker_strategy() {
+fn anova_is_at_most_a_single_kronecker_strategy() {
     let mut workloads = Vec::new();
     for (n, family) in
         [10, 20, 30].into_iter().flat_map(|n| ["prefix", "range"].map(|family| (n, family)))
@@ -369,9 +366,9 @@ fn reference_measures_are_never_above_one_kronecker_strategy() {
     }
 }
 
-/// The column "optimum" of the specification, to its digits.
+/// Compared with the column "optimum" of the specification, to its digits.
 #[test]
-fn certified_optima_of_table_4() {
+fn optima_match_those_of_table_4() {
     for (n, optima) in [
         (10, ["33.693", "41.076", "28.010", "30.103", "104.428"]),
         (20, ["49.382", "63.307", "35.164", "37.170", "225.914"]),
@@ -395,7 +392,7 @@ fn certified_optima_of_table_4() {
 }
 
 #[test]
-fn certified_optima_of_table_2() {
+fn optima_match_those_of_table_2() {
     for (dataset, optima) in [
         ("Adult", ["5.0468", "17.190", "45.552", "45.465"]),
         ("CPS", ["3.1350", "6.1918", "7.8860", "8.1400"]),
@@ -411,9 +408,9 @@ fn certified_optima_of_table_2() {
     }
 }
 
-/// The specification's values carry certificates of 1e-5 to 1.2e-4 only; ours are tighter.
+/// Compared with values of the specification that are certified to 1e-5 … 1.2e-4.
 #[test]
-fn certified_optima_of_tables_5_and_8() {
+fn optima_match_those_of_tables_5_and_8() {
     for (n, optima) in [
         (10, [20.410, 51.546, 89.583, 133.212, 181.670]),
         (20, [33.751, 88.686, 156.777, 235.482, 323.338]),

@@ -1,5 +1,5 @@
-//! `matmech answer`: everything that can be made from the measurements of a release, at no cost:
-//! answers with their exact errors, adjusted answers, the statement.
+//! `matmech answer`: post-processing of the measurements of a release: answers with their exact
+//! standard errors, adjusted answers, and the statement.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,19 @@ use crate::release::{Estimates, Measurements, adjust, answers};
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]
 pub(super) struct AnswerCommand {
-    /// The folder `measurements` of a release
+    /// Folder `measurements` of a release
     #[arg(long, value_name = "DIR")]
     measurements: PathBuf,
-    /// Workload in TOML over the schema of the release (default: that of the release)
+    /// Workload file (TOML) over the schema of the release [default: the release's workload]
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
-    /// The table to write, which must not exist
+    /// Table to write; must not exist
     #[arg(long, value_name = "FILE", default_value = "answers.csv")]
     out: PathBuf,
-    /// Also write adjusted.csv next to it: nonnegative whole answers, biased, without standard
-    /// errors
+    /// Also write adjusted.csv next to --out: nonnegative integers, biased, no standard errors
     #[arg(long)]
     adjust: bool,
-    /// Also write statement.json and statement.md next to it: the statement of the release
+    /// Also write the statement of the release next to --out: statement.json and statement.md
     #[arg(long)]
     statement: bool,
     /// Print one JSON object instead of text
@@ -45,7 +44,7 @@ struct Report {
     groups: usize,
     privacy_cost: f64,
     out: String,
-    /// All files that were written.
+    /// The files that were written.
     written: Vec<String>,
 }
 
@@ -59,8 +58,8 @@ impl AnswerCommand {
         let statements = statements.collect::<crate::Result<Vec<_>>>()?;
         let measured = Measurements::read(&self.measurements)?;
         let workload = match &self.workload {
-            Some(path) => target::of_file(&measured.schema, path)?.0,
-            None => target::of_text(&measured.schema, measured.statement.workload())?,
+            Some(path) => target::from_file(&measured.schema, path)?.0,
+            None => target::from_text(&measured.schema, measured.statement.workload())?,
         };
         check_count(&workload)?;
         let estimates = Estimates::of(&measured)?;
@@ -68,13 +67,14 @@ impl AnswerCommand {
         if self.adjust {
             adjust::check(estimates.measure().is_uniform())?;
         }
-        let bar = steps::begin("answers", workload.groups().len());
-        answers::write(&table.partial, &estimates, &workload, &mut |done| bar.at(done))?;
-        bar.end();
+        let groups = workload.groups().len();
+        steps::with_bar("answers", groups, |progress| {
+            answers::write(&table.partial, &estimates, &workload, progress)
+        })?;
         if let Some(file) = &adjusted {
-            let bar = steps::begin("adjusting", workload.groups().len());
-            adjust::write(&file.partial, &estimates, &workload, &mut |done| bar.at(done))?;
-            bar.end();
+            steps::with_bar("adjusting", groups, |progress| {
+                adjust::write(&file.partial, &estimates, &workload, progress)
+            })?;
         }
         if let [json, markdown] = statements.as_slice() {
             let statement = measured
@@ -91,7 +91,7 @@ impl AnswerCommand {
         }
         let report = Report {
             queries: workload.count().to_string(),
-            groups: workload.groups().len(),
+            groups,
             privacy_cost: 0.0,
             out: self.out.display().to_string(),
             written,
@@ -100,14 +100,14 @@ impl AnswerCommand {
             let Report { queries, groups, .. } = report;
             writeln!(
                 out,
-                "queries  {queries} in {groups} groups, from measurements that are paid for"
+                "queries  {queries} in {groups} groups, from existing measurements; no privacy cost"
             )?;
             report.written.iter().try_for_each(|file| writeln!(out, "written  {file}"))
         })
     }
 }
 
-/// A file under another name until it is complete.
+/// An output file that has a temporary name until it is complete.
 struct NewFile {
     path: PathBuf,
     partial: PathBuf,
@@ -115,13 +115,13 @@ struct NewFile {
 
 impl NewFile {
     fn at(path: PathBuf) -> crate::Result<Self> {
-        // A link to nothing does not exist for `exists`.
+        // `exists` is false for a broken symbolic link.
         if std::fs::symlink_metadata(&path).is_ok() {
-            let remedy = "give --out the name of a file that does not exist, in a folder without the other files";
+            let remedy = "choose an --out in a folder that has none of the files to write";
             return Err(Error::bad_input(
                 path.display().to_string(),
-                "no such file yet",
-                "one",
+                "the name of a new file",
+                "an existing file",
                 remedy,
             ));
         }
@@ -136,11 +136,11 @@ impl NewFile {
             .with_context(|| format!("writing {}", self.partial.display()))
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     fn finish(self) -> anyhow::Result<()> {
         let NewFile { path, partial } = self;
         let renamed =
             std::fs::rename(&partial, &path).and_then(|()| durable::sync_parent(Path::new(&path)));
-        renamed.with_context(|| format!("giving {} its name", partial.display()))
+        renamed.with_context(|| format!("renaming {}", partial.display()))
     }
 }

@@ -5,19 +5,36 @@ use clap::Args;
 use crate::Error;
 use crate::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
 
-/// The total budget, in exactly one notion.
+/// The total privacy budget, in exactly one notion.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(super) struct BudgetArguments {
     /// Privacy cost β = Σ (sensitivity/σ)² = 2ρ = μ²
-    #[arg(long, value_name = "BETA", allow_negative_numbers = true, conflicts_with_all = ["epsilon", "rho", "mu"])]
+    #[arg(
+        long,
+        value_name = "BETA",
+        allow_negative_numbers = true,
+        conflicts_with_all = ["epsilon", "rho", "mu"]
+    )]
     privacy_cost: Option<f64>,
-    /// ε of (ε, δ)-differential privacy (plan: analytic Gaussian calibration; release, ledger: that
-    /// of fine discrete Gaussian noise; simulate: through zCDP)
-    #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with_all = ["rho", "mu"])]
+    /// ε of (ε, δ)-differential privacy
+    ///
+    /// Converted by the analytic Gaussian calibration (plan), by that of fine discrete Gaussian
+    /// noise (release, ledger), or through zCDP (simulate).
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        requires = "delta",
+        conflicts_with_all = ["rho", "mu"]
+    )]
     epsilon: Option<f64>,
     /// δ of (ε, δ)-differential privacy
-    #[arg(long, allow_negative_numbers = true, requires = "epsilon", conflicts_with_all = ["privacy_cost", "rho", "mu"])]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        requires = "epsilon",
+        conflicts_with_all = ["privacy_cost", "rho", "mu"]
+    )]
     delta: Option<f64>,
     /// ρ of ρ-zero-concentrated differential privacy
     #[arg(long, allow_negative_numbers = true, conflicts_with = "mu")]
@@ -28,7 +45,7 @@ pub(super) struct BudgetArguments {
 }
 
 impl BudgetArguments {
-    /// The budget between tables that differ by one record more or less.
+    /// Returns the budget for adding or removing one record.
     pub(super) fn budget(&self) -> anyhow::Result<PrivacyBudget> {
         let guarantee = match (self.privacy_cost, self.epsilon.zip(self.delta), self.rho, self.mu) {
             (Some(cost), ..) => {
@@ -39,18 +56,20 @@ impl BudgetArguments {
             (None, None, None, Some(mu)) => Guarantee::GaussianDp { mu },
             (None, None, None, None) => {
                 anyhow::bail!(
-                    "no budget; give --privacy-cost, --epsilon and --delta, --rho or --mu"
+                    "no budget given; use --rho, --epsilon with --delta, --mu or --privacy-cost"
                 )
             }
         };
         Ok(guarantee.into())
     }
 
-    /// ρ for a private release: (ε, δ) by the conversion for fine discrete Gaussian noise. Gaussian
-    /// DP is refused: discrete noise is not accounted for in it.
+    /// Returns ρ for a private release. (ε, δ) is converted for fine discrete Gaussian noise.
+    ///
+    /// # Errors
+    /// Invalid parameters, or `--mu`: discrete noise has no accounting in Gaussian DP.
     pub(super) fn rho(&self) -> anyhow::Result<Rho> {
         if let Some(mu) = self.mu {
-            let remedy = "give --rho, or --epsilon and --delta";
+            let remedy = "use --rho, or --epsilon and --delta";
             let expected = "a budget of zero-concentrated or (epsilon, delta)-differential privacy";
             return Err(Error::bad_input(
                 "option --mu of a release",
@@ -68,7 +87,7 @@ impl BudgetArguments {
         }
     }
 
-    /// δ, if it was given.
+    /// Returns δ if it was given.
     pub(super) fn delta(&self) -> Option<f64> {
         self.delta
     }

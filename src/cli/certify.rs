@@ -1,4 +1,4 @@
-//! `matmech certify`: a strategy of anybody's, its error, and a certified distance to the optimum.
+//! `matmech certify`: the error of any strategy matrix and its certified distance to the optimum.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,31 +16,30 @@ use crate::workload::{QueryCount, Workload};
 /// Arguments of `matmech certify`.
 #[derive(Debug, Args)]
 pub(super) struct CertifyCommand {
-    /// The strategy matrix, .npy (two-dimensional float64) or .csv, one query per row and one
-    /// column per cell; several files are the factors of a Kronecker product, in the order of the
-    /// attributes
+    /// Strategy matrix, .npy or .csv: one row per query, one column per cell
+    ///
+    /// An .npy file holds a two-dimensional float64 array. Several files are the factors of a
+    /// Kronecker product, in the order of the attributes.
     #[arg(value_name = "STRATEGY.npy", required = true)]
     strategy: Vec<PathBuf>,
-    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, union(range:64; cdf:64),
-    /// matrix(shape=4x2):W.npy
+    /// Workload, e.g. range:1024, range:32x32, union(range:64; cdf:64) or matrix:W.npy
     #[arg(long)]
     workload: String,
-    /// Relative gap at which the search for the optimum stops; the bounds hold whatever it is
+    /// Relative gap at which the solver stops; the bounds hold for every value
     #[arg(long, default_value_t = OptimalOptions::default().tolerance)]
     tolerance: f64,
-    /// Most eigendecompositions that the search may use per Kronecker factor
+    /// Maximum eigendecompositions per Kronecker factor
     #[arg(long, default_value_t = OptimalOptions::default().max_iterations)]
     max_iterations: usize,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Write the dual vector, one weight per cell: what it takes to check the lower bound without
-    /// this program
+    /// Write the dual vector, one weight per cell, which proves the lower bound
     #[arg(long, value_name = "DUAL.npy")]
     save_dual: Option<PathBuf>,
 }
 
-/// What `certify --json` prints. Errors are totals over the workload at unit privacy cost.
+/// The output of `certify --json`. Errors are totals over the workload at unit privacy cost.
 #[derive(Debug, Serialize)]
 struct Report {
     workload: String,
@@ -56,11 +55,11 @@ struct Report {
     svd_bound: f64,
     /// error / svd_bound
     ratio: f64,
-    /// Certified: no strategy has a smaller error.
+    /// Certified: the error of every strategy is at least this.
     lower_bound: f64,
-    /// The smallest error known, of this strategy or of the optimal one that was found.
+    /// The smallest known error: of this strategy or of the best one that the solver found.
     upper_bound: f64,
-    /// upper_bound / lower_bound − 1: how well the optimum is known.
+    /// upper_bound / lower_bound − 1, the uncertainty of the optimum.
     gap: f64,
     /// error / upper_bound − 1
     at_least_above_optimum: f64,
@@ -68,7 +67,7 @@ struct Report {
     at_most_above_optimum: f64,
     iterations: usize,
     status: Status,
-    /// Errors are for sensitivities between such tables.
+    /// The neighbouring tables of the sensitivity.
     neighbours: Neighbours,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,16 +96,17 @@ impl CertifyCommand {
         output::write(&report, self.json, print)
     }
 
-    /// Refuses to replace a strategy by its dual vector.
+    /// Refuses to overwrite a strategy file with the dual vector.
     fn check_target(&self, path: &Path) -> crate::Result<()> {
-        let same = |file: &&PathBuf| matches!((file.canonicalize(), path.canonicalize()), (Ok(strategy), Ok(target)) if strategy == target);
+        let target = path.canonicalize().ok();
+        let same = |file: &&PathBuf| target.is_some() && file.canonicalize().ok() == target;
         match self.strategy.iter().find(same) {
             None => Ok(()),
             Some(file) => Err(Error::bad_input(
                 "--save-dual",
-                "a file of its own for the dual vector",
-                format!("the strategy's file {}", file.display()),
-                "name another file, e.g. dual.npy",
+                "a file other than the strategy",
+                format!("the strategy file {}", file.display()),
+                "choose another file, e.g. dual.npy",
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! `matmech check-data`: what a release would make of a file. Not private.
+//! `matmech check-data`: checks a CSV file against a schema before a release. **Not private.**
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,22 +13,25 @@ use crate::schema::Schema;
 /// Arguments of `matmech check-data`.
 #[derive(Debug, Args)]
 pub(super) struct CheckDataCommand {
-    /// Schema in TOML
+    /// Schema file (TOML)
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// The records: CSV with a header
+    /// Records: CSV with a header
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
-    /// How records with a value outside the schema are handled, where the schema declares no cell
-    /// for other values
+    /// How to handle values outside the schema in attributes without a cell for other values
     #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
     out_of_domain: OutOfDomain,
-    /// Column that tells persons apart: of the records of one person the first --unit-rows of the
-    /// file are kept
+    /// Column that identifies a person; the first --unit-rows records of each person are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
     /// Maximum records per person
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
     unit_rows: u32,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -37,7 +40,7 @@ pub(super) struct CheckDataCommand {
 
 #[derive(Debug, Serialize)]
 struct Report {
-    /// Never: every count is exact.
+    /// Always false: every count is exact.
     is_private: bool,
     #[serde(flatten)]
     check: DataCheck,
@@ -56,24 +59,28 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     let DataCheck { records, kept, dropped, over_limit, attributes, offences } = &report.check;
     writeln!(
         out,
-        "NOT PRIVATE   counts are exact and values are quoted: for those who may see the data"
+        "NOT PRIVATE   exact counts and quoted values; only for people who may see the data"
     )?;
     writeln!(
         out,
-        "records       {records} read, {kept} kept, {dropped} outside the schema, {over_limit} over the limit of their person"
+        "records       {records} read, {kept} kept, {dropped} outside the schema, \
+         {over_limit} over the limit per person"
     )?;
     writeln!(out, "{:>10}  {:>10}  {:>10}  attribute", "outside", "clamped", "other")?;
-    for own in attributes {
+    for counts in attributes {
+        let [outside, clamped, other] = [counts.outside, counts.clamped, counts.other];
+        writeln!(out, "{outside:>10}  {clamped:>10}  {other:>10}  {}", counts.attribute)?;
+    }
+    for offence in offences {
+        let attribute = offence.attribute.as_ref().map(|name| format!(", attribute `{name}`"));
         writeln!(
             out,
-            "{:>10}  {:>10}  {:>10}  {}",
-            own.outside, own.clamped, own.other, own.attribute
+            "line {}{}: expected {}, found {}",
+            offence.line,
+            attribute.unwrap_or_default(),
+            offence.expected,
+            offence.found
         )?;
-    }
-    for own in offences {
-        let of =
-            own.attribute.as_ref().map_or(String::new(), |name| format!(", attribute `{name}`"));
-        writeln!(out, "line {}{of}: expected {}, found {}", own.line, own.expected, own.found)?;
     }
     Ok(())
 }

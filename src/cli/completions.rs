@@ -1,4 +1,4 @@
-//! `matmech completions`: scripts with which shells complete the command line.
+//! `matmech completions`: shell completion scripts.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -8,7 +8,7 @@ use super::{Arguments, output};
 /// Arguments of `matmech completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Where the script goes:
+Installation:
   bash        matmech completions bash > ~/.local/share/bash-completion/completions/matmech
   zsh         matmech completions zsh > DIR/_matmech   with DIR in $fpath, before compinit runs
   fish        matmech completions fish > ~/.config/fish/completions/matmech.fish
@@ -24,8 +24,7 @@ impl CompletionsCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let mut command = Arguments::command();
         let name = command.get_name().to_owned();
-        // Into memory first: the generator panics where it cannot write, and a closed pipe is no
-        // reason to.
+        // Into memory first: the generator panics if it cannot write, e.g. to a closed pipe.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, name, &mut script);
         output::to_standard_output("the completion script", |out| out.write_all(&script))

@@ -1,4 +1,4 @@
-//! `matmech ledger`: creates the ledger of a table, and shows what is left.
+//! `matmech ledger`: creates the ledger of a table and shows its balance.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ pub(super) struct LedgerCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Create a ledger with the total budget that all releases of one table may spend together
+    /// Create a ledger with the total budget for all releases of one table
     Create {
-        /// The ledger, which must not exist
+        /// Ledger to create; must not exist
         #[arg(value_name = "FILE")]
         ledger: PathBuf,
         #[command(flatten)]
@@ -34,12 +34,12 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Show what is spent and what is left
+    /// Show the spent and the remaining budget
     Show {
-        /// The ledger
+        /// Ledger to read
         #[arg(value_name = "FILE")]
         ledger: PathBuf,
-        /// δ for which the ε of everything spent is shown (default: that of the budget, or 1e-9)
+        /// δ at which the spent ε is shown [default: the δ of the budget, or 1e-9]
         #[arg(long)]
         delta: Option<f64>,
         #[command(flatten)]
@@ -54,7 +54,7 @@ enum Action {
 struct Report {
     total_rho: f64,
     spent_rho: f64,
-    /// Of everything spent together, rounded up.
+    /// ε of all reservations together, rounded up.
     spent_epsilon: f64,
     delta: f64,
     left_rho: f64,
@@ -75,7 +75,7 @@ impl LedgerCommand {
         };
         let balance = ledger.balance()?;
         let delta = delta.or(balance.delta).unwrap_or(DELTA);
-        // A ρ that is too small for the type is nothing.
+        // `Rho` must be positive: nothing spent means ε = 0.
         let spent_epsilon = match Rho::new(balance.spent) {
             Ok(spent) => fine_noise::epsilon_rounded_up(spent, delta)?,
             Err(_) => 0.0,
@@ -97,17 +97,18 @@ impl LedgerCommand {
             writeln!(out, "total     rho {total}")?;
             writeln!(
                 out,
-                "spent     rho {spent} in {} reservations: together epsilon {epsilon} at delta {delta}",
+                "spent     rho {spent} in {} reservations: \
+                 together epsilon {epsilon} at delta {delta}",
                 report.reservations
             )?;
             writeln!(out, "left      rho {left}")?;
             writeln!(out, "protects  {}", report.unit)?;
             match report.unsettled {
                 0 => Ok(()),
-                some => {
+                runs => {
                     writeln!(
                         out,
-                        "unsettled {some}: runs that did not come to their end; what they reserved is spent"
+                        "unsettled {runs} interrupted runs; their reservations count as spent"
                     )
                 }
             }

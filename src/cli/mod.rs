@@ -1,4 +1,4 @@
-//! The command `matmech`: arguments, dispatch, exit codes.
+//! The command `matmech`: arguments, dispatch and exit codes.
 
 mod answer;
 mod budget;
@@ -15,14 +15,14 @@ mod target;
 
 use clap::{Parser, Subcommand};
 
-/// The matrix mechanism: certified strategies for differentially private answers to workloads of
-/// linear queries.
+/// Answers workloads of linear queries under differential privacy, with strategies of certified
+/// error.
 #[derive(Debug, Parser)]
 #[command(
     name = "matmech",
     version,
     about,
-    after_help = "Exit codes: 0 done; 1 the command failed; 2 bad arguments."
+    after_help = "Exit codes: 0 success; 1 the command failed; 2 bad arguments."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -31,55 +31,50 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Select a strategy for one workload and print its error beside the bounds.
+    /// Select a strategy for a workload and print its error with a lower bound.
     Solve(solve::SolveCommand),
-    /// Certify a strategy of your own: its error on a workload, and how far the best possible one
-    /// is.
+    /// Certify a strategy matrix: its error on a workload and its distance to the optimum.
     Certify(certify::CertifyCommand),
-    /// Plan the measurements for a workload over many attributes and print the error to expect;
-    /// never opens data.
+    /// Plan measurements over many attributes and print the expected errors; does not read data.
     Plan(plan::PlanCommand),
-    /// PRIVATE: answer a workload from a CSV file, with exact integer noise and exact standard
-    /// errors, and charge a ledger.
+    /// PRIVATE: answer a workload from a CSV file with discrete Gaussian noise, charged to a
+    /// ledger.
     ///
-    /// The budget is one of zero-concentrated differential privacy for the unit that --unit-rows
-    /// and --neighbours name; --epsilon and --delta are converted to the largest rho for which
-    /// answers with fine discrete Gaussian noise are (epsilon, delta)-differentially private, which
-    /// is 8 to 11 % more than for every rho-zCDP mechanism at delta = 1e-9. The ledger is charged
-    /// before the data is opened, and a run that is killed counts as spent. Nothing that is printed
-    /// depends on the records.
+    /// The budget is zero-concentrated differential privacy (zCDP) for the unit set by --unit-rows
+    /// and --neighbours. --epsilon and --delta are converted to the largest rho for which answers
+    /// with fine discrete Gaussian noise are (epsilon, delta)-differentially private. At delta =
+    /// 1e-9 this rho is 8 to 11 % larger than the rho that holds for every zCDP mechanism.
+    ///
+    /// The ledger is charged before the data is opened, and an interrupted run counts as spent.
+    /// Nothing that is printed depends on the records.
     Release(release::ReleaseCommand),
-    /// Answers, adjusted answers and the statement from the measurements of a release, at no cost.
+    /// Compute answers from the measurements of a release, at no privacy cost.
     Answer(answer::AnswerCommand),
-    /// NOT PRIVATE: show what a release would make of a CSV file: records kept and dropped, values
-    /// outside the schema.
+    /// NOT PRIVATE: check a CSV file against a schema before a release.
     ///
-    /// For those who may see the data. All counts are exact, and the first lines with a value
-    /// outside the schema are quoted. Nothing is spent.
+    /// Prints the records kept and dropped and the values outside the schema. Counts are exact, and
+    /// the first lines with a value outside the schema are quoted: only for people who may see the
+    /// data. No budget is spent.
     CheckData(check_data::CheckDataCommand),
-    /// Create the ledger of a table, or show what is left in it.
+    /// Create the privacy ledger of a table, or show its balance.
     Ledger(ledger::LedgerCommand),
-    /// NOT PRIVATE: run a mechanism for marginals on data that you may see and print its true
-    /// errors.
+    /// NOT PRIVATE: run a mechanism on data that you may see and print its true errors.
     ///
-    /// The noise is seeded and the errors are measured against the true data, so nothing that this
-    /// command prints is differentially private. It shows what a mechanism would do, to those who
-    /// may see the data.
+    /// The noise is seeded and the errors are measured against the true data, so the output is not
+    /// differentially private. It is only for people who may see the data.
     ///
-    /// The budget is one of zero-concentrated differential privacy, which the mechanisms are
-    /// accounted for in. --epsilon and --delta are converted to the largest rho for which every
-    /// rho-zCDP mechanism is (epsilon, delta)-differentially private (`matmech plan` has a tighter
-    /// one, because its plans only add Gaussian noise); --privacy-cost and --mu mean rho = beta/2 =
-    /// mu^2/2, a translation and no promise of Gaussian differential privacy: aim-grem also
-    /// selects.
+    /// The budget is zero-concentrated differential privacy (zCDP). --epsilon and --delta are
+    /// converted to the largest rho for which every rho-zCDP mechanism is (epsilon,
+    /// delta)-differentially private. (`matmech plan` uses a tighter conversion, because its plans
+    /// only add Gaussian noise.) --privacy-cost and --mu are converted to rho = beta/2 = mu^2/2;
+    /// this does not imply Gaussian differential privacy, because some mechanisms also select.
     Simulate(simulate::SimulateCommand),
-    /// Print the script with which a shell completes this command line.
+    /// Print a shell completion script.
     Completions(completions::CompletionsCommand),
 }
 
-/// An error with its causes, but for what it says itself: what the system said of a file stands
-/// before the remedy, once.
-fn in_full(error: &anyhow::Error) -> String {
+/// Returns the error message with its causes, omitting text already shown.
+fn with_causes(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
         "" => cause,
         text if text.contains(&cause) => text.to_owned(),
@@ -105,7 +100,7 @@ pub fn run() -> std::process::ExitCode {
     match outcome {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", in_full(&error));
+            eprintln!("error: {}", with_causes(&error));
             std::process::ExitCode::from(1)
         }
     }

@@ -1,12 +1,31 @@
-//! How commands print a report.
+//! Printing of reports.
 
 use std::io::Write;
 
 use anyhow::Context;
 use serde::Serialize;
 
-/// Prints a report to standard output as one JSON object or, by `print`, as text. A reader that
-/// stops early is no error.
+/// Groups listed in a text report; `--json` lists all.
+const GROUPS_SHOWN: usize = 20;
+
+/// Prints the table of query groups, given by RMSE, number of queries and description.
+pub(super) fn print_groups(
+    out: &mut dyn Write,
+    groups: impl ExactSizeIterator<Item = (f64, String, String)>,
+) -> std::io::Result<()> {
+    writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
+    let hidden = groups.len().saturating_sub(GROUPS_SHOWN);
+    for (rmse, queries, description) in groups.take(GROUPS_SHOWN) {
+        writeln!(out, "{rmse:>14.6}  {queries:>14}  {description}")?;
+    }
+    if hidden > 0 {
+        writeln!(out, "… and {hidden} more groups; --json lists all")?;
+    }
+    Ok(())
+}
+
+/// Prints a report to standard output, as one JSON object or as text by `print`. A closed pipe is
+/// not an error.
 pub(super) fn write<R: Serialize>(
     report: &R,
     json: bool,
@@ -23,7 +42,7 @@ pub(super) fn write<R: Serialize>(
     })
 }
 
-/// Writes to standard output. A reader that stops early is no error.
+/// Writes to standard output. A closed pipe is not an error.
 pub(super) fn to_standard_output(
     what: &str,
     print: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -31,6 +50,6 @@ pub(super) fn to_standard_output(
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     match print(&mut out).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.with_context(|| format!("writing {what} to standard output")),
+        result => result.with_context(|| format!("writing {what} to standard output")),
     }
 }

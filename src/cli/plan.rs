@@ -1,5 +1,5 @@
-//! `matmech plan`: what to measure for a workload over many attributes, and the error to expect.
-//! Never opens data.
+//! `matmech plan`: plans measurements for a workload over many attributes and prints the expected
+//! errors. Does not read data.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,27 +18,26 @@ use crate::schema::Schema;
 use crate::strategy::Status;
 use crate::workload::{GroupedWorkload, QueryCount};
 
-/// Groups listed in the text report; `--json` lists all.
-const GROUPS_SHOWN: usize = 20;
-
 /// Arguments of `matmech plan`.
 #[derive(Debug, Args)]
 pub(super) struct PlanCommand {
-    /// Schema in TOML: [[attribute]] tables with name, size, kind
+    /// Schema file (TOML): [[attribute]] tables with name, size, kind
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// Workload in TOML: [[queries]] tables with family and attributes or ways
+    /// Workload file (TOML): [[queries]] tables with family and attributes or ways
     #[arg(long, value_name = "FILE")]
     workload: PathBuf,
-    /// The planner, with its options in parentheses
-    #[arg(long, default_value = "query-smasher", long_help = format!("The planner, with its options in parentheses:\n{}", planner::listing()))]
+    /// Planner, with options in parentheses, e.g. anova(measure=uniform)
+    #[arg(long, default_value = "query-smasher", long_help = planner_help())]
     planner: String,
-    /// Short for the option `measure` of `anova`: uniform, optimised, or a TOML file of
-    /// [[attribute]] tables with name and measure
+    /// Reference measure: the option `measure` of `anova`
+    ///
+    /// `uniform`, `optimised`, or a TOML file of [[attribute]] tables with name and measure.
     #[arg(long, value_name = "uniform|optimised|FILE")]
     measure: Option<String>,
-    /// Also compute a lower bound over all matrix mechanisms: for product queries on one and two
-    /// attributes, and for small domains
+    /// Also compute a lower bound over all matrix mechanisms
+    ///
+    /// Available for product queries on one and two attributes, and for small domains.
     #[arg(long)]
     global_bound: bool,
     #[command(flatten)]
@@ -48,39 +47,41 @@ pub(super) struct PlanCommand {
     json: bool,
 }
 
-/// What `plan --json` prints. Errors are root mean squares at the plan's privacy cost.
+fn planner_help() -> String {
+    format!("Planner, with options in parentheses:\n{}", planner::listing())
+}
+
+/// The output of `plan --json`. Errors are root mean squares at the plan's privacy cost.
 #[derive(Debug, Serialize)]
 struct Report {
     planner: String,
     queries: QueryCount,
     /// √(Σ weight · variance / queries)
     rmse: f64,
-    /// Certified: no other choice of strategies for what is measured does better. Absent if nothing
-    /// is proved.
+    /// Certified lower bound over all strategies for the measured subspaces; absent if unknown.
     lower_bound_rmse: Option<f64>,
-    /// Certified: no matrix mechanism at all does better. Absent if it was not asked for or is not
-    /// to be had.
+    /// Certified lower bound over all matrix mechanisms; absent if not requested or unavailable.
     global_lower_bound_rmse: Option<f64>,
-    /// The error of its quadrature, as a share of it; it has been rounded down by as much.
+    /// Relative quadrature error of the global bound, which is rounded down by this much.
     global_lower_bound_error: Option<f64>,
-    /// How it was computed, or why it was not.
+    /// The method of the global bound, or the reason why there is none.
     global_lower_bound_note: Option<String>,
-    /// The reference measure: the attributes whose averages are not uniform.
+    /// The reference measure on the attributes where it is not uniform.
     measure: Vec<MeasureReport>,
-    /// How the measure was searched for.
+    /// The search for the measure.
     measure_search: Option<SearchReport>,
     groups: Vec<GroupReport>,
     privacy_cost: PrivacyCost,
-    /// Between which tables the cost is accounted for.
+    /// The neighbouring tables of the privacy cost.
     neighbours: Neighbours,
     /// The cost of the measurements, recomputed from the matrices of their strategies.
     recomputed_privacy_cost: f64,
-    /// Measurements: residual subspaces, or marginals for planners that measure those.
+    /// Measured residual subspaces, or marginals for planners that measure marginals.
     residuals: usize,
     /// Distinct strategy problems that were solved.
     solves: usize,
     seconds: f64,
-    /// Peak memory of the process in MB (10⁶ bytes); absent where the system does not tell.
+    /// Peak memory of the process in MB (10⁶ bytes); absent if the system does not report it.
     peak_mb: Option<f64>,
 }
 
@@ -95,9 +96,9 @@ struct SearchReport {
     status: Status,
     start: MeasureStart,
     evaluations: usize,
-    /// Attributes that play the same role share a measure.
+    /// Distinct measures: interchangeable attributes share one.
     classes: usize,
-    /// The error for the uniform measure, which is query-smasher's.
+    /// The error for the uniform measure, i.e. of `query-smasher`.
     uniform_rmse: f64,
 }
 
@@ -116,8 +117,8 @@ impl PlanCommand {
         let cost = budget.privacy_cost()?;
         let schema = Schema::read(&self.schema)?;
         let workload = GroupedWorkload::read(&schema, &self.workload)?;
-        let named = Call::with_options(&self.planner, &[("measure", self.measure.clone())])?;
-        let planner = planner::by_name(&named)?;
+        let call = Call::with_options(&self.planner, &[("measure", self.measure.clone())])?;
+        let planner = planner::by_name(&call)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
         let bound = self
@@ -202,7 +203,7 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
     writeln!(
         out,
-        "privacy cost  {} ({} measured)",
+        "privacy cost  {} ({} recomputed)",
         report.privacy_cost, report.recomputed_privacy_cost
     )?;
     writeln!(out, "neighbours    {}", report.neighbours)?;
@@ -218,42 +219,30 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         let error = report.global_lower_bound_error.unwrap_or_default();
         writeln!(
             out,
-            "any mechanism {bound:.6}   or more; {:.3} % below (quadrature {error:.0e})",
+            "global bound  {bound:.6}   over all matrix mechanisms; {:.3} % below the RMSE \
+             (quadrature error {error:.0e})",
             100.0 * (1.0 - bound / report.rmse)
         )?;
     } else if let Some(reason) = &report.global_lower_bound_note {
-        writeln!(out, "any mechanism no bound: {reason}")?;
+        writeln!(out, "global bound  none: {reason}")?;
     }
     if let Some(search) = &report.measure_search {
         let SearchReport { evaluations, classes, uniform_rmse, .. } = search;
         writeln!(
             out,
-            "measure       {:?} after {evaluations} evaluations, {classes} distinct; uniform {uniform_rmse:.6}",
+            "measure       {:?} after {evaluations} evaluations, {classes} distinct measures; \
+             RMSE {uniform_rmse:.6} with the uniform one",
             search.status
         )?;
     }
-    writeln!(out, "measurements  {}, from {} distinct solves", report.residuals, report.solves)?;
+    writeln!(out, "measurements  {}, from {} distinct problems", report.residuals, report.solves)?;
     writeln!(out, "time          {:.3} s", report.seconds)?;
     if let Some(peak) = report.peak_mb {
         writeln!(out, "peak memory   {peak:.0} MB")?;
     }
-    writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
-    for group in report.groups.iter().take(GROUPS_SHOWN) {
-        let queries = group.queries.to_string();
-        writeln!(
-            out,
-            "{:>14.6}  {queries:>14}  {} on {}",
-            group.rmse,
-            group.family,
-            group.attributes.join(", ")
-        )?;
-    }
-    if report.groups.len() > GROUPS_SHOWN {
-        writeln!(
-            out,
-            "… and {} more groups; --json lists all",
-            report.groups.len() - GROUPS_SHOWN
-        )?;
-    }
-    Ok(())
+    let describe = |group: &GroupReport| {
+        let description = format!("{} on {}", group.family, group.attributes.join(", "));
+        (group.rmse, group.queries.to_string(), description)
+    };
+    output::print_groups(out, report.groups.iter().map(describe))
 }

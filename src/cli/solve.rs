@@ -1,4 +1,4 @@
-//! `matmech solve`: one workload, one strategy.
+//! `matmech solve`: selects one strategy for one workload.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,40 +16,39 @@ use crate::workload::{Gram, QueryCount, Workload};
 /// Arguments of `matmech solve`.
 #[derive(Debug, Args)]
 pub(super) struct SolveCommand {
-    /// The workload, e.g. range:1024, range:32x32, prefix:2^10, affine:20x20, residual(abs:40x40),
-    /// matrix(shape=4x2):W.npy, identity-marginals(ways=2):8x8x8, union(range:64; cdf:64),
-    /// normalised(range:64)
+    /// Workload, e.g. range:1024, range:32x32 or matrix:W.npy
+    ///
+    /// More examples: prefix:2^10, affine:20x20, residual(abs:40x40), matrix(shape=4x2):W.npy,
+    /// identity-marginals(ways=2):8x8x8, union(range:64; cdf:64), normalised(range:64)
     #[arg(long)]
     workload: String,
-    /// The strategy, e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), or
-    /// matrix:FILE.npy for one of your own
+    /// Strategy, e.g. optimal, eigen-design:wavelet, eigen-separation(group=16) or matrix:A.npy
     #[arg(long, default_value = "optimal", long_help = strategy_help())]
     strategy: String,
-    /// Short for the option `tolerance` of the strategy: the relative gap at which it stops
+    /// Relative gap at which the solver stops: the strategy option `tolerance`
     #[arg(long)]
     tolerance: Option<f64>,
-    /// Short for the option `max-iterations` of `optimal`: maximum eigendecompositions per
-    /// Kronecker factor
+    /// Maximum eigendecompositions per Kronecker factor: the option `max-iterations` of `optimal`
     #[arg(long)]
     max_iterations: Option<usize>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Write the strategy's queries as .npy files, one per Kronecker factor: PREFIX-1.npy,
-    /// PREFIX-2.npy, …
+    /// Write the strategy matrix, one file per Kronecker factor: PREFIX-1.npy, PREFIX-2.npy, …
     #[arg(long, value_name = "PREFIX")]
     save: Option<PathBuf>,
 }
 
 fn strategy_help() -> String {
     format!(
-        "The strategy, with its options in parentheses, eigen-separation(group=16), and its operand after a colon, \
-         eigen-design:wavelet:\n{}  matrix:FILE.npy              a strategy matrix of your own, one query per row\n",
+        "Strategy, with options in parentheses, as in eigen-separation(group=16), and an operand \
+         after a colon, as in eigen-design:wavelet:\n{}  matrix:FILE.npy              \
+         a strategy matrix from a file, one query per row\n",
         strategy::listing()
     )
 }
 
-/// What `solve --json` prints. Errors are totals over the workload at unit privacy cost.
+/// The output of `solve --json`. Errors are totals over the workload at unit privacy cost.
 #[derive(Debug, Serialize)]
 struct Report {
     workload: String,
@@ -60,16 +59,16 @@ struct Report {
     svd_bound: f64,
     /// error / svd_bound
     ratio: f64,
-    /// Certified: no strategy has a smaller error.
+    /// Certified: the error of every strategy is at least this.
     lower_bound: f64,
-    /// The error of the best strategy known here, i.e. `error`.
+    /// The smallest known error, which is `error`.
     upper_bound: f64,
     /// upper_bound / lower_bound − 1
     gap: f64,
     iterations: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
-    /// Errors are for sensitivities between such tables.
+    /// The neighbouring tables of the sensitivity.
     neighbours: Neighbours,
     seconds: f64,
     details: serde_json::Map<String, serde_json::Value>,
@@ -82,8 +81,8 @@ impl SolveCommand {
         let started = Instant::now();
         let tolerance = ("tolerance", self.tolerance.map(|x| x.to_string()));
         let max_iterations = ("max-iterations", self.max_iterations.map(|x| x.to_string()));
-        let named = Call::with_options(&self.strategy, &[tolerance, max_iterations])?;
-        let selection = strategy::by_name(&named)?.select(&gram)?;
+        let call = Call::with_options(&self.strategy, &[tolerance, max_iterations])?;
+        let selection = strategy::by_name(&call)?.select(&gram)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(prefix) = &self.save {
             save(prefix, &selection.strategy)?;

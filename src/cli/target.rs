@@ -1,4 +1,4 @@
-//! The queries that a command answers on records, and whether they fit.
+//! The queries that a command answers on records, and their size limits.
 
 use std::path::{Path, PathBuf};
 
@@ -12,54 +12,52 @@ use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Target {
-    /// Workload in TOML: [[queries]] tables with family and attributes or ways
+    /// Workload file (TOML): [[queries]] tables with family and attributes or ways
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
-    /// All marginals on so many attributes, e.g. 1,2,3
+    /// All k-way marginals for each k in a list, e.g. 1,2,3
     #[arg(long, value_delimiter = ',')]
     ways: Option<Vec<usize>>,
 }
 
 impl Target {
-    /// The queries, and what a workload file with them says.
+    /// Returns the workload and its text as a workload file.
     ///
     /// # Errors
-    /// A file that cannot be read or is no workload of the schema; `--ways` that the schema does
-    /// not have; queries that do not fit.
+    /// A file that cannot be read or is not a workload over the schema, invalid `--ways`, or
+    /// queries above the size limits.
     pub(super) fn read(&self, schema: &Schema) -> Result<(GroupedWorkload, String)> {
         match (&self.workload, &self.ways) {
-            (Some(path), _) => of_file(schema, path),
+            (Some(path), _) => from_file(schema, path),
             (None, ways) => {
                 let ways = ways.as_deref().unwrap_or_default();
                 let text = format!("[[queries]]\nfamily = \"identity\"\nways = {ways:?}");
-                Ok((of_ways(schema, ways)?, text))
+                Ok((from_ways(schema, ways)?, text))
             }
         }
     }
 
-    /// Where the queries come from, in errors about them.
+    /// Returns the source of the queries for error messages.
     pub(super) fn origin(&self) -> String {
         self.workload.as_ref().map_or_else(|| "--ways".into(), |path| path.display().to_string())
     }
 }
 
-/// The largest marginal, and the most answers of a group: truth, estimate, measurement and what
-/// they are made from took up to 37 bytes per cell when measured, which is 5 GiB here.
-const LARGEST_MARGINAL: usize = 1 << 27;
+/// Maximum cells of a marginal and maximum answers of a group. Truth, estimate, measurement and
+/// intermediate values take up to 37 bytes per cell (measured): 5 GiB.
+const MAX_CELLS: usize = 1 << 27;
 
-/// The most residuals, Σ_γ 2^|γ|, that a workload may be made of: they are listed before anything
-/// is measured.
-const MOST_RESIDUALS: f64 = (1u64 << 26) as f64;
+/// Maximum residuals of a workload, Σ_γ 2^|γ|: they are listed before anything is measured.
+const MAX_RESIDUALS: f64 = (1u64 << 26) as f64;
 
-/// All marginals on the given numbers of attributes.
+/// Returns all marginals on the given numbers of attributes.
 ///
 /// # Errors
-/// Numbers that are not distinct and between 1 and the number of attributes, and marginals that do
-/// not fit.
-fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
+/// Numbers that are not distinct or not between 1 and the number of attributes, and marginals above
+/// the size limits.
+fn from_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
     let attributes = schema.attributes().len();
-    // Before the sets are listed: they may be too many for that. There are none of more attributes
-    // than the schema has.
+    // Checked before the sets are listed, because there may be too many to list.
     let possible = ways.iter().filter(|&&way| way <= attributes);
     check_residuals(possible.map(|&way| binomial(attributes, way) * (way as f64).exp2()).sum())?;
     let identity = GroupFamily::Product(Family::IDENTITY);
@@ -69,29 +67,29 @@ fn of_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
                 let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";
                 Error::bad_input("--ways", expected, found, remedy)
             }
-            other => other,
+            error => error,
         })?;
     check_cells(&workload)?;
     Ok(workload)
 }
 
-/// The groups of a workload file, and its text.
+/// Returns the workload of a file, and the file's text.
 ///
 /// # Errors
-/// A file that is no workload of the schema, and groups that do not fit.
-pub(super) fn of_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, String)> {
+/// A file that is not a workload over the schema, or groups above the size limits.
+pub(super) fn from_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, String)> {
     let text = read_text(path, "workload file")?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let workload = GroupedWorkload::from_toml(schema, &text, &path.display().to_string(), folder)?;
     Ok((checked(workload)?, text))
 }
 
-/// The groups of a workload that is written in the statement of a release. Matrices that it names
-/// are looked for in the current folder.
+/// Returns the workload in the statement of a release. Paths of matrix files are relative to the
+/// current folder.
 ///
 /// # Errors
-/// As [`of_file`].
-pub(super) fn of_text(schema: &Schema, text: &str) -> Result<GroupedWorkload> {
+/// As [`from_file`].
+pub(super) fn from_text(schema: &Schema, text: &str) -> Result<GroupedWorkload> {
     checked(GroupedWorkload::from_toml(schema, text, "workload of the release", Path::new(""))?)
 }
 
@@ -103,21 +101,21 @@ fn checked(workload: GroupedWorkload) -> Result<GroupedWorkload> {
     Ok(workload)
 }
 
-/// The number of sets with `size` elements of `of`.
-fn binomial(of: usize, size: usize) -> f64 {
-    (0..size).map(|k| (of as f64 - k as f64) / (k as f64 + 1.0)).product()
+/// Returns the binomial coefficient C(n, k).
+fn binomial(n: usize, k: usize) -> f64 {
+    (0..k).map(|i| (n as f64 - i as f64) / (i as f64 + 1.0)).product()
 }
 
 fn check_residuals(residuals: f64) -> Result<()> {
-    if residuals <= MOST_RESIDUALS {
+    if residuals <= MAX_RESIDUALS {
         return Ok(());
     }
     Err(Error::too_large(
-        "workload of marginals, 2^k residuals for every one on k attributes",
+        "workload of marginals, with 2^k residuals per marginal on k attributes",
         "residuals",
-        MOST_RESIDUALS,
+        MAX_RESIDUALS,
         residuals,
-        "ask for marginals of fewer attributes, or list those that matter in a workload file",
+        "use marginals of fewer attributes, or list the ones you need in a workload file",
     ))
 }
 
@@ -125,22 +123,22 @@ fn check_cells(workload: &GroupedWorkload) -> Result<()> {
     let too_large = |group: &QueryGroup, what: &str, unit, found: f64| {
         Error::too_large(
             format!(
-                "{what} on {} (the most that fit take 5 GiB)",
+                "{what} on {} (the maximum takes 5 GiB)",
                 workload.schema().names(group.attributes())
             ),
             unit,
-            LARGEST_MARGINAL as f64,
+            MAX_CELLS as f64,
             found,
-            "ask for marginals of fewer attributes, or give the attributes fewer values (wider bins)",
+            "use marginals of fewer attributes, or give the attributes fewer values (wider bins)",
         )
     };
     for group in workload.groups() {
         let cells: f64 = group.sizes().iter().map(|&n| n as f64).product();
-        if cells > LARGEST_MARGINAL as f64 {
+        if cells > MAX_CELLS as f64 {
             return Err(too_large(group, "marginal", "cells", cells));
         }
         let queries = group.count().as_f64();
-        if queries > LARGEST_MARGINAL as f64 {
+        if queries > MAX_CELLS as f64 {
             return Err(too_large(group, "queries", "answers", queries));
         }
     }
@@ -152,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binomials_are_those_of_pascals_triangle() {
+    fn binomials_match_pascals_triangle() {
         assert_eq!([0, 1, 2, 3, 4, 5].map(|k| binomial(5, k)), [1.0, 5.0, 10.0, 10.0, 5.0, 1.0]);
         assert_eq!(binomial(3, 5), 0.0);
     }

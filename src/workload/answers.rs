@@ -1,22 +1,27 @@
-//! Answers of whole workloads on a data vector, by structure instead of row by row.
+//! Answers of a workload on a data vector, without enumerating the rows where possible.
 //!
-//! | workload | how | cost |
+//! | workload | algorithm | cost |
 //! |---|---|---|
-//! | Kronecker product | one attribute after the other ([`QueryFamily::answers`](super::QueryFamily::answers)) | ranges, prefixes and cells O(answers), others O(answers · size of the attribute) |
-//! | sampled ranges | the 2^d corners of every box in a table of prefix sums | O(cells · d + queries · 2^d) |
-//! | marginals | the data summed over the other attributes, then as above | O(cells) per marginal and the part's own |
-//! | permuted, residual | the data renamed or centred, then as above | O(cells) and the inner workload's own |
-//! | union | part by part | the parts' own |
-//! | any other | row by row | O(queries · cells) |
+//! | Kronecker product | attribute by attribute, [`QueryFamily::answers`] | see below |
+//! | sampled ranges | 2^d corners in a table of prefix sums | O(cells · d + queries · 2^d) |
+//! | marginals | each part on its marginal | O(cells) per marginal, plus the part |
+//! | permuted, residual | permuted or centred data | O(cells), plus the inner workload |
+//! | union | part by part | the sum of the parts |
+//! | explicit, normalised | row by row | O(queries · cells) |
 //!
-//! All 666 thousand ranges over 8×16×16 cells take milliseconds.
+//! A Kronecker product costs O(answers) for ranges, prefixes and identity, and O(answers · size of
+//! the attribute) for other families. All 666 thousand ranges over 8 × 16 × 16 cells take
+//! milliseconds.
+//!
+//! [`QueryFamily::answers`]: super::QueryFamily::answers
 
 use super::{Queries, Workload, marginals};
 use crate::error::{Error, Result};
 use crate::residual::centre_box;
 
-/// Values over a box, seen along one factor of it: blocks of `cells` rows of `inner` numbers each,
-/// every number of a row in a lane of its own.
+/// Values over a box, viewed along one of its factors.
+///
+/// The values are blocks of `cells` rows with `inner` numbers each. A lane is a column of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Lanes<'a> {
     values: &'a [f64],
@@ -29,27 +34,27 @@ impl<'a> Lanes<'a> {
         Lanes { values, cells, inner }
     }
 
-    /// The blocks; in each, the number of cell c in lane i is at `c · inner + i`.
+    /// Iterates over the blocks. Cell c of lane i has index `c · inner + i` in its block.
     pub fn blocks(&self) -> impl Iterator<Item = &'a [f64]> {
         self.values.chunks_exact((self.cells * self.inner).max(1))
     }
 
-    /// The cells of a lane.
+    /// Returns the number of cells of a lane.
     pub fn cells(&self) -> usize {
         self.cells
     }
 
-    /// The lanes of a block.
+    /// Returns the number of lanes of a block.
     pub fn inner(&self) -> usize {
         self.inner
     }
 
-    /// The values themselves: what the identity answers.
+    /// Returns all values.
     pub fn values(&self) -> &'a [f64] {
         self.values
     }
 
-    /// Per block the prefix sums: `cells + 1` rows, the first of zeros.
+    /// Iterates over the prefix sums of every block: `cells + 1` rows, the first of zeros.
     pub fn prefix_sums(&self) -> impl Iterator<Item = Vec<f64>> {
         let inner = self.inner;
         self.blocks().map(move |block| {
@@ -62,9 +67,9 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// The answers of queries that are given one by one.
+    /// Answers queries given as rows, ordered by block, then by query.
     pub fn by_rows(&self, rows: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
-        // Query by query first, so that the rows are gone through once; then block by block.
+        // Ordered by query first, because the rows are an iterator; reordered by block below.
         let (mut by_query, mut queries) = (Vec::new(), 0);
         for row in rows {
             for block in self.blocks() {
@@ -82,24 +87,26 @@ impl<'a> Lanes<'a> {
         if blocks <= 1 {
             return by_query;
         }
-        let mut out = Vec::with_capacity(by_query.len());
+        let mut by_block = Vec::with_capacity(by_query.len());
         for block in 0..blocks {
             for query in 0..queries {
-                out.extend_from_slice(
+                by_block.extend_from_slice(
                     &by_query[(query * blocks + block) * self.inner..][..self.inner],
                 );
             }
         }
-        out
+        by_block
     }
 }
 
 impl Workload {
-    /// The answers of all queries on a data vector, in the order of [`Workload::rows`]. The module
-    /// states the cost; O(answers) memory.
+    /// Answers all queries on a data vector, in the order of [`Workload::rows`]. O(answers) memory.
+    ///
+    /// Ranges over d attributes take O(answers) time; explicit matrices O(queries · cells).
     ///
     /// # Errors
-    /// A vector of another length than the cells, or AllPredicate over too many cells to enumerate.
+    /// A vector whose length is not the number of cells, or AllPredicate over too many cells to
+    /// enumerate.
     pub fn answers(&self, data: &[f64]) -> Result<Vec<f64>> {
         if data.len() != self.cells() {
             return Err(Error::bad_input(
@@ -127,10 +134,10 @@ impl Workload {
             Queries::Sample(sample) => Ok(sample.answers(data)),
             Queries::Marginals(parts) => parts.answers(&self.shape, data),
             Queries::Permuted(inner, order) => {
-                // New cell k is the old cell order[k].
-                let mut renamed = vec![0.0; data.len()];
-                order.iter().zip(data).for_each(|(&old, &x)| renamed[old] = x);
-                inner.answers(&renamed)
+                // New cell k is old cell order[k].
+                let mut original = vec![0.0; data.len()];
+                order.iter().zip(data).for_each(|(&old, &x)| original[old] = x);
+                inner.answers(&original)
             }
             Queries::Residual(inner) => {
                 // Centring is symmetric: q C x = q (C x).
@@ -139,11 +146,11 @@ impl Workload {
                 inner.answers(&centred)
             }
             Queries::Union(parts) => {
-                let mut out = Vec::new();
+                let mut answers = Vec::new();
                 for part in parts {
-                    out.extend(part.answers(data)?);
+                    answers.extend(part.answers(data)?);
                 }
-                Ok(out)
+                Ok(answers)
             }
             Queries::Explicit(_) | Queries::Normalised(_) => {
                 Ok(self.rows()?.map(|row| row.iter().zip(data).map(|(q, x)| q * x).sum()).collect())
@@ -154,15 +161,15 @@ impl Workload {
 
 impl marginals::Marginals {
     fn answers(&self, shape: &[usize], data: &[f64]) -> Result<Vec<f64>> {
-        let mut out = Vec::new();
+        let mut answers = Vec::new();
         for (attributes, part) in self.parts() {
-            let mut own = vec![0.0; part.cells()];
+            let mut marginal = vec![0.0; part.cells()];
             for (cell, x) in data.iter().enumerate() {
-                own[marginals::projected(shape, attributes.axes(), cell)] += x;
+                marginal[marginals::projected(shape, attributes.axes(), cell)] += x;
             }
-            out.extend(part.answers(&own)?);
+            answers.extend(part.answers(&marginal)?);
         }
-        Ok(out)
+        Ok(answers)
     }
 }
 
@@ -171,9 +178,9 @@ mod tests {
     use super::*;
     use approx::assert_abs_diff_eq;
 
-    /// Every kind of workload, against its rows.
+    /// Answers of every kind of workload against its rows.
     #[test]
-    fn answers_are_those_of_the_rows() {
+    fn answers_match_the_rows() {
         for text in [
             "identity:7",
             "total:5",
@@ -217,7 +224,7 @@ mod tests {
         }
     }
 
-    /// By hand, so that the order of the queries is held by something else than `rows`.
+    /// Answers against values computed manually, which also fixes the order of the queries.
     #[test]
     fn ranges_in_two_dimensions_are_sums_of_boxes() {
         let workload = Workload::parse("range:2x2").unwrap();

@@ -1,21 +1,21 @@
-//! Numbers of queries, which outgrow every integer for AllPredicate.
+//! Numbers of queries. AllPredicate has more than any integer type can hold.
 
-/// How many queries a workload has: a number, or a power of two beyond 2¹²⁷.
+/// The number of queries of a workload: exact, or a power of two above 2¹²⁷.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryCount {
-    /// A number that fits.
+    /// An exact number.
     Exact(u128),
-    /// 2 to this power, times the small count that came with it, when that no longer fits.
+    /// Two to this power, rounded, for numbers that do not fit.
     PowerOfTwo(usize),
 }
 
 impl QueryCount {
-    /// An exact count.
+    /// Creates an exact count.
     pub fn exact(count: u128) -> Self {
         QueryCount::Exact(count)
     }
 
-    /// `2^exponent`, exact while it fits.
+    /// Creates the count `2^exponent`, exact if it fits.
     pub fn power_of_two(exponent: usize) -> Self {
         if exponent < 128 {
             QueryCount::Exact(1 << exponent)
@@ -24,7 +24,7 @@ impl QueryCount {
         }
     }
 
-    /// The product of two counts; beyond 2¹²⁷ the exponent is rounded to the nearest integer.
+    /// Returns the product of two counts; if it does not fit, the exponent is rounded.
     pub fn times(self, other: Self) -> Self {
         if let (QueryCount::Exact(a), QueryCount::Exact(b)) = (self, other)
             && let Some(product) = a.checked_mul(b)
@@ -34,7 +34,7 @@ impl QueryCount {
         QueryCount::PowerOfTwo((self.log2() + other.log2()).round() as usize)
     }
 
-    /// The sum of two counts; beyond 2¹²⁷ the larger one.
+    /// Returns the sum of two counts; above 2¹²⁷, the larger one.
     pub fn plus(self, other: Self) -> Self {
         match (self, other) {
             (QueryCount::Exact(a), QueryCount::Exact(b)) => {
@@ -47,7 +47,7 @@ impl QueryCount {
         }
     }
 
-    /// The count as a floating-point number; infinite from 2¹⁰²⁴ on.
+    /// Returns the count as a floating-point number, infinite from 2¹⁰²⁴.
     pub fn as_f64(self) -> f64 {
         match self {
             QueryCount::Exact(count) => count as f64,
@@ -73,8 +73,8 @@ impl std::fmt::Display for QueryCount {
 }
 
 impl serde::Serialize for QueryCount {
-    /// A number while every JSON reader keeps it exact (up to 2⁵³), a string like `"2^1024"`
-    /// beyond.
+    /// Writes a number up to 2⁵³, which every JSON reader keeps exact, and else a string like
+    /// `"2^1024"`.
     fn serialize<S: serde::Serializer>(
         &self,
         serializer: S,
@@ -83,7 +83,7 @@ impl serde::Serialize for QueryCount {
             QueryCount::Exact(count) if *count <= 1 << 53 => {
                 serializer.serialize_u64(*count as u64)
             }
-            other => serializer.collect_str(other),
+            count => serializer.collect_str(count),
         }
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_stay_exact_as_long_as_they_fit() {
+    fn counts_are_exact_if_they_fit() {
         assert_eq!(
             QueryCount::exact(528).times(QueryCount::exact(528)),
             QueryCount::Exact(278_784)

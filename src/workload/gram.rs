@@ -1,4 +1,4 @@
-//! The Gram matrix of a workload, kept as a Kronecker product wherever the workload is one.
+//! The Gram matrix of a workload, as a Kronecker product if the workload is one.
 
 use std::sync::Arc;
 
@@ -8,43 +8,43 @@ use crate::error::{Error, Result};
 use crate::linalg;
 use crate::residual::centre_box;
 
-/// The largest number of cells of one dense factor: 2 GiB for one n×n matrix of f64.
+/// Maximum cells of a dense factor: one n × n matrix of f64 takes 2 GiB.
 pub const MAX_DENSE_CELLS: usize = 16_384;
 
-/// One Kronecker factor of a [`Gram`]: a dense matrix over one attribute, or jointly over several.
+/// A Kronecker factor of a [`Gram`]: a dense matrix over the cells of one or more attributes.
 #[derive(Debug, Clone)]
 pub struct GramFactor {
-    /// Sizes of the attributes that the factor spans.
+    /// The sizes of the attributes of the factor.
     pub shape: Vec<usize>,
     /// The factor, cells × cells, symmetric positive semidefinite. Shared by equal factors.
     pub matrix: Arc<Array2<f64>>,
 }
 
-/// `G = WᵀW` over the cells of a domain, as a Kronecker product `G₁ ⊗ … ⊗ G_k` of dense factors (k
-/// = 1: no structure).
+/// The Gram matrix `G = WᵀW` over the cells of a domain.
 ///
-/// Everything a strategy selector may know about a workload: S1, Sec. 4.2 — equivalent workloads
-/// have equal Grams.
+/// Stored as a Kronecker product `G₁ ⊗ … ⊗ G_k` of dense factors; k = 1 means no structure.
+/// Strategy selectors see only the Gram matrix, because workloads with equal Gram matrices have
+/// equal errors under every strategy (S1, Sec. 4.2).
 #[derive(Debug, Clone)]
 pub struct Gram {
     factors: Vec<GramFactor>,
-    /// The parts, for the union of workloads over marginals.
+    /// The parts, for a union of workloads over marginals.
     pub(super) marginals: Option<Arc<Vec<super::MarginalGram>>>,
 }
 
 impl Gram {
-    /// A Gram from its Kronecker factors.
+    /// Creates a Gram matrix from its Kronecker factors.
     ///
     /// # Errors
-    /// No factor, or a factor that is not a finite symmetric matrix over the cells of its
-    /// attributes with a non-negative diagonal.
+    /// No factor, or a factor that is not a finite symmetric matrix with a nonnegative diagonal
+    /// over the cells of its attributes.
     pub fn from_factors(factors: Vec<GramFactor>) -> Result<Self> {
         if factors.is_empty() {
             return Err(Error::bad_input(
-                "Gram",
+                "Gram matrix",
                 "at least one factor",
                 "none",
-                "give a workload over at least one attribute",
+                "use a workload over at least one attribute",
             ));
         }
         for factor in &factors {
@@ -53,7 +53,7 @@ impl Gram {
         Ok(Gram { factors, marginals: None })
     }
 
-    /// A Gram without product structure over a domain of the given shape.
+    /// Creates a Gram matrix without product structure over a domain of the given shape.
     ///
     /// # Errors
     /// As [`Gram::from_factors`].
@@ -61,32 +61,32 @@ impl Gram {
         Self::from_factors(vec![GramFactor { shape: shape.to_vec(), matrix: Arc::new(matrix) }])
     }
 
-    /// The Kronecker factors, in the order of the attributes.
+    /// Returns the Kronecker factors, in the order of the attributes.
     pub fn factors(&self) -> &[GramFactor] {
         &self.factors
     }
 
-    /// The sizes of all attributes.
+    /// Returns the sizes of all attributes.
     pub fn shape(&self) -> Vec<usize> {
         self.factors.iter().flat_map(|f| f.shape.iter().copied()).collect()
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         self.factors.iter().map(|f| f.matrix.nrows()).product()
     }
 
-    /// `tr G`: the error of the identity strategy.
+    /// Returns `tr G`, the error of the identity strategy.
     pub fn trace(&self) -> f64 {
         self.factors.iter().map(|f| f.matrix.diag().sum()).product()
     }
 
-    /// `max_i G_ii`: the squared sensitivity of the workload itself.
+    /// Returns `max_i G_ii`, the squared sensitivity of the workload.
     pub fn max_diagonal(&self) -> f64 {
         self.factors.iter().map(|f| f.matrix.diag().iter().copied().fold(0.0, f64::max)).product()
     }
 
-    /// The whole matrix, O(cells²) memory.
+    /// Returns the dense matrix. O(cells²) memory.
     ///
     /// # Errors
     /// More than [`MAX_DENSE_CELLS`] cells.
@@ -99,11 +99,11 @@ impl Gram {
         Ok(out)
     }
 
-    /// The same Gram in coarser factors: `groups[k]` consecutive factors are multiplied out into
-    /// the k-th new one.
+    /// Merges consecutive factors: the k-th new factor is the product of `groups[k]` factors.
     ///
     /// # Errors
-    /// The groups do not cover the factors, or one is too large to be dense.
+    /// Groups that do not cover the factors, or a new factor with more than [`MAX_DENSE_CELLS`]
+    /// cells.
     pub fn grouped(&self, groups: &[usize]) -> Result<Self> {
         if groups.iter().sum::<usize>() != self.factors.len() || groups.contains(&0) {
             return Err(Error::bad_input(
@@ -129,8 +129,10 @@ impl Gram {
         Ok(Gram { factors, marginals: None })
     }
 
-    /// The Gram of the residual part of the workload: every query loses its mean along every
-    /// attribute, `C G C` with `C = ⊗ (I − J/n_i)`. O(attributes · cells²) per factor.
+    /// Returns the Gram matrix of the residual part of the workload ([`Workload::residual`]):
+    /// `C G C` with `C = ⊗ (I − J/n_i)`. O(attributes · cells²) per factor.
+    ///
+    /// [`Workload::residual`]: super::Workload::residual
     pub fn residual(&self) -> Self {
         let factors = self
             .factors
@@ -144,10 +146,10 @@ impl Gram {
     }
 }
 
-/// Refuses dense matrices beyond [`MAX_DENSE_CELLS`] before they are allocated.
+/// Checks that a dense matrix is allowed, before it is allocated.
 ///
 /// # Errors
-/// Too many cells.
+/// More than [`MAX_DENSE_CELLS`] cells.
 pub fn check_dense_size(what: &str, cells: usize) -> Result<()> {
     if cells > MAX_DENSE_CELLS {
         let gib = (cells as f64).powi(2) * 8.0 / 1024f64.powi(3);
@@ -156,7 +158,7 @@ pub fn check_dense_size(what: &str, cells: usize) -> Result<()> {
             "cells",
             MAX_DENSE_CELLS as f64,
             cells as f64,
-            "use a workload that is a Kronecker product of smaller ones, or plan over marginals",
+            "use a Kronecker product of smaller workloads, or plan over marginals",
         ));
     }
     Ok(())
@@ -169,7 +171,7 @@ fn check_factor(factor: &GramFactor) -> Result<()> {
             format!("Gram factor over {:?}", factor.shape),
             expected,
             found,
-            "pass WᵀW of a workload matrix W with one column per cell",
+            "use WᵀW of a workload matrix W with one column per cell",
         ))
     };
     let matrix = &factor.matrix;
@@ -194,7 +196,7 @@ fn check_factor(factor: &GramFactor) -> Result<()> {
             }
         }
         if matrix[[i, i]] < -1e-9 * scale {
-            return refuse("a non-negative diagonal", format!("{} at ({i}, {i})", matrix[[i, i]]));
+            return refuse("a nonnegative diagonal", format!("{} at ({i}, {i})", matrix[[i, i]]));
         }
     }
     Ok(())
@@ -235,19 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn bad_matrices_are_refused() {
+    fn invalid_matrices_are_refused() {
         assert!(Gram::from_factors(vec![]).is_err());
         assert!(Gram::dense(&[3], Array2::eye(2)).is_err());
-        let mut lopsided = Array2::eye(2);
-        lopsided[[0, 1]] = 0.5;
-        let message = Gram::dense(&[2], lopsided).unwrap_err().to_string();
+        let mut asymmetric = Array2::eye(2);
+        asymmetric[[0, 1]] = 0.5;
+        let message = Gram::dense(&[2], asymmetric).unwrap_err().to_string();
         assert!(message.contains("symmetric"), "{message}");
         assert!(Gram::dense(&[2], -Array2::<f64>::eye(2)).is_err());
         assert!(Gram::dense(&[2], Array2::from_elem((2, 2), f64::NAN)).is_err());
     }
 
     #[test]
-    fn grouping_multiplies_out() {
+    fn grouped_factors_are_kronecker_products() {
         let a = Gram::from_factors(vec![
             GramFactor {
                 shape: vec![2],

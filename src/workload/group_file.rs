@@ -2,11 +2,12 @@
 //!
 //! ```toml
 //! [[queries]]
-//! family = "prefix"            # identity, prefix, range, circular, affine, abs, random, hybrid, matrix
-//! ways = [1, 2]                # all sets of one and of two attributes; or attributes = ["age", "income"]
+//! family = "prefix"            # a family of `Family::ALL`, random, hybrid or matrix
+//! ways = [1, 2]                # all sets of 1 and of 2 attributes; or attributes = ["age", "pay"]
 //! weight = 2.0                 # optional; or weights = […], one per group
 //! query_weights = [1.0, 3.0]   # optional, one per query; for affine, abs, random and matrix
-//! # random only: seed = 52, probability = 0.3, queries_per_cell = 3; matrix only: file = "W.npy"
+//! # only for random: seed = 52, probability = 0.3, queries_per_cell = 3
+//! # only for matrix: file = "W.npy"
 //! ```
 
 use std::path::Path;
@@ -21,8 +22,8 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::{Schema, read_text};
 
-/// What groups can be made of beside the families of [`Family::ALL`].
-const OTHERS: [&str; 3] = ["random", "hybrid", "matrix"];
+/// The names of group families other than [`Family::ALL`].
+const OTHER_FAMILIES: [&str; 3] = ["random", "hybrid", "matrix"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,14 +48,15 @@ struct Entry {
 }
 
 impl GroupedWorkload {
-    /// Reads a workload from TOML text. `origin` (the file name) goes into error messages; paths in
-    /// the text are relative to `folder`.
+    /// Reads a workload from TOML text. Paths in the text are relative to `folder`; `origin` is the
+    /// file name in error messages.
     ///
     /// # Errors
-    /// TOML that does not parse, unknown keys or families, and groups that do not fit the schema.
+    /// Invalid TOML, unknown keys or families, or groups that do not fit the schema.
     pub fn from_toml(schema: &Schema, text: &str, origin: &str, folder: &Path) -> Result<Self> {
         let file: WorkloadFile = toml::from_str(text).map_err(|e| {
-            let expected = "a workload: [[queries]] tables with a family and either attributes = […] or ways = […]";
+            let expected = "a workload: [[queries]] tables with a family and either \
+                            attributes = […] or ways = […]";
             Error::toml(origin, text, expected, &e)
         })?;
         let mut groups: Vec<QueryGroup> = Vec::new();
@@ -68,7 +70,7 @@ impl GroupedWorkload {
     /// Reads a workload file.
     ///
     /// # Errors
-    /// The file cannot be read, and as [`GroupedWorkload::from_toml`].
+    /// A file that cannot be read, and as [`GroupedWorkload::from_toml`].
     pub fn read(schema: &Schema, path: &Path) -> Result<Self> {
         let text = read_text(path, "workload file")?;
         Self::from_toml(
@@ -81,6 +83,7 @@ impl GroupedWorkload {
 }
 
 impl Entry {
+    /// Expands the entry to groups.
     fn groups(&self, schema: &Schema, what: &str, folder: &Path) -> Result<Vec<QueryGroup>> {
         let refuse = |expected: &str, found: &str, remedy: &str| {
             Err(Error::bad_input(what, expected, found, remedy))
@@ -94,19 +97,21 @@ impl Entry {
                 return refuse(
                     "either `attributes` or `ways`",
                     if found.is_some() { "both" } else { "neither" },
-                    "name the attributes of one group, or write ways = [1, 2] for all sets of those sizes",
+                    "list the attributes of one group, or use e.g. ways = [1, 2] for all sets of 1 \
+                     and of 2 attributes",
                 );
             }
         };
         let weights = match (self.weight, &self.weights) {
             (Some(_), Some(_)) => {
-                return refuse("one of `weight` and `weights`", "both", "keep one of the two");
+                return refuse("either `weight` or `weights`", "both", "drop one of the two");
             }
             (_, Some(weights)) if weights.len() != sets.len() => {
                 return refuse(
                     &format!("{} weights, one per group", sets.len()),
                     &weights.len().to_string(),
-                    "list them by number of attributes, then lexicographic; or give one `weight` for all",
+                    "list the weights by number of attributes, then lexicographically; or use one \
+                     `weight` for all groups",
                 );
             }
             (_, Some(weights)) => weights.clone(),
@@ -123,7 +128,7 @@ impl Entry {
         }
     }
 
-    /// The set of the attributes with these names.
+    /// Returns the set of the attributes with these names.
     fn named(&self, schema: &Schema, names: &[String], what: &str) -> Result<AttributeSet> {
         let positions =
             names.iter().map(|name| schema.position(name)).collect::<Result<Vec<usize>>>()?;
@@ -138,7 +143,7 @@ impl Entry {
             );
         }
         if self.family == "matrix" && !positions.is_sorted() {
-            let remedy = "list them as the schema does: the columns of the matrix are the cells in that order";
+            let remedy = "use the order of the schema, which is also that of the matrix columns";
             return refuse("attributes in the order of the schema", names.join(", "), remedy);
         }
         AttributeSet::from_positions(&positions)
@@ -150,7 +155,7 @@ impl Entry {
         let misplaced = |key: &str, family: &str| {
             Err(Error::bad_input(
                 format!("{what}, key `{key}`"),
-                format!("it only with family = \"{family}\""),
+                format!("this key only with family = \"{family}\""),
                 format!("family = \"{}\"", self.family),
                 "drop the key or change the family",
             ))
@@ -172,9 +177,9 @@ impl Entry {
                 let Some(file) = &self.file else {
                     return Err(Error::bad_input(
                         what,
-                        "a `file` with the queries",
+                        "the key `file` with the matrix of the queries",
                         "none",
-                        "write file = \"W.npy\" (or .csv), one row per query",
+                        "add file = \"W.npy\" (or .csv), one row per query",
                     ));
                 };
                 GroupFamily::Matrix(Arc::new(crate::matrix_file::read(&folder.join(file))?))
@@ -183,8 +188,11 @@ impl Entry {
                 Some(family) if family.arity() == 1 => GroupFamily::Product(family),
                 Some(family) => GroupFamily::Pairs(family),
                 None => {
-                    let known: Vec<&str> =
-                        Family::ALL.iter().map(|family| family.name()).chain(OTHERS).collect();
+                    let known: Vec<&str> = Family::ALL
+                        .iter()
+                        .map(|family| family.name())
+                        .chain(OTHER_FAMILIES)
+                        .collect();
                     return Err(Error::bad_input(
                         format!("{what}, key `family`"),
                         format!("one of {}", known.join(", ")),
@@ -197,7 +205,7 @@ impl Entry {
     }
 }
 
-/// A group whose queries carry their own weights.
+/// Returns a group with one weight per query.
 fn weighted(
     schema: &Schema,
     group: QueryGroup,
@@ -209,7 +217,7 @@ fn weighted(
             format!("{what}, key `query_weights`"),
             "a family of joint queries: affine, abs or random on pairs, or matrix",
             format!("`{}` on {} attribute(s), a product", group.family(), group.attributes().len()),
-            "give the queries as family = \"matrix\", or weight whole groups with `weight`",
+            "use family = \"matrix\", or one `weight` per group",
         ));
     };
     if group.count() != QueryCount::exact(query_weights.len() as u128) {
@@ -217,7 +225,7 @@ fn weighted(
             format!("{what}, key `query_weights`"),
             format!("{} weights, one per query of the group", group.count()),
             query_weights.len().to_string(),
-            "give every query a weight",
+            "give one weight per query",
         ));
     }
     let joint = Arc::new(joint.as_ref().clone().with_weights(query_weights.to_vec())?);
@@ -275,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_comes_from_a_file_beside_the_workload() {
+    fn matrix_paths_are_relative_to_the_workload_file() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("q.csv"), "1,0,1\n0,1,0\n").unwrap();
         let path = folder.path().join("W.toml");
@@ -285,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_file_and_table() {
+    fn errors_name_the_file_and_the_table() {
         for (body, part) in [
             ("family = \"prefx\"\nways = [1]", "prefix, cdf, range"),
             ("family = \"prefix\"", "neither"),

@@ -1,4 +1,4 @@
-//! Workloads over many attributes: groups of queries, each on its own set of attributes.
+//! Workloads over many attributes: groups of queries on sets of attributes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,20 +12,19 @@ use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// The families that groups of queries can be made of (`family = "…"` of a workload file).
+/// The families of query groups (`family = "…"` of a workload file).
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupFamily {
-    /// One family of single attributes on every attribute, and their Kronecker products: identity
-    /// gives marginals.
+    /// Kronecker products of one family on single attributes; identity gives marginals.
     Product(Family),
     /// Prefix queries on numeric attributes, identity on categorical ones.
     Hybrid,
-    /// A family of two attributes ([`Family::AFFINE`], [`Family::ABS`]) on pairs; prefix on single
+    /// A family on pairs ([`Family::AFFINE`], [`Family::ABS`]), and prefix queries on single
     /// attributes (S3, Sec. 8.1).
     Pairs(Family),
-    /// Random counting queries; groups of the same sizes share them.
+    /// Random counting queries, shared by groups of the same sizes.
     Random {
-        /// The seed of the stream; sizes that come first draw first.
+        /// The seed of the stream; new sizes draw from it in order of occurrence.
         seed: u32,
         /// The probability that a cell is in a query.
         probability: f64,
@@ -37,7 +36,7 @@ pub enum GroupFamily {
 }
 
 impl GroupFamily {
-    /// The name in workload files.
+    /// Returns the name in workload files.
     pub fn name(&self) -> &'static str {
         match self {
             GroupFamily::Product(family) | GroupFamily::Pairs(family) => family.name(),
@@ -56,7 +55,7 @@ pub struct GroupedWorkload {
 }
 
 impl GroupedWorkload {
-    /// A workload of the given groups.
+    /// Creates a workload from groups.
     ///
     /// # Errors
     /// No group.
@@ -72,7 +71,8 @@ impl GroupedWorkload {
         Ok(GroupedWorkload { schema, groups })
     }
 
-    /// All groups of one family on all sets of the given numbers of attributes, weight 1.
+    /// Creates the groups of one family on all k-way sets of attributes, for each k in `ways`, with
+    /// weight 1.
     ///
     /// # Errors
     /// As [`groups_of`].
@@ -81,45 +81,53 @@ impl GroupedWorkload {
         Self::new(schema, groups)
     }
 
-    /// The schema.
+    /// Returns the schema.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The groups, in order.
+    /// Returns the groups, in order.
     pub fn groups(&self) -> &[QueryGroup] {
         &self.groups
     }
 
-    /// The number of queries in all groups.
+    /// Returns the number of queries of all groups.
     pub fn count(&self) -> QueryCount {
         self.groups.iter().map(QueryGroup::count).fold(QueryCount::exact(0), QueryCount::plus)
     }
 }
 
-/// All sets of the given numbers of attributes: by number in the order given, then lexicographic.
+/// Lists all k-way sets of attributes for each k in `ways`, in the order of `ways`, then
+/// lexicographically.
 ///
 /// # Errors
-/// No number, a number that is 0 or exceeds the attributes, or one that comes twice.
+/// Empty `ways`, or numbers that are not distinct or not between 1 and the number of attributes.
 pub fn attribute_sets(schema: &Schema, ways: &[usize]) -> Result<Vec<AttributeSet>> {
     let count = schema.attributes().len();
-    let once = |(k, way): (usize, &usize)| (1..=count).contains(way) && !ways[..k].contains(way);
-    if ways.is_empty() || !ways.iter().enumerate().all(once) {
+    if !are_distinct_ways(ways, count) {
         return Err(Error::bad_input(
             "`ways` of a query group",
             format!("distinct numbers of attributes between 1 and {count}"),
             if ways.is_empty() { "none".to_owned() } else { format!("{ways:?}") },
-            "write e.g. ways = [1, 2] for all sets of one and of two attributes",
+            "use e.g. ways = [1, 2] for all sets of one and of two attributes",
         ));
     }
     Ok(ways.iter().flat_map(|&way| AttributeSet::first(count).of_size(way)).collect())
 }
 
-/// The groups of one family on the given attribute sets; one weight for all or one per group.
+/// Returns whether `ways` are distinct numbers from 1 to the number of attributes, at least one.
+pub(super) fn are_distinct_ways(ways: &[usize], attributes: usize) -> bool {
+    let is_new =
+        |(k, way): (usize, &usize)| (1..=attributes).contains(way) && !ways[..k].contains(way);
+    !ways.is_empty() && ways.iter().enumerate().all(is_new)
+}
+
+/// Creates the groups of one family on the given attribute sets, with one weight for all groups or
+/// one per group.
 ///
 /// # Errors
-/// A family that does not fit the attributes, a set that is not of the schema, or weights that are
-/// missing or not positive.
+/// A family that does not fit the attributes, a set with attributes outside the schema, or weights
+/// that are missing or not positive.
 pub fn groups_of(
     schema: &Schema,
     family: &GroupFamily,
@@ -131,11 +139,12 @@ pub fn groups_of(
             format!("weights of `{}` queries", family.name()),
             format!("one weight for all, or {}: one per group", sets.len()),
             weights.len().to_string(),
-            "list the weights in the order of the groups: by number of attributes, then lexicographic",
+            "list the weights in the order of the groups: by number of attributes, then \
+             lexicographically",
         ));
     }
     let mut shared: HashMap<Vec<usize>, Arc<JointQueries>> = HashMap::new();
-    let mut drawn = 0;
+    let mut numbers_drawn = 0;
     let mut groups = Vec::with_capacity(sets.len());
     for (k, &set) in sets.iter().enumerate() {
         let weight = weights.get(k).or(weights.first()).copied().unwrap_or(1.0);
@@ -144,15 +153,15 @@ pub fn groups_of(
             set.positions().map(|p| &schema.attributes()[p]).collect();
         let sizes: Vec<usize> = attributes.iter().map(|a| a.size).collect();
         let mut joint = |queries: &mut dyn FnMut() -> Result<JointQueries>| -> Result<QueryGroup> {
-            let known = match shared.get(&sizes) {
-                Some(known) => known.clone(),
+            let queries = match shared.get(&sizes) {
+                Some(queries) => queries.clone(),
                 None => {
-                    let made = Arc::new(queries()?);
-                    shared.insert(sizes.clone(), made.clone());
-                    made
+                    let queries = Arc::new(queries()?);
+                    shared.insert(sizes.clone(), queries.clone());
+                    queries
                 }
             };
-            QueryGroup::joint(schema, set, known, family.name(), weight)
+            QueryGroup::joint(schema, set, queries, family.name(), weight)
         };
         groups.push(match family {
             GroupFamily::Product(f) => {
@@ -182,9 +191,13 @@ pub fn groups_of(
             GroupFamily::Random { seed, probability, queries_per_cell } => joint(&mut || {
                 let cells: usize = sizes.iter().product();
                 let queries = queries_per_cell * cells;
-                let rows =
-                    RandomRows { seed: *seed, skip: drawn, queries, probability: *probability };
-                drawn += queries * cells;
+                let rows = RandomRows {
+                    seed: *seed,
+                    skip: numbers_drawn,
+                    queries,
+                    probability: *probability,
+                };
+                numbers_drawn += queries * cells;
                 JointQueries::random(&sizes, rows)
             })?,
             GroupFamily::Matrix(rows) => joint(&mut || JointQueries::matrix(&sizes, rows.clone()))?,
@@ -204,9 +217,9 @@ mod tests {
             .to_string()
     }
 
-    /// The #Queries columns of S3, Table 4.
+    /// Compared with the #Queries columns of S3, Table 4.
     #[test]
-    fn query_counts_of_table_4() {
+    fn query_counts_match_table_4() {
         let random =
             |n: u32| GroupFamily::Random { seed: 42 + n, probability: 0.3, queries_per_cell: 3 };
         for (n, family, expected) in [

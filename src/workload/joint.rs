@@ -1,4 +1,4 @@
-//! Queries over several attributes jointly that are no Kronecker product, streamed row by row.
+//! Queries on several attributes that are not a Kronecker product, streamed row by row.
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::residual::{Measure, centre_for, contracted};
 
-/// Queries over the cells of a box, one row each; equal ones compare equal, so that their residual
-/// problems are solved once.
+/// Queries over the cells of a box, without product structure.
+///
+/// Equal queries compare equal, so that their residual problems are solved once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JointQueries {
     sizes: Vec<usize>,
     rows: Rows,
-    /// The weight of every query; empty means 1 for all.
+    /// One weight per query; empty if all are 1.
     weights: Vec<f64>,
 }
 
@@ -27,16 +28,17 @@ enum Rows {
     Random(RandomRows),
 }
 
-/// Random counting queries: every cell is in a query with the given probability, independently.
+/// Random counting queries: every query contains every cell with the given probability,
+/// independently.
 ///
-/// The numbers are those of NumPy's `RandomState(seed).rand(queries, cells) < probability`, after
-/// `skip` numbers of the same stream: MT19937 seeded by its `init_genrand`, 53-bit doubles. It is
-/// the generator behind S3, Table 4.
+/// Equal to NumPy's `RandomState(seed).rand(queries, cells) < probability` after skipping `skip`
+/// numbers of the stream: MT19937 seeded by `init_genrand`, 53-bit doubles. S3, Table 4, uses this
+/// generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomRows {
     /// The seed of the stream.
     pub seed: u32,
-    /// Numbers of the stream that are passed over first.
+    /// The number of draws to skip.
     pub skip: usize,
     /// The number of queries.
     pub queries: usize,
@@ -44,26 +46,27 @@ pub struct RandomRows {
     pub probability: f64,
 }
 
-/// One double in [0, 1) from two 32-bit numbers (`genrand_res53`).
+/// Draws a double in [0, 1) from two 32-bit numbers (`genrand_res53`).
 fn next_double(generator: &mut Mt) -> f64 {
     let (high, low) = (f64::from(generator.next_u32() >> 5), f64::from(generator.next_u32() >> 6));
     (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
 }
 
 impl JointQueries {
-    /// A family that spans all the attributes: e.g. [`Family::AFFINE`] on a pair.
+    /// Creates the queries of a family that spans all attributes, e.g. [`Family::AFFINE`] on a
+    /// pair.
     ///
     /// # Errors
-    /// The sizes do not fit the family.
+    /// Sizes that do not fit the family.
     pub fn family(family: Family, sizes: &[usize]) -> Result<Self> {
         family.count(sizes)?;
         Ok(JointQueries { sizes: sizes.to_vec(), rows: Rows::Family(family), weights: Vec::new() })
     }
 
-    /// Explicit queries, one per row, over the row-major cells of a box.
+    /// Creates explicit queries, one per row, over the row-major cells of a box.
     ///
     /// # Errors
-    /// No row, entries that are not finite, or a column count other than the cells of the box.
+    /// No row, entries that are not finite, or a column count other than the number of cells.
     pub fn matrix(sizes: &[usize], rows: Arc<Array2<f64>>) -> Result<Self> {
         let cells: usize = sizes.iter().product();
         if rows.nrows() == 0 || rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
@@ -74,13 +77,13 @@ impl JointQueries {
                     by_x(sizes)
                 ),
                 format!("{} x {}", rows.nrows(), rows.ncols()),
-                "one row per query, one column per cell, the last attribute varying fastest",
+                "give one row per query and one column per cell; the last attribute varies fastest",
             ));
         }
         Ok(JointQueries { sizes: sizes.to_vec(), rows: Rows::Matrix(rows), weights: Vec::new() })
     }
 
-    /// Random counting queries.
+    /// Creates random counting queries.
     ///
     /// # Errors
     /// No query, or a probability outside (0, 1).
@@ -96,10 +99,11 @@ impl JointQueries {
         Ok(JointQueries { sizes: sizes.to_vec(), rows: Rows::Random(rows), weights: Vec::new() })
     }
 
-    /// The same queries with a weight each.
+    /// Sets the weights of the queries.
     ///
     /// # Errors
-    /// Not one positive finite weight per query.
+    /// A number of weights other than the number of queries, or a weight that is not positive and
+    /// finite.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != self.count() || weights.iter().any(|w| !(*w > 0.0 && w.is_finite())) {
             return Err(Error::bad_input(
@@ -117,12 +121,12 @@ impl JointQueries {
         Ok(self)
     }
 
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     pub fn count(&self) -> usize {
         match &self.rows {
             Rows::Family(family) => match family.count(&self.sizes) {
@@ -134,12 +138,12 @@ impl JointQueries {
         }
     }
 
-    /// The weight of a query.
+    /// Returns the weight of a query.
     pub fn weight(&self, query: usize) -> f64 {
         self.weights.get(query).copied().unwrap_or(1.0)
     }
 
-    /// The queries one by one over the row-major cells; O(cells) memory.
+    /// Iterates over the queries, over the row-major cells, in O(cells) memory.
     ///
     /// # Errors
     /// A family that cannot be enumerated.
@@ -163,10 +167,10 @@ impl JointQueries {
         })
     }
 
-    /// The weighted Gram matrix `Σ_q w qᵀq`. O(queries · cells²).
+    /// Computes the weighted Gram matrix `Σ_q w qᵀq`. O(queries · cells²).
     ///
     /// # Errors
-    /// Too many cells for a dense matrix.
+    /// Too many cells for a dense matrix, or a family that cannot be enumerated.
     pub fn gram(&self) -> Result<Array2<f64>> {
         let scaled = self.rows()?.enumerate().map(|(query, mut row)| {
             let root = self.weight(query).sqrt();
@@ -176,8 +180,9 @@ impl JointQueries {
         sum_of_squares(self.sizes.iter().product(), scaled)
     }
 
-    /// The subqueries that residual subspace A answers, one per query and scaled by √weight:
-    /// averaged over the attributes outside A, centred along those inside,
+    /// Iterates over the parts of the queries in residual subspace A, scaled by √weight.
+    ///
+    /// Averaged over the attributes outside A and centred along those in A,
     /// `√w · q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)` (S3, Eq. 3).
     ///
     /// # Errors
@@ -187,11 +192,12 @@ impl JointQueries {
         self.residual_rows_for(kept, &uniform)
     }
 
-    /// The same for a reference measure per attribute:
-    /// `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)`.
+    /// Iterates over the parts of the queries in residual subspace A for reference measures.
+    ///
+    /// `√w · q (⊗_{i∈A} (I − ν_i 1ᵀ)) ⊗ (⊗_{i∉A} ν_i)` for measure ν_i on attribute i.
     ///
     /// # Errors
-    /// As [`JointQueries::residual_rows`], or measures on other numbers of values.
+    /// As [`JointQueries::residual_rows`], or measures whose sizes are not those of the attributes.
     pub fn residual_rows_for(
         &self,
         kept: AxisSet,
@@ -203,11 +209,11 @@ impl JointQueries {
                 "reference measure of joint queries",
                 format!("measures on {:?} values", self.sizes),
                 format!("{sizes:?}"),
-                "give every attribute of the queries its measure",
+                "give one measure per attribute of the queries",
             ));
         }
         let kept_sizes = kept.of_items(&self.sizes);
-        let own: Vec<Measure> = measures
+        let kept_measures: Vec<Measure> = measures
             .iter()
             .enumerate()
             .filter(|(k, _)| kept.contains(*k))
@@ -217,7 +223,7 @@ impl JointQueries {
         let sizes = &self.sizes;
         Ok(Box::new(self.rows()?.enumerate().map(move |(query, row)| {
             let mut part = contracted(sizes, kept, row, &measures);
-            centre_for(&kept_sizes, &mut part, &own);
+            centre_for(&kept_sizes, &mut part, &kept_measures);
             let root = self.weight(query).sqrt();
             part.iter_mut().for_each(|x| *x *= root);
             part
@@ -225,22 +231,22 @@ impl JointQueries {
     }
 }
 
-/// `Σ qᵀq` over rows, a few at a time.
+/// Computes `Σ qᵀq` over rows, in chunks.
 ///
 /// # Errors
-/// Too many cells for a dense matrix, or rows of another length.
+/// Too many cells for a dense matrix, or rows whose length is not the number of cells.
 pub(crate) fn sum_of_squares(
     cells: usize,
     rows: impl Iterator<Item = Vec<f64>>,
 ) -> Result<Array2<f64>> {
     const CHUNK: usize = 256;
-    super::check_dense_size("Gram matrix of joint queries", cells)?;
+    super::check_dense_size("Gram matrix of queries given by rows", cells)?;
     let mut sum = Array2::zeros((cells, cells));
     let mut rows = rows.peekable();
     while rows.peek().is_some() {
         let chunk: Vec<f64> = rows.by_ref().take(CHUNK).flatten().collect();
         let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk)
-            .map_err(|e| Error::bug("rows of joint queries", "one value per cell", e))?;
+            .map_err(|e| Error::bug("rows of queries", "one value per cell", e))?;
         crate::linalg::add_gram(&mut sum, block.view());
     }
     Ok(sum)
@@ -252,23 +258,24 @@ mod tests {
     use crate::residual::averaged;
     use approx::assert_abs_diff_eq;
 
-    /// `numpy.random.RandomState(52).rand(4)`: the reference generator of Matsumoto and Nishimura,
-    /// 2002, seeded 5489, starts 0.814723686393179, 0.905791937075619 (also MATLAB's first two
-    /// default numbers).
+    /// Compared with the reference generator of Matsumoto and Nishimura (2002), whose first doubles
+    /// with seed 5489 are 0.814723686393179 and 0.905791937075619; then `skip` against a longer
+    /// stream.
     #[test]
-    fn the_stream_is_the_reference_generator() {
+    fn random_numbers_match_the_reference_generator() {
         let mut generator = Mt::new(5489);
         assert_abs_diff_eq!(next_double(&mut generator), 0.814_723_686_393_179, epsilon = 1e-15);
         assert_abs_diff_eq!(next_double(&mut generator), 0.905_791_937_075_619, epsilon = 1e-15);
-        let both = RandomRows { seed: 7, skip: 0, queries: 4, probability: 0.3 };
-        let later = RandomRows { skip: 12, queries: 2, ..both };
-        let all: Vec<_> = JointQueries::random(&[2, 3], both).unwrap().rows().unwrap().collect();
-        let tail: Vec<_> = JointQueries::random(&[2, 3], later).unwrap().rows().unwrap().collect();
-        assert_eq!(all[2..], tail[..]);
+        let all = RandomRows { seed: 7, skip: 0, queries: 4, probability: 0.3 };
+        let later = RandomRows { skip: 12, queries: 2, ..all };
+        let rows = |random| -> Vec<Vec<f64>> {
+            JointQueries::random(&[2, 3], random).unwrap().rows().unwrap().collect()
+        };
+        assert_eq!(rows(all)[2..], rows(later)[..]);
     }
 
     #[test]
-    fn averaging_keeps_the_named_axes() {
+    fn averaging_keeps_the_given_axes() {
         let values: Vec<f64> = (0..12).map(f64::from).collect();
         assert_eq!(
             averaged(&[3, 4], AxisSet::from_number(0b01), values.clone()),
@@ -282,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_queries_are_refused() {
+    fn invalid_queries_are_refused() {
         assert!(JointQueries::family(Family::AFFINE, &[3]).is_err());
         assert!(JointQueries::matrix(&[2, 2], Arc::new(Array2::eye(3))).is_err());
         let none = RandomRows { seed: 1, skip: 0, queries: 0, probability: 0.3 };

@@ -1,4 +1,4 @@
-//! Workloads over marginals: sums of workloads that each look at a few attributes.
+//! Workloads over marginals: unions of workloads on sets of attributes.
 
 use std::sync::Arc;
 
@@ -9,62 +9,63 @@ use super::{Family, Gram, QueryCount, Workload, by_x, check_dense_size};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 
-/// The part of a workload that looks at one marginal.
+/// The part of a workload on one marginal.
 #[derive(Debug, Clone)]
 pub struct MarginalGram {
-    /// The marginal's attributes.
+    /// The attributes of the marginal.
     pub attributes: AttributeSet,
-    /// The Gram of the part's queries over the cells of the marginal.
+    /// The Gram matrix of the part's queries over the cells of the marginal.
     pub gram: Gram,
 }
 
 impl Gram {
-    /// The Gram of a union of workloads over marginals, `G = Σ_γ G_γ ⊗ J` with J = all ones over
-    /// the attributes outside γ. Dense over the whole domain, O(terms · cells²); the terms are kept
-    /// beside it ([`Gram::marginals`]).
+    /// Computes the Gram matrix of a union of workloads over marginals, `G = Σ_γ G_γ ⊗ J` with J
+    /// the all-ones matrix over the attributes outside γ.
+    ///
+    /// Dense over the domain, O(terms · cells²). The terms are kept in [`Gram::marginals`].
     ///
     /// # Errors
-    /// No term, a term whose attributes the domain lacks or whose Gram has another shape, or too
-    /// many cells to be dense.
+    /// No term, a term with attributes outside the domain or a Gram matrix of the wrong shape, or
+    /// too many cells for a dense matrix.
     pub fn over_marginals(shape: &[usize], terms: Vec<MarginalGram>) -> Result<Self> {
         check_terms(shape, &terms)?;
         let cells: usize = shape.iter().product();
         check_dense_size("Gram matrix of a workload over marginals", cells)?;
         let mut matrix = Array2::zeros((cells, cells));
         for term in &terms {
-            let own = term.gram.to_dense()?;
-            let seen: Vec<usize> =
+            let marginal = term.gram.to_dense()?;
+            let marginal_cells: Vec<usize> =
                 (0..cells).map(|cell| projected(shape, term.attributes.axes(), cell)).collect();
-            for (mut row, &i) in matrix.rows_mut().into_iter().zip(&seen) {
-                let own = own.row(i);
-                for (x, &j) in row.iter_mut().zip(&seen) {
-                    *x += own[j];
+            for (mut row, &i) in matrix.rows_mut().into_iter().zip(&marginal_cells) {
+                let marginal_row = marginal.row(i);
+                for (x, &j) in row.iter_mut().zip(&marginal_cells) {
+                    *x += marginal_row[j];
                 }
             }
         }
-        let mut out = Gram::dense(shape, matrix)?;
-        out.marginals = Some(Arc::new(terms));
-        Ok(out)
+        let mut gram = Gram::dense(shape, matrix)?;
+        gram.marginals = Some(Arc::new(terms));
+        Ok(gram)
     }
 
-    /// The parts of a workload over marginals; `None` for workloads that were not made as one. A
-    /// dense Gram does not tell its parts apart: multiples of J can be moved between them.
+    /// Returns the parts of a workload created over marginals, else `None`. They are not determined
+    /// by the dense matrix: multiples of J can be moved between them.
     pub fn marginals(&self) -> Option<&[MarginalGram]> {
         self.marginals.as_ref().map(|terms| terms.as_slice())
     }
 }
 
-/// Refuses terms that do not fit the domain.
+/// Checks that the terms fit the domain.
 ///
 /// # Errors
-/// As said.
+/// No term, or a term with attributes outside the domain or a Gram matrix of the wrong shape.
 pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()> {
     let refuse = |expected: String, found: String| {
         Err(Error::bad_input(
             format!("workload over marginals of {}", by_x(shape)),
             expected,
             found,
-            "give each part attributes of the domain and a Gram over exactly their cells",
+            "give each part attributes of the domain and a Gram matrix over their cells",
         ))
     };
     if terms.is_empty() {
@@ -74,10 +75,10 @@ pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()>
         if attributes.is_empty() || attributes.end() > shape.len() {
             return refuse(format!("attributes below {}", shape.len()), format!("{attributes:?}"));
         }
-        let own = attributes.items(shape);
-        if gram.shape() != own {
+        let sizes = attributes.items(shape);
+        if gram.shape() != sizes {
             return refuse(
-                format!("a Gram over {own:?} for attributes {attributes:?}"),
+                format!("a Gram matrix over {sizes:?} for attributes {attributes:?}"),
                 format!("{:?}", gram.shape()),
             );
         }
@@ -85,25 +86,25 @@ pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()>
     Ok(())
 }
 
-/// The cell of the marginal on the kept axes that a cell of a box is counted in.
+/// Returns the index of the marginal cell on the kept axes that contains a cell of a box.
 pub(crate) fn projected(shape: &[usize], kept: AxisSet, mut cell: usize) -> usize {
-    let (mut out, mut stride) = (0, 1);
+    let (mut index, mut stride) = (0, 1);
     for (axis, &size) in shape.iter().enumerate().rev() {
         if kept.contains(axis) {
-            out += cell % size * stride;
+            index += cell % size * stride;
             stride *= size;
         }
         cell /= size;
     }
-    out
+    index
 }
 
-/// A workload over marginals: for each subset of attributes a workload over its cells.
+/// A workload over marginals: sets of attributes, each with a workload over its cells.
 #[derive(Debug, Clone)]
 pub(super) struct Marginals(Vec<(AttributeSet, Workload)>);
 
 impl Marginals {
-    /// The workloads, with the attributes they look at.
+    /// Returns the sets of attributes and their workloads.
     pub(super) fn parts(&self) -> &[(AttributeSet, Workload)] {
         &self.0
     }
@@ -128,21 +129,22 @@ impl Marginals {
         shape: &'a [usize],
     ) -> Result<Box<dyn Iterator<Item = Vec<f64>> + 'a>> {
         let cells: usize = shape.iter().product();
-        let mut out: Box<dyn Iterator<Item = Vec<f64>> + 'a> = Box::new(std::iter::empty());
+        let mut all: Box<dyn Iterator<Item = Vec<f64>> + 'a> = Box::new(std::iter::empty());
         for (attributes, part) in &self.0 {
             let (kept, rows) = (attributes.axes(), part.rows()?);
-            out = Box::new(out.chain(rows.map(move |row| {
+            all = Box::new(all.chain(rows.map(move |row| {
                 (0..cells).map(|cell| row[projected(shape, kept, cell)]).collect()
             })));
         }
-        Ok(out)
+        Ok(all)
     }
 }
 
 impl Workload {
-    /// `count` marginals of all cells each, of sets of attributes drawn independently and uniformly
-    /// from all but the empty one; a marginal may come several times. (S2 leaves open how its
-    /// random marginals are drawn: this is our reading.)
+    /// Draws `count` marginals on nonempty sets of attributes, independently and uniformly.
+    ///
+    /// A marginal can occur several times. S2 does not specify the distribution of its random
+    /// marginals; this is our reading.
     ///
     /// # Errors
     /// No marginal, or a domain too large to index.
@@ -178,31 +180,28 @@ impl Workload {
         })
     }
 
-    /// One family on every marginal of so many attributes, for each number in `ways`: all its
-    /// products over each subset of that size.
+    /// Creates the products of a family on all k-way marginals, for each k in `ways`.
     ///
     /// # Errors
-    /// `ways` empty, with a number twice or outside 1 … attributes, a family on pairs, or sizes
-    /// that do not fit the family.
+    /// Empty `ways`, numbers that are not distinct or not between 1 and the number of attributes, a
+    /// family on pairs, or sizes that do not fit the family.
     pub fn marginals(family: Family, shape: &[usize], ways: &[usize]) -> Result<Self> {
         let name = format!("{}-marginals", family.name());
         if family.arity() != 1 || family == Family::PREDICATE {
             return Err(Error::bad_input(
                 format!("workload `{name}:{}`", by_x(shape)),
-                "a family on single attributes whose queries all weigh the same",
+                "a family on single attributes without query weights",
                 format!("`{}`", family.name()),
                 "use e.g. range-marginals, prefix-marginals or identity-marginals",
             ));
         }
         let written = ways.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
-        let once =
-            |(k, way): (usize, &usize)| (1..=shape.len()).contains(way) && !ways[..k].contains(way);
-        if ways.is_empty() || !ways.iter().enumerate().all(once) {
+        if !super::groups::are_distinct_ways(ways, shape.len()) {
             return Err(Error::bad_input(
                 format!("workload `{name}:{}`: ways", by_x(shape)),
                 format!("1 to {} attributes, each number once", shape.len()),
                 format!("`{written}`"),
-                "use e.g. ways=1, or ways=1+2",
+                "use e.g. ways=1 or ways=1+2",
             ));
         }
         crate::domain::Domain::from_shape(shape)?;
@@ -225,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_one_way_marginals_are_the_sum_of_the_specification() {
+    fn grams_of_one_way_marginals_are_sums_of_kronecker_products() {
         let gram = Workload::parse("range-marginals:2x3").unwrap().gram().unwrap();
         let (g1, g2) = (Family::RANGE.gram(&[2]).unwrap(), Family::RANGE.gram(&[3]).unwrap());
         let (j1, j2) = (Array2::<f64>::ones((2, 2)), Array2::<f64>::ones((3, 3)));

@@ -1,5 +1,5 @@
-//! Workloads of linear queries: families with closed-form Grams, Kronecker products of them,
-//! permutations, residual parts, samples, and explicit matrices.
+//! Workloads of linear queries: query families with closed-form Gram matrices, their Kronecker
+//! products, permutations, residual parts, samples, unions and explicit matrices.
 //!
 //! ```
 //! use matmech::workload::Workload;
@@ -46,7 +46,7 @@ use rand_chacha::ChaCha20Rng;
 use crate::error::{Error, Result};
 use crate::residual::centre_box;
 
-/// A workload: a set of linear queries over the cells of a box.
+/// A set of linear queries over the cells of a box, the product of the attributes' values.
 #[derive(Debug, Clone)]
 pub struct Workload {
     name: String,
@@ -54,33 +54,33 @@ pub struct Workload {
     queries: Queries,
 }
 
-/// What the queries of a [`Workload`] are.
+/// The queries of a [`Workload`].
 #[derive(Debug, Clone)]
 enum Queries {
-    /// The Kronecker product of families, each on its own attribute (or pair).
+    /// A Kronecker product of families, each on one attribute or one pair.
     Product(Vec<(Family, Vec<usize>)>),
     /// One row per query.
     Explicit(Array2<f64>),
     /// Sampled ranges.
     Sample(RangeSample),
-    /// Workloads over marginals, together.
+    /// A union of workloads over marginals.
     Marginals(marginals::Marginals),
-    /// Another workload with its cells renamed: new cell k is the old cell `order[k]`.
+    /// A workload with permuted cells: new cell k is old cell `order[k]`.
     Permuted(Box<Workload>, Vec<usize>),
-    /// Another workload, every query of which lost its mean along every attribute.
+    /// The residual part of a workload: every query centred along every attribute.
     Residual(Box<Workload>),
-    /// Another workload, every query of which is scaled to unit length.
+    /// A workload with every query scaled to unit length.
     Normalised(Box<Workload>),
-    /// Workloads over the same box, one after the other.
+    /// A union of workloads over the same box.
     Union(Vec<Workload>),
 }
 
 impl Workload {
-    /// The Kronecker product of families: one per attribute, or one per pair for the joint
-    /// families.
+    /// Creates the Kronecker product of families, one per attribute, or one per pair for families
+    /// on pairs.
     ///
     /// # Errors
-    /// Sizes that do not fit a family, or a domain too large to index.
+    /// No family, sizes that do not fit a family, or a domain too large to index.
     pub fn product(factors: &[(Family, &[usize])]) -> Result<Self> {
         if factors.is_empty() {
             return Err(Error::bad_input(
@@ -110,7 +110,7 @@ impl Workload {
         })
     }
 
-    /// One family on every attribute of a box (joint families take the whole box).
+    /// Creates one family on every attribute of a box; a family on pairs takes the whole box.
     ///
     /// # Errors
     /// As [`Workload::product`].
@@ -124,10 +124,10 @@ impl Workload {
         Ok(workload)
     }
 
-    /// A workload from its matrix, one row per query, over a box of the given shape.
+    /// Creates a workload from its matrix, one row per query and one column per cell of the box.
     ///
     /// # Errors
-    /// No row, entries that are not finite, or a column count other than the cells of the box.
+    /// No row, entries that are not finite, or a column count other than the number of cells.
     pub fn explicit(shape: &[usize], rows: Array2<f64>) -> Result<Self> {
         let cells = crate::domain::Domain::from_shape(shape)?.cells();
         if rows.nrows() == 0 || rows.ncols() != cells || rows.iter().any(|x| !x.is_finite()) {
@@ -135,7 +135,7 @@ impl Workload {
                 "workload matrix",
                 format!("at least one row of {cells} finite numbers"),
                 format!("{} x {}", rows.nrows(), rows.ncols()),
-                "one row per query, one column per cell",
+                "give one row per query and one column per cell",
             ));
         }
         Ok(Workload {
@@ -145,7 +145,7 @@ impl Workload {
         })
     }
 
-    /// `queries` iid predicates: every cell is in a query with the given probability,
+    /// Draws random predicates: every query contains every cell with the given probability,
     /// independently.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// A workload of sampled ranges.
+    /// Creates a workload of sampled ranges.
     pub fn sample(sample: RangeSample) -> Self {
         Workload {
             name: format!("range-sample(queries={}):{}", sample.len(), by_x(sample.shape())),
@@ -183,7 +183,7 @@ impl Workload {
         }
     }
 
-    /// The same queries with the cells renamed by a uniformly random permutation.
+    /// Permutes the cells uniformly at random.
     pub fn permuted(self, seed: u64) -> Self {
         let mut order: Vec<usize> = (0..self.cells()).collect();
         order.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
@@ -194,7 +194,7 @@ impl Workload {
         }
     }
 
-    /// The residual part: every query loses its mean along every attribute, `q (⊗ (I − J/n_i))`
+    /// Returns the residual part: every query centred along every attribute, `q (⊗ (I − J/n_i))`
     /// (S3, Sec. 5).
     pub fn residual(self) -> Self {
         Workload {
@@ -204,22 +204,22 @@ impl Workload {
         }
     }
 
-    /// The workload string, or a description for workloads that have none.
+    /// Returns the workload string, or a description if the workload was not parsed from one.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     pub fn count(&self) -> QueryCount {
         match &self.queries {
             Queries::Product(factors) => factors
@@ -238,7 +238,7 @@ impl Workload {
         }
     }
 
-    /// The weight every query carries, other than 1 only for huge AllPredicate workloads
+    /// Returns the common weight of the queries: 1, except for large AllPredicate workloads
     /// ([`Family::PREDICATE`]).
     pub fn query_weight(&self) -> f64 {
         match &self.queries {
@@ -250,32 +250,33 @@ impl Workload {
         }
     }
 
-    /// The Gram matrix, as a Kronecker product where the workload is one. O(Σ cells²) over the
-    /// factors; for an explicit matrix O(queries · cells²).
+    /// Computes the Gram matrix, as a Kronecker product if the workload is one.
+    ///
+    /// O(Σ cells²) over the factors; O(queries · cells²) for an explicit matrix.
     ///
     /// # Errors
-    /// A factor too large to be dense ([`MAX_DENSE_CELLS`]).
+    /// A factor with more than [`MAX_DENSE_CELLS`] cells.
     pub fn gram(&self) -> Result<Gram> {
         match &self.queries {
             Queries::Product(factors) => {
-                let mut made: HashMap<(Family, &[usize]), Arc<Array2<f64>>> = HashMap::new();
-                let mut out = Vec::with_capacity(factors.len());
+                let mut cache: HashMap<(Family, &[usize]), Arc<Array2<f64>>> = HashMap::new();
+                let mut gram_factors = Vec::with_capacity(factors.len());
                 for (family, sizes) in factors {
                     check_dense_size(
                         &format!("Gram matrix of {}:{}", family.name(), by_x(sizes)),
                         sizes.iter().product(),
                     )?;
-                    let matrix = match made.get(&(*family, sizes.as_slice())) {
+                    let matrix = match cache.get(&(*family, sizes.as_slice())) {
                         Some(matrix) => matrix.clone(),
                         None => {
                             let matrix = Arc::new(family.gram(sizes)?);
-                            made.insert((*family, sizes), matrix.clone());
+                            cache.insert((*family, sizes), matrix.clone());
                             matrix
                         }
                     };
-                    out.push(GramFactor { shape: sizes.clone(), matrix });
+                    gram_factors.push(GramFactor { shape: sizes.clone(), matrix });
                 }
-                Gram::from_factors(out)
+                Gram::from_factors(gram_factors)
             }
             Queries::Explicit(rows) => {
                 check_dense_size("Gram matrix of an explicit workload", self.cells())?;
@@ -295,8 +296,7 @@ impl Workload {
         }
     }
 
-    /// The queries one by one, in a fixed order; O(cells) memory. The oracle for [`Workload::gram`]
-    /// on small domains, and the way to answer a workload from estimated cells.
+    /// Iterates over the queries in a fixed order, in O(cells) memory.
     ///
     /// # Errors
     /// AllPredicate over too many cells to enumerate.
@@ -331,12 +331,13 @@ impl Workload {
     }
 }
 
-/// The rows of a Kronecker product of families, the last factor's varying fastest.
+/// Iterates over the rows of a Kronecker product of families; those of the last factor vary
+/// fastest.
 fn product_rows(factors: &[(Family, Vec<usize>)]) -> Box<dyn Iterator<Item = Vec<f64>> + '_> {
     let Some(((family, sizes), rest)) = factors.split_first() else {
         return Box::new(std::iter::once(vec![1.0]));
     };
-    // Sizes were checked when the workload was made; a family that refuses them here has no rows.
+    // `Workload::rows` has called `family.rows` before, so this does not fail.
     let rows = family.rows(sizes).unwrap_or_else(|_| Box::new(std::iter::empty()));
     Box::new(rows.flat_map(move |outer| {
         product_rows(rest).map(move |inner| {
@@ -345,7 +346,7 @@ fn product_rows(factors: &[(Family, Vec<usize>)]) -> Box<dyn Iterator<Item = Vec
     }))
 }
 
-/// `[16, 8, 8]` as `16x8x8`.
+/// Formats sizes: `[16, 8, 8]` as `16x8x8`.
 pub fn by_x(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }

@@ -3,8 +3,8 @@
 //! `two-step-range-sample(queries=1000):64x32`, `predicate-sample(queries=2000,p=0.5,seed=1):64`,
 //! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
 //! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`,
-//! `matrix(shape=4x2):W.npy`; and around any of them `residual(…)`, `normalised(…)`,
-//! `permuted(…; seed=3)` and `union(…; …)`.
+//! `matrix(shape=4x2):W.npy`; and of these `residual(…)`, `normalised(…)`, `permuted(…; seed=3)`
+//! and `union(…; …)`.
 
 use std::path::Path;
 
@@ -15,17 +15,17 @@ use super::{Family, RangeSample, Workload, by_x};
 use crate::call::Call;
 use crate::error::{Error, Result};
 
-/// How workloads are written.
-const REMEDY: &str = "write e.g. range:1024, range:32x32, range:2^10, affine:20x20, permuted-range(seed=3):2048, \
-     range-sample(queries=1000,bias=10,seed=1):32x32, identity-marginals(ways=2):8x8x8, matrix(shape=4x2):W.npy, \
-     residual(prefix:50), normalised(range:64), union(range:64; cdf:64)";
+/// Examples of workload strings.
+const REMEDY: &str = "write e.g. range:1024, range:32x32, range:2^10, affine:20x20, \
+     permuted-range(seed=3):2048, range-sample(queries=1000,bias=10,seed=1):32x32, \
+     identity-marginals(ways=2):8x8x8, matrix(shape=4x2):W.npy, residual(prefix:50), \
+     normalised(range:64), union(range:64; cdf:64)";
 
 impl Workload {
-    /// Reads a workload string.
+    /// Parses a workload string such as `range:1024`.
     ///
     /// # Errors
-    /// An unknown family, sizes or options that are not what the family takes; the message shows
-    /// the grammar.
+    /// An unknown family, or invalid sizes or options. The message has examples of the grammar.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         let mut workload = match wrapped(text) {
@@ -46,33 +46,33 @@ fn refuse(text: &str, expected: impl Into<String>, found: impl Into<String>) -> 
     Error::bad_input(format!("workload `{text}`"), expected, found, REMEDY)
 }
 
-/// What stands around another workload, and what is inside.
+/// Splits `NAME(ARGUMENTS)` for the names that take workloads as arguments.
 fn wrapped(text: &str) -> Option<(&str, &str)> {
-    let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
-    ["residual", "normalised", "union", "permuted"].contains(&name).then_some((name, inside))
+    let (name, arguments) = text.strip_suffix(')')?.split_once('(')?;
+    ["residual", "normalised", "union", "permuted"].contains(&name).then_some((name, arguments))
 }
 
-/// The parts between semicolons that are in no parentheses.
-fn parts(inside: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut out) = (0, 0, Vec::new());
-    for (place, letter) in inside.char_indices() {
+/// Splits a text at the semicolons outside parentheses.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (index, letter) in text.char_indices() {
         match letter {
             '(' => depth += 1,
             ')' => depth -= 1,
             ';' if depth == 0 => {
-                out.push(inside[start..place].trim());
-                start = place + 1;
+                parts.push(text[start..index].trim());
+                start = index + 1;
             }
             _ => {}
         }
     }
-    out.push(inside[start..].trim());
-    out
+    parts.push(text[start..].trim());
+    parts
 }
 
-/// `permuted(WORKLOAD)` or `permuted(WORKLOAD; seed=3)`.
-fn parse_permuted(text: &str, inside: &str) -> Result<Workload> {
-    let (workload, seed) = match parts(inside).as_slice() {
+/// Parses `permuted(WORKLOAD)` or `permuted(WORKLOAD; seed=3)`.
+fn parse_permuted(text: &str, arguments: &str) -> Result<Workload> {
+    let (workload, seed) = match parts(arguments).as_slice() {
         [workload] => (*workload, 0),
         [workload, option] => {
             let seed = option.strip_prefix("seed=").and_then(|seed| seed.trim().parse().ok());
@@ -84,17 +84,14 @@ fn parse_permuted(text: &str, inside: &str) -> Result<Workload> {
             )
         }
         more => {
-            return Err(refuse(
-                text,
-                "a workload, and perhaps a seed",
-                format!("{} parts", more.len()),
-            ));
+            let found = format!("{} parts", more.len());
+            return Err(refuse(text, "a workload and an optional seed", found));
         }
     };
     Ok(Workload::parse(workload)?.permuted(seed))
 }
 
-/// What a prefix or suffix makes of a family.
+/// The variant of a family, by the prefix or suffix of its name.
 #[derive(PartialEq)]
 enum Variant {
     Plain,
@@ -155,8 +152,8 @@ fn parse_plain(text: &str) -> Result<Workload> {
     };
     let family = Family::named(plain).ok_or_else(|| {
         let names = Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ");
-        let others =
-            "permuted-…, …-marginals, random-marginals, range-sample, two-step-range-sample, predicate-sample, matrix";
+        let others = "permuted-…, …-marginals, random-marginals, range-sample, \
+                      two-step-range-sample, predicate-sample, matrix";
         refuse(text, format!("a family among {names}, {others}"), name)
     })?;
     if variant == Variant::Marginals {
@@ -175,7 +172,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
     Ok(if permuted { workload.permuted(call.option("seed")?.unwrap_or(0)) } else { workload })
 }
 
-/// `ways=2`, several numbers `ways=1+2`, or `ways=all` from 1 to the number of attributes.
+/// Parses `ways=2`, `ways=1+2`, or `ways=all` for all numbers of attributes.
 fn parse_ways(text: &str, call: &Call<'_>, attributes: usize) -> Result<Vec<usize>> {
     let written = call.written("ways").unwrap_or("1");
     if written == "all" {
@@ -188,18 +185,19 @@ fn parse_ways(text: &str, call: &Call<'_>, attributes: usize) -> Result<Vec<usiz
     })
 }
 
-/// `1024`, `32x32`, `2^10`, or a mixture like `16x2^3`.
-pub(super) fn parse_shape(text: &str, sizes: &str) -> Result<Vec<usize>> {
-    let bad = || refuse(text, "positive sizes like 1024, 32x32 or 2^10", format!("`{sizes}`"));
+/// Parses sizes such as `1024`, `32x32`, `2^10` or `16x2^3`.
+fn parse_shape(text: &str, sizes: &str) -> Result<Vec<usize>> {
+    const MAX_POWER: usize = 128;
+    let invalid = || refuse(text, "positive sizes like 1024, 32x32 or 2^10", format!("`{sizes}`"));
     let mut shape = Vec::new();
     for part in sizes.split('x') {
-        let (size, times) = part.split_once('^').unwrap_or((part, "1"));
-        let size: usize = size.trim().parse().map_err(|_| bad())?;
-        let times: usize = times.trim().parse().map_err(|_| bad())?;
-        if size == 0 || times == 0 || times > 128 {
-            return Err(bad());
+        let (size, power) = part.split_once('^').unwrap_or((part, "1"));
+        let size: usize = size.trim().parse().map_err(|_| invalid())?;
+        let power: usize = power.trim().parse().map_err(|_| invalid())?;
+        if size == 0 || power == 0 || power > MAX_POWER {
+            return Err(invalid());
         }
-        shape.extend(std::iter::repeat_n(size, times));
+        shape.extend(std::iter::repeat_n(size, power));
     }
     Ok(shape)
 }

@@ -1,4 +1,4 @@
-//! One group of queries: a family on a set of attributes, with a weight.
+//! A group of queries: a family on a set of attributes, with a weight.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::domain::{Attribute, AttributeKind, AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// What the queries of a group are.
+/// The queries of a group.
 #[derive(Debug, Clone)]
 pub enum GroupQueries {
     /// The Kronecker product of one family per attribute.
     Product(Vec<Family>),
-    /// Queries over all attributes of the group jointly.
+    /// Queries without product structure.
     Joint(Arc<JointQueries>),
 }
 
@@ -28,11 +28,12 @@ pub struct QueryGroup {
 }
 
 impl QueryGroup {
-    /// The Kronecker product of families, one per attribute in the order of the schema.
+    /// Creates a group of the Kronecker product of families, one per attribute in the order of the
+    /// schema.
     ///
     /// # Errors
-    /// No attribute or one that the schema lacks, a family that spans two attributes or needs an
-    /// order that a categorical attribute lacks, or a weight that is not positive.
+    /// No attribute or one outside the schema, a family on pairs, an ordered family on a
+    /// categorical attribute, or a weight that is not positive.
     pub fn product(
         schema: &Schema,
         attributes: AttributeSet,
@@ -51,15 +52,15 @@ impl QueryGroup {
             if family.arity() != 1 {
                 return Err(refuse(
                     &chosen,
-                    "a family of one attribute as factor of a product".into(),
-                    format!("`{}`, which spans two", family.name()),
+                    "families on single attributes".into(),
+                    format!("`{}`, which needs two", family.name()),
                 ));
             }
             let size = schema.attributes()[position].size;
             if family.query_weight(&[size]) != 1.0 {
                 return Err(refuse(
                     &chosen,
-                    "a family whose queries all weigh 1".into(),
+                    "a family with queries of weight 1".into(),
                     format!("`{}` on {size} values", family.name()),
                 ));
             }
@@ -77,11 +78,11 @@ impl QueryGroup {
         })
     }
 
-    /// Queries over several attributes jointly; their cells are row-major in the order of the
-    /// schema.
+    /// Creates a group of queries without product structure, over the row-major cells in the order
+    /// of the schema.
     ///
     /// # Errors
-    /// As [`QueryGroup::product`], or queries over other sizes.
+    /// As [`QueryGroup::product`], or queries whose sizes are not those of the attributes.
     pub fn joint(
         schema: &Schema,
         attributes: AttributeSet,
@@ -101,32 +102,32 @@ impl QueryGroup {
         Ok(QueryGroup { attributes, sizes, family, queries: GroupQueries::Joint(queries), weight })
     }
 
-    /// The attributes.
+    /// Returns the attributes.
     pub fn attributes(&self) -> AttributeSet {
         self.attributes
     }
 
-    /// The attributes' sizes, in the order of the schema.
+    /// Returns the sizes of the attributes, in the order of the schema.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The name of the family, `product` for a mixture.
+    /// Returns the name of the family; `product` for different families.
     pub fn family(&self) -> &'static str {
         self.family
     }
 
-    /// The queries.
+    /// Returns the queries.
     pub fn queries(&self) -> &GroupQueries {
         &self.queries
     }
 
-    /// The weight of every query's variance in the objective.
+    /// Returns the weight of the variance of each query in the objective.
     pub fn weight(&self) -> f64 {
         self.weight
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     pub fn count(&self) -> QueryCount {
         match &self.queries {
             GroupQueries::Product(families) => families
@@ -138,13 +139,14 @@ impl QueryGroup {
         }
     }
 
-    /// The answers on the marginal of the group's attributes, in the order of the rows: for
-    /// products the last attribute's queries vary fastest. As for
-    /// [`Workload::answers`](super::Workload::answers), O(answers) for products of ranges, prefixes
-    /// and cells.
+    /// Answers the queries on the marginal of the group's attributes, in the order of
+    /// [`QueryGroup::rows`].
+    ///
+    /// O(answers) for products of ranges, prefixes and identity, as for
+    /// [`Workload::answers`](super::Workload::answers).
     ///
     /// # Errors
-    /// A marginal of another length, or a family that cannot be enumerated.
+    /// A marginal with the wrong number of cells, or a family that cannot be enumerated.
     pub fn answers(&self, marginal: &[f64]) -> Result<Vec<f64>> {
         let cells: usize = self.sizes.iter().product();
         if marginal.len() != cells {
@@ -152,7 +154,7 @@ impl QueryGroup {
                 format!("marginal of a group on attributes {:?}", self.attributes),
                 format!("{cells} cells"),
                 marginal.len().to_string(),
-                "pass the marginal on the group's attributes",
+                "use the marginal on the group's attributes",
             ));
         }
         match &self.queries {
@@ -171,8 +173,10 @@ impl QueryGroup {
         }
     }
 
-    /// The queries one by one, each over the row-major cells of the group's attributes, in the
-    /// order of [`QueryGroup::answers`]. Memory: the queries of every attribute alone.
+    /// Iterates over the queries, each over the row-major cells of the group's attributes.
+    ///
+    /// For products the queries of the last attribute vary fastest. Memory: the queries of every
+    /// single attribute.
     ///
     /// # Errors
     /// A family that cannot be enumerated.
@@ -189,8 +193,8 @@ impl QueryGroup {
                 let count: usize = counts.iter().product();
                 let row = move |query| {
                     let chosen = coordinates(&counts, query).into_iter().zip(&rows);
-                    chosen.fold(vec![1.0], |row, (k, own)| {
-                        row.iter().flat_map(|x| own[k].iter().map(move |y| x * y)).collect()
+                    chosen.fold(vec![1.0], |row, (k, factor)| {
+                        row.iter().flat_map(|x| factor[k].iter().map(move |y| x * y)).collect()
                     })
                 };
                 Ok(Box::new((0..count).map(row)))
@@ -198,13 +202,13 @@ impl QueryGroup {
         }
     }
 
-    /// The same group under another family name.
+    /// Renames the family of the group.
     pub(super) fn named(self, family: &'static str) -> Self {
         QueryGroup { family, ..self }
     }
 
-    /// The same queries with every ordered family replaced by `family`: the workload whose
-    /// coefficients ResidualPlanner+ may allocate its noise by.
+    /// Replaces every ordered family by `family`. ResidualPlanner+ can allocate its noise by the
+    /// coefficients of this workload.
     pub(crate) fn with_ordered_as(&self, family: Family) -> Self {
         let families = match &self.queries {
             GroupQueries::Product(families) => {
@@ -225,11 +229,11 @@ pub(super) fn refuse(attributes: &str, expected: String, found: String) -> Error
         format!("query group on {attributes}"),
         expected,
         found,
-        "correct the group's attributes, family or weight in the workload",
+        "change the attributes, the family or the weight of the group",
     )
 }
 
-/// The names of a group's attributes, if they are a set of the schema's and the weight is positive.
+/// Checks the attributes and the weight of a group and returns the names of the attributes.
 pub(super) fn checked(schema: &Schema, attributes: AttributeSet, weight: f64) -> Result<String> {
     let known = schema.attributes();
     let name = |p: usize| known.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
@@ -250,14 +254,16 @@ pub(super) fn checked(schema: &Schema, attributes: AttributeSet, weight: f64) ->
     Ok(chosen)
 }
 
+/// Checks that an attribute is numeric, for a family that needs ordered values.
 pub(super) fn check_ordered(attribute: &Attribute, family: &str) -> Result<()> {
     if attribute.kind == AttributeKind::Numeric {
         return Ok(());
     }
     Err(Error::bad_input(
         format!("family `{family}` on attribute `{}`", attribute.name),
-        "a numeric attribute: its values must have an order",
+        "a numeric attribute, whose values are ordered",
         "kind = \"categorical\"",
-        "use hybrid (identity on categorical attributes) or identity, or declare the attribute numeric",
+        "use hybrid (identity on categorical attributes) or identity, or declare the attribute \
+         numeric",
     ))
 }

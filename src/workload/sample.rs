@@ -1,5 +1,7 @@
-//! Samples of range queries: uniform without replacement and biased to the edge of the domain (S1,
-//! Fig 2), and random ranges of a given coverage (S1, Fig 3(b)).
+//! Samples of range queries.
+//!
+//! Uniform without replacement and biased to the edge of the domain (S1, Fig. 2), of a given
+//! coverage (S1, Fig. 3(b)), and two-step samples (S2).
 
 use ndarray::{Array2, Axis};
 use rand::{Rng, RngExt};
@@ -9,18 +11,18 @@ use super::gram::check_dense_size;
 use crate::domain::{cell_index, coordinates};
 use crate::error::{Error, Result};
 
-/// Multi-dimensional ranges over a box.
+/// A sample of multi-dimensional ranges over a box.
 #[derive(Debug, Clone)]
 pub struct RangeSample {
     shape: Vec<usize>,
-    /// Per range: the lowest and the highest cell of the box it covers.
+    /// The lowest and the highest cell of every range.
     corners: Vec<(usize, usize)>,
 }
 
-/// The number of all ranges over a box: Π n(n+1)/2.
+/// Returns the number of ranges over a box, Π n(n+1)/2.
 ///
 /// # Errors
-/// More ranges than a `usize` counts.
+/// A number that overflows `usize`.
 pub fn range_count(shape: &[usize]) -> Result<usize> {
     shape
         .iter()
@@ -40,7 +42,7 @@ pub fn range_count(shape: &[usize]) -> Result<usize> {
         })
 }
 
-/// The range with number `index` of a box, as (lowest cell, highest cell).
+/// Returns the lowest and the highest cell of the range with this index.
 fn corners(shape: &[usize], index: usize) -> (usize, usize) {
     let (mut low, mut high) = (vec![0; shape.len()], vec![0; shape.len()]);
     let mut rest = index;
@@ -59,6 +61,7 @@ fn corners(shape: &[usize], index: usize) -> (usize, usize) {
 }
 
 impl RangeSample {
+    /// Checks a sample without replacement and returns the number of all ranges.
     fn check(shape: &[usize], queries: usize) -> Result<usize> {
         let all = range_count(shape)?;
         if shape.is_empty() || queries == 0 || queries > all {
@@ -73,10 +76,10 @@ impl RangeSample {
         Ok(all)
     }
 
-    /// `queries` distinct ranges, each set of that size equally likely.
+    /// Draws distinct ranges uniformly, without replacement.
     ///
     /// # Errors
-    /// More ranges asked for than there are.
+    /// No query or no attribute, or more queries than there are ranges.
     pub fn uniform<R: Rng + ?Sized>(shape: &[usize], queries: usize, rng: &mut R) -> Result<Self> {
         let all = Self::check(shape, queries)?;
         let mut chosen = rand::seq::index::sample(rng, all, queries).into_vec();
@@ -87,14 +90,14 @@ impl RangeSample {
         })
     }
 
-    /// `queries` distinct ranges, drawn one after the other without replacement with weight
-    /// `exp(λ(r − 1))`, where r is the root mean square over the attributes of (centre −
-    /// middle)/((n − 1)/2): favours ranges far from the centre.
+    /// Draws distinct ranges without replacement, biased to the edge of the domain.
     ///
-    /// Drawn as the largest `queries` keys `ln weight + Gumbel`. O(all ranges) time.
+    /// A range has weight `exp(λ(r − 1))`, where r is the root mean square over the attributes of
+    /// (centre − middle)/((n − 1)/2). Takes the ranges with the largest keys `ln weight + Gumbel`.
+    /// O(all ranges) time.
     ///
     /// # Errors
-    /// More ranges asked for than there are, or a bias that is not finite.
+    /// As [`RangeSample::uniform`], or a bias that is not finite.
     pub fn biased<R: Rng + ?Sized>(
         shape: &[usize],
         queries: usize,
@@ -113,8 +116,7 @@ impl RangeSample {
         let mut keyed: Vec<(f64, usize)> = (0..all)
             .map(|k| {
                 let u: f64 = rng.random();
-                // 1 − u lies in (0, 1], so the inner logarithm is finite but for u = 0, whose key
-                // is then −∞.
+                // 1 − u is in (0, 1]; u = 0 gives the key −∞.
                 (
                     lambda * (eccentricity(shape, corners(shape, k)) - 1.0)
                         - (-(1.0 - u).ln()).ln(),
@@ -131,16 +133,16 @@ impl RangeSample {
         })
     }
 
-    /// `queries` independent ranges that cover a share of about `coverage` of the cells; a range
-    /// may come twice.
+    /// Draws independent ranges that cover a fraction of about `coverage` of the cells.
     ///
-    /// In one dimension a length `n·U(c ± min(0.05, c/2))`, in several sides `d_j·f^{a_j}` with
-    /// `a ~ Dirichlet(1, …, 1)` and `f = min(1, c·exp(N(0, 0.1²)))`; rounded to at least one cell,
-    /// the position uniform. (The paper says only that random ranges are grouped by average
-    /// coverage; this is one way to draw them.)
+    /// With c the coverage: on one attribute the length is `n·U(c ± min(0.05, c/2))`; on several
+    /// attributes the lengths are `n_j·f^{a_j}` with `a ~ Dirichlet(1, …, 1)` and
+    /// `f = min(1, c·exp(N(0, 0.1²)))`. Lengths are rounded to at least one cell; positions are
+    /// uniform. S1 only says that random ranges are grouped by average coverage; this is our
+    /// reading.
     ///
     /// # Errors
-    /// No query, or a coverage outside (0, 1].
+    /// No query, no attribute, or a coverage outside (0, 1].
     pub fn covering<R: Rng + ?Sized>(
         shape: &[usize],
         queries: usize,
@@ -172,10 +174,11 @@ impl RangeSample {
         Ok(RangeSample { shape: shape.to_vec(), corners })
     }
 
-    /// `queries` independent ranges by two-step sampling: first how many attributes and which ones,
-    /// each number from 1 to all and each set of that size equally likely; then an interval on each
-    /// of them, all intervals equally likely. The other attributes are not restricted. (S2 refers
-    /// to Xiao et al. for the method; this is our reading of it.)
+    /// Draws independent ranges by two-step sampling.
+    ///
+    /// First the number of restricted attributes, uniform from 1 to all, and a uniform set of that
+    /// size; then a uniform interval on each of them. S2 refers to Xiao et al. for the method; this
+    /// is our reading.
     ///
     /// # Errors
     /// No query or no attribute.
@@ -195,58 +198,58 @@ impl RangeSample {
             let (mut low, mut high) =
                 (vec![0; shape.len()], shape.iter().map(|n| n - 1).collect::<Vec<_>>());
             for axis in chosen {
-                let own = &shape[axis..=axis];
-                (low[axis], high[axis]) =
-                    corners(own, rng.random_range(0..own[0] * (own[0] + 1) / 2));
+                let n = shape[axis];
+                (low[axis], high[axis]) = corners(&[n], rng.random_range(0..n * (n + 1) / 2));
             }
             (cell_index(shape, &low), cell_index(shape, &high))
         };
         Ok(RangeSample { shape: shape.to_vec(), corners: (0..queries).map(draw).collect() })
     }
 
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of ranges.
+    /// Returns the number of ranges.
     pub fn len(&self) -> usize {
         self.corners.len()
     }
 
-    /// Whether there is no range; constructors never make such a sample.
+    /// Returns whether the sample is empty, which constructors refuse.
     pub fn is_empty(&self) -> bool {
         self.corners.is_empty()
     }
 
-    /// The ranges as 0/1 rows.
+    /// Iterates over the ranges as 0/1 rows.
     pub fn rows(&self) -> impl Iterator<Item = Vec<f64>> + '_ {
         let cells: usize = self.shape.iter().product();
         self.corners.iter().map(move |&(low, high)| {
             let (low, high) = (coordinates(&self.shape, low), coordinates(&self.shape, high));
             (0..cells)
                 .map(|cell| {
-                    let at = coordinates(&self.shape, cell);
-                    let inside = at.iter().zip(&low).zip(&high).all(|((c, l), h)| l <= c && c <= h);
+                    let cell = coordinates(&self.shape, cell);
+                    let inside =
+                        cell.iter().zip(&low).zip(&high).all(|((c, l), h)| l <= c && c <= h);
                     f64::from(u8::from(inside))
                 })
                 .collect()
         })
     }
 
-    /// The answers of the ranges, each by inclusion and exclusion over the 2^d corners of its box.
+    /// Answers the ranges by inclusion–exclusion over the 2^d corners of each box.
     /// O(cells · d + ranges · 2^d).
     pub(super) fn answers(&self, data: &[f64]) -> Vec<f64> {
-        // The table of prefix sums has a margin of zeros before every axis.
+        // The table of prefix sums starts with zeros along every axis.
         let wide: Vec<usize> = self.shape.iter().map(|n| n + 1).collect();
         let strides: Vec<usize> =
             (0..wide.len()).map(|axis| wide[axis + 1..].iter().product()).collect();
-        let place =
-            |at: &[usize]| at.iter().zip(&strides).map(|(c, stride)| c * stride).sum::<usize>();
         let mut sums = vec![0.0; wide.iter().product()];
-        let margin: usize = strides.iter().sum();
+        let offset: usize = strides.iter().sum();
         for (cell, &x) in data.iter().enumerate() {
-            sums[margin + place(&coordinates(&self.shape, cell))] = x;
+            let cell = coordinates(&self.shape, cell);
+            let index: usize = cell.iter().zip(&strides).map(|(c, stride)| c * stride).sum();
+            sums[offset + index] = x;
         }
         for (&stride, &size) in strides.iter().zip(&wide) {
             for k in 0..sums.len() {
@@ -262,26 +265,27 @@ impl RangeSample {
                     let corner = |axis: usize| {
                         if choice >> axis & 1 == 1 { low[axis] } else { high[axis] + 1 }
                     };
-                    let at: usize = strides
+                    let index: usize = strides
                         .iter()
                         .enumerate()
                         .map(|(axis, stride)| corner(axis) * stride)
                         .sum();
-                    if choice.count_ones().is_multiple_of(2) { sums[at] } else { -sums[at] }
+                    if choice.count_ones().is_multiple_of(2) { sums[index] } else { -sums[index] }
                 })
                 .sum::<f64>()
         };
         self.corners.iter().map(answer).collect()
     }
 
-    /// The Gram matrix in O(ranges + attributes · cells²): count the pairs (lowest, highest cell),
-    /// sum the counts over lower lowest cells and higher highest cells along every axis, and read
-    /// the sum at (min, max) of two cells.
+    /// Computes the Gram matrix in O(ranges + attributes · cells²).
+    ///
+    /// Entry (i, j) counts the ranges whose lowest cell is at most min(i, j) and whose highest cell
+    /// is at least max(i, j) along every axis: a sum over a table of corner counts.
     pub fn gram(&self) -> Array2<f64> {
         self.weighted_gram(|_, _| 1.0)
     }
 
-    /// The same of the ranges scaled to unit length, `Σ_q qᵀq/|q|²`.
+    /// Computes the Gram matrix of the ranges scaled to unit length, `Σ_q qᵀq/|q|²`.
     pub(super) fn normalised_gram(&self) -> Array2<f64> {
         self.weighted_gram(|low, high| {
             let (low, high) = (coordinates(&self.shape, low), coordinates(&self.shape, high));
@@ -289,7 +293,7 @@ impl RangeSample {
         })
     }
 
-    /// The sum of the ranges' `qᵀq` with a weight by their corners.
+    /// Computes `Σ_q w qᵀq` with a weight by the corners of the range.
     fn weighted_gram(&self, weight: impl Fn(usize, usize) -> f64) -> Array2<f64> {
         let cells: usize = self.shape.iter().product();
         let mut counts = Array2::<f64>::zeros((cells, cells));
@@ -314,12 +318,14 @@ impl RangeSample {
             }
             stride *= size;
         }
-        let at: Vec<Vec<usize>> = (0..cells).map(|cell| coordinates(&self.shape, cell)).collect();
+        let coordinates: Vec<Vec<usize>> =
+            (0..cells).map(|cell| coordinates(&self.shape, cell)).collect();
         let mut gram = Array2::zeros((cells, cells));
         for i in 0..cells {
             for j in 0..=i {
                 let (mut low, mut high) = (0, 0);
-                for ((&a, &b), &n) in at[i].iter().zip(&at[j]).zip(&self.shape) {
+                let pairs = coordinates[i].iter().zip(&coordinates[j]);
+                for ((&a, &b), &n) in pairs.zip(&self.shape) {
                     low = low * n + a.min(b);
                     high = high * n + a.max(b);
                 }
@@ -332,7 +338,7 @@ impl RangeSample {
     }
 }
 
-/// The share of every attribute that a range of the given coverage spans.
+/// Draws the fraction of every attribute that a range of the given coverage spans.
 fn side_shares<R: Rng + ?Sized>(dimensions: usize, coverage: f64, rng: &mut R) -> Vec<f64> {
     if dimensions == 1 {
         let spread = f64::min(0.05, coverage / 2.0);
@@ -340,14 +346,14 @@ fn side_shares<R: Rng + ?Sized>(dimensions: usize, coverage: f64, rng: &mut R) -
     }
     let noise: f64 = StandardNormal.sample(rng);
     let volume = (coverage * (0.1 * noise).exp()).min(1.0);
-    // Dirichlet(1, …, 1): exponentials over their sum.
+    // Dirichlet(1, …, 1): exponentials divided by their sum.
     let exponentials: Vec<f64> = (0..dimensions).map(|_| Exp1.sample(rng)).collect();
     let sum: f64 = exponentials.iter().sum();
     exponentials.iter().map(|e| volume.powf(e / sum)).collect()
 }
 
-/// How far a range lies from the middle of the box: root mean square over the attributes, each in
-/// [−1, 1].
+/// Returns the distance of a range's centre from the middle of the box, in [0, 1]: the root mean
+/// square over the attributes.
 fn eccentricity(shape: &[usize], (low, high): (usize, usize)) -> f64 {
     let (low, high) = (coordinates(shape, low), coordinates(shape, high));
     let sum: f64 = shape
@@ -374,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn gram_equals_the_sum_over_rows() {
+    fn grams_match_the_rows() {
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         for shape in [vec![9], vec![4, 5], vec![3, 2, 4]] {
             let uniform = RangeSample::uniform(&shape, 17, &mut rng).unwrap();
@@ -385,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ranges_sampled_are_all_ranges() {
+    fn a_sample_of_all_ranges_is_the_range_family() {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let all = range_count(&[6]).unwrap();
         let sample = RangeSample::uniform(&[6], all, &mut rng).unwrap();
@@ -395,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_a_coverage_cover_that_share() {
+    fn ranges_have_the_given_coverage() {
         let mut rng = ChaCha20Rng::seed_from_u64(6);
         for (shape, coverage, tolerance) in
             [(vec![256], 0.3, 0.01), (vec![32, 32], 0.25, 0.02), (vec![16, 16, 16], 0.5, 0.03)]
@@ -414,22 +420,22 @@ mod tests {
     }
 
     #[test]
-    fn two_steps_restrict_every_number_of_attributes_alike() {
+    fn two_step_samples_restrict_attributes_with_equal_probability() {
         let mut rng = ChaCha20Rng::seed_from_u64(8);
         let shape = [6, 5, 4];
         let sample = RangeSample::two_step(&shape, 6000, &mut rng).unwrap();
-        // An attribute is restricted with probability (1 + 2 + 3)/(3·3) = 2/3, and 1 of n(n+1)/2
-        // intervals is the whole.
+        // An attribute is restricted with probability (1 + 2 + 3)/(3·3) = 2/3, and one of the
+        // n(n+1)/2 intervals is the full range.
         for (axis, &n) in shape.iter().enumerate() {
-            let whole = sample.corners.iter().filter(|&&(low, high)| {
+            let full = sample.corners.iter().filter(|&&(low, high)| {
                 coordinates(&shape, low)[axis] == 0 && coordinates(&shape, high)[axis] == n - 1
             });
             let expected = 1.0 / 3.0 + 2.0 / 3.0 / (n * (n + 1) / 2) as f64;
-            let share = whole.count() as f64 / 6000.0;
+            let fraction = full.count() as f64 / 6000.0;
             // Four standard errors.
             assert!(
-                (share - expected).abs() < 4.0 * (0.25f64 / 6000.0).sqrt(),
-                "{axis}: {share} for {expected}"
+                (fraction - expected).abs() < 4.0 * (0.25f64 / 6000.0).sqrt(),
+                "{axis}: {fraction} for {expected}"
             );
         }
         assert_eq!(RangeSample::two_step(&[7], 9, &mut rng).unwrap().len(), 9);

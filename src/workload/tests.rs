@@ -1,4 +1,4 @@
-//! Grams and counts against the rows, on small domains.
+//! Gram matrices and counts against the rows, on small domains.
 
 use super::*;
 use approx::assert_abs_diff_eq;
@@ -28,7 +28,7 @@ fn check(text: &str) {
 }
 
 #[test]
-fn grams_and_counts_equal_those_of_the_rows() {
+fn grams_and_counts_match_the_rows() {
     for text in [
         "identity:7",
         "total:5",
@@ -117,7 +117,7 @@ fn query_counts_match_the_published_ones() {
 }
 
 #[test]
-fn huge_predicate_workloads_keep_finite_grams() {
+fn large_predicate_workloads_have_finite_grams() {
     let huge = Workload::parse("predicate:1024").unwrap();
     let gram = huge.gram().unwrap();
     assert_eq!((gram.max_diagonal(), gram.factors()[0].matrix[[0, 1]]), (0.5, 0.25));
@@ -126,7 +126,7 @@ fn huge_predicate_workloads_keep_finite_grams() {
 }
 
 #[test]
-fn explicit_matrices_come_from_files() {
+fn matrices_are_read_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("W.csv");
     std::fs::write(&path, "1,1,1,1\n1,1,0,0\n0,0,1,-1\n").unwrap();
@@ -137,7 +137,7 @@ fn explicit_matrices_come_from_files() {
 }
 
 #[test]
-fn bad_strings_say_what_is_wrong() {
+fn errors_name_the_invalid_part() {
     for (text, part) in [
         ("range", "no colon"),
         ("rnage:10", "rnage"),
@@ -161,7 +161,7 @@ fn bad_strings_say_what_is_wrong() {
         ("residual(range:4", "`residual(range:4`"),
         ("union()", "no colon"),
         ("union(range:4; range:5)", "over 4"),
-        ("union(range:600; predicate:600)", "weigh 1"),
+        ("union(range:600; predicate:600)", "weight 1"),
         ("permuted(range:4; seed=x)", "seed=x"),
         ("permuted(range:4; seed=1; 3)", "3 parts"),
         ("random-marginals(count=0):4x4", "at least one marginal"),
@@ -177,7 +177,7 @@ fn bad_strings_say_what_is_wrong() {
     assert!(too_large.contains("GiB"), "{too_large}");
 }
 
-/// Rows of unit length: the trace is the number of queries that are not zero.
+/// With rows of unit length, the trace is the number of queries.
 #[test]
 fn normalised_queries_have_unit_length() {
     for text in [
@@ -217,7 +217,9 @@ fn unions_keep_their_marginals() {
 
 proptest! {
     #[test]
-    fn products_of_random_families_match_their_rows(a in 0usize..6, b in 0usize..6, n in 1usize..5, m in 1usize..5) {
+    fn products_of_random_families_match_their_rows(
+        a in 0usize..6, b in 0usize..6, n in 1usize..5, m in 1usize..5,
+    ) {
         let factors = [(Family::ALL[a], &[n][..]), (Family::ALL[b], &[m][..])];
         let workload = Workload::product(&factors).unwrap();
         let (count, gram) = gram_from_rows(&workload);

@@ -1,4 +1,4 @@
-//! Ad hoc unions: the queries of several workloads over the same cells, one after the other.
+//! Unions of workloads over the same cells.
 
 use ndarray::Array2;
 
@@ -6,11 +6,11 @@ use super::{Gram, Queries, Workload, by_x, check_dense_size};
 use crate::error::{Error, Result};
 
 impl Workload {
-    /// The queries of all parts; what several parts have in common comes several times.
+    /// Creates the union of workloads. Queries of several parts occur several times.
     ///
     /// # Errors
-    /// No part, parts over different boxes, or one whose queries carry a weight
-    /// ([`Workload::query_weight`]).
+    /// No part, parts over different boxes, or a part with a [`Workload::query_weight`] other than
+    /// 1.
     pub fn union(parts: Vec<Workload>) -> Result<Self> {
         let refuse = |expected: &str, found: String| {
             Err(Error::bad_input(
@@ -30,8 +30,8 @@ impl Workload {
                 format!("`{}`", other.name),
             );
         }
-        if let Some(scaled) = parts.iter().find(|part| part.query_weight() != 1.0) {
-            return refuse("queries that all weigh 1", format!("`{}`", scaled.name));
+        if let Some(weighted) = parts.iter().find(|part| part.query_weight() != 1.0) {
+            return refuse("queries of weight 1", format!("`{}`", weighted.name));
         }
         let name =
             format!("union({})", parts.iter().map(Workload::name).collect::<Vec<_>>().join("; "));
@@ -39,8 +39,8 @@ impl Workload {
     }
 }
 
-/// The sum of the parts' Grams; their marginals together, if all parts are workloads over
-/// marginals. O(parts · cells²).
+/// Computes the sum of the parts' Gram matrices. O(parts · cells²). Keeps the marginals if every
+/// part is a workload over marginals.
 pub(super) fn gram(shape: &[usize], parts: &[Workload]) -> Result<Gram> {
     if let [only] = parts {
         return only.gram();

@@ -254,7 +254,7 @@ fn more_queries_are_answered_from_the_measurements_or_refused() {
     };
     answer("M.toml", "more.csv").success().stdout(contains("10 in 1 groups"));
     assert_eq!(read(here, "more.csv").lines().count(), 11);
-    answer("M.toml", "more.csv").failure().stderr(contains("no such file yet"));
+    answer("M.toml", "more.csv").failure().stderr(contains("the name of a new file"));
     // The same queries have the same answers.
     answer("W.toml", "same.csv").success();
     assert_eq!(read(here, "same.csv"), read(here, "R/answers.csv"));

@@ -1,12 +1,12 @@
-//! A planner: the best of the bases that need no iteration.
+//! A planner: the best of three planners with closed-form bases.
 
 use matmech::planner::{
     Bases, BasisSolver, FourierSolver, Plan, Planner, PrefixBasis, ResidualBasis, SubspaceSolver,
 };
 use matmech::{Error, GroupedWorkload, PrivacyCost, Result};
 
-/// Plans with residual bases, with prefix bases on numeric attributes, and with Fourier bases, and
-/// keeps the plan of least error.
+/// Plans with residual bases, prefix bases on numeric attributes, and Fourier bases, and returns
+/// the plan with the smallest error.
 #[derive(Debug)]
 pub struct Cheapest;
 

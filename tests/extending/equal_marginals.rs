@@ -1,4 +1,4 @@
-//! A mechanism: the marginal of every query group, each measured with the same share of the budget.
+//! A mechanism: measures the marginal of every query group with an equal share of the budget.
 
 use matmech::access::{PaidAccess, Question};
 use matmech::mechanism::{ExpectedErrors, Mechanism, RunReport};
@@ -6,8 +6,7 @@ use matmech::privacy::{NoiseStream, Rho};
 use matmech::workload::{GroupQueries, GroupedWorkload};
 use matmech::{Error, Result};
 
-/// Measures the marginal of every group with σ² = k/(2ρ), k the number of groups, and answers its
-/// queries from it alone.
+/// Measures the marginal of each of k groups with σ² = k/(2ρ) and answers its queries from it.
 #[derive(Debug)]
 pub struct EqualMarginals;
 
@@ -55,19 +54,19 @@ impl Mechanism for EqualMarginals {
         self.accepts(workload)?;
         let rho = access.total();
         let variance = Self::variance(workload, rho);
-        // All together or nothing: no group is measured if the budget does not pay for every one.
+        // Reserves the whole budget first, so that either all groups are measured or none.
         access.reserved(self.name(), rho, &mut |access| {
-            for (place, group) in workload.groups().iter().enumerate() {
+            for (index, group) in workload.groups().iter().enumerate() {
                 let question = Question::Marginal { attributes: group.attributes(), variance };
                 let marginal = access.measure(&question, NoiseStream::Shared)?;
-                answers(place, &group.answers(&marginal)?)?;
+                answers(index, &group.answers(&marginal)?)?;
             }
             Ok(())
         })?;
         Ok(RunReport::default())
     }
 
-    /// `Σ_groups tr(⊗ Gᵢ) · σ²`: every query is a sum of independent cells.
+    /// The expected squared error is `Σ_groups tr(⊗ Gᵢ) · σ²`, because the noise is independent.
     fn expected(&self, workload: &GroupedWorkload, rho: Rho) -> Result<ExpectedErrors> {
         self.accepts(workload)?;
         let mut energy = 0.0;

@@ -1,8 +1,8 @@
-//! A workload family, a planner and a mechanism of one's own, each through the public interface and
-//! used as any other: what `docs/extending.md` counts. A strategy and a subspace solver of one's
-//! own are in `examples/`.
+//! A workload family, a planner and a mechanism outside the library, through its public interface.
+//!
+//! `docs/extending.md` refers to these files. `examples/` has a strategy and a subspace solver.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod cheapest;
 mod equal_marginals;
@@ -30,10 +30,10 @@ fn one_and_two_way(family: Family) -> GroupedWorkload {
     GroupedWorkload::all_ways(schema, &GroupFamily::Product(family), &[1, 2]).unwrap()
 }
 
-/// The closed form against the rows; then the mirror image of a workload has the optimum of the
-/// workload.
+/// The closed form against the rows; the error of suffix queries against that of prefix queries,
+/// their mirror image.
 #[test]
-fn a_family_of_ones_own_is_solved_and_planned() {
+fn an_external_family_is_solved_and_planned() {
     let rows: Vec<f64> = SUFFIX.rows(&[5]).unwrap().flatten().collect();
     let rows = Array2::from_shape_vec((5, 5), rows).unwrap();
     assert_eq!(SUFFIX.gram(&[5]).unwrap(), rows.t().dot(&rows));
@@ -46,7 +46,7 @@ fn a_family_of_ones_own_is_solved_and_planned() {
     };
     assert_relative_eq!(optimum(SUFFIX), optimum(Family::PREFIX), max_relative = 1e-6);
     for planner in planners() {
-        // The prefix basis is made for prefixes and not for their mirror image.
+        // The prefix basis is not symmetric under reversal.
         if planner.name().starts_with("residual-planner-plus") {
             continue;
         }
@@ -57,27 +57,27 @@ fn a_family_of_ones_own_is_solved_and_planned() {
 }
 
 #[test]
-fn a_planner_of_ones_own_is_as_good_as_its_best_basis_and_keeps_its_word() {
+fn an_external_planner_has_the_error_of_its_best_basis() {
     for family in [Family::IDENTITY, Family::PREFIX, Family::CIRCULAR] {
         let workload = one_and_two_way(family);
-        let rmse = |name: &str| {
+        let plan_by = |name: &str| {
             let planner = planners().into_iter().find(|planner| planner.name() == name).unwrap();
             planner.plan(&workload, PrivacyCost::UNIT).unwrap()
         };
         let plan = Cheapest.plan(&workload, PrivacyCost::UNIT).unwrap();
         assert_eq!(plan.planner(), "cheapest");
         assert_relative_eq!(plan.recomputed_privacy_cost(), 1.0, max_relative = 1e-9);
-        let best = rmse("residual-planner").rmse().min(rmse("weighted-fourier").rmse());
+        let best = plan_by("residual-planner").rmse().min(plan_by("weighted-fourier").rmse());
         assert!(plan.rmse() <= best * (1.0 + 1e-12));
-        assert!(plan.rmse() >= rmse("query-smasher").lower_bound_rmse().unwrap() * (1.0 - 1e-9));
+        let bound = plan_by("query-smasher").lower_bound_rmse().unwrap();
+        assert!(plan.rmse() >= bound * (1.0 - 1e-9));
     }
 }
 
-/// The mean over 400 runs of a sum of squared errors, which has a relative standard deviation of at
-/// most √(2/5) per run here, lies within five standard errors of the closed form; and the whole
-/// budget is paid, no more.
+/// The mean sum of squared errors over 400 runs is within five standard errors of the closed form;
+/// its relative standard deviation per run is at most √(2/5). Every run spends exactly the budget.
 #[test]
-fn a_mechanism_of_ones_own_has_the_errors_of_its_closed_form() {
+fn the_errors_of_an_external_mechanism_match_its_closed_form() {
     let workload = one_and_two_way(Family::PREFIX);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let records = Records::uniform(workload.schema(), 500, &mut rng).unwrap();
@@ -88,8 +88,8 @@ fn a_mechanism_of_ones_own_has_the_errors_of_its_closed_form() {
     for _ in 0..runs {
         let mut table = PrivateTable::of_records(&records, rho, &mut rng).unwrap();
         EqualMarginals
-            .run(&workload, &mut table, &mut |place, answers| {
-                let group = &workload.groups()[place];
+            .run(&workload, &mut table, &mut |index, answers| {
+                let group = &workload.groups()[index];
                 let exact = group.answers(&records.marginal(group.attributes())?)?;
                 sum += answers.iter().zip(&exact).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
                 Ok(())
@@ -105,7 +105,7 @@ fn a_mechanism_of_ones_own_has_the_errors_of_its_closed_form() {
 }
 
 #[test]
-fn a_mechanism_of_ones_own_cannot_spend_more_than_there_is() {
+fn an_external_mechanism_cannot_exceed_the_budget() {
     let workload = one_and_two_way(Family::IDENTITY);
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let records = Records::uniform(workload.schema(), 50, &mut rng).unwrap();

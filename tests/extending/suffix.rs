@@ -1,14 +1,13 @@
-//! A workload family: the mirror image of prefix.
+//! A workload family: suffix sums.
 
 use matmech::Result;
 use matmech::workload::{Family, QueryCount, QueryFamily, Rows};
 use ndarray::Array2;
 
-/// The family, to be used wherever one of the library is. In the library this line stands in
-/// `Family` and its list.
+/// The suffix family. In the library, such a constant is in `Family` and in `Family::ALL`.
 pub const SUFFIX: Family = Family::of(&Suffix);
 
-/// `1{j ≥ c}` for c = 0 … n−1.
+/// The queries `1{j ≥ c}` for c = 0 … n−1.
 #[derive(Debug)]
 struct Suffix;
 

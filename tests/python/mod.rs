@@ -1,8 +1,8 @@
-//! The Python that runs `scripts/*.py` in tests.
+//! The Python interpreter of tests that run `scripts/*.py`.
 
 use std::path::PathBuf;
 
-/// A Python with NumPy: `MATMECH_PYTHON`, or the system's.
+/// Returns a Python with NumPy: `MATMECH_PYTHON`, or that of the system.
 pub fn python() -> Option<PathBuf> {
     let named = std::env::var_os("MATMECH_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {

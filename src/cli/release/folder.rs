@@ -1,4 +1,4 @@
-//! The folder of a release while it is written.
+//! The output folder of a release.
 
 use std::path::{Path, PathBuf};
 
@@ -7,23 +7,22 @@ use anyhow::Context;
 use crate::Error;
 use crate::durable;
 
-/// A folder under another name until it is complete: what has the right name is complete and on the
-/// disk.
+/// A folder that has a temporary name until it is complete and synced to disk.
 pub(super) struct Folder {
     partial: PathBuf,
     out: PathBuf,
 }
 
 impl Folder {
-    /// Creates the folder `OUT.partial`, before anything is spent: a place that cannot be written
-    /// shows here.
+    /// Creates the folder `OUT.partial`, before any budget is spent, so that a path that cannot be
+    /// written fails early.
     ///
     /// # Errors
-    /// A name that is taken, by a link to nothing too; a parent that is missing or cannot be
+    /// A name that is taken (also by a broken link), or a parent that is missing or cannot be
     /// written.
     pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
         let Some(name) = out.file_name() else {
-            let remedy = "give the name of a folder that does not exist";
+            let remedy = "use the name of a folder that does not exist";
             return Err(Error::bad_input(
                 out.display().to_string(),
                 "the name of a folder",
@@ -32,13 +31,14 @@ impl Folder {
             )
             .into());
         };
-        // A link to nothing does not exist for `exists`.
+        // `exists` is false for a broken symbolic link.
         if std::fs::symlink_metadata(out).is_ok() {
-            let remedy = "give the name of a folder that does not exist; a release is never written over another";
+            let remedy = "use the name of a folder that does not exist; \
+                          a release never overwrites another";
             return Err(Error::bad_input(
                 out.display().to_string(),
-                "no such name yet",
-                "one",
+                "the name of a new folder",
+                "an existing file or folder",
                 remedy,
             )
             .into());
@@ -46,14 +46,14 @@ impl Folder {
         let mut partial = name.to_os_string();
         partial.push(".partial");
         let partial = out.with_file_name(partial);
-        let remedy = "give a folder in a place that can be written; remove a .partial folder of an interrupted run once its \
-                      measurements are no longer needed";
+        let remedy = "use a folder that can be written; remove the .partial folder of an \
+                      interrupted run once its measurements are no longer needed";
         std::fs::create_dir(&partial)
             .map_err(|e| Error::io(&partial, "creating the folder", e, remedy))?;
         Ok(Folder { partial, out: out.to_path_buf() })
     }
 
-    /// Removes the folder if it is empty; what was measured stays.
+    /// Removes the folder if it is empty; measurements are kept.
     pub(super) fn discard(&self) {
         let _ = std::fs::remove_dir(&self.partial);
     }
@@ -73,14 +73,14 @@ impl Folder {
         durable::write(&path, text).with_context(|| format!("writing {}", path.display()))
     }
 
-    /// Gives the folder its name, after everything in it is on the disk.
+    /// Syncs the folder to disk and renames it to its final name.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         durable::sync_folder(&self.partial)
             .with_context(|| format!("writing {}", self.partial.display()))?;
         std::fs::rename(&self.partial, &self.out).with_context(|| {
-            format!("giving {} its name; the release is complete there", self.partial.display())
+            format!("renaming {}, which holds the complete release", self.partial.display())
         })?;
         durable::sync_parent(&self.out)
-            .with_context(|| format!("writing the name of {}", self.out.display()))
+            .with_context(|| format!("syncing the name of {}", self.out.display()))
     }
 }

@@ -1,4 +1,4 @@
-//! The time and memory that a release will take, from the schema and the workload alone.
+//! Expected time and memory of a release, from the schema and the workload alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,37 +9,37 @@ use crate::privacy::OperatingSystemNoise;
 use crate::release::IntegerPlan;
 use crate::workload::{GroupQueries, GroupedWorkload, QueryCount, QueryGroup};
 
-/// Noise that is drawn to learn how long drawing takes.
-const SAMPLE: usize = 2000;
+/// Noise samples that are drawn to time the sampler.
+const SAMPLES: usize = 2000;
 
 /// Seconds to estimate and write the answer to a query.
 const SECONDS_PER_QUERY: f64 = 4e-6;
 
-/// What every process has.
+/// Memory of an idle process.
 const BASE_MB: f64 = 15.0;
 
-/// Per entry of a strategy's matrix: integers, doubles, covariance, and what they are written from.
+/// Memory per entry of a strategy matrix: integers, doubles, covariance and output text.
 const BYTES_PER_ENTRY: f64 = 48.0;
 
-/// A noisy integer, its text, and its estimate.
+/// Memory per noisy integer, with its text and its estimate.
 const BYTES_PER_INTEGER: f64 = 40.0;
 
-/// An answer with its errors.
+/// Memory per answer with its standard errors.
 const BYTES_PER_ANSWER: f64 = 56.0;
 
-/// A query on one attribute, in words.
+/// Memory per description of a query on one attribute.
 const BYTES_PER_NAME: f64 = 130.0;
 
 #[derive(Debug)]
 pub(super) struct Forecast {
     pub seconds: f64,
     pub mb: f64,
-    /// Memory on top for every record.
+    /// Additional memory per record.
     pub bytes_per_record: usize,
 }
 
 impl Forecast {
-    /// Before any data is opened: the time and the memory of planning are known by now.
+    /// Forecasts a release after planning took `planning`, before data is opened.
     pub(super) fn of(
         plan: &IntegerPlan,
         workload: &GroupedWorkload,
@@ -50,7 +50,7 @@ impl Forecast {
         let measured = plan
             .measurements()
             .iter()
-            .fold(AttributeSet::EMPTY, |all, own| all.union(own.attributes));
+            .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
         let sizes = plan.plan().schema().sizes();
         let bytes = |p: usize| match sizes[p] {
             0..=0x100 => 1,
@@ -63,20 +63,20 @@ impl Forecast {
     }
 }
 
-/// Seconds that the plan's noise will take, from a sample of it that is thrown away.
+/// Returns the expected seconds to draw the plan's noise, from timing a discarded sample.
 fn drawing(plan: &IntegerPlan) -> crate::Result<f64> {
-    let Some(largest) = plan.measurements().iter().max_by_key(|own| own.strategy.rows()) else {
+    let Some(largest) = plan.measurements().iter().max_by_key(|m| m.strategy.rows()) else {
         return Ok(0.0);
     };
     let started = Instant::now();
-    OperatingSystemNoise::new().add(&mut [0; SAMPLE], largest.deviation)?;
-    Ok(started.elapsed().as_secs_f64() / SAMPLE as f64 * plan.answers() as f64)
+    OperatingSystemNoise::new().add(&mut [0; SAMPLES], largest.deviation)?;
+    Ok(started.elapsed().as_secs_f64() / SAMPLES as f64 * plan.answers() as f64)
 }
 
-/// The larger of the memory of planning, which the system tells, and that of the answers.
+/// Returns the larger of the peak memory of planning and the expected memory of the answers, in MB.
 fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
     let mut factors = HashMap::new();
-    for factor in plan.measurements().iter().flat_map(|own| own.strategy.factors()) {
+    for factor in plan.measurements().iter().flat_map(|m| m.strategy.factors()) {
         factors.insert(Arc::as_ptr(factor), factor.rows().ncols() as f64);
     }
     let strategies: f64 = factors.values().map(|cells| BYTES_PER_ENTRY * cells * cells).sum();

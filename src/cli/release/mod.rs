@@ -1,5 +1,6 @@
-//! `matmech release`: private answers from a CSV file. The only command whose output about private
-//! data may be published.
+//! `matmech release`: private answers from a CSV file.
+//!
+//! With `matmech answer`, the only command whose output about private data may be published.
 
 mod folder;
 mod forecast;
@@ -28,54 +29,57 @@ use crate::release::{
 use crate::schema::{Schema, read_text};
 use crate::workload::GroupedWorkload;
 
-/// δ of the statement where the budget names none.
+/// The δ of the statement if the budget has none.
 pub(super) const DELTA: f64 = 1e-9;
 
 /// Arguments of `matmech release`.
 #[derive(Debug, Args)]
 pub(super) struct ReleaseCommand {
-    /// Schema in TOML, public and not made from the records: [[attribute]] tables with name, size,
-    /// kind and values or bins
+    /// Schema file (TOML); must be public, not derived from the records
+    ///
+    /// [[attribute]] tables with name, size, kind and values or bins.
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     #[command(flatten)]
     target: Target,
-    /// The records: CSV with a header; columns are found by the names of the schema's attributes,
-    /// others are ignored
+    /// Records: CSV with a header
+    ///
+    /// Columns are matched by attribute name; other columns are ignored.
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     data: Option<PathBuf>,
-    /// The ledger that is charged, from `matmech ledger create`
+    /// Ledger to charge, from `matmech ledger create`
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     ledger: Option<PathBuf>,
-    /// The folder to write, which must not exist: answers.csv, measurements/, statement.json,
-    /// statement.md. The intervals in answers.csv hold with a probability of at least 95 % for the
-    /// discrete noise itself, one query or all together
+    /// Folder to write; must not exist
+    ///
+    /// It gets answers.csv, measurements/, statement.json and statement.md. The intervals in
+    /// answers.csv hold with a probability of at least 95 % for the discrete noise, both for a
+    /// single query and for all queries together.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
     #[command(flatten)]
     budget: BudgetArguments,
     #[command(flatten)]
     unit: UnitArguments,
-    /// Column that tells persons apart: of the records of one person the first --unit-rows of the
-    /// file are kept
+    /// Column that identifies a person; the first --unit-rows records of each person are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
-    /// The planner: query-smasher, anova, residual-planner, residual-planner-plus, …
+    /// Planner: query-smasher, anova, residual-planner, residual-planner-plus, …
     #[arg(long, default_value = "query-smasher")]
     planner: String,
-    /// How records with a value outside the schema are handled, where the schema declares no cell
-    /// for other values
+    /// How to handle values outside the schema in attributes without a cell for other values
     #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
     out_of_domain: OutOfDomain,
     #[command(flatten)]
     waiting: WaitingArguments,
-    /// Also write adjusted.csv: nonnegative whole answers from the same measurements, biased,
-    /// without standard errors. Answers on different sets of attributes agree only if one set of
-    /// the workload holds all others. Refused where the reference measure is not uniform, as with
-    /// the planner anova
+    /// Also write adjusted.csv: nonnegative integers, biased, no standard errors
+    ///
+    /// Computed from the same measurements. Answers on different sets of attributes are consistent
+    /// only if one set of the workload contains all others. Refused if the reference measure is not
+    /// uniform, as with the planner anova.
     #[arg(long)]
     adjust: bool,
-    /// Show expected errors, time and memory; open neither data nor ledger, and write nothing
+    /// Print expected errors, time and memory; read no data, charge no ledger, write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object instead of text
@@ -83,10 +87,10 @@ pub(super) struct ReleaseCommand {
     json: bool,
 }
 
-/// How long to wait for a ledger.
+/// The wait for a locked ledger.
 #[derive(Debug, Args)]
 pub(super) struct WaitingArguments {
-    /// The longest time to wait for a ledger that another process has locked, in seconds
+    /// Maximum seconds to wait for a ledger that another process has locked
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u32,
 }
@@ -98,7 +102,8 @@ impl WaitingArguments {
             notice: |path, limit| {
                 let (path, seconds) = (path.display(), limit.as_secs());
                 eprintln!(
-                    "waiting       for the lock on {path}, which another process holds; at most {seconds} s"
+                    "waiting       for the lock on {path}, held by another process; \
+                     at most {seconds} s"
                 );
             },
         }
@@ -114,13 +119,13 @@ impl ReleaseCommand {
         check_count(&workload)?;
         let unit = self.unit.of_release(&schema, self.person.is_some());
         let planner = planner::by_name(&self.planner)?;
-        let step = steps::wait("planning");
         let started = std::time::Instant::now();
-        // ρ for the unit; the plan is for one record, and its deviations are scaled to the unit.
-        let planned = planner.plan(&workload, rho.privacy_cost())?;
-        let plan = IntegerPlan::of(&planned, &workload, rho, unit)?;
+        // ρ is for the unit; the plan is for one record, and its deviations are scaled to the unit.
+        let plan = steps::with_spinner("planning", || {
+            let planned = planner.plan(&workload, rho.privacy_cost())?;
+            IntegerPlan::of(&planned, &workload, rho, unit)
+        })?;
         let planning = started.elapsed();
-        step.end();
         if self.adjust {
             adjust::check(plan.plan().measure().is_uniform())?;
         }
@@ -138,9 +143,9 @@ impl ReleaseCommand {
             return output::write(&report, self.json, report::print);
         }
         let (Some(data), Some(ledger), Some(out)) = (&self.data, &self.ledger, &self.out) else {
-            anyhow::bail!("--data, --ledger and --out are needed, or --dry-run");
+            anyhow::bail!("give --data, --ledger and --out, or --dry-run");
         };
-        // Everything that can be known to fail before anything is spent.
+        // All checks that can fail without spending come first.
         let ledger = Ledger::open(ledger, self.waiting.waiting())?;
         let data = PrivateCsv::open(data, &schema, person)?;
         let folder = Folder::create(out)?;
@@ -165,16 +170,15 @@ impl ReleaseCommand {
         if outcome.is_err() {
             folder.discard();
         }
-        outcome.with_context(|| {
-            format!("after {rho} was reserved, which stays spent in the ledger")
-        })?;
+        outcome
+            .with_context(|| format!("after reserving {rho}, which stays spent in the ledger"))?;
         ledger.settle(reservation)?;
         report.written(out);
         output::write(&report, self.json, report::print)
     }
 
-    /// Everything between the reservation and its settlement. While records are in memory nothing
-    /// is printed: not even progress, whose pace depends on them.
+    /// Measures and writes the release, between the reservation and its settlement. Nothing is
+    /// printed while records are in memory: the pace of a progress bar would depend on them.
     fn measure_and_write(
         &self,
         plan: &IntegerPlan,
@@ -189,17 +193,14 @@ impl ReleaseCommand {
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
         drop(measured);
-        let bar = steps::begin("answers", workload.groups().len());
-        answers::write(&folder.file("answers.csv"), &estimates, workload, &mut |done| {
-            bar.at(done)
+        let groups = workload.groups().len();
+        steps::with_bar("answers", groups, |progress| {
+            answers::write(&folder.file("answers.csv"), &estimates, workload, progress)
         })?;
-        bar.end();
         if self.adjust {
-            let bar = steps::begin("adjusting", workload.groups().len());
-            adjust::write(&folder.file("adjusted.csv"), &estimates, workload, &mut |done| {
-                bar.at(done)
+            steps::with_bar("adjusting", groups, |progress| {
+                adjust::write(&folder.file("adjusted.csv"), &estimates, workload, progress)
             })?;
-            bar.end();
         }
         folder.write("statement.json", &statement.to_json()?)?;
         folder.write("statement.md", &statement.to_markdown())?;
@@ -207,7 +208,7 @@ impl ReleaseCommand {
     }
 }
 
-/// The most queries that one run writes.
+/// Maximum queries of one run.
 const MAX_QUERIES: f64 = (1u64 << 31) as f64;
 
 pub(super) fn check_count(workload: &GroupedWorkload) -> crate::Result<()> {
@@ -216,6 +217,6 @@ pub(super) fn check_count(workload: &GroupedWorkload) -> crate::Result<()> {
         return Ok(());
     }
     let remedy =
-        "ask for queries on fewer attributes, or give the attributes fewer values (wider bins)";
+        "use queries on fewer attributes, or give the attributes fewer values (wider bins)";
     Err(Error::too_large("workload of a release", "queries", MAX_QUERIES, queries, remedy))
 }

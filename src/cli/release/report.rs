@@ -1,5 +1,5 @@
-//! What `matmech release` prints: before (`--dry-run`) and after. Nothing in it depends on the
-//! records, and nothing is measured once they are read.
+//! The report of `matmech release`, before (`--dry-run`) and after. It does not depend on the
+//! records: time and memory are taken before they are read.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,11 +8,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::forecast::Forecast;
+use crate::cli::output;
 use crate::release::{IntegerPlan, Statement, as_in_json};
 use crate::workload::GroupedWorkload;
-
-/// Groups listed; `--json` lists all.
-const SHOWN: usize = 20;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -22,7 +20,7 @@ pub(super) struct Report {
     epsilon: f64,
     delta: f64,
     rho: f64,
-    /// Whether ρ is attained by some neighbours; otherwise it is an upper bound.
+    /// Whether some pair of neighbours attains ρ; otherwise ρ is an upper bound.
     rho_is_exact_sum: bool,
     unit: String,
     planned_variance: f64,
@@ -31,7 +29,7 @@ pub(super) struct Report {
     noisy_integers: usize,
     expected_seconds: f64,
     expected_mb: f64,
-    /// Memory on top for every record.
+    /// Additional memory per record.
     expected_bytes_per_record: usize,
     groups: Vec<Group>,
     out: Option<String>,
@@ -84,12 +82,13 @@ impl Report {
         })
     }
 
-    /// What to expect, in a line.
+    /// Returns the expected error, time, memory and cost in one line.
     pub(super) fn expectation(&self) -> String {
         let Report { rmse, expected_seconds, expected_mb, expected_bytes_per_record, .. } = self;
         format!(
-            "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB and {expected_bytes_per_record} bytes per record; \
-             {} of rho is asked of the ledger, and spent once it is reserved",
+            "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB and \
+             {expected_bytes_per_record} bytes per record; reserving rho {}, which then counts as \
+             spent",
             as_in_json(self.rho)
         )
     }
@@ -109,7 +108,7 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "protects      {}", report.unit)?;
     writeln!(out, "RMSE          {:.6}   exact; estimates are unbiased", report.rmse)?;
     let excess = report.rounded_variance / report.planned_variance - 1.0;
-    writeln!(out, "whole numbers add a share of {excess:.1e} to the total variance")?;
+    writeln!(out, "rounding      {excess:.1e} relative increase of the total variance")?;
     writeln!(
         out,
         "measurements  {} subspaces, {} noisy integers",
@@ -120,22 +119,16 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
             let Report { expected_seconds, expected_mb, expected_bytes_per_record, .. } = report;
             writeln!(
                 out,
-                "expected      {expected_seconds:.1} s, {expected_mb:.0} MB and {expected_bytes_per_record} bytes per record"
+                "expected      {expected_seconds:.1} s, {expected_mb:.0} MB and \
+                 {expected_bytes_per_record} bytes per record"
             )?;
-            writeln!(out, "dry run       nothing was opened, spent or written")?;
+            writeln!(out, "dry run       no data read, nothing spent or written")?;
         }
         Some(folder) => writeln!(out, "written       {folder}")?,
     }
-    writeln!(out, "{:>14}  {:>14}  group", "RMSE", "queries")?;
-    for group in report.groups.iter().take(SHOWN) {
-        writeln!(
-            out,
-            "{:>14.6}  {:>14}  {} on {}",
-            group.rmse, group.queries, group.family, group.attributes
-        )?;
-    }
-    if report.groups.len() > SHOWN {
-        writeln!(out, "… and {} more groups; --json lists all", report.groups.len() - SHOWN)?;
-    }
-    Ok(())
+    let describe = |group: &Group| {
+        let description = format!("{} on {}", group.family, group.attributes);
+        (group.rmse, group.queries.clone(), description)
+    };
+    output::print_groups(out, report.groups.iter().map(describe))
 }

@@ -1,35 +1,30 @@
-//! Progress on a terminal: bars, and nothing where there is none.
+//! Progress on a terminal; nothing is shown if standard error is not a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// One step of a long run.
-pub(in crate::cli) struct Step(ProgressBar);
-
-/// A bar with a number of parts. Bars hide themselves where standard error is no terminal.
-pub(in crate::cli) fn begin(what: &'static str, parts: usize) -> Step {
+/// Runs a step with a progress bar; the step reports how many of its `parts` are done.
+pub(in crate::cli) fn with_bar<T>(
+    name: &'static str,
+    parts: usize,
+    step: impl FnOnce(&mut dyn FnMut(usize)) -> T,
+) -> T {
     let bar = ProgressBar::new(parts as u64);
     let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(what);
-    Step(bar)
+    bar.set_message(name);
+    let result = step(&mut |done| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    result
 }
 
-/// A step whose parts are not known: what it is and how long it has taken.
-pub(in crate::cli) fn wait(what: &'static str) -> Step {
+/// Runs a step of unknown length with a spinner and the elapsed time.
+pub(super) fn with_spinner<T>(name: &'static str, step: impl FnOnce() -> T) -> T {
     let bar = ProgressBar::new_spinner();
     let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.set_message(what);
+    bar.set_message(name);
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    Step(bar)
-}
-
-impl Step {
-    pub(in crate::cli) fn at(&self, done: usize) {
-        self.0.set_position(done as u64);
-    }
-
-    pub(in crate::cli) fn end(self) {
-        self.0.finish_and_clear();
-    }
+    let result = step();
+    bar.finish_and_clear();
+    result
 }

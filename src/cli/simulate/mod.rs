@@ -1,4 +1,4 @@
-//! `matmech simulate`: what a mechanism for marginals would do on data that the user may see.
+//! `matmech simulate`: runs a mechanism on data that the user may see and prints its true errors.
 //!
 //! **Not private**: the noise is seeded and the errors are measured against the true data. Every
 //! report says so.
@@ -27,34 +27,32 @@ use crate::schema::Schema;
 /// Arguments of `matmech simulate`.
 #[derive(Debug, Args)]
 pub(super) struct SimulateCommand {
-    /// Schema in TOML: [[attribute]] tables with name, size, kind and, to read the data, values or
-    /// bins
+    /// Schema file (TOML): [[attribute]] tables with name, size, kind and values or bins
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// The data: CSV with a header; columns are found by the names of the schema's attributes,
-    /// others are ignored
+    /// Records: CSV with a header
+    ///
+    /// Columns are matched by attribute name; other columns are ignored. Attributes without values
+    /// or bins in the schema hold cell numbers.
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     #[command(flatten)]
     target: Target,
-    /// The mechanism, with its options in parentheses
-    #[arg(
-        long,
-        default_value = "aim-hybrid",
-        long_help = format!("The mechanism, with its options in parentheses:\n{}", mechanism::listing())
-    )]
+    /// Mechanism, with options in parentheses, e.g. aim-pgm(max-mb=50)
+    #[arg(long, default_value = "aim-hybrid", long_help = mechanism_help())]
     mechanism: String,
-    /// Short for the option `max-mb`: maximum size of the mechanism's graphical model, in MB of
-    /// 2^20 bytes [default: 2 for aim-hybrid, 50 for aim-pgm]; 0 for aim-hybrid without a model
+    /// Maximum size of the graphical model in MB of 2^20 bytes: the option `max-mb`
+    ///
+    /// [default: 2 for aim-hybrid, 50 for aim-pgm]; 0 disables the model of aim-hybrid.
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     max_mb: Option<f64>,
-    /// Short for the option `reconstruction` of aim-grem, the meaning of residuals that were not
-    /// measured: additive (0, an additive model, often negative) or independence (products of the
-    /// estimated 1-way marginals) [default: additive]
-    #[arg(long, value_name = "MODEL")]
+    /// Estimate of residuals that were not measured: the option `reconstruction` of aim-grem
+    ///
+    /// `additive` (default) sets them to 0, which often gives negative estimates; `independence`
+    /// uses products of the estimated 1-way marginals.
+    #[arg(long, value_name = "additive|independence")]
     reconstruction: Option<String>,
-    /// Write synthetic records, drawn from the model of the last run, to this CSV file: for
-    /// mechanisms that fit a model
+    /// Write synthetic records from the model of the last run; needs aim-hybrid or aim-pgm
     #[arg(long, value_name = "FILE")]
     synthetic: Option<PathBuf>,
     #[command(flatten)]
@@ -62,10 +60,10 @@ pub(super) struct SimulateCommand {
     /// Independent runs, for standard errors
     #[arg(long, value_name = "N", default_value_t = 1)]
     trials: usize,
-    /// Seed of the noise; the k-th run is the same whatever the number of runs
+    /// Seed of the noise; the k-th run does not depend on the number of runs
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What to do with a record that has a value outside the schema
+    /// How to handle a record with a value outside the schema
     #[arg(long, value_enum, default_value_t = OutsideValues::Refuse)]
     out_of_domain: OutsideValues,
     /// Print one JSON object instead of text
@@ -75,17 +73,16 @@ pub(super) struct SimulateCommand {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OutsideValues {
-    /// Stop, and say where the value is
+    /// Stop with an error that names the line
     Refuse,
-    /// Leave the record out
+    /// Drop the record
     Drop,
-    /// Move numbers of numeric attributes to the nearest cell; leave the record out where there is
-    /// none
+    /// Move numbers of numeric attributes to the nearest cell; drop the record if there is none
     Clamp,
 }
 
 impl OutsideValues {
-    /// The rule for records, if they are not refused.
+    /// Returns the rule for records, or `None` if they are refused.
     fn rule(self) -> Option<OutOfDomain> {
         match self {
             OutsideValues::Refuse => None,
@@ -95,27 +92,31 @@ impl OutsideValues {
     }
 }
 
+fn mechanism_help() -> String {
+    format!("Mechanism, with options in parentheses:\n{}", mechanism::listing())
+}
+
 impl SimulateCommand {
-    /// The mechanism with the options that flags are short for. Synthetic records need a run that
-    /// ends with a model, which `aim-hybrid` does if it never switches to ResidualPlanner.
+    /// Returns the mechanism with the options of the flags. Synthetic records need a run that ends
+    /// with a model; for `aim-hybrid`, this turns off the switch to ResidualPlanner.
     fn mechanism(&self) -> crate::Result<Box<dyn Mechanism>> {
         let max_mb = ("max-mb", self.max_mb.map(|mb| mb.to_string()));
-        let named = Call::with_options(
+        let call = Call::with_options(
             &self.mechanism,
             &[max_mb, ("reconstruction", self.reconstruction.clone())],
         )?;
-        let mechanism = mechanism::by_name(&named)?;
+        let mechanism = mechanism::by_name(&call)?;
         if self.synthetic.is_none() || mechanism.ends_with_model() {
             return Ok(mechanism);
         }
-        let without_switch = Call::with_options(&named, &[("switch", Some("0".to_owned()))]);
-        let with_model = without_switch.and_then(|named| mechanism::by_name(&named)).ok();
+        let without_switch = Call::with_options(&call, &[("switch", Some("0".to_owned()))]);
+        let with_model = without_switch.and_then(|call| mechanism::by_name(&call)).ok();
         with_model.filter(|mechanism| mechanism.ends_with_model()).ok_or_else(|| {
             let (expected, remedy) = (
                 "a mechanism that fits a model: aim-hybrid or aim-pgm",
-                "use one of these, or leave --synthetic out",
+                "use one of these, or drop --synthetic",
             );
-            Error::bad_input("--synthetic", expected, format!("`{named}`"), remedy)
+            Error::bad_input("--synthetic", expected, format!("`{call}`"), remedy)
         })
     }
 
@@ -128,7 +129,7 @@ impl SimulateCommand {
                 "--trials",
                 "at least 1",
                 "0",
-                "leave it out for one run",
+                "drop the option for a single run",
             )
             .into());
         }

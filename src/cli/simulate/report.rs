@@ -1,4 +1,4 @@
-//! What `matmech simulate` prints.
+//! The report of `matmech simulate`.
 
 use std::io::Write;
 
@@ -15,24 +15,25 @@ use crate::workload::Family;
 const MARGINALS_SHOWN: usize = 5;
 
 /// The first line of every text report.
-const WARNING: &str = "NOT PRIVATE: seeded noise, and errors against the true data; only for those who may see the data";
+const WARNING: &str = "NOT PRIVATE: seeded noise, and errors against the true data; \
+                       only for those who may see the data";
 
-/// What `simulate --json` prints. Errors are per record; L1 and L2 are means over the marginals.
+/// The output of `simulate --json`. Errors are per record; L1 and L2 are means over the marginals.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     /// Always false.
     private: bool,
     mechanism: String,
-    /// Between which tables the mechanism is accounted for.
+    /// The neighbouring tables of the budget.
     neighbours: Neighbours,
     records: RecordCounts,
-    /// Groups of the workload.
+    /// Number of groups of the workload.
     marginals: usize,
-    /// Answers of all groups: the cells, if they are marginals.
+    /// Number of answers of all groups; for marginals, their cells.
     cells: f64,
     /// The budget in zCDP.
     rho: Rho,
-    /// The most that a run spent of it.
+    /// Maximum ρ that a run spent.
     spent: f64,
     seed: u64,
     trials: usize,
@@ -41,15 +42,15 @@ pub(super) struct Report {
     /// Means over the trials.
     #[serde(flatten)]
     means: Figures,
-    /// Of the means; null for a single trial.
+    /// Standard errors of the means; null for a single trial.
     standard_errors: Option<Figures>,
-    /// The exact expected value of `squared_error`, T; null where none is known.
+    /// Exact expected value of `squared_error`; null if unknown.
     expected_squared_error: Option<f64>,
-    /// The exact expected value of `mean_l1`; null where none is known.
+    /// Exact expected value of `mean_l1`; null if unknown.
     expected_mean_l1: Option<f64>,
-    /// Peak memory of the process in MB (10⁶ bytes); absent where the system does not tell.
+    /// Peak memory of the process in MB (10⁶ bytes); absent if the system does not report it.
     peak_mb: Option<f64>,
-    /// Worst first.
+    /// Marginals by decreasing error.
     by_marginal: Vec<MarginalReport>,
 }
 
@@ -61,19 +62,19 @@ struct RecordCounts {
     clamped: usize,
 }
 
-/// A figure of every trial.
+/// Statistics over the trials.
 #[derive(Debug, Serialize)]
 struct Figures {
     mean_l1: f64,
     max_l1: f64,
     mean_l2: f64,
-    /// Over all cells of all marginals, in counts.
+    /// Sum over all cells of all marginals, in counts.
     squared_error: f64,
-    /// What only this mechanism has to tell, such as `rounds` (adaptive ones, the measurements of
-    /// 1-way marginals before them not counted).
+    /// Details that the mechanism reports, such as `rounds` of adaptive mechanisms (without the
+    /// initial measurements of 1-way marginals).
     #[serde(flatten, serialize_with = "as_fields")]
     details: Vec<(&'static str, f64)>,
-    /// Of one trial: the mechanism, all marginals, and their comparison with the true ones.
+    /// Seconds per trial: the mechanism, all marginals, and the comparison with the true ones.
     seconds: f64,
 }
 
@@ -81,7 +82,7 @@ struct Figures {
 struct MarginalReport {
     attributes: Vec<String>,
     family: &'static str,
-    /// Answers of the group.
+    /// Number of answers of the group.
     cells: f64,
     /// Mean over the trials.
     l1: f64,
@@ -100,9 +101,9 @@ impl Figures {
             statistic(&trials.iter().map(figure).collect::<Vec<_>>())
         };
         let names = trials.first().map(|trial| trial.report.details.as_slice()).unwrap_or_default();
-        let detail = |(place, &(name, _)): (usize, &(&'static str, f64))| {
+        let detail = |(index, &(name, _)): (usize, &(&'static str, f64))| {
             let value = |trial: &Trial| {
-                trial.report.details.get(place).map_or(f64::NAN, |(_, value)| *value)
+                trial.report.details.get(index).map_or(f64::NAN, |(_, value)| *value)
             };
             (name, of(&value))
         };
@@ -130,7 +131,7 @@ impl Report {
         let attributes = setting.workload.schema().attributes();
         let groups = setting.workload.groups().iter().enumerate();
         let mut by_marginal: Vec<MarginalReport> = groups
-            .map(|(place, group)| MarginalReport {
+            .map(|(index, group)| MarginalReport {
                 attributes: group
                     .attributes()
                     .positions()
@@ -138,7 +139,7 @@ impl Report {
                     .collect(),
                 family: group.family(),
                 cells: group.count().as_f64(),
-                l1: mean(&trials.iter().map(|trial| trial.l1[place]).collect::<Vec<_>>()),
+                l1: mean(&trials.iter().map(|trial| trial.l1[index]).collect::<Vec<_>>()),
             })
             .collect();
         by_marginal.sort_by(|a, b| b.l1.total_cmp(&a.l1));
@@ -156,7 +157,7 @@ impl Report {
             trials: trials.len(),
             nonnegative: trials.iter().all(|trial| trial.nonnegative),
             means: Figures::new(trials, mean),
-            // Of two and more values the standard error exists.
+            // The standard error exists for two or more values.
             standard_errors: (trials.len() > 1)
                 .then(|| Figures::new(trials, |values| standard_error(values).unwrap_or(f64::NAN))),
             expected_squared_error: expected.squared_error,
@@ -167,11 +168,11 @@ impl Report {
     }
 }
 
-/// The report as text.
+/// Prints the report as text.
 pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     let RecordCounts { kept, dropped, clamped } = report.records;
     let errors = report.standard_errors.as_ref();
-    // A mean with its standard error, if there is one.
+    // A mean, with its standard error if known.
     let figure = |mean: f64, error: Option<f64>| match error {
         Some(error) => format!("{mean:.6} ± {error:.6}"),
         None => format!("{mean:.6}"),

@@ -1,4 +1,4 @@
-//! Synthetic records as a CSV file.
+//! Output of synthetic records as a CSV file.
 
 use std::path::Path;
 
@@ -8,11 +8,13 @@ use crate::error::{Error, Result};
 use crate::estimation::graphical_model::CalibratedTree;
 use crate::schema::{Coding, Schema};
 
-/// Draws as many records as the model has and writes them with the schema's names and values: what
-/// `simulate` reads with the same schema. A bin is written as its middle.
+/// Draws synthetic records and writes them with the names and values of the schema.
+///
+/// Draws as many records as the model's estimated total. A bin is written as its midpoint.
+/// `simulate` reads the file with the same schema.
 ///
 /// # Errors
-/// No model, a workload that leaves an attribute out, or a file that cannot be written.
+/// No model, a workload that lacks an attribute, or a file that cannot be written.
 pub(super) fn write(
     path: &Path,
     schema: &Schema,
@@ -23,7 +25,7 @@ pub(super) fn write(
         model.ok_or_else(|| Error::bug("--synthetic", "a run that ends with a model", "none"))?;
     let records = model.sample(schema, model.total().round().max(1.0) as usize, rng)?;
     let refuse = |error: csv::Error| {
-        let remedy = "name a file in a folder that can be written";
+        let remedy = "choose a file in a folder that can be written";
         Error::io(path, "writing", error.into(), remedy)
     };
     let mut file = csv::Writer::from_path(path).map_err(refuse)?;
@@ -39,7 +41,7 @@ pub(super) fn write(
     file.flush().map_err(|error| refuse(error.into()))
 }
 
-/// A cell of an attribute as it stands in a file.
+/// Returns the text of a cell of an attribute in a CSV file.
 fn value(schema: &Schema, position: usize, cell: u32) -> String {
     match schema.coding(position) {
         Some(Coding::Values(values)) => {

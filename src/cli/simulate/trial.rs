@@ -1,4 +1,4 @@
-//! One run of a mechanism, compared with the truth.
+//! One run of a mechanism, compared with the true answers.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::mechanism::{MarginalErrors, Mechanism, RunReport};
 use crate::privacy::Rho;
 use crate::workload::GroupedWorkload;
 
-/// What the runs have in common.
+/// The input that all runs share.
 pub(super) struct Setting<'a> {
     pub(super) workload: &'a GroupedWorkload,
     pub(super) rho: Rho,
@@ -19,14 +19,14 @@ pub(super) struct Setting<'a> {
     counter: MarginalCounter<'a>,
 }
 
-/// One run.
+/// The result of one run.
 pub(super) struct Trial {
     pub(super) errors: MarginalErrors,
-    /// The L1 distance of the answers per record, by place in the workload.
+    /// The L1 error per record of every group of the workload.
     pub(super) l1: Vec<f64>,
     /// Whether no answer is negative.
     pub(super) nonnegative: bool,
-    /// What the accountant says was spent of ρ.
+    /// The ρ spent, by the accountant.
     pub(super) spent: f64,
     pub(super) report: RunReport,
     pub(super) seconds: f64,
@@ -49,8 +49,8 @@ impl<'a> Setting<'a> {
         let (mut l1, mut counts) = (Vec::new(), Vec::new());
         let mut nonnegative = true;
         let mut table = PrivateTable::of_records(self.records, self.rho, rng)?;
-        let report = mechanism.run(self.workload, &mut table, &mut |place, answers| {
-            let group = &self.workload.groups()[place];
+        let report = mechanism.run(self.workload, &mut table, &mut |index, answers| {
+            let group = &self.workload.groups()[index];
             self.counter.count_into(group.attributes(), &mut counts)?;
             let truth = group.answers(&counts)?;
             nonnegative &= answers.iter().all(|answer| *answer >= 0.0);
@@ -59,11 +59,7 @@ impl<'a> Setting<'a> {
         })?;
         let spent = table.accountant().spent();
         if spent > self.rho.get() {
-            return Err(Error::bug(
-                "simulation",
-                format!("at most {} to be spent", self.rho),
-                spent,
-            ));
+            return Err(Error::bug("simulation", format!("at most {} spent", self.rho), spent));
         }
         Ok(Trial {
             errors,

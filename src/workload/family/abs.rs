@@ -1,4 +1,4 @@
-//! Thresholds on the distance of two attributes.
+//! Thresholds on the absolute difference of two attributes.
 
 use ndarray::Array2;
 

@@ -1,4 +1,4 @@
-//! The empirical distribution function: prefix sums under the name that S2 uses.
+//! The empirical distribution function: prefix sums under the name of S2.
 
 use ndarray::Array2;
 

@@ -1,4 +1,4 @@
-//! Intervals on a circle.
+//! Ranges that may wrap around.
 
 use ndarray::Array2;
 
@@ -21,8 +21,8 @@ impl QueryFamily for Circular {
 
     fn gram(&self, sizes: &[usize]) -> Array2<f64> {
         let n = sizes[0];
-        // Arcs through i and j of length < n go one way round or the other; those of length n
-        // contain both.
+        // Ranges of length < n contain i and j on one of the two arcs between them; the n ranges
+        // of length n contain both.
         by_entries(n, |i, j| {
             let d = i.abs_diff(j);
             ((n - d) * (n - d + 1) / 2 + d * (d + 1) / 2) as f64

@@ -1,4 +1,4 @@
-//! Every cell by itself.
+//! One query per cell.
 
 use ndarray::Array2;
 

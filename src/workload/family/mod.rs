@@ -1,4 +1,4 @@
-//! Query families: rows by rule, Gram matrices in closed form. One file per family.
+//! Query families, with Gram matrices in closed form. One file per family.
 
 mod abs;
 mod affine;
@@ -19,94 +19,96 @@ use super::answers::Lanes;
 use super::count::QueryCount;
 use crate::error::{Error, Result};
 
-/// Queries by rule on one attribute, or on two jointly. To add a family, implement this in a file
-/// of its own and add it to [`Family::ALL`]; outside this crate, [`Family::of`] makes a family of
-/// it.
+/// A family of queries on one attribute, or on a pair of attributes.
 ///
-/// Cells are 0-based and row-major; `sizes` holds [`arity`](Self::arity) positive numbers, which
-/// [`Family`] has checked.
+/// To add a family, implement this trait in a new file and add the family to [`Family::ALL`].
+/// Outside this crate, use [`Family::of`].
+///
+/// Cells are 0-based and row-major. `sizes` holds [`arity`](Self::arity) positive numbers, checked
+/// by [`Family`].
 pub trait QueryFamily: fmt::Debug + Send + Sync {
-    /// The name used in workload strings, workload files and configs; families of one name are the
-    /// same.
+    /// Returns the unique name in workload strings, workload files and configs.
     fn name(&self) -> &'static str;
 
-    /// How many attributes the family spans: 1 or 2.
+    /// Returns the number of attributes of the family: 1 or 2.
     fn arity(&self) -> usize {
         1
     }
 
-    /// Whether the queries mean something only if the attribute's values have an order.
+    /// Returns whether the queries need an attribute with ordered values.
     fn needs_order(&self) -> bool {
         true
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     fn count(&self, sizes: &[usize]) -> QueryCount;
 
-    /// The weight that every query carries.
+    /// Returns the common weight of the queries.
     fn query_weight(&self, _sizes: &[usize]) -> f64 {
         1.0
     }
 
-    /// The Gram matrix `WᵀW` in closed form, O(cells²): from its formula entry by entry, never from
-    /// the rows, which are the oracle that tests compare it with.
+    /// Computes the Gram matrix `WᵀW` in closed form, O(cells²). Must not use the rows, which tests
+    /// compare it with.
     fn gram(&self, sizes: &[usize]) -> Array2<f64>;
 
-    /// The queries one by one, each over the family's cells. Lazy: O(cells) memory.
+    /// Iterates over the queries, each over the family's cells, in O(cells) memory.
     ///
     /// # Errors
-    /// Too many queries to go through one by one.
+    /// Too many queries to enumerate.
     fn rows(&self, sizes: &[usize]) -> Result<Rows>;
 
-    /// The answers of the queries on every lane, block by block and in each block query by query.
-    /// From the rows, O(queries · cells) per lane, unless a family knows better.
+    /// Answers the queries on every lane, ordered by block, then by query.
+    ///
+    /// By default from the rows, O(queries · cells) per lane.
     ///
     /// # Errors
-    /// Too many queries to go through one by one.
+    /// Too many queries to enumerate.
     fn answers(&self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
         Ok(lanes.by_rows(self.rows(sizes)?))
     }
 
-    /// The Gram matrix of the queries scaled to unit length, `Σ_q qᵀq/|q|²`. From the rows,
-    /// O(queries · cells²), unless a family knows better.
+    /// Computes the Gram matrix of the queries scaled to unit length, `Σ_q qᵀq/|q|²`.
+    ///
+    /// By default from the rows, O(queries · cells²).
     ///
     /// # Errors
-    /// Too many queries to go through one by one, or numbers that overflow.
+    /// Too many queries to enumerate, too many cells for a dense matrix, or numbers that overflow.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
-        Ok(super::normalised::from_rows(sizes.iter().product(), self.rows(sizes)?))
+        super::normalised::from_rows(sizes.iter().product(), self.rows(sizes)?)
     }
 }
 
-/// Queries one by one, each over the cells of a box.
+/// An iterator over queries, each a row over the cells of a box.
 pub type Rows = Box<dyn Iterator<Item = Vec<f64>>>;
 
-/// A family of queries, by its name.
+/// A query family. Families with equal names are equal.
 #[derive(Clone, Copy)]
 pub struct Family(&'static dyn QueryFamily);
 
 impl Family {
     /// One query per cell.
     pub const IDENTITY: Family = Family(&identity::Identity);
-    /// The one query that sums all cells.
+    /// The sum of all cells.
     pub const TOTAL: Family = Family(&total::Total);
     /// `1{j ≤ c}` for c = 0 … n−1.
     pub const PREFIX: Family = Family(&prefix::Prefix);
-    /// The empirical distribution function: the same queries as [`Family::PREFIX`] under the name
-    /// S2 uses.
+    /// The empirical distribution function: [`Family::PREFIX`] under the name of S2.
     pub const CDF: Family = Family(&cdf::Cdf);
     /// `1{s ≤ j ≤ e}` for all s ≤ e.
     pub const RANGE: Family = Family(&range::Range);
-    /// Ranges that may wrap around: all (start, length 1 … n); the full vector comes n times.
+    /// Ranges that may wrap around: every start with every length 1 … n, so the total occurs n
+    /// times.
     pub const CIRCULAR: Family = Family(&circular::Circular);
     /// `1{i + j ≤ c}` for c = 0 … a+b−2, on a pair of attributes.
     pub const AFFINE: Family = Family(&affine::Affine);
     /// `1{|i − j| ≤ c}` for c = 0 … max(a,b)−1, on a pair of attributes.
     pub const ABS: Family = Family(&abs::Abs);
     /// All 2ⁿ predicates, i.e. all 0/1 queries (S1: AllPredicate). For n > 512 every query is
-    /// scaled by 2^(−n/2), which keeps total errors inside an f64 and changes no ratio.
+    /// scaled by 2^(−n/2), so that total errors fit an f64; ratios are unchanged.
     pub const PREDICATE: Family = Family(&predicate::Predicate);
 
-    /// All families, in the order of the documentation: the one list of them.
+    /// All families of the library.
     pub const ALL: &'static [Family] = &[
         Self::IDENTITY,
         Self::TOTAL,
@@ -119,27 +121,27 @@ impl Family {
         Self::PREDICATE,
     ];
 
-    /// A family of your own. Its name must be its own too.
+    /// Creates a family outside the library. Its name must be unique.
     pub const fn of(family: &'static dyn QueryFamily) -> Self {
         Family(family)
     }
 
-    /// The family of [`Family::ALL`] with a name.
+    /// Returns the family of [`Family::ALL`] with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|family| family.name() == name)
     }
 
-    /// [`QueryFamily::name`].
+    /// Returns [`QueryFamily::name`].
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// [`QueryFamily::arity`].
+    /// Returns [`QueryFamily::arity`].
     pub fn arity(self) -> usize {
         self.0.arity()
     }
 
-    /// [`QueryFamily::needs_order`].
+    /// Returns [`QueryFamily::needs_order`].
     pub fn needs_order(self) -> bool {
         self.0.needs_order()
     }
@@ -156,7 +158,7 @@ impl Family {
         Ok(())
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     ///
     /// # Errors
     /// The sizes do not fit the family.
@@ -165,13 +167,13 @@ impl Family {
         Ok(self.0.count(sizes))
     }
 
-    /// The weight that every query of the family carries: 1, except for huge [`Family::PREDICATE`]
+    /// Returns the common weight of the queries: 1, except for large [`Family::PREDICATE`]
     /// workloads.
     pub fn query_weight(self, sizes: &[usize]) -> f64 {
         self.0.query_weight(sizes)
     }
 
-    /// The Gram matrix `WᵀW` in closed form, O(cells²).
+    /// Computes the Gram matrix `WᵀW` in closed form, O(cells²).
     ///
     /// # Errors
     /// The sizes do not fit the family.
@@ -180,29 +182,28 @@ impl Family {
         Ok(self.0.gram(sizes))
     }
 
-    /// The queries one by one, each over the family's cells. Lazy: O(cells) memory.
+    /// Iterates over the queries, each over the family's cells, in O(cells) memory.
     ///
     /// # Errors
-    /// The sizes do not fit the family, or AllPredicate over more than 30 cells is asked for row by
-    /// row.
+    /// The sizes do not fit the family, or AllPredicate over more than 30 cells.
     pub fn rows(self, sizes: &[usize]) -> Result<Rows> {
         self.check(sizes)?;
         self.0.rows(sizes)
     }
 
-    /// [`QueryFamily::answers`].
+    /// Computes [`QueryFamily::answers`].
     ///
     /// # Errors
-    /// The sizes do not fit the family, or as there.
+    /// The sizes do not fit the family, and as [`QueryFamily::answers`].
     pub fn answers(self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
         self.check(sizes)?;
         self.0.answers(sizes, lanes)
     }
 
-    /// [`QueryFamily::normalised_gram`].
+    /// Computes [`QueryFamily::normalised_gram`].
     ///
     /// # Errors
-    /// The sizes do not fit the family, or as there.
+    /// The sizes do not fit the family, and as [`QueryFamily::normalised_gram`].
     pub fn normalised_gram(self, sizes: &[usize]) -> Result<Array2<f64>> {
         self.check(sizes)?;
         self.0.normalised_gram(sizes)
@@ -229,17 +230,18 @@ impl fmt::Debug for Family {
     }
 }
 
-/// The symmetric matrix with these entries.
+/// Returns the n × n matrix with these entries.
 fn by_entries(n: usize, entry: impl Fn(usize, usize) -> f64) -> Array2<f64> {
     Array2::from_shape_fn((n, n), |(i, j)| entry(i, j))
 }
 
-/// The 0/1 query of the cells below `n` that `holds` says.
-fn indicator(n: usize, holds: impl Fn(usize) -> bool) -> Vec<f64> {
-    (0..n).map(|cell| f64::from(u8::from(holds(cell)))).collect()
+/// Returns the 0/1 query over `n` cells of the cells that satisfy a predicate.
+fn indicator(n: usize, contains: impl Fn(usize) -> bool) -> Vec<f64> {
+    (0..n).map(|cell| f64::from(u8::from(contains(cell)))).collect()
 }
 
-/// A query over `cells` cells in rows of `b`: one on a span of every row, zero elsewhere.
+/// Returns the 0/1 query over `cells` cells in rows of length `b` with the cells `span(i)` of
+/// row i.
 fn in_each_row(cells: usize, b: usize, span: impl Fn(usize) -> std::ops::Range<usize>) -> Vec<f64> {
     let mut query = vec![0.0; cells];
     for (i, row) in query.chunks_exact_mut(b).enumerate() {

@@ -33,7 +33,7 @@ impl QueryFamily for Prefix {
         Ok(lanes.prefix_sums().flat_map(|sums| sums.into_iter().skip(lanes.inner())).collect())
     }
 
-    /// The queries that hold cells i and j have lengths² max(i, j) + 1 … n.
+    /// The queries that contain cells i and j have squared norms max(i, j) + 1, …, n.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
         let n = sizes[0];
         let mut tails = vec![0.0; n + 1];

@@ -1,4 +1,4 @@
-//! All intervals.
+//! All ranges.
 
 use ndarray::Array2;
 
@@ -31,7 +31,7 @@ impl QueryFamily for Range {
         Ok(Box::new((0..n).flat_map(from)))
     }
 
-    /// Differences of prefix sums.
+    /// Answers ranges as differences of prefix sums.
     fn answers(&self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
         let (n, inner) = (sizes[0], lanes.inner());
         let mut out = Vec::with_capacity(lanes.values().len() * (n + 1) / 2);
@@ -47,9 +47,9 @@ impl QueryFamily for Range {
         Ok(out)
     }
 
-    /// With the harmonic numbers H and their sums `S(m) = H₁ + … + H_m`, the ranges that start at s
-    /// ≤ i and end at or after j contribute `H_(n−s) − H_(j−s)`, and all starts together
-    /// `S(n) − S(n−i−1) − S(j) + S(j−i−1)` for i ≤ j.
+    /// Computes entry (i, j), i ≤ j, as `S(n) − S(n−i−1) − S(j) + S(j−i−1)` with the sums of
+    /// harmonic numbers `S(m) = H₁ + … + H_m`. The ranges from s ≤ i to j or beyond contribute
+    /// `H_(n−s) − H_(j−s)`.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
         let n = sizes[0];
         let mut sums = vec![0.0; n + 1];
