@@ -1,6 +1,6 @@
 #!/bin/sh
-# One archive of sources, data files, results and figures of the committed state, with metadata for Zenodo and as an RO-Crate. The same
-# commit gives the same bytes: times are those of the commit, and nothing of this machine is in it.
+# Packs sources, data files, results and figures of the commit, with metadata for Zenodo and as an
+# RO-Crate. The same commit gives the same bytes.
 #
 #   sh scripts/archive.sh [FOLDER]      # default: target; prints the file and its SHA-256
 set -eu
@@ -8,16 +8,16 @@ set -eu
 folder=${1:-target}
 cd "$(dirname "$0")/.."
 git rev-parse --verify --quiet HEAD > /dev/null || {
-	echo 'error: expected a git repository with a commit, found none; the archive is of a commit' >&2
+	echo 'error: expected a git repository with a commit, found none' >&2
 	exit 1
 }
 [ -z "$(git status --porcelain --untracked-files=no)" ] ||
-	echo 'note: files differ from the commit; the archive has them as committed' >&2
+	echo 'note: uncommitted changes are not in the archive' >&2
 version=$(git show HEAD:CITATION.cff | sed -n 's/^version: *//p')
 name=matmech-$version
 mkdir -p "$folder"
 file=$folder/$name.tar.gz
-# gzip -n leaves out name and time; without a compressor of its own configuration git's output depends on the commit alone.
+# gzip -n omits name and time; the rest of the output depends only on the commit.
 git -c tar.umask=0022 archive --format=tar --prefix="$name/" HEAD | gzip -n -9 > "$file.tmp"
 mv "$file.tmp" "$file"
 if command -v sha256sum > /dev/null; then sha256sum "$file"; else shasum -a 256 "$file"; fi

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Whatever is built - one package, one test, everything - must compile every dependency with the same features, or a machine
-# compiles it several times. shared-features/Cargo.toml names what would differ; this finds what it lacks.
+# Checks that every selection of packages compiles each dependency with the same features.
+# Otherwise a dependency is compiled several times. shared-features/Cargo.toml unifies the features.
 set -eu
 
 CARGO=${CARGO:-cargo}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Every dependency of a selection with its features, one per line.
+# Prints the dependencies of a selection with their features, one per line.
 features() {
-	"$CARGO" tree --locked --prefix none --no-dedupe -f '{p} [{f}]' "$@" | sed 's/ (proc-macro)//; s/ (\*)$//' | grep -v '^ *$' | sort -u
+	"$CARGO" tree --locked --prefix none --no-dedupe -f '{p} [{f}]' "$@" |
+		sed 's/ (proc-macro)//; s/ (\*)$//' | grep -v '^ *$' | sort -u
 }
 
 features --workspace -e normal,build,dev >"$work/all"
@@ -19,7 +20,7 @@ compare() {
 	shift
 	features "$@" >"$work/some"
 	if ! comm -23 "$work/some" "$work/all" >"$work/other" || [ -s "$work/other" ]; then
-		echo "error: $what: expected the features that the whole workspace has, found others in" >&2
+		echo "error: $what: expected the features of the whole workspace, found others:" >&2
 		sed 's/^/  /' "$work/other" >&2
 		failed=1
 	fi
@@ -32,7 +33,7 @@ compare 'tests of experiments' -p experiments -e normal,build,dev
 compare 'the program reproduce' -p experiments -e normal,build
 
 if [ "$failed" -ne 0 ]; then
-	echo 'remedy: add the features that are missing there to shared-features/Cargo.toml' >&2
+	echo 'fix: add the missing features to shared-features/Cargo.toml' >&2
 	exit 1
 fi
-echo 'features: the same whatever is built'
+echo 'features: equal for all selections'

@@ -1,11 +1,12 @@
 #!/bin/sh
-# No unsafe code, no public item without documentation or `Debug`, no panic in library code: the workspace says so once, and
-# every package must inherit it. Checked here, because a package that forgets `[lints] workspace = true` compiles all the same.
+# Checks that the workspace forbids unsafe code, undocumented public items, public items without
+# `Debug` and panics in library code, and that every package inherits these lints. A package without
+# `[lints] workspace = true` compiles without a warning.
 set -eu
 
 failed=0
 
-# The line `key = "value"` within the section `[section]` of a manifest.
+# Succeeds if section $2 of manifest $1 has the line $3.
 in_section() {
 	awk -v section="[$2]" -v line="$3" '
 		/^\[/ { inside = ($0 == section) }
@@ -16,7 +17,7 @@ in_section() {
 
 expect() {
 	if ! in_section "$1" "$2" "$3"; then
-		echo "error: $1: expected $3 in [$2], found none; remedy: add it" >&2
+		echo "error: $1: expected $3 in [$2], found none; fix: add it" >&2
 		failed=1
 	fi
 }
@@ -32,19 +33,25 @@ for manifest in Cargo.toml experiments/Cargo.toml linalg/Cargo.toml shared-featu
 	expect "$manifest" lints 'workspace = true'
 done
 
-# A member that this list does not know must not slip through.
+# The list of manifests above must be complete.
 members=$(sed -n 's/^members = \[\(.*\)\]$/\1/p' Cargo.toml)
 if [ "$members" != '"experiments", "linalg", "shared-features"' ]; then
-	echo "error: Cargo.toml: expected members = [\"experiments\", \"linalg\", \"shared-features\"], found [$members]; remedy: add the new member's manifest to scripts/check-workspace-lints.sh" >&2
+	cat >&2 <<MESSAGE
+error: Cargo.toml: expected members = ["experiments", "linalg", "shared-features"],
+       found [$members]
+fix: add the manifest of the new member to scripts/check-workspace-lints.sh
+MESSAGE
 	failed=1
 fi
 
-# Lints can be switched off again in the source.
-if grep -rnE '#!?\[(allow|expect|warn)\([^]]*(unsafe_code|missing_docs|missing_debug_implementations|unwrap_used|expect_used|clippy::panic)' \
+# The source must not switch the lints off.
+lints='unsafe_code|missing_docs|missing_debug_implementations|unwrap_used|expect_used|clippy::panic'
+if grep -rnE "#!?\\[(allow|expect|warn)\\([^]]*($lints)" \
 	src examples experiments/src linalg/src --include='*.rs' >&2; then
-	echo 'error: expected no exception from the workspace lints, found the lines above; remedy: return an error, or document the item' >&2
+	echo 'error: expected no exceptions from the workspace lints, found the lines above' >&2
+	echo 'fix: return an error, or document the item' >&2
 	failed=1
 fi
 
-[ "$failed" -eq 0 ] && echo 'workspace lints: in force in every package'
+[ "$failed" -eq 0 ] && echo 'workspace lints: inherited by every package'
 exit "$failed"

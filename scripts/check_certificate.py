@@ -2,8 +2,8 @@
 
 python3 scripts/check_certificate.py STRATEGY.npy DUAL.npy WORKLOAD [CERTIFICATE.json]
 
-WORKLOAD: identity:SIZES, prefix:SIZES or range:SIZES (range:8x4), or an .npy of your own, one query per row.
-CERTIFICATE.json: what `certify --json` printed; its numbers are compared with those computed here."""
+WORKLOAD: identity:SIZES, prefix:SIZES or range:SIZES (range:8x4), or an .npy, one query per row.
+CERTIFICATE.json: the output of `certify --json`, compared with the numbers computed here."""
 import json, sys
 import numpy as np
 
@@ -30,16 +30,19 @@ def workload(text):
 a, mu, r = np.load(sys.argv[1]), np.load(sys.argv[2]), workload(sys.argv[3])
 for array, name in zip((a, mu, r), sys.argv[1:]):
     check(np.isfinite(array).all(), f"NaN or infinity in {name}")
-check(a.shape[1:] == mu.shape == r.shape[1:], f"cells of strategy, dual vector, workload: {a.shape}, {mu.shape}, {r.shape}")
-check((mu >= 0).all() and abs(mu.sum() - 1) < 1e-9, "the dual vector is no probability vector")
+check(a.shape[1:] == mu.shape == r.shape[1:],
+      f"shapes of strategy, dual vector, workload: {a.shape}, {mu.shape}, {r.shape}")
+check((mu >= 0).all() and abs(mu.sum() - 1) < 1e-9, "the dual vector is not a probability vector")
 x = r @ np.linalg.pinv(a, rcond=1e-9)
 check(np.allclose(x @ a, r, atol=1e-6 * abs(r).max()), "the strategy does not answer the workload")
 norm = np.linalg.norm(a, axis=0).max()
-found = {"sensitivity": norm, "error": norm**2 * (x**2).sum(), "svd_bound": np.linalg.norm(r, "nuc")**2 / mu.size,
+found = {"sensitivity": norm, "error": norm**2 * (x**2).sum(),
+         "svd_bound": np.linalg.norm(r, "nuc")**2 / mu.size,
          "lower_bound": np.linalg.norm(r * np.sqrt(mu), "nuc")**2}
 found["at_most_above_optimum"] = found["error"] / found["lower_bound"] - 1
-said = json.load(open(sys.argv[4])) if len(sys.argv) > 4 else found
+claimed = json.load(open(sys.argv[4])) if len(sys.argv) > 4 else found
 for name, value in found.items():
     print(f"{name:<22} {value:.10e}")
-    check(abs(value - said[name]) <= 1e-7 * max(1, abs(value)), f"{name} is {value!r}, and not {said[name]!r}")
+    check(abs(value - claimed[name]) <= 1e-7 * max(1, abs(value)),
+          f"{name} is {value!r}, not {claimed[name]!r}")
 print("certificate holds")

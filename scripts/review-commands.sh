@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs the commands of docs/reviewing.md and of the index of results/COMPARISON.md.
+# Runs the commands of docs/reviewing.md and those of every config.
 #
-#   sh scripts/review-commands.sh            # the blocks of the page, and every item in the profile quick
-#   sh scripts/review-commands.sh --long     # also `make verify`, and every item at full size (about an hour)
-#   sh scripts/review-commands.sh --list     # only prints them
+#   sh scripts/review-commands.sh            # the page's blocks, and every item with profile quick
+#   sh scripts/review-commands.sh --long     # also `make verify`, and every item at full size
+#                                            # (as long as `make reproduce`)
+#   sh scripts/review-commands.sh --list     # only prints the commands
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -17,15 +18,25 @@ for option in "$@"; do
 	esac
 done
 
-# Lines of the blocks marked sh, without comments. `make verify` is about the committed results, not about the commands.
-blocks() { awk '/^```/ { inside = ($0 == "```sh") && !inside; next } inside { sub(/ +# .*/, ""); print }' "$page"; }
-# The command of every row of the index in results/COMPARISON.md, in the profile quick or at full size.
+# Prints the lines of the page's sh blocks, without comments.
+blocks() {
+	awk '/^```/ { inside = ($0 == "```sh") && !inside; next }
+		inside { sub(/ +# .*/, ""); print }' "$page"
+}
+# Prints the command of every config, with profile quick (0) or at full size (1).
 items() {
-	awk -F '|' -v long="$1" '$3 ~ /`reproduce run / {
-		gsub(/[` ]+/, " ", $3); sub(/^ /, "", $3); sub(/ $/, "", $3)
-		print $3 (long ? "" : " --profile quick") }' results/COMPARISON.md
+	for config in configs/*/*.toml; do
+		item=${config#configs/}
+		item=${item%.toml}
+		if [ "$1" -eq 1 ]; then
+			echo "reproduce run $item"
+		else
+			echo "reproduce run $item --profile quick"
+		fi
+	done
 }
 commands() {
+	# `make verify` checks the committed results, not the commands.
 	blocks | grep -v '^make verify' || true
 	items 0
 	if [ "$long" -eq 1 ]; then
@@ -37,27 +48,35 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 commands > "$work/commands"
 count=$(wc -l < "$work/commands")
-[ "$count" -ge 20 ] || { echo "error: expected the commands of every item, found $count" >&2; exit 1; }
+[ "$count" -ge 20 ] || {
+	echo "error: expected at least 20 commands in $page and configs/, found $count" >&2
+	exit 1
+}
 if [ "$list" -eq 1 ]; then
 	cat "$work/commands"
 	exit
 fi
-# `reproduce` is target/release/reproduce after make build, as the page says.
+# The page's commands `reproduce` and `matmech` are in target/release.
 PATH=$PWD/target/release:$PATH
 export PATH
 failed=0
 while read -r line; do
 	echo "== $line =="
 	case $line in
-	python3*) python3 -c 'import numpy' 2> /dev/null || { echo 'skipped: no Python with NumPy here'; continue; } ;;
+	python3*)
+		if ! python3 -c 'import numpy' 2> /dev/null; then
+			echo 'skipped: expected Python with NumPy, found none'
+			continue
+		fi
+		;;
 	esac
-	# Standard input is the list.
+	# Standard input is the list of commands.
 	if ! sh -c "$line" < /dev/null > "$work/log" 2>&1; then
 		failed=$((failed + 1))
-		echo "error: expected \`$line\` to end with 0, found another exit code; its last lines:" >&2
+		echo "error: \`$line\` failed; the end of its output:" >&2
 		tail -n 8 "$work/log" >&2
 	fi
 done < "$work/commands"
 rm -f optimal-1.npy dual.npy certificate.json
-echo "== $count commands of $page, $failed failed =="
+echo "== $count commands, $failed failed =="
 [ "$failed" -eq 0 ]
