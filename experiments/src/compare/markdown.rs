@@ -87,9 +87,9 @@ pub(super) const KEPT_HEADING: &str = "Kept results on real data that this machi
 
 /// The explanation of the table of kept results.
 pub(super) const KEPT: &str = "\
-    This report compares these tables and shows figures drawn from them. They were computed on real \
-    data of which this machine has only stand-ins. A run on this machine does not replace them; it \
-    writes its results on stand-ins to separate files.";
+    This report compares these tables and shows figures drawn from them. They were computed on \
+    real data of which this machine has only stand-ins. A run on this machine does not replace \
+    them; it writes its results on stand-ins to separate files.";
 
 /// The heading of the known values that no config selects.
 pub(super) const NOT_COMPARED: &str = "Known values that are not compared";

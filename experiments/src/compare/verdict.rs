@@ -73,19 +73,16 @@ impl Verdict {
                 "equal to all printed digits, or within the stated band or tolerance"
             }
             Self::Improved => {
-                "lower error than published, certified optimal (at most a factor of 1 + 1e-6 above \
-                 a \
-                 lower bound)"
+                "lower error than published, certified optimal (at most a factor of \
+                 1 + 1e-6 above a lower bound)"
             }
             Self::Lower => {
-                "lower error than published for a documented reason, not certified optimal; or \
-                 less \
-                 memory"
+                "lower error than published for a documented reason, not certified optimal; \
+                 or less memory"
             }
             Self::Deviates => {
-                "different for a documented reason, and equal to the documented value (ratios of \
-                 times \
-                 or memory: outside the stated tolerance)"
+                "different for a documented reason, and equal to the documented value (ratios \
+                 of times or memory: outside the stated tolerance)"
             }
             Self::NotComparable => {
                 "times on other hardware, results on a stand-in for the data, or no value in the \
