@@ -10,8 +10,8 @@ use experiments::error::Result;
 use experiments::figures::Figure;
 use experiments::registry;
 
-const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label \
-                      = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
+const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\n\
+                      y = \"m\"\ny_label = \"m\"\n";
 const COMPARE: &str = "published = \"a.csv\"\njoin = [\"workload\"]\nmetric = \"rmse\"\n";
 
 /// Key and message of a refusal.
@@ -19,8 +19,8 @@ type Outcome = std::result::Result<(), (String, String)>;
 
 /// A config with a table of its own from line 11 on.
 fn config(table: &str, text: &str) -> Result<Config> {
-    let head = "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"t\"\nreproduces = \"S9\"\nseed = \
-                7\nexpected_seconds = 1\n\
+    let head = "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"t\"\nreproduces = \"S9\"\n\
+                seed = 7\nexpected_seconds = 1\n\
                 expected_mb = 1\n[grid]\n";
     parse(Path::new("/configs/s9/x.toml"), &format!("{head}\n[[{table}]]\n{text}"))
 }

@@ -120,10 +120,9 @@ fn every_paper_has_an_index_of_its_items() {
 fn missing_figure_fails_and_present_figure_is_inlined() {
     let mut root = Root::new();
     root.tables.push_str(
-        "[[figure]]\nfile = \"s9/x\"\ntitle = \"Ratios <of> S9\"\ncaption = \"All of them.\"\nkind \
-         = \"bars\"\n\
-         x = \"workload\"\nx_label = \"workload\"\ny = \"ratio_to_svdb\"\ny_label \
-         = \"ratio\"\nseries = \"method\"\n",
+        "[[figure]]\nfile = \"s9/x\"\ntitle = \"Ratios <of> S9\"\ncaption = \"All of them.\"\n\
+         kind = \"bars\"\nx = \"workload\"\nx_label = \"workload\"\ny = \"ratio_to_svdb\"\n\
+         y_label = \"ratio\"\nseries = \"method\"\n",
     );
     let report = root.compare();
     assert_eq!(titles(&report), ["missing figure: Ratios <of> S9"]);
@@ -148,9 +147,8 @@ fn missing_figure_fails_and_present_figure_is_inlined() {
 fn the_page_is_self_contained_and_escaped() {
     let mut root = Root::new();
     root.tables.push_str(
-        "[[figure]]\nfile = \"s9/x\"\ntitle = \"T\"\nkind = \"bars\"\nx = \"workload\"\nx_label \
-         = \"w\"\ny = \"ratio_to_svdb\"\n\
-         y_label = \"r\"\nseries = \"method\"\n",
+        "[[figure]]\nfile = \"s9/x\"\ntitle = \"T\"\nkind = \"bars\"\nx = \"workload\"\n\
+         x_label = \"w\"\ny = \"ratio_to_svdb\"\ny_label = \"r\"\nseries = \"method\"\n",
     );
     root.draw();
     root.compare();

@@ -118,9 +118,9 @@ impl Root {
 
     pub fn config(&self) -> Config {
         let text = format!(
-            "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"Example 9\"\nreproduces = \"S9, \
-             Example 9\"\nseed = 7\n\
-             expected_seconds = 1\nexpected_mb = 1\n[grid]\n{}",
+            "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"Example 9\"\n\
+             reproduces = \"S9, Example 9\"\nseed = 7\nexpected_seconds = 1\nexpected_mb = 1\n\
+             [grid]\n{}",
             self.tables
         );
         parse(&self.path().join("configs/s9/x.toml"), &text).unwrap()

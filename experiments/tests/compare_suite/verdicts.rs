@@ -12,10 +12,9 @@ use crate::root::{
 fn times_of_phases_are_compared_with_published_times() {
     let mut root = Root::new();
     root.tables.push_str(
-        "[[compare]]\npublished = \"claims.csv\"\nfilter = { id = [\"time\"] }\njoin = \
-         [\"workload\", \"method\"]\n\
-         metric = \"ratio_to_svdb\"\nour_column = \"seconds\"\nnot_comparable = { ratio_to_svdb \
-         = \"other hardware\" }\n",
+        "[[compare]]\npublished = \"claims.csv\"\nfilter = { id = [\"time\"] }\n\
+         join = [\"workload\", \"method\"]\nmetric = \"ratio_to_svdb\"\n\
+         our_column = \"seconds\"\nnot_comparable = { ratio_to_svdb = \"other hardware\" }\n",
     );
     let report = root.compare();
     assert_eq!(titles(&report), [""; 0]);
@@ -284,11 +283,9 @@ fn deviations_must_be_used_explained_and_exact() {
 #[test]
 fn tables_without_ids_and_with_unimplemented_methods() {
     let mut root = Root::new();
-    root.tables =
-        "[[compare]]\npublished = \"table.csv\"\njoin = [\"workload\", \"method\"]\nmetric \
-         = \"total_error\"\n\
-                   value_column = \"rmse\"\n"
-            .to_owned();
+    root.tables = "[[compare]]\npublished = \"table.csv\"\njoin = [\"workload\", \"method\"]\n\
+         metric = \"total_error\"\nvalue_column = \"rmse\"\n"
+        .to_owned();
     root.write(
         "data/published/table.csv",
         "table,workload,method,rmse\ntable2,range:8,svd-bound,600\ntable2,range:8,HDMM,NI\n",
