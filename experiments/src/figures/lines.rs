@@ -9,7 +9,7 @@ use super::marks::{LINE, dot, inside, published_ring, series_style, whisker};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// Dash and gap of the lines of series on the second axis.
+/// Dash and gap of lines on the second y axis.
 const SECOND: Option<(f64, f64)> = Some((10.0, 8.0));
 
 /// One line with markers per series, clipped to the data area.
@@ -25,13 +25,8 @@ impl FigureKind for Lines {
         if !spec.value_labels {
             return Ok(());
         }
-        let found = "it with kind = \"lines\"";
-        Err(Error::config(
-            "value_labels",
-            "only with kind = \"bars\"",
-            found,
-            "leave it out: lines have axes to read",
-        ))
+        let found = "kind = \"lines\"";
+        Err(Error::config("value_labels", "only with kind = \"bars\"", found, "remove it"))
     }
 
     fn form(&self) -> Form {
@@ -69,7 +64,7 @@ impl FigureKind for Lines {
                 canvas.line(&run, LINE, style.color, dashes)?;
             }
         }
-        // Rings first: those of one series must not hide the dots of another.
+        // Rings first, so that they do not hide the dots of other series.
         for (series, points) in panel.published.iter().enumerate() {
             for at in points.iter().map(|&(x, y)| (to_x(x), frame.to_y(area, y))) {
                 if inside(area, at) {
@@ -97,7 +92,7 @@ impl FigureKind for Lines {
     }
 }
 
-/// The parts of a polyline between the upper and lower edge of the area.
+/// Returns the parts of a polyline between the upper and the lower edge of the area.
 fn clipped(points: &[Point], area: Area) -> Vec<Vec<Point>> {
     let mut runs: Vec<Vec<Point>> = Vec::new();
     for pair in points.windows(2) {
@@ -135,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_at_the_edges() {
+    fn lines_are_clipped_at_the_edges() {
         let area = Area { left: 0.0, right: 10.0, top: 0.0, bottom: 10.0 };
         let points = [(0.0, 5.0), (2.0, -5.0), (4.0, -5.0), (6.0, 5.0), (8.0, 5.0)];
         let runs = clipped(&points, area);

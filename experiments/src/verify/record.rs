@@ -120,14 +120,10 @@ fn listed(
              data/manifest.toml; its hash cannot be checked"
         )),
         Some(hash) if known.contains(hash) => {}
-        _ => verified.add(
-            Check::Data,
-            experiment,
-            format!(
-                "a file of {name} that \
-            data/manifest.toml does not list"
-            ),
-        ),
+        _ => {
+            let found = format!("a file of {name} that data/manifest.toml does not list");
+            verified.add(Check::Data, experiment, found);
+        }
     }
     Ok(())
 }
