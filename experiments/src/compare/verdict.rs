@@ -73,8 +73,7 @@ impl Verdict {
                 "equal to all printed digits, or within the stated band or tolerance"
             }
             Self::Improved => {
-                "lower error than published, certified optimal (at most a factor of \
-                 1 + 1e-6 above a lower bound)"
+                "lower error than published, certified optimal (relative gap at most 1e-6)"
             }
             Self::Lower => {
                 "lower error than published for a documented reason, not certified optimal; \

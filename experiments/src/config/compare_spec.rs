@@ -37,7 +37,7 @@ pub struct CompareSpec {
     #[serde(default)]
     pub metric: Option<String>,
     /// Column of the printed value (default `value`).
-    #[serde(default = "default_value_column")]
+    #[serde(default = "super::value_column")]
     pub value_column: String,
     /// Compared column of our rows (default `value`): `seconds` for the time of a phase that is a
     /// metric.
@@ -66,9 +66,9 @@ pub struct CompareSpec {
     /// `within_factor`.
     #[serde(default)]
     pub within: Option<f64>,
-    /// Id → the reason, in one sentence, why a ratio of times or memory, or an exponent of growth,
-    /// differs from the printed value. `docs/deviations.md` explains it. Unlike a listed deviation,
-    /// it does not state our value, which depends on the machine.
+    /// Id → why a ratio of times or memory, or an exponent of growth, deviates, in one sentence.
+    /// `docs/deviations.md` has the explanation. Our value is not stated, as it depends on the
+    /// machine.
     #[serde(default)]
     pub deviations: BTreeMap<String, String>,
     /// Methods, in our spelling, whose lower certified error counts as *improved*. Other methods
@@ -111,10 +111,6 @@ impl OurColumn {
             Self::PeakMb => columns::PEAK_MB,
         }
     }
-}
-
-fn default_value_column() -> String {
-    columns::VALUE.to_owned()
 }
 
 impl CompareSpec {

@@ -32,7 +32,7 @@ pub struct DeriveSpec {
     /// Metric of the rows from which they are computed.
     pub from: String,
     /// Divided column of those rows (default `value`; `seconds` for ratios of times).
-    #[serde(default = "default_column")]
+    #[serde(default = "super::value_column")]
     pub column: String,
     /// Column → allowed values: selects the rows that are divided.
     #[serde(default, rename = "where")]
@@ -62,10 +62,6 @@ pub struct DeriveSpec {
     /// other rows.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
-}
-
-fn default_column() -> String {
-    columns::VALUE.to_owned()
 }
 
 impl DeriveSpec {

@@ -16,6 +16,7 @@ pub use document::{line_of, read, typed};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};
 pub use load::{find, load, load_all, parse};
 
+use crate::columns;
 use crate::error::{Document, Error};
 use crate::hash::{canonical, hex, sha256_of_fields};
 
@@ -162,6 +163,11 @@ impl Config {
         let table = if in_overlay { format!("profile.{profile}.grid") } else { "grid".to_owned() };
         self.located(error.under(&table))
     }
+}
+
+/// The default of keys that name a column of values.
+fn value_column() -> String {
+    columns::VALUE.to_owned()
 }
 
 /// Splits at the first comma outside parentheses and trims both parts.

@@ -52,7 +52,7 @@ impl Axis {
                 .collect()
         };
         let stride = ((last - first) / 8 + 1).max(1);
-        let mut labelled = if span < FINE {
+        let mut labelled = if span < MAX_FINE_DECADES {
             multiples_of_decades(&[1.0, 2.0, 5.0])
         } else {
             (first..=last)
@@ -86,10 +86,11 @@ impl Axis {
     #[must_use]
     pub fn around(low: f64, high: f64) -> (f64, f64) {
         // The nearest ticks of a narrow range are too far away.
-        if (high / low).log10() < NARROW {
+        if (high / low).log10() < MAX_NARROW_DECADES {
             return (low, high);
         }
-        let multiples: &[f64] = if (high / low).log10() < FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let multiples: &[f64] =
+            if (high / low).log10() < MAX_FINE_DECADES { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let ticks = |decade: i32| multiples.iter().map(move |multiple| decimal(*multiple, decade));
         let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);
         let below = (first..=last).flat_map(ticks).rfind(|at| *at <= low * (1.0 + 1e-9));
@@ -138,10 +139,10 @@ impl Axis {
 }
 
 /// Number of decades below which 2 and 5 times a power of ten are labelled too.
-const FINE: f64 = 3.0;
+const MAX_FINE_DECADES: f64 = 3.0;
 
 /// Number of decades below which a logarithmic axis is not extended to ticks.
-const NARROW: f64 = 0.4;
+const MAX_NARROW_DECADES: f64 = 0.4;
 
 /// Returns `multiple · 10^decade`, correctly rounded.
 fn decimal(multiple: f64, decade: i32) -> f64 {

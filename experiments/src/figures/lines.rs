@@ -10,7 +10,7 @@ use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
 /// Dash and gap of lines on the second y axis.
-const SECOND: Option<(f64, f64)> = Some((10.0, 8.0));
+const SECOND_AXIS: Option<(f64, f64)> = Some((10.0, 8.0));
 
 /// One line with markers per series, clipped to the data area.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl FigureKind for Lines {
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
         let style = series_style(series);
-        let dashes = if at.on_second { SECOND } else { style.dashes };
+        let dashes = if at.on_second { SECOND_AXIS } else { style.dashes };
         canvas.line(&[(at.left, at.y), (at.right, at.y)], LINE, style.color, dashes)?;
         if at.unmarked { Ok(()) } else { dot(canvas, series, at.middle()) }
     }
@@ -60,7 +60,7 @@ impl FigureKind for Lines {
             let style = series_style(series);
             let points: Vec<Point> = marks.iter().map(|mark| point(series, mark)).collect();
             for run in clipped(&points, area) {
-                let dashes = if frame.is_on_second(series) { SECOND } else { style.dashes };
+                let dashes = if frame.is_on_second(series) { SECOND_AXIS } else { style.dashes };
                 canvas.line(&run, LINE, style.color, dashes)?;
             }
         }
