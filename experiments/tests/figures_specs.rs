@@ -10,7 +10,8 @@ use experiments::error::Result;
 use experiments::figures::Figure;
 use experiments::registry;
 
-const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
+const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\n\
+                      y = \"m\"\ny_label = \"m\"\n";
 const COMPARE: &str = "published = \"a.csv\"\njoin = [\"workload\"]\nmetric = \"rmse\"\n";
 
 /// Key and message of a refusal.
@@ -18,7 +19,8 @@ type Outcome = std::result::Result<(), (String, String)>;
 
 /// A config with a table of its own from line 11 on.
 fn config(table: &str, text: &str) -> Result<Config> {
-    let head = "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"t\"\nreproduces = \"S9\"\nseed = 7\nexpected_seconds = 1\n\
+    let head = "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"t\"\nreproduces = \"S9\"\n\
+                seed = 7\nexpected_seconds = 1\n\
                 expected_mb = 1\n[grid]\n";
     parse(Path::new("/configs/s9/x.toml"), &format!("{head}\n[[{table}]]\n{text}"))
 }
@@ -73,8 +75,8 @@ fn figures_that_make_no_sense_are_refused_by_key() {
     for (more, key, part) in [
         ("colour = \"red\"\n", "colour", "an unknown key"),
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
-        ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "beside that"),
-        ("unmarked = [\"a\"]\n", "unmarked", "to stand beside `series`"),
+        ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "found:    both"),
+        ("unmarked = [\"a\"]\n", "unmarked", "`series` in the same table"),
         ("y_log = true\ny_min = 0\n", "y_min", "expected: a positive number"),
         (
             "second = { y = \"t\", y_label = \"t\", colour = 1 }\n",
@@ -149,16 +151,16 @@ fn comparisons_that_make_no_sense_are_refused_by_key() {
         ),
         (format!("{published}rounded = [2]\n"), "rounded", "found:    [2]"),
         (format!("{published}rounded = [2, 3]\n"), "rounded", "found:    [2, 3]"),
-        (format!("{reference}rounded = [3, 2]\n"), "rounded", "beside `reference`"),
-        (format!("{published}improvable = [\"x\"]\n"), "improvable", "a join of the column method"),
+        (format!("{reference}rounded = [3, 2]\n"), "rounded", "with `reference`"),
+        (format!("{published}improvable = [\"x\"]\n"), "improvable", "the column method in `join`"),
         (
             format!("{}improvable = [\"x\"]\n", reference.replace("\"a\"", "\"method\"")),
             "improvable",
-            "it without",
+            "`improvable` without them",
         ),
         (format!("{published}within_factor = 1\n"), "within_factor", "a factor above 1"),
         (format!("{published}within = 0\n"), "within", "a positive number"),
-        (format!("{reference}within = 0.1\n"), "within", "beside `reference`"),
+        (format!("{reference}within = 0.1\n"), "within", "with `reference`"),
         (format!("{published}within = 0.1\nwithin_factor = 2\n"), "within", "both"),
         (format!("{published}deviations = {{ a = \"It is so.\" }}\n"), "deviations", "neither"),
         (

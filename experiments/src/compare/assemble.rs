@@ -1,4 +1,4 @@
-//! Finds the result of every known value, judges it, and collects what fails.
+//! Finds the result of every known value, judges it, and collects the failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,30 +20,30 @@ use crate::layout::{Results, shown};
 use crate::printed::{Printed, duration, memory, significant};
 use crate::table::Table;
 
-/// Everything that the writers need besides the list of what remains.
+/// The judged values and figures of all configs.
 #[derive(Debug, Default)]
 pub struct Assembly {
     /// Experiments, in the order of the papers.
     pub sections: Vec<Section>,
-    /// What fails.
+    /// The failures.
     pub findings: Vec<Finding>,
-    /// File of known values, relative to the root → lines of the selected rows.
+    /// File of known values, relative to the root → line numbers of the selected rows.
     pub selected: BTreeMap<String, BTreeSet<usize>>,
 }
 
-/// What is known of published values besides the values.
+/// Documented deviations and bands of the published values.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'k> {
-    /// Which of them do not come out.
+    /// Published values that a correct computation does not give.
     pub deviations: &'k Deviations,
-    /// Which of them are noisy.
+    /// Intervals of noisy published values.
     pub bands: &'k Bands,
 }
 
 /// Judges every value that the configs select.
 ///
 /// # Errors
-/// All files that are missing or cannot be used.
+/// All missing or unusable files.
 pub fn assemble(
     root: &Path,
     configs: &[Config],
@@ -61,34 +61,21 @@ pub fn assemble(
             continue;
         }
         let kind = kind_of(config, experiments)?;
-        let (errors_of_kind, timed, bound_on_all) =
-            (kind.errors(), kind.timed(), kind.bound_on_all());
-        let mut work = Judge {
-            config,
-            errors_of_kind,
-            timed,
-            bound_on_all,
-            profile,
-            known,
-            assembly: &mut assembly,
-            used: &mut used,
-        };
-        match work.lines(root, &mut errors) {
-            Some(lines) => {
-                let figures = work.figures(root);
-                assembly.sections.push(Section {
-                    experiment: config.experiment.clone(),
-                    paper: config.paper().to_owned(),
-                    item: config.item().to_owned(),
-                    title: config.title.clone(),
-                    reproduces: config.reproduces.clone(),
-                    lines,
-                    figures,
-                    cost: cost(config, profile),
-                    data: data(root, config, profile),
-                });
-            }
-            None => continue,
+        let mut judge =
+            Judge { config, kind, profile, known, assembly: &mut assembly, used: &mut used };
+        if let Some(lines) = judge.lines(root, &mut errors) {
+            let figures = judge.figures(root);
+            assembly.sections.push(Section {
+                experiment: config.experiment.clone(),
+                paper: config.paper().to_owned(),
+                item: config.item().to_owned(),
+                title: config.title.clone(),
+                reproduces: config.reproduces.clone(),
+                lines,
+                figures,
+                cost: cost(config, profile),
+                data: data(root, config, profile),
+            });
         }
     }
     Error::all(errors)?;
@@ -111,26 +98,22 @@ fn data(root: &Path, config: &Config, profile: Profile) -> String {
     labelled.collect::<Vec<_>>().join(", ")
 }
 
-/// By how much less than a bound on it a value may be through rounding: that of an optimum and its
-/// certificate.
+/// Maximum relative distance of an optimum below its certified lower bound, from rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The work on one experiment.
+/// Judges the values of one experiment.
 struct Judge<'a> {
     config: &'a Config,
-    errors_of_kind: &'static [&'static str],
-    /// The metrics that are made of times.
-    timed: &'static [&'static str],
-    /// The method whose values are lower bounds on those of all others.
-    bound_on_all: Option<&'static str>,
+    kind: &'a dyn Experiment,
     profile: Profile,
     known: Known<'a>,
     assembly: &'a mut Assembly,
+    /// Ids of the documented deviations that decided a verdict.
     used: &'a mut BTreeSet<String>,
 }
 
 impl Judge<'_> {
-    /// The judged values; `None` if a file cannot be used, which is then among `errors`.
+    /// Returns the judged values, or `None` if a file is unusable; `errors` then says why.
     fn lines(&mut self, root: &Path, errors: &mut Vec<Error>) -> Option<Vec<Line>> {
         if self.config.compare.is_empty() {
             return Some(Vec::new());
@@ -183,7 +166,7 @@ impl Judge<'_> {
         );
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
-        // A cell that the paper leaves empty is no value to be judged.
+        // Empty cells of the paper's table are not judged.
         let printed = values
             .iter()
             .zip(candidates)
@@ -191,7 +174,7 @@ impl Judge<'_> {
         Ok(printed.map(|(value, rows)| self.judge_one(spec, value, &rows, results)).collect())
     }
 
-    /// `cell_rows` are the result rows of the value's cell, of all metrics.
+    /// Judges one value; `cell_rows` are the result rows of its cell, for all metrics.
     fn judge_one(
         &mut self,
         spec: &CompareSpec,
@@ -204,11 +187,11 @@ impl Judge<'_> {
             .copied()
             .filter(|&row| results.field(columns::METRIC, row) == value.metric)
             .collect();
-        // What a cell costs stands in columns of all its rows instead of a row of its own.
+        // Costs are columns of every row of a cell, not separate rows.
         if rows.is_empty() && columns::COSTS.contains(&value.metric.as_str()) {
             rows.extend(cell_rows.first());
         }
-        let looked_for: Vec<String> = spec
+        let key: Vec<String> = spec
             .join
             .iter()
             .zip(&value.key)
@@ -219,6 +202,7 @@ impl Judge<'_> {
             .iter()
             .position(|column| column == columns::METHOD)
             .and_then(|position| value.key.get(position));
+        let is_error = self.kind.errors().contains(&value.metric.as_str());
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
@@ -232,15 +216,14 @@ impl Judge<'_> {
             upper_bound: spec.upper_bound,
             reference: spec.reference.is_some(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
-            is_error: self.errors_of_kind.contains(&value.metric.as_str()),
-            improvable: self.errors_of_kind.contains(&value.metric.as_str())
-                && method.is_some_and(|method| spec.improvable.contains(method)),
+            is_error,
+            improvable: is_error && method.is_some_and(|method| spec.improvable.contains(method)),
             deviation: value.ids.iter().find_map(|id| self.known.deviations.get(id)),
         };
         let mut line = Line {
-            place: value.place.clone(),
+            place: value.part.clone(),
             id: value.ids.first().cloned().unwrap_or_default(),
-            cell: looked_for.join("/"),
+            cell: key.join("/"),
             method: method.cloned().unwrap_or_default(),
             metric: match (&spec.label, spec.our_column) {
                 (Some(label), _) => label.clone(),
@@ -268,33 +251,28 @@ impl Judge<'_> {
                     |number| value.printed.format_like(number),
                 );
                 line.certificate = certificate(value, &ours);
-                let bounding = self.bound_on_all.filter(|_| claim.is_error);
+                let bounding = self.kind.bound_on_all().filter(|_| claim.is_error);
                 let bound =
                     bounding.and_then(|method| bound_on_all(method, results, *row, &value.metric));
                 let over = bound.zip(ours.value).map(|(bound, value)| value / bound - 1.0);
-                if let (Some(bound), Some(over)) = (bound, over) {
-                    let bound = value.printed.format_like(bound);
+                let bound = bound.map(|bound| value.printed.format_like(bound));
+                if let (Some(bound), Some(over)) = (&bound, over) {
                     line.bound_on_all =
                         format!("≥ {bound}, {} % above", significant(100.0 * over.max(0.0), 2));
                 }
                 match over {
-                    Some(over) if over < -ROUNDING => Judgement {
-                        verdict: Verdict::Failed,
-                        reason: "below a bound on every mechanism".to_owned(),
-                        expected: format!("a value of at least the bound, {}", line.bound_on_all),
-                        used_deviation: false,
-                    },
+                    Some(over) if over < -ROUNDING => Judgement::failed(
+                        "below the lower bound for any matrix mechanism",
+                        format!("a value of at least {}", bound.unwrap_or_default()),
+                    ),
                     _ => judge(&claim, &ours),
                 }
             }
             [] => self.without_result(&claim, cell_rows.is_empty()),
-            several => Judgement {
-                verdict: Verdict::Failed,
-                reason: format!("{} result rows for one value", several.len()),
-                expected: "one result row; add the column that tells them apart to `join`"
-                    .to_owned(),
-                used_deviation: false,
-            },
+            several => Judgement::failed(
+                format!("{} result rows for one value", several.len()),
+                "one result row; add the column in which they differ to `join`",
+            ),
         };
         if judgement.used_deviation
             && let Some(deviation) = claim.deviation
@@ -309,23 +287,13 @@ impl Judge<'_> {
         line
     }
 
-    /// A value without result row: fine if the profile leaves its cell out.
+    /// Judges a value without a result row: *not run* if `quick` omits its cell, else a failure.
     fn without_result(&self, claim: &Claim<'_>, no_cell: bool) -> Judgement {
         if self.profile == Profile::Quick && no_cell {
-            return Judgement {
-                verdict: Verdict::NotRun,
-                reason: "outside the quick slice".to_owned(),
-                expected: String::new(),
-                used_deviation: false,
-            };
+            return Judgement::new(Verdict::NotRun, "not in the grid of the profile `quick`");
         }
         let reason = if no_cell { "missing result" } else { "missing metric" };
-        Judgement {
-            verdict: Verdict::Failed,
-            reason: reason.to_owned(),
-            expected: expectation(claim),
-            used_deviation: false,
-        }
+        Judgement::failed(reason, expectation(claim))
     }
 
     fn fail(
@@ -360,16 +328,17 @@ impl Judge<'_> {
         };
         let remedy = match rows {
             [] => format!(
-                "run `{}`; if the grid in {} lacks the cell, add it, or leave the row out with `filter`",
+                "run `{}`; if the grid in {} lacks the cell, add it or exclude the row with \
+                 `filter`",
                 self.run_command(),
                 self.config_name()
             ),
             [_] if line.reference => {
-                "find out which of the two is wrong; reference values must be reproduced".to_owned()
+                "find out which value is wrong; reference values must be reproduced".to_owned()
             }
             [_] => format!(
-                "find out which of the two is wrong; if it is the paper, add [[deviation]] id = \"{}\" to {} and \
-                 explain it in {}",
+                "find out which value is wrong; if it is the paper's, add [[deviation]] \
+                 id = \"{}\" to {} and explain it in {}",
                 line.id,
                 deviations::LIST,
                 deviations::EXPLANATIONS
@@ -399,7 +368,7 @@ impl Judge<'_> {
                     self.assembly.findings.push(Finding {
                         title: format!("missing figure: {}", spec.title),
                         place: config.experiment.clone(),
-                        expected: format!("the drawing {path}"),
+                        expected: format!("the file {path}"),
                         found: "no readable file".to_owned(),
                         remedy: format!("run `reproduce figures --profile {}`", self.profile),
                     });
@@ -414,16 +383,16 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// Whether a value is made of times or of memory.
+    /// Whether a metric is computed from times or memory.
     fn is_cost(&self, spec: &CompareSpec, metric: &str) -> bool {
-        let made = |derived: &DeriveSpec| {
+        let from_cost = |derived: &DeriveSpec| {
             derived.metric == metric && columns::COSTS.contains(&derived.column.as_str())
         };
         let compared = spec.our_column.is_some() || spec.tolerance().is_some();
-        compared || self.timed.contains(&metric) || self.config.derive.iter().any(made)
+        compared || self.kind.timed().contains(&metric) || self.config.derive.iter().any(from_cost)
     }
 
-    /// The listed band of a noisy value.
+    /// Returns the listed band of a noisy value.
     fn band(&self, value: &KnownValue) -> Option<(f64, f64)> {
         self.known.bands.of(&value.ids, value.printed.number()?)
     }

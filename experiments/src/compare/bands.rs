@@ -1,13 +1,13 @@
 //! Intervals in which a noisy published value counts as reproduced: `data/expected/bands.toml`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
+use super::deviations::read_if_present;
 use crate::config;
-use crate::error::{Document, Error, FileRole, Result};
+use crate::error::{Document, Error, Result};
 
 /// The list, relative to the root.
 pub const LIST: &str = "data/expected/bands.toml";
@@ -19,9 +19,9 @@ pub struct Band {
     /// Id of the published row, `file:line` for files without ids, or `file:line:column` for one of
     /// several values of a row.
     pub id: String,
-    /// How far ours may be from the printed value.
+    /// Half width of the interval around the printed value.
     pub within: f64,
-    /// Where the number comes from, in one sentence.
+    /// Source of the half width, in one sentence.
     pub reason: String,
 }
 
@@ -37,24 +37,12 @@ struct Written {
 pub struct Bands(BTreeMap<String, Band>);
 
 impl Bands {
-    /// Reads the list; none if there is no such file.
+    /// Reads the list; an absent file is an empty list.
     ///
     /// # Errors
-    /// A file that cannot be read or is malformed, an id twice, a width that is not positive.
+    /// An unreadable or malformed file, a duplicate id, or a width that is not positive.
     pub fn read(root: &Path) -> Result<Self> {
-        let path = root.join(LIST);
-        if !path.exists() {
-            return Ok(Self::default());
-        }
-        let text = fs::read_to_string(&path).map_err(|error| {
-            Error::file(
-                FileRole::Input,
-                LIST,
-                "a readable text file",
-                error,
-                "check its permissions",
-            )
-        })?;
+        let text = read_if_present(root, LIST)?;
         let located = |error: Error| {
             error
                 .in_document(Document::Bands, Path::new(LIST))
@@ -62,9 +50,9 @@ impl Bands {
         };
         let document: Written = config::read(&text).map_err(located)?;
         let mut bands = BTreeMap::new();
-        for (place, band) in document.band.into_iter().enumerate() {
+        for (index, band) in document.band.into_iter().enumerate() {
             if !(band.within > 0.0 && band.within.is_finite()) {
-                let (key, found) = (format!("band[{place}].within"), band.within.to_string());
+                let (key, found) = (format!("band[{index}].within"), band.within.to_string());
                 return Err(located(Error::config(
                     key,
                     "a positive number",
@@ -74,7 +62,7 @@ impl Bands {
             }
             let id = band.id.clone();
             if bands.insert(id.clone(), band).is_some() {
-                let (key, found) = (format!("band[{place}].id"), format!("\"{id}\" twice"));
+                let (key, found) = (format!("band[{index}].id"), format!("\"{id}\" twice"));
                 return Err(located(Error::config(
                     key,
                     "every id once",
@@ -86,7 +74,7 @@ impl Bands {
         Ok(Self(bands))
     }
 
-    /// The band of a value with these ids.
+    /// Returns the band of the value with these ids: the printed value ± the half width.
     #[must_use]
     pub fn of(&self, ids: &[String], printed: f64) -> Option<(f64, f64)> {
         let band = ids.iter().find_map(|id| self.0.get(id))?;
@@ -96,6 +84,8 @@ impl Bands {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<Bands> {
@@ -106,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_band_is_found_by_any_id_of_a_value() {
+    fn band_is_found_by_any_id_of_a_value() {
         let bands = read("[[band]]\nid = 't.csv:2:error'\nwithin = 0.5\nreason = 'r'\n").unwrap();
         let ids = |last: &str| ["t.csv:2".to_owned(), format!("t.csv:2:{last}")];
         assert_eq!(bands.of(&ids("error"), 9.0), Some((8.5, 9.5)));
@@ -115,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_make_no_sense_are_refused_with_their_line() {
+    fn invalid_entries_are_refused_with_their_line() {
         let entry = "[[band]]\nid = 'a'\nwithin = 0.5\nreason = 'r'\n";
         for (text, key) in [
             (format!("{entry}{entry}"), "band[1].id"),

@@ -1,5 +1,5 @@
-//! Claims that are known not to come out: `data/expected/deviations.toml` and their explanations in
-//! `docs/deviations.md`.
+//! Published values that cannot be reproduced: the list `data/expected/deviations.toml` and its
+//! explanations in `docs/deviations.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,12 +21,11 @@ pub const EXPLANATIONS: &str = "docs/deviations.md";
 pub struct Deviation {
     /// Id of the published row, or `file:line` for files without ids.
     pub id: String,
-    /// What we get instead, to the digits printed here.
+    /// The value that we get, to the digits given here.
     pub expected: String,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
-    /// Whether it is a lower error of a heuristic, and no more a deviation than that: the verdict
-    /// is then *lower*.
+    /// Whether the value is a lower error of a heuristic; the verdict is then *lower*.
     #[serde(default)]
     pub lower: bool,
 }
@@ -46,20 +45,20 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    /// Reads the list (none if there is no such file) and their explanations.
+    /// Reads the list and its explanations; absent files are empty.
     ///
     /// # Errors
-    /// A file that cannot be read, is malformed, or has an id twice.
+    /// An unreadable or malformed file, or a duplicate id.
     pub fn read(root: &Path) -> Result<Self> {
         let text = read_if_present(root, LIST)?;
         let document: Written = config::read(&text)
             .map_err(|error| error.in_document(Document::Deviations, Path::new(LIST)))?;
         let mut deviations =
             Self { explanations: read_if_present(root, EXPLANATIONS)?, ..Self::default() };
-        for (place, entry) in document.deviation.into_iter().enumerate() {
+        for (index, entry) in document.deviation.into_iter().enumerate() {
             let id = entry.id.clone();
             if deviations.entries.insert(id.clone(), entry).is_some() {
-                let (key, found) = (format!("deviation[{place}].id"), format!("\"{id}\" twice"));
+                let (key, found) = (format!("deviation[{index}].id"), format!("\"{id}\" twice"));
                 return Err(Error::config(key, "every id once", found, "merge the two entries")
                     .in_document(Document::Deviations, Path::new(LIST))
                     .on_line(|key| config::line_of(&text, key)));
@@ -68,13 +67,13 @@ impl Deviations {
         Ok(deviations)
     }
 
-    /// The entry of an id.
+    /// Returns the entry of an id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Deviation> {
         self.entries.get(id)
     }
 
-    /// All entries, by id.
+    /// Iterates over all entries, by id.
     pub fn entries(&self) -> impl Iterator<Item = &Deviation> {
         self.entries.values()
     }
@@ -86,7 +85,8 @@ impl Deviations {
     }
 }
 
-fn read_if_present(root: &Path, file: &str) -> Result<String> {
+/// Reads a text file below the root; an absent file is empty.
+pub(super) fn read_if_present(root: &Path, file: &str) -> Result<String> {
     let path = root.join(file);
     if !path.exists() {
         return Ok(String::new());

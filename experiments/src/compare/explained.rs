@@ -1,4 +1,4 @@
-//! Every deviation is explained in `docs/deviations.md`, and is one of a value that is compared.
+//! Checks that every documented deviation is explained in `docs/deviations.md` and in use.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,7 @@ use super::known::KnownValue;
 use super::report::Finding;
 use crate::config::{CompareSpec, Profile};
 
-/// Every entry of the list must be explained, and under the full profiles be the reason of some
-/// verdict.
+/// Checks that every entry of the list is explained and, except under `quick`, decides a verdict.
 pub(super) fn check_deviations(
     findings: &mut Vec<Finding>,
     deviations: &Deviations,
@@ -23,17 +22,19 @@ pub(super) fn check_deviations(
             findings.push(Finding {
                 title: format!("unused deviation: {}", entry.id),
                 place: deviations::LIST.to_owned(),
-                expected: "a published value with this id that is selected by a config and does not come out"
+                expected: "a published value with this id that a config selects and \
+                           that is not reproduced"
                     .to_owned(),
                 found: "none: the value is reproduced, not comparable, or not selected".to_owned(),
-                remedy: "remove the entry, or correct its id".to_owned(),
+                remedy: "remove the entry or correct its id".to_owned(),
             });
         }
     }
 }
 
-/// Every reason that a config gives for a ratio of times must be explained, and be one of a value
-/// that it selects. It need not be used: on this machine the ratio may be the paper's.
+/// Checks that every reason in `deviations` of a config is explained and names a selected value.
+///
+/// A reason may be unused: the ratio of times on this machine can be within the tolerance.
 pub(super) fn check_reasons(
     findings: &mut Vec<Finding>,
     deviations: &Deviations,
@@ -47,14 +48,14 @@ pub(super) fn check_reasons(
         }
         if !values.iter().any(|value| value.ids.contains(id)) {
             findings.push(Finding {
-                title: format!("reason for no value: {id}"),
+                title: format!("deviation of an unknown value: {id}"),
                 place: config.to_owned(),
                 expected: format!(
                     "the id of a row of {} that `filter` selects",
                     spec.relative_path()
                 ),
                 found: "no such row".to_owned(),
-                remedy: "correct the key in `deviations`, or remove it".to_owned(),
+                remedy: "correct the key in `deviations` or remove it".to_owned(),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! What a result row says beside a known value.
+//! Reads what a result row states about a known value.
 
 use super::known::KnownValue;
 use super::verdict::Ours;
@@ -8,15 +8,15 @@ use crate::datasets::STAND_IN;
 use crate::printed::significant;
 use crate::table::Table;
 
-/// Our value with its certificate, in the unit of the known one.
+/// Returns our value with its certificate, in the unit of the known value.
 pub(super) fn ours<'r>(
     spec: &CompareSpec,
     results: &'r Table,
     row: usize,
     metric: &str,
 ) -> Ours<'r> {
-    // Our own reference values may be about the stand-in, and say so in a column `data`. What a
-    // paper prints never is.
+    // Reference values for a stand-in are joined by the column `data`; published values never
+    // concern a stand-in.
     let about_data =
         spec.reference.is_some() && spec.join.iter().any(|column| column == columns::DATA);
     let stand_in = results.field(columns::DATA, row) == STAND_IN && !about_data;
@@ -38,7 +38,7 @@ pub(super) fn ours<'r>(
     }
 }
 
-/// The known value as reports show it.
+/// Formats the known value, with its band, for reports.
 pub(super) fn published_text(value: &KnownValue) -> String {
     let printed = value.printed.to_string();
     match value.band {
@@ -48,27 +48,28 @@ pub(super) fn published_text(value: &KnownValue) -> String {
     }
 }
 
-/// The lower bound and the gap as reports show them.
+/// Formats lower bound and gap for reports.
 pub(super) fn certificate(value: &KnownValue, ours: &Ours<'_>) -> String {
     let bound = ours.lower_bound.map(|bound| format!("≥ {}", value.printed.format_like(bound)));
     let gap = ours.gap.map(|gap| format!("gap {}", significant(gap, 2)));
     [bound, gap].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The value that `bounding`, the method that bounds all others, has in the cell of a result row
-/// that differs by the method only.
+/// Returns the lower bound for any matrix mechanism on the cell of a result row.
+///
+/// It is the value of the method `bounding` in the cell that differs only in its method.
 pub(super) fn bound_on_all(
     bounding: &str,
     results: &Table,
     row: usize,
     metric: &str,
 ) -> Option<f64> {
-    let own = format!("method={}", results.field(columns::METHOD, row));
+    let method = format!("method={}", results.field(columns::METHOD, row));
     let cell =
-        format!("{}method={bounding}", results.field(columns::CELL, row).strip_suffix(&own)?);
-    let place = (0..results.len()).filter(|&place| place != row).find(|&place| {
-        results.field(columns::METRIC, place) == metric
-            && results.field(columns::CELL, place) == cell
+        format!("{}method={bounding}", results.field(columns::CELL, row).strip_suffix(&method)?);
+    let bound = (0..results.len()).filter(|&index| index != row).find(|&index| {
+        results.field(columns::METRIC, index) == metric
+            && results.field(columns::CELL, index) == cell
     })?;
-    results.number(columns::VALUE, place)
+    results.number(columns::VALUE, bound)
 }

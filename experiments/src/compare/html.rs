@@ -1,17 +1,18 @@
-//! The report as one HTML file: style and figures inlined, nothing loaded from anywhere.
+//! The report as one HTML file, with style and figures inlined and no external resources.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::deviations;
 use super::index::{self, Total};
-use super::markdown::{KEPT, kept_data, kept_run, up};
+use super::markdown::{
+    ALL_COMPARED, KEPT, KEPT_HEADING, NOT_COMPARED, TITLE, kept_data, kept_run, up,
+};
 use super::report::{Counts, Figure, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 
 const STYLE: &str = include_str!("comparison.css");
 
-/// The page `comparison.html`, with a line per row of its tables, so that two versions can be told
-/// apart.
+/// Returns the page `comparison.html`, with one line per table row so that versions can be diffed.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let page = html! {
@@ -28,7 +29,7 @@ pub fn render(report: &Report) -> String {
                     @for section in &report.sections { (self::section(report, section)) }
                     (remaining(&report.remaining))
                 }
-                footer { "This page is self-contained and opens without network." }
+                footer { "This page is self-contained and needs no network." }
             }
         }
     };
@@ -40,7 +41,7 @@ fn head() -> Markup {
         head {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
-            title { "Published values and ours" }
+            title { (TITLE) }
             style { (PreEscaped(STYLE)) }
         }
     }
@@ -49,10 +50,10 @@ fn head() -> Markup {
 fn header(report: &Report) -> Markup {
     html! {
         header {
-            h1 { "Published values and ours" }
+            h1 { (TITLE) }
             p.soft {
                 "Profile " code { (report.profile) } ". Written by " code { "reproduce compare" }
-                "; the same tables are in " a href="COMPARISON.md" { "COMPARISON.md" } "."
+                ". " a href="COMPARISON.md" { "COMPARISON.md" } " has the same tables."
             }
         }
     }
@@ -62,11 +63,11 @@ fn findings(report: &Report) -> Markup {
     html! {
         @if !report.findings.is_empty() {
             section.failures aria-labelledby="failures" {
-                h2 id="failures" { "To put right: " (report.findings.len()) }
+                h2 id="failures" { "Problems: " (report.findings.len()) }
                 @for finding in &report.findings {
                     h3 { (finding.title) }
                     dl {
-                        dt { "place" } dd { (finding.place) }
+                        dt { "location" } dd { (finding.place) }
                         dt { "expected" } dd { (finding.expected) }
                         dt { "found" } dd { (finding.found) }
                         dt { "remedy" } dd { (finding.remedy) }
@@ -80,23 +81,27 @@ fn findings(report: &Report) -> Markup {
 fn kept(report: &Report) -> Markup {
     html! {
         @if !report.kept.is_empty() {
-            h2 id="kept" { "Kept: results on real data that are not on this machine" }
+            h2 id="kept" { (KEPT_HEADING) }
             table {
                 caption { (KEPT) }
                 thead {
                     tr {
-                        th scope="col" { "kept" }
+                        th scope="col" { "kept table" }
                         th scope="col" { "real data (SHA-256)" }
-                        th scope="col" { "computed by the run that ended" }
-                        th scope="col" { "only stand-ins here" }
-                        th scope="col" { "this machine's results" }
+                        th scope="col" { "computed (end of the run, UTC)" }
+                        th scope="col" { "stand-ins on this machine" }
+                        th scope="col" { "results of this machine" }
                     }
                 }
                 tbody {
                     @for kept in &report.kept {
                         tr {
                             th scope="row" { code { (kept.table) } }
-                            td { @for (name, hash) in kept_data(kept) { (name) " " code { (hash) } br; } }
+                            td {
+                                @for (name, hash) in kept_data(kept) {
+                                    (name) " " code { (hash) } br;
+                                }
+                            }
                             td { (kept_run(kept)) }
                             td { (kept.missing.join(", ")) }
                             td { code { (kept.own) } }
@@ -141,7 +146,7 @@ fn row_of_counts(Total { name, is_sum, counts }: &Total) -> Markup {
     }
 }
 
-/// One index per paper: its totals, and its items in their order.
+/// One index per paper: its totals, and its items in order.
 fn contents(report: &Report) -> Markup {
     html! {
         nav aria-label="Papers and their items" {
@@ -149,26 +154,30 @@ fn contents(report: &Report) -> Markup {
                 h2 { (paper.paper) }
                 @for (counts, reference) in [(&paper.published, false), (&paper.reference, true)] {
                     @if counts.total() > 0 {
-                        p { (counts.total()) " " (index::source_name(reference)) ": " (counts.in_words()) "." }
+                        p {
+                            (counts.total()) " " (index::source_name(reference)) ": "
+                            (counts.in_words()) "."
+                        }
                     }
                 }
                 ul {
                     @for section in &paper.sections {
                         li {
                             a href={ "#" (section.experiment) } { (section.heading()) }
-                            @let counts = section.lines.iter().map(|line| line.verdict).collect::<Counts>();
+                            @let verdicts = section.lines.iter().map(|line| line.verdict);
+                            @let counts = verdicts.collect::<Counts>();
                             @if counts.total() > 0 { " " span.soft { "(" (counts.in_words()) ")" } }
                         }
                         "\n"
                     }
                 }
             }
-            p { a href="#remaining" { "Published values not yet reproduced" } }
+            p { a href="#remaining" { (NOT_COMPARED) } }
         }
     }
 }
 
-/// What differs from the paper is shown; what is reproduced is folded away.
+/// A section: differences from the paper are shown, reproduced values are folded.
 fn section(report: &Report, section: &Section) -> Markup {
     let (reproduced, others): (Vec<&Line>, Vec<&Line>) =
         section.by_interest().into_iter().partition(|line| line.verdict == Verdict::Reproduced);
@@ -186,7 +195,10 @@ fn section(report: &Report, section: &Section) -> Markup {
                 }
             }
             @if not_run > 0 {
-                p.soft { "Not run: " (not_run) " more values outside the slice of the profile " (report.profile) "." }
+                p.soft {
+                    "Not run: " (not_run) " values that are not in the grid of the profile "
+                    (report.profile) "."
+                }
             }
             @for figure in &section.figures { (self::figure(figure)) }
         }
@@ -198,14 +210,14 @@ fn lines(report: &Report, lines: &[&Line], bounded: bool) -> Markup {
         table {
             thead {
                 tr {
-                    th scope="col" { "where" }
+                    th scope="col" { "source" }
                     th scope="col" { "cell" }
                     th scope="col" { "method" }
                     th scope="col" { "metric" }
                     th.number scope="col" { "published or reference" }
                     th.number scope="col" { "ours" }
                     th scope="col" { "lower bound, gap" }
-                    @if bounded { th scope="col" { "any mechanism" } }
+                    @if bounded { th scope="col" { "any matrix mechanism" } }
                     th scope="col" { "verdict" }
                 }
             }
@@ -227,7 +239,9 @@ fn line(report: &Report, line: &Line, bounded: bool) -> Markup {
             td { (line.certificate) }
             @if bounded { td { (line.bound_on_all) } }
             td {
-                @if line.verdict == Verdict::Deviates { a href=(explanation) { (badge(line.verdict)) } }
+                @if line.verdict == Verdict::Deviates {
+                    a href=(explanation) { (badge(line.verdict)) }
+                }
                 @else { (badge(line.verdict)) }
                 @if !line.reason.is_empty() { br; (line.reason) }
             }
@@ -240,7 +254,7 @@ fn figure(figure: &Figure) -> Markup {
     let Some(svg) = &figure.svg else {
         return html! { p.soft { "Figure “" (figure.title) "”: not drawn under this profile." } };
     };
-    // Inside HTML the parser knows the element, and a declaration before it would be an error.
+    // An XML declaration is invalid inside HTML, so the text before the element is dropped.
     let drawing = svg.find("<svg").map_or("", |start| &svg[start..]);
     html! {
         figure {
@@ -258,17 +272,17 @@ fn figure(figure: &Figure) -> Markup {
 
 fn remaining(remaining: &[Remaining]) -> Markup {
     html! {
-        h2 id="remaining" { "Published values not yet reproduced" }
+        h2 id="remaining" { (NOT_COMPARED) }
         @if remaining.is_empty() {
-            p { "None: every row of every file is selected by a config." }
+            p { (ALL_COMPARED.replace('`', "")) }
         } @else {
             table {
-                caption { "Rows of the files of known values that no config selects" }
+                caption { "No config selects these rows" }
                 thead {
                     tr {
                         th scope="col" { "file" }
                         th.number scope="col" { "rows" }
-                        th.number scope="col" { "not yet" }
+                        th.number scope="col" { "not compared" }
                         th scope="col" { "parts" }
                     }
                 }
@@ -279,8 +293,8 @@ fn remaining(remaining: &[Remaining]) -> Markup {
                             td.number { (file.rows) }
                             td.number { (file.rows - file.selected) }
                             td {
-                                @for (place, (part, count)) in file.parts.iter().enumerate() {
-                                    @if place > 0 { ", " }
+                                @for (index, (part, count)) in file.parts.iter().enumerate() {
+                                    @if index > 0 { ", " }
                                     (part) " (" (count) ")"
                                 }
                             }
@@ -292,7 +306,7 @@ fn remaining(remaining: &[Remaining]) -> Markup {
     }
 }
 
-/// A verdict's word in its colour.
+/// The name of a verdict in its colour.
 fn badge(verdict: Verdict) -> Markup {
     let class = match verdict {
         Verdict::Reproduced => "reproduced",

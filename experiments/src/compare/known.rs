@@ -1,4 +1,4 @@
-//! Known values as a config selects them from a file.
+//! Selects the known values of a config from their file.
 
 use std::path::Path;
 
@@ -7,35 +7,36 @@ use crate::error::{Error, FileRole, Result};
 use crate::printed::Printed;
 use crate::table::Table;
 
-/// One selected value.
+/// A selected known value.
 #[derive(Clone, Debug)]
 pub struct KnownValue {
-    /// Its line in the file.
+    /// Line number in the file.
     pub line: usize,
-    /// The ids under which a deviation may be listed, the usual one first.
+    /// The ids under which a deviation may be listed, the preferred id first.
     pub ids: Vec<String>,
-    /// Where the paper states it.
-    pub place: String,
+    /// The part of the paper that states it.
+    pub part: String,
     /// Values of the join columns, in our spelling.
     pub key: Vec<String>,
     /// The metric, in our spelling.
     pub metric: String,
-    /// The value as printed, also of rows that state a band only (then empty text).
+    /// The value as printed; empty text for rows that state only a band.
     pub printed: Printed,
     /// The band, if the row states one.
     pub band: Option<(f64, f64)>,
 }
 
-/// Reads the file of a spec and selects its values: the rows in our spelling, and what they say.
-/// `config` is what messages call the config that has the spec.
+/// Reads the file of a spec and returns its selected rows, in our spelling, with their values.
+///
+/// `config` names the config in messages.
 ///
 /// # Errors
-/// A missing or malformed file, a column that is not there, a filter that selects nothing, a row
-/// without value.
+/// A missing or malformed file, a missing column, a filter that selects nothing, or a row without
+/// a value.
 pub fn read(root: &Path, spec: &CompareSpec, config: &str) -> Result<(Table, Vec<KnownValue>)> {
     let file = spec.relative_path();
     let remedy = format!(
-        "put the file there, or correct `published` or `reference` in the [[compare]] table of {config}"
+        "add the file, or correct `published` or `reference` in the [[compare]] table of {config}"
     );
     let table = Table::read(&root.join(&file), &file, &remedy)?;
     for column in &spec.join {
@@ -83,7 +84,7 @@ fn known_value(
             as_printed.name(),
             format!("a value in column \"{}\" on line {line}", spec.value_column),
             "an empty field",
-            "write the value, NI if the paper has none, or leave the row out with `filter`",
+            "write the value, write NI if the paper has none, or exclude the row with `filter`",
         ));
     }
     let printed = Printed::parse(printed);
@@ -94,16 +95,17 @@ fn known_value(
             FileRole::Input,
             as_printed.name(),
             format!(
-                "a number with {last} decimals on line {line}, as `rounded` in the [[compare]] table says"
+                "a number with {last} decimals on line {line}, as `rounded` in the [[compare]] \
+                 table requires"
             ),
             printed,
-            "correct `rounded`, or leave the row to another [[compare]] with `filter`",
+            "correct `rounded`, or move the row to another [[compare]] with `filter`",
         ));
     }
     Ok(KnownValue {
         line,
         ids: ids(as_printed, spec, row),
-        place: place(as_printed, row).to_owned(),
+        part: part(as_printed, row).to_owned(),
         key: spec.join.iter().map(|column| in_our_spelling.field(column, row).to_owned()).collect(),
         metric: match (&spec.metric_column, &spec.metric) {
             (Some(column), _) => in_our_spelling.field(column, row).to_owned(),
@@ -114,9 +116,9 @@ fn known_value(
     })
 }
 
-/// The part of the paper that a row belongs to: its column `where` or `table`, else the file.
+/// Returns the part of the paper of a row: its column `where` or `table`, else the file name.
 #[must_use]
-pub fn place(table: &Table, row: usize) -> &str {
+pub fn part(table: &Table, row: usize) -> &str {
     ["where", "table"]
         .iter()
         .map(|column| table.field(column, row))
@@ -124,8 +126,7 @@ pub fn place(table: &Table, row: usize) -> &str {
         .unwrap_or_else(|| table.name())
 }
 
-/// `id`, or for files without ids `file:line` and, to tell several value columns apart,
-/// `file:line:column`.
+/// Returns the ids of a row: `id`, or without that column `file:line` and `file:line:column`.
 fn ids(table: &Table, spec: &CompareSpec, row: usize) -> Vec<String> {
     let id = table.field("id", row);
     if !id.is_empty() {
@@ -135,6 +136,7 @@ fn ids(table: &Table, spec: &CompareSpec, row: usize) -> Vec<String> {
     vec![format!("{file}:{line}"), format!("{file}:{line}:{}", spec.value_column)]
 }
 
+/// Returns the band of a row, from its columns `low` and `high`.
 fn band(table: &Table, row: usize) -> Result<Option<(f64, f64)>> {
     let (low, high) = (table.field("low", row).trim(), table.field("high", row).trim());
     if low.is_empty() && high.is_empty() {

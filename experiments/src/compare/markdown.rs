@@ -1,4 +1,4 @@
-//! The report as Markdown. It has no times, so that the same results give the same file.
+//! The report as Markdown, without the time of writing: the same results give the same file.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::verdict::Verdict;
 use crate::config::Profile;
 use crate::engine::Kept;
 
-/// Writes `COMPARISON.md`.
+/// Returns the text of `COMPARISON.md`.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -18,7 +18,7 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// The way from the report's folder to the root.
+/// Returns the relative path from the report's folder to the root.
 #[must_use]
 pub fn up(profile: Profile) -> &'static str {
     match profile {
@@ -28,14 +28,15 @@ pub fn up(profile: Profile) -> &'static str {
 }
 
 fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "# Published values and ours\n")?;
+    writeln!(out, "# {TITLE}\n")?;
     writeln!(
         out,
-        "Profile `{}`. Written by `reproduce compare`; the same with figures in [comparison.html](comparison.html).\n",
+        "Profile `{}`. Written by `reproduce compare`. [comparison.html](comparison.html) is the \
+         same report as one file with the figures included.\n",
         report.profile
     )?;
     if !report.findings.is_empty() {
-        writeln!(out, "## To put right: {}\n", report.findings.len())?;
+        writeln!(out, "## Problems: {}\n", report.findings.len())?;
         for finding in &report.findings {
             write_finding(out, finding)?;
         }
@@ -49,16 +50,17 @@ fn write_all(out: &mut String, report: &Report) -> std::fmt::Result {
     write_remaining(out, &report.remaining)
 }
 
-/// Which results are not of this machine. On a machine with all data there is no such part.
+/// Lists the results that this machine cannot compute; omitted on a machine with all data.
 fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
     if report.kept.is_empty() {
         return Ok(());
     }
-    writeln!(out, "## Kept: results on real data that are not on this machine\n")?;
+    writeln!(out, "## {KEPT_HEADING}\n")?;
     writeln!(out, "{KEPT}\n")?;
     writeln!(
         out,
-        "| kept | real data (SHA-256) | computed by the run that ended | only stand-ins here | this machine's results |"
+        "| kept table | real data (SHA-256) | computed (end of the run, UTC) | stand-ins on this \
+         machine | results of this machine |"
     )?;
     writeln!(out, "|---|---|---|---|---|")?;
     for kept in &report.kept {
@@ -77,11 +79,26 @@ fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out)
 }
 
-/// What the table of kept results is about.
-pub(super) const KEPT: &str = "These tables, and the figures drawn from them, are compared below. A run on this machine would replace them by \
-results on stand-ins, so it has left them as they are and has written its own results elsewhere.";
+/// The heading of the report.
+pub(super) const TITLE: &str = "Comparison with the published values";
 
-/// Names and hashes of the real data of kept results.
+/// The heading of the table of kept results.
+pub(super) const KEPT_HEADING: &str = "Kept results on real data that this machine does not have";
+
+/// The explanation of the table of kept results.
+pub(super) const KEPT: &str = "\
+    This report compares these tables and shows figures drawn from them. They were computed on \
+    real data of which this machine has only stand-ins. A run on this machine does not replace \
+    them; it writes its results on stand-ins to separate files.";
+
+/// The heading of the known values that no config selects.
+pub(super) const NOT_COMPARED: &str = "Known values that are not compared";
+
+/// The text under that heading if every known value is compared.
+pub(super) const ALL_COMPARED: &str =
+    "None: configs select every row of `data/published` and `data/expected`.";
+
+/// Returns names and hashes of the real data of kept results.
 pub(super) fn kept_data(kept: &Kept) -> Vec<(&str, &str)> {
     kept.data
         .iter()
@@ -89,10 +106,10 @@ pub(super) fn kept_data(kept: &Kept) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// When kept results were computed.
+/// Returns the end of the run that computed kept results.
 pub(super) fn kept_run(kept: &Kept) -> String {
-    let finished = kept.finished.as_deref().unwrap_or("not recorded: no provenance of this table");
-    let config = if kept.other_config { ", under an earlier version of its config" } else { "" };
+    let finished = kept.finished.as_deref().unwrap_or("not recorded: the table has no provenance");
+    let config = if kept.other_config { ", with an earlier version of its config" } else { "" };
     format!("{finished}{config}")
 }
 
@@ -139,7 +156,7 @@ pub fn totals(report: &Report) -> String {
     out
 }
 
-/// One table per paper: its items in their order, with their verdicts.
+/// Writes one table per paper: its items in order, with their verdicts.
 fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "## Index\n")?;
     for paper in index::papers(report) {
@@ -182,10 +199,11 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     let shown = section.by_interest();
     let bounded = section.is_bounded();
     if !shown.is_empty() {
-        let (heading, rule) = if bounded { (" any mechanism |", "---|") } else { ("", "") };
+        let (heading, rule) = if bounded { (" any matrix mechanism |", "---|") } else { ("", "") };
         writeln!(
             out,
-            "| where | cell | method | metric | published or reference | ours | lower bound, gap |{heading} verdict |"
+            "| source | cell | method | metric | published or reference | ours | lower bound, gap \
+             |{heading} verdict |"
         )?;
         writeln!(out, "|---|---|---|---|---:|---:|---|{rule}---|")?;
     }
@@ -213,7 +231,7 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     if not_run > 0 {
         writeln!(
             out,
-            "Not run: {not_run} more values outside the slice of the profile `{}`.\n",
+            "Not run: {not_run} values that are not in the grid of the profile `{}`.\n",
             report.profile
         )?;
     }
@@ -258,12 +276,12 @@ fn verdict_text(profile: Profile, line: &Line) -> String {
 }
 
 fn write_remaining(out: &mut String, remaining: &[Remaining]) -> std::fmt::Result {
-    writeln!(out, "## Published values not yet reproduced\n")?;
+    writeln!(out, "## {NOT_COMPARED}\n")?;
     if remaining.is_empty() {
-        return writeln!(out, "None: every row of every file is selected by a config.");
+        return writeln!(out, "{ALL_COMPARED}");
     }
-    writeln!(out, "Rows of the files of known values that no config selects.\n")?;
-    writeln!(out, "| file | rows | not yet | parts |\n|---|---:|---:|---|")?;
+    writeln!(out, "No config selects these rows.\n")?;
+    writeln!(out, "| file | rows | not compared | parts |\n|---|---:|---:|---|")?;
     for file in remaining {
         let parts: Vec<String> =
             file.parts.iter().map(|(part, count)| format!("{} ({count})", cell(part))).collect();
@@ -279,7 +297,7 @@ fn write_remaining(out: &mut String, remaining: &[Remaining]) -> std::fmt::Resul
     Ok(())
 }
 
-/// Text that is safe inside a table cell.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }

@@ -1,5 +1,4 @@
-//! Published values against ours: one verdict for each, as Markdown and as a self-contained HTML
-//! page.
+//! Compares results with known values and gives each a verdict, as Markdown and as one HTML file.
 //!
 //! ```text
 //! data/published/*.csv ─┐                       ┌─▶ results/COMPARISON.md
@@ -33,14 +32,14 @@ use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::layout::Results;
 
-/// Judges every known value that `configs` select and writes `COMPARISON.md`, `comparison.html` and
-/// `verdicts.csv` into the results folder of the profile. `experiments` are the kinds that the configs name.
+/// Compares the results of `configs` with the known values and writes the reports.
 ///
-/// Whether the artifact holds is in [`Report::findings`]; mismatches are not errors of this
-/// function.
+/// The reports `COMPARISON.md` and `comparison.html` are written to the results folder of the
+/// profile. `experiments` are the kinds that the configs name. Mismatches are in
+/// [`Report::findings`]; they are not errors of this function.
 ///
 /// # Errors
-/// Files that are missing or cannot be used (all of them), or a report that cannot be written.
+/// Missing or unusable input files (all of them are reported), or a report that cannot be written.
 pub fn run(
     root: &Path,
     configs: &[Config],

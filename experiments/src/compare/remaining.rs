@@ -1,18 +1,20 @@
-//! Known values that no config selects yet.
+//! Known values that no config selects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::known::place;
+use super::known::part;
 use super::report::Remaining;
 use crate::error::{Error, FileRole, Result};
 use crate::table::Table;
 
-/// Counts the rows of every file of known values that are not among the selected lines, per part of
-/// the paper; files that are fully selected are left out.
+/// Counts the rows that no config selects, per file of known values and part of the paper.
+///
+/// `selected` maps a file to the line numbers of its selected rows. Fully selected files are
+/// omitted.
 ///
 /// # Errors
-/// A folder or file that cannot be read.
+/// An unreadable folder or file.
 pub fn remaining(
     root: &Path,
     selected: &BTreeMap<String, BTreeSet<usize>>,
@@ -26,7 +28,7 @@ pub fn remaining(
             let chosen = selected.get(&file).unwrap_or(&none);
             let mut parts: Vec<(String, usize)> = Vec::new();
             for row in (0..table.len()).filter(|row| !chosen.contains(&table.line(*row))) {
-                let part = place(&table, row);
+                let part = part(&table, row);
                 match parts.iter_mut().find(|(known, _)| known == part) {
                     Some((_, count)) => *count += 1,
                     None => parts.push((part.to_owned(), 1)),

@@ -1,4 +1,4 @@
-//! What a comparison found, ready to be written.
+//! The result of a comparison, ready for output.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,15 +9,14 @@ use crate::columns;
 use crate::config::Profile;
 use crate::engine::Kept;
 
-/// One known value next to ours, with everything as it is shown.
+/// One known value next to ours, formatted for the reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Where the paper states it.
+    /// The part of the paper that states it.
     pub place: String,
     /// Id of the known value, or `file:line`.
     pub id: String,
-    /// Address of the result's cell without the experiment; of a missing result, what was looked
-    /// for.
+    /// Address of the result's cell without the experiment; for a missing result, its join key.
     pub cell: String,
     /// Method, in our spelling.
     pub method: String,
@@ -27,23 +26,24 @@ pub struct Line {
     pub published: String,
     /// Our value.
     pub ours: String,
-    /// Our lower bound and gap, if there are any.
+    /// Our lower bound and gap, if any.
     pub certificate: String,
-    /// What no method at all can go below, and how far above it our value is; empty if nothing is
-    /// known.
+    /// The lower bound for any matrix mechanism, and how far above it our value is; empty if no
+    /// bound is known.
     pub bound_on_all: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for the verdict.
     pub reason: String,
-    /// Whether the known value is an independently computed one.
+    /// Whether the known value is an independently computed reference value.
     pub reference: bool,
-    /// What it is about.
+    /// The subject of the value.
     pub subject: Subject,
 }
 
-/// What a value is about. Totals are given for each, so that hundreds of counts that anybody
-/// reproduces do not hide an error.
+/// The subject of a value.
+///
+/// Reports have totals per subject, so that many easily reproduced counts do not hide an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Errors, their ratios, and everything else.
@@ -55,10 +55,10 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// All of them, in the order of reports.
+    /// All subjects, in the order of reports.
     pub const ALL: [Self; 3] = [Self::Value, Self::QueryCount, Self::Cost];
 
-    /// The subject of a metric; `of_cost` says that it is made of times or of memory.
+    /// Returns the subject of a metric; `of_cost` is whether it is computed from times or memory.
     #[must_use]
     pub fn of(metric: &str, of_cost: bool) -> Self {
         if of_cost || columns::COSTS.contains(&metric) {
@@ -70,7 +70,7 @@ impl Subject {
         }
     }
 
-    /// What the totals call them.
+    /// Returns the name in the table of totals.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Subject {
     }
 }
 
-/// A figure of an experiment.
+/// A figure of an experiment's section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Path without extension, below the folder of figures.
@@ -90,11 +90,11 @@ pub struct Figure {
     pub title: String,
     /// Text under the figure.
     pub caption: String,
-    /// The drawing, `None` if it has not been drawn.
+    /// The SVG file; `None` if it does not exist.
     pub svg: Option<String>,
 }
 
-/// One experiment.
+/// The values and figures of one experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Experiment id.
@@ -105,7 +105,7 @@ pub struct Section {
     pub item: String,
     /// Title of the config.
     pub title: String,
-    /// What of which paper it reproduces.
+    /// Paper and item that the experiment reproduces.
     pub reproduces: String,
     /// The values, in the order of config and file.
     pub lines: Vec<Line>,
@@ -118,7 +118,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Paper and item.
+    /// Returns paper and item.
     #[must_use]
     pub fn place(&self) -> String {
         if self.item.is_empty() {
@@ -128,13 +128,13 @@ impl Section {
         }
     }
 
-    /// The title, which starts with the paper's item.
+    /// Returns the heading: paper, item and title.
     #[must_use]
     pub fn heading(&self) -> String {
         format!("{}: {}", self.place(), self.title)
     }
 
-    /// The values that were run, what differs from the paper first.
+    /// Returns the values that were run, differences from the paper first.
     #[must_use]
     pub fn by_interest(&self) -> Vec<&Line> {
         let mut lines: Vec<&Line> =
@@ -143,31 +143,31 @@ impl Section {
         lines
     }
 
-    /// Whether a bound on all methods is known for any of its values.
+    /// Whether any value has a lower bound for any matrix mechanism.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.lines.iter().any(|line| !line.bound_on_all.is_empty())
     }
 
-    /// The number of values that were not run.
+    /// Returns the number of values that were not run.
     #[must_use]
     pub fn not_run(&self) -> usize {
         self.lines.iter().filter(|line| line.verdict == Verdict::NotRun).count()
     }
 }
 
-/// Something that must be put right before the artifact can be trusted.
+/// A problem that must be fixed before the results can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What failed, in a few words.
+    /// The problem, in a few words.
     pub title: String,
-    /// Where: experiment and file.
+    /// Location: experiment and file.
     pub place: String,
     /// What was expected.
     pub expected: String,
     /// What was found.
     pub found: String,
-    /// How to mend it.
+    /// How to fix it.
     pub remedy: String,
 }
 
@@ -178,9 +178,9 @@ pub struct Remaining {
     pub file: String,
     /// Rows in the file.
     pub rows: usize,
-    /// Rows that some config selects.
+    /// Rows that configs select.
     pub selected: usize,
-    /// Part of the paper → rows not selected.
+    /// Part of the paper → number of rows not selected.
     pub parts: Vec<(String, usize)>,
 }
 
@@ -189,26 +189,26 @@ pub struct Remaining {
 pub struct Counts(BTreeMap<Verdict, usize>);
 
 impl Counts {
-    /// The number of values with a verdict.
+    /// Returns the number of values with a verdict.
     #[must_use]
     pub fn of(&self, verdict: Verdict) -> usize {
         self.0.get(&verdict).copied().unwrap_or(0)
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }
 
-    /// The verdicts that were given, such as `14 reproduced, 2 improved`; what differs from the
-    /// paper first.
+    /// Returns the nonzero counts, such as `2 improved, 14 reproduced`, differences from the paper
+    /// first.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let mut given: Vec<(&Verdict, &usize)> = self.0.iter().collect();
-        given.sort_by_key(|(verdict, _)| verdict.interest());
+        let mut counts: Vec<(&Verdict, &usize)> = self.0.iter().collect();
+        counts.sort_by_key(|(verdict, _)| verdict.interest());
         let words: Vec<String> =
-            given.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+            counts.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
         words.join(", ")
     }
 }
@@ -228,31 +228,31 @@ impl FromIterator<Verdict> for Counts {
 pub struct Report {
     /// The profile whose results were compared.
     pub profile: Profile,
-    /// Tables on real data that this machine has stand-ins of only; the comparison is with them.
+    /// Compared tables that were computed on real data of which this machine has only stand-ins.
     pub kept: Vec<Kept>,
     /// Experiments, in the order of the papers.
     pub sections: Vec<Section>,
-    /// Everything to put right, mismatches included; none means success.
+    /// All problems, mismatches included; empty on success.
     pub findings: Vec<Finding>,
-    /// What no config selects yet.
+    /// Known values that no config selects.
     pub remaining: Vec<Remaining>,
-    /// The report as Markdown.
+    /// The Markdown file.
     pub markdown: PathBuf,
-    /// The report as a web page.
+    /// The HTML file.
     pub html: PathBuf,
 }
 
 impl Report {
-    /// Number of values per verdict.
+    /// Returns the number of values per verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.sections.iter().flat_map(|section| &section.lines).map(|line| line.verdict).collect()
     }
 
-    /// Prints counts and failures for a terminal.
+    /// Writes counts and problems for a terminal.
     ///
     /// # Errors
-    /// `out` cannot be written to.
+    /// A failure to write to `out`.
     pub fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let counts = self.counts();
         writeln!(out, "compared {} values (profile {})", counts.total(), self.profile)?;
@@ -264,26 +264,26 @@ impl Report {
         }
         let remaining: usize = self.remaining.iter().map(|file| file.rows - file.selected).sum();
         if remaining > 0 {
-            writeln!(out, "  {remaining:>5}  not yet reproduced (no config selects these rows)")?;
+            writeln!(out, "  {remaining:>5}  not compared    no config selects these rows")?;
         }
         for kept in &self.kept {
             writeln!(out, "\n{kept}")?;
         }
         if !self.findings.is_empty() {
-            writeln!(out, "\n{} to put right:", self.findings.len())?;
+            writeln!(out, "\n{} problems:", self.findings.len())?;
         }
-        for finding in self.findings.iter().take(SHOWN_FINDINGS) {
+        for finding in self.findings.iter().take(MAX_FINDINGS) {
             writeln!(out, "\n{} · {}", finding.title, finding.place)?;
             writeln!(out, "  expected: {}", finding.expected)?;
             writeln!(out, "  found:    {}", finding.found)?;
             writeln!(out, "  remedy:   {}", finding.remedy)?;
         }
-        if self.findings.len() > SHOWN_FINDINGS {
-            writeln!(out, "\n… and {} more in the report", self.findings.len() - SHOWN_FINDINGS)?;
+        if self.findings.len() > MAX_FINDINGS {
+            writeln!(out, "\n… and {} more in the report", self.findings.len() - MAX_FINDINGS)?;
         }
         writeln!(out, "\nreport: {}\n        {}", self.markdown.display(), self.html.display())
     }
 }
 
-/// As many findings as fit one screen.
-const SHOWN_FINDINGS: usize = 6;
+/// Maximum findings on one screen.
+const MAX_FINDINGS: usize = 6;

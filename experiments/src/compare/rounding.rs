@@ -1,12 +1,13 @@
-//! Numbers that a paper rounded more than once before it printed them.
+//! Numbers that a paper rounded several times before printing.
 
-/// A number rounded to each of the given decimals in turn, halves away from zero, as a table shows
-/// it that was printed from rounded values. `None` for numbers that are not finite or too large for
-/// exact decimals, and without decimals.
+/// Rounds a number to each of the given decimals in turn, halves away from zero.
+///
+/// Returns `None` for numbers that are not finite or too large for exact decimals, and for an empty
+/// or increasing list of decimals.
 #[must_use]
 pub fn in_turn(value: f64, decimals: &[usize]) -> Option<f64> {
     let (&first, rest) = decimals.split_first()?;
-    // Exact decimals: a second rounding in binary would decide ties by the representation error.
+    // Exact decimals: in binary, the representation error would decide ties of the second rounding.
     let mut units: i128 = format!("{value:.first$}").replace('.', "").parse().ok()?;
     let mut last = first;
     for &next in rest {
@@ -17,7 +18,7 @@ pub fn in_turn(value: f64, decimals: &[usize]) -> Option<f64> {
     format!("{units}e-{last}").parse().ok()
 }
 
-/// "rounded to 3, then to 2 decimals".
+/// Returns the steps in words, such as "rounded to 3, then to 2 decimals".
 #[must_use]
 pub fn in_words(decimals: &[usize]) -> String {
     let list: Vec<String> = decimals.iter().map(ToString::to_string).collect();
@@ -35,7 +36,7 @@ mod tests {
             (171.2948, vec![3, 2], 171.30),
             (171.2948, vec![2], 171.29),
             (44.794546344904354, vec![3, 2], 44.80),
-            // The nearest f64 to 171.295 is below it: ties are those of the decimals.
+            // The nearest f64 to 171.295 is below it, but ties are decided in decimals.
             (171.295, vec![3, 2], 171.30),
             (171.2944, vec![3, 2], 171.29),
             (-0.4449, vec![3, 2, 1, 0], -1.0),
@@ -60,12 +61,17 @@ mod tests {
     proptest! {
         /// Rounding twice moves a number by at most the half units of both roundings.
         #[test]
-        fn stays_near(value in -1e6f64..1e6, first in 1usize..7, drop in 0usize..3) {
+        fn double_rounding_moves_at_most_two_half_units(
+            value in -1e6f64..1e6,
+            first in 1usize..7,
+            drop in 0usize..3,
+        ) {
             let last = first.saturating_sub(drop);
             let rounded = in_turn(value, &[first, last]).unwrap();
             let unit = |decimals: usize| 10f64.powi(-(decimals as i32));
-            let most = if last == first { 0.5 * unit(first) } else { 0.5 * (unit(first) + unit(last)) };
-            prop_assert!((rounded - value).abs() <= most + 1e-9, "{value} {first} {last} {rounded}");
+            let max =
+                0.5 * if last == first { unit(first) } else { unit(first) + unit(last) };
+            prop_assert!((rounded - value).abs() <= max + 1e-9, "{value} {first} {last} {rounded}");
             prop_assert_eq!(format!("{rounded:.last$}").parse::<f64>().unwrap(), rounded);
         }
     }

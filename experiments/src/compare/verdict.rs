@@ -1,26 +1,25 @@
-//! The rules that turn a known value and a result into a verdict.
+//! Rules that derive a verdict from a known value and a result.
 
 use super::deviations::Deviation;
 use super::rounding;
 use crate::config::Tolerance;
 use crate::printed::{Printed, significant};
 
-/// What a known value and ours have to do with each other.
+/// The relation of our value to the known value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Equal up to the printed digits, rounded as the paper did, or within the stated band.
+    /// Equal to all printed digits, rounded as in the paper, or within the band or tolerance.
     Reproduced,
-    /// A lower error than published, with a certificate.
+    /// A lower error than published, certified optimal.
     Improved,
-    /// A lower error than published, of a heuristic that is not certified optimal, for a documented
-    /// reason; or less memory.
+    /// A lower error than published for a documented reason, not certified optimal; or less memory.
     Lower,
-    /// Not what was published, for a documented reason, and exactly what that documentation says;
-    /// of times and memory, which differ from machine to machine, the reason alone is documented.
+    /// Different from the published value for a documented reason, and equal to the documented
+    /// value. For times and memory, which depend on the machine, only the reason is documented.
     Deviates,
-    /// Published under conditions that cannot be repeated, or not published at all.
+    /// Published under conditions that cannot be repeated, or not published.
     NotComparable,
-    /// Outside the slice that the profile `quick` runs.
+    /// Not in the grid of the profile `quick`.
     NotRun,
     /// An unexplained mismatch or a missing result.
     Failed,
@@ -38,7 +37,7 @@ impl Verdict {
         Self::Failed,
     ];
 
-    /// The word in reports.
+    /// Returns the word used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,8 +51,7 @@ impl Verdict {
         }
     }
 
-    /// Where a report shows it: what differs from the paper first, what is as it was published
-    /// last.
+    /// Returns the rank in reports: differences from the paper first, reproduced values last.
     #[must_use]
     pub fn interest(self) -> u8 {
         match self {
@@ -67,59 +65,63 @@ impl Verdict {
         }
     }
 
-    /// What the word means.
+    /// Returns the meaning, for the legend of reports.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Reproduced => "equal to all printed digits, or within the stated band",
+            Self::Reproduced => {
+                "equal to all printed digits, or within the stated band or tolerance"
+            }
             Self::Improved => {
-                "lower error than published, certified optimal: at most 1e-6 above a lower bound"
+                "lower error than published, certified optimal (relative gap at most 1e-6)"
             }
             Self::Lower => {
-                "lower error than published, for the documented reason, not certified optimal; or less memory"
+                "lower error than published for a documented reason, not certified optimal; \
+                 or less memory"
             }
             Self::Deviates => {
-                "differs for the documented reason, by exactly the documented amount (ratios of times or memory: by more than the \
-                 stated tolerance)"
+                "different for a documented reason, and equal to the documented value (ratios \
+                 of times or memory: outside the stated tolerance)"
             }
             Self::NotComparable => {
-                "seconds on other hardware, a stand-in of the table, or not in the paper"
+                "times on other hardware, results on a stand-in for the data, or no value in the \
+                 paper"
             }
-            Self::NotRun => "outside the slice that this profile runs",
+            Self::NotRun => "not in the grid of this profile",
             Self::Failed => "unexplained mismatch or missing result",
         }
     }
 }
 
-/// A known value with everything that the rules look at.
+/// A known value with everything that the rules need.
 #[derive(Clone, Debug)]
 pub struct Claim<'c> {
     /// The value as printed.
     pub printed: &'c Printed,
-    /// The decimals to which the paper rounded in turn; empty if it rounded once.
+    /// The decimals to which the paper rounded in turn; empty if it rounded only once.
     pub rounded: &'c [usize],
     /// The closed interval that counts as reproduced, if the file states one.
     pub band: Option<(f64, f64)>,
-    /// Whether this is an independently computed value, which must be reproduced.
+    /// Whether this is an independently computed reference value, which must be reproduced.
     pub reference: bool,
-    /// How far from the printed value what is made of times or memory counts as reproduced.
+    /// Tolerance of a value computed from times or memory.
     pub tolerance: Option<Tolerance>,
-    /// Why it deviates where it is farther.
+    /// Why the value deviates if it is outside the tolerance.
     pub beyond_tolerance: Option<&'c str>,
-    /// Whether ours is an upper bound only.
+    /// Whether our value is only an upper bound.
     pub upper_bound: bool,
     /// Why the metric cannot be compared, if the config says so.
     pub not_comparable: Option<&'c str>,
-    /// Whether the metric is an error, of which less is better.
+    /// Whether the metric is an error: lower is better.
     pub is_error: bool,
-    /// Whether a lower value with a certificate is as good as the published one: the metric is an
-    /// error, and the method may improve.
+    /// Whether a lower certified value counts as *improved*: the metric is an error, and the config
+    /// lists the method as improvable.
     pub improvable: bool,
-    /// The documented deviation of this value, if there is one.
+    /// The documented deviation of this value, if any.
     pub deviation: Option<&'c Deviation>,
 }
 
-/// The fields of a result row that the rules look at.
+/// The fields of a result row that the rules need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ours<'o> {
     /// The number.
@@ -130,34 +132,36 @@ pub struct Ours<'o> {
     pub lower_bound: Option<f64>,
     /// The certified relative gap of the value.
     pub gap: Option<f64>,
-    /// Whether it comes from a stand-in and the known value does not.
+    /// Whether it was computed on a stand-in and the known value was not.
     pub stand_in: bool,
 }
 
-/// A verdict with its reason; of a failure, what was expected and found.
+/// A verdict with its reason and, for a failure, the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why; empty where the verdict says it all.
+    /// The reason; empty where the verdict needs none.
     pub reason: String,
-    /// What a failure expected.
+    /// The expected value of a failure.
     pub expected: String,
-    /// Whether the claim's deviation entry was the reason.
+    /// Whether the claim's documented deviation decided the verdict.
     pub used_deviation: bool,
 }
 
 impl Judgement {
-    fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
+    /// Returns a judgement that is not a failure.
+    pub(super) fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
         Self { verdict, reason: reason.into(), expected: String::new(), used_deviation: false }
     }
 
-    fn failed(reason: impl Into<String>, expected: impl Into<String>) -> Self {
+    /// Returns a failure.
+    pub(super) fn failed(reason: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { expected: expected.into(), ..Self::new(Verdict::Failed, reason) }
     }
 }
 
-/// Compares a claim with the one result row that belongs to it.
+/// Compares a claim with its result row.
 #[must_use]
 pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if !claim.reference {
@@ -169,14 +173,14 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         }
     }
     if ours.stand_in {
-        // A deviation documented for the real data can neither hold nor fail here.
+        // A deviation documented for the real data can be neither confirmed nor refuted here.
         let used_deviation = claim.deviation.is_some();
         return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, STAND_IN) };
     }
     if is_reproduced(claim, ours) {
         let reason = match claim.band {
             Some((low, high)) => {
-                format!("in the band {} to {}", significant(low, 6), significant(high, 6))
+                format!("within the band {} to {}", significant(low, 6), significant(high, 6))
             }
             None if !claim.rounded.is_empty() && !matches(claim.printed, ours) => {
                 rounding::in_words(claim.rounded)
@@ -186,17 +190,16 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         return Judgement::new(Verdict::Reproduced, reason);
     }
     if claim.upper_bound {
-        return of_bound(claim, ours);
+        return judge_upper_bound(claim, ours);
     }
     if let Some(tolerance) = claim.tolerance {
-        return of_times(claim, ours, tolerance);
+        return judge_with_tolerance(claim, ours, tolerance);
     }
     let expected = expectation(claim);
     if claim.reference {
         return Judgement::failed("differs from the reference value", expected);
     }
-    // A documented deviation says exactly what we get, so it is stricter than `improved` and goes
-    // first.
+    // A documented deviation states the exact value, so it is stricter than `improved`.
     if let Some(deviation) = claim.deviation {
         let documented = Printed::parse(&deviation.expected);
         let judgement = if matches(&documented, ours) {
@@ -207,7 +210,7 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
             )
         } else {
             let expected =
-                format!("{}, as {} says", documented.expectation(), super::deviations::LIST);
+                format!("{}, as listed in {}", documented.expectation(), super::deviations::LIST);
             Judgement::failed("differs from its documented deviation", expected)
         };
         return Judgement { used_deviation: true, ..judgement };
@@ -218,33 +221,32 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     Judgement::failed("unexplained mismatch", expected)
 }
 
-/// The largest memory of our process, of which only a lower one than printed says something.
-fn of_bound(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
+/// Judges a peak memory of the process, which is conclusive only below the printed value.
+fn judge_upper_bound(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     let Some(value) = ours.value else {
         return Judgement::failed("no value", expectation(claim));
     };
     if claim.printed.number().is_some_and(|printed| value < printed) {
         return Judgement::new(
             Verdict::Lower,
-            "Ours is an upper bound, the largest memory of the process during the cell.",
+            "Ours is an upper bound: the peak memory of the whole process during the cell.",
         );
     }
     Judgement::new(
         Verdict::NotComparable,
-        "Ours is an upper bound, the largest memory of the whole process, and above the printed value.",
+        "Ours is an upper bound (the peak memory of the whole process) above the printed value.",
     )
 }
 
-/// A ratio of times or of memory, or an exponent of their growth, that is not the printed one: near
-/// it, or not for a documented reason.
-fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgement {
+/// Judges a ratio of times or memory, or an exponent of their growth, by its tolerance.
+fn judge_with_tolerance(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgement {
     let positive = matches!(tolerance, Tolerance::Factor(_));
     let usable = |value: &f64| value.is_finite() && (*value > 0.0 || !positive);
     let Some(value) = ours.value.filter(usable) else {
         let what = if positive { "no positive ratio" } else { "no exponent" };
         return Judgement::failed(what, expectation(claim));
     };
-    // A printed bound such as "> 1000" is met or not: it was looked at before.
+    // A printed bound such as "> 1000" has no number here; `judge` has already checked it.
     let printed = claim.printed.number();
     let (near, words) = match tolerance {
         Tolerance::Factor(factor) => {
@@ -252,29 +254,27 @@ fn of_times(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance) -> Judgeme
                 .is_some_and(|printed| value <= printed * factor && printed <= value * factor);
             (
                 near,
-                format!(
-                    "within a factor of {factor}, as ratios of times and of memory are compared"
-                ),
+                format!("within a factor of {factor}, the tolerance for ratios of times or memory"),
             )
         }
-        // The last bit of a difference of two decimals is no difference.
+        // Allows for the rounding of a difference of two decimals.
         Tolerance::Absolute(distance) => {
             let near =
                 printed.is_some_and(|printed| (value - printed).abs() <= distance * (1.0 + 1e-9));
-            (near, format!("within {distance}, as exponents of growth are compared"))
+            (near, format!("within {distance}, the tolerance for exponents of growth"))
         }
     };
     match claim.beyond_tolerance {
         _ if near => Judgement::new(Verdict::Reproduced, words),
         Some(reason) => Judgement::new(Verdict::Deviates, reason),
         None => Judgement::failed(
-            "outside the tolerance, without a reason in `deviations` of its [[compare]]",
+            "outside the tolerance, and `deviations` of its [[compare]] gives no reason",
             format!("{}, {words}", claim.printed),
         ),
     }
 }
 
-/// What a value must be to count as reproduced, in words.
+/// Returns the values that count as reproduced, in words.
 #[must_use]
 pub fn expectation(claim: &Claim<'_>) -> String {
     match claim.band {
@@ -286,6 +286,7 @@ pub fn expectation(claim: &Claim<'_>) -> String {
     }
 }
 
+/// Whether our value agrees with the printed digits, or lies in the band.
 fn is_reproduced(claim: &Claim<'_>, ours: &Ours<'_>) -> bool {
     match (claim.band, ours.value) {
         (Some((low, high)), Some(value)) => low <= value && value <= high,
@@ -298,29 +299,32 @@ fn is_reproduced(claim: &Claim<'_>, ours: &Ours<'_>) -> bool {
     }
 }
 
+/// Whether our number or text agrees with the printed value.
 fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
     ours.value.is_some_and(|value| printed.accepts(value))
         || (ours.value.is_none() && !ours.text.is_empty() && printed.accepts_text(ours.text))
 }
 
-/// Why nothing is said of a table that is not on this machine.
-const STAND_IN: &str = "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
+/// The reason for results on a stand-in.
+const STAND_IN: &str =
+    "Computed on a stand-in: the real data cannot be redistributed or are not on this machine.";
 
-/// How far above a lower bound for the same quantity a value may be to count as optimal.
-const CERTIFIED: f64 = 1e-6;
+/// Maximum relative gap of a certified optimum to its lower bound.
+const MAX_GAP: f64 = 1e-6;
 
+/// Returns the certificate of a lower value, in words; `None` without a valid certificate.
 fn improvement(claim: &Claim<'_>, ours: &Ours<'_>) -> Option<String> {
     let (published, value) = (claim.printed.number()?, ours.value?);
     if value >= published {
         return None;
     }
-    // A certificate that contradicts the value certifies nothing.
+    // A lower bound above the value is invalid.
     match (ours.lower_bound, ours.gap) {
-        (Some(bound), _) if bound <= value * (1.0 + 1e-9) && value <= bound * (1.0 + CERTIFIED) => {
-            Some(format!("certified: at least {}", significant(bound, 6)))
+        (Some(bound), _) if bound <= value * (1.0 + 1e-9) && value <= bound * (1.0 + MAX_GAP) => {
+            Some(format!("certified: lower bound {}", significant(bound, 6)))
         }
-        (None, Some(gap)) if (0.0..=CERTIFIED).contains(&gap) => {
-            Some(format!("certified: within {} of the optimum", significant(gap, 2)))
+        (None, Some(gap)) if (0.0..=MAX_GAP).contains(&gap) => {
+            Some(format!("certified: relative gap {}", significant(gap, 2)))
         }
         _ => None,
     }

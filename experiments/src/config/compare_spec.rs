@@ -1,4 +1,4 @@
-//! The `[[compare]]` table of a config: which published values a result is held against.
+//! The `[[compare]]` table of a config: the known values with which results are compared.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 
 /// One `[[compare]]` entry of a config.
 ///
-/// It selects rows of a file of known values, and says how each of them finds its result row: equal
-/// values in the `join` columns, and the metric that `metric_column` or `metric` names.
+/// It selects rows of a file of known values. The result row of each has equal values in the `join`
+/// columns and the metric that `metric_column` or `metric` names.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompareSpec {
@@ -18,8 +18,7 @@ pub struct CompareSpec {
     /// `reference` is given.
     #[serde(default)]
     pub published: Option<String>,
-    /// File in `data/expected`: independently computed values, every one of which must be
-    /// reproduced.
+    /// File in `data/expected`: independently computed values, all of which must be reproduced.
     #[serde(default)]
     pub reference: Option<String>,
     /// Column of the known values → the values that select a row. Empty selects every row.
@@ -28,83 +27,83 @@ pub struct CompareSpec {
     /// Column of our rows → the values that select a row. Empty selects every row.
     #[serde(default)]
     pub ours: BTreeMap<String, Vec<String>>,
-    /// Columns that both files have and in which they must be equal.
+    /// Columns of both files whose values must be equal.
     pub join: Vec<String>,
     /// Column of the known values that names the metric. Exactly one of `metric_column` and
     /// `metric` is given.
     #[serde(default)]
     pub metric_column: Option<String>,
-    /// The metric of every row, for files that have no such column.
+    /// The metric of every row, for files without such a column.
     #[serde(default)]
     pub metric: Option<String>,
-    /// Column that holds the printed value (default `value`).
-    #[serde(default = "default_value_column")]
+    /// Column of the printed value (default `value`).
+    #[serde(default = "super::value_column")]
     pub value_column: String,
-    /// Column of our rows that is compared (default `value`): `seconds` for the time of a phase
-    /// that is a metric.
+    /// Compared column of our rows (default `value`): `seconds` for the time of a phase that is a
+    /// metric.
     #[serde(default)]
     pub our_column: Option<OurColumn>,
-    /// Factor from our unit to the printed one (default 1): 0.001 holds MB against GB.
+    /// Factor from our unit to the printed unit (default 1), such as 0.001 for MB against GB.
     #[serde(default)]
     pub our_scale: Option<f64>,
-    /// What the report calls the metric, where its name in the result table would not say what is
-    /// compared, or its unit.
+    /// Name of the metric in the report, where the name in the result table lacks the unit or the
+    /// compared quantity.
     #[serde(default)]
     pub label: Option<String>,
-    /// Whether ours is an upper bound only, such as the largest memory of the process: a lower one
-    /// than printed is *lower*, a higher one says nothing.
+    /// Whether our value is only an upper bound, such as the peak memory of the process. Below the
+    /// printed value the verdict is *lower*, above it *not comparable*.
     #[serde(default)]
     pub upper_bound: bool,
-    /// The decimals to which the paper rounded in turn, the printed ones last, e.g. `[3, 2]`. Empty
-    /// (the default) if it rounded once, to the printed digits.
+    /// The decimals to which the paper rounded in turn, ending with the printed decimals, such as
+    /// `[3, 2]`. Empty (the default) if it rounded once, to the printed digits.
     #[serde(default)]
     pub rounded: Vec<usize>,
-    /// The factor up to which a ratio of times or of memory counts as reproduced. Beyond it, it
-    /// deviates for the reason that `deviations` gives, and fails without one.
+    /// Factor within which a ratio of times or memory counts as reproduced. Outside it, the ratio
+    /// deviates for the reason in `deviations`, or fails without a reason.
     #[serde(default)]
     pub within_factor: Option<f64>,
-    /// How far from the printed value an exponent of growth counts as reproduced; beyond it as with
+    /// Distance within which an exponent of growth counts as reproduced; outside it, as with
     /// `within_factor`.
     #[serde(default)]
     pub within: Option<f64>,
-    /// Id → why a ratio of times or of memory, or an exponent of growth, is not the printed one, in
-    /// one sentence. Its explanation is in `docs/deviations.md`. Unlike a listed deviation, it does
-    /// not say what comes out: that differs from machine to machine.
+    /// Id → why a ratio of times or memory, or an exponent of growth, deviates, in one sentence.
+    /// `docs/deviations.md` has the explanation. Our value is not stated, as it depends on the
+    /// machine.
     #[serde(default)]
     pub deviations: BTreeMap<String, String>,
-    /// Methods, in our spelling, whose error may be lower than the published one if it is
-    /// certified. The others are to be reproduced as they were published. By default none may.
+    /// Methods, in our spelling, whose lower certified error counts as *improved*. Other methods
+    /// must be reproduced as published. Empty by default.
     #[serde(default)]
     pub improvable: Vec<String>,
     /// Column → (spelling in the file of known values → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
-    /// Metric → why it cannot be compared (timing on other hardware, stand-in data).
+    /// Metric → the reason why it cannot be compared, such as timing on other hardware.
     #[serde(default)]
     pub not_comparable: BTreeMap<String, String>,
 }
 
-/// How far from the printed value what is made of times or memory counts as reproduced.
+/// Tolerance of a value computed from times or memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// A ratio: by no more than this factor.
+    /// Maximum factor between a ratio and the printed ratio.
     Factor(f64),
-    /// An exponent: by no more than this.
+    /// Maximum distance between an exponent and the printed exponent.
     Absolute(f64),
 }
 
-/// A column of result tables, other than `value`, that known values can be held against.
+/// A column of result tables, other than `value`, that can be compared with known values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OurColumn {
-    /// The time of the row's own phase.
+    /// The time of the row's phase.
     Seconds,
-    /// The largest memory of the process so far.
+    /// The peak memory of the process.
     PeakMb,
 }
 
 impl OurColumn {
-    /// The column's name.
+    /// Returns the column's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -114,20 +113,17 @@ impl OurColumn {
     }
 }
 
-fn default_value_column() -> String {
-    columns::VALUE.to_owned()
-}
-
 impl CompareSpec {
-    /// Checks what the types alone cannot.
+    /// Checks the constraints between keys.
     ///
     /// # Errors
-    /// The key, relative to the `[[compare]]` table, and what was expected there.
+    /// An invalid value or combination, with its key relative to the `[[compare]]` table.
     pub fn validate(&self) -> Result<()> {
         let refuse = |key: &str, expected: &str, found: String, remedy: &str| {
             Err(Error::config(key, expected, found, remedy))
         };
-        let one_file = "one of the keys `published` (a file in data/published) and `reference` (a file in data/expected)";
+        let one_file = "one of the keys `published` (a file in data/published) and `reference` (a \
+                        file in data/expected)";
         let (key, file) = match (&self.published, &self.reference) {
             (Some(file), None) => ("published", file),
             (None, Some(file)) => ("reference", file),
@@ -136,7 +132,7 @@ impl CompareSpec {
                     "reference",
                     one_file,
                     "both".to_owned(),
-                    "write a second [[compare]] for the other file",
+                    "add a second [[compare]] for the other file",
                 );
             }
             (None, None) => {
@@ -146,9 +142,9 @@ impl CompareSpec {
         if file.contains(['/', '\\']) || !file.ends_with(".csv") {
             return refuse(
                 key,
-                "the bare name of a .csv file",
+                "the bare name of a .csv file, without a folder",
                 format!("\"{file}\""),
-                "leave out the folder",
+                "remove the folder",
             );
         }
         if self.join.is_empty() {
@@ -163,26 +159,27 @@ impl CompareSpec {
         if !self.rounded.is_empty() && (self.rounded.len() < 2 || !falling || key == "reference") {
             return refuse(
                 "rounded",
-                "at least two falling numbers of decimals, such as [3, 2], beside `published`",
-                format!("{:?} beside `{key}`", self.rounded),
-                "write the decimals in the order of rounding, the printed ones last",
+                "at least two decreasing numbers of decimals, such as [3, 2], with `published`",
+                format!("{:?} with `{key}`", self.rounded),
+                "write the decimals in the order of rounding, ending with the printed decimals",
             );
         }
         self.validate_tolerance(key)?;
         let by_method = self.join.iter().any(|column| column == columns::METHOD);
         if !self.improvable.is_empty() && (key == "reference" || !by_method) {
-            let expected = "to stand beside `published` and a join of the column method";
+            let expected = "`published` and the column method in `join`";
             return refuse(
                 "improvable",
                 expected,
-                "it without".to_owned(),
-                "join the method, or leave it out",
+                "`improvable` without them".to_owned(),
+                "add method to `join`, or remove `improvable`",
             );
         }
-        let one_metric = "one of the keys `metric_column` (a column that names the metric) and `metric` (one metric for all rows)";
+        let one_metric = "one of the keys `metric_column` (a column that names the metric) and \
+                          `metric` (one metric for all rows)";
         match (&self.metric_column, &self.metric) {
             (Some(_), Some(_)) => {
-                return refuse("metric", one_metric, "both".to_owned(), "leave out one of them");
+                return refuse("metric", one_metric, "both".to_owned(), "remove one of them");
             }
             (None, None) => {
                 return refuse("", one_metric, "neither".to_owned(), "write one of them");
@@ -193,9 +190,11 @@ impl CompareSpec {
         if self.our_column.is_some() && (key == "reference" || !explained) {
             return refuse(
                 "our_column",
-                "to stand beside `published` and `not_comparable` or `upper_bound`, because times and memory differ from machine to machine",
-                "it without".to_owned(),
-                "say in `not_comparable` why the values cannot be compared, or write upper_bound = true",
+                "`published` with `not_comparable` or `upper_bound`, because times and memory \
+                 depend on the machine",
+                "`our_column` without them".to_owned(),
+                "state in `not_comparable` why the values cannot be compared, or write upper_bound \
+                 = true",
             );
         }
         if self.our_scale.is_some_and(|scale| !(scale > 0.0 && scale.is_finite())) {
@@ -208,21 +207,21 @@ impl CompareSpec {
             );
         }
         if self.upper_bound && (key == "reference" || !self.not_comparable.is_empty()) {
-            let expected = "to stand beside `published`, without `not_comparable`";
+            let expected = "`published` without `not_comparable`";
             return refuse(
                 "upper_bound",
                 expected,
-                "it otherwise".to_owned(),
-                "leave one of the two out",
+                "`reference` or `not_comparable`".to_owned(),
+                "remove one of the keys",
             );
         }
         if key == "reference" && !self.not_comparable.is_empty() {
-            let expected = "to stand beside `published` only; reference values must be reproduced";
+            let expected = "`published`, because reference values must be reproduced";
             return refuse(
                 "not_comparable",
                 expected,
-                "it beside `reference`".to_owned(),
-                "leave it out",
+                "`reference`".to_owned(),
+                "remove `not_comparable`",
             );
         }
         Ok(())
@@ -230,30 +229,30 @@ impl CompareSpec {
 
     fn validate_tolerance(&self, key: &str) -> Result<()> {
         let refuse = |name: &str, expected: &str, found: String, remedy: &str| {
-            Err(Error::config(name, expected, format!("{found} beside `{key}`"), remedy))
+            Err(Error::config(name, expected, format!("{found} with `{key}`"), remedy))
         };
         if let Some(factor) = self
             .within_factor
             .filter(|factor| !(*factor > 1.0 && factor.is_finite() && key == "published"))
         {
-            let expected = "a factor above 1, such as 2, beside `published`";
+            let expected = "a factor above 1, such as 2, with `published`";
             return refuse(
                 "within_factor",
                 expected,
                 factor.to_string(),
-                "write such a factor, or leave it out",
+                "write such a factor, or remove the key",
             );
         }
         if let Some(distance) = self
             .within
             .filter(|distance| !(*distance > 0.0 && distance.is_finite() && key == "published"))
         {
-            let expected = "a positive number, such as 0.1, beside `published`";
+            let expected = "a positive number, such as 0.1, with `published`";
             return refuse(
                 "within",
                 expected,
                 distance.to_string(),
-                "write such a number, or leave it out",
+                "write such a number, or remove the key",
             );
         }
         if self.within.is_some() && self.within_factor.is_some() {
@@ -266,14 +265,15 @@ impl CompareSpec {
             );
         }
         if !self.deviations.is_empty() && self.tolerance().is_none() {
-            let expected = "to stand beside `within_factor` or `within`";
-            let remedy = "list a value that comes out the same everywhere in data/expected/deviations.toml instead";
+            let expected = "`within_factor` or `within` in the same table";
+            let remedy =
+                "list a value that does not depend on the machine in data/expected/deviations.toml";
             return refuse("deviations", expected, "neither".to_owned(), remedy);
         }
         if let Some((id, reason)) =
             self.deviations.iter().find(|(_, reason)| !reason.ends_with('.'))
         {
-            let remedy = "say why the value deviates, in a full sentence";
+            let remedy = "state the reason in a full sentence";
             return refuse(
                 &format!("deviations.{id}"),
                 "a sentence that ends with a full stop",
@@ -284,13 +284,13 @@ impl CompareSpec {
         Ok(())
     }
 
-    /// How far from the printed value the value of a row may be, if it is made of times or memory.
+    /// Returns the tolerance of values computed from times or memory, if any.
     #[must_use]
     pub fn tolerance(&self) -> Option<Tolerance> {
         self.within_factor.map(Tolerance::Factor).or(self.within.map(Tolerance::Absolute))
     }
 
-    /// The file's path below the root, with `/`.
+    /// Returns the file's path below the root, with `/`.
     #[must_use]
     pub fn relative_path(&self) -> String {
         match (&self.published, &self.reference) {
@@ -300,7 +300,7 @@ impl CompareSpec {
         }
     }
 
-    /// The bare file name.
+    /// Returns the bare file name.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.reference.as_deref().or(self.published.as_deref()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The `[[derive]]` table of a config: rows that are made of the rows of the result table.
+//! The `[[derive]]` table of a config: rows computed from the rows of the result table.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::columns;
 use crate::error::{Error, Result};
 
-/// Which of several ratios is kept.
+/// The ratio that is kept of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
@@ -15,68 +15,63 @@ pub enum Take {
     Smallest,
     /// The largest.
     Largest,
-    /// The geometric mean of all.
+    /// The geometric mean.
     Mean,
 }
 
-/// One `[[derive]]` entry of a config: ratios of values of one run, for the comparison and the
-/// figures.
+/// One `[[derive]]` entry of a config: ratios of values of one run, for comparison and figures.
 ///
-/// Each row of the metric `from` that `where` selects is divided by the row that has other values
-/// in the columns of `over`, and the same ones in all other key columns. A row without such a
+/// Each row of the metric `from` that `where` selects is divided by its partner: the row with the
+/// values of `over` in those columns and equal values in all other key columns. A row without a
 /// partner has no ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeriveSpec {
-    /// Metric of the rows that are made.
+    /// Metric of the derived rows.
     pub metric: String,
-    /// Metric of the rows that they are made of.
+    /// Metric of the rows from which they are computed.
     pub from: String,
-    /// Column of those rows that is divided (default `value`; `seconds` for ratios of times).
-    #[serde(default = "default_column")]
+    /// Divided column of those rows (default `value`; `seconds` for ratios of times).
+    #[serde(default = "super::value_column")]
     pub column: String,
-    /// Column → allowed values: the rows that are divided.
+    /// Column → allowed values: selects the rows that are divided.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Key column → its value in the row that a row is divided by; `*` is whatever value has the
-    /// smallest number, `a|b` that of the two.
+    /// Key column → its value in the partner. `*` selects the partner with the smallest number,
+    /// `a|b` the smaller of the two.
     pub over: BTreeMap<String, String>,
-    /// Which of the ratios is kept; without it all of them are.
+    /// The ratio that is kept; all ratios by default.
     #[serde(default)]
     pub take: Option<Take>,
-    /// Whether the ratio is turned over: partner over row, as a speed-up is stated.
+    /// Whether the ratio is inverted: partner/row, such as a speed-up.
     #[serde(default)]
     pub inverse: bool,
-    /// Whether the saving is made instead of the ratio, in percent: 100·(1 − row/partner).
+    /// Whether to compute the saving in percent instead: 100·(1 − row/partner).
     #[serde(default)]
     pub saving: bool,
-    /// A column of numbers x among those of `over`: made is the exponent of growth in it,
-    /// ln(row/partner)/ln(x/x of the partner).
+    /// A numeric column x of `over`. The result is the exponent of growth in x,
+    /// ln(row/partner) / ln(x/x of the partner), instead of the ratio.
     #[serde(default)]
     pub exponent_of: Option<String>,
-    /// Metric of the standard errors of `from`: each ratio r = a/b then has its own beside it, in
-    /// the metric `<metric>_se`: to first order r·√((s_a/a)² + (s_b/b)²), the two means being of
+    /// Metric of the standard errors s of `from`. The metric `<metric>_se` then has the standard
+    /// error of each ratio r = a/b: to first order r·√((s_a/a)² + (s_b/b)²), for means of
     /// independent runs.
     #[serde(default)]
     pub error: Option<String>,
-    /// Column → value that the rows that are made have there. A column that the table does not have
-    /// is added, empty elsewhere.
+    /// Column → its value in the derived rows. A column that the table lacks is added, empty in all
+    /// other rows.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
 }
 
-fn default_column() -> String {
-    columns::VALUE.to_owned()
-}
-
 impl DeriveSpec {
-    /// Checks what the types alone cannot.
+    /// Checks the constraints between keys.
     ///
     /// # Errors
-    /// The key, relative to the `[[derive]]` table, and what was expected there.
+    /// An invalid value or combination, with its key relative to the `[[derive]]` table.
     pub fn validate(&self) -> Result<()> {
         if self.over.is_empty() {
-            let expected = "the key columns in which the row to divide by differs";
+            let expected = "the key columns in which the partner row differs";
             return Err(Error::config(
                 "over",
                 expected,
@@ -104,46 +99,47 @@ impl DeriveSpec {
                 .get(column)
                 .is_none_or(|value| !value.parse::<f64>().is_ok_and(|x| x > 0.0))
         {
-            let expected = "a column that `over` gives a positive number";
+            let expected = "a column for which `over` has a positive number";
             return Err(Error::config(
                 "exponent_of",
                 expected,
                 format!("\"{column}\""),
-                "name it in `over` too",
+                "add the column to `over`",
             ));
         }
         if self.set.contains_key(columns::DATA) {
-            let expected = "other columns than data: whether a table is real or a stand-in is what the rows say";
-            return Err(Error::config("set.data", expected, "it", "leave it out"));
+            let expected =
+                "columns other than data, which states whether a table is real or a stand-in";
+            return Err(Error::config("set.data", expected, "data", "remove it"));
         }
-        let ways = [self.inverse, self.saving, self.exponent_of.is_some()];
-        if ways.iter().filter(|way| **way).count() > 1 {
-            let found = "several of them";
+        let forms = [self.inverse, self.saving, self.exponent_of.is_some()];
+        if forms.iter().filter(|form| **form).count() > 1 {
+            let found = "several of these keys";
             return Err(Error::config(
                 "inverse",
                 "one of inverse, saving, exponent_of",
                 found,
-                "write two [[derive]]",
+                "write two [[derive]] tables",
             ));
         }
         let plain =
-            ways.iter().all(|way| !way) && self.take.is_none() && self.column == columns::VALUE;
+            forms.iter().all(|form| !form) && self.take.is_none() && self.column == columns::VALUE;
         if self.error.is_some() && !plain {
-            let expected = "to stand without take, column, inverse, saving and exponent_of";
+            let expected = "a table without take, column, inverse, saving and exponent_of";
             return Err(Error::config(
                 "error",
                 expected,
-                "it beside one of them",
-                "leave one of them out",
+                "one of these keys",
+                "remove one of the keys",
             ));
         }
         if self.metric == self.from {
             let found = format!("\"{}\" twice", self.metric);
             return Err(Error::config(
                 "metric",
-                "another name than `from`",
+                "a name other than `from`",
                 found,
-                "give the ratio a name of its own",
+                "choose another name for the ratio",
             ));
         }
         Ok(())

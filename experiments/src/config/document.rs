@@ -1,4 +1,4 @@
-//! TOML documents: from text to typed values, and from keys back to lines.
+//! TOML documents: typed values from text, and line numbers of keys.
 
 use std::fmt::{self, Display};
 
@@ -9,20 +9,20 @@ use toml::de::DeTable;
 
 use crate::error::{Error, Problem, Result};
 
-/// Reads a document. Every error has its key, and its line where the document has that key.
+/// Reads a document. Errors have their key, and its line if the document has that key.
 ///
 /// # Errors
-/// Text that is not TOML; unknown, missing or mistyped keys, if `T` says which it knows
-/// (`deny_unknown_fields`).
+/// Text that is not TOML; missing or mistyped keys, and unknown keys if `T` has
+/// `deny_unknown_fields`.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let place = error.span().map(|span| line_at(text, span.start));
-        Error::at("", Problem::Syntax(error.message().to_owned())).on_line(|_| place)
+        let line = error.span().map(|span| line_at(text, span.start));
+        Error::at("", Problem::Syntax(error.message().to_owned())).on_line(|_| line)
     })?;
     typed(&table).map_err(|error| error.on_line(|key| line_of(text, key)))
 }
 
-/// Reads a table that is in memory, such as a grid, into the type of whoever knows what it means.
+/// Converts a table in memory, such as a grid, into a type.
 ///
 /// # Errors
 /// As [`read`], with keys relative to the table and without lines.
@@ -32,7 +32,7 @@ pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
         let path = if path == "." { String::new() } else { path };
         let Fault(problem) = error.into_inner();
         match *problem {
-            // The path ends with the table, or with the key itself if the reader came so far.
+            // The path ends with the table, or with the key itself if serde reached it.
             Problem::UnknownKey { ref key, .. } | Problem::MissingKey(ref key)
                 if last_key(&path) != key =>
             {
@@ -43,19 +43,21 @@ pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
     })
 }
 
-/// The line of a key such as `grid.parts[0].n`, from 1: that of its value, or of the last table
-/// above it that is there. `None` if not even the first part of the key is.
+/// Returns the line of a key such as `grid.parts[0].n`, from 1.
+///
+/// It is the line of its value, or of the innermost existing table above it; `None` if the first
+/// part of the key does not exist.
 #[must_use]
 pub fn line_of(text: &str, key: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
-    let mut place = None;
+    let mut offset = None;
     let mut table = Some(document.get_ref());
     for part in key.split('.') {
         let (name, indices) = part.split_once('[').unwrap_or((part, ""));
         let Some((key, value)) = table?.iter().find(|(key, _)| key.get_ref() == name) else {
             break;
         };
-        place = Some(key.span().start);
+        offset = Some(key.span().start);
         let mut value = value;
         for index in
             indices.split('[').filter_map(|index| index.strip_suffix(']')?.parse::<usize>().ok())
@@ -64,26 +66,26 @@ pub fn line_of(text: &str, key: &str) -> Option<usize> {
                 break;
             };
             value = element;
-            place = Some(value.span().start);
+            offset = Some(value.span().start);
         }
         table = value.get_ref().as_table();
         if table.is_none() {
             break;
         }
     }
-    place.map(|place| line_at(text, place))
+    offset.map(|offset| line_at(text, offset))
 }
 
-fn line_at(text: &str, place: usize) -> usize {
-    text.bytes().take(place).filter(|byte| *byte == b'\n').count() + 1
+/// Returns the line of a byte offset, from 1.
+fn line_at(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn last_key(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
-/// What serde finds wrong, as its parts: it hands them to the error type, which may print them or,
-/// as here, keep them.
+/// An error of serde, kept as its parts instead of a message.
 #[derive(Debug)]
 struct Fault(Box<Problem>);
 
@@ -141,7 +143,7 @@ fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A Rust type as a person would say it.
+/// Returns the plain name of a Rust type.
 fn plain_type(expected: &str) -> String {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number, not negative",
@@ -222,8 +224,8 @@ impl<'de> Deserializer<'de> for Node {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -266,7 +268,8 @@ mod tests {
         let read = |text: &str| read::<Sample>(text).unwrap();
         let parts = vec![Part { name: "a".to_owned() }, Part { name: "b".to_owned() }];
         let sample = Sample { sizes: vec![1, 2], shape: Some(Shape::Square { side: 2.0 }), parts };
-        let text = "sizes = [1, 2]\nshape = { square = { side = 2 } }\n[[parts]]\nname = 'a'\n[[parts]]\nname = 'b'\n";
+        let text = "sizes = [1, 2]\nshape = { square = { side = 2 } }\n[[parts]]\nname = \
+                    'a'\n[[parts]]\nname = 'b'\n";
         assert_eq!(read(text), sample);
         assert_eq!(read("sizes = []\nshape = 'line'").shape, Some(Shape::Line));
     }
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_lead_to_lines() {
+    fn keys_have_lines() {
         let text = "a = 1\n[b]\nc = [\n  { d = 1 },\n  { d = 2 },\n]\n";
         for (key, line) in [
             ("a", 1),

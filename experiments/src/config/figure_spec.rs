@@ -1,13 +1,12 @@
-//! The `[[figure]]` table of a config: what is drawn from a result table, and how.
+//! The `[[figure]]` table of a config: a figure drawn from a result table.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::columns;
 use crate::error::{Error, Result};
 
-/// What happens when several result rows fall on one point of the figure.
+/// How several result rows on one point of the figure are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
@@ -21,11 +20,11 @@ pub enum Aggregate {
 pub struct ReferenceLine {
     /// Position on the y axis.
     pub value: f64,
-    /// Text beside the line.
+    /// Label of the line.
     pub label: String,
 }
 
-/// Values of a published table, drawn as hollow markers over our own.
+/// Values of a published table, drawn as hollow markers over ours.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedOverlay {
@@ -34,10 +33,10 @@ pub struct PublishedOverlay {
     /// Column of that file → the values that select a row. Empty selects every row.
     #[serde(default)]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Column with the printed value (default `value`).
-    #[serde(default = "default_value_column")]
+    /// Column of the printed value (default `value`).
+    #[serde(default = "super::value_column")]
     pub value_column: String,
-    /// Factor from the published unit to the figure's (default 1): 1000 draws GB in MB.
+    /// Factor from the published unit to the figure's unit (default 1), such as 1000 for GB in MB.
     #[serde(default = "default_scale")]
     pub scale: f64,
     /// Column → (spelling in the published file → our spelling).
@@ -45,15 +44,15 @@ pub struct PublishedOverlay {
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Series on a y axis of their own at the right: `[figure.second]`. What is not said here is as on
-/// the first axis.
+/// Series on a second y axis at the right: `[figure.second]`. All other keys are as on the first
+/// axis.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecondAxis {
     /// Metric on the axis.
     pub y: String,
-    /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
-    #[serde(default = "default_value_column")]
+    /// Drawn column of that metric's rows (default `value`; `seconds` for times).
+    #[serde(default = "super::value_column")]
     pub y_column: String,
     /// Label of the axis, with the unit.
     pub y_label: String,
@@ -66,12 +65,12 @@ pub struct SecondAxis {
     /// Order of the series.
     #[serde(default)]
     pub series_order: Vec<String>,
-    /// Column → allowed values; other result rows are left out.
+    /// Column → allowed values; other result rows are omitted.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
 }
 
-/// One `[[figure]]` entry of a config. Columns are those of the experiment's result table.
+/// One `[[figure]]` entry of a config; columns are those of the experiment's result table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
@@ -79,38 +78,38 @@ pub struct FigureSpec {
     pub file: String,
     /// Heading of the figure.
     pub title: String,
-    /// Longer text under the figure in reports.
+    /// Caption in reports.
     #[serde(default)]
     pub caption: Option<String>,
-    /// Name of a kind of figure in [`crate::registry`], which knows the keys that go with it.
+    /// Name of a kind of figure in [`crate::registry`], which checks the keys that it supports.
     pub kind: String,
     /// Column of the x axis. Exactly one of `x` and `x_metric` is given.
     #[serde(default)]
     pub x: String,
-    /// Metric on the x axis: that of the same cell as the metric on the y axis.
+    /// Metric on the x axis, of the same cell as the metric on the y axis.
     #[serde(default)]
     pub x_metric: Option<String>,
-    /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
-    #[serde(default = "default_value_column")]
+    /// Drawn column of that metric's rows (default `value`; `seconds` for times).
+    #[serde(default = "super::value_column")]
     pub x_column: String,
     /// Label of the x axis, with the unit.
     pub x_label: String,
     /// Metric on the y axis.
     pub y: String,
-    /// Column of that metric's rows that is drawn (default `value`; `seconds` for times).
-    #[serde(default = "default_value_column")]
+    /// Drawn column of that metric's rows (default `value`; `seconds` for times).
+    #[serde(default = "super::value_column")]
     pub y_column: String,
-    /// Metric of the same cells whose value is drawn as a whisker of so much up and down: the
-    /// standard error of what `y` and `y_column` name.
+    /// Metric of the same cells with the standard error of the drawn values, shown as whiskers of
+    /// that length up and down.
     #[serde(default)]
     pub y_error: Option<String>,
-    /// Two metrics of the same cells, the smallest and the largest value that `y` is the mean of:
-    /// drawn as a whisker.
+    /// Two metrics of the same cells, the smallest and the largest of the values averaged in `y`,
+    /// shown as whiskers.
     #[serde(default)]
     pub y_range: Option<[String; 2]>,
     /// Label of the y axis, with the unit.
     pub y_label: String,
-    /// Column that tells series apart; without it there is one series.
+    /// Column whose values are the series; without it there is one series.
     #[serde(default)]
     pub series: Option<String>,
     /// Value of the series column → its label in the legend.
@@ -119,21 +118,21 @@ pub struct FigureSpec {
     /// Order of the series; series not named here follow in the order of the table.
     #[serde(default)]
     pub series_order: Vec<String>,
-    /// Values of the series column whose lines have no marks, such as a bound that is no strategy
-    /// or an optimum that does not depend on x, of kinds that draw lines.
+    /// Values of the series column whose lines have no markers, such as a bound or an optimum that
+    /// does not depend on x (kinds with lines).
     #[serde(default)]
     pub unmarked: Vec<String>,
-    /// Column whose values, as numbers, shade the marks, of kinds that have shades.
+    /// Numeric column that determines the shade of the markers (kinds with shades).
     #[serde(default)]
     pub shade: Option<String>,
-    /// What the shades stand for, with the unit.
+    /// Name of the shaded quantity, with the unit.
     #[serde(default)]
     pub shade_label: String,
-    /// All values that the colours of `shade` stand for, those of other figures too, so that a
-    /// value has one colour in all of them. Empty (the default): those that the figure shows.
+    /// All values on the colour scale of `shade`, so that several figures share one scale. Empty
+    /// (the default): the values in this figure.
     #[serde(default)]
     pub shade_scale: Vec<String>,
-    /// Logarithmic x axis, of kinds that have numbers there.
+    /// Logarithmic x axis (kinds with a numeric x axis).
     #[serde(default)]
     pub x_log: bool,
     /// Logarithmic y axis.
@@ -148,20 +147,20 @@ pub struct FigureSpec {
     /// Order of the panels; panels not named here follow in the order of the table.
     #[serde(default)]
     pub panel_order: Vec<String>,
-    /// Column → allowed values; other result rows are left out.
+    /// Column → allowed values; other result rows are omitted.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
-    /// Order of the categories, of kinds that have them; categories not named here follow in the
+    /// Order of the categories (kinds with categories); categories not named here follow in the
     /// order of the table.
     #[serde(default)]
     pub x_order: Vec<String>,
-    /// Value of the x column → its label, for categories.
+    /// Value of the x column → label of the category.
     #[serde(default)]
     pub x_names: BTreeMap<String, String>,
-    /// Lower end of the y axis; chosen from the values when absent.
+    /// Lower end of the y axis; chosen from the values by default.
     #[serde(default)]
     pub y_min: Option<f64>,
-    /// Upper end of the y axis; chosen from the values when absent.
+    /// Upper end of the y axis; chosen from the values by default.
     #[serde(default)]
     pub y_max: Option<f64>,
     /// Labelled horizontal lines.
@@ -170,19 +169,15 @@ pub struct FigureSpec {
     /// Published values to draw over ours.
     #[serde(default)]
     pub published: Option<PublishedOverlay>,
-    /// Write each value beside its mark, of kinds that have room for it.
+    /// Write each value at its bar (kind `bars`).
     #[serde(default)]
     pub value_labels: bool,
-    /// What to do with several rows on one point; without it they are an error.
+    /// How several rows on one point are combined; by default they are an error.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
-    /// A second y axis, of kinds that have room for it.
+    /// A second y axis (kind `lines`).
     #[serde(default)]
     pub second: Option<SecondAxis>,
-}
-
-fn default_value_column() -> String {
-    columns::VALUE.to_owned()
 }
 
 fn default_scale() -> f64 {
@@ -190,7 +185,7 @@ fn default_scale() -> f64 {
 }
 
 impl FigureSpec {
-    /// The figure that has only the second axis, drawn over the same x axis and panels.
+    /// Returns the figure of the second axis only, with the same x axis and panels.
     #[must_use]
     pub fn of_second(&self, second: &SecondAxis) -> Self {
         Self {
@@ -212,10 +207,10 @@ impl FigureSpec {
         }
     }
 
-    /// Checks what the types alone cannot; what depends on the kind of figure is checked there.
+    /// Checks the constraints between keys, except those that depend on the kind of figure.
     ///
     /// # Errors
-    /// The key, relative to the `[[figure]]` table, and what was expected there.
+    /// An invalid value or combination, with its key relative to the `[[figure]]` table.
     pub fn validate(&self) -> Result<()> {
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         let extended = self.file.ends_with(".svg") || self.file.ends_with(".png");
@@ -234,31 +229,26 @@ impl FigureSpec {
             return Err(Error::config("x", expected, found, "write one of them"));
         }
         if !self.unmarked.is_empty() && self.series.is_none() {
-            let expected = "to stand beside `series`, of whose values it names some";
+            let expected = "`series` in the same table, whose values `unmarked` names";
             return Err(Error::config(
                 "unmarked",
                 expected,
-                "it without",
-                "name the column, or leave it out",
+                "no `series`",
+                "add `series`, or remove `unmarked`",
             ));
         }
         if self.y_error.is_some() && self.aggregate.is_some() {
             return Err(Error::config(
                 "y_error",
-                "to stand without `aggregate`",
-                "it beside that",
-                "leave one of them out: a whisker has one meaning",
+                "one of the keys `y_error` and `aggregate`, because both draw whiskers",
+                "both",
+                "remove one of them",
             ));
         }
         if self.y_range.is_some() && (self.aggregate.is_some() || self.y_error.is_some()) {
-            let (expected, found) =
-                ("to stand without `aggregate` and `y_error`", "it beside one of them");
-            return Err(Error::config(
-                "y_range",
-                expected,
-                found,
-                "leave one of them out: a whisker has one meaning",
-            ));
+            let expected =
+                "one of the keys `y_range`, `aggregate` and `y_error`, because all draw whiskers";
+            return Err(Error::config("y_range", expected, "several", "keep one of them"));
         }
         for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {
             if let Some(value) = end {
@@ -269,12 +259,7 @@ impl FigureSpec {
             && low >= high
         {
             let found = format!("{low} and {high}");
-            return Err(Error::config(
-                "y_max",
-                "y_min < y_max",
-                found,
-                "swap the two, or leave one out",
-            ));
+            return Err(Error::config("y_max", "y_min < y_max", found, "swap them, or remove one"));
         }
         if let Some(overlay) = &self.published
             && !(overlay.scale > 0.0 && overlay.scale.is_finite())
@@ -302,11 +287,6 @@ impl FigureSpec {
         } else {
             "a finite number"
         };
-        Err(Error::config(
-            key,
-            expected,
-            value.to_string(),
-            "write a value that the y axis can show",
-        ))
+        Err(Error::config(key, expected, value.to_string(), "write a value that is on the y axis"))
     }
 }

@@ -11,7 +11,7 @@ use crate::hash::sha256_hex;
 use crate::layout;
 use crate::suggest::near;
 
-/// The file as it is written.
+/// The contents of a config file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -49,13 +49,13 @@ struct Profiles {
 /// Reads one config.
 ///
 /// # Errors
-/// A file that cannot be read, is not TOML, has unknown, missing or mistyped keys, or whose
-/// `experiment` is not its path below `configs/`.
+/// An unreadable file; text that is not TOML; unknown, missing or mistyped keys; or an `experiment`
+/// other than the path below `configs/`.
 pub fn load(file: &Path) -> Result<Config> {
     let text = fs::read_to_string(file).map_err(|error| {
         Error::config(
             "",
-            "a config file that can be read",
+            "a readable config file",
             error.to_string(),
             "check the path; `reproduce list` shows the configs",
         )
@@ -64,7 +64,7 @@ pub fn load(file: &Path) -> Result<Config> {
     parse(file, &text)
 }
 
-/// Reads a config whose text is at hand; `file` gives it its place below `configs/`.
+/// Parses the text of a config; `file` is its path.
 ///
 /// # Errors
 /// As [`load`].
@@ -79,13 +79,18 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
     check_experiment(file, &document.experiment)?;
     for (key, value) in [("title", &document.title), ("reproduces", &document.reproduces)] {
         if value.trim().is_empty() {
-            return Err(Error::config(key, "a few words", "an empty string", "say it in one line"));
+            return Err(Error::config(
+                key,
+                "a few words",
+                "an empty string",
+                "write one line of text",
+            ));
         }
     }
     if let Some(order) = document.order
         && !order.is_finite()
     {
-        let remedy = "write where the item stands in its paper, such as 3.1";
+        let remedy = "write the position of the item in its paper, such as 3.1";
         return Err(Error::config("order", "a finite number", order.to_string(), remedy));
     }
     let quick = &document.profile.quick;
@@ -106,7 +111,7 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
                 key,
                 "a positive number",
                 value.to_string(),
-                "write what one run takes; a rough figure will do",
+                "write the approximate cost of one run",
             ));
         }
     }
@@ -141,7 +146,7 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
     })
 }
 
-/// The id names results and cells on disk, so it must be the config's own place.
+/// Checks that the id, which names results and cells on disk, is the path below `configs/`.
 fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
     let absolute = fs::canonicalize(file)
         .or_else(|_| std::path::absolute(file))
@@ -169,7 +174,8 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
     if !id.chars().all(portable) || id.split('/').any(|part| part.starts_with('.')) {
         return Err(Error::config(
             "",
-            "a path below configs/ of letters, digits, '-', '_' and '.'",
+            "a path below configs/ of letters, digits, '-', '_' and '.', no part of which starts \
+             with '.'",
             below,
             "rename the file; results and cells are named after it",
         ));
@@ -179,7 +185,7 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
             "",
             format!("a first folder other than {}", layout::RESERVED.join(", ")),
             below,
-            "move the file; results/ has folders with these names",
+            "move the file; results/ uses these folder names",
         ));
     }
     if experiment != id {
@@ -193,10 +199,10 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads every config below `<root>/configs`, in the order of their paths.
+/// Reads every config below `<root>/configs`, sorted by path.
 ///
 /// # Errors
-/// The first config that is wrong; a folder that cannot be read or holds none.
+/// The first invalid config; an unreadable folder, or a folder without configs.
 pub fn load_all(root: &Path) -> Result<Vec<Config>> {
     let dir = layout::configs_dir(root);
     let files = config_files(&dir)?;
@@ -205,21 +211,21 @@ pub fn load_all(root: &Path) -> Result<Vec<Config>> {
             "",
             "at least one .toml file",
             "none",
-            "run in the folder that holds configs/, or name it with --root",
+            "run in the folder that contains configs/, or name that folder with --root",
         )
         .in_document(Document::Config, &dir));
     }
     files.iter().map(|file| load(file)).collect()
 }
 
-/// Every `.toml` file below `dir`, sorted.
+/// Returns every `.toml` file below `dir`, sorted.
 fn config_files(dir: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error: std::io::Error| {
         Error::config(
             "",
             "a folder with configs",
             error.to_string(),
-            "run in the folder that holds configs/, or name it with --root",
+            "run in the folder that contains configs/, or name that folder with --root",
         )
         .in_document(Document::Config, dir)
     };
@@ -236,10 +242,10 @@ fn config_files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The config that a person means: a path as given, a path below the root, or an experiment id.
+/// Finds the config with a name: a path, a path below the root, or an experiment id.
 ///
 /// # Errors
-/// None of these is a file; the message lists near ones.
+/// None of these is a file; the message suggests similar names.
 pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
     let candidates = [
         PathBuf::from(name),
@@ -256,7 +262,7 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
         .collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let remedy = match near(name, &known, 3).as_slice() {
-        [] => "there are no configs below this root; name another with --root".to_owned(),
+        [] => "there are no configs below this root; name another root with --root".to_owned(),
         some => format!("did you mean {}?", some.join(", or ")),
     };
     Err(Error::config("", "a config file or an experiment id", "no such file", remedy)

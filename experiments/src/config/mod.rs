@@ -1,5 +1,4 @@
-//! Configs: one typed TOML file per table or figure, refused before anything runs if it is not
-//! right.
+//! Configs: one typed TOML file per table or figure, checked before anything runs.
 
 mod compare_spec;
 mod derive_spec;
@@ -17,31 +16,32 @@ pub use document::{line_of, read, typed};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};
 pub use load::{find, load, load_all, parse};
 
+use crate::columns;
 use crate::error::{Document, Error};
 use crate::hash::{canonical, hex, sha256_of_fields};
 
-/// What one profile changes: keys that replace those of `[grid]`, and the expected cost.
+/// The changes of a profile: keys of the grid, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overlay {
     /// Keys that replace those of `[grid]`.
     #[serde(default)]
     pub grid: toml::Table,
-    /// Expected wall time in seconds under this profile, if it is not the standard one.
+    /// Expected wall time in seconds under this profile, if different.
     pub expected_seconds: Option<f64>,
-    /// Expected peak memory in MB under this profile, if it is not the standard one.
+    /// Expected peak memory in MB under this profile, if different.
     pub expected_mb: Option<f64>,
 }
 
 /// A loaded config: `configs/<experiment>.toml`.
 ///
-/// The grid is still an untyped table; the experiment's kind has the type, and
-/// [`crate::engine::ExperimentPlan`] applies it.
+/// The grid is an untyped table; [`crate::engine::ExperimentPlan`] applies the type of the
+/// experiment's kind.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The file.
     pub file: PathBuf,
-    /// Its text, in which errors have their lines.
+    /// Its text, for the line numbers of errors.
     pub text: String,
     /// SHA-256 of the file, in hex.
     pub hash: String,
@@ -49,12 +49,11 @@ pub struct Config {
     pub experiment: String,
     /// Name in [`crate::registry`].
     pub kind: String,
-    /// One line for people.
+    /// Title, one line.
     pub title: String,
-    /// What of which paper it reproduces.
+    /// Paper and item that it reproduces.
     pub reproduces: String,
-    /// Where the item stands in its paper; items without it come behind those with, by experiment
-    /// id.
+    /// Position of the item in its paper; items without it come last, by experiment id.
     pub order: Option<f64>,
     /// Seed of all random streams of the experiment.
     pub seed: u64,
@@ -62,50 +61,50 @@ pub struct Config {
     pub expected_seconds: f64,
     /// Expected peak memory in MB (profile `standard`).
     pub expected_mb: f64,
-    /// Whether its cells are computed one after the other, because their memory is a result.
+    /// Whether cells are computed one at a time, because their memory is a result.
     pub one_at_a_time: bool,
     /// The grid of the profile `standard`.
     pub grid: toml::Table,
-    /// What the profile `quick` changes.
+    /// The changes of the profile `quick`.
     pub quick: Overlay,
-    /// What the profile `paper` changes.
+    /// The changes of the profile `paper`.
     pub paper: Overlay,
-    /// Ratios that are made of the results.
+    /// Ratios computed from the results.
     pub derive: Vec<DeriveSpec>,
-    /// Published values to compare with.
+    /// Known values to compare with.
     pub compare: Vec<CompareSpec>,
     /// Figures to draw.
     pub figure: Vec<FigureSpec>,
 }
 
 impl Config {
-    /// The paper that it reproduces a part of: `reproduces` up to its first comma.
+    /// Returns the paper: `reproduces` up to the first comma.
     #[must_use]
     pub fn paper(&self) -> &str {
         split_outside_parentheses(&self.reproduces).0
     }
 
-    /// The item of the paper: what follows in `reproduces`, up to the next comma; empty if nothing
-    /// does.
+    /// Returns the item of the paper: `reproduces` between the first and the second comma; may be
+    /// empty.
     #[must_use]
     pub fn item(&self) -> &str {
         split_outside_parentheses(split_outside_parentheses(&self.reproduces).1).0
     }
 
-    /// The order of the papers, and of the items in each: published papers first, then what goes
-    /// past them.
+    /// Compares by paper and by item within it: the four papers first, then experiments beyond
+    /// them.
     #[must_use]
     pub fn in_order_of_papers(&self, other: &Self) -> Ordering {
-        let place =
+        let paper =
             |config: &Self| (config.paper().starts_with("Beyond"), config.paper().to_owned());
         let order = |config: &Self| config.order.unwrap_or(f64::INFINITY);
-        place(self)
-            .cmp(&place(other))
+        paper(self)
+            .cmp(&paper(other))
             .then(order(self).total_cmp(&order(other)))
             .then_with(|| self.experiment.cmp(&other.experiment))
     }
 
-    /// What `profile` changes; nothing for `standard`.
+    /// Returns the changes of `profile`; `None` for `standard`.
     #[must_use]
     pub fn overlay(&self, profile: Profile) -> Option<&Overlay> {
         match profile {
@@ -115,8 +114,7 @@ impl Config {
         }
     }
 
-    /// The grid under a profile: `[grid]`, with the keys of `[profile.<name>.grid]` in place of its
-    /// own.
+    /// Returns the grid under a profile: `[grid]` overridden by `[profile.<name>.grid]`.
     #[must_use]
     pub fn grid(&self, profile: Profile) -> toml::Table {
         let mut grid = self.grid.clone();
@@ -126,12 +124,13 @@ impl Config {
         grid
     }
 
-    /// SHA-256, in hex, of what of the config decides the values under a profile: experiment, kind,
-    /// seed and grid. Comments, figures, comparisons and derived rows can change without making a
-    /// result stale.
+    /// Returns the SHA-256, in hex, of the parts that determine the values under a profile:
+    /// experiment, kind, seed and grid.
+    ///
+    /// Comments, figures, comparisons and derived rows can change without making a result stale.
     #[must_use]
     pub fn values_hash(&self, profile: Profile) -> String {
-        // A grid has no key that is not a text, so it is JSON.
+        // All keys of a grid are strings, so conversion to JSON succeeds.
         let grid = serde_json::to_value(self.grid(profile)).unwrap_or_default();
         let seed = self.seed.to_string();
         let fields =
@@ -139,7 +138,7 @@ impl Config {
         hex(&sha256_of_fields(&fields))
     }
 
-    /// Expected wall time in seconds and peak memory in MB under a profile.
+    /// Returns the expected wall time in seconds and peak memory in MB under a profile.
     #[must_use]
     pub fn expected(&self, profile: Profile) -> (f64, f64) {
         let overlay = self.overlay(profile);
@@ -148,14 +147,13 @@ impl Config {
         (seconds.unwrap_or(self.expected_seconds), mb.unwrap_or(self.expected_mb))
     }
 
-    /// Completes an error in this config, whose key is complete: file and line.
+    /// Adds file and line to an error in this config; the error's key must be complete.
     #[must_use]
     pub fn located(&self, error: Error) -> Error {
         error.in_document(Document::Config, &self.file).on_line(|key| line_of(&self.text, key))
     }
 
-    /// Completes an error in the grid of `profile`: the table in which the key stands, file and
-    /// line.
+    /// Adds the table of the key, file and line to an error in the grid of `profile`.
     #[must_use]
     pub fn grid_error(&self, profile: Profile, error: Error) -> Error {
         let first = error.key().split(['.', '[']).next().unwrap_or_default();
@@ -167,14 +165,19 @@ impl Config {
     }
 }
 
-/// What is before and after the first comma that is in no parentheses, trimmed.
+/// The default of keys that name a column of values.
+fn value_column() -> String {
+    columns::VALUE.to_owned()
+}
+
+/// Splits at the first comma outside parentheses and trims both parts.
 fn split_outside_parentheses(text: &str) -> (&str, &str) {
     let mut depth = 0_usize;
-    for (place, letter) in text.char_indices() {
+    for (index, letter) in text.char_indices() {
         match letter {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => return (text[..place].trim(), text[place + 1..].trim()),
+            ',' if depth == 0 => return (text[..index].trim(), text[index + 1..].trim()),
             _ => {}
         }
     }
@@ -189,14 +192,16 @@ mod tests {
 
     fn config(id: &str, reproduces: &str, order: &str) -> Config {
         let text = format!(
-            "experiment = 's/{id}'\nkind = 'k'\ntitle = 't'\nreproduces = '{reproduces}'\n{order}\nseed = 1\n\
-             expected_seconds = 1\nexpected_mb = 1\n[grid]\nn = [1, 2]\n[profile.quick.grid]\nn = [1]\n"
+            "experiment = 's/{id}'\nkind = 'k'\ntitle = 't'\nreproduces = \
+             '{reproduces}'\n{order}\nseed = 1\n\
+             expected_seconds = 1\nexpected_mb = 1\n[grid]\nn = [1, 2]\n[profile.quick.grid]\nn = \
+             [1]\n"
         );
         parse(Path::new(&format!("/configs/s/{id}.toml")), &text).unwrap()
     }
 
     #[test]
-    fn paper_and_item_are_the_start_of_what_is_reproduced() {
+    fn paper_and_item_are_the_first_parts_of_reproduces() {
         let parts = |reproduces: &str| {
             let config = config("x", reproduces, "");
             (config.paper().to_owned(), config.item().to_owned())
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn papers_come_in_their_order_and_what_is_past_them_last() {
+    fn papers_are_sorted_and_experiments_beyond_them_come_last() {
         let mut configs = [
             config("a", "Beyond S3, Table 2", "order = 1"),
             config("b", "S2, Sec. 5", ""),
@@ -223,14 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn values_are_decided_by_experiment_kind_seed_and_grid() {
+    fn values_hash_depends_on_experiment_kind_seed_and_grid_only() {
         let base = config("x", "S1, Sec. 3", "");
         let hash = base.values_hash(Profile::Standard);
         let parsed = |from: &str, to: &str| {
             assert!(base.text.contains(from), "{from}");
             parse(Path::new("/configs/s/x.toml"), &base.text.replacen(from, to, 1)).unwrap()
         };
-        let others = "[[figure]]\nfile = 'f'\ntitle = 't'\nkind = 'bars'\nx = 'n'\nx_label = 'n'\ny = 'e'\ny_label = 'e'\n";
+        let others = "[[figure]]\nfile = 'f'\ntitle = 't'\nkind = 'bars'\nx = 'n'\nx_label = \
+                      'n'\ny = 'e'\ny_label = 'e'\n";
         for (from, to) in
             [("title = 't'", "title = 'u' # why"), ("n = [1]\n", &format!("n = [1]\n{others}"))]
         {

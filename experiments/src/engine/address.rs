@@ -1,4 +1,4 @@
-//! Names of cells, and what follows from the names: the random stream and the hash of the inputs.
+//! Addresses of cells, and the random stream and input hash derived from them.
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::experiment::Cell;
 use crate::hash::{canonical, hex, sha256_of_fields};
 
-/// `<experiment>/<column>=<value>/…/method=<method>`.
+/// Returns `<experiment>/<column>=<value>/…/method=<method>`.
 #[must_use]
 pub fn cell_address(experiment: &str, cell: &Cell) -> String {
     let mut address = experiment.to_owned();
@@ -19,9 +19,10 @@ pub fn cell_address(experiment: &str, cell: &Cell) -> String {
     address
 }
 
-/// The random stream of a cell: ChaCha20 with the key SHA-256(seed, experiment, address).
+/// Returns the random stream of a cell: ChaCha20 with the key SHA-256(seed, experiment, address).
 ///
-/// It depends on nothing else, so neither jobs nor order nor other cells can change a result.
+/// The stream depends on nothing else, so the number of jobs, the order and other cells cannot
+/// change a result.
 #[must_use]
 pub fn cell_rng(seed: u64, experiment: &str, address: &str) -> ChaCha20Rng {
     let digest =
@@ -29,8 +30,9 @@ pub fn cell_rng(seed: u64, experiment: &str, address: &str) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(digest)
 }
 
-/// SHA-256, in hex, of all that determines the result of a cell. A stored cell is reused only under
-/// the same hash.
+/// Returns the SHA-256, in hex, of everything that determines the result of a cell.
+///
+/// A stored cell is reused only if its hash is equal.
 #[must_use]
 pub fn inputs_hash(
     experiment: &str,
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn address_reads_as_documented() {
+    fn address_has_the_documented_form() {
         assert_eq!(
             cell_address("s1/example-3.1", &cell()),
             "s1/example-3.1/workload=range:1024/method=optimal"
@@ -75,19 +77,19 @@ mod tests {
     }
 
     #[test]
-    fn streams_differ_by_seed_experiment_and_address_and_are_fixed() {
+    fn streams_depend_on_seed_experiment_and_address() {
         let first = |seed, experiment, address| cell_rng(seed, experiment, address).next_u64();
         let value = first(1, "e", "a");
         assert_eq!(value, first(1, "e", "a"));
         assert_ne!(value, first(2, "e", "a"));
         assert_ne!(value, first(1, "f", "a"));
         assert_ne!(value, first(1, "e", "b"));
-        // Lengths are hashed: moving a letter from one field to the next is another stream.
+        // Lengths are hashed: moving a letter between fields gives another stream.
         assert_ne!(first(1, "ab", "c"), first(1, "a", "bc"));
     }
 
     #[test]
-    fn inputs_hash_ignores_key_order_and_nothing_else() {
+    fn inputs_hash_ignores_only_the_key_order() {
         let hash =
             |revision, params: &Value, seed| inputs_hash("e", "k", revision, "a", params, seed);
         let base = hash(1, &json!({"x": 1, "y": [0.1, "s"]}), 7);

@@ -1,4 +1,4 @@
-//! From a config to the list of its cells.
+//! Expands a config into its list of cells.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,48 +9,47 @@ use crate::datasets::DataUse;
 use crate::error::{Error, Result};
 use crate::experiment::{Cell, Experiment, kind_of};
 
-/// A cell with its name and the hash of its inputs.
+/// A cell with its address and the hash of its inputs.
 #[derive(Clone, Debug)]
 pub struct PlannedCell {
-    /// What the experiment computes.
+    /// The cell.
     pub cell: Cell,
-    /// Unique name, see [`cell_address`].
+    /// Unique address, see [`cell_address`].
     pub address: String,
-    /// See [`inputs_hash`].
+    /// Hash of the inputs, see [`inputs_hash`].
     pub inputs: String,
-    /// The table that the cell runs on, if it needs one.
+    /// The data set of the cell, if it needs one.
     pub data: Option<DataUse>,
 }
 
-/// A config under one profile with its experiment kind found and its grid expanded.
+/// A config under one profile, with its kind and its expanded grid.
 #[derive(Debug)]
 pub struct ExperimentPlan<'a> {
     /// The config.
     pub config: &'a Config,
-    /// Its kind.
+    /// The experiment's kind.
     pub experiment: &'a dyn Experiment,
-    /// How much of it is run.
+    /// The profile.
     pub profile: Profile,
     /// All cells in grid order, with distinct addresses.
     pub cells: Vec<PlannedCell>,
 }
 
 impl<'a> ExperimentPlan<'a> {
-    /// Finds the kind and expands the grid of `profile`. The grids of the other profiles are
-    /// checked as well, so that a slip in the largest one does not show only when somebody has an
-    /// afternoon for it.
+    /// Finds the kind and expands the grid of `profile`.
+    ///
+    /// The grids of the other profiles are checked too.
     ///
     /// # Errors
-    /// An unknown kind, a grid that the kind refuses, no cell at all, two cells of one address, or
-    /// a value that cannot be part of an address.
+    /// An unknown kind, a grid that the kind refuses, an empty grid, duplicate addresses, or a
+    /// value that cannot be part of an address.
     pub fn new(
         config: &'a Config,
         experiments: &'a [Box<dyn Experiment>],
         profile: Profile,
     ) -> Result<Self> {
         let experiment = kind_of(config, experiments)?;
-        // The standard grid first: what is wrong in it is wrong under every profile, and should be
-        // reported there.
+        // The standard grid first: the other grids inherit its errors.
         let mut cells = expand(config, experiment, Profile::Standard)?;
         for other in [Profile::Quick, Profile::Paper] {
             let expanded = expand(config, experiment, other)?;
@@ -61,7 +60,7 @@ impl<'a> ExperimentPlan<'a> {
         Ok(Self { config, experiment, profile, cells })
     }
 
-    /// The tables that the cells run on, by name.
+    /// Returns the data sets of the cells, by name.
     #[must_use]
     pub fn data(&self) -> Vec<&DataUse> {
         let by_name: BTreeMap<&str, &DataUse> = self
@@ -74,6 +73,7 @@ impl<'a> ExperimentPlan<'a> {
     }
 }
 
+/// Expands and checks the grid of a profile.
 fn expand(
     config: &Config,
     experiment: &dyn Experiment,
@@ -85,8 +85,8 @@ fn expand(
         return Err(complete(Error::config(
             "",
             "a grid with at least one cell",
-            "an empty one",
-            "give every list of the grid at least one entry",
+            "an empty grid",
+            "add at least one entry to every list of the grid",
         )));
     }
     let mut addresses = HashSet::new();
@@ -116,7 +116,7 @@ fn expand(
     Ok(planned)
 }
 
-/// A cell must fill the columns that its kind declares, with values that an address can hold.
+/// Checks that a cell fills the key columns of its kind with values that are valid in an address.
 fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<()> {
     let declared = experiment.key_columns();
     let filled: Vec<&str> = cell.key.iter().map(|(column, _)| column.as_str()).collect();
@@ -124,11 +124,12 @@ fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<()> {
         return Err(Error::config(
             "",
             format!(
-                "cells that fill the columns {declared:?} of kind \"{}\", all different from the fixed columns",
+                "cells that fill the columns {declared:?} of kind \"{}\", none of them a fixed \
+                 column",
                 experiment.kind()
             ),
             format!("a cell with {filled:?}"),
-            "mend `cells` or `key_columns` of this kind; the config is not at fault",
+            "fix `cells` or `key_columns` of this kind; the config is correct",
         ));
     }
     let values = cell.key.iter().map(|(column, value)| (column.as_str(), value));
@@ -137,18 +138,18 @@ fn check_columns(experiment: &dyn Experiment, cell: &Cell) -> Result<()> {
             return Err(Error::config(
                 "",
                 format!(
-                    "a value of {column} that can be part of a cell's address: not empty, without '/' and line breaks"
+                    "a value of {column} that is valid in a cell's address: not empty, without '/' \
+                     or control characters"
                 ),
                 format!("{value:?}"),
-                "write it differently",
+                "use other characters",
             ));
         }
     }
     Ok(())
 }
 
-/// A result must say whether it comes from a real table or a stand-in, and a column that says so
-/// must be right.
+/// Checks that the key column `data` of a cell is the label of its data set, real or stand-in.
 fn check_data(cell: &Cell) -> Result<Option<DataUse>> {
     let column = cell
         .key
@@ -162,9 +163,10 @@ fn check_data(cell: &Cell) -> Result<Option<DataUse>> {
         _ => {
             return Err(Error::config(
                 "",
-                "cells whose params hold the table they run on as `data`, and whose key column `data` is its label",
+                "cells whose params have their data set as `data`, and whose key column `data` is \
+                 its label",
                 format!("the table {data:?} and the column {column:?}"),
-                "mend `cells` of this kind; the config is not at fault",
+                "fix `cells` of this kind; the config is correct",
             ));
         }
     }

@@ -1,5 +1,4 @@
-//! Result tables on real data that this machine cannot compute again: they are kept, and said to be
-//! kept.
+//! Result tables on real data that this machine does not have: they are kept and reported.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,37 +14,38 @@ use crate::hash::sha256_hex;
 use crate::layout::{Results, shown};
 use crate::table::Table;
 
-/// A table that was computed on real data of which this machine has stand-ins only. It stays where
-/// it is; the machine's own results are beside it.
+/// A kept table, computed on real data of which this machine has only stand-ins.
+///
+/// The results of this machine are written to the folder of results on stand-ins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Experiment id.
     pub experiment: String,
-    /// The table that is kept, below the root.
+    /// Path of the kept table below the root.
     pub table: String,
-    /// The real data that it was computed on, as its provenance names them; empty if it has none.
+    /// Its real data sets, from its provenance; empty without provenance.
     pub data: Vec<DataUse>,
-    /// End of the run that computed it (UTC), as its provenance says.
+    /// End of the run that computed it (UTC), from its provenance.
     pub finished: Option<String>,
-    /// Names of the tables that this machine has stand-ins of where the kept results are on real
-    /// ones.
+    /// Names of its real data sets of which this machine has stand-ins.
     pub missing: Vec<String>,
     /// Whether the config has changed since.
     pub other_config: bool,
-    /// The table of this machine's own results, below the root.
+    /// Path of the table of this machine's results below the root.
     pub own: String,
 }
 
 impl Kept {
-    /// The table at the usual place, if it has results on real data that a run of the plan would
-    /// replace by results on stand-ins.
+    /// Returns the table at the usual path, if a run of the plan would replace its results on real
+    /// data by results on stand-ins.
     #[must_use]
     pub fn by(root: &Path, plan: &ExperimentPlan<'_>) -> Option<Self> {
         Self::against(root, plan.config, plan.profile, plan.data().into_iter())
     }
 
-    /// The table that an earlier run has kept, if there is one: then that run's table is in the
-    /// folder of results on stand-ins.
+    /// Returns the table that an earlier run kept, if any.
+    ///
+    /// That run's own table is then in the folder of results on stand-ins.
     #[must_use]
     pub fn by_an_earlier_run(root: &Path, config: &Config, profile: Profile) -> Option<Self> {
         let record =
@@ -72,8 +72,7 @@ impl Kept {
                 .map(|data| data.name.as_str())
                 .filter(|name| stand_ins.contains(name))
                 .collect(),
-            // Without its provenance nobody knows which rows of a table were on which data: none of
-            // the real ones is lost.
+            // Without provenance, every stand-in may replace a real data set.
             None if has_real_rows(&table) => stand_ins.into_iter().collect(),
             None => Vec::new(),
         };
@@ -92,20 +91,19 @@ impl Kept {
     }
 }
 
-/// The record, if there is a readable one.
+/// Reads a provenance record; `None` if it is absent or unreadable.
 fn read(provenance: &Path) -> Option<Recorded> {
     Recorded::read(provenance).ok().flatten()
 }
 
-/// Whether some row of a result table is on real data. What is no table has none.
+/// Whether some row of a result table is on real data; false for an unreadable table.
 fn has_real_rows(table: &Path) -> bool {
     Table::read(table, "", "")
         .is_ok_and(|table| table.fields(columns::DATA).any(|data| data == REAL))
 }
 
 impl fmt::Display for Kept {
-    /// Which table, from which run on which data, why it is kept, and where this machine's results
-    /// are.
+    /// States the table, its run and data, why it is kept, and the path of this machine's results.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is kept: ", self.table)?;
         match &self.finished {
@@ -113,28 +111,27 @@ impl fmt::Display for Kept {
                 let data: Vec<String> = self.data.iter().map(described).collect();
                 write!(
                     f,
-                    "computed on real data ({}) by the run that ended {finished}",
+                    "computed on real data ({}) by the run that ended at {finished}",
                     data.join(", ")
                 )?;
             }
-            None => write!(
-                f,
-                "it has results on real data, and no provenance of its own that would say which"
-            )?,
+            None => {
+                write!(f, "it has results on real data, and no provenance that names the data")?
+            }
         }
         if self.other_config {
-            write!(f, ", under an earlier version of its config")?;
+            write!(f, ", with an earlier version of its config")?;
         }
         write!(
             f,
-            "; this machine has only stand-ins of {}. Its own results: {}",
+            "; this machine has only stand-ins for {}. Results of this machine: {}",
             self.missing.join(", "),
             self.own
         )
     }
 }
 
-/// A real table with the first digits of its hash.
+/// Returns the name of a data set with the first digits of its hash.
 fn described(data: &DataUse) -> String {
     let digits =
         data.sha256.as_deref().and_then(|hash| hash.get(..12)).unwrap_or("of unknown SHA-256");

@@ -1,4 +1,4 @@
-//! The machine a run happens on, and the code that runs.
+//! The machine of a run, and the code that runs.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 /// Hardware and operating system.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// Processor model, if the system tells.
+    /// Processor model, if the system reports it.
     pub cpu: Option<String>,
-    /// Cores that the process may use.
+    /// Number of cores available to the process.
     pub cores: usize,
-    /// Memory in MB (10⁶ bytes), if the system tells.
+    /// Memory in MB (10⁶ bytes), if the system reports it.
     pub ram_mb: Option<u64>,
     /// Name and version of the operating system.
     pub os: String,
@@ -23,7 +23,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Asks the system.
+    /// Reads the properties from the system.
     #[must_use]
     pub fn detect() -> Self {
         let cpu = proc_field("/proc/cpuinfo", "model name")
@@ -47,10 +47,10 @@ impl Machine {
     }
 }
 
-/// Largest memory the process has held so far, in MB (10⁶ bytes): `VmHWM` of `/proc/self/status`.
+/// Returns the peak memory of the process in MB (10⁶ bytes): `VmHWM` of `/proc/self/status`.
 ///
-/// It belongs to the process, not to one cell, and falls only with `reset_peak`. `None` where there
-/// is no `/proc` (macOS).
+/// It is a property of the process, not of one cell, and decreases only with `reset_peak`. `None`
+/// without `/proc` (macOS).
 #[must_use]
 pub fn peak_mb() -> Option<f64> {
     let value = proc_field("/proc/self/status", "VmHWM")?;
@@ -58,8 +58,9 @@ pub fn peak_mb() -> Option<f64> {
     Some(bytes as f64 / 1e6)
 }
 
-/// Lets the largest memory start from what the process holds now (Linux: 5 into
-/// `/proc/self/clear_refs`). Where that is not possible it stays what it was, an upper bound.
+/// Resets the peak memory to the current memory (Linux: writes 5 to `/proc/self/clear_refs`).
+///
+/// Elsewhere the peak stays unchanged, an upper bound.
 pub fn reset_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
@@ -69,17 +70,16 @@ pub fn reset_peak() {
 pub struct Code {
     /// Version of the crate.
     pub version: String,
-    /// SHA-256 of the sources that compute results and of nothing else; two cells from equal
-    /// sources are comparable.
+    /// SHA-256 of the sources that compute results; cells from equal sources are comparable.
     pub source: String,
-    /// Git commit of the working tree, if it is one.
+    /// Git commit of the working tree, if any.
     pub commit: Option<String>,
     /// Whether the working tree differs from the commit outside `results/` and `figures/`.
     pub dirty: Option<bool>,
 }
 
 impl Code {
-    /// The running code. The commit is that of the folder it was built in, else that of `root`.
+    /// Returns the running code; the commit is that of the build folder, else that of `root`.
     #[must_use]
     pub fn detect(root: &Path) -> Self {
         let built_in = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -106,7 +106,7 @@ impl Code {
     }
 }
 
-/// The value of `field` in a file of lines `field : value`.
+/// Returns the value of `field` in a file of lines `field : value`.
 fn proc_field(file: &str, field: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     text.lines().find_map(|line| {
@@ -115,13 +115,13 @@ fn proc_field(file: &str, field: &str) -> Option<String> {
     })
 }
 
-/// Bytes of "123 kB".
+/// Returns the number of bytes of a text such as "123 kB".
 fn kilobytes(value: &str) -> Option<u64> {
     let number: u64 = value.strip_suffix("kB")?.trim().parse().ok()?;
     Some(number * 1024)
 }
 
-/// Trimmed standard output of a command that succeeds.
+/// Returns the trimmed standard output of a command, if it succeeds.
 fn output_of(program: &str, arguments: &[&str], dir: Option<&Path>) -> Option<String> {
     let mut command = Command::new(program);
     if let Some(dir) = dir {

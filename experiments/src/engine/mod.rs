@@ -1,12 +1,12 @@
-//! The engine: plans cells, computes them in parallel, stores each at once, and assembles tables
-//! from the store.
+//! The engine: plans cells, computes them in parallel, stores each at once, and assembles the
+//! result tables.
 //!
 //! ```text
-//! ExperimentPlan::new ──▶ prepare: select, check folders, read the store ──▶ Prepared::run: compute, store, table, provenance
+//! ExperimentPlan::new ──▶ prepare: select, check folders, read the store
+//!                         ──▶ Prepared::run: compute, store, table, provenance
 //! ```
 //!
-//! Everything that can be refused is refused by [`ExperimentPlan::new`] and [`prepare`], before any
-//! cell is computed.
+//! [`ExperimentPlan::new`] and [`prepare`] refuse invalid input before any cell is computed.
 
 mod address;
 mod experiment_plan;

@@ -1,8 +1,8 @@
-//! Who computes which part of an experiment: parts that overlap are refused while they run.
+//! Locks on the shards of an experiment: runs of overlapping shards are refused.
 //!
-//! Each run holds the lock of a file named after its part, such as `quick-1-of-4.lock`, beside the
-//! stored cells. The system gives a lock up when its process ends, however it ends, so that a
-//! killed run locks nothing.
+//! Each run holds the lock of a file named after its shard, such as `quick-1-of-4.lock`, next to
+//! the stored cells. The operating system releases a lock when its process ends, so an interrupted
+//! run leaves no lock.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -13,41 +13,41 @@ use crate::error::{Error, FileRole, Result};
 use crate::layout;
 use crate::profile::Profile;
 
-/// A part of an experiment that this process computes, until it is dropped.
+/// The lock of a shard, held until it is dropped.
 #[derive(Debug)]
 pub(super) struct PartLock {
     _lock: File,
 }
 
-/// Locks a part; a run without `--shard` is the one part of one.
+/// Locks a shard; a run without `--shard` has the shard 1/1.
 ///
-/// File systems without locks lock nothing.
+/// Returns `None` on file systems without locks.
 ///
 /// # Errors
-/// A part with cells in common is being computed, or the folder cannot be written.
+/// An overlapping shard is being computed, or the folder cannot be written.
 pub(super) fn lock_part(
     root: &Path,
     experiment: &str,
     profile: Profile,
     shard: Option<Shard>,
 ) -> Result<Option<PartLock>> {
-    let own = shard.unwrap_or(Shard { index: 1, count: 1 });
+    let requested = shard.unwrap_or(Shard { index: 1, count: 1 });
     let dir = layout::parts_dir(root, experiment);
     let unwritable = |error: &io::Error| Error::unwritable(FileRole::StoredCells, &dir, error);
     fs::create_dir_all(&dir).map_err(|error| unwritable(&error))?;
-    let file = dir.join(name(profile, own));
+    let file = dir.join(name(profile, requested));
     let lock = File::create(&file).map_err(|error| unwritable(&error))?;
     match lock.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(overlap(experiment, shard, own)),
+        Err(TryLockError::WouldBlock) => return Err(overlap(experiment, shard, requested)),
         Err(TryLockError::Error(_)) => return Ok(None),
     }
     for entry in fs::read_dir(&dir).map_err(|error| unwritable(&error))? {
         let path = entry.map_err(|error| unwritable(&error))?.path();
         let other = path.file_name().and_then(|name| part(profile, &name.to_string_lossy()));
-        // Parts of the same number have no cell in common, and a part of one cell has all of them.
-        let Some(other) = other.filter(|other| other.count != own.count) else { continue };
-        // Shared: several runs may look at the same time, only the owner's lock stands in the way.
+        // Different shards of the same count are disjoint.
+        let Some(other) = other.filter(|other| other.count != requested.count) else { continue };
+        // A shared lock: several runs may check at the same time, and only the owner blocks it.
         let taken = File::open(&path)
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
         if taken {
@@ -57,11 +57,12 @@ pub(super) fn lock_part(
     Ok(Some(PartLock { _lock: lock }))
 }
 
+/// Returns the name of the lock file of a shard.
 fn name(profile: Profile, shard: Shard) -> String {
     format!("{}-{}-of-{}.lock", profile.name(), shard.index, shard.count)
 }
 
-/// The part that a file name stands for; none of another profile.
+/// Parses the name of a lock file; `None` for other profiles.
 fn part(profile: Profile, name: &str) -> Option<Shard> {
     let (index, count) = name
         .strip_prefix(profile.name())?
@@ -73,15 +74,13 @@ fn part(profile: Profile, name: &str) -> Option<Shard> {
 
 fn overlap(experiment: &str, shard: Option<Shard>, other: Shard) -> Error {
     let of = |shard: Shard| {
-        if shard.count == 1 { "all cells".to_owned() } else { format!("the part {shard}") }
+        if shard.count == 1 { "all cells".to_owned() } else { format!("the shard {shard}") }
     };
     Error::Usage {
         option: if shard.is_some() { "--shard" } else { "run" },
-        expected: format!(
-            "parts that do not overlap: nobody else computes these cells of {experiment}"
-        ),
-        found: format!("another process that computes {} of it now", of(other)),
-        remedy: "wait for it; or take the other parts of the same number, such as 2/4 beside 1/4"
+        expected: format!("cells of {experiment} that no other process computes"),
+        found: format!("another process that is computing {}", of(other)),
+        remedy: "wait for it, or run other shards of the same count, such as 2/4 next to 1/4"
             .to_owned(),
     }
 }
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_overlap_are_refused_while_they_run() {
+    fn overlapping_shards_are_refused_while_they_run() {
         let root = tempfile::tempdir().unwrap();
         let lock_part = |text: &str, profile| lock_part(root.path(), "s9/t", profile, shard(text));
         let first = lock_part("1/2", Profile::Quick).unwrap();
@@ -103,7 +102,7 @@ mod tests {
         for other in ["1/2", "2/3", ""] {
             let error = lock_part(other, Profile::Quick).unwrap_err();
             let text = error.to_string();
-            assert!(text.contains("the part ") && text.contains("s9/t"), "{other}: {text}");
+            assert!(text.contains("the shard ") && text.contains("s9/t"), "{other}: {text}");
             assert_eq!(error.exit_code(), 2);
         }
         assert!(

@@ -1,4 +1,4 @@
-//! Progress of a run: a bar on a terminal, plain lines elsewhere.
+//! Progress of a run: a bar on a terminal, log lines elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
@@ -7,26 +7,26 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tracing::info;
 
-/// Where progress is shown. Clones share the terminal.
+/// The display of progress; clones share the terminal.
 #[derive(Clone, Debug)]
 pub struct Display {
     bars: Option<MultiProgress>,
 }
 
 impl Display {
-    /// A bar if standard error is a terminal, else log lines.
+    /// Returns a display with a bar if standard error is a terminal, else with log lines.
     #[must_use]
     pub fn detect() -> Self {
         Self { bars: io::stderr().is_terminal().then(MultiProgress::new) }
     }
 
-    /// Log lines, whatever standard error is.
+    /// Returns a display with log lines only.
     #[must_use]
     pub fn plain() -> Self {
         Self { bars: None }
     }
 
-    /// Standard error for log lines: it takes the bar away, writes, and puts it back.
+    /// Returns a writer of log lines to standard error, which hides the bar while it writes.
     #[must_use]
     pub fn log_writer(&self) -> impl Write + use<> {
         LogWriter { bars: self.bars.clone() }
@@ -90,19 +90,18 @@ struct State {
     last_line: Instant,
 }
 
-/// Without a terminal there is a line at most this often, so that a thousand short cells do not
-/// fill a log.
-const LINE_EVERY: Duration = Duration::from_secs(2);
+/// Minimum time between log lines of short cells.
+const MIN_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Progress {
-    /// A worker begins a cell.
+    /// Records that a worker begins a cell.
     pub(super) fn begin(&self, address: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(self.short(address).to_owned());
         }
     }
 
-    /// A worker has finished a cell.
+    /// Records that a worker has finished a cell.
     pub(super) fn end(&self, address: &str, seconds: f64) {
         let Ok(mut state) = self.state.lock() else {
             return;
@@ -113,8 +112,11 @@ impl Progress {
             return;
         }
         let last = state.done == self.cells;
-        // A long cell is worth its line even when another has just had one.
-        if last || seconds >= LINE_EVERY.as_secs_f64() || state.last_line.elapsed() >= LINE_EVERY {
+        // Long cells always get a line.
+        if last
+            || seconds >= MIN_INTERVAL.as_secs_f64()
+            || state.last_line.elapsed() >= MIN_INTERVAL
+        {
             state.last_line = Instant::now();
             let elapsed = self.started.elapsed().as_secs_f64();
             let left = elapsed / state.done as f64 * (self.cells - state.done) as f64;
@@ -128,14 +130,14 @@ impl Progress {
         }
     }
 
-    /// All is done.
+    /// Removes the bar.
     pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
-    /// The address without the experiment, which is named already.
+    /// Returns the address without the experiment.
     fn short<'a>(&self, address: &'a str) -> &'a str {
         address
             .strip_prefix(&self.experiment)

@@ -1,11 +1,11 @@
-//! Where a result table comes from: the record beside it.
+//! The provenance record that is written next to a result table.
 
 use serde::Serialize;
 
 use super::machine::{Code, Machine};
 use crate::datasets::DataUse;
 
-/// Everything that is known about the run that wrote a table.
+/// The provenance of a result table: the run that wrote it, with its inputs and machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Provenance {
     /// Experiment id.
@@ -20,16 +20,16 @@ pub struct Provenance {
     pub seed: u64,
     /// SHA-256 of the config file.
     pub config_sha256: String,
-    /// SHA-256 of what of the config decides the values: see
+    /// SHA-256 of the parts of the config that determine the values: see
     /// [`Config::values_hash`](crate::config::Config::values_hash).
     pub values_sha256: String,
-    /// SHA-256 of the table beside this record.
+    /// SHA-256 of the table.
     pub table_sha256: String,
     /// SHA-256 of the Cargo.lock that the binary was built with.
     pub cargo_lock_sha256: &'static str,
     /// Code of the run that wrote the table.
     pub code: Code,
-    /// Hashes of the sources that computed reused cells, if they are others.
+    /// Hashes of the sources that computed reused cells, if different.
     pub other_sources: Vec<String>,
     /// Data sets used.
     pub data: Vec<DataUse>,
@@ -37,7 +37,7 @@ pub struct Provenance {
     pub rustc: &'static str,
     /// Machine.
     pub machine: Machine,
-    /// Cells computed at the same time.
+    /// Number of cells computed at the same time.
     pub jobs: usize,
     /// Start of the run (UTC).
     pub started: String,
@@ -45,25 +45,24 @@ pub struct Provenance {
     pub finished: String,
     /// Wall time of this run.
     pub wall_seconds: f64,
-    /// Sum of the wall times of all cells, also of those reused.
+    /// Sum of the wall times of all cells, including reused cells.
     pub cell_seconds: f64,
-    /// Largest memory of the process during any of the cells, in MB (10⁶ bytes), where the system
-    /// tells.
+    /// Peak memory of the process over all cells in MB (10⁶ bytes), if the system reports it.
     pub peak_mb: Option<f64>,
-    /// Cells computed by this run.
+    /// Number of cells computed by this run.
     pub cells_computed: usize,
-    /// Cells taken from the store.
+    /// Number of cells read from the store.
     pub cells_reused: usize,
 }
 
-/// SHA-256 of the lock file that this program was built with.
+/// Returns the SHA-256 of the lock file of this build.
 #[must_use]
 pub fn built_with() -> &'static str {
     CARGO_LOCK
 }
 
-/// Compiler that built this binary.
+/// The compiler of this build.
 pub(super) const RUSTC: &str = env!("MATMECH_RUSTC");
 
-/// SHA-256 of the lock file this binary was built with.
+/// SHA-256 of the lock file of this build.
 pub(super) const CARGO_LOCK: &str = env!("MATMECH_LOCK_HASH");

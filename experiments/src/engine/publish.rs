@@ -1,4 +1,4 @@
-//! Writing the table and its provenance, once every cell has a result.
+//! Writes the table and its provenance once every cell has a result.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,31 +19,31 @@ use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_hex;
 use crate::layout::Results;
 
-/// What became of the result table.
+/// The outcome for the result table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Published {
-    /// Written anew, with its provenance.
+    /// Written, with its provenance.
     Written {
         /// The table.
         file: PathBuf,
-        /// The table on real data that this one would have replaced by one on stand-ins.
+        /// The kept table on real data, if this table is on stand-ins.
         kept: Option<Kept>,
     },
-    /// Nothing was computed and the table on disk is already this one; it keeps its provenance.
+    /// Unchanged with its provenance: nothing was computed and the table on disk is equal.
     Unchanged {
         /// The table.
         file: PathBuf,
-        /// As for a written one.
+        /// As for a written table.
         kept: Option<Kept>,
     },
-    /// Not written, because so many cells have no result; an older table stays.
+    /// Not written, because some cells have no result; an older table stays.
     Incomplete {
         /// Number of cells without result.
         missing: usize,
     },
 }
 
-/// What the provenance needs to know of the run.
+/// The properties of the run for the provenance.
 pub(super) struct Run<'a> {
     pub(super) code: &'a Code,
     pub(super) jobs: usize,
@@ -53,11 +53,11 @@ pub(super) struct Run<'a> {
     pub(super) reused: usize,
 }
 
-/// Writes the table from `records`, one per cell in grid order, and the provenance beside it; at
-/// the usual place, unless that would replace results on real data by results on stand-ins.
+/// Writes the table from `records`, one per cell in grid order, and its provenance.
 ///
-/// If nothing was computed and the same table of the same config is there already, both files stay
-/// as they are: their provenance tells of the run that did the work.
+/// The files go to the folder of results on stand-ins if they would otherwise replace results on
+/// real data. If nothing was computed and the table on disk is equal, both files stay unchanged, so
+/// that the provenance describes the run that computed them.
 pub(super) fn publish(
     root: &Path,
     plan: &ExperimentPlan<'_>,
@@ -67,17 +67,17 @@ pub(super) fn publish(
     let config = plan.config;
     let kept = Kept::by(root, plan);
     let usual = Results::new(root, plan.profile);
-    let place = if kept.is_some() { usual.on_stand_ins() } else { usual };
-    let file = place.table(&config.experiment);
-    let beside = place.provenance(&config.experiment);
+    let folder = if kept.is_some() { usual.on_stand_ins() } else { usual };
+    let file = folder.table(&config.experiment);
+    let provenance_file = folder.provenance(&config.experiment);
     let content = table(plan, records)
         .map_err(|error| Error::bug("result table", "text in memory", error))?;
     let table_sha256 = sha256_hex(&content);
     if run.computed == 0
         && fs::read(&file).is_ok_and(|old| old == content)
-        && told_by(&beside, plan, &table_sha256)
+        && is_provenance_of(&provenance_file, plan, &table_sha256)
     {
-        clear_aside(usual, &config.experiment, kept.as_ref())?;
+        remove_on_stand_ins(usual, &config.experiment, kept.as_ref())?;
         return Ok(Published::Unchanged { file, kept });
     }
     let sources: BTreeSet<&str> =
@@ -119,19 +119,19 @@ pub(super) fn publish(
         .map_err(|error| Error::bug("provenance", "a record that is JSON", error))?;
     write_atomically(&file, &content)
         .map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
-    write_atomically(&beside, (json + "\n").as_bytes())
-        .map_err(|error| Error::unwritable(FileRole::Provenance, &beside, &error))?;
-    clear_aside(usual, &config.experiment, kept.as_ref())?;
+    write_atomically(&provenance_file, (json + "\n").as_bytes())
+        .map_err(|error| Error::unwritable(FileRole::Provenance, &provenance_file, &error))?;
+    remove_on_stand_ins(usual, &config.experiment, kept.as_ref())?;
     Ok(Published::Written { file, kept })
 }
 
-/// Removes what an earlier run had to put aside, if the results of this one are at the usual place.
-fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<()> {
+/// Removes earlier results on stand-ins, unless the run kept results on real data.
+fn remove_on_stand_ins(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<()> {
     if kept.is_some() {
         return Ok(());
     }
-    let aside = usual.on_stand_ins();
-    for file in [aside.table(experiment), aside.provenance(experiment)] {
+    let folder = usual.on_stand_ins();
+    for file in [folder.table(experiment), folder.provenance(experiment)] {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::unwritable(FileRole::ResultTable, &file, &error));
@@ -142,9 +142,8 @@ fn clear_aside(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Res
     Ok(())
 }
 
-/// Whether the provenance on disk is of this table, computed under what of the config decides its
-/// values.
-fn told_by(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
+/// Whether the provenance on disk is that of this table under the same config values.
+fn is_provenance_of(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
     let record = Recorded::read(provenance).ok().flatten();
     record.is_some_and(|record| {
         record.is_of(plan.config, plan.profile)
@@ -153,7 +152,7 @@ fn told_by(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
     })
 }
 
-/// Now in UTC, as `2012-11-30T23:59:59Z`.
+/// Returns the current time in UTC, such as `2012-11-30T23:59:59Z`.
 pub(super) fn now() -> String {
     chrono::Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }

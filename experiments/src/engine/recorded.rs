@@ -1,4 +1,4 @@
-//! What the record beside a result table says, read back.
+//! Reads the provenance record of a result table.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use super::machine::Code;
 use crate::config::{Config, Profile};
 use crate::datasets::DataUse;
 
-/// The part of a [`Provenance`](super::Provenance) that says what a table was computed from.
+/// The part of a [`Provenance`](super::Provenance) that states the inputs of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Recorded {
     /// Experiment id.
@@ -23,8 +23,7 @@ pub struct Recorded {
     pub profile: String,
     /// SHA-256 of the config file.
     pub config_sha256: String,
-    /// SHA-256 of what of the config decides the values; absent in records from before there was
-    /// one.
+    /// SHA-256 of the parts of the config that determine the values; absent in old records.
     #[serde(default)]
     pub values_sha256: Option<String>,
     /// SHA-256 of the table.
@@ -33,7 +32,7 @@ pub struct Recorded {
     pub cargo_lock_sha256: String,
     /// Code of the run that wrote the table.
     pub code: Code,
-    /// Hashes of the sources that computed reused cells, if they are others.
+    /// Hashes of the sources that computed reused cells, if different.
     pub other_sources: Vec<String>,
     /// Data sets used.
     pub data: Vec<DataUse>,
@@ -45,7 +44,7 @@ impl Recorded {
     /// Reads a record; `None` if there is no such file.
     ///
     /// # Errors
-    /// A file that cannot be read, or is not a record.
+    /// A file that is unreadable or not a record.
     pub fn read(file: &Path) -> io::Result<Option<Self>> {
         match fs::read(file) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -54,8 +53,8 @@ impl Recorded {
         }
     }
 
-    /// Whether the table was computed under what of the config decides its values; for older
-    /// records, under the same file.
+    /// Whether the table was computed with the same config values; for old records, with the same
+    /// config file.
     #[must_use]
     pub fn is_of(&self, config: &Config, profile: Profile) -> bool {
         match &self.values_sha256 {
@@ -64,7 +63,7 @@ impl Recorded {
         }
     }
 
-    /// The real data sets among those used.
+    /// Iterates over the real data sets.
     pub fn real(&self) -> impl Iterator<Item = &DataUse> {
         self.data.iter().filter(|data| data.real)
     }

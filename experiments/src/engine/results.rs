@@ -7,15 +7,15 @@ use super::store::CellRecord;
 use crate::columns::{AFTER_KEYS, BEFORE_KEYS};
 use crate::experiment::{Cell, Row};
 
-/// One line per metric of every cell, in grid order.
+/// Returns the table as CSV: one line per metric of every cell, in grid order.
 ///
-/// The columns are [`BEFORE_KEYS`], the key columns, [`AFTER_KEYS`]; empty means absent. Numbers
-/// are written with as many digits as their bits need; `seconds` and `peak_mb`, the only columns
-/// that differ between runs, are rounded. Where the experiment says that another method's lower
-/// bound holds, it stands beside errors that have none, with the relative gap to it.
+/// The columns are [`BEFORE_KEYS`], the key columns and [`AFTER_KEYS`]; empty means absent.
+/// Numbers have the shortest digits that restore their bits; `seconds` and `peak_mb`, the only
+/// columns that differ between runs, are rounded. An error without a lower bound gets that of the
+/// method that bounds it, with the relative gap.
 ///
 /// # Errors
-/// A cell with more or fewer values in its key than the kind has key columns.
+/// A cell whose key does not match the key columns of the kind.
 pub(super) fn table(
     plan: &ExperimentPlan<'_>,
     records: &[&CellRecord],
@@ -26,7 +26,7 @@ pub(super) fn table(
     let bounds = Bounds::of(plan, records);
     for (planned, record) in plan.cells.iter().zip(records) {
         for row in &record.rows {
-            let (lower_bound, gap) = bounds.beside(&planned.cell, row);
+            let (lower_bound, gap) = bounds.certificate(&planned.cell, row);
             let before: [_; BEFORE_KEYS.len()] =
                 [plan.config.experiment.clone(), planned.address.clone()];
             let keys = planned.cell.key.iter().map(|(_, value)| value.clone());
@@ -48,12 +48,12 @@ pub(super) fn table(
 }
 
 /// Cell key, method and metric.
-type Place<'t> = (&'t [(String, String)], &'t str, &'t str);
+type BoundKey<'t> = (&'t [(String, String)], &'t str, &'t str);
 
 /// The certified lower bounds of a table.
 struct Bounds<'t> {
     plan: &'t ExperimentPlan<'t>,
-    known: HashMap<Place<'t>, f64>,
+    known: HashMap<BoundKey<'t>, f64>,
 }
 
 impl<'t> Bounds<'t> {
@@ -70,12 +70,12 @@ impl<'t> Bounds<'t> {
         Bounds { plan, known }
     }
 
-    /// Lower bound and gap of a row: its own, or those of the method that bounds its method.
-    fn beside(&self, cell: &Cell, row: &Row) -> (Option<f64>, Option<f64>) {
+    /// Returns lower bound and gap of a row, or those from the method that bounds its method.
+    fn certificate(&self, cell: &Cell, row: &Row) -> (Option<f64>, Option<f64>) {
         let of_another = || {
             let method = self.plan.experiment.bounded_by(&cell.method)?;
             let bound = *self.known.get(&(cell.key.as_slice(), method, row.metric.as_str()))?;
-            Some(held_against(row.value?, bound))
+            Some(bound_and_gap(row.value?, bound))
         };
         if row.lower_bound.is_some() || row.gap.is_some() {
             return (row.lower_bound, row.gap);
@@ -84,19 +84,19 @@ impl<'t> Bounds<'t> {
     }
 }
 
-/// The bound as it stands beside a value, and the relative gap. Rounding can lift a bound above the
-/// value where both are the optimum.
-fn held_against(value: f64, bound: f64) -> (f64, f64) {
+/// Returns the bound of a value and the relative gap.
+///
+/// The bound is capped at the value, which rounding can undercut where both are the optimum.
+fn bound_and_gap(value: f64, bound: f64) -> (f64, f64) {
     (bound.min(value), (value / bound - 1.0).max(0.0))
 }
 
-/// Four decimals, or four significant digits of what is shorter than a tenth of a second: kernels
-/// take microseconds.
+/// Formats seconds with four decimals, or below 0.1 s with four significant digits.
 fn seconds(value: f64) -> String {
     if value > 0.0 && value < 0.1 { format!("{value:.3e}") } else { format!("{value:.4}") }
 }
 
-/// The shortest digits that give the same bits again.
+/// Formats a number with the shortest digits that restore its bits.
 fn exact(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
@@ -107,9 +107,9 @@ mod tests {
 
     #[test]
     fn bounds_are_never_above_their_values() {
-        assert_eq!(held_against(3.0, 2.0), (2.0, 0.5));
-        assert_eq!(held_against(2.0, 2.0), (2.0, 0.0));
-        assert_eq!(held_against(2.0, 2.0 + 1e-15), (2.0, 0.0));
+        assert_eq!(bound_and_gap(3.0, 2.0), (2.0, 0.5));
+        assert_eq!(bound_and_gap(2.0, 2.0), (2.0, 0.0));
+        assert_eq!(bound_and_gap(2.0, 2.0 + 1e-15), (2.0, 0.0));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Running a plan: what is not in the store is computed in parallel, stored at once, and the table
-//! is assembled.
+//! Runs a plan: computes the missing cells in parallel, stores each at once, and assembles the
+//! table.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -25,24 +25,23 @@ use crate::atomic::check_writable;
 use crate::error::{CellFailure, Error, FileRole, Result};
 use crate::layout::{self, Results};
 
-/// What a run computes and with how many workers.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Cells computed at the same time; linear algebra inside a cell stays on one thread.
+    /// Number of cells computed at the same time; linear algebra in a cell uses one thread.
     pub jobs: NonZeroUsize,
-    /// Parts of addresses; empty selects every cell.
+    /// Substrings of addresses; empty selects every cell.
     pub only: Vec<String>,
-    /// One part of the grid.
+    /// The shard to compute; `None` computes the full grid.
     pub shard: Option<Shard>,
-    /// Compute selected cells even if they are stored.
+    /// Compute selected cells even if stored.
     pub fresh: bool,
-    /// Refuse stored cells that were computed by other sources than this program's, instead of
-    /// warning of them.
+    /// Refuse stored cells from other sources than this program's, instead of only warning.
     pub same_code: bool,
 }
 
 impl Default for RunOptions {
-    /// All cells, on all cores, reusing what is stored.
+    /// All cells, on all cores, reusing stored cells.
     fn default() -> Self {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { jobs, only: Vec::new(), shard: None, fresh: false, same_code: false }
@@ -54,13 +53,13 @@ impl Default for RunOptions {
 pub struct Summary {
     /// Experiment id.
     pub experiment: String,
-    /// Cells of the full grid.
+    /// Number of cells of the full grid.
     pub cells: usize,
-    /// Cells computed and stored by this run.
+    /// Number of cells computed and stored by this run.
     pub computed: usize,
-    /// Cells found in the store.
+    /// Number of cells found in the store.
     pub reused: usize,
-    /// Cells that failed, in grid order.
+    /// Failed cells, in grid order.
     pub failed: Vec<CellFailure>,
     /// The result table.
     pub table: Published,
@@ -68,7 +67,7 @@ pub struct Summary {
     pub wall_seconds: f64,
 }
 
-/// A plan that can run: its folders are writable and its stored cells are read.
+/// A plan that is ready to run: its folders are writable and its stored cells are read.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     root: &'a Path,
@@ -77,21 +76,21 @@ pub struct Prepared<'a> {
     code: Code,
     /// Cells to compute, in grid order.
     pending: Vec<usize>,
-    /// Stored results by place in the grid.
+    /// Stored results, in grid order.
     records: Vec<Option<CellRecord>>,
-    /// What nobody else computes until this has run; none for single cells.
+    /// The lock of the shard; `None` for a selection of single cells.
     _lock: Option<PartLock>,
-    /// Whether one cell is computed at a time.
+    /// Whether cells are computed one at a time.
     alone: bool,
 }
 
-/// Selects cells, checks that results can be written, and reads the store, for all plans before any
-/// of them runs.
+/// Prepares all plans: selects cells, checks that results can be written, and reads the store.
+///
+/// Cells selected with `fresh` are not read, so `fresh` with `only` replaces a damaged cell.
 ///
 /// # Errors
-/// A key of `only` without a cell; folders that cannot be written; stored cells that are damaged
-/// (all of them are reported). A cell that is to be computed afresh is not read, so `fresh` with
-/// `only` mends a damaged one.
+/// A key of `only` without a cell; folders that cannot be written; damaged stored cells (all of
+/// them are reported).
 pub fn prepare<'a>(
     root: &'a Path,
     plans: Vec<ExperimentPlan<'a>>,
@@ -108,8 +107,8 @@ pub fn prepare<'a>(
         let store = Store::new(root, &plan.config.experiment);
         store.check_writable()?;
         let usual = Results::new(root, plan.profile);
-        let place = if Kept::by(root, &plan).is_some() { usual.on_stand_ins() } else { usual };
-        let table = place.table(&plan.config.experiment);
+        let folder = if Kept::by(root, &plan).is_some() { usual.on_stand_ins() } else { usual };
+        let table = folder.table(&plan.config.experiment);
         let dir = table.parent().unwrap_or(root);
         check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
@@ -124,7 +123,7 @@ pub fn prepare<'a>(
             damaged.extend(of_other_code(root, &plan.config.experiment, &records, &code));
         }
         let pending = (0..records.len())
-            .filter(|&place| selected[place] && records[place].is_none())
+            .filter(|&index| selected[index] && records[index].is_none())
             .collect();
         let code = code.clone();
         let named = !options.only.is_empty() && options.shard.is_none();
@@ -139,8 +138,7 @@ pub fn prepare<'a>(
     Ok(prepared)
 }
 
-/// Why stored cells cannot be put together with what this program computes: other sources computed
-/// them.
+/// Returns an error if stored cells were computed by other sources than this program's.
 fn of_other_code(
     root: &Path,
     experiment: &str,
@@ -161,29 +159,29 @@ fn of_other_code(
         layout::cells_dir(root, experiment),
         format!("cells computed by the sources of this program, {}", of(code)),
         format!(
-            "{} of {} by others, {} by {}",
+            "{} of {} computed by other sources; {} by {}",
             other.len(),
             records.iter().flatten().count(),
             first.address,
             of(&first.code)
         ),
-        "compute them anew with --fresh, or take the program that computed them",
+        "compute them again with --fresh, or use the program that computed them",
     ))
 }
 
 impl Prepared<'_> {
-    /// Cells computed at the same time.
+    /// Returns the number of cells computed at the same time.
     fn workers(&self, options: &RunOptions) -> usize {
         if self.plan.config.one_at_a_time { 1 } else { options.jobs.get() }
     }
 
-    /// Experiment id.
+    /// Returns the experiment id.
     #[must_use]
     pub fn experiment(&self) -> &str {
         &self.plan.config.experiment
     }
 
-    /// Number of cells that this run will compute.
+    /// Returns the number of cells that this run will compute.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending.len()
@@ -192,8 +190,8 @@ impl Prepared<'_> {
     /// Computes the pending cells and writes the table if every cell of the grid has a result.
     ///
     /// # Errors
-    /// Workers cannot be started, or the table cannot be written. A failed cell is not an error
-    /// here: see [`Summary::failed`].
+    /// Workers cannot be started, or the table cannot be written. Failed cells are in
+    /// [`Summary::failed`].
     pub fn run(mut self, options: &RunOptions, display: &Display) -> Result<Summary> {
         let started = now();
         let clock = Instant::now();
@@ -201,7 +199,7 @@ impl Prepared<'_> {
         self.warn_of_other_code();
         self.alone = self.workers(options) == 1;
         let mut failed = self.compute(options, display)?;
-        failed.sort_by_key(|(place, _)| *place);
+        failed.sort_by_key(|(index, _)| *index);
         let computed = self.pending.len() - failed.len();
         let records: Vec<&CellRecord> = self.records.iter().flatten().collect();
         let missing = self.records.len() - records.len();
@@ -230,7 +228,7 @@ impl Prepared<'_> {
         })
     }
 
-    /// Computes and stores the pending cells; returns those that failed with their places.
+    /// Computes and stores the pending cells; returns the failed cells with their indices.
     fn compute(
         &mut self,
         options: &RunOptions,
@@ -244,19 +242,19 @@ impl Prepared<'_> {
             .build()
             .map_err(|error| Error::Computation {
                 what: format!("{} workers", options.jobs),
-                expected: "to be able to start them".to_owned(),
+                expected: "threads that can be started".to_owned(),
                 found: error.to_string(),
-                remedy: "take fewer with --jobs".to_owned(),
+                remedy: "use fewer workers: --jobs N".to_owned(),
             })?;
         let progress = display.start(&self.plan.config.experiment, self.pending.len());
         let outcomes = Mutex::new(Vec::with_capacity(self.pending.len()));
         let this = &*self;
         // First in, first out: cells start in grid order, whatever the number of workers.
         pool.scope_fifo(|scope| {
-            for &place in &this.pending {
+            for &index in &this.pending {
                 let (progress, outcomes) = (&progress, &outcomes);
                 scope.spawn_fifo(move |_| {
-                    let cell = &this.plan.cells[place];
+                    let cell = &this.plan.cells[index];
                     progress.begin(&cell.address);
                     let clock = Instant::now();
                     let outcome = this
@@ -267,17 +265,17 @@ impl Prepared<'_> {
                     outcomes
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .push((place, outcome));
+                        .push((index, outcome));
                 });
             }
         });
         progress.finish();
         let mut failed = Vec::new();
         let outcomes = outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for (place, outcome) in outcomes {
+        for (index, outcome) in outcomes {
             match outcome {
-                Ok(record) => self.records[place] = Some(record),
-                Err(failure) => failed.push((place, failure)),
+                Ok(record) => self.records[index] = Some(record),
+                Err(failure) => failed.push((index, failure)),
             }
         }
         Ok(failed)
@@ -287,12 +285,11 @@ impl Prepared<'_> {
         let config = self.plan.config;
         let mut rng = cell_rng(config.seed, &config.experiment, &cell.address);
         if self.alone {
-            // The largest memory is then that of this cell, and of what earlier ones have not given
-            // back.
+            // The peak memory is then that of this cell plus memory that earlier cells retain.
             reset_peak();
         }
         let clock = Instant::now();
-        // A panic in a dependency costs this cell, not the run.
+        // A panic in a dependency fails this cell, not the run.
         let rows =
             catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng)))
                 .map_err(|payload| {
@@ -315,7 +312,7 @@ impl Prepared<'_> {
         Ok(record)
     }
 
-    /// A reused cell from other sources may be right or wrong; only a person can tell.
+    /// Warns of reused cells that other sources computed.
     fn warn_of_other_code(&self) {
         let other = self
             .records
@@ -325,7 +322,8 @@ impl Prepared<'_> {
             .count();
         if other > 0 {
             warn!(
-                "{}: {other} reused cells were computed by other code than the one running; `--fresh` computes them anew",
+                "{}: {other} reused cells were computed by other sources than this program's; \
+                 `--fresh` computes them again",
                 self.plan.config.experiment
             );
         }

@@ -1,4 +1,4 @@
-//! Which cells of the plans one run computes: `--only` and `--shard`.
+//! Selects the cells that a run computes: `--only` and `--shard`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,21 +7,21 @@ use super::experiment_plan::ExperimentPlan;
 use crate::error::{Error, Result};
 use crate::suggest::near;
 
-/// One of `count` parts of every experiment: the cells whose place in grid order is `index` modulo
+/// A shard of every experiment: the cells whose position in the grid, from 1, is `index` modulo
 /// `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// From 1 to `count`.
     pub index: usize,
-    /// Number of parts, at least 1.
+    /// Number of shards, at least 1.
     pub count: usize,
 }
 
 impl Shard {
-    /// Whether the cell at `place` of the full grid, from 0, belongs to this part.
+    /// Whether the cell at `position` of the full grid, from 0, belongs to this shard.
     #[must_use]
-    pub fn contains(self, place: usize) -> bool {
-        place % self.count == self.index - 1
+    pub fn contains(self, position: usize) -> bool {
+        position % self.count == self.index - 1
     }
 }
 
@@ -44,10 +44,10 @@ impl fmt::Display for Shard {
     }
 }
 
-/// For each plan, whether each of its cells is to be computed. `only` empty selects all.
+/// Returns for each plan which of its cells are selected; an empty `only` selects all.
 ///
 /// # Errors
-/// A key of `only` that no address of any plan contains; the message lists near addresses.
+/// A key of `only` that no address contains; the message lists similar addresses.
 pub(super) fn select(
     plans: &[ExperimentPlan<'_>],
     only: &[String],
@@ -64,9 +64,9 @@ pub(super) fn select(
                     "a part of the address of at least one of the {} cells",
                     all.len()
                 ),
-                found: format!("\"{key}\", which none contains"),
+                found: format!("\"{key}\", which no address contains"),
                 remedy: format!(
-                    "write a part of an address; near ones are\n            {}",
+                    "write a part of an address; similar addresses are\n            {}",
                     near.join("\n            ")
                 ),
             });
@@ -76,9 +76,9 @@ pub(super) fn select(
         plan.cells
             .iter()
             .enumerate()
-            .map(|(place, cell)| {
+            .map(|(position, cell)| {
                 let named = only.is_empty() || only.iter().any(|key| cell.address.contains(key));
-                named && shard.is_none_or(|shard| shard.contains(place))
+                named && shard.is_none_or(|shard| shard.contains(position))
             })
             .collect()
     });
@@ -92,16 +92,16 @@ mod tests {
     #[test]
     fn shards_partition_every_grid() {
         for count in 1..6 {
-            for place in 0..40 {
+            for position in 0..40 {
                 let owners =
-                    (1..=count).filter(|&index| Shard { index, count }.contains(place)).count();
-                assert_eq!(owners, 1, "place {place} of {count} shards");
+                    (1..=count).filter(|&index| Shard { index, count }.contains(position)).count();
+                assert_eq!(owners, 1, "position {position} of {count} shards");
             }
         }
     }
 
     #[test]
-    fn refuses_what_is_not_a_part() {
+    fn invalid_shards_are_refused() {
         assert_eq!("2/3".parse(), Ok(Shard { index: 2, count: 3 }));
         for wrong in ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", ""] {
             let message = wrong.parse::<Shard>().err().unwrap_or_default();

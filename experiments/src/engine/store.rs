@@ -1,8 +1,8 @@
 //! Finished cells: one JSON file each, found by the hash of their inputs.
 //!
-//! A file name ends with the first 16 digits of the inputs hash, so cells of other profiles, seeds
-//! or revisions lie side by side and none is ever taken for another. A cell whose inputs have
-//! changed is simply not found, and computed anew.
+//! A file name ends with the first 16 digits of the inputs hash, so cells of different profiles,
+//! seeds and revisions have different files. A cell whose inputs have changed is not found, and is
+//! computed again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,25 +23,25 @@ use crate::layout;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellRecord {
-    /// Unique name.
+    /// Address of the cell.
     pub address: String,
     /// Hash of everything that determines the result.
     pub inputs: String,
-    /// What the hash was made from, for people.
+    /// Parameters of the cell, for people.
     pub params: serde_json::Value,
     /// The code that computed it.
     pub code: Code,
-    /// When it was finished (UTC).
+    /// Time at which it was finished (UTC).
     pub finished: String,
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Peak memory of the process in MB (10⁶ bytes) when it was finished, where the system tells.
+    /// Peak memory of the process in MB (10⁶ bytes) at that time, if the system reports it.
     pub peak_mb: Option<f64>,
-    /// The results, with finite numbers only.
+    /// The results; all numbers are finite.
     pub rows: Vec<Row>,
 }
 
-/// The file: the record and a hash of it, so that damage is noticed whatever it is.
+/// The file: a record with its checksum, which detects damage.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -56,17 +56,16 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store of an experiment; nothing is touched yet.
+    /// Returns the store of an experiment, without accessing the file system.
     #[must_use]
     pub fn new(root: &Path, experiment: &str) -> Self {
         Self { dir: layout::cells_dir(root, experiment) }
     }
 
-    /// The file of a cell.
+    /// Returns the file of a cell.
     #[must_use]
     pub fn file(&self, cell: &PlannedCell) -> PathBuf {
-        // The hash tells cells apart, the rest of the name is for people: it may be cut or have
-        // letters replaced.
+        // The hash identifies the cell; the rest of the name is for people, so it may be truncated.
         let name: String = cell
             .cell
             .key
@@ -81,19 +80,19 @@ impl Store {
         self.dir.join(format!("{name}-{digits}.json"))
     }
 
-    /// Makes sure that cells can be written.
+    /// Checks that cells can be written.
     ///
     /// # Errors
-    /// The folder cannot be made or written.
+    /// The folder cannot be created or written.
     pub fn check_writable(&self) -> Result<()> {
         check_writable(&self.dir)
             .map_err(|error| Error::unwritable(FileRole::StoredCells, &self.dir, &error))
     }
 
-    /// The stored result of a cell, or `None` if there is none for these inputs.
+    /// Returns the stored result of a cell, or `None` if there is none for its inputs.
     ///
     /// # Errors
-    /// A file that cannot be read, is cut off, or was changed after it was written.
+    /// A file that is unreadable, truncated, or modified after it was written.
     pub fn read(&self, cell: &PlannedCell) -> Result<Option<CellRecord>> {
         let file = self.file(cell);
         let damaged = |found: String| {
@@ -103,8 +102,8 @@ impl Store {
                 format!("the complete JSON record of the cell {}", cell.address),
                 found,
                 format!(
-                    "delete this file, or compute the cell anew with `reproduce run … --fresh --only {}`; all other cells \
-                     are kept",
+                    "delete this file, or compute the cell again with `reproduce run … --fresh \
+                     --only {}`; all other cells are kept",
                     shell_word(&cell.address)
                 ),
             )
@@ -120,7 +119,8 @@ impl Store {
         let checksum = checksum(&document.record).map_err(|error| damaged(error.to_string()))?;
         if checksum != document.checksum {
             return Err(damaged(format!(
-                "a record with checksum {checksum} where the file says {}: it was changed after it was written",
+                "a record with checksum {checksum}, and {} in the file: it was changed after it \
+                 was written",
                 document.checksum
             )));
         }
@@ -130,7 +130,7 @@ impl Store {
     /// Stores a finished cell, atomically and durably.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file cannot be written.
     pub fn write(&self, cell: &PlannedCell, record: CellRecord) -> Result<()> {
         let file = self.file(cell);
         let json = checksum(&record)
@@ -143,16 +143,16 @@ impl Store {
     }
 }
 
-/// Serialised numbers are read back to the last bit, so a record that was read has the checksum it
-/// was written with.
+/// Returns the checksum of a record, which does not change when the record is written and read:
+/// serialised numbers keep their bits.
 fn checksum(record: &CellRecord) -> serde_json::Result<String> {
-    // Through a map with sorted keys: the order of `params` in memory must not matter.
+    // Sorted keys: the checksum must not depend on the order of `params` in memory.
     let fields: BTreeMap<String, serde_json::Value> =
         serde_json::from_value(serde_json::to_value(record)?)?;
     Ok(sha256_hex(serde_json::to_string(&fields)?.as_bytes()))
 }
 
-/// The address as one word of a shell command.
+/// Quotes an address for a shell command, if necessary.
 fn shell_word(address: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if address.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! What a cell may return: the store and the table can hold nothing else.
+//! Checks the rows that a cell returns.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use crate::experiment::Row;
 /// Checks the rows of a cell.
 ///
 /// # Errors
-/// No row at all, a metric without name or named twice, a row without content, or a number that is
-/// not finite.
+/// No row, an empty or duplicate metric, a row without value and text, or a number that is not
+/// finite.
 pub(super) fn rows(rows: &[Row]) -> Result<()> {
     let refuse =
         |what: String, expected: &str, found: String| Err(Error::bug(what, expected, found));
@@ -21,7 +21,7 @@ pub(super) fn rows(rows: &[Row]) -> Result<()> {
     for row in rows {
         let metric = &row.metric;
         if metric.is_empty() || !metrics.insert(metric) {
-            let found = format!("metric \"{metric}\" empty or twice");
+            let found = format!("metric \"{metric}\", empty or duplicate");
             return refuse("a cell of this kind".to_owned(), "one row per metric", found);
         }
         if row.value.is_none() && row.text.is_none() {
@@ -41,8 +41,9 @@ pub(super) fn rows(rows: &[Row]) -> Result<()> {
                     what: format!("metric {metric}"),
                     expected: format!("a finite {name}"),
                     found: number.to_string(),
-                    remedy: "leave out what does not exist, and look for an overflow or a singular matrix otherwise"
-                        .to_owned(),
+                    remedy:
+                        "omit undefined values; otherwise look for an overflow or a singular matrix"
+                            .to_owned(),
                 });
             }
         }

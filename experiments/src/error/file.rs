@@ -1,8 +1,8 @@
-//! What a file is for.
+//! The roles of files.
 
 use std::fmt;
 
-/// What a file or folder is for; messages begin with it, and it decides the exit code.
+/// The role of a file or folder: the start of messages, and the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRole {
@@ -12,13 +12,13 @@ pub enum FileRole {
     StoredCell,
     /// The folder of result tables.
     Results,
-    /// A result table that is written.
+    /// A result table.
     ResultTable,
-    /// The record beside a result table.
+    /// The provenance record of a result table.
     Provenance,
     /// A data set.
     DataSet,
-    /// A file that the comparison or a figure reads.
+    /// An input file of the comparison or of a figure.
     Input,
     /// A report of the comparison.
     Report,
@@ -27,7 +27,7 @@ pub enum FileRole {
 }
 
 impl FileRole {
-    /// Whether it is where runs put their results.
+    /// Whether runs write results to it.
     #[must_use]
     pub fn is_of_the_store(self) -> bool {
         matches!(
@@ -40,7 +40,7 @@ impl FileRole {
         )
     }
 
-    /// The exit code of an error about such a file.
+    /// Returns the exit code of an error about such a file.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {

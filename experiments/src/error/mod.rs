@@ -1,4 +1,4 @@
-//! What can go wrong, with its parts, and the exit code that says so.
+//! Errors with their parts, and exit codes.
 
 mod file;
 mod parts;
@@ -17,12 +17,12 @@ pub use problem::Problem;
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The exit codes, as `reproduce --help` prints them.
+/// The exit codes, as printed by `reproduce --help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the comparison has an unexplained difference or a missing result; two folders of results differ;
-     results are not what their provenance says
+  1  the comparison has an unexplained difference or a missing result; two folders of results
+     differ; results do not match their provenance
   2  wrong usage, or a config that is refused
   3  a cell could not be computed; the others are stored
   4  stored results cannot be read or written
@@ -30,89 +30,88 @@ Exit codes:
   6  figures or the comparison could not be made, or anything else
 A command of several steps ends with the code of the first step that failed.";
 
-/// Why something cannot be done. Every variant carries what a caller needs to tell one case from
-/// another.
+/// An error of the experiments; the variants carry its parts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A config, or another TOML document of the project, that is refused.
+    /// An invalid config or other TOML document of the project.
     #[error("{at}{problem}")]
     Config {
-        /// Which document, and where in it.
+        /// The location.
         at: Box<Place>,
-        /// What is wrong there.
+        /// The problem.
         problem: Box<Problem>,
     },
-    /// An option that selects nothing.
+    /// An invalid option of a command.
     #[error("option {option}\n{}", Parts(expected, found, remedy))]
     Usage {
         /// The option.
         option: &'static str,
-        /// What would be right.
+        /// The expected state.
         expected: String,
-        /// What was given.
+        /// The value found.
         found: String,
-        /// What to do.
+        /// How to fix it.
         remedy: String,
     },
-    /// A file or folder that is not what it should be.
+    /// An unusable file or folder.
     #[error("{role} {}\n{}", path.display(), Parts(expected, found, remedy))]
     File {
-        /// What the file is for.
+        /// The role of the file.
         role: FileRole,
         /// The file or folder.
         path: PathBuf,
-        /// What would be right.
+        /// The expected state.
         expected: String,
-        /// What is there.
+        /// The state found.
         found: String,
-        /// What to do.
+        /// How to fix it.
         remedy: String,
     },
-    /// Several errors of one step, so that one run of the command shows all of them. At least one.
+    /// All errors of one step; at least one.
     #[error("{}", several(.0))]
     Several(Vec<Error>),
     /// Cells that could not be computed. The others are stored.
     #[error("{}", cells(.0))]
     Cells(Vec<CellFailure>),
-    /// Known values that are not met, and whatever else the comparison found.
-    #[error("comparison: {failures} things to put right; all of them are in {}", report.display())]
+    /// Mismatches and other problems of the comparison.
+    #[error("comparison: {failures} problems; all of them are listed in {}", report.display())]
     Comparison {
-        /// How many there are.
+        /// Their number.
         failures: usize,
-        /// The report that names them.
+        /// The report that lists them.
         report: PathBuf,
     },
     /// Two folders of results that are not equal.
     #[error("{differences} differences between the two folders of results")]
     Different {
-        /// How many there are.
+        /// Their number.
         differences: usize,
     },
-    /// Results that are not what their provenance says.
-    #[error("{findings} things to put right in the results")]
+    /// Results that do not match their provenance.
+    #[error("{findings} problems in the results")]
     Unverified {
-        /// How many there are.
+        /// Their number.
         findings: usize,
     },
-    /// What the library refuses, in the course of a computation.
+    /// An error of the library during a computation.
     #[error("{}{source}", after(what))]
     Library {
-        /// What was to be done; may be empty.
+        /// The attempted operation; may be empty.
         what: String,
         /// The library's error.
         source: Box<matmech::Error>,
     },
-    /// A computation whose result is not what it must be, or that cannot be carried out.
+    /// A computation that failed or gave an invalid result.
     #[error("{what}: expected {expected}, found {found}\n  remedy: {remedy}")]
     Computation {
-        /// What was computed.
+        /// The computed quantity.
         what: String,
-        /// What would be right.
+        /// The expected state.
         expected: String,
-        /// What came out.
+        /// The result.
         found: String,
-        /// What to do.
+        /// How to fix it.
         remedy: String,
     },
     /// A defect of this program.
@@ -122,9 +121,9 @@ pub enum Error {
     Bug {
         /// What went wrong.
         what: String,
-        /// What must always be.
+        /// The invariant.
         expected: String,
-        /// What was there instead.
+        /// The state found instead.
         found: String,
     },
 }
@@ -135,13 +134,14 @@ pub enum Error {
 pub struct CellFailure {
     /// The cell.
     pub address: String,
-    /// Why. An [`Error::File`] if it was computed and could not be stored.
+    /// The reason; an [`Error::File`] if it was computed and could not be stored.
     pub reason: Error,
 }
 
 impl Error {
-    /// A value that is not what it should be, at `key` (relative to the table at hand; the caller
-    /// adds the rest with [`Error::under`]).
+    /// Returns the error of an invalid value at `key`.
+    ///
+    /// The key is relative to the current table; the caller prefixes it with [`Error::under`].
     pub fn config(
         key: impl Into<String>,
         expected: impl Into<String>,
@@ -156,7 +156,7 @@ impl Error {
         Self::at(key, problem)
     }
 
-    /// A name that is not among the known ones; the message proposes the nearest.
+    /// Returns the error of an unknown name; the message suggests the nearest known name.
     pub fn unknown_name(
         key: impl Into<String>,
         noun: &'static str,
@@ -167,17 +167,17 @@ impl Error {
         Self::at(key, Problem::UnknownName { noun, found: found.to_owned(), known })
     }
 
-    /// A value that the library refuses.
+    /// Returns the error of a value that the library refuses.
     pub fn refused(key: impl Into<String>, source: impl Into<matmech::Error>) -> Self {
         Self::at(key, Problem::Refused(source.into()))
     }
 
-    /// A problem at `key` of a config.
+    /// Returns the error of a problem at `key` of a config.
     pub fn at(key: impl Into<String>, problem: Problem) -> Self {
         Self::Config { at: Box::new(Place::key(key)), problem: Box::new(problem) }
     }
 
-    /// A file or folder that is not what it should be.
+    /// Returns the error of an unusable file or folder.
     pub fn file(
         role: FileRole,
         path: impl Into<PathBuf>,
@@ -189,26 +189,26 @@ impl Error {
         Self::File { role, path: path.into(), expected, found, remedy }
     }
 
-    /// A file or folder below the root that cannot be written.
+    /// Returns the error of a file or folder that cannot be written.
     pub fn unwritable(role: FileRole, path: &Path, error: &std::io::Error) -> Self {
-        let remedy = "make it writable, free space, or work in another folder with --root";
-        Self::file(role, path, "to be able to write it", error, remedy)
+        let remedy = "make it writable, free space, or use another folder with --root";
+        Self::file(role, path, "write access", error, remedy)
     }
 
-    /// The library's error, with what was to be done.
+    /// Returns an error of the library, with the attempted operation.
     pub fn library(what: impl Into<String>, source: impl Into<matmech::Error>) -> Self {
         Self::Library { what: what.into(), source: Box::new(source.into()) }
     }
 
-    /// A defect of this program.
+    /// Returns the error of a defect of this program.
     pub fn bug(what: impl Into<String>, expected: impl Into<String>, found: impl Display) -> Self {
         Self::Bug { what: what.into(), expected: expected.into(), found: found.to_string() }
     }
 
-    /// Several errors as one; nothing if there is none.
+    /// Combines several errors into one; `Ok` if there is none.
     ///
     /// # Errors
-    /// The only one as it is, or all of them.
+    /// The single error, or [`Error::Several`].
     pub fn all(mut errors: Vec<Self>) -> Result<()> {
         match errors.pop() {
             None => Ok(()),
@@ -220,8 +220,7 @@ impl Error {
         }
     }
 
-    /// The key at which a config is refused, relative to what is known of its place so far; empty
-    /// for other errors.
+    /// Returns the key of an invalid config, as far as it is known; empty for other errors.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -230,39 +229,40 @@ impl Error {
         }
     }
 
-    /// Prefixes the key of a refused config: `workloads` under `grid` becomes `grid.workloads`.
-    /// Other errors stay as they are.
+    /// Prefixes the key of an invalid config: `workloads` under `grid` becomes `grid.workloads`.
+    ///
+    /// Other errors are unchanged.
     #[must_use]
     pub fn under(self, table: &str) -> Self {
-        self.placed(|at| at.under(table))
+        self.relocated(|at| at.under(table))
     }
 
-    /// Names the document of a refused config; other errors stay as they are.
+    /// Adds the document and file to an invalid config; other errors are unchanged.
     #[must_use]
     pub fn in_document(self, document: Document, file: &Path) -> Self {
-        self.placed(|at| Place { document, file: Some(file.to_owned()), ..at })
+        self.relocated(|at| Place { document, file: Some(file.to_owned()), ..at })
     }
 
-    /// Names the line of a refused config; other errors, and those that have one, stay as they are.
+    /// Adds the line to an invalid config without a line; other errors are unchanged.
     #[must_use]
     pub fn on_line(self, line: impl FnOnce(&str) -> Option<usize>) -> Self {
-        self.placed(|at| Place { line: at.line.or_else(|| line(&at.key)), ..at })
+        self.relocated(|at| Place { line: at.line.or_else(|| line(&at.key)), ..at })
     }
 
-    fn placed(self, change: impl FnOnce(Place) -> Place) -> Self {
+    fn relocated(self, change: impl FnOnce(Place) -> Place) -> Self {
         match self {
             Self::Config { at, problem } => Self::Config { at: Box::new(change(*at)), problem },
             other => other,
         }
     }
 
-    /// Whether a result or the store of results cannot be read or written.
+    /// Whether stored cells or results cannot be read or written.
     #[must_use]
     pub fn is_of_the_store(&self) -> bool {
         matches!(self, Self::File { role, .. } if role.is_of_the_store())
     }
 
-    /// The process's exit code, see [`EXIT_CODES`].
+    /// Returns the exit code of the process, see [`EXIT_CODES`].
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -283,34 +283,34 @@ impl<E: Into<matmech::Error>> From<E> for Error {
     }
 }
 
-/// "what: ", or nothing.
+/// Returns "what: ", or an empty text.
 fn after(what: &str) -> String {
     if what.is_empty() { String::new() } else { format!("{what}: ") }
 }
 
-/// The first few in full and the number of the others: one screen.
+/// Lists the first few errors in full, and the number of the others.
 fn several(errors: &[Error]) -> String {
-    const SHOWN: usize = 5;
+    const MAX_SHOWN: usize = 5;
     let mut text =
-        errors.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    if errors.len() > SHOWN {
-        text.push_str(&format!("\n… and {} more of this kind", errors.len() - SHOWN));
+        errors.iter().take(MAX_SHOWN).map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    if errors.len() > MAX_SHOWN {
+        text.push_str(&format!("\n… and {} more", errors.len() - MAX_SHOWN));
     }
     text
 }
 
-/// How many, and the first few.
+/// Lists the first few failed cells, and the number of the others.
 fn cells(failed: &[CellFailure]) -> String {
-    const SHOWN: usize = 10;
+    const MAX_SHOWN: usize = 10;
     let mut text = format!(
-        "{} cells failed; all others are stored, and a second run computes only these:",
+        "{} cells failed; all others are stored, and the next run computes only these:",
         failed.len()
     );
-    for failure in failed.iter().take(SHOWN) {
+    for failure in failed.iter().take(MAX_SHOWN) {
         text.push_str(&format!("\n  {failure}"));
     }
-    if failed.len() > SHOWN {
-        text.push_str(&format!("\n  … and {} more", failed.len() - SHOWN));
+    if failed.len() > MAX_SHOWN {
+        text.push_str(&format!("\n  … and {} more", failed.len() - MAX_SHOWN));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The parts of a message.
+//! The parts of an error message.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! Where in which TOML document something is wrong.
+//! Locations in TOML documents.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,8 +19,9 @@ pub enum Document {
 }
 
 impl Document {
-    /// The exit code of an error in such a document: deviations and bands are read by the
-    /// comparison, the others before anything runs.
+    /// Returns the exit code of an error in such a document.
+    ///
+    /// The comparison reads deviations and bands; the others are read before anything runs.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -41,7 +42,7 @@ impl fmt::Display for Document {
     }
 }
 
-/// Document, file, line and key; what is not known yet is empty.
+/// A location: document, file, line and key. Unknown parts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The document.
@@ -55,12 +56,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A key, relative to a table that is not known yet.
+    /// Returns the location of a key, relative to a table that is added later.
     pub fn key(key: impl Into<String>) -> Self {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// The same place with the table in front of the key.
+    /// Prefixes the key with a table.
     #[must_use]
     pub fn under(self, table: &str) -> Self {
         let key = match (table, self.key.as_str()) {
@@ -73,7 +74,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// "config FILE, line N" and the key, each on a line of its own.
+    /// Writes "config FILE, line N" and the key on separate lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.document)?;
         if let Some(file) = &self.file {

@@ -1,42 +1,42 @@
-//! What is wrong with a config at some place, with its parts.
+//! Problems at a location of a config, with their parts.
 
 use std::fmt;
 
 use super::parts::Parts;
 use crate::suggest::nearest;
 
-/// What is wrong.
+/// A problem at a location of a config.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A value that is not what it should be.
+    /// An invalid value.
     Mismatch {
-        /// What would be right.
+        /// The expected value.
         expected: String,
-        /// What is there.
+        /// The value found.
         found: String,
-        /// What to do.
+        /// How to fix it.
         remedy: String,
     },
-    /// A key that means nothing here.
+    /// An unknown key.
     UnknownKey {
         /// The key.
         key: String,
-        /// The keys that mean something.
+        /// The known keys.
         known: Vec<String>,
     },
-    /// A key that must be there and is not.
+    /// A missing key.
     MissingKey(String),
-    /// A name of something that does not exist.
+    /// An unknown name.
     UnknownName {
-        /// What it should be the name of.
+        /// The kind of thing that is named.
         noun: &'static str,
         /// The name.
         found: String,
-        /// Names of what exists.
+        /// The known names.
         known: Vec<String>,
     },
-    /// Text that is not TOML; what the parser says.
+    /// Text that is not TOML, with the parser's message.
     Syntax(String),
     /// A value that the library refuses.
     Refused(matmech::Error),
@@ -52,7 +52,7 @@ impl fmt::Display for Problem {
             Self::UnknownKey { key, known } => {
                 let expected = match known.as_slice() {
                     [] => "no keys here".to_owned(),
-                    [one] => format!("only the key {one}"),
+                    [key] => format!("only the key {key}"),
                     keys => format!("only the keys {}", keys.join(", ")),
                 };
                 let remedy = match nearest(key, known) {
@@ -85,7 +85,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Expected, found and remedy, where the library's error has them as parts.
+/// Returns expected, found and remedy of a library error that has these parts.
 fn refused(error: &matmech::Error) -> Option<(String, String, &str)> {
     use matmech::privacy::PrivacyError::InvalidParameter;
     match error {
@@ -99,7 +99,7 @@ fn refused(error: &matmech::Error) -> Option<(String, String, &str)> {
     }
 }
 
-/// "kinds of figure", "data sets".
+/// Returns the plural, such as "kinds of figure" or "data sets".
 fn plural(noun: &str) -> String {
     match noun.split_once(' ') {
         Some((first, rest)) if rest.starts_with("of ") => format!("{first}s {rest}"),

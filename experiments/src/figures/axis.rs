@@ -1,4 +1,4 @@
-//! Axes: where a value lies, which ticks are labelled, and how.
+//! Axes: positions of values, ticks and their labels.
 
 /// A labelled tick.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis from `low` to `high` with about `count` ticks at 1, 2 or 5 times a power of
+    /// Returns a linear axis with about `count` ticks, at multiples of 1, 2 or 5 times a power of
     /// ten.
     #[must_use]
     pub fn linear(low: f64, high: f64, count: usize) -> Self {
@@ -36,8 +36,10 @@ impl Axis {
         Self { log: false, low, high, ticks, minor: Vec::new() }
     }
 
-    /// A logarithmic axis from `low` to `high`, both positive: decades are labelled, over less than
-    /// three decades also 2 and 5 times a decade, and the minor grid is at all whole multiples.
+    /// Returns a logarithmic axis from `low` to `high`, both positive.
+    ///
+    /// Powers of ten are labelled, and over less than three decades also 2 and 5 times a power of
+    /// ten. The minor grid is at the integer multiples of the powers of ten.
     #[must_use]
     pub fn log(low: f64, high: f64) -> Self {
         let span = (high / low).log10();
@@ -50,7 +52,7 @@ impl Axis {
                 .collect()
         };
         let stride = ((last - first) / 8 + 1).max(1);
-        let mut labelled = if span < FINE {
+        let mut labelled = if span < MAX_FINE_DECADES {
             multiples_of_decades(&[1.0, 2.0, 5.0])
         } else {
             (first..=last)
@@ -80,14 +82,15 @@ impl Axis {
         Self { log: true, low, high, ticks, minor }
     }
 
-    /// The ticks of a logarithmic axis at or around `low` and `high`, both positive.
+    /// Extends a logarithmic range, both ends positive, to the nearest ticks.
     #[must_use]
     pub fn around(low: f64, high: f64) -> (f64, f64) {
-        // Ticks of a narrow range are far away.
-        if (high / low).log10() < NARROW {
+        // The nearest ticks of a narrow range are too far away.
+        if (high / low).log10() < MAX_NARROW_DECADES {
             return (low, high);
         }
-        let multiples: &[f64] = if (high / low).log10() < FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let multiples: &[f64] =
+            if (high / low).log10() < MAX_FINE_DECADES { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let ticks = |decade: i32| multiples.iter().map(move |multiple| decimal(*multiple, decade));
         let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);
         let below = (first..=last).flat_map(ticks).rfind(|at| *at <= low * (1.0 + 1e-9));
@@ -95,8 +98,8 @@ impl Axis {
         (below.unwrap_or(low), above.unwrap_or(high))
     }
 
-    /// An axis with a place for each label, downwards from the upper end: label `i` is at the value
-    /// `i`.
+    /// Returns an axis with one position per label, from the upper end down: label `i` is at the
+    /// value `i`.
     #[must_use]
     pub fn rows(labels: &[String]) -> Self {
         let ticks = labels
@@ -107,7 +110,7 @@ impl Axis {
         Self { log: false, low: labels.len() as f64 - 0.5, high: -0.5, ticks, minor: Vec::new() }
     }
 
-    /// A logarithmic axis whose ticks are the powers of two.
+    /// Returns a logarithmic axis with ticks at the powers of two.
     #[must_use]
     pub fn powers_of_two(low: f64, high: f64) -> Self {
         let ticks = (low.log2().ceil() as i32..=high.log2().floor() as i32)
@@ -117,7 +120,7 @@ impl Axis {
         Self { log: true, low, high, ticks, minor: Vec::new() }
     }
 
-    /// Position of a value, 0 at the lower and 1 at the upper end.
+    /// Returns the position of a value: 0 at the lower end, 1 at the upper end.
     #[must_use]
     pub fn fraction(&self, value: f64) -> f64 {
         if self.log {
@@ -127,26 +130,26 @@ impl Axis {
         }
     }
 
-    /// The value from which bars grow: zero if the axis has it, else the end of the axis nearest to
-    /// it.
+    /// Returns the value at which bars start: zero clamped to the axis, or the lower end of a
+    /// logarithmic axis.
     #[must_use]
     pub fn baseline(&self) -> f64 {
         if self.log { self.low } else { 0f64.clamp(self.low, self.high) }
     }
 }
 
-/// Decades below which 2 and 5 times a decade are labelled too.
-const FINE: f64 = 3.0;
+/// Number of decades below which 2 and 5 times a power of ten are labelled too.
+const MAX_FINE_DECADES: f64 = 3.0;
 
-/// Decades below which an axis ends where its values do.
-const NARROW: f64 = 0.4;
+/// Number of decades below which a logarithmic axis is not extended to ticks.
+const MAX_NARROW_DECADES: f64 = 0.4;
 
-/// `multiple · 10^decade`, correctly rounded.
+/// Returns `multiple · 10^decade`, correctly rounded.
 fn decimal(multiple: f64, decade: i32) -> f64 {
     format!("{multiple}e{decade}").parse().unwrap_or(f64::NAN)
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is not below `raw`.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `raw`.
 fn nice_step(raw: f64) -> f64 {
     let decade = raw.log10().floor() as i32;
     [1.0, 2.0, 5.0]
@@ -156,7 +159,7 @@ fn nice_step(raw: f64) -> f64 {
         .unwrap_or_else(|| decimal(1.0, decade + 1))
 }
 
-/// Multiples of `step` from `low` to `high`, ends included up to rounding.
+/// Iterates over the multiples of `step` from `low` to `high`, ends included up to rounding.
 fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
     let first = (low / step - 1e-9).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
@@ -164,20 +167,21 @@ fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
     (first..=last).map(move |count| count as f64 * step + 0.0)
 }
 
-/// A multiple of `step` with the decimals that `step` has.
+/// Formats a multiple of `step` with the decimals of `step`.
 fn rounded_to(step: f64, value: f64) -> String {
     let decimals = (-step.log10().floor()).max(0.0) as usize;
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// A number without exponent, with commas between groups of three digits from 10,000 on.
+/// Formats a number without exponent, with commas between groups of three digits from 10,000 on.
 #[must_use]
 pub fn plain_number(value: f64) -> String {
-    // Twelve digits hide the rounding of sums and products.
+    // Twelve digits hide rounding errors.
     let rounded: f64 = format!("{value:.12e}").parse().unwrap_or(value);
     grouped(&rounded.to_string())
 }
 
+/// Adds commas between groups of three digits from 10,000 on, and a proper minus sign.
 fn grouped(number: &str) -> String {
     let (sign, digits) =
         number.strip_prefix('-').map_or(("", number), |digits| ("\u{2212}", digits));
@@ -197,7 +201,7 @@ fn grouped(number: &str) -> String {
     format!("{sign}{out}{fraction}")
 }
 
-/// `10⁶`, `2×10⁶`.
+/// Formats a number as `10⁶` or `2×10⁶`.
 fn power_of_ten(value: f64) -> String {
     let text = format!("{value:.6e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -247,7 +251,7 @@ mod tests {
         assert_eq!(labels(&Axis::log(20.0, 50_000.0)), ["100", "1000", "10,000"]);
         assert_eq!(labels(&Axis::log(200.0, 1_500_000.0)), ["10³", "10⁴", "10⁵", "10⁶"]);
         assert_eq!(labels(&Axis::log(200.0, 2_000.0)), ["200", "500", "1000", "2000"]);
-        // Ends are ticks, at or beyond the values.
+        // The ends are ticks at or beyond the values.
         assert_eq!(Axis::around(0.9, 14.0), (0.5, 20.0));
         assert_eq!(Axis::around(0.99, 1.25), (0.99, 1.25));
         assert_eq!(Axis::around(200.0, 1_500_000.0), (100.0, 10_000_000.0));

@@ -1,4 +1,4 @@
-//! Groups of bars over a categorical x axis, one bar per series.
+//! Bars over a categorical x axis, in groups with one bar per series.
 
 use plotters::style::RGBColor;
 
@@ -14,7 +14,7 @@ use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 use crate::printed::significant;
 
-/// Groups of bars from the base line of the axis.
+/// Groups of bars that start at the baseline of the axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Bars;
 
@@ -25,21 +25,21 @@ impl FigureKind for Bars {
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
         if spec.second.is_some() {
-            let found = "it with kind = \"bars\"";
+            let found = "kind = \"bars\"";
             return Err(Error::config(
                 "second",
                 "only with kind = \"lines\"",
                 found,
-                "draw a figure of its own",
+                "draw a separate figure",
             ));
         }
         let lines_only = [("x_log", spec.x_log), ("unmarked", !spec.unmarked.is_empty())];
         if let Some((key, _)) = lines_only.into_iter().find(|(_, given)| *given) {
-            let remedy = "leave it out: categories have no distances";
+            let remedy = "remove it; the x axis has categories";
             return Err(Error::config(
                 key,
                 "only with kind = \"lines\"",
-                "it with kind = \"bars\"",
+                "kind = \"bars\"",
                 remedy,
             ));
         }
@@ -102,7 +102,7 @@ impl FigureKind for Bars {
             for &(category, y) in points {
                 let at = (left(series, category) + width / 2.0, frame.to_y(area, y));
                 if inside(area, at) {
-                    // Rings of neighbours do not touch.
+                    // The rings of neighbouring bars must not touch.
                     ring_of(canvas, INK, at, RING.min(width * 0.4))?;
                 }
             }
@@ -111,7 +111,7 @@ impl FigureKind for Bars {
     }
 }
 
-/// The colour of the bars of a series; later rounds are lighter.
+/// Returns the colour of the bars of a series; later rounds of colours are lighter.
 #[must_use]
 pub fn bar_color(series: usize) -> RGBColor {
     let RGBColor(red, green, blue) = COLORS[series % COLORS.len()];
@@ -124,7 +124,7 @@ pub fn bar_color(series: usize) -> RGBColor {
     RGBColor(lighter(red), lighter(green), lighter(blue))
 }
 
-/// A bar's value above its end, turned if the bar is narrower than the text.
+/// Draws the value of a bar above its end, rotated if the bar is narrower than the text.
 fn value_label(canvas: &dyn Canvas, value: f64, (x, y): Point, width: f64) -> Result<()> {
     let text = short(value);
     if text_width(&text, false) * em::VALUE <= width {
@@ -134,15 +134,15 @@ fn value_label(canvas: &dyn Canvas, value: f64, (x, y): Point, width: f64) -> Re
     canvas.text(&text, (x + em::VALUE * 0.36, y - 7.0), upwards)
 }
 
-/// Where a label above a bar starts so that it does not run into the rings of published values.
+/// Returns the start of a label above a bar, clear of the rings of published values.
 fn above(end: f64, rings: &[f64]) -> f64 {
-    const LONGEST_LABEL: f64 = 4.0 * em::VALUE;
-    let in_the_way =
-        rings.iter().filter(|&&ring| ring < end + RING && ring > end - LONGEST_LABEL - RING);
-    in_the_way.fold(end, |top, ring| top.min(ring - RING))
+    const MAX_LABEL: f64 = 4.0 * em::VALUE;
+    let overlapping =
+        rings.iter().filter(|&&ring| ring < end + RING && ring > end - MAX_LABEL - RING);
+    overlapping.fold(end, |top, ring| top.min(ring - RING))
 }
 
-/// Three significant digits, with an exponent from 10,000 on.
+/// Formats a value with three significant digits, with an exponent from 10,000 on.
 fn short(value: f64) -> String {
     if value.abs() >= 1e4 { format!("{value:.2e}") } else { significant(value, 3) }
 }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_of_bars_give_way_to_rings() {
+    fn labels_of_bars_avoid_rings() {
         assert_eq!(above(300.0, &[]), 300.0);
         assert_eq!(above(300.0, &[500.0, 100.0]), 300.0);
         assert_eq!(above(300.0, &[295.0]), 295.0 - RING);

@@ -1,5 +1,4 @@
-//! What figures are drawn on: lines, shapes and text in the units of the figure, whatever is behind
-//! it.
+//! The drawing interface: lines, shapes and text in the units of the figure, for any backend.
 
 use plotters::style::RGBColor;
 
@@ -8,18 +7,18 @@ use crate::error::Result;
 /// A point in the units of the figure; y grows downwards.
 pub type Point = (f64, f64);
 
-/// Where a text stands relative to its anchor.
+/// Alignment of a text relative to its anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// It starts there.
+    /// The text starts at the anchor.
     Start,
-    /// It is centred there.
+    /// The text is centred at the anchor.
     Middle,
-    /// It ends there.
+    /// The text ends at the anchor.
     End,
 }
 
-/// How a text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Lettering {
     /// Size of one em.
@@ -34,7 +33,7 @@ pub struct Lettering {
     pub upwards: bool,
 }
 
-/// The outlines that tell series apart without colour.
+/// The shapes of markers, which distinguish series without colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Circle.
@@ -55,18 +54,18 @@ pub enum Shape {
     Star,
 }
 
-/// What figures are drawn on, in their own units.
+/// A drawing surface in the units of the figure.
 pub trait Canvas {
-    /// Fills everything.
+    /// Fills the whole canvas.
     ///
     /// # Errors
-    /// The backend cannot draw.
+    /// A failure of the backend.
     fn fill(&self, color: RGBColor) -> Result<()>;
 
-    /// A polyline; `dashes` are the lengths of dash and gap.
+    /// Draws a polyline; `dashes` are the lengths of dash and gap.
     ///
     /// # Errors
-    /// The backend cannot draw.
+    /// A failure of the backend.
     fn line(
         &self,
         points: &[Point],
@@ -75,16 +74,16 @@ pub trait Canvas {
         dashes: Option<(f64, f64)>,
     ) -> Result<()>;
 
-    /// A filled rectangle with two opposite corners.
+    /// Draws a filled rectangle with two opposite corners.
     ///
     /// # Errors
-    /// The backend cannot draw.
+    /// A failure of the backend.
     fn rectangle(&self, a: Point, b: Point, color: RGBColor) -> Result<()>;
 
-    /// A marker of radius `radius`, filled with `fill` and outlined with `outline`.
+    /// Draws a marker, filled with `fill` and outlined with the colour and width `outline`.
     ///
     /// # Errors
-    /// The backend cannot draw.
+    /// A failure of the backend.
     fn marker(
         &self,
         shape: Shape,
@@ -94,15 +93,15 @@ pub trait Canvas {
         outline: (RGBColor, f64),
     ) -> Result<()>;
 
-    /// A circle that is not filled.
+    /// Draws a circle that is not filled.
     ///
     /// # Errors
-    /// The backend cannot draw.
+    /// A failure of the backend.
     fn ring(&self, centre: Point, radius: f64, width: f64, color: RGBColor) -> Result<()>;
 
-    /// A text whose base line runs through `at`.
+    /// Draws a text with its baseline through `at`.
     ///
     /// # Errors
-    /// The backend cannot draw.
+    /// A failure of the backend.
     fn text(&self, text: &str, at: Point, lettering: Lettering) -> Result<()>;
 }

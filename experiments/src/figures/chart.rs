@@ -1,4 +1,4 @@
-//! What a figure shows: series of points per panel, read from a result table.
+//! The data of a figure: series of points per panel, read from a result table.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use crate::error::{Error, FileRole, Result};
 use crate::printed::Printed;
 use crate::table::{Summary, Table};
 
-/// One drawn value; `low` and `high` are the ends of its whisker, and differ from `y` only for
-/// means of several rows and values with a standard error.
+/// One drawn value with its whisker, which is empty unless the figure has means, ranges or standard
+/// errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Number on the x axis, or position of the category.
+    /// Number on the x axis, or index of the category.
     pub x: f64,
     /// Value.
     pub y: f64,
-    /// Smallest of the averaged values, or one standard error less.
+    /// Lower end of the whisker.
     pub low: f64,
-    /// Largest of the averaged values, or one standard error more.
+    /// Upper end of the whisker.
     pub high: f64,
-    /// Position of its shade; 0 in figures without shades.
+    /// Index of its shade; 0 in figures without shades.
     pub shade: usize,
 }
 
@@ -33,37 +33,36 @@ pub struct Mark {
 pub struct Panel {
     /// Heading; empty in figures without panels.
     pub heading: String,
-    /// Series → marks, ascending in x; in figures with shades, in their order.
+    /// Series → marks, sorted by shade and x.
     pub marks: Vec<Vec<Mark>>,
     /// Series → published points.
     pub published: Vec<Vec<(f64, f64)>>,
 }
 
-/// All that is drawn, with its labels.
+/// The data of a figure, with labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Labels of the series; one empty label if there is one series.
+    /// Labels of the series; one empty label without a series column.
     pub series: Vec<String>,
-    /// The shades that colours stand for, ascending; empty in figures without.
+    /// Values of the shades, ascending; empty in figures without shades.
     pub shades: Vec<String>,
-    /// Labels of the categories; empty over a numeric x axis.
+    /// Labels of the categories; empty for a numeric x axis.
     pub categories: Vec<String>,
     /// The panels, at least one.
     pub panels: Vec<Panel>,
-    /// How many of the series, the first ones, belong to the first y axis; all the others to the
-    /// second.
+    /// Number of series on the first y axis; the following series are on the second.
     pub on_first: usize,
-    /// Of each series, whether it is a line without marks.
+    /// For each series, whether it is a line without markers.
     pub unmarked: Vec<bool>,
 }
 
 impl Chart {
-    /// Every value that the first y axis must show.
+    /// Iterates over the values that the first y axis must show.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.values_of(0..self.on_first)
     }
 
-    /// Every value that the second y axis must show.
+    /// Iterates over the values that the second y axis must show.
     pub fn second_values(&self) -> impl Iterator<Item = f64> {
         self.values_of(self.on_first..self.series.len())
     }
@@ -76,14 +75,13 @@ impl Chart {
         })
     }
 
-    /// Puts the series of another chart behind these, on the second axis. Panels that only the
-    /// other has are left out.
+    /// Appends the series of another chart on the second axis; its additional panels are dropped.
     fn with_second(mut self, second: Self) -> Self {
         let count = second.series.len();
         for panel in &mut self.panels {
-            let theirs = second.panels.iter().find(|theirs| theirs.heading == panel.heading);
+            let matching = second.panels.iter().find(|other| other.heading == panel.heading);
             panel.marks.extend(
-                theirs.map_or_else(|| vec![Vec::new(); count], |panel| panel.marks.clone()),
+                matching.map_or_else(|| vec![Vec::new(); count], |panel| panel.marks.clone()),
             );
             panel.published.extend(vec![Vec::new(); count]);
         }
@@ -92,7 +90,7 @@ impl Chart {
         self
     }
 
-    /// Every number that the x axis must show.
+    /// Iterates over the numbers that the x axis must show.
     pub fn positions(&self) -> impl Iterator<Item = f64> {
         self.panels.iter().flat_map(|panel| {
             let ours = panel.marks.iter().flatten().map(|mark| mark.x);
@@ -101,11 +99,10 @@ impl Chart {
     }
 }
 
-/// Reads a chart from a result table; `None` if no row belongs to it.
+/// Reads a chart from a result table; `None` if the table has no row for it.
 ///
 /// # Errors
-/// A column or file that is not there, a value that the axes cannot show, several rows on one
-/// point.
+/// A missing column or file, a value that the axes cannot show, or several rows on one point.
 pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
     let first = of_one_axis(root, spec, form, table)?;
     let second = match &spec.second {
@@ -119,6 +116,7 @@ pub fn chart(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Resul
     })
 }
 
+/// Reads the series of one y axis.
 fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Result<Option<Chart>> {
     if spec.x_metric.is_none() {
         table.require(&spec.x, "x")?;
@@ -148,19 +146,19 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         )),
         None => None,
     };
-    let across = across(spec, &drawn)?;
-    let places = Places::new(spec, form, table);
+    let x_by_cell = x_by_cell(spec, &drawn)?;
+    let layout = Layout::new(spec, form, table);
     let numbers =
         |of: &dyn Fn(usize) -> Result<f64>| (0..table.len()).map(of).collect::<Result<Vec<f64>>>();
-    let x = numbers(&|row| places.x(spec, &across, table, row))?;
+    let x = numbers(&|row| layout.x(spec, &x_by_cell, table, row))?;
     let y = numbers(&|row| y_value(spec, table, row, table.field(&spec.y_column, row)))?;
-    let mut panels: Vec<Panel> = places
+    let mut panels: Vec<Panel> = layout
         .panels
         .iter()
         .map(|panel| Panel {
             heading: heading(spec, table, panel),
-            marks: vec![Vec::new(); places.series.len()],
-            published: vec![Vec::new(); places.series.len()],
+            marks: vec![Vec::new(); layout.series.len()],
+            published: vec![Vec::new(); layout.series.len()],
         })
         .collect();
     for Summary { rows, mean, smallest, largest } in table.summarised(&split, &x, &y)? {
@@ -170,11 +168,11 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         let Some(&row) = rows.first() else {
             continue;
         };
-        let panel = place(&places.panels, column(table, &spec.panel, row));
-        let series = place(&places.series, column(table, &spec.series, row));
+        let panel = index_of(&layout.panels, column(table, &spec.panel, row));
+        let series = index_of(&layout.series, column(table, &spec.series, row));
         if let (Some(panel), Some(series)) = (panel, series) {
             let error = errors.get(table.field(columns::CELL, row)).copied().unwrap_or(0.0);
-            // A logarithmic axis has no place for a lower end that is not positive.
+            // A logarithmic axis cannot show a lower end that is not positive.
             let low =
                 if spec.y_log && smallest - error <= 0.0 { smallest } else { smallest - error };
             let of_range =
@@ -185,22 +183,22 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
                 }
                 None => (low, largest + error),
             };
-            let shade = place(&places.shades, column(table, &spec.shade, row)).unwrap_or(0);
+            let shade = index_of(&layout.shades, column(table, &spec.shade, row)).unwrap_or(0);
             panels[panel].marks[series].push(Mark { x: x[row], y: mean, low, high, shade });
         }
     }
     for marks in panels.iter_mut().flat_map(|panel| &mut panel.marks) {
-        marks.sort_by(|one, other| one.shade.cmp(&other.shade).then(one.x.total_cmp(&other.x)));
+        marks.sort_by(|a, b| a.shade.cmp(&b.shade).then(a.x.total_cmp(&b.x)));
     }
     if let Some(overlay) = &spec.published {
-        add_published(root, spec, overlay, &places, &mut panels)?;
+        add_published(root, spec, overlay, &layout, &mut panels)?;
     }
     Ok(Some(Chart {
-        on_first: places.series.len(),
-        unmarked: places.series.iter().map(|series| spec.unmarked.contains(series)).collect(),
-        shades: places.shades.clone(),
-        series: places.series.iter().map(|series| named(&spec.series_names, series)).collect(),
-        categories: places
+        on_first: layout.series.len(),
+        unmarked: layout.series.iter().map(|series| spec.unmarked.contains(series)).collect(),
+        shades: layout.shades.clone(),
+        series: layout.series.iter().map(|series| named(&spec.series_names, series)).collect(),
+        categories: layout
             .categories
             .iter()
             .map(|category| named(&spec.x_names, category))
@@ -209,7 +207,7 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
     }))
 }
 
-/// Cell → a metric beside `y`, which `key` of the figure names.
+/// Returns cell → value of the metric that `key` of the figure names.
 fn of_cells(
     spec: &FigureSpec,
     drawn: &Table,
@@ -219,19 +217,18 @@ fn of_cells(
     let table = drawn.with(columns::METRIC, metric)?;
     if table.is_empty() {
         let expected = format!("rows of metric \"{metric}\" (`{key}` of figure \"{}\")", spec.file);
-        let remedy = format!("correct `{key}`, or leave it out");
+        let remedy = format!("correct `{key}` or remove it");
         return Err(Error::file(FileRole::Input, drawn.name(), expected, "none", remedy));
     }
     let value =
-        |row| table.number(columns::VALUE, row).filter(|error| error.is_finite() && *error >= 0.0);
+        |row| table.number(columns::VALUE, row).filter(|value| value.is_finite() && *value >= 0.0);
     Ok((0..table.len())
         .filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?)))
         .collect())
 }
 
-/// Whether every panel is either of real tables or of stand-ins, so that their headings say all
-/// there is to say.
-pub fn panels_tell(spec: &FigureSpec, drawn: &Table) -> bool {
+/// Whether every panel has only real tables or only stand-ins, which its heading then states.
+pub fn panels_are_labelled(spec: &FigureSpec, drawn: &Table) -> bool {
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     spec.panel.is_some()
         && (0..drawn.len()).all(|row| {
@@ -240,7 +237,7 @@ pub fn panels_tell(spec: &FigureSpec, drawn: &Table) -> bool {
         })
 }
 
-/// The name of a panel, with a word on its data if they are all from stand-ins.
+/// Returns the heading of a panel, with a note if all its rows are on stand-ins.
 fn heading(spec: &FigureSpec, table: &Table, panel: &str) -> String {
     let name = named(&spec.panel_names, panel);
     let mut rows = (0..table.len()).filter(|&row| column(table, &spec.panel, row) == panel);
@@ -249,8 +246,8 @@ fn heading(spec: &FigureSpec, table: &Table, panel: &str) -> String {
     if stand_in { format!("{name} (stand-in)") } else { name }
 }
 
-/// Cell → the metric on the x axis; nothing if it shows a column.
-fn across(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, f64>> {
+/// Returns cell → value of the metric on the x axis; empty if the x axis shows a column.
+fn x_by_cell(spec: &FigureSpec, drawn: &Table) -> Result<BTreeMap<String, f64>> {
     let Some(metric) = &spec.x_metric else { return Ok(BTreeMap::new()) };
     drawn.require(&spec.x_column, "x_column")?;
     let table = drawn.with(columns::METRIC, metric)?;
@@ -266,7 +263,7 @@ fn several_rows(spec: &FigureSpec, table: &Table, row: usize) -> Error {
         table.name(),
         format!("one row per point of figure \"{}\"", spec.file),
         format!(
-            "line {} falls on the same point as an earlier one (metric {}, {} = {})",
+            "line {} on the same point as an earlier line (metric {}, {} = {})",
             table.line(row),
             spec.y,
             spec.x,
@@ -276,8 +273,8 @@ fn several_rows(spec: &FigureSpec, table: &Table, row: usize) -> Error {
     )
 }
 
-/// The distinct panels, series and categories, in the order in which they are drawn.
-struct Places {
+/// The distinct panels, series, categories and shades, in drawing order.
+struct Layout {
     panels: Vec<String>,
     series: Vec<String>,
     categories: Vec<String>,
@@ -285,7 +282,7 @@ struct Places {
     x: XAxis,
 }
 
-impl Places {
+impl Layout {
     fn new(spec: &FigureSpec, form: Form, table: &Table) -> Self {
         let distinct = |name: &Option<String>, order: &[String]| {
             in_order((0..table.len()).map(|row| column(table, name, row)), order)
@@ -302,14 +299,15 @@ impl Places {
         }
     }
 
+    /// Returns the x coordinate of a row.
     fn x(
         &self,
         spec: &FigureSpec,
-        across: &BTreeMap<String, f64>,
+        x_by_cell: &BTreeMap<String, f64>,
         table: &Table,
         row: usize,
     ) -> Result<f64> {
-        let number = across.get(table.field(columns::CELL, row)).map(f64::to_string);
+        let number = x_by_cell.get(table.field(columns::CELL, row)).map(f64::to_string);
         let field = if spec.x_metric.is_some() {
             number.as_deref().unwrap_or("")
         } else {
@@ -334,7 +332,7 @@ impl Places {
 
     fn x_of(&self, spec: &FigureSpec, field: &str) -> Option<f64> {
         match self.x {
-            XAxis::Categories => place(&self.categories, field).map(|position| position as f64),
+            XAxis::Categories => index_of(&self.categories, field).map(|index| index as f64),
             XAxis::Numbers => field
                 .trim()
                 .parse::<f64>()
@@ -344,7 +342,7 @@ impl Places {
     }
 }
 
-/// The values of the column of shades, in the order of their numbers.
+/// Returns the values of the shade column, in numeric order.
 fn shades(spec: &FigureSpec, table: &Table) -> Vec<String> {
     let Some(column) = &spec.shade else { return Vec::new() };
     let mut shades = in_order(table.fields(column), &[]);
@@ -382,18 +380,18 @@ fn add_published(
     root: &Path,
     spec: &FigureSpec,
     overlay: &PublishedOverlay,
-    places: &Places,
+    layout: &Layout,
     panels: &mut [Panel],
 ) -> Result<()> {
     let file = format!("data/published/{}", overlay.file);
-    let remedy = "put the file there, or correct `published` in the [[figure]] table";
+    let remedy = "add the file, or correct `published` in the [[figure]] table";
     let table = Table::read(&root.join(&file), &file, remedy)?;
     if spec.x_metric.is_some() {
         return Err(Error::config(
             "published",
-            "to stand beside `x`",
-            "it beside `x_metric`",
-            "leave one of them out",
+            "`x` in the same table",
+            "`x_metric`",
+            "remove one of them",
         ));
     }
     table.require(&spec.x, "x")?;
@@ -409,12 +407,12 @@ fn add_published(
         .iter()
         .try_fold(table, |table, (column, names)| table.renamed(column, names))?;
     for row in 0..table.len() {
-        // Published series and categories that are not drawn have no place; values that are not
-        // numbers (NI) neither.
+        // Series and categories that are not drawn are skipped, and so are values that are not
+        // numbers (NI).
         let (Some(panel), Some(series), Some(x), Some(y)) = (
-            place(&places.panels, column(&table, &spec.panel, row)),
-            place(&places.series, column(&table, &spec.series, row)),
-            places.x_of(spec, table.field(&spec.x, row)),
+            index_of(&layout.panels, column(&table, &spec.panel, row)),
+            index_of(&layout.series, column(&table, &spec.series, row)),
+            layout.x_of(spec, table.field(&spec.x, row)),
             Printed::parse(table.field(&overlay.value_column, row)).number(),
         ) else {
             continue;
@@ -425,34 +423,35 @@ fn add_published(
     Ok(())
 }
 
-/// The field of an optional column; without the column, everything has the same empty field.
+/// Returns the field of an optional column; empty without the column.
 fn column<'t>(table: &'t Table, name: &Option<String>, row: usize) -> &'t str {
     name.as_deref().map_or("", |name| table.field(name, row))
 }
 
-fn place(known: &[String], value: &str) -> Option<usize> {
+fn index_of(known: &[String], value: &str) -> Option<usize> {
     known.iter().position(|name| name == value)
 }
 
+/// Returns the label of a value, or the value itself.
 fn named(names: &BTreeMap<String, String>, value: &str) -> String {
     names.get(value).map_or(value, String::as_str).to_owned()
 }
 
-/// The distinct values: first those that `order` names and that occur, then the others as they
-/// come.
+/// Returns the distinct values: first those that `order` names, then the others in order of
+/// appearance.
 fn in_order<'v>(found: impl Iterator<Item = &'v str>, order: &[String]) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::new();
     for value in found {
-        if place(&distinct, value).is_none() {
+        if index_of(&distinct, value).is_none() {
             distinct.push(value.to_owned());
         }
     }
-    let rank = |value: &String| place(order, value).unwrap_or(order.len());
+    let rank = |value: &String| index_of(order, value).unwrap_or(order.len());
     distinct.sort_by_key(rank);
     distinct
 }
 
-/// What whiskers show, if there are any.
+/// Returns the meaning of the whiskers for the legend, if there are any.
 #[must_use]
 pub fn whiskers(spec: &FigureSpec) -> Option<&'static str> {
     match (spec.aggregate, &spec.y_error, &spec.y_range) {

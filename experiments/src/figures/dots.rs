@@ -1,5 +1,6 @@
-//! Dots over a categorical x axis, one column per series: for values near each other, whose axis
-//! does not begin at zero.
+//! Dots over a categorical x axis, one column per series.
+//!
+//! For values that are close to each other, on an axis that does not start at zero.
 
 use super::bars::bar_color;
 use super::canvas::Canvas;
@@ -11,8 +12,7 @@ use super::marks::{dot, inside, published_ring, whisker};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// One dot per series and category. Unlike a bar, whose length is read as its value, a dot has a
-/// place only.
+/// One dot per series and category, which is read by its position, unlike the length of a bar.
 #[derive(Clone, Copy, Debug)]
 pub struct Dots;
 
@@ -29,12 +29,11 @@ impl FigureKind for Dots {
             ("unmarked", !spec.unmarked.is_empty()),
         ] {
             if given {
-                let found = "it with kind = \"dots\"";
                 return Err(Error::config(
                     key,
-                    "to be left out with kind = \"dots\"",
-                    found,
-                    "leave it out",
+                    "another kind of figure",
+                    "kind = \"dots\"",
+                    "remove it",
                 ));
             }
         }
@@ -64,10 +63,10 @@ impl FigureKind for Dots {
     ) -> Result<()> {
         let groups = frame.categories.labels.len().max(1) as f64;
         let group = (area.right - area.left) / groups;
-        let apart = (group * 0.8 / panel.marks.len().max(1) as f64).min(80.0);
+        let spacing = (group * 0.8 / panel.marks.len().max(1) as f64).min(80.0);
         let x = |series: usize, category: f64| {
             let middle = (panel.marks.len() as f64 - 1.0) / 2.0;
-            area.left + group * (category + 0.5) + apart * (series as f64 - middle)
+            area.left + group * (category + 0.5) + spacing * (series as f64 - middle)
         };
         for (series, points) in panel.published.iter().enumerate() {
             for &(category, y) in points {

@@ -1,5 +1,4 @@
-//! Draws a figure on a canvas: frame, grid, labels, legend; the data are drawn by the kind of the
-//! figure.
+//! Draws a figure on a canvas: frame, grid, labels and legend; the kind of figure draws the data.
 
 use plotters::style::RGBColor;
 
@@ -16,27 +15,27 @@ const MAJOR: RGBColor = RGBColor(219, 223, 227);
 const MINOR: RGBColor = RGBColor(238, 240, 242);
 /// Length of ticks.
 const TICK: f64 = 8.0;
-/// Dash and gap of the reference lines, in turn.
+/// Dash and gap of the reference lines, used in turn.
 const DASHES: [(f64, f64); 3] = [(16.0, 9.0), (4.0, 7.0), (28.0, 8.0)];
 
-/// Draws everything.
+/// Draws the whole figure.
 ///
 /// # Errors
-/// The backend cannot draw.
+/// A failure of the backend.
 pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<()> {
     let Figure { spec, kind } = figure;
     let frame = Frame::new(spec, kind.form(), chart);
     canvas.fill(PAPER)?;
-    let (lines, mut base_line) = frame.title.clone();
+    let (lines, mut baseline) = frame.title.clone();
     let left = frame.panels.first().map_or(0.0, |area| area.left);
     let right = frame.panels.last().map_or(0.0, |area| area.right);
     for line in lines {
         canvas.text(
             &line,
-            (frame.y_label - em::LABEL * 0.85, base_line),
+            (frame.y_label - em::LABEL * 0.85, baseline),
             lettering(em::TITLE, true, Align::Start),
         )?;
-        base_line += em::TITLE * LEADING;
+        baseline += em::TITLE * LEADING;
     }
     for (number, (panel, area)) in chart.panels.iter().zip(&frame.panels).enumerate() {
         grid(canvas, &frame, *area)?;
@@ -126,7 +125,7 @@ fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<(
     Ok(())
 }
 
-/// The second y axis, right of the last panel.
+/// Draws the second y axis, at the right of the last panel.
 fn second_axis(
     canvas: &dyn Canvas,
     frame: &Frame,

@@ -1,4 +1,4 @@
-//! The embedded font.
+//! The embedded font and its text widths.
 
 use std::sync::OnceLock;
 
@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 
 /// The embedded font (see `assets/fonts`).
 pub const FAMILY: &str = "DejaVu Sans";
-/// The font's ascent plus descent, in em: the unit in which the bitmap backend takes sizes.
+/// The font's ascent plus descent, in em: the unit of sizes in the bitmap backend.
 pub(super) const LINE_HEIGHT: f64 = 1.164;
 static REGULAR: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans.ttf");
 static BOLD: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-Bold.ttf");
 
-/// Makes the embedded font known to plotters, once per process.
+/// Registers the embedded font with plotters, once per process.
 ///
 /// # Errors
 /// The embedded files are not fonts.
@@ -27,18 +27,14 @@ pub fn register_fonts() -> Result<()> {
     if *registered {
         Ok(())
     } else {
-        Err(Error::bug(
-            format!("the embedded font {FAMILY}"),
-            "a font that can be used",
-            "another file",
-        ))
+        Err(Error::bug(format!("the embedded font {FAMILY}"), "a valid font", "an invalid file"))
     }
 }
 
-/// Width of a text whose em is one unit.
+/// Returns the width of a text, in em.
 #[must_use]
 pub fn text_width(text: &str, bold: bool) -> f64 {
-    // Large, because plotters rounds to whole pixels.
+    // A large size, because plotters rounds to whole pixels.
     const EM: f64 = 1000.0;
     FontDesc::new(FontFamily::Name(FAMILY), EM * LINE_HEIGHT, style(bold))
         .layout_box(text)
@@ -58,7 +54,7 @@ mod tests {
     #[test]
     fn widths_come_from_the_embedded_font() {
         register_fonts().unwrap();
-        // Advance widths of the font's own tables: i = 569, W = 2025 of 2048 units.
+        // Advance widths in the tables of the font: i = 569, W = 2025 of 2048 units.
         assert!((text_width("i", false) - 569.0 / 2048.0).abs() < 2e-3);
         assert!((text_width("W", false) - 2025.0 / 2048.0).abs() < 2e-3);
         assert!(text_width("sampled queries", true) > text_width("sampled queries", false));

@@ -1,6 +1,6 @@
-//! What axes and legend must know of a kind of figure.
+//! The properties of a kind of figure that determine axes and legend.
 
-/// How the x column is read.
+/// The type of the x axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XAxis {
     /// As numbers.
@@ -9,16 +9,16 @@ pub enum XAxis {
     Categories,
 }
 
-/// The form of a kind of figure.
+/// The axes and legend of a kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Form {
-    /// How the x column is read.
+    /// The type of the x axis.
     pub x: XAxis,
-    /// Whether the marks stand on the x axis, which then begins where they all have some height.
+    /// Whether marks start at the x axis, so that the y axis must leave each a visible height.
     pub stands_on_axis: bool,
-    /// Whether the series are the rows of a matrix: they are named on the y axis, the first one on
-    /// top, and have no legend.
+    /// Whether series are the rows of a matrix: labelled on the y axis, from the top, and without a
+    /// legend.
     pub series_are_rows: bool,
-    /// Length of a sample in the legend.
+    /// Width of a sample in the legend.
     pub sample_width: f64,
 }

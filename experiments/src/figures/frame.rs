@@ -1,5 +1,4 @@
-//! Where everything goes: axes, panels, labels and legend, sized by their texts so that nothing
-//! overlaps.
+//! The layout of a figure: axes, panels, labels and legend, sized by their texts to avoid overlaps.
 
 use super::axis::Axis;
 use super::chart::{Chart, whiskers};
@@ -8,7 +7,7 @@ use super::form::{Form, XAxis};
 use super::theme::SIZE;
 use crate::config::FigureSpec;
 
-/// Sizes of the letters, one em, by what they say.
+/// Text sizes (one em), by purpose.
 pub mod em {
     /// Title of the figure.
     pub const TITLE: f64 = 32.0;
@@ -24,15 +23,15 @@ pub mod em {
     pub const VALUE: f64 = 17.0;
 }
 
-/// Distance of two lines of text, in em.
+/// Distance between lines of text, in em.
 pub const LEADING: f64 = 1.3;
 const MARGIN: f64 = 32.0;
-/// Room for the half of a tick label that stands out at the right end.
+/// Right margin, with space for half a tick label.
 const RIGHT_MARGIN: f64 = 48.0;
 const PANEL_GAP: f64 = 44.0;
-/// Space beside the first and the last mark of an x axis of numbers.
-const ROOM_FOR_A_RING: f64 = 26.0;
-/// Space between texts that belong to each other.
+/// Minimum space next to the first and the last mark of a numeric x axis.
+const MIN_PADDING: f64 = 26.0;
+/// Space between related texts.
 const GAP: f64 = 12.0;
 
 /// The data area of a panel.
@@ -48,74 +47,74 @@ pub struct Area {
     pub bottom: f64,
 }
 
-/// What an entry of the legend explains.
+/// The subject of a legend entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// The series with this position.
+    /// The series with this index.
     Series(usize),
-    /// The reference line with this position.
+    /// The reference line with this index.
     Reference(usize),
-    /// The shade with this position.
+    /// The shade with this index.
     Shade(usize),
     /// Published points.
     Published,
-    /// Whiskers of means.
+    /// Whiskers.
     Whisker,
 }
 
-/// An entry of the legend with the left end of its sample and its base line.
+/// An entry of the legend and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What it explains.
+    /// The subject.
     pub key: Key,
-    /// Its text.
+    /// The text.
     pub label: String,
     /// Left end of the sample.
     pub x: f64,
-    /// Base line of the text.
+    /// Baseline of the text.
     pub base_line: f64,
 }
 
-/// How the categories of a bar chart are labelled.
+/// The labels of categories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
     /// Lines of each label.
     pub labels: Vec<Vec<String>>,
-    /// Whether the labels are turned to read upwards.
+    /// Whether the labels are rotated to read upwards.
     pub upwards: bool,
 }
 
-/// The arrangement of a figure.
+/// The layout of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// Lines of the title, and the base line of the first.
+    /// Lines of the title, and the baseline of the first.
     pub title: (Vec<String>, f64),
     /// Data areas, one per panel.
     pub panels: Vec<Area>,
-    /// The x axis of numbers; absent over categories.
+    /// The numeric x axis; `None` for categories.
     pub x: Option<Axis>,
     /// The y axis.
     pub y: Axis,
-    /// The second y axis, at the right, with the first series that belongs to it.
+    /// The second y axis, at the right, with the index of its first series.
     pub second: Option<(Axis, usize)>,
     /// Labels of categories.
     pub categories: Categories,
-    /// Base line of the x axis label.
+    /// Baseline of the label of the x axis.
     pub x_label: f64,
-    /// Base line (a vertical one) of the y axis label.
+    /// Vertical baseline of the label of the y axis.
     pub y_label: f64,
-    /// Base line (a vertical one) of the second y axis label.
+    /// Vertical baseline of the label of the second y axis.
     pub second_label: f64,
     /// The number of shades.
     pub shades: usize,
-    /// Of each series, whether it is a line without marks.
+    /// For each series, whether it is a line without markers.
     pub unmarked: Vec<bool>,
     /// The legend.
     pub legend: Vec<Entry>,
 }
 
 impl Frame {
-    /// Arranges a chart.
+    /// Computes the layout of a chart.
     #[must_use]
     pub fn new(spec: &FigureSpec, form: Form, chart: &Chart) -> Self {
         let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
@@ -133,7 +132,7 @@ impl Frame {
         let labels_bottom = x_label - em::LABEL - 0.3 * GAP;
 
         let y_axis_label = MARGIN + em::LABEL * 0.85;
-        // The ticks' widths do not depend on the height, up to their number.
+        // The widths of tick labels hardly depend on the height.
         let y = y_axis(spec, form, chart, 700.0);
         let left = y_axis_label + em::LABEL * 0.4 + GAP + ticks_of(&y) + GAP;
         let second_label = width - MARGIN;
@@ -168,14 +167,14 @@ impl Frame {
         }
     }
 
-    /// The place on a numeric x axis at which a value lies in a panel; over categories the middle.
+    /// Returns the x coordinate of a value in a panel; the middle of the panel for categories.
     #[must_use]
     pub fn to_x(&self, area: Area, value: f64) -> f64 {
         let fraction = self.x.as_ref().map_or(0.5, |axis| axis.fraction(value));
         area.left + fraction * (area.right - area.left)
     }
 
-    /// The height at which a value of the first y axis lies in a panel.
+    /// Returns the y coordinate of a value of the first y axis in a panel.
     #[must_use]
     pub fn to_y(&self, area: Area, value: f64) -> f64 {
         height(&self.y, area, value)
@@ -187,7 +186,7 @@ impl Frame {
         self.second.as_ref().is_some_and(|(_, first)| series >= *first)
     }
 
-    /// The height at which a value of a series lies in a panel, on the axis of the series.
+    /// Returns the y coordinate of a value of a series in a panel, on the axis of the series.
     #[must_use]
     pub fn to_y_of(&self, series: usize, area: Area, value: f64) -> f64 {
         match &self.second {
@@ -197,20 +196,20 @@ impl Frame {
     }
 }
 
-/// The height at which a value of an axis lies in a panel.
+/// Returns the y coordinate of a value of an axis in a panel.
 #[must_use]
 pub fn height(axis: &Axis, area: Area, value: f64) -> f64 {
     area.bottom - axis.fraction(value) * (area.bottom - area.top)
 }
 
-/// Room for the labels of a vertical axis.
+/// Returns the width of the tick labels of a vertical axis.
 fn ticks_of(axis: &Axis) -> f64 {
     widest(axis.ticks.iter().map(|tick| text_width(&tick.label, false))) * em::TICK
 }
 
 fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
     let positions: Vec<f64> = chart.positions().collect();
-    let (low, high) = padded(extent(&positions), spec.x_log, (ROOM_FOR_A_RING / width).max(0.035));
+    let (low, high) = padded(extent(&positions), spec.x_log, (MIN_PADDING / width).max(0.035));
     let mut axis = if !spec.x_log {
         Axis::linear(low, high, 6)
     } else if positions.iter().all(|x| x.log2().fract() == 0.0) && high / low > 4.0 {
@@ -218,7 +217,7 @@ fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
     } else {
         Axis::log(low, high)
     };
-    // Keep every second, third, … tick until the labels have room.
+    // Keep every second, third, … tick until the labels do not overlap.
     let mut stride = 1;
     let ticks = axis.ticks.clone();
     while stride < ticks.len() && !have_room(&axis, width) {
@@ -230,10 +229,10 @@ fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
 
 fn have_room(axis: &Axis, width: f64) -> bool {
     axis.ticks.windows(2).all(|pair| {
-        let apart = (axis.fraction(pair[1].at) - axis.fraction(pair[0].at)) * width;
+        let distance = (axis.fraction(pair[1].at) - axis.fraction(pair[0].at)) * width;
         let half_widths =
             (text_width(&pair[0].label, false) + text_width(&pair[1].label, false)) / 2.0;
-        apart > half_widths * em::TICK + 14.0
+        distance > half_widths * em::TICK + 14.0
     })
 }
 
@@ -250,14 +249,14 @@ fn y_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Axis {
     axis_of(spec, form, chart.values().collect(), height)
 }
 
-/// The axis of a form, for values that it must show.
+/// Returns the y axis that shows the given values.
 fn axis_of(spec: &FigureSpec, form: Form, mut values: Vec<f64>, height: f64) -> Axis {
     values.extend(spec.reference_lines.iter().map(|line| line.value));
     let on_axis = form.stands_on_axis;
     let (data_low, data_high) = extent(&values);
     let (mut low, mut high) = padded((data_low, data_high), spec.y_log, 0.05);
     if spec.y_log && on_axis {
-        // Bars grow from the end of the axis: the shortest one must still be a bar.
+        // Bars start at the end of the axis, and the shortest bar must be visible.
         low = decade_below(data_low / 1.4);
     } else if !spec.y_log && data_low >= 0.0 && (on_axis || data_low < 0.4 * data_high) {
         low = 0.0;
@@ -283,7 +282,7 @@ fn axis_of(spec: &FigureSpec, form: Form, mut values: Vec<f64>, height: f64) -> 
     if !spec.y_log {
         return Axis::linear(low, high, 6);
     }
-    // From tick to tick, so that no mark lies beyond the last one.
+    // The axis ends at ticks, so that no mark is beyond the last tick.
     let (first, last) = Axis::around(low, high);
     Axis::log(spec.y_min.unwrap_or(first), spec.y_max.unwrap_or(last))
 }
@@ -298,7 +297,7 @@ fn extent(values: &[f64]) -> (f64, f64) {
     })
 }
 
-/// Widens a range by a share of itself; a single value gets a range around it.
+/// Widens a range by a share of its width; a single value gets a range around it.
 fn padded((low, high): (f64, f64), log: bool, share: f64) -> (f64, f64) {
     if log {
         let factor = if high > low { (high / low).powf(share) } else { 2.0 };
@@ -330,7 +329,7 @@ fn categories_height(categories: &Categories) -> f64 {
     lines as f64 * em::TICK * LEADING
 }
 
-/// Entries in centred rows; `base_line` is still the number of the row.
+/// Arranges the legend in centred rows; `base_line` is the number of the row for now.
 fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry> {
     let mut keys: Vec<(Key, String)> = Vec::new();
     let named = chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty());
@@ -348,14 +347,12 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     if !named && !form.series_are_rows && with_published {
         keys.push((Key::Series(0), "ours".to_owned()));
     }
-    let shade = |(position, shade): (usize, &String)| {
-        (Key::Shade(position), format!("{} {shade}", spec.shade_label))
+    let shade = |(index, shade): (usize, &String)| {
+        (Key::Shade(index), format!("{} {shade}", spec.shade_label))
     };
     let marks = || chart.panels.iter().flat_map(|panel| panel.marks.iter().flatten());
-    let is_drawn = |position: usize| marks().any(|mark| mark.shade == position);
-    keys.extend(
-        chart.shades.iter().enumerate().filter(|(position, _)| is_drawn(*position)).map(shade),
-    );
+    let is_drawn = |index: usize| marks().any(|mark| mark.shade == index);
+    keys.extend(chart.shades.iter().enumerate().filter(|(index, _)| is_drawn(*index)).map(shade));
     keys.extend(
         spec.reference_lines
             .iter()
@@ -396,7 +393,7 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     entries
 }
 
-/// Breaks a text at spaces into lines of at most `room`; longer words stay whole.
+/// Breaks a text at spaces into lines of at most the width `room`; longer words are not broken.
 #[must_use]
 pub fn wrap(text: &str, em: f64, bold: bool, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

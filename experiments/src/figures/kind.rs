@@ -1,4 +1,4 @@
-//! What a kind of figure is.
+//! The interface of kinds of figures.
 
 use super::canvas::{Canvas, Point};
 use super::chart::Panel;
@@ -7,54 +7,55 @@ use super::frame::{Area, Frame};
 use crate::config::{Config, FigureSpec};
 use crate::error::{Error, Result};
 
-/// Where the sample of an entry of the legend is drawn.
+/// Position and type of a sample in the legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Left end.
     pub left: f64,
     /// Right end.
     pub right: f64,
-    /// Height.
+    /// Vertical position.
     pub y: f64,
     /// Whether the series belongs to the second y axis.
     pub on_second: bool,
-    /// Whether the series is a line without marks.
+    /// Whether the series is a line without markers.
     pub unmarked: bool,
 }
 
 impl Sample {
-    /// The point in the middle.
+    /// Returns the centre.
     #[must_use]
     pub fn middle(self) -> Point {
         ((self.left + self.right) / 2.0, self.y)
     }
 }
 
-/// A kind of figure: one file that implements this, and one line in [`crate::registry`]. Axes,
-/// grid, titles, panels and legend are the same for all kinds.
+/// A kind of figure: one file that implements this trait, and one line in [`crate::registry`].
+///
+/// Axes, grid, titles, panels and legend are the same for all kinds.
 pub trait FigureKind: std::fmt::Debug + Send + Sync {
-    /// The name in configs.
+    /// Returns the name in configs.
     fn name(&self) -> &'static str;
 
-    /// Refuses keys of a `[[figure]]` table that mean nothing to this kind.
+    /// Refuses keys of a `[[figure]]` table that this kind does not support.
     ///
     /// # Errors
-    /// The key, relative to the table, and what was expected there.
+    /// An unsupported key, relative to the table.
     fn check(&self, spec: &FigureSpec) -> Result<()>;
 
-    /// What axes and legend must know of it.
+    /// Returns the properties that determine axes and legend.
     fn form(&self) -> Form;
 
     /// Draws the sample of a series for the legend.
     ///
     /// # Errors
-    /// The canvas cannot be drawn on.
+    /// A failure of the canvas.
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()>;
 
     /// Draws the data of one panel.
     ///
     /// # Errors
-    /// The canvas cannot be drawn on.
+    /// A failure of the canvas.
     fn marks(
         &self,
         canvas: &dyn Canvas,
@@ -68,7 +69,7 @@ pub trait FigureKind: std::fmt::Debug + Send + Sync {
 /// A figure of a config with its kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure<'f> {
-    /// What the config says.
+    /// The entry of the config.
     pub spec: &'f FigureSpec,
     /// Its kind.
     pub kind: &'f dyn FigureKind,
@@ -78,7 +79,7 @@ impl<'f> Figure<'f> {
     /// Finds the kinds of all figures of a config.
     ///
     /// # Errors
-    /// A name of no kind, or keys that do not go with it.
+    /// An unknown kind, or keys that it does not support.
     pub fn all_of(config: &'f Config, kinds: &'f [Box<dyn FigureKind>]) -> Result<Vec<Self>> {
         let figure = |(index, spec): (usize, &'f FigureSpec)| {
             let kind = kinds.iter().find(|kind| kind.name() == spec.kind).map(AsRef::as_ref);

@@ -9,8 +9,8 @@ use super::marks::{LINE, dot, inside, published_ring, series_style, whisker};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// Dash and gap of the lines of series on the second axis.
-const SECOND: Option<(f64, f64)> = Some((10.0, 8.0));
+/// Dash and gap of lines on the second y axis.
+const SECOND_AXIS: Option<(f64, f64)> = Some((10.0, 8.0));
 
 /// One line with markers per series, clipped to the data area.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +25,8 @@ impl FigureKind for Lines {
         if !spec.value_labels {
             return Ok(());
         }
-        let found = "it with kind = \"lines\"";
-        Err(Error::config(
-            "value_labels",
-            "only with kind = \"bars\"",
-            found,
-            "leave it out: lines have axes to read",
-        ))
+        let found = "kind = \"lines\"";
+        Err(Error::config("value_labels", "only with kind = \"bars\"", found, "remove it"))
     }
 
     fn form(&self) -> Form {
@@ -45,7 +40,7 @@ impl FigureKind for Lines {
 
     fn sample(&self, canvas: &dyn Canvas, series: usize, at: Sample) -> Result<()> {
         let style = series_style(series);
-        let dashes = if at.on_second { SECOND } else { style.dashes };
+        let dashes = if at.on_second { SECOND_AXIS } else { style.dashes };
         canvas.line(&[(at.left, at.y), (at.right, at.y)], LINE, style.color, dashes)?;
         if at.unmarked { Ok(()) } else { dot(canvas, series, at.middle()) }
     }
@@ -65,11 +60,11 @@ impl FigureKind for Lines {
             let style = series_style(series);
             let points: Vec<Point> = marks.iter().map(|mark| point(series, mark)).collect();
             for run in clipped(&points, area) {
-                let dashes = if frame.is_on_second(series) { SECOND } else { style.dashes };
+                let dashes = if frame.is_on_second(series) { SECOND_AXIS } else { style.dashes };
                 canvas.line(&run, LINE, style.color, dashes)?;
             }
         }
-        // Rings first: those of one series must not hide the dots of another.
+        // Rings first, so that they do not hide the dots of other series.
         for (series, points) in panel.published.iter().enumerate() {
             for at in points.iter().map(|&(x, y)| (to_x(x), frame.to_y(area, y))) {
                 if inside(area, at) {
@@ -97,7 +92,7 @@ impl FigureKind for Lines {
     }
 }
 
-/// The parts of a polyline between the upper and lower edge of the area.
+/// Returns the parts of a polyline between the upper and the lower edge of the area.
 fn clipped(points: &[Point], area: Area) -> Vec<Vec<Point>> {
     let mut runs: Vec<Vec<Point>> = Vec::new();
     for pair in points.windows(2) {
@@ -135,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_at_the_edges() {
+    fn lines_are_clipped_at_the_edges() {
         let area = Area { left: 0.0, right: 10.0, top: 0.0, bottom: 10.0 };
         let points = [(0.0, 5.0), (2.0, -5.0), (4.0, -5.0), (6.0, 5.0), (8.0, 5.0)];
         let runs = clipped(&points, area);

@@ -1,4 +1,4 @@
-//! What several kinds of figures draw: the marks of series, whiskers, published points.
+//! Marks that several kinds of figures share: markers of series, whiskers, published points.
 
 use plotters::style::RGBColor;
 
@@ -13,8 +13,8 @@ const RADIUS: f64 = 9.0;
 /// Radius of the rings of published values.
 pub(super) const RING: f64 = 14.0;
 
-/// Okabe and Ito's colours, which remain distinct under the common colour vision deficiencies;
-/// yellow comes last because it is faint on white.
+/// The colours of Okabe and Ito, which are distinct with common colour vision deficiencies; yellow
+/// is last because it is faint on white.
 pub(super) const COLORS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -37,11 +37,11 @@ const SHAPES: [Shape; 8] = [
     Shape::Star,
 ];
 
-/// Dash and gap of the lines from the second round of colours on.
+/// Dash and gap of the lines in each round of colours.
 const ROUNDS: [Option<(f64, f64)>; 4] =
     [None, Some((14.0, 8.0)), Some((4.0, 7.0)), Some((26.0, 7.0))];
 
-/// What tells a series from the others.
+/// The style of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesStyle {
     /// Colour of line and marker.
@@ -52,68 +52,68 @@ pub struct SeriesStyle {
     pub dashes: Option<(f64, f64)>,
 }
 
-/// The style of the series with this position.
+/// Returns the style of the series with this index.
 #[must_use]
 pub fn series_style(series: usize) -> SeriesStyle {
     let round = series / COLORS.len();
     SeriesStyle {
         color: COLORS[series % COLORS.len()],
-        // Shifting the shapes keeps the pairs of colour and shape distinct in every round.
+        // Shifted shapes keep the pairs of colour and shape distinct in every round.
         shape: SHAPES[(series + round) % SHAPES.len()],
         dashes: ROUNDS[round % ROUNDS.len()],
     }
 }
 
-/// The colours between which shades lie: dark blue, teal, yellow-green, as in viridis.
+/// The colour scale of shades: purple, blue, green, yellow, as in viridis.
 const SHADES: [RGBColor; 4] =
     [RGBColor(68, 1, 84), RGBColor(49, 104, 142), RGBColor(53, 183, 121), RGBColor(253, 221, 37)];
 
-/// The colour of a shade among `count`, from dark to light.
+/// Returns the colour of shade `index` of `count`, from dark to light.
 #[must_use]
-pub fn shade(position: usize, count: usize) -> RGBColor {
-    let place = position as f64 / count.saturating_sub(1).max(1) as f64 * (SHADES.len() - 1) as f64;
-    let from = (place.floor() as usize).min(SHADES.len() - 2);
-    let share = place - from as f64;
+pub fn shade(index: usize, count: usize) -> RGBColor {
+    let position = index as f64 / count.saturating_sub(1).max(1) as f64 * (SHADES.len() - 1) as f64;
+    let from = (position.floor() as usize).min(SHADES.len() - 2);
+    let share = position - from as f64;
     let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (SHADES[from], SHADES[from + 1]);
     let mix = |a: u8, b: u8| (f64::from(a) + share * (f64::from(b) - f64::from(a))).round() as u8;
     RGBColor(mix(r0, r1), mix(g0, g1), mix(b0, b1))
 }
 
-/// The marker of a series in another colour than its own.
+/// Draws the marker of a series in a given colour.
 ///
 /// # Errors
-/// The backend cannot draw.
+/// A failure of the backend.
 pub fn shaded_dot(canvas: &dyn Canvas, series: usize, at: Point, color: RGBColor) -> Result<()> {
     canvas.marker(series_style(series).shape, at, RADIUS * 1.25, color, (PAPER, 2.0))
 }
 
-/// The marker of a series, with a halo that separates it from lines below it.
+/// Draws the marker of a series, with a halo that separates it from lines below it.
 ///
 /// # Errors
-/// The backend cannot draw.
+/// A failure of the backend.
 pub fn dot(canvas: &dyn Canvas, series: usize, at: Point) -> Result<()> {
     let style = series_style(series);
     canvas.marker(style.shape, at, RADIUS, style.color, (PAPER, 2.0))
 }
 
-/// A ring for a published value: our own marker or bar remains visible inside.
+/// Draws a ring for a published value; our marker or bar is visible inside.
 ///
 /// # Errors
-/// The backend cannot draw.
+/// A failure of the backend.
 pub fn published_ring(canvas: &dyn Canvas, color: RGBColor, at: Point) -> Result<()> {
     ring_of(canvas, color, at, RING)
 }
 
-/// A ring of another radius, for marks that are narrower than the usual one.
+/// Draws a ring for a published value with a given radius.
 pub(super) fn ring_of(canvas: &dyn Canvas, color: RGBColor, at: Point, radius: f64) -> Result<()> {
     canvas.ring(at, radius, 6.0, PAPER)?;
     canvas.ring(at, radius, 3.0, color)
 }
 
-/// A vertical line with caps.
+/// Draws a vertical line with caps.
 ///
 /// # Errors
-/// The backend cannot draw.
+/// A failure of the backend.
 pub fn whisker(canvas: &dyn Canvas, from: Point, to: Point, color: RGBColor) -> Result<()> {
     const CAP: f64 = 7.0;
     canvas.line(&[from, to], 2.5, color, None)?;
@@ -123,10 +123,10 @@ pub fn whisker(canvas: &dyn Canvas, from: Point, to: Point, color: RGBColor) -> 
     Ok(())
 }
 
-/// Whether a point is in the area, or on its edge.
+/// Whether a point is in the area or on its edge.
 #[must_use]
 pub fn inside(area: Area, (x, y): Point) -> bool {
-    // Half a unit of slack for values exactly on the end of an axis.
+    // A tolerance of half a unit, for values at the end of an axis.
     (area.left - 0.5..=area.right + 0.5).contains(&x)
         && (area.top - 0.5..=area.bottom + 0.5).contains(&y)
 }
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn styles_stay_distinct_over_three_rounds() {
         let styles: Vec<SeriesStyle> = (0..24).map(series_style).collect();
-        for (position, style) in styles.iter().enumerate() {
-            assert!(!styles[..position].contains(style), "series {position}");
+        for (index, style) in styles.iter().enumerate() {
+            assert!(!styles[..index].contains(style), "series {index}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Matrices side by side: one cell per entry, coloured by its value, which is written into it.
+//! Matrices side by side: one cell per entry, with its value and a colour for the value.
 
 use plotters::style::RGBColor;
 
@@ -12,12 +12,13 @@ use super::theme::{PAPER, lettering};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// The panels are the matrices, the series their rows, the categories their columns. A row that a
-/// matrix does not have stays empty.
+/// A heat map of matrices: panels are matrices, series their rows, categories their columns.
+///
+/// Missing rows are empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrices;
 
-/// Colours of the largest positive and of the largest negative entry; zero is white.
+/// Colours of the largest positive and the largest negative entry; zero is nearly white.
 const POSITIVE: RGBColor = RGBColor(86, 180, 233);
 const NEGATIVE: RGBColor = RGBColor(230, 159, 0);
 const ZERO: RGBColor = RGBColor(246, 247, 248);
@@ -28,7 +29,7 @@ impl FigureKind for Matrices {
     }
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
-        let meaningless = [
+        let unsupported = [
             ("second", spec.second.is_some()),
             ("x_log", spec.x_log),
             ("unmarked", !spec.unmarked.is_empty()),
@@ -39,10 +40,10 @@ impl FigureKind for Matrices {
             ("reference_lines", !spec.reference_lines.is_empty()),
             ("published", spec.published.is_some()),
         ];
-        match meaningless.into_iter().find(|(_, present)| *present) {
+        match unsupported.into_iter().find(|(_, present)| *present) {
             Some((key, _)) => {
-                let found = "it with kind = \"matrices\"";
-                Err(Error::config(key, "only with axes of numbers", found, "leave it out"))
+                let found = "kind = \"matrices\"";
+                Err(Error::config(key, "only with a numeric y axis", found, "remove it"))
             }
             None => Ok(()),
         }
@@ -57,7 +58,7 @@ impl FigureKind for Matrices {
         }
     }
 
-    /// Never asked for: the rows stand on the axis.
+    /// Draws nothing: the rows are labelled on the axis, and there is no legend.
     fn sample(&self, _: &dyn Canvas, _: usize, _: Sample) -> Result<()> {
         Ok(())
     }
@@ -73,7 +74,7 @@ impl FigureKind for Matrices {
         let width = (area.right - area.left) / frame.categories.labels.len().max(1) as f64;
         let entries = || panel.marks.iter().flatten();
         let largest = entries().map(|mark| mark.y.abs()).fold(0.0, f64::max);
-        // The same letters in all panels, whatever the entries.
+        // The same letter size in all panels.
         let letters = ((width - 6.0) / text_width("−0.00", false)).min(em::VALUE);
         for (row, marks) in panel.marks.iter().enumerate() {
             let (top, bottom) =
@@ -91,7 +92,7 @@ impl FigureKind for Matrices {
     }
 }
 
-/// The colour of an entry.
+/// Returns the colour of an entry.
 fn shade(value: f64, largest: f64) -> RGBColor {
     let share = if largest > 0.0 { (value.abs() / largest).min(1.0) } else { 0.0 };
     let end = if value < 0.0 { NEGATIVE } else { POSITIVE };
@@ -101,7 +102,7 @@ fn shade(value: f64, largest: f64) -> RGBColor {
     RGBColor(mixed(ZERO.0, end.0), mixed(ZERO.1, end.1), mixed(ZERO.2, end.2))
 }
 
-/// Two decimals without trailing zeros; nothing for zeros and for what rounding has left of them.
+/// Formats an entry with two decimals, without trailing zeros; empty for zero up to rounding.
 fn short(value: f64) -> String {
     if value.abs() < 5e-10 {
         return String::new();
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_zero_stay_empty() {
+    fn zero_entries_are_empty() {
         assert_eq!(short(1e-12), "");
         assert_eq!([-0.5, 1.0, 0.126].map(short), ["−0.5", "1", "0.13"]);
     }

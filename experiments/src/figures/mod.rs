@@ -1,7 +1,8 @@
 //! Figures drawn from result tables, as SVG and PNG.
 //!
 //! ```text
-//! results/…/*.csv ─▶ chart ─▶ frame (sizes, axes) ─▶ draw, with the marks of a [`FigureKind`], on a [`Canvas`] ─▶ output: SVG, PNG
+//! results/…/*.csv ─▶ chart ─▶ frame (sizes, axes) ─▶ draw, with the marks of a FigureKind,
+//!                    on a Canvas ─▶ output: SVG, PNG
 //! ```
 
 mod axis;
@@ -49,13 +50,13 @@ use crate::table::Table;
 
 /// Draws every figure of the configs into the folder of the profile and returns the files.
 ///
-/// A figure none of whose rows the profile `quick` computes is left out; under the other profiles
-/// that is an error. The same table gives the same bytes. Where a table on real data was kept, its
-/// figures are drawn as always, and those of this machine's own results beside them.
+/// A figure without rows is omitted under the profile `quick`, and an error otherwise. The same
+/// table gives the same bytes. If a table on real data was kept, its figures are drawn as usual,
+/// and the figures of this machine's results go to the folder of results on stand-ins.
 ///
 /// # Errors
 /// Figures that their kind refuses; result tables that are missing or do not fit their figures (all
-/// of them, after everything else has been drawn); a file that cannot be written.
+/// are reported, after the other figures are drawn); a file that cannot be written.
 pub fn draw_all(
     root: &Path,
     configs: &[Config],
@@ -68,12 +69,12 @@ pub fn draw_all(
     for config in configs.iter().filter(|config| !config.figure.is_empty()) {
         let figures = Figure::all_of(config, kinds)?;
         let kept = Kept::by_an_earlier_run(root, config, profile);
-        let places = [Some(usual), kept.map(|_| usual.on_stand_ins())];
-        for place in places.into_iter().flatten() {
-            let drawing = Drawing { root, config, figures: &figures, profile, place };
+        let on_stand_ins = kept.map(|_| usual.on_stand_ins());
+        for folder in [Some(usual), on_stand_ins].into_iter().flatten() {
+            let drawing = Drawing { root, config, figures: &figures, profile, folder };
             files.extend(drawing.all(&mut errors)?);
         }
-        if places[1].is_none() {
+        if on_stand_ins.is_none() {
             remove(config, usual.on_stand_ins())?;
         }
     }
@@ -81,17 +82,17 @@ pub fn draw_all(
     Ok(files)
 }
 
-/// The drawing of the figures of one table.
+/// Draws the figures of one table.
 struct Drawing<'d> {
     root: &'d Path,
     config: &'d Config,
     figures: &'d [Figure<'d>],
     profile: Profile,
-    place: Results<'d>,
+    folder: Results<'d>,
 }
 
 impl Drawing<'_> {
-    /// Draws what can be drawn; what is wrong with the table is added to `errors`.
+    /// Draws the figures and returns their files; problems of the table are added to `errors`.
     fn all(&self, errors: &mut Vec<Error>) -> Result<Vec<PathBuf>> {
         let table = match self.table() {
             Ok(table) => table,
@@ -105,7 +106,7 @@ impl Drawing<'_> {
             let chart = labelled(figure.spec, &table).and_then(|spec| {
                 let figure = Figure { spec: &spec, ..*figure };
                 let chart = chart::chart(self.root, &spec, figure.kind.form(), &table)?;
-                chart.map(|chart| draw(figure, &chart, self.place)).transpose()
+                chart.map(|chart| draw(figure, &chart, self.folder)).transpose()
             });
             match chart {
                 Ok(Some(drawn)) => files.extend(drawn),
@@ -118,7 +119,7 @@ impl Drawing<'_> {
     }
 
     fn table(&self) -> Result<Table> {
-        let path = self.place.table(&self.config.experiment);
+        let path = self.folder.table(&self.config.experiment);
         let remedy = format!(
             "run `reproduce run configs/{}.toml --profile {}`",
             self.config.experiment, self.profile
@@ -128,26 +129,26 @@ impl Drawing<'_> {
     }
 }
 
-/// Removes the figures of results that are no longer there.
-fn remove(config: &Config, place: Results<'_>) -> Result<()> {
+/// Removes the figures of a config from a folder.
+fn remove(config: &Config, folder: Results<'_>) -> Result<()> {
     for file in
-        config.figure.iter().flat_map(|spec| files(spec, place)).filter(|file| file.exists())
+        config.figure.iter().flat_map(|spec| files(spec, folder)).filter(|file| file.exists())
     {
         std::fs::remove_file(&file).map_err(|error| {
-            let remedy = "check the folder's permissions, or remove the file by hand";
+            let remedy = "check the folder's permissions, or remove the file manually";
             Error::file(FileRole::Figure, &file, "a file that can be removed", error, remedy)
         })?;
     }
     Ok(())
 }
 
-/// The figure with a word on its data in the heading, if what it draws comes from stand-ins.
+/// Adds a note to the title if the drawn rows are on stand-ins.
 fn labelled(spec: &FigureSpec, table: &Table) -> Result<FigureSpec> {
     let drawn = table.filtered(&spec.filter, "where")?.with(columns::METRIC, &spec.y)?;
     let on_stand_ins = drawn.with(columns::DATA, STAND_IN)?;
     let note = match (on_stand_ins.len(), drawn.len()) {
         (0, _) => "",
-        (some, all) if some < all && chart::panels_tell(spec, &drawn) => "",
+        (some, all) if some < all && chart::panels_are_labelled(spec, &drawn) => "",
         (some, all) if some < all => " (partly stand-in data)",
         _ => " (stand-in data)",
     };
@@ -170,13 +171,14 @@ fn no_rows(config: &Config, spec: &FigureSpec, table: &Table) -> Error {
     )
 }
 
-/// The two files of a figure.
-fn files(spec: &FigureSpec, place: Results<'_>) -> [PathBuf; 2] {
-    ["svg", "png"].map(|extension| place.figures().join(format!("{}.{extension}", spec.file)))
+/// Returns the SVG and PNG files of a figure.
+fn files(spec: &FigureSpec, folder: Results<'_>) -> [PathBuf; 2] {
+    ["svg", "png"].map(|extension| folder.figures().join(format!("{}.{extension}", spec.file)))
 }
 
-fn draw(figure: Figure<'_>, chart: &chart::Chart, place: Results<'_>) -> Result<[PathBuf; 2]> {
-    let files = files(figure.spec, place);
+/// Draws a figure as SVG and PNG.
+fn draw(figure: Figure<'_>, chart: &chart::Chart, folder: Results<'_>) -> Result<[PathBuf; 2]> {
+    let files = files(figure.spec, folder);
     for (file, bytes) in
         files.iter().zip([output::svg(figure, chart)?.into_bytes(), output::png(figure, chart)?])
     {

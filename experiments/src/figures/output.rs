@@ -1,4 +1,4 @@
-//! One figure as SVG and as PNG, from the same drawing code.
+//! A figure as SVG and as PNG, from the same drawing code.
 
 use maud::html;
 use plotters::backend::{BitMapBackend, SVGBackend};
@@ -12,16 +12,17 @@ use super::surface::{Surface, TextPlacement, undrawn};
 use super::theme::SIZE;
 use crate::error::{Error, Result};
 
-/// Backend units per unit of the figure: plotters places everything at whole units.
+/// Backend units per unit of the figure; plotters rounds positions to whole units.
 const SVG_SCALE: u32 = 4;
-/// Pixels that are averaged to one, per direction: smooth edges for text and thick lines.
+/// Pixels that are averaged to one, per direction, for smooth edges.
 const OVERSAMPLING: u32 = 3;
 
-/// The figure as SVG. Texts name the embedded font first and fall back to fonts of nearly the same
-/// widths.
+/// Returns the figure as SVG.
+///
+/// Texts use the embedded font, with fonts of nearly the same widths as fallback.
 ///
 /// # Errors
-/// The backend cannot draw.
+/// A failure of the backend.
 pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     register_fonts()?;
     let (width, height) = SIZE;
@@ -38,7 +39,7 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     }
     let size =
         |scale: u32| format!("width=\"{}\" height=\"{}\" viewBox", width * scale, height * scale);
-    // Escaped as in HTML, whose named entities for these characters SVG has too.
+    // SVG has the named entities of HTML for the escaped characters.
     let title = html! { (figure.spec.title) }.into_string();
     let described =
         format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\">");
@@ -51,10 +52,10 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
         ))
 }
 
-/// The figure as PNG.
+/// Returns the figure as PNG.
 ///
 /// # Errors
-/// The backend cannot draw, or the encoder cannot encode.
+/// A failure of the backend or of the encoder.
 pub fn png(figure: Figure<'_>, chart: &Chart) -> Result<Vec<u8>> {
     register_fonts()?;
     let (width, height) = SIZE;

@@ -1,4 +1,4 @@
-//! Canvases that plotters draws on.
+//! The canvas on a drawing area of plotters.
 
 use plotters::backend::DrawingBackend;
 use plotters::coord::Shift;
@@ -13,19 +13,19 @@ use super::canvas::{Align, Canvas, Lettering, Point, Shape};
 use super::font::{FAMILY, LINE_HEIGHT, style};
 use crate::error::{Error, Result};
 
-/// How a backend places text: both take sizes and offsets of their own.
+/// Size and vertical offset of text in a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct TextPlacement {
-    /// What to ask for, for a text of one em.
+    /// The size to request for a text of one em.
     size: f64,
-    /// Where the base line then lies below the top, in em.
+    /// Distance of the baseline from the top, in em.
     base_line: f64,
 }
 
 impl TextPlacement {
-    /// The SVG backend divides sizes by 1.24 and lowers text by 0.76 em.
+    /// Of the SVG backend, which divides sizes by 1.24 and lowers text by 0.76 em.
     pub const SVG: Self = Self { size: 1.24, base_line: 0.76 };
-    /// The bitmap backend takes line heights and lowers text by half of one.
+    /// Of the bitmap backend, which uses the line height as size and lowers text by half of it.
     pub const BITMAP: Self = Self { size: LINE_HEIGHT, base_line: LINE_HEIGHT / 2.0 };
 }
 
@@ -36,7 +36,7 @@ pub struct Surface<'a, DB: DrawingBackend> {
     text: TextPlacement,
 }
 
-/// Whatever the backend is; its pixels tell nobody anything.
+/// Shows scale and text placement, but not the drawing area.
 impl<DB: DrawingBackend> std::fmt::Debug for Surface<'_, DB> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Surface")
@@ -59,7 +59,9 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
         dashes: Option<(f64, f64)>,
     ) -> Result<()> {
         match dashes {
-            None => blunt(points).iter().try_for_each(|run| self.path(run, width, color)),
+            None => without_sharp_corners(points)
+                .iter()
+                .try_for_each(|run| self.path(run, width, color)),
             Some((dash, gap)) => dashed(points, dash, gap)
                 .iter()
                 .try_for_each(|segment| self.path(segment, width, color)),
@@ -80,7 +82,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     ) -> Result<()> {
         let (color, width) = outline;
         if shape == Shape::Circle {
-            // A disc inside a disc: strokes of circles differ between backends.
+            // A disc on a disc, because strokes of circles differ between backends.
             self.disc(at, radius + width / 2.0, color)?;
             return self.disc(at, radius - width / 2.0, fill);
         }
@@ -91,8 +93,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     }
 
     fn ring(&self, (x, y): Point, radius: f64, width: f64, color: RGBColor) -> Result<()> {
-        // Two arcs that overlap a little: where one closed path meets itself, the bitmap backend
-        // leaves a notch.
+        // Two overlapping arcs, because the bitmap backend leaves a notch in a closed path.
         const STEPS: i32 = 48;
         for half in [0, STEPS / 2] {
             let points: Vec<Point> = (half - 1..=half + STEPS / 2 + 1)
@@ -124,7 +125,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
 }
 
 impl<'a, DB: DrawingBackend> Surface<'a, DB> {
-    /// A canvas on `area`, whose units are `scale` times smaller than those of the figure.
+    /// Returns a canvas on `area`, with `scale` backend units per unit of the figure.
     pub fn new(area: &'a DrawingArea<DB, Shift>, scale: f64, text: TextPlacement) -> Self {
         Self { area, scale, text }
     }
@@ -132,7 +133,7 @@ impl<'a, DB: DrawingBackend> Surface<'a, DB> {
     fn path(&self, points: &[Point], width: f64, color: RGBColor) -> Result<()> {
         let mut path: Vec<(i32, i32)> = points.iter().map(|&point| self.device(point)).collect();
         path.dedup();
-        // The bitmap backend needs two different points.
+        // The bitmap backend needs at least two points.
         if path.len() < 2 {
             return Ok(());
         }
@@ -168,12 +169,12 @@ impl<'a, DB: DrawingBackend> Surface<'a, DB> {
     }
 }
 
-/// Both backends draw into memory.
+/// Returns the error of a failed backend; both backends draw into memory, so it is a bug.
 pub(super) fn undrawn(error: impl std::fmt::Display) -> Error {
     Error::bug("a figure", "a backend that draws into memory", error)
 }
 
-/// Corners of a marker, scaled so that all shapes look equally large.
+/// Returns the corners of a marker, scaled so that all shapes look equally large.
 fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
     let at = |offsets: &[Point], factor: f64| -> Vec<Point> {
         offsets
@@ -222,9 +223,10 @@ fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
     }
 }
 
-/// A polyline without repeated points, cut where it turns back: the bitmap backend mitres corners
-/// without a limit, so that a sharp one would be a spike across the figure.
-fn blunt(points: &[Point]) -> Vec<Vec<Point>> {
+/// Removes repeated points of a polyline and cuts it at corners sharper than 90°.
+///
+/// The bitmap backend has no mitre limit, so it draws a sharp corner as a long spike.
+fn without_sharp_corners(points: &[Point]) -> Vec<Vec<Point>> {
     const SAME: f64 = 0.5;
     let mut runs: Vec<Vec<Point>> = Vec::new();
     let mut run: Vec<Point> = Vec::new();
@@ -246,7 +248,7 @@ fn blunt(points: &[Point]) -> Vec<Vec<Point>> {
     runs
 }
 
-/// Cuts a polyline into dashes.
+/// Cuts a polyline into dashes of length `dash` with gaps of length `gap`.
 fn dashed(points: &[Point], dash: f64, gap: f64) -> Vec<Vec<Point>> {
     let mut dashes: Vec<Vec<Point>> = Vec::new();
     let mut current: Vec<Point> = Vec::new();
@@ -287,17 +289,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_where_they_turn_back() {
+    fn lines_are_cut_at_sharp_corners() {
         let (a, b, c) = ((0.0, 0.0), (30.0, 0.0), (2.0, 1.0));
-        assert_eq!(blunt(&[a, b, c]), [vec![a, b], vec![b, c]]);
-        assert_eq!(blunt(&[a, b, (60.0, 5.0)]).len(), 1);
-        // Marks on one spot have no line between them.
-        assert!(blunt(&[a, a, (0.1, 0.0)]).is_empty() && blunt(&[a]).is_empty());
-        assert_eq!(blunt(&[a, b, b, c]), blunt(&[a, b, c]));
+        assert_eq!(without_sharp_corners(&[a, b, c]), [vec![a, b], vec![b, c]]);
+        assert_eq!(without_sharp_corners(&[a, b, (60.0, 5.0)]).len(), 1);
+        // Marks at the same position have no line between them.
+        assert!(
+            without_sharp_corners(&[a, a, (0.1, 0.0)]).is_empty()
+                && without_sharp_corners(&[a]).is_empty()
+        );
+        assert_eq!(without_sharp_corners(&[a, b, b, c]), without_sharp_corners(&[a, b, c]));
     }
 
     #[test]
-    fn dashes_cover_their_share_of_the_line_and_turn_corners() {
+    fn dashes_have_their_length_and_follow_corners() {
         let dashes = dashed(&[(0.0, 0.0), (30.0, 0.0), (30.0, 30.0)], 8.0, 4.0);
         let length = |line: &Vec<Point>| -> f64 {
             line.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).sum()

@@ -1,5 +1,5 @@
-//! What two metrics of the same cells have to do with each other: one path per series, its marks
-//! shaded by a third quantity.
+//! Two metrics of the same cells against each other: one path per series, with markers shaded by a
+//! third quantity.
 
 use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
@@ -11,8 +11,8 @@ use super::theme::GREY;
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
-/// Markers whose shape tells the series and whose shade a third quantity, joined in the order of
-/// that quantity.
+/// Markers with a shape per series and a shade for a third quantity, connected in the order of that
+/// quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct TradeOff;
 
@@ -22,22 +22,22 @@ impl FigureKind for TradeOff {
     }
 
     fn check(&self, spec: &FigureSpec) -> Result<()> {
-        let with = |key: &str, expected: &str| {
+        let refuse = |key: &str, expected: &str| {
             Err(Error::config(
                 key,
                 expected,
-                "it with kind = \"trade-off\"",
-                "leave it out, or draw lines",
+                "kind = \"trade-off\"",
+                "remove it, or use kind = \"lines\"",
             ))
         };
         if spec.value_labels {
-            return with("value_labels", "only with kind = \"bars\"");
+            return refuse("value_labels", "only with kind = \"bars\"");
         }
         if spec.second.is_some() {
-            return with("second", "only with kind = \"lines\"");
+            return refuse("second", "only with kind = \"lines\"");
         }
         if !spec.unmarked.is_empty() {
-            return with("unmarked", "only with kind = \"lines\"");
+            return refuse("unmarked", "only with kind = \"lines\"");
         }
         if spec.shade.is_none() {
             let found = "none with kind = \"trade-off\"";
@@ -45,7 +45,7 @@ impl FigureKind for TradeOff {
                 "shade",
                 "a column of numbers",
                 found,
-                "name one, or draw lines",
+                "name a column, or use kind = \"lines\"",
             ));
         }
         Ok(())

@@ -1,85 +1,86 @@
-//! What is checked, and what was found.
+//! The checks and their findings.
 
 use std::fmt;
 
-/// One thing that must hold of every result table.
+/// A condition on every result table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Check {
-    /// There is a table.
+    /// The table exists.
     Missing,
-    /// There is a provenance record beside it.
+    /// The table has a provenance record.
     Record,
     /// The record is of this table.
     Contents,
-    /// The config says what it said when the table was computed, as far as it decides values.
+    /// The config values are those with which the table was computed.
     Config,
-    /// The kind computes what it computed then.
+    /// The kind of experiment and its revision are the same.
     Revision,
     /// The dependencies are the same.
     Lock,
-    /// One source, that of this program, computed all tables.
+    /// The sources of this program computed all tables.
     Source,
     /// The data sets are the same.
     Data,
     /// The table has the columns of its kind.
     Columns,
-    /// The table has the cells of the config, and no others.
+    /// The table has exactly the cells of the config.
     Cells,
     /// Every row has a finite value or a text.
     Values,
     /// Every certificate holds.
     Certificates,
-    /// A config makes the table.
+    /// The table has a config.
     Orphan,
-    /// A config makes the figure.
+    /// The figure has a config.
     OrphanFigure,
     /// The tables of pages are those of the results.
     Page,
 }
 
 impl Check {
-    /// What is wrong, in a few words.
+    /// Returns the problem, in a few words.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Missing => "no result table",
             Self::Record => "no readable provenance",
-            Self::Contents => "the table is not the one that its provenance is of",
-            Self::Config => "computed under another config",
-            Self::Revision => "computed by another kind of experiment, or another revision of it",
+            Self::Contents => "the table is not that of its provenance",
+            Self::Config => "computed with another config",
+            Self::Revision => "computed by another kind of experiment or another revision",
             Self::Lock => "computed with another lock file",
             Self::Source => {
-                "computed by several versions of the code, or by another one than this program"
+                "computed by several versions of the code, or by a version other than this program"
             }
             Self::Data => "computed on other data",
-            Self::Columns => "not the columns of the kind",
-            Self::Cells => "not the cells of the config",
-            Self::Values => "rows that are no result of this config",
+            Self::Columns => "columns other than those of the kind",
+            Self::Cells => "cells other than those of the config",
+            Self::Values => "rows that are not a result of this config",
             Self::Certificates => "certificates that do not hold",
-            Self::Orphan => "tables that no config makes",
-            Self::OrphanFigure => "figures that no config makes",
-            Self::Page => "pages with tables that are not those of the results",
+            Self::Orphan => "tables without a config",
+            Self::OrphanFigure => "figures without a config",
+            Self::Page => "pages with tables that differ from the results",
         }
     }
 
-    /// What should be.
+    /// Returns the expected state.
     #[must_use]
     pub fn expected(self) -> &'static str {
         match self {
             Self::Missing => "a table for every config",
-            Self::Record => "a record beside every table",
+            Self::Record => "a provenance record for every table",
             Self::Contents => "the table's SHA-256 in the record",
             Self::Config => {
-                "the same experiment, kind, seed and grid (of older records: the same file)"
+                "the same experiment, kind, seed and grid (for old records: the same file)"
             }
-            Self::Revision => "the kind and revision that this program has",
-            Self::Lock => "the SHA-256 of the lock file that this program was built with",
-            Self::Source => "the hash of this program's sources in every record, and no other",
+            Self::Revision => "the kind and revision of this program",
+            Self::Lock => "the SHA-256 of the lock file of this program's build",
+            Self::Source => "only the hash of this program's sources in every record",
             Self::Data => {
-                "the files that are here or in data/manifest.toml; where there are none, the present stand-ins"
+                "the files on this machine or in data/manifest.toml; if there are none, the \
+                 current stand-ins"
             }
-            Self::Columns => "the fixed columns with the key columns of the kind between them",
-            Self::Cells => "each cell of the grid, in its order",
+            Self::Columns => "the fixed columns, with the key columns of the kind between them",
+            Self::Cells => "each cell of the grid, in grid order",
             Self::Values => {
                 "the experiment's id, the config's seed, and a finite value or a text in every row"
             }
@@ -92,7 +93,7 @@ impl Check {
         }
     }
 
-    /// How to mend it.
+    /// Returns how to fix it.
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
@@ -102,19 +103,19 @@ impl Check {
             | Self::Revision
             | Self::Lock
             | Self::Source => {
-                "run the experiments again with this program (`reproduce run … --fresh`) and commit what they write"
+                "run the experiments again with this program (`reproduce run … --fresh`) and \
+                 commit the results"
             }
-            Self::Contents => {
-                "restore the table, or run the experiment again; results are never edited"
-            }
+            Self::Contents => "restore the table or run the experiment again; never edit results",
             Self::Data => {
-                "`reproduce data` shows which files are here; run the experiments again on the right ones"
+                "list the files with `reproduce data`, and run the experiments again on the right \
+                 files"
             }
             Self::Columns | Self::Cells | Self::Values => "run the experiment again",
             Self::Certificates => {
-                "a defect of the program: an error below its bound cannot be; report it"
+                "report this as a bug of the program: an error cannot be below its lower bound"
             }
-            Self::Orphan => "remove the table with its provenance, or restore its config",
+            Self::Orphan => "remove the table and its provenance, or restore its config",
             Self::OrphanFigure => "remove the file, or restore its [[figure]] table",
             Self::Page => "run `reproduce pages`",
         }
@@ -126,24 +127,24 @@ impl Check {
 pub struct Finding {
     /// The check.
     pub check: Check,
-    /// The experiment, source or table.
+    /// The experiment, source hash, table or figure.
     pub place: String,
-    /// What is there.
+    /// What was found.
     pub found: String,
 }
 
-/// How much was checked, and what was found.
+/// The number of checked items, and the findings.
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
-    /// Tables.
+    /// Number of tables.
     pub tables: usize,
-    /// Their rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Rows that carry a certificate.
+    /// Number of rows with a certificate.
     pub certificates: usize,
-    /// What is wrong.
+    /// The problems.
     pub findings: Vec<Finding>,
-    /// What cannot be checked on this machine, or is worth knowing and not wrong.
+    /// Checks that are impossible on this machine, and other remarks.
     pub notes: Vec<String>,
 }
 
@@ -154,22 +155,22 @@ impl Verified {
     }
 }
 
-/// As many places of one check as fit a screen.
-const SHOWN: usize = 12;
+/// Maximum findings shown per check.
+const MAX_SHOWN: usize = 12;
 
 impl fmt::Display for Verified {
-    /// One paragraph per check that found something, then the totals.
+    /// One paragraph per failed check, then the notes and totals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut findings: Vec<&Finding> = self.findings.iter().collect();
         findings.sort_by_key(|finding| finding.check);
         for same in findings.chunk_by(|a, b| a.check == b.check) {
             let Some(first) = same.first() else { continue };
             writeln!(f, "{}: {}", first.check.title(), same.len())?;
-            for finding in same.iter().take(SHOWN) {
+            for finding in same.iter().take(MAX_SHOWN) {
                 writeln!(f, "    {}: {}", finding.place, finding.found.replace('\n', " "))?;
             }
-            if same.len() > SHOWN {
-                writeln!(f, "    … and {} more", same.len() - SHOWN)?;
+            if same.len() > MAX_SHOWN {
+                writeln!(f, "    … and {} more", same.len() - MAX_SHOWN)?;
             }
             writeln!(
                 f,
@@ -184,8 +185,8 @@ impl fmt::Display for Verified {
         let Self { tables, rows, certificates, .. } = self;
         write!(f, "{tables} tables, {rows} rows, {certificates} certificates: ")?;
         match self.findings.len() {
-            0 => write!(f, "all as their provenance says"),
-            found => write!(f, "{found} things to put right"),
+            0 => write!(f, "all match their provenance"),
+            found => write!(f, "{found} problems"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Committed results against their provenance: were they computed from these configs, data, lock
-//! file and sources, are they complete, and do their certificates hold?
+//! Checks committed results against their provenance: configs, data, lock file, sources,
+//! completeness and certificates.
 //!
 //! ```text
 //! configs/*.toml ──▶ cells, columns ─┐
@@ -7,7 +7,7 @@
 //! results/…/*.csv, figures/, README ─┘
 //! ```
 //!
-//! Nothing is computed anew; that is what `reproduce all --fresh` and `reproduce diff` are for.
+//! Nothing is recomputed; `reproduce all --fresh` and `reproduce diff` do that.
 
 mod check;
 mod record;
@@ -30,11 +30,11 @@ use crate::layout::{Results, shown};
 use crate::pages;
 use crate::table::Table;
 
-/// Checks the result table of every config, and the folder of results as a whole.
+/// Checks the result table of every config and the folder of results.
 ///
 /// # Errors
-/// A config whose grid is refused, data sets or a folder that cannot be read. What is wrong with
-/// results is in [`Verified::findings`].
+/// A config whose grid is refused, or unreadable data sets or folders. Problems with results are in
+/// [`Verified::findings`].
 pub fn run(
     root: &Path,
     configs: &[Config],
@@ -47,15 +47,16 @@ pub fn run(
     let mut uncommitted = Vec::new();
     for config in configs {
         let plan = ExperimentPlan::new(config, experiments, profile)?;
-        let place = Results::new(root, profile);
-        let (file, beside) =
-            (place.table(&config.experiment), place.provenance(&config.experiment));
+        let results = Results::new(root, profile);
+        let (file, provenance) =
+            (results.table(&config.experiment), results.provenance(&config.experiment));
         let Ok(content) = fs::read(&file) else {
             verified.add(Check::Missing, &config.experiment, format!("no {}", shown(root, &file)));
             continue;
         };
         verified.tables += 1;
-        let record = record_of(&beside, &shown(root, &beside), &config.experiment, &mut verified);
+        let record =
+            record_of(&provenance, &shown(root, &provenance), &config.experiment, &mut verified);
         if let Some(record) = &record {
             record::check(record, &plan, &sha256_hex(&content), catalogue, &mut verified)?;
             if record.code.dirty == Some(true) {
@@ -73,7 +74,7 @@ pub fn run(
     if !uncommitted.is_empty() {
         let tables = in_short(&uncommitted);
         verified.notes.push(format!(
-            "computed with uncommitted changes, which the hash of the sources covers: {tables}"
+            "computed with uncommitted changes, which the hash of the sources includes: {tables}"
         ));
     }
     one_source(&sources, &Code::detect(root).source, &mut verified);
@@ -85,7 +86,7 @@ pub fn run(
     Ok(verified)
 }
 
-/// The record beside a table, or a finding.
+/// Reads the record of a table, or adds a finding.
 fn record_of(
     file: &Path,
     name: &str,
@@ -101,30 +102,34 @@ fn record_of(
     None
 }
 
-/// All tables come from the sources of this program, or at least from the same ones.
-fn one_source(sources: &BTreeMap<String, Vec<String>>, own: &str, verified: &mut Verified) {
-    if sources.len() == 1 && sources.contains_key(own) {
+/// Checks that the sources of this program, and no others, computed all tables.
+fn one_source(sources: &BTreeMap<String, Vec<String>>, running: &str, verified: &mut Verified) {
+    if sources.len() == 1 && sources.contains_key(running) {
         return;
     }
     for (source, experiments) in sources {
-        let whose = if source == own { " (this program)" } else { "" };
+        let whose = if source == running { " (this program)" } else { "" };
         verified.add(Check::Source, &format!("{}…{whose}", start(source)), in_short(experiments));
     }
 }
 
-/// The first digits of a hash.
+/// Returns the first digits of a hash.
 fn start(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-/// The first few of some names, and the number of the others.
+/// Lists the first few names and the number of the others.
 fn in_short(names: &[String]) -> String {
-    const SHOWN: usize = 6;
-    let first = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN { format!("{first} and {} more", names.len() - SHOWN) } else { first }
+    const MAX_SHOWN: usize = 6;
+    let first = names.iter().take(MAX_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_SHOWN {
+        format!("{first} and {} more", names.len() - MAX_SHOWN)
+    } else {
+        first
+    }
 }
 
-/// Tables that no config makes.
+/// Finds tables without a config.
 fn orphans(
     root: &Path,
     configs: &[Config],
@@ -140,13 +145,12 @@ fn orphans(
     for name in
         difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/'))
     {
-        verified.add(Check::Orphan, name, "no config of this name".to_owned());
+        verified.add(Check::Orphan, name, "no config with this name".to_owned());
     }
     Ok(())
 }
 
-/// Drawings that no config makes. Those of the quick profile and of stand-ins are checked where
-/// they are.
+/// Finds figures of this profile without a config.
 fn orphan_figures(
     root: &Path,
     configs: &[Config],
@@ -165,13 +169,13 @@ fn orphan_figures(
         verified.add(
             Check::OrphanFigure,
             &format!("{}/{name}", shown(root, &folder)),
-            "no config draws it".to_owned(),
+            "no config has this figure".to_owned(),
         );
     }
     Ok(())
 }
 
-/// Pages whose tables are not those of the results.
+/// Checks that the tables of pages are those of the results.
 fn stale_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
     match pages::stale(root, configs) {
         Ok(stale) => stale.iter().for_each(|(page, _)| {

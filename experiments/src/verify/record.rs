@@ -1,4 +1,4 @@
-//! What a provenance record says against what is here.
+//! Checks a provenance record against the config, program and data.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::datasets::{Catalogue, DataUse};
 use crate::engine::{ExperimentPlan, Recorded, built_with};
 use crate::error::Result;
 
-/// Checks everything in a record but its sources, which are checked over all records.
+/// Checks a record, except its sources, which are checked over all records.
 pub(super) fn check(
     record: &Recorded,
     plan: &ExperimentPlan<'_>,
@@ -20,7 +20,7 @@ pub(super) fn check(
     let experiment = config.experiment.as_str();
     if record.table_sha256 != table_sha256 {
         let found = format!(
-            "{}…, and a record of {}…, which ended {}",
+            "{}…; the record is of {}…, from the run that ended at {}",
             start(table_sha256),
             start(&record.table_sha256),
             record.finished
@@ -29,12 +29,12 @@ pub(super) fn check(
     }
     if record.experiment != experiment || record.profile != plan.profile.name() {
         let found =
-            format!("a record of {} under the profile {}", record.experiment, record.profile);
+            format!("a record of {} with the profile {}", record.experiment, record.profile);
         verified.add(Check::Config, experiment, found);
     } else if !record.is_of(config, plan.profile) {
         let found = match &record.values_sha256 {
             Some(_) => "another kind, seed or grid",
-            None => "another file; the record is from before the hash of what decides the values",
+            None => "another config file (the record has no hash of the config values)",
         };
         verified.add(Check::Config, experiment, found.to_owned());
     }
@@ -57,7 +57,7 @@ pub(super) fn check(
     data(record, plan, catalogue, verified)
 }
 
-/// The data sets of the record against those of the plan.
+/// Checks the data sets of the record against those of the plan.
 fn data(
     record: &Recorded,
     plan: &ExperimentPlan<'_>,
@@ -74,27 +74,27 @@ fn data(
         verified.add(
             Check::Data,
             experiment,
-            format!("the tables {}; the config has {}", list(recorded), list(planned)),
+            format!("the data sets {}; the config has {}", list(recorded), list(planned)),
         );
         return Ok(());
     }
     for used in &record.data {
-        let Some(own) = here.iter().find(|own| own.name == used.name) else { continue };
-        match (used.real, own.real) {
-            (true, true) | (false, false) if used == *own => {}
-            (true, true) => verified.add(Check::Data, experiment, differs(used, own)),
+        let Some(local) = here.iter().find(|local| local.name == used.name) else { continue };
+        match (used.real, local.real) {
+            (true, true) | (false, false) if used == *local => {}
+            (true, true) => verified.add(Check::Data, experiment, differs(used, local)),
             (false, false) => {
                 verified.add(
                     Check::Data,
                     experiment,
-                    format!("another revision of the stand-in of {}", used.name),
+                    format!("another revision of the stand-in for {}", used.name),
                 );
             }
             (false, true) => {
                 verified.add(
                     Check::Data,
                     experiment,
-                    format!("a stand-in of {}, whose real table is here", used.name),
+                    format!("a stand-in for {}, whose real table is on this machine", used.name),
                 );
             }
             (true, false) => listed(used, experiment, catalogue, verified)?,
@@ -103,7 +103,9 @@ fn data(
     Ok(())
 }
 
-/// A real table that is not on this machine can be one of the manifest, or the authors' own.
+/// Checks the hash of a real table that is not on this machine against the manifest.
+///
+/// Without an entry in the manifest, it adds a note.
 fn listed(
     used: &DataUse,
     experiment: &str,
@@ -114,19 +116,24 @@ fn listed(
     let name = &used.name;
     match &used.sha256 {
         _ if known.is_empty() => verified.notes.push(format!(
-            "{experiment}: the real table {name} is neither here nor in data/manifest.toml; its hash cannot be checked"
+            "{experiment}: the real table {name} is neither on this machine nor in \
+             data/manifest.toml; its hash cannot be checked"
         )),
         Some(hash) if known.contains(hash) => {}
-        _ => verified.add(Check::Data, experiment, format!("a file of {name} that data/manifest.toml does not have")),
+        _ => {
+            let found = format!("a file of {name} that data/manifest.toml does not list");
+            verified.add(Check::Data, experiment, found);
+        }
     }
     Ok(())
 }
 
-fn differs(used: &DataUse, own: &DataUse) -> String {
+/// Describes the hashes of two different files of a data set.
+fn differs(used: &DataUse, local: &DataUse) -> String {
     let hash = |data: &DataUse| {
         data.sha256
             .as_deref()
             .map_or_else(|| "no hash".to_owned(), |hash| format!("{}…", start(hash)))
     };
-    format!("{} with SHA-256 {}; here {}", used.name, hash(used), hash(own))
+    format!("{} with SHA-256 {}; on this machine {}", used.name, hash(used), hash(local))
 }

@@ -1,4 +1,4 @@
-//! The rows of a result table: columns, cells, numbers, certificates.
+//! Checks the rows of a result table: columns, cells, numbers, certificates.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use crate::columns;
 use crate::engine::{ExperimentPlan, PlannedCell, Recorded};
 use crate::table::Table;
 
-/// How far rounding may lift a bound above its value, and a gap off its definition.
+/// Relative tolerance for a bound above its value, and for the definition of the gap.
 const ROUNDING: f64 = 1e-9;
 
-/// Checks a table against the plan that should have made it.
+/// Checks a table against its plan.
 pub(super) fn check(
     table: &Table,
     plan: &ExperimentPlan<'_>,
@@ -30,9 +30,9 @@ pub(super) fn check(
     cells(table, plan, record, verified);
     let (mut wrong, mut broken) = (Vec::new(), Vec::new());
     for row in 0..table.len() {
-        let place = || format!("line {}", table.line(row));
+        let line = || format!("line {}", table.line(row));
         if !is_result(table, plan, row) {
-            wrong.push(place());
+            wrong.push(line());
             continue;
         }
         let certificate =
@@ -47,7 +47,7 @@ pub(super) fn check(
         if !holds {
             broken.push(format!(
                 "{} ({}, {})",
-                place(),
+                line(),
                 table.field(columns::METHOD, row),
                 table.field(columns::METRIC, row)
             ));
@@ -60,7 +60,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether a row belongs to the config and has a content; numbers are finite.
+/// Whether a row belongs to the config and has a value or text, and its numbers are finite.
 fn is_result(table: &Table, plan: &ExperimentPlan<'_>, row: usize) -> bool {
     let field = |column| table.field(column, row);
     let numbers =
@@ -74,7 +74,7 @@ fn is_result(table: &Table, plan: &ExperimentPlan<'_>, row: usize) -> bool {
         && finite
 }
 
-/// Whether a bound is below its value, and the gap the relative distance between them.
+/// Whether the bound is at most the value, and the gap is their relative distance.
 fn holds(value: f64, lower_bound: Option<f64>, gap: Option<f64>) -> bool {
     let below = lower_bound.is_none_or(|bound| bound <= value * (1.0 + ROUNDING));
     let distance =
@@ -86,7 +86,7 @@ fn holds(value: f64, lower_bound: Option<f64>, gap: Option<f64>) -> bool {
     below && consistent && gap.is_none_or(|gap| gap >= 0.0)
 }
 
-/// The cells of the table against those of the grid, in order.
+/// Checks the cells of the table against those of the grid, in order.
 fn cells(
     table: &Table,
     plan: &ExperimentPlan<'_>,
@@ -106,21 +106,21 @@ fn cells(
     let others: Vec<String> =
         found.iter().filter(|cell| !known.contains(*cell)).map(|cell| (*cell).to_owned()).collect();
     let mut parts = Vec::new();
-    for (what, cells) in [("missing", missing), ("not of the grid", others)] {
+    for (what, cells) in [("missing", missing), ("not in the grid", others)] {
         if let Some(first) = cells.first() {
             parts.push(format!("{} {what}, such as {first}", cells.len()));
         }
     }
     let found = if parts.is_empty() {
-        "another order, or a cell in two places".to_owned()
+        "another order, or a repeated cell".to_owned()
     } else {
         parts.join("; ")
     };
     verified.add(Check::Cells, &plan.config.experiment, found);
 }
 
-/// The address that a cell has in a table that was computed where the record says: there a table
-/// may have been real of which this machine has a stand-in.
+/// Returns the address of a cell on the machine of the record, where a data set may be real that is
+/// a stand-in here.
 fn address(cell: &PlannedCell, record: Option<&Recorded>) -> String {
     let Some(here) = &cell.data else { return cell.address.clone() };
     let Some(used) =
@@ -137,7 +137,7 @@ mod tests {
     use super::holds;
 
     #[test]
-    fn a_certificate_is_a_bound_below_its_value_and_their_distance() {
+    fn certificate_is_a_bound_below_its_value_and_their_distance() {
         assert!(holds(3.0, Some(2.0), Some(0.5)));
         assert!(holds(2.0, Some(2.0 * (1.0 + 5e-10)), Some(0.0)), "rounding");
         assert!(

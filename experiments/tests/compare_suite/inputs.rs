@@ -1,4 +1,4 @@
-//! Files that the comparison cannot use.
+//! Tests of the comparison with missing or unusable files.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use experiments::error::{Error, FileRole};
 use crate::root::{COMPARE, REFERENCE, Root};
 
 #[test]
-fn missing_files_are_named_together_with_the_command() {
+fn missing_files_are_reported_together_with_the_command() {
     let root = Root::new();
     fs::remove_file(root.path().join("results/s9/x.csv")).unwrap();
     fs::remove_file(root.path().join("data/published/claims.csv")).unwrap();
@@ -30,7 +30,10 @@ fn missing_files_are_named_together_with_the_command() {
         "{text}"
     );
     assert!(text.contains("run `reproduce run configs/s9/x.toml --profile standard`"), "{text}");
-    assert!(!root.path().join("results/COMPARISON.md").exists(), "no report of half a comparison");
+    assert!(
+        !root.path().join("results/COMPARISON.md").exists(),
+        "no report of an incomplete comparison"
+    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
-//! The comparison from files to reports: every verdict, every finding, and what the reports
-//! contain.
+//! Tests of the comparison from files to reports: verdicts, findings and report text.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first error")]
 
 mod inputs;
 mod page;

@@ -1,4 +1,4 @@
-//! A project whose comparison is in order, for tests that spoil one thing.
+//! A project without findings, in which tests then change one thing.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ join = [\"workload\", \"method\"]
 metric_column = \"quantity\"
 ";
 
-/// The kind of the config: it says which metrics are errors, and is never run.
+/// The kind of the config: names the error metrics; its cells are never run.
 #[derive(Debug)]
 struct Demo;
 
@@ -69,7 +69,7 @@ impl Kind for Demo {
     type Params = ();
 
     const NAME: &'static str = "demo";
-    const SUMMARY: &'static str = "results that are written by hand";
+    const SUMMARY: &'static str = "results that are written manually";
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
     const BOUND_ON_ALL: Option<&'static str> = Some("any");
@@ -83,7 +83,7 @@ impl Kind for Demo {
     }
 }
 
-/// A root with everything in order; tests then spoil one thing.
+/// A root without findings.
 #[derive(Debug)]
 pub struct Root {
     folder: tempfile::TempDir,
@@ -118,8 +118,9 @@ impl Root {
 
     pub fn config(&self) -> Config {
         let text = format!(
-            "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"Example 9\"\nreproduces = \"S9, Example 9\"\nseed = 7\n\
-             expected_seconds = 1\nexpected_mb = 1\n[grid]\n{}",
+            "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"Example 9\"\n\
+             reproduces = \"S9, Example 9\"\nseed = 7\nexpected_seconds = 1\nexpected_mb = 1\n\
+             [grid]\n{}",
             self.tables
         );
         parse(&self.path().join("configs/s9/x.toml"), &text).unwrap()
@@ -134,7 +135,7 @@ impl Root {
         self.try_compare(Profile::Standard).unwrap()
     }
 
-    /// Draws the figures of the config.
+    /// Writes the figures of the config.
     pub fn draw(&self) {
         experiments::figures::draw_all(
             self.path(),

@@ -1,4 +1,4 @@
-//! Every verdict, and every finding that is to be put right.
+//! Tests of every verdict and every finding.
 
 use experiments::compare::verdict::Verdict;
 use experiments::config::Profile;
@@ -7,14 +7,14 @@ use crate::root::{
     CLAIMS, COMPARE, DEVIATIONS, EXPLANATIONS, REFERENCE, RESULTS, Root, line, titles,
 };
 
-/// A phase of a cell is a metric; its published time stands beside the `seconds` of that metric's
-/// row.
+/// A published time of a phase is compared with `seconds` of the row of that metric.
 #[test]
-fn times_of_phases_stand_beside_the_published_ones() {
+fn times_of_phases_are_compared_with_published_times() {
     let mut root = Root::new();
     root.tables.push_str(
-        "[[compare]]\npublished = \"claims.csv\"\nfilter = { id = [\"time\"] }\njoin = [\"workload\", \"method\"]\n\
-         metric = \"ratio_to_svdb\"\nour_column = \"seconds\"\nnot_comparable = { ratio_to_svdb = \"other hardware\" }\n",
+        "[[compare]]\npublished = \"claims.csv\"\nfilter = { id = [\"time\"] }\n\
+         join = [\"workload\", \"method\"]\nmetric = \"ratio_to_svdb\"\n\
+         our_column = \"seconds\"\nnot_comparable = { ratio_to_svdb = \"other hardware\" }\n",
     );
     let report = root.compare();
     assert_eq!(titles(&report), [""; 0]);
@@ -52,7 +52,7 @@ fn every_verdict_of_a_sound_artifact() {
     let ratio = line(&report, "ratio");
     assert_eq!((ratio.ours.as_str(), ratio.published.as_str()), ("1.5291", "1.53"));
     assert_eq!(ratio.cell, "workload=range:8/method=wavelet");
-    // The seconds of a cell stand in a column, not in a row of their own.
+    // The seconds of a cell are a column, not a separate row.
     assert_eq!(line(&report, "time").ours, "12.50");
     let better = line(&report, "better");
     assert_eq!(better.certificate, "≥ 1.8196, gap 2.0e-7");
@@ -60,7 +60,7 @@ fn every_verdict_of_a_sound_artifact() {
 }
 
 #[test]
-fn an_unexplained_mismatch_fails_with_all_detail() {
+fn unexplained_mismatch_fails_with_all_details() {
     let root = Root::new();
     root.write("results/s9/x.csv", &RESULTS.replace("1.52912345", "1.5355"));
     let report = root.compare();
@@ -74,19 +74,16 @@ fn an_unexplained_mismatch_fails_with_all_detail() {
     assert!(finding.remedy.contains("[[deviation]] id = \"ratio\""), "{}", finding.remedy);
     let text = root.read("results/COMPARISON.md");
     let (failures, summary) =
-        (text.find("To put right: 2").unwrap(), text.find("## Summary").unwrap());
+        (text.find("## Problems: 2").unwrap(), text.find("## Summary").unwrap());
     assert!(failures < summary, "failures come first");
     let mut summary = Vec::new();
     report.write_summary(&mut summary).unwrap();
     let summary = String::from_utf8(summary).unwrap();
-    assert!(
-        summary.contains("found:    1.5355") && summary.contains("2 to put right"),
-        "{summary}"
-    );
+    assert!(summary.contains("found:    1.5355") && summary.contains("2 problems"), "{summary}");
 }
 
 #[test]
-fn an_error_without_certificate_or_of_a_baseline_is_not_an_improvement() {
+fn lower_error_without_certificate_or_of_a_baseline_is_not_improved() {
     let mismatch = ["unexplained mismatch: better (ratio_to_svdb in Example 9)"];
     let root = Root::new();
     root.write("results/s9/x.csv", &RESULTS.replace("1.81957,1.819569,2e-7", "1.81957,,"));
@@ -95,10 +92,10 @@ fn an_error_without_certificate_or_of_a_baseline_is_not_an_improvement() {
     root.tables = COMPARE.replacen("[\"query-smasher\"]", "[\"wavelet\"]", 1);
     assert_eq!(titles(&root.compare()), mismatch);
     root.tables = COMPARE.replacen("improvable = [\"query-smasher\"]\n", "", 1);
-    assert_eq!(titles(&root.compare()), mismatch, "by default none may improve");
+    assert_eq!(titles(&root.compare()), mismatch, "no method is improvable by default");
     root.tables = COMPARE.to_owned();
     assert!(titles(&root.compare()).is_empty());
-    // Lower, but not optimal.
+    // Lower, but not certified optimal.
     root.write("results/s9/x.csv", &RESULTS.replace("1.819569", "1.5"));
     assert_eq!(titles(&root.compare()), mismatch);
 }
@@ -130,7 +127,7 @@ fn missing_results_fail_except_outside_the_quick_slice() {
     assert_eq!(titles(&report), [""; 0]);
     assert_eq!(report.counts().of(Verdict::NotRun), 3);
     let text = root.read("results/quick/COMPARISON.md");
-    assert!(text.contains("Not run: 3 more values"), "{text}");
+    assert!(text.contains("Not run: 3 values"), "{text}");
     assert!(text.contains("(../../docs/deviations.md#svdb)"), "{text}");
 
     // A cell that was run but lacks the metric is a failure under every profile.
@@ -152,16 +149,17 @@ fn results_on_stand_ins_are_not_comparable() {
     };
     root.write("results/s9/x.csv", &labelled("stand-in"));
     let report = root.compare();
-    // No mismatch fails, and neither does the documented deviation that no value can confirm.
+    // Neither a mismatch nor an unconfirmed documented deviation fails.
     assert_eq!(titles(&report), [""; 0]);
     assert_eq!(report.counts().of(Verdict::NotComparable), 7);
-    let reason = "Ours was computed on a stand-in of the table, which cannot be redistributed or is not on this machine.";
+    let reason =
+        "Computed on a stand-in: the real data cannot be redistributed or are not on this machine.";
     assert_eq!(line(&report, "ratio").reason, reason);
     assert_eq!(line(&report, "time").reason, "timing on other hardware");
     root.write("results/s9/x.csv", &labelled("real"));
-    assert_eq!(titles(&root.compare()).len(), 2, "the wrong value of the real data fails twice");
+    assert_eq!(titles(&root.compare()).len(), 2, "the wrong value on real data fails twice");
 
-    // Known values of the stand-in itself are joined by the column and compared.
+    // Reference values for the stand-in are joined by the column `data` and compared.
     root.tables = COMPARE.replace(
         "[[compare]]\nreference = \"reference.csv\"\njoin = [\"workload\",",
         "[[compare]]\nreference = \"reference.csv\"\njoin = [\"data\", \"workload\",",
@@ -182,10 +180,10 @@ fn results_on_stand_ins_are_not_comparable() {
     assert_eq!(line(&report, "ref-band").verdict, Verdict::Reproduced);
 }
 
-/// Neither a tolerance for times, nor a documented reason, nor a column `data` of the paper's
-/// values makes a stand-in comparable.
+/// A stand-in is not comparable, even with a tolerance, a documented reason, or a column `data` in
+/// the published file.
 #[test]
-fn a_stand_in_is_never_held_against_a_published_value() {
+fn stand_in_is_never_compared_with_a_published_value() {
     let mut root = Root::new();
     let labelled = |text: &str| -> String {
         let (header, rows) = text.split_once('\n').unwrap();
@@ -209,7 +207,7 @@ fn a_stand_in_is_never_held_against_a_published_value() {
 }
 
 #[test]
-fn a_reason_for_a_ratio_of_times_is_explained_and_of_a_value() {
+fn reason_for_a_ratio_of_times_is_explained_and_names_a_value() {
     let mut root = Root::new();
     let with = |more: &str| {
         COMPARE.replacen("improvable", &format!("within_factor = 1.1\n{more}improvable"), 1)
@@ -225,9 +223,9 @@ fn a_reason_for_a_ratio_of_times_is_explained_and_of_a_value() {
     assert_eq!(line(&report, "better").verdict, Verdict::Deviates);
     assert_eq!(line(&report, "better").reason, "It is faster here.");
     root.tables = with("deviations = { nothing = \"It is slower here.\" }\n");
-    assert!(titles_of(&root).contains(&"reason for no value: nothing".to_owned()));
+    assert!(titles_of(&root).contains(&"deviation of an unknown value: nothing".to_owned()));
     root.tables = with("");
-    let unexplained = "outside the tolerance, without a reason in `deviations` of its [[compare]]";
+    let unexplained = "outside the tolerance, and `deviations` of its [[compare]] gives no reason";
     assert!(
         titles_of(&root).iter().any(|title| title.starts_with(unexplained)),
         "{:?}",
@@ -261,7 +259,7 @@ fn deviations_must_be_used_explained_and_exact() {
         ["unused deviation: ratio", "deviation without explanation: svdb"]
     );
 
-    // The quick slice may leave an entry unused, but not unexplained.
+    // Under `quick` an entry may be unused, but not unexplained.
     root.write("results/quick/s9/x.csv", RESULTS);
     assert_eq!(
         titles(&root.try_compare(Profile::Quick).unwrap()),
@@ -285,10 +283,9 @@ fn deviations_must_be_used_explained_and_exact() {
 #[test]
 fn tables_without_ids_and_with_unimplemented_methods() {
     let mut root = Root::new();
-    root.tables =
-        "[[compare]]\npublished = \"table.csv\"\njoin = [\"workload\", \"method\"]\nmetric = \"total_error\"\n\
-                   value_column = \"rmse\"\n"
-            .to_owned();
+    root.tables = "[[compare]]\npublished = \"table.csv\"\njoin = [\"workload\", \"method\"]\n\
+         metric = \"total_error\"\nvalue_column = \"rmse\"\n"
+        .to_owned();
     root.write(
         "data/published/table.csv",
         "table,workload,method,rmse\ntable2,range:8,svd-bound,600\ntable2,range:8,HDMM,NI\n",
@@ -301,9 +298,5 @@ fn tables_without_ids_and_with_unimplemented_methods() {
     let report = root.compare();
     assert_eq!(titles(&report), [""; 0]);
     assert_eq!(line(&report, "table.csv:2").verdict, Verdict::Deviates);
-    assert_eq!(
-        report.sections[0].lines.len(),
-        1,
-        "a cell that the paper leaves empty has no verdict"
-    );
+    assert_eq!(report.sections[0].lines.len(), 1, "an empty cell of the paper has no verdict");
 }

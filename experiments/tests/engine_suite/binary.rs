@@ -1,4 +1,4 @@
-//! The command `reproduce` as a process of its own: kills, jobs, bad input, exit codes.
+//! Tests of the binary `reproduce`: interruption, jobs, invalid input, exit codes.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::toy::Project;
 
 const CELLS: usize = 24;
 
-/// Cells of some 50 ms each, the random ones among them too.
+/// A project with cells of about 50 ms each, some of them random.
 fn project() -> Project {
     let project = Project::new();
     let workloads: Vec<String> =
@@ -18,8 +18,10 @@ fn project() -> Project {
     project.write(
         "configs/s1/errors.toml",
         &format!(
-            "experiment = 's1/errors'\nkind = 'strategy-errors'\ntitle = 'errors'\nreproduces = 'nothing'\nseed = 1\n\
-             expected_seconds = 1\nexpected_mb = 10\n[grid]\nworkloads = [{}]\nmethods = ['optimal']\n",
+            "experiment = 's1/errors'\nkind = 'strategy-errors'\ntitle = 'errors'\n\
+             reproduces = 'nothing'\nseed = 1\n\
+             expected_seconds = 1\nexpected_mb = 10\n[grid]\nworkloads = [{}]\n\
+             methods = ['optimal']\n",
             workloads.join(", ")
         ),
     );
@@ -27,7 +29,8 @@ fn project() -> Project {
     project.write(
         "configs/s1/samples.toml",
         &format!(
-            "experiment = 's1/samples'\nkind = 'sampled-bound'\ntitle = 'samples'\nreproduces = 'nothing'\nseed = 1\n\
+            "experiment = 's1/samples'\nkind = 'sampled-bound'\ntitle = 'samples'\n\
+             reproduces = 'nothing'\nseed = 1\n\
              expected_seconds = 1\nexpected_mb = 10\n[grid]\nworkloads = ['range:16x16']\n\
              samplings = [{{ kind = 'biased', lambda = 10 }}]\nqueries = [{}]\nsamples = 8\n",
             sizes.join(", ")
@@ -74,13 +77,13 @@ fn finished(root: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn a_killed_run_goes_on_where_it_was_and_jobs_change_no_bit() {
+fn interrupted_run_resumes_and_jobs_change_no_bit() {
     let (killed, alone) = (project(), project());
     let mut child =
         reproduce(&killed, &["run", "s1/errors", "s1/samples", "--jobs", "2"]).spawn().unwrap();
-    let patience = Instant::now();
+    let started = Instant::now();
     while finished(killed.root()).len() < 3 {
-        assert!(patience.elapsed() < Duration::from_secs(60), "the run does not get on");
+        assert!(started.elapsed() < Duration::from_secs(60), "the run makes no progress");
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
         thread::sleep(Duration::from_millis(2));
     }
@@ -103,7 +106,7 @@ fn a_killed_run_goes_on_where_it_was_and_jobs_change_no_bit() {
 }
 
 #[test]
-fn bad_input_ends_with_its_message_and_exit_code_and_loses_nothing() {
+fn invalid_input_ends_with_message_and_exit_code_and_loses_nothing() {
     let project = project();
     assert!(run(&project, "2").status.success());
     let stored = finished(project.root());
@@ -158,7 +161,7 @@ fn bad_input_ends_with_its_message_and_exit_code_and_loses_nothing() {
     fs::write(damaged, &stored[0].1).unwrap();
     assert_eq!(finished(project.root()), stored);
 
-    // A file where the results folder should be: refused even for the superuser.
+    // A file instead of the results folder stops every user, including root.
     let blocked = self::project();
     fs::write(blocked.root().join("results"), "in the way").unwrap();
     let output = run(&blocked, "1");

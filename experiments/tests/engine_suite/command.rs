@@ -1,5 +1,4 @@
-//! The command `reproduce`: usage, exit codes and the steps of `all`, with kinds that are injected
-//! or none.
+//! Tests of the command `reproduce`: usage, exit codes and the steps of `all`.
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
@@ -45,7 +44,7 @@ fn wrong_usage_ends_with_code_2() {
 }
 
 #[test]
-fn a_refused_config_ends_with_code_2_and_one_screen() {
+fn refused_config_ends_with_code_2_and_a_short_message() {
     let project = Project::new();
     let command = || {
         let mut command = cargo_bin_cmd!("reproduce");
@@ -106,7 +105,7 @@ fn only_selects_across_experiments() {
     assert_eq!(toy.take_computed(), ["ann/product", "ann/sum"]);
     assert!(
         !project.root().join("results/cells/toy/one").exists(),
-        "an experiment without selected cell is left alone"
+        "an experiment without a selected cell is not touched"
     );
 }
 
@@ -123,8 +122,7 @@ fn list_checks_and_prints() {
         .stderr(contains("--root"));
 }
 
-/// `toy/one` with a published value that our value meets by construction, and one that it cannot
-/// meet.
+/// Adds a comparison of `toy/one` with a published value.
 fn with_comparison(project: &Project, published: &str) {
     let compare =
         "[[compare]]\npublished = \"toy.csv\"\njoin = [\"name\", \"method\"]\nmetric = \"value\"\n";
@@ -152,7 +150,7 @@ fn all_runs_draws_and_compares() {
 }
 
 #[test]
-fn all_goes_on_to_the_comparison_and_ends_with_the_code_of_the_first_failure() {
+fn all_continues_to_the_comparison_and_ends_with_the_code_of_the_first_failure() {
     let project = Project::new();
     with_comparison(&project, "123456.5");
     let mut toy = Toy::new();
@@ -163,9 +161,9 @@ fn all_goes_on_to_the_comparison_and_ends_with_the_code_of_the_first_failure() {
     toy.revision = 2;
     toy.failing = vec!["bob"];
     let failure = run(&project, &toy, &["all"]).unwrap_err();
-    assert_eq!(failure.exit_code(), 3, "the cell failed before the comparison did");
+    assert_eq!(failure.exit_code(), 3, "the cell failed before the comparison");
     assert!(
         project.root().join("results/COMPARISON.md").is_file(),
-        "and the comparison was made nevertheless"
+        "the comparison is written nevertheless"
     );
 }

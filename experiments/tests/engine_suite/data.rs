@@ -1,4 +1,4 @@
-//! Data sets: found and checked.
+//! Tests of finding and checking data sets.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ pub struct Setup {
     pub folders: Folders,
 }
 
-/// A data set that is at a `file://` address and in no folder yet.
+/// A data set with a `file://` address, in no folder yet.
 pub fn setup() -> Setup {
     let dir = tempfile::tempdir().unwrap();
     let origin = dir.path().join("origin.csv");
@@ -35,7 +35,7 @@ pub fn setup() -> Setup {
 }
 
 #[test]
-fn the_own_folder_comes_first_then_downloads() {
+fn user_folder_comes_before_downloads() {
     let Setup { dir: _dir, mut dataset, folders } = setup();
     dataset.url = "file:///no/such/file".to_owned();
     let downloaded = folders.downloads.join("census/adult.csv");
@@ -60,7 +60,8 @@ fn the_own_folder_comes_first_then_downloads() {
 
 pub fn manifest_text(dataset: &Dataset) -> String {
     format!(
-        "[[dataset]]\nname = \"{}\"\nfile = \"{}\"\nurl = \"{}\"\nsha256 = \"{}\"\nlicence = \"{}\"\nsource = \"{}\"\n\
+        "[[dataset]]\nname = \"{}\"\nfile = \"{}\"\nurl = \"{}\"\nsha256 = \"{}\"\n\
+         licence = \"{}\"\nsource = \"{}\"\n\
          required = {}\n",
         dataset.name,
         dataset.file,
@@ -92,7 +93,7 @@ fn manifests_are_refused_with_key_and_remedy() {
 }
 
 #[test]
-fn the_command_uses_the_environment_variable_and_its_exit_codes() {
+fn data_command_uses_the_environment_variable_and_the_exit_codes() {
     let Setup { dir, mut dataset, folders } = setup();
     let own = folders.own.unwrap();
     fs::create_dir_all(own.join("census")).unwrap();
@@ -116,7 +117,7 @@ fn the_command_uses_the_environment_variable_and_its_exit_codes() {
         .assert()
         .code(2)
         .stderr(predicates::str::contains("did you mean \"adult\"?"));
-    // What is not required has a stand-in, unless it is asked for by name.
+    // An optional data set has a stand-in, unless it is requested by name.
     dataset.required = false;
     fs::write(dir.path().join("data/manifest.toml"), manifest_text(&dataset)).unwrap();
     data().assert().success().stderr(predicates::str::contains("the stand-in is used"));

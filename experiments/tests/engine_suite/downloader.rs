@@ -1,11 +1,11 @@
-//! A downloader for tests: no network, and not the one that this machine may have or lack.
+//! A fake `curl` for tests, independent of the network and of this machine's programs.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Stands for `curl`, for `file://` addresses.
+/// Replaces `curl` for `file://` addresses.
 const CURL: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -14,10 +14,12 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-cat "${url#file://}" 2>/dev/null >"$output" || { echo "curl: (37) could not read $url" >&2; exit 37; }
+cat "${url#file://}" 2>/dev/null >"$output" && exit 0
+echo "curl: (37) could not read $url" >&2
+exit 37
 "#;
 
-/// A value of `PATH` under which `curl` is the one of the tests.
+/// Returns a value of `PATH` whose `curl` is that of the tests.
 pub fn path(dir: &Path) -> OsString {
     let folder = dir.join("programs");
     fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Data sets that are fetched, through the real command.
+//! Tests of the binary: data sets that are downloaded.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::data::{CONTENT, Setup, manifest_text, setup};
 use crate::downloader;
 use crate::toy::Project;
 
-/// `reproduce … --root ROOT` with no data of the user's own.
+/// Returns `reproduce … --root ROOT` without user data.
 fn reproduce(root: &Path, words: &[&str]) -> assert_cmd::Command {
     let mut command = cargo_bin_cmd!("reproduce");
     command
@@ -33,7 +33,7 @@ fn names_in(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
+fn file_is_downloaded_and_checked_and_no_temporary_file_is_left() {
     let Setup { dir, mut dataset, folders } = setup();
     let census = folders.downloads.join("census");
     fs::create_dir_all(dir.path().join("data")).unwrap();
@@ -46,7 +46,7 @@ fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
     assert_eq!(names_in(&census), ["adult.csv"], "no temporary file is left");
     assert_eq!(fs::read_to_string(census.join("adult.csv")).unwrap(), CONTENT);
 
-    // Now the file at the other end is not what the manifest says.
+    // The downloaded file does not match the manifest.
     fs::remove_file(census.join("adult.csv")).unwrap();
     dataset.sha256 = "0".repeat(64);
     fs::write(&manifest, manifest_text(&dataset)).unwrap();
@@ -58,7 +58,7 @@ fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
     reproduce(dir.path(), &["data"]).assert().code(5).stderr(named.and(contains("the archive")));
     assert!(names_in(&census).is_empty(), "a wrong file is not kept");
 
-    // And now there is none.
+    // The file does not exist.
     dataset.url = "file:///no/such/file".to_owned();
     fs::write(&manifest, manifest_text(&dataset)).unwrap();
     let named = contains("curl").and(contains("file:///no/such/file")).and(contains("remedy"));
@@ -66,12 +66,14 @@ fn a_file_is_fetched_and_checked_and_nothing_else_is_left() {
     assert!(names_in(&census).is_empty());
 }
 
-const CONFIG: &str = "experiment = 's4/titanic'\nkind = 'measurement-ablation'\ntitle = 'Titanic'\nreproduces = 'S4, Table 0'\nseed = 7\n\
-                      expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\ndelta = 1e-9\nworkload_seed = 1\n\
+const CONFIG: &str = "experiment = 's4/titanic'\nkind = 'measurement-ablation'\n\
+                      title = 'Titanic'\nreproduces = 'S4, Table 0'\nseed = 7\n\
+                      expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\n\
+                      delta = 1e-9\nworkload_seed = 1\n\
                       runs = [{ dataset = 'titanic', share = 0.02, trials = 1, methods = ['lazy+crp'] }]\n";
 
 #[test]
-fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
+fn missing_tables_are_downloaded_before_a_run_and_a_failure_does_not_stop_it() {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
     project.write("configs/s4/titanic.toml", CONFIG);
@@ -79,7 +81,8 @@ fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
     let origin = project.write("origin.csv", &format!("class,age,fare\n{records}"));
     let manifest = |url: &str| {
         format!(
-            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"{url}\"\nsha256 = \"{}\"\n\
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"{url}\"\n\
+             sha256 = \"{}\"\n\
              licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
             sha256_hex(&fs::read(&origin).unwrap())
         )
@@ -96,20 +99,22 @@ fn missing_tables_are_fetched_before_a_run_and_a_failure_does_not_stop_it() {
     project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
     reproduce(project.root(), &["list"]).assert().success().stdout(contains("titanic (stand-in)"));
     let downloaded = project.root().join("data/downloads/titanic.csv");
-    assert!(!downloaded.exists(), "listing fetches nothing");
+    assert!(!downloaded.exists(), "`list` downloads nothing");
     run().stderr(contains("stand-in").not());
     assert!(downloaded.is_file() && labels().iter().all(|label| label == "real"));
 }
 
-/// Without permission for stand-ins an experiment whose table cannot be had is refused, with the
-/// file and the way out; the others run and nothing that is there is lost.
+/// `--no-stand-ins` refuses experiments without their table and names file and remedy; the others
+/// run, and existing results are kept.
 #[test]
 fn stand_ins_can_be_refused() {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
     project.write("configs/s4/titanic.toml", CONFIG);
-    let without_table = "experiment = 's2/example'\nkind = 'worked-example'\ntitle = 'Example'\nreproduces = 'S2'\nseed = 7\n\
-                         expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\ndelta = 1e-9\nmethods = ['identity']\n";
+    let without_table = "experiment = 's2/example'\nkind = 'worked-example'\ntitle = 'Example'\n\
+                         reproduces = 'S2'\nseed = 7\n\
+                         expected_seconds = 1\nexpected_mb = 20\n[grid]\nepsilon = 1.0\n\
+                         delta = 1e-9\nmethods = ['identity']\n";
     project.write("configs/s2/example.toml", without_table);
     let refused =
         || contains("titanic.csv").and(contains("s4/titanic")).and(contains("MATMECH_DATA"));
@@ -125,7 +130,10 @@ fn stand_ins_can_be_refused() {
         .code(5)
         .stderr(refused());
     assert_eq!(project.read("results/s4/titanic.csv"), before);
-    assert!(project.root().join("results/s2/example.csv").is_file(), "what needs no table has run");
+    assert!(
+        project.root().join("results/s2/example.csv").is_file(),
+        "an experiment without a table has run"
+    );
 
     let records: String = (0..40).map(|k| format!("{},{},{}\n", k % 2, k % 3, k % 5)).collect();
     project.write("data/downloads/loans.csv", &format!("rate,state,grade\n{records}"));
@@ -138,17 +146,17 @@ fn stand_ins_can_be_refused() {
     reproduce(project.root(), &["run", "s4/loans", "--no-stand-ins"]).assert().success();
 }
 
-/// A table of the user's own needs no download; a wrong checksum is an error of the data, not of
-/// the config.
+/// A user's file needs no download; a wrong checksum is an error of the data, not of the config.
 #[test]
-fn a_table_with_another_checksum_is_refused_with_code_5() {
+fn table_with_another_checksum_is_refused_with_code_5() {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
     project.write("configs/s4/titanic.toml", CONFIG);
     project.write(
         "data/manifest.toml",
         &format!(
-            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"file:///no\"\nsha256 = \"{}\"\n\
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"file:///no\"\n\
+             sha256 = \"{}\"\n\
              licence = \"none\"\nsource = \"the archive\"\nrequired = false\n",
             "0".repeat(64)
         ),

@@ -1,10 +1,11 @@
-//! The engine from the outside: runs, resume, damage, refusals, data sets and the command itself.
+//! Tests of the engine through its public interface: runs, resuming, damage, refusals, data sets
+//! and the command.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on must stop"
+    reason = "a test stops at the first error"
 )]
 
 mod binary;

@@ -1,4 +1,5 @@
-//! Configs that are refused, each with file, key, expected, found and remedy, before anything runs.
+//! Tests of invalid configs: each is refused before anything runs, with file, key, expected, found
+//! and remedy.
 
 use experiments::config::{self, Profile};
 use experiments::engine::ExperimentPlan;
@@ -143,7 +144,7 @@ fn impossible_grids() {
     assert_parts(&message, &["key:      grid", "at least one cell", "remedy"]);
     let message = refused("\"ann\"", "\"a/n\"");
     assert_parts(&message, &["key:      grid", "without '/'", "a/n"]);
-    // The grids of all profiles are checked, whichever is run.
+    // The grids of all profiles are checked.
     let message = refused("names = [\"bob\", \"eve\"]", "names = [\"bob\", \"bob\"]");
     assert_parts(
         &message,
@@ -152,13 +153,13 @@ fn impossible_grids() {
 }
 
 #[test]
-fn what_is_not_toml() {
+fn invalid_toml() {
     let message = refused("seed = 7", "seed = = 7");
     assert_parts(&message, &["line 6", "problem:"]);
 }
 
 #[test]
-fn places_of_configs() {
+fn paths_of_configs() {
     let project = Project::new();
     let outside = project.write("elsewhere/one.toml", CONFIG);
     let message = config::load(&outside).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Results do not depend on how a run is cut up, and nothing is computed twice.
+//! Tests that results do not depend on jobs, shards and order, and that no cell is computed twice.
 
 use experiments::config::Profile;
 use experiments::engine::{Published, RunOptions};
@@ -9,7 +9,7 @@ use crate::toy::{Project, Toy, jobs, only};
 const TABLE: &str = "results/toy/one.csv";
 
 #[test]
-fn one_job_and_four_jobs_agree_to_the_last_bit() {
+fn one_job_and_four_jobs_give_equal_bits() {
     let (one, four) = (Project::new(), Project::new());
     one.run(&Toy::new(), &jobs(1)).unwrap();
     four.run(&Toy::new(), &jobs(4)).unwrap();
@@ -40,18 +40,18 @@ fn one_job_and_four_jobs_agree_to_the_last_bit() {
 }
 
 #[test]
-fn numbers_survive_the_store_and_the_table_bit_by_bit() {
+fn numbers_keep_their_bits_in_the_store_and_the_table() {
     let project = Project::new();
     project.run(&Toy::new(), &jobs(2)).unwrap();
-    // The first cell computed again by hand, from the documented stream.
+    // Every cell is computed again from the documented stream.
     let config = project.config();
     let kinds = Toy::new().boxed();
     let plan =
         experiments::engine::ExperimentPlan::new(&config, &kinds, Profile::Standard).unwrap();
-    for (place, planned) in plan.cells.iter().enumerate() {
+    for (index, planned) in plan.cells.iter().enumerate() {
         let mut rng = experiments::engine::cell_rng(7, "toy/one", &planned.address);
         let rows = kinds[0].run(&planned.cell, &mut rng).unwrap();
-        let line = &project.deterministic_table(TABLE)[1 + 2 * place];
+        let line = &project.deterministic_table(TABLE)[1 + 2 * index];
         for (column, number) in [(5, rows[0].value), (6, rows[0].lower_bound), (7, rows[0].gap)] {
             let written: f64 = line[column].parse().unwrap();
             assert_eq!(
@@ -65,7 +65,7 @@ fn numbers_survive_the_store_and_the_table_bit_by_bit() {
 }
 
 #[test]
-fn a_bound_stands_beside_the_errors_for_which_it_holds() {
+fn bound_of_another_method_is_used_where_it_holds() {
     let project = Project::new();
     project.run(&Toy { bounded: true, ..Toy::new() }, &jobs(2)).unwrap();
     let table = project.deterministic_table(TABLE);
@@ -84,7 +84,7 @@ fn a_bound_stands_beside_the_errors_for_which_it_holds() {
         assert!((shown / bound - 1.0).abs() < 1e-12, "{product:?}");
         assert!(gap > 0.0 && ((1.0 + gap) * bound / value - 1.0).abs() < 1e-12, "{product:?}");
     }
-    // What is no error has none.
+    // A text has no bound.
     assert!(
         table[1..]
             .iter()
@@ -94,7 +94,7 @@ fn a_bound_stands_beside_the_errors_for_which_it_holds() {
 }
 
 #[test]
-fn shards_together_are_the_whole() {
+fn all_shards_together_give_the_whole_table() {
     let (whole, parts) = (Project::new(), Project::new());
     whole.run(&Toy::new(), &jobs(2)).unwrap();
     let toy = Toy::new();
@@ -114,7 +114,7 @@ fn shards_together_are_the_whole() {
 }
 
 #[test]
-fn a_second_run_computes_nothing_and_leaves_the_files_alone() {
+fn second_run_computes_nothing_and_changes_no_file() {
     let project = Project::new();
     let toy = Toy::new();
     let first = project.run(&toy, &jobs(2)).unwrap();
@@ -135,7 +135,7 @@ fn a_second_run_computes_nothing_and_leaves_the_files_alone() {
 }
 
 #[test]
-fn cells_are_computed_anew_when_their_inputs_change_and_only_then() {
+fn cells_are_recomputed_only_when_their_inputs_change() {
     let project = Project::new();
     let mut toy = Toy::new();
     project.run(&toy, &jobs(2)).unwrap();
@@ -147,7 +147,7 @@ fn cells_are_computed_anew_when_their_inputs_change_and_only_then() {
     };
     edit("title = \"Numbers\"", "title = \"Other words\"");
     project.run(&toy, &jobs(2)).unwrap();
-    assert!(toy.take_computed().is_empty(), "a title is no input");
+    assert!(toy.take_computed().is_empty(), "a title is not an input");
     edit("\"ann\", ", "\"ann\", \"new\", ");
     project.run(&toy, &jobs(2)).unwrap();
     assert_eq!(toy.take_computed(), ["new/product", "new/sum"], "a new value adds its cells");
@@ -164,11 +164,11 @@ fn cells_are_computed_anew_when_their_inputs_change_and_only_then() {
     edit("seed = 8", "seed = 7");
     toy.revision = 1;
     project.run(&toy, &jobs(2)).unwrap();
-    assert!(toy.take_computed().is_empty(), "the cells of the first inputs are still there");
+    assert!(toy.take_computed().is_empty(), "the cells of the first inputs are still stored");
 }
 
 #[test]
-fn fresh_computes_what_is_selected() {
+fn fresh_recomputes_only_selected_cells() {
     let project = Project::new();
     let toy = Toy::new();
     project.run(&toy, &jobs(2)).unwrap();
@@ -180,7 +180,7 @@ fn fresh_computes_what_is_selected() {
 }
 
 #[test]
-fn only_adds_up_and_names_near_cells_when_nothing_fits() {
+fn only_selects_a_union_and_suggests_similar_cells() {
     let project = Project::new();
     let toy = Toy::new();
     let options = RunOptions {
@@ -200,7 +200,7 @@ fn only_adds_up_and_names_near_cells_when_nothing_fits() {
 }
 
 #[test]
-fn profiles_share_cells_and_keep_their_tables_apart() {
+fn profiles_share_cells_but_not_tables() {
     let project = Project::new();
     let toy = Toy::new();
     project.run_profile(&toy, Profile::Quick, &jobs(2)).unwrap();
@@ -215,7 +215,7 @@ fn profiles_share_cells_and_keep_their_tables_apart() {
 }
 
 #[test]
-fn provenance_tells_where_the_table_comes_from() {
+fn provenance_records_inputs_machine_and_times() {
     let project = Project::new();
     let toy = Toy::new();
     project.run(&toy, &only("method=sum")).unwrap();

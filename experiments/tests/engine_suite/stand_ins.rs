@@ -1,5 +1,4 @@
-//! Results on real data stay when a machine without the data runs the artifact, through the real
-//! command.
+//! Tests of the binary: a machine without the real data keeps the results on them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,9 +36,9 @@ y_label = "error"
 "#;
 
 const TABLE: &str = "results/s4/loans.csv";
-const OWN_TABLE: &str = "results/stand-in/s4/loans.csv";
+const LOCAL_TABLE: &str = "results/stand-in/s4/loans.csv";
 
-/// A project, and a user's own file of Loans: four attributes, any file of this name is taken.
+/// A project with a user's file of Loans with four attributes; the manifest does not list it.
 fn project() -> Project {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
@@ -56,8 +55,7 @@ fn project() -> Project {
     project
 }
 
-/// What `reproduce <words>` says; with the user's data or without, and without a published value
-/// that the results meet it fails.
+/// Returns the output of a successful `reproduce <words>`, with or without the user's data.
 fn reproduce(project: &Project, with_data: bool, words: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reproduce"));
     command.args(words).arg("--root").arg(project.root()).env_remove("MATMECH_DATA");
@@ -65,16 +63,16 @@ fn reproduce(project: &Project, with_data: bool, words: &[&str]) -> String {
         command.env("MATMECH_DATA", project.root().join("own"));
     }
     let output = command.output().unwrap();
-    let said = format!(
+    let text = format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    assert!(output.status.success(), "{said}");
-    said
+    assert!(output.status.success(), "{text}");
+    text
 }
 
-/// A project whose results are on real data and meet the published value by construction.
+/// A project whose results are on real data and equal the published value by construction.
 fn computed_on_real_data() -> Project {
     let project = project();
     reproduce(&project, true, &["run", "s4/loans"]);
@@ -87,7 +85,7 @@ fn computed_on_real_data() -> Project {
     project
 }
 
-/// Every file below results/ and figures/ at the usual place, stored cells and reports apart.
+/// Path and content of the table, provenance and figures at the usual paths.
 fn committed(project: &Project) -> Vec<(PathBuf, Vec<u8>)> {
     let files = [
         "results/s4/loans.csv",
@@ -103,14 +101,14 @@ fn exists(project: &Project, file: &str) -> bool {
 }
 
 #[test]
-fn a_machine_without_the_data_keeps_results_on_it_and_says_so() {
+fn machine_without_the_data_keeps_and_reports_their_results() {
     let project = computed_on_real_data();
     let before = committed(&project);
     assert!(!project.read("results/COMPARISON.md").contains("## Kept"));
     let said = reproduce(&project, false, &["all"]);
     assert_eq!(committed(&project), before);
-    assert!(project.read(OWN_TABLE).contains(",loans,stand-in,"));
-    assert!(!project.read(OWN_TABLE).contains(",loans,real,"));
+    assert!(project.read(LOCAL_TABLE).contains(",loans,stand-in,"));
+    assert!(!project.read(LOCAL_TABLE).contains(",loans,real,"));
     assert!(
         project
             .read("results/stand-in/figures/s4/loans.svg")
@@ -126,17 +124,17 @@ fn a_machine_without_the_data_keeps_results_on_it_and_says_so() {
         &format!("{TABLE} is kept"),
         &format!("loans {}", &hash[..12]),
         finished,
-        &format!("Its own results: {OWN_TABLE}"),
+        &format!("Results of this machine: {LOCAL_TABLE}"),
     ] {
         assert_eq!(
             said.matches(part).count(),
             2,
-            "`{part}` of the run and of the comparison in {said}"
+            "`{part}` from the run and from the comparison in {said}"
         );
     }
     for report in ["results/COMPARISON.md", "results/comparison.html"] {
         let text = project.read(report);
-        for part in [TABLE, hash, finished, OWN_TABLE] {
+        for part in [TABLE, hash, finished, LOCAL_TABLE] {
             assert!(text.contains(part), "{part} in {report}: {text}");
         }
         assert!(
@@ -145,12 +143,12 @@ fn a_machine_without_the_data_keeps_results_on_it_and_says_so() {
         );
     }
 
-    // Each step by itself agrees, and does nothing twice.
+    // Repeated single steps change nothing.
     let report = project.read("results/COMPARISON.md");
     let figure = project.read("results/stand-in/figures/s4/loans.svg");
     assert!(
         reproduce(&project, false, &["run", "s4/loans"])
-            .contains(&format!("{OWN_TABLE} is up to date"))
+            .contains(&format!("{LOCAL_TABLE} is up to date"))
     );
     assert_eq!(reproduce(&project, false, &["figures"]).lines().count(), 4);
     reproduce(&project, false, &["compare"]);
@@ -159,7 +157,7 @@ fn a_machine_without_the_data_keeps_results_on_it_and_says_so() {
 }
 
 #[test]
-fn a_run_with_the_data_replaces_them_and_clears_what_was_put_aside() {
+fn run_with_the_data_replaces_results_and_removes_those_on_stand_ins() {
     let project = computed_on_real_data();
     let before = committed(&project);
     reproduce(&project, false, &["all"]);
@@ -169,13 +167,13 @@ fn a_run_with_the_data_replaces_them_and_clears_what_was_put_aside() {
         !said.contains("is kept") && !project.read("results/COMPARISON.md").contains("## Kept")
     );
     for file in [
-        OWN_TABLE,
+        LOCAL_TABLE,
         "results/stand-in/s4/loans.provenance.json",
         "results/stand-in/figures/s4/loans.svg",
     ] {
         assert!(!exists(&project, file), "{file}");
     }
-    // Other real data replace them too: the machine has what it computes on.
+    // Other real data on this machine replace the results too.
     let records = project.read("own/loans.csv");
     project.write("own/loans.csv", &format!("{records}1,1,1,1\n"));
     reproduce(&project, true, &["run", "s4/loans"]);
@@ -183,19 +181,19 @@ fn a_run_with_the_data_replaces_them_and_clears_what_was_put_aside() {
 }
 
 #[test]
-fn without_earlier_results_stand_ins_go_to_the_usual_place_and_real_data_replace_them() {
+fn without_earlier_results_stand_ins_use_the_usual_paths_until_real_data_replace_them() {
     let project = project();
     reproduce(&project, false, &["run", "s4/loans"]);
-    assert!(project.read(TABLE).contains(",loans,stand-in,") && !exists(&project, OWN_TABLE));
+    assert!(project.read(TABLE).contains(",loans,stand-in,") && !exists(&project, LOCAL_TABLE));
     reproduce(&project, true, &["run", "s4/loans"]);
     assert!(
         project.read(TABLE).contains(",loans,real,") && !project.read(TABLE).contains("stand-in")
     );
-    assert!(!exists(&project, OWN_TABLE));
+    assert!(!exists(&project, LOCAL_TABLE));
 }
 
 #[test]
-fn profiles_and_shards_keep_them_too() {
+fn profiles_and_shards_keep_results_on_real_data() {
     let project = computed_on_real_data();
     reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]);
     assert!(
@@ -214,21 +212,21 @@ fn profiles_and_shards_keep_them_too() {
     let before = committed(&project);
     fs::remove_dir_all(project.root().join("results/cells")).unwrap();
     reproduce(&project, false, &["run", "s4/loans", "--shard", "1/2"]);
-    assert!(!exists(&project, OWN_TABLE), "half of a table");
+    assert!(!exists(&project, LOCAL_TABLE), "the table is incomplete");
     assert!(reproduce(&project, false, &["run", "s4/loans", "--shard", "2/2"]).contains("is kept"));
-    assert!(exists(&project, OWN_TABLE));
+    assert!(exists(&project, LOCAL_TABLE));
     assert_eq!(committed(&project), before);
 }
 
 #[test]
-fn a_table_without_its_provenance_is_kept_if_it_has_real_results() {
+fn table_without_provenance_is_kept_if_it_has_real_results() {
     let project = computed_on_real_data();
     let table = project.read(TABLE);
     fs::remove_file(project.root().join("results/s4/loans.provenance.json")).unwrap();
     let said = reproduce(&project, false, &["run", "s4/loans"]);
     assert!(said.contains("is kept") && said.contains("no provenance"), "{said}");
     assert_eq!(project.read(TABLE), table);
-    // The provenance of another table says nothing about this one either.
+    // The provenance of another table does not count.
     project.write(
         "results/s4/loans.provenance.json",
         &project.read("results/stand-in/s4/loans.provenance.json"),
@@ -238,7 +236,7 @@ fn a_table_without_its_provenance_is_kept_if_it_has_real_results() {
 }
 
 #[test]
-fn an_experiment_cannot_take_the_folder_of_results_on_stand_ins() {
+fn experiment_cannot_use_the_folder_of_results_on_stand_ins() {
     let project = Project::new();
     let reserved = project.write("configs/stand-in/x.toml", CONFIG);
     let message = experiments::config::load(&reserved).unwrap_err().to_string();
@@ -246,17 +244,18 @@ fn an_experiment_cannot_take_the_folder_of_results_on_stand_ins() {
 }
 
 #[test]
-fn kept_results_verify_where_their_data_are_not() {
+fn kept_results_verify_without_their_data() {
     let project = computed_on_real_data();
-    assert!(reproduce(&project, true, &["verify"]).contains("all as their provenance says"));
+    assert!(reproduce(&project, true, &["verify"]).contains("all match their provenance"));
     let said = reproduce(&project, false, &["verify"]);
     assert!(
         said.contains(
-            "note: s4/loans: the real table loans is neither here nor in data/manifest.toml"
+            "note: s4/loans: the real table loans is neither on this machine nor in \
+             data/manifest.toml"
         ),
         "{said}"
     );
-    // With another file in its place they are stale.
+    // With another file of the same name they are stale.
     project.write("own/loans.csv", "rate,state\n0,1\n1,0\n");
     let output = Command::new(env!("CARGO_BIN_EXE_reproduce"))
         .args(["verify", "--root"])
@@ -272,8 +271,7 @@ fn kept_results_verify_where_their_data_are_not() {
     );
 }
 
-/// Which file a table came from stands in its record and in the column `data`, so that a machine
-/// with other files can check it.
+/// The record and the column `data` identify the file, so a machine without it can verify.
 #[test]
 fn results_can_be_checked_with_the_data_and_without() {
     for kind in [None, Some("kind = \"table-schemas\"")] {

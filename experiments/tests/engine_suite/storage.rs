@@ -1,4 +1,4 @@
-//! Damage, failure and folders that cannot be written: nothing that is computed is lost.
+//! Tests of damaged cells, failed cells and folders that cannot be written: no result is lost.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use experiments::error::{Error, FileRole};
 use crate::toy::{Project, Toy, jobs, only};
 
 #[test]
-fn a_damaged_cell_stops_the_run_before_it_begins_and_can_be_mended() {
+fn damaged_cell_stops_the_run_before_it_starts_and_can_be_replaced() {
     let text_of = |project: &Project| fs::read_to_string(&project.cell_files()[3]).unwrap();
     type Damage = fn(String) -> String;
     let damages: [(&str, Damage); 4] = [
@@ -40,9 +40,9 @@ fn a_damaged_cell_stops_the_run_before_it_begins_and_can_be_mended() {
         ] {
             assert!(message.contains(part), "{part} in {message}");
         }
-        assert!(toy.take_computed().is_empty(), "nothing runs");
+        assert!(toy.take_computed().is_empty(), "no cell is computed");
         assert_eq!(before, project.cell_files(), "nothing is removed");
-        // The remedy that the message names.
+        // The remedy of the message.
         project.run(&toy, &RunOptions { fresh: true, ..only(address) }).unwrap();
         assert_eq!(toy.take_computed(), ["dan/sum"]);
         let summary = project.run(&toy, &jobs(2)).unwrap();
@@ -61,11 +61,11 @@ fn all_damaged_cells_are_reported_at_once() {
     assert!(matches!(&error, Error::Several(errors) if errors.len() == 7), "{error}");
     let message = error.to_string();
     assert_eq!(message.matches("stored cell").count(), 5);
-    assert!(message.ends_with("… and 2 more of this kind"), "{message}");
+    assert!(message.ends_with("… and 2 more"), "{message}");
 }
 
 #[test]
-fn a_cell_that_fails_keeps_none_of_the_others_from_being_stored() {
+fn other_cells_are_stored_when_a_cell_fails() {
     let project = Project::new();
     let mut toy = Toy::new();
     toy.failing = vec!["bob"];
@@ -101,7 +101,7 @@ fn a_cell_that_fails_keeps_none_of_the_others_from_being_stored() {
 }
 
 #[test]
-fn an_older_table_is_kept_while_the_new_one_is_incomplete() {
+fn older_table_is_kept_while_the_new_table_is_incomplete() {
     let project = Project::new();
     let mut toy = Toy::new();
     project.run(&toy, &jobs(2)).unwrap();
@@ -113,8 +113,8 @@ fn an_older_table_is_kept_while_the_new_one_is_incomplete() {
 }
 
 #[test]
-fn folders_that_cannot_be_written_are_noticed_before_anything_is_computed() {
-    // A file where a folder should be: that stops every user, also root.
+fn unwritable_folders_are_refused_before_anything_is_computed() {
+    // A file instead of a folder stops every user, including root.
     for (blocked, what) in
         [("results", "folder of stored cells"), ("results/toy", "folder of results")]
     {
@@ -124,7 +124,7 @@ fn folders_that_cannot_be_written_are_noticed_before_anything_is_computed() {
         let failure = project.run(&toy, &jobs(2)).unwrap_err();
         assert_eq!(failure.exit_code(), 4);
         let message = failure.to_string();
-        for part in [what, "expected: to be able to write", "found:", "--root"] {
+        for part in [what, "expected: write access", "found:", "--root"] {
             assert!(message.contains(part), "{part} in {message}");
         }
         assert!(toy.take_computed().is_empty());
@@ -132,7 +132,7 @@ fn folders_that_cannot_be_written_are_noticed_before_anything_is_computed() {
 }
 
 #[test]
-fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed() {
+fn results_that_cannot_be_stored_are_errors_of_the_stored_cell() {
     let project = Project::new();
     let toy = Toy::new();
     let config = project.config();
@@ -145,7 +145,7 @@ fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed
     .unwrap();
     let options = jobs(2);
     let mut prepared = experiments::engine::prepare(project.root(), vec![plan], &options).unwrap();
-    // The folder is lost between the check and the first result.
+    // The folder is removed between the check and the first result.
     fs::remove_dir_all(project.root().join("results/cells")).unwrap();
     project.write("results/cells", "in the way");
     let summary = prepared.remove(0).run(&options, &experiments::engine::Display::plain()).unwrap();
@@ -159,7 +159,7 @@ fn a_result_that_cannot_be_stored_is_told_apart_from_one_that_cannot_be_computed
 }
 
 #[test]
-fn finished_files_are_ordinary_and_no_temporary_ones_are_left() {
+fn finished_files_have_default_permissions_and_no_temporary_file_is_left() {
     let project = Project::new();
     project.run(&Toy::new(), &jobs(2)).unwrap();
     for file in project.cell_files() {
@@ -178,8 +178,7 @@ fn finished_files_are_ordinary_and_no_temporary_ones_are_left() {
     }
 }
 
-/// A cell of other sources is taken with a warning; `same_code` refuses it and says whose it is,
-/// before anything runs.
+/// A cell from other sources is reused with a warning; `same_code` refuses it before anything runs.
 #[test]
 fn cells_of_other_sources_are_refused_on_request() {
     let project = Project::new();

@@ -1,5 +1,4 @@
-//! Tables that experiments run on: real where they are, stand-ins otherwise, and never taken for
-//! each other.
+//! Tests of the data sets of experiments: real if available, otherwise stand-ins, always labelled.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,16 +17,18 @@ use serde_json::{Value, json};
 
 use crate::toy::Project;
 
-const CONFIG: &str = "experiment = 'count/one'\nkind = 'count'\ntitle = 'Counts'\nreproduces = 'Nothing, Table 1'\n\
-                      seed = 7\nexpected_seconds = 1\nexpected_mb = 20\n[grid]\ntables = ['titanic', 'loans']\n";
+const CONFIG: &str = "experiment = 'count/one'\nkind = 'count'\ntitle = 'Counts'\n\
+                      reproduces = 'Nothing, Table 1'\n\
+                      seed = 7\nexpected_seconds = 1\nexpected_mb = 20\n[grid]\n\
+                      tables = ['titanic', 'loans']\n";
 
-const OWN: &str = "rate,state\n3,0\n3,1\n9,1\n";
+const LOANS: &str = "rate,state\n3,0\n3,1\n9,1\n";
 
 /// Counts the records of tables.
 #[derive(Debug)]
 struct Count {
     catalogue: Catalogue,
-    /// Labels every cell so, whatever the table is.
+    /// Label of every cell, regardless of the table.
     label: Option<&'static str>,
 }
 
@@ -83,7 +84,7 @@ impl Experiment for Count {
     }
 }
 
-/// A project with the config, and what a new process would know of its tables.
+/// A project with the config `count/one`.
 fn project() -> Project {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
@@ -95,7 +96,7 @@ fn catalogue(project: &Project) -> Catalogue {
     Catalogue::new(project.root(), project.folders())
 }
 
-/// `reproduce <words>` as a process of its own would carry it out.
+/// Runs `reproduce <words>` with a new catalogue, like a new process.
 fn reproduce(project: &Project, words: &[&str]) {
     let catalogue = catalogue(project);
     let experiments: Vec<Box<dyn Experiment>> =
@@ -107,7 +108,7 @@ fn reproduce(project: &Project, words: &[&str]) {
         .unwrap();
 }
 
-/// (data set, label, records) of every line of the result table.
+/// Returns (data set, label, records) of every row of the result table.
 fn results(project: &Project) -> Vec<(String, String, String)> {
     let table = project.table("results/count/one.csv");
     let field = |column: &str, row| table.field(column, row).to_owned();
@@ -125,7 +126,7 @@ fn provenance(project: &Project) -> Value {
 }
 
 #[test]
-fn a_table_is_the_stand_in_until_the_file_is_there() {
+fn table_is_a_stand_in_until_the_file_exists() {
     let project = project();
     let tables = catalogue(&project);
     let stand_in = tables.load("titanic").unwrap();
@@ -137,24 +138,25 @@ fn a_table_is_the_stand_in_until_the_file_is_there() {
         "read once per process"
     );
 
-    project.write("own/loans.csv", OWN);
+    project.write("own/loans.csv", LOANS);
     let real = tables.load("loans").unwrap();
     assert_eq!(
         (real.records.sizes(), real.records.len(), real.data.real),
         ([2, 2].as_slice(), 3, true)
     );
-    assert_eq!(real.data.sha256, Some(sha256_hex(OWN.as_bytes())));
+    assert_eq!(real.data.sha256, Some(sha256_hex(LOANS.as_bytes())));
     let message = format!("{:#}", tables.identify("lones").unwrap_err());
     assert!(message.contains("adult, loans, acs"), "{message}");
 }
 
 #[test]
-fn a_file_of_the_manifest_counts_only_with_its_checksum() {
+fn file_of_the_manifest_needs_its_checksum() {
     let project = project();
     let text = "a,b\n1,2\n0,2\n";
     let manifest = |hash: &str| {
         format!(
-            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\nurl = \"file:///no/such/file\"\nsha256 = \"{hash}\"\n\
+            "[[dataset]]\nname = \"titanic\"\nfile = \"titanic.csv\"\n\
+             url = \"file:///no/such/file\"\nsha256 = \"{hash}\"\n\
              licence = \"none\"\nsource = \"the archive\"\nrequired = false\n"
         )
     };
@@ -167,7 +169,7 @@ fn a_file_of_the_manifest_counts_only_with_its_checksum() {
 }
 
 #[test]
-fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
+fn results_are_labelled_and_a_new_file_is_used_at_once() {
     let project = project();
     reproduce(&project, &["run", "count/one"]);
     assert_eq!(
@@ -178,32 +180,32 @@ fn results_are_labelled_and_a_file_that_appears_is_used_at_once() {
     assert_eq!((&data[0]["name"], &data[0]["real"]), (&json!("loans"), &json!(false)));
     assert_eq!(data.as_array().unwrap().len(), 2);
 
-    project.write("own/loans.csv", OWN);
+    project.write("own/loans.csv", LOANS);
     reproduce(&project, &["run", "count/one"]);
     assert_eq!(results(&project), [row("titanic", "stand-in", "1304"), row("loans", "real", "3")]);
     let record = provenance(&project);
-    assert_eq!(record["data"][0]["sha256"], json!(sha256_hex(OWN.as_bytes())));
+    assert_eq!(record["data"][0]["sha256"], json!(sha256_hex(LOANS.as_bytes())));
     assert_eq!((&record["cells_computed"], &record["cells_reused"]), (&json!(1), &json!(1)));
 
-    // Another file under the same name is other data.
-    project.write("own/loans.csv", &format!("{OWN}9,0\n"));
+    // Another file with the same name is different data.
+    project.write("own/loans.csv", &format!("{LOANS}9,0\n"));
     reproduce(&project, &["run", "count/one"]);
     assert_eq!(results(&project)[1], row("loans", "real", "4"));
 }
 
 #[test]
-fn a_cell_that_lies_about_its_table_is_refused() {
+fn cell_with_a_wrong_label_is_refused() {
     let project = project();
     let config = config::load(&project.root().join("configs/count/one.toml")).unwrap();
     let kinds = |label| -> Vec<Box<dyn Experiment>> {
         vec![Box::new(Count { catalogue: catalogue(&project), label })]
     };
-    let honest = kinds(None);
-    let plan = ExperimentPlan::new(&config, &honest, Profile::Standard).unwrap();
+    let correct = kinds(None);
+    let plan = ExperimentPlan::new(&config, &correct, Profile::Standard).unwrap();
     let names: Vec<&str> = plan.data().iter().map(|data| data.name.as_str()).collect();
     assert_eq!(names, ["loans", "titanic"]);
-    let lying = kinds(Some("real"));
+    let wrong = kinds(Some("real"));
     let message =
-        ExperimentPlan::new(&config, &lying, Profile::Standard).err().unwrap().to_string();
+        ExperimentPlan::new(&config, &wrong, Profile::Standard).err().unwrap().to_string();
     assert!(message.contains("key column `data` is its label"), "{message}");
 }

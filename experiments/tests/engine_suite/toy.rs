@@ -1,4 +1,4 @@
-//! A kind of experiment whose cells draw pseudo-random numbers, and a project folder to run it in.
+//! A kind of experiment whose cells draw pseudo-random numbers, and a project folder for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,22 +20,22 @@ use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// The toy kind, as the engine sees it: what a `Kind` has as constants differs between toys. Clones
-/// share the list of computed cells.
+/// The toy kind, with variable properties that a `Kind` has as constants. Clones share the list of
+/// computed cells.
 #[derive(Debug, Clone)]
 pub struct Toy {
     pub revision: u32,
-    /// Names whose cells fail, by an error.
+    /// Names whose cells return an error.
     pub failing: Vec<&'static str>,
     /// Names whose cells panic.
     pub panicking: Vec<&'static str>,
     /// Names whose cells return NaN.
     pub undefined: Vec<&'static str>,
-    /// Whether products have no bound of their own but that of the sum.
+    /// Whether the bound of the sum is that of the product too.
     pub bounded: bool,
-    /// Least time of a cell.
+    /// Minimum time of a cell.
     pub pause: Duration,
-    /// Every cell that was computed, by name and method.
+    /// Computed cells, as name/method.
     pub computed: Arc<Mutex<Vec<String>>>,
 }
 
@@ -60,7 +60,7 @@ impl Toy {
         }
     }
 
-    /// Cells computed since the last call, sorted.
+    /// Returns the cells computed since the last call, sorted.
     pub fn take_computed(&self) -> Vec<String> {
         let mut computed = std::mem::take(&mut *self.computed.lock().unwrap());
         computed.sort();
@@ -138,7 +138,7 @@ impl Experiment for Toy {
         }
         assert!(!self.panicking.contains(&name), "the name {name} panics");
         let draws = cell.params["draws"].as_u64().unwrap();
-        // Divided by a number that is no power of two: every bit of the result is in use.
+        // Division by a number that is not a power of two uses every bit of the result.
         let numbers: Vec<f64> = (0..draws).map(|_| (rng.next_u64() as f64 + 1.0) / 3e18).collect();
         let value: f64 = match cell.method.as_str() {
             "sum" => numbers.iter().sum(),
@@ -201,7 +201,7 @@ impl Project {
         fs::read_to_string(self.root().join(file)).unwrap()
     }
 
-    /// Folders of data sets below the project folder; the own one is not there yet.
+    /// Returns the folders of data sets below the project folder; the user's does not exist yet.
     pub fn folders(&self) -> Folders {
         Folders {
             own: Some(self.root().join("own")),
@@ -232,7 +232,7 @@ impl Project {
         self.run_profile(toy, Profile::Standard, options)
     }
 
-    /// The stored cells, sorted.
+    /// Returns the files of stored cells, sorted.
     pub fn cell_files(&self) -> Vec<PathBuf> {
         let dir = self.root().join("results/cells/toy/one");
         let mut files: Vec<PathBuf> =
@@ -241,12 +241,12 @@ impl Project {
         files
     }
 
-    /// A table below the root.
+    /// Reads a table below the root.
     pub fn table(&self, file: &str) -> Table {
         Table::read(&self.root().join(file), file, "run the experiment").unwrap()
     }
 
-    /// Header and rows of a result table without the columns of costs.
+    /// Returns header and rows of a result table without the columns of costs.
     pub fn deterministic_table(&self, file: &str) -> Vec<Vec<String>> {
         let table = self.table(file);
         let columns: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Committed results against their provenance: what changes nothing, and what is noticed.
+//! Tests of `reproduce verify`: committed results against their provenance.
 
 use std::fs;
 
@@ -45,15 +45,14 @@ fn edit(project: &Project, file: &str, from: &str, to: &str) {
     project.write(file, &text.replacen(from, to, 1));
 }
 
-/// Changes the record.
+/// Changes the provenance record.
 fn record(project: &Project, change: impl FnOnce(&mut serde_json::Map<String, Value>)) {
     let mut record: Value = serde_json::from_str(&project.read(RECORD)).unwrap();
     change(record.as_object_mut().unwrap());
     project.write(RECORD, &record.to_string());
 }
 
-/// Changes the table together with its hash in the record, as a program that computes otherwise
-/// would.
+/// Changes the table together with its hash in the record.
 fn rewrite(project: &Project, change: impl Fn(&str) -> String) {
     let table = change(&project.read(TABLE));
     project.write(TABLE, &table);
@@ -63,25 +62,25 @@ fn rewrite(project: &Project, change: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn what_was_just_computed_is_as_its_provenance_says() {
+fn new_results_match_their_provenance() {
     let verified = verified(&computed());
     assert_eq!(checks(&verified), NONE);
     assert_eq!((verified.tables, verified.rows, verified.certificates), (1, 28, 14));
     assert!(
         verified
             .to_string()
-            .ends_with("1 tables, 28 rows, 14 certificates: all as their provenance says")
+            .ends_with("1 tables, 28 rows, 14 certificates: all match their provenance")
     );
 }
 
 #[test]
-fn only_what_decides_values_makes_a_result_stale() {
+fn only_config_values_make_a_result_stale() {
     let project = computed();
     let before = (project.read(TABLE), project.read(RECORD));
     edit(&project, CONFIG, "title = \"Numbers\"", "title = \"Other words\" # and a comment");
     edit(&project, CONFIG, "names = [\"bob\", \"eve\"]", "names = [\"eve\"]");
-    assert_eq!(checks(&verified(&project)), NONE, "neither words nor another profile");
-    // Nor does a run that computes nothing claim the table for itself.
+    assert_eq!(checks(&verified(&project)), NONE, "neither a title nor another profile");
+    // A run that computes nothing does not change the record.
     let again = project.run(&Toy::new(), &jobs(2)).unwrap();
     assert!(matches!(again.table, Published::Unchanged { .. }));
     assert_eq!((project.read(TABLE), project.read(RECORD)), before);
@@ -93,7 +92,7 @@ fn only_what_decides_values_makes_a_result_stale() {
 }
 
 #[test]
-fn records_without_the_hash_of_what_decides_values_are_of_their_file() {
+fn records_without_values_hash_are_checked_by_config_file() {
     let project = computed();
     record(&project, |record| {
         record.remove("values_sha256").unwrap();
@@ -115,7 +114,9 @@ fn every_part_of_a_record_is_checked() {
         ("other_sources", Value::from(vec![other.clone()]), Check::Source),
         (
             "data",
-            serde_json::json!([{ "name": "adult", "real": false, "sha256": null, "stand_in_revision": 1 }]),
+            serde_json::json!([
+                { "name": "adult", "real": false, "sha256": null, "stand_in_revision": 1 }
+            ]),
             Check::Data,
         ),
     ] {
@@ -131,14 +132,14 @@ fn every_part_of_a_record_is_checked() {
     }
     let project = computed();
     project.write(RECORD, "{}");
-    // Without a record there is no source either.
+    // Without a record there is no source.
     assert!(checks(&verified(&project)).contains(&Check::Record));
     fs::remove_file(project.root().join(RECORD)).unwrap();
     assert!(checks(&verified(&project)).contains(&Check::Record));
 }
 
 #[test]
-fn one_source_computed_all_tables() {
+fn tables_from_different_sources_are_found() {
     let project = computed();
     project.write("configs/toy/two.toml", &project.read(CONFIG).replace("toy/one", "toy/two"));
     let missing = verified(&project);
@@ -162,7 +163,7 @@ fn one_source_computed_all_tables() {
     let text = verified(&project).to_string();
     assert!(text.contains("ffffffffffff…: toy/two"), "{text}");
     assert!(text.contains("… (this program): toy/one"), "{text}");
-    // A program of other sources than all tables is told so as well.
+    // A single source other than this program's is found too.
     fs::remove_file(project.root().join(CONFIG)).unwrap();
     fs::remove_file(project.root().join(TABLE)).unwrap();
     assert_eq!(checks(&verified(&project)), [Check::Source]);
@@ -204,7 +205,7 @@ fn tables_are_checked_row_by_row() {
 }
 
 #[test]
-fn a_kind_that_has_changed_and_a_table_without_config_are_found() {
+fn changed_kinds_and_tables_without_config_are_found() {
     let project = computed();
     let mut toy = Toy::new();
     toy.revision = 2;
@@ -216,7 +217,7 @@ fn a_kind_that_has_changed_and_a_table_without_config_are_found() {
     assert_eq!(
         checks(&verified),
         [Check::Orphan],
-        "other profiles and what stands beside the papers are no results"
+        "other profiles and files outside the papers' folders are not checked"
     );
     assert_eq!(verified.findings[0].place, "toy/old.csv");
 }
@@ -235,7 +236,7 @@ fn figures_without_config_and_stale_pages_are_found() {
 }
 
 #[test]
-fn the_command_ends_with_code_1_if_something_is_wrong() {
+fn verify_ends_with_code_1_if_there_are_findings() {
     let project = computed();
     let run = || {
         let words = ["reproduce", "--root", project.root().to_str().unwrap(), "verify"];

@@ -1,4 +1,4 @@
-//! Tests of the rules.
+//! Tests of the rules: each verdict with its conditions.
 
 use super::*;
 
@@ -40,14 +40,14 @@ fn digits_decide_between_reproduced_and_failed() {
 }
 
 #[test]
-fn an_improvement_needs_a_certificate_and_a_claim_that_may_improve() {
+fn improvement_needs_a_certificate_and_an_improvable_method() {
     let printed = Printed::parse(PRINTED);
     let base = claim(&printed);
     assert_eq!(judge(&base, &certified(1.8, 1.8 * (1.0 - 9e-7))).verdict, Verdict::Improved);
     assert_eq!(
         judge(&base, &certified(1.8, 1.8 * (1.0 - 2e-6))).verdict,
         Verdict::Failed,
-        "better, not optimal"
+        "lower, not optimal"
     );
     assert_eq!(judge(&base, &ours(1.8)).verdict, Verdict::Failed);
     assert_eq!(judge(&base, &certified(2.5, 1.0)).verdict, Verdict::Failed);
@@ -60,7 +60,7 @@ fn an_improvement_needs_a_certificate_and_a_claim_that_may_improve() {
 }
 
 #[test]
-fn an_upper_bound_says_something_only_below_the_printed_value() {
+fn upper_bound_is_conclusive_only_below_the_printed_value() {
     let printed = Printed::parse("3.4");
     let base = Claim { upper_bound: true, is_error: false, ..claim(&printed) };
     assert_eq!(judge(&base, &ours(0.2)).verdict, Verdict::Lower);
@@ -72,7 +72,7 @@ fn an_upper_bound_says_something_only_below_the_printed_value() {
 }
 
 #[test]
-fn a_documented_deviation_must_be_exactly_what_we_get() {
+fn documented_deviation_must_equal_our_value() {
     let printed = Printed::parse(PRINTED);
     let deviation = Deviation {
         id: "x".into(),
@@ -87,7 +87,7 @@ fn a_documented_deviation_must_be_exactly_what_we_get() {
     let with_misprint = Claim { deviation: Some(&misprint), ..with.clone() };
     assert_eq!(judge(&with_misprint, &ours(1.8191)).verdict, Verdict::Deviates);
     assert_eq!(judgement.reason, deviation.reason);
-    // A certificate does not excuse a value that the documentation does not give.
+    // A certificate does not excuse a value other than the documented one.
     assert_eq!(judge(&with, &certified(1.7, 1.0)).verdict, Verdict::Failed);
     let stale = judge(&with, &ours(2.23));
     assert_eq!((stale.verdict, stale.used_deviation), (Verdict::Reproduced, false));
@@ -104,7 +104,7 @@ fn bands_replace_digits() {
 }
 
 #[test]
-fn ratios_of_times_are_near_or_deviate_for_a_reason() {
+fn ratios_of_times_are_within_the_factor_or_deviate_with_a_reason() {
     let printed = Printed::parse("18.5");
     let times = Claim {
         tolerance: Some(Tolerance::Factor(2.0)),
@@ -160,7 +160,7 @@ fn exponents_of_growth_are_compared_by_their_difference() {
 }
 
 #[test]
-fn a_value_rounded_twice_in_print_is_rounded_twice() {
+fn value_rounded_twice_in_the_paper_is_rounded_twice() {
     let printed = Printed::parse("171.30");
     let twice = Claim { rounded: &[3, 2], ..claim(&printed) };
     let judgement = judge(&twice, &ours(171.2948));
@@ -172,7 +172,7 @@ fn a_value_rounded_twice_in_print_is_rounded_twice() {
     let failure = judge(&twice, &ours(171.2944));
     assert_eq!(failure.verdict, Verdict::Failed);
     assert_eq!(failure.expected, "171.30, rounded to 3, then to 2 decimals");
-    // Once is not enough: 171.2948 is printed as 171.29 then, and that only.
+    // Rounded once, 171.2948 gives 171.29.
     assert_eq!(
         judge(&Claim { rounded: &[], ..twice.clone() }, &ours(171.2948)).verdict,
         Verdict::Failed
@@ -185,7 +185,7 @@ fn a_value_rounded_twice_in_print_is_rounded_twice() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_never_reproduced() {
+fn incomparable_values_are_never_reproduced() {
     let printed = Printed::parse("5079");
     let timing = Claim { not_comparable: Some("timing on other hardware"), ..claim(&printed) };
     let judgement = judge(&timing, &ours(5079.0));
