@@ -19,7 +19,7 @@ const NOT_COMPUTING: [(&str, &[&str]); 2] = [
     ("src", &["cli", "main.rs", "release"]),
     (
         "experiments/src",
-        &["cli", "compare", "figures", "guide", "guide.rs", "main.rs", "printed.rs", "verify"],
+        &["cli", "compare", "figures", "main.rs", "pages", "pages.rs", "printed.rs", "verify"],
     ),
 ];
 

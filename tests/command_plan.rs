@@ -175,6 +175,8 @@ fn the_reference_measure_is_reported() {
     );
     let uniform = json(&words(&["--planner", "anova", "--measure", "uniform"]));
     assert_eq!(uniform["rmse"], smasher["rmse"]);
+    let by_option = json(&words(&["--planner", "anova(measure=uniform)"]));
+    assert_eq!(by_option["rmse"], uniform["rmse"]);
     assert!(uniform["measure_search"].is_null() && smasher["global_lower_bound_rmse"].is_null());
 }
 

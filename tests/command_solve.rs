@@ -95,6 +95,15 @@ fn strategies_take_options_and_operands() {
     let marginals =
         solve("union(identity-marginals(ways=1):4x8; identity-marginals(ways=2):4x8)", "datacube");
     assert!(marginals["details"]["marginals_measured"].as_f64().unwrap() >= 1.0);
+    let options = |words: &[&str]| {
+        let words = [&["solve", "--workload", "prefix:64", "--json"], words].concat();
+        let report = json(&words);
+        (report["error"].clone(), report["iterations"].clone())
+    };
+    let by_flags = options(&["--tolerance", "1e-3", "--max-iterations", "9"]);
+    let by_options = options(&["--strategy", "optimal(tolerance=1e-3, max-iterations=9)"]);
+    assert_eq!(by_flags, by_options);
+    assert_ne!(by_flags, options(&[]));
     matmech(&["solve", "--help"])
         .success()
         .stdout(contains("eigen-separation").and(contains("principal-vectors")));
@@ -111,6 +120,25 @@ fn errors_name_the_invalid_input() {
         (&["solve", "--workload", "range:90000"], "GiB"),
         (&["solve", "--workload", "range:8", "--strategy", "eigen-separation(size=3)"], "`size`"),
         (&["solve", "--workload", "range:8", "--strategy", "eigen-design:best"], "optimal"),
+        (&["solve", "--workload", "range:8", "--strategy", "optimial"], "did you mean `optimal`?"),
+        (&["solve", "--workload", "range:8", "--strategy", "optimal(tolerence=1)"], "did you mean"),
+        // A flag is an option, so a strategy without the option refuses it.
+        (
+            &["solve", "--workload", "range:8", "--strategy", "wavelet", "--tolerance", "1e-3"],
+            "no option for `wavelet`",
+        ),
+        (
+            &[
+                "solve",
+                "--workload",
+                "range:8",
+                "--tolerance",
+                "1",
+                "--strategy",
+                "optimal(tolerance=1)",
+            ],
+            "each option once",
+        ),
         (&["solve", "--workload", "range:6", "--strategy", "fourier"], "6 values"),
         (&["solve", "--workload", "range:8", "--strategy", "datacube"], "marginals"),
         (&["solve", "--workload", "matrix:nowhere.npy"], "nowhere.npy"),

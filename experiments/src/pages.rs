@@ -92,7 +92,7 @@ pub fn rendered(root: &Path, page: &Path, configs: &[Config]) -> Result<String> 
             Error::file(FileRole::Input, name, "a block of results", error, "correct the block")
         })?;
         let table = block.table(root, configs, &format!("{name}, line {line}"))?;
-        out += &format!("{before}{BEGIN}{head}{HEAD_END}\n{table}\n{END}");
+        out += &format!("{before}{BEGIN}{head}{HEAD_END}{table}{END}");
         rest = after;
     }
     Ok(out + rest)

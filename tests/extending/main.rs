@@ -7,6 +7,7 @@
 mod cheapest;
 mod equal_marginals;
 mod suffix;
+mod whole_domain;
 
 use approx::assert_relative_eq;
 use matmech::access::PrivateTable;
@@ -24,6 +25,7 @@ use rand_chacha::ChaCha20Rng;
 use cheapest::Cheapest;
 use equal_marginals::EqualMarginals;
 use suffix::SUFFIX;
+use whole_domain::WholeDomain;
 
 fn one_and_two_way(family: Family) -> GroupedWorkload {
     let schema = Schema::uniform(5, 3).unwrap();
@@ -72,6 +74,20 @@ fn an_external_planner_has_the_error_of_its_best_basis() {
         let bound = plan_by("query-smasher").lower_bound_rmse().unwrap();
         assert!(plan.rmse() >= bound * (1.0 - 1e-9));
     }
+}
+
+/// The closed form of 1- and 2-way marginals of 5 attributes of 3 values: a cell of a k-way marginal
+/// is a sum of 3^(5−k) cells, and there are 3^k of them.
+#[test]
+fn an_external_planner_of_any_measurements_has_the_errors_of_its_closed_form() {
+    let workload = one_and_two_way(Family::IDENTITY);
+    let plan = WholeDomain.plan(&workload, PrivacyCost::new(0.5).unwrap()).unwrap();
+    assert_eq!((plan.planner(), plan.measurements().len()), ("whole-domain", 1));
+    assert_relative_eq!(plan.recomputed_privacy_cost(), 0.5, max_relative = 1e-12);
+    for group in plan.groups() {
+        assert_relative_eq!(group.variance, 3f64.powi(5) / 0.5, max_relative = 1e-12);
+    }
+    assert_relative_eq!(plan.total_variance(), 15.0 * 3f64.powi(5) / 0.5, max_relative = 1e-12);
 }
 
 /// The mean sum of squared errors over 400 runs is within five standard errors of the closed form;

@@ -17,8 +17,8 @@ use crate::table::Table;
 pub(super) struct Block {
     /// The files, relative to the root. A result table has the rows of its config's `[[derive]]`.
     from: Vec<String>,
-    /// Column → values: rows of other values are ignored. The order of the values is that of the
-    /// table's rows; without it rows have the order of the files.
+    /// Column → values: rows of other values are ignored. Rows are sorted by their key columns, in
+    /// the order of these values, or of first occurrence.
     #[serde(default, rename = "where")]
     filter: BTreeMap<String, Vec<String>>,
     /// Key columns with their headings.
@@ -191,12 +191,15 @@ impl Block {
                 }
             }
         }
+        let in_order = keys.clone();
         let rank = |key: &Vec<String>| -> Vec<usize> {
-            let index = |((column, _), field): (&(String, String), &String)| {
-                let values = self.filter.get(column)?;
-                values.iter().position(|value| value == field)
+            let index = |(position, (column, _)): (usize, &(String, String))| {
+                let field = &key[position];
+                let listed = self.filter.get(column);
+                let listed = listed.and_then(|values| values.iter().position(|x| x == field));
+                listed.or_else(|| in_order.iter().position(|key| key[position] == *field))
             };
-            self.rows.iter().zip(key).map(|pair| index(pair).unwrap_or(0)).collect()
+            self.rows.iter().enumerate().map(|pair| index(pair).unwrap_or(0)).collect()
         };
         keys.sort_by_key(rank);
         keys
@@ -231,10 +234,11 @@ impl Block {
                     .all(|((name, _), value)| table.field(name, *row) == value);
                 let of_column =
                     column.filter.iter().all(|(name, value)| table.field(name, *row) == value);
-                of_key
-                    && of_column
-                    && self.selects(table, *row)
-                    && !table.field(&column.column, *row).is_empty()
+                let is_shown = match column.pick {
+                    Some(_) => table.number(&column.column, *row).is_some(),
+                    None => !table.field(&column.column, *row).is_empty(),
+                };
+                of_key && of_column && is_shown && self.selects(table, *row)
             };
             found.extend((0..table.len()).filter(is_wanted).map(|row| (table, row)));
         }

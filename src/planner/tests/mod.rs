@@ -3,6 +3,7 @@
 
 mod families;
 mod measures;
+mod of_measurements;
 
 use std::sync::Arc;
 
