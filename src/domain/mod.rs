@@ -1,4 +1,4 @@
-//! Attributes, domains and sets of attributes: what a data vector is indexed by.
+//! Attributes, domains and sets of attributes: the index of a data vector.
 
 mod attribute_set;
 mod axis_set;
@@ -13,7 +13,7 @@ pub use crate::linalg::{cell_index, coordinates};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttributeKind {
-    /// Ordered values: ranges and prefixes make sense.
+    /// Ordered values, for which ranges and prefixes are defined.
     Numeric,
     /// Unordered values.
     Categorical,
@@ -30,7 +30,9 @@ pub struct Attribute {
     pub kind: AttributeKind,
 }
 
-/// A product of attributes. Its cells are numbered row-major: the last attribute varies fastest.
+/// A product of attributes.
+///
+/// Cells are numbered row-major: the last attribute varies fastest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain {
     attributes: Vec<Attribute>,
@@ -38,10 +40,10 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// A domain over the given attributes.
+    /// Creates a domain over the given attributes.
     ///
     /// # Errors
-    /// No attribute, a size of zero, a name used twice, or more cells than a `usize` counts.
+    /// No attribute, a size of zero, a repeated name, or more cells than `usize::MAX`.
     pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
         if attributes.is_empty() {
             return Err(Error::bad_input(
@@ -79,7 +81,7 @@ impl Domain {
         Ok(Domain { attributes, cells })
     }
 
-    /// A domain of ordered attributes `A1, A2, …` with the given sizes.
+    /// Creates a domain of numeric attributes `A1, A2, …` with the given sizes.
     ///
     /// # Errors
     /// As [`Domain::new`].
@@ -97,17 +99,17 @@ impl Domain {
         )
     }
 
-    /// The attributes, in order.
+    /// Returns the attributes, in order.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 
-    /// The attributes' sizes, in order.
+    /// Returns the attributes' sizes, in order.
     pub fn shape(&self) -> Vec<usize> {
         self.attributes.iter().map(|a| a.size).collect()
     }
 
-    /// The number of cells: the length of the data vector.
+    /// Returns the number of cells: the length of the data vector.
     pub fn cells(&self) -> usize {
         self.cells
     }
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_domains_are_refused() {
+    fn invalid_domains_are_refused() {
         assert!(Domain::from_shape(&[]).is_err());
         assert!(Domain::from_shape(&[4, 0]).is_err());
         assert!(Domain::from_shape(&[usize::MAX, 2]).is_err());
