@@ -339,7 +339,8 @@ mod tests {
             ("size = 2\nkind = \"categorical\"\nvalues = [1.5, 2]\nother = 2.0", Some(1)),
             ("size = 3\nkind = \"categorical\"\nother = 2", Some(2)),
             (
-                "size = 4\nkind = \"numeric\"\nbins = { low = 0, high = 80, count = 4 }\nother = 25",
+                "size = 4\nkind = \"numeric\"\n\
+                 bins = { low = 0, high = 80, count = 4 }\nother = 25",
                 Some(1),
             ),
             ("size = 3\nkind = \"categorical\"", None),
