@@ -60,10 +60,10 @@ impl Measure {
         Ok(Measure { n: weights.len(), weights: Some(weights.into()) })
     }
 
-    /// Creates a measure with weights of any sign that sum to 1, such as the measure of a Kronecker
-    /// strategy.
+    /// Creates a measure with weights of any sign that sum to 1.
     ///
-    /// The algebra does not need positive weights.
+    /// The algebra does not need positive weights. The measure of a Kronecker strategy can have
+    /// negative ones.
     pub(crate) fn signed(weights: &[f64]) -> Option<Self> {
         let sum: f64 = weights.iter().sum();
         let valid = weights.iter().all(|w| w.is_finite()) && (sum - 1.0).abs() <= ROUNDING;
