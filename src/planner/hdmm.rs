@@ -8,7 +8,7 @@ use ndarray::Array2;
 use super::Planner;
 use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
 use super::solver::check_dense_memory;
-use super::subspace::SubspaceStrategy;
+use super::subspace::{SubspaceStrategy, entrywise};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -42,10 +42,10 @@ pub enum HdmmForm {
 ///
 /// *Single Kronecker*: `V = ⊗ V_i` minimises `Σ_groups w Π_{i∈S} tr(Γ_i V_i⁻¹) Π_{i∉S} tr(J V_i⁻¹)`
 /// by at most ten coordinate sweeps that start from V = I. Each step is the certified 1-D optimum
-/// for `aJ + Σ bΓ`, with a and b from the other attributes.
-/// *Union*: the certified optimum for the queries of every attribute set. The privacy cost is
-/// divided in the ratio `p_S ∝ √L_S`, so the total variance is `(Σ_S √L_S)²/β`. A query is answered
-/// from the marginal on its attributes only.
+/// for `aJ + Σ bΓ`, with a and b from the other attributes. *Union*: the certified optimum for the
+/// queries of every attribute set. The privacy cost is divided in the ratio `p_S ∝ √L_S`, so the
+/// total variance is `(Σ_S √L_S)²/β`. A query is answered only from the measurement of its
+/// attribute set.
 ///
 /// *Requirements*: the single strategy needs product families; with joint queries
 /// [`HdmmForm::Best`] is the union. *Cost*: single: sweeps × attributes 1-D solves and O(sweeps ·
@@ -122,8 +122,9 @@ fn optimum(sizes: &[usize], gram: Array2<f64>) -> Result<Optimum> {
     })
 }
 
+/// Returns `tr(Γ V⁻¹)`.
 fn trace(gram: &Array2<f64>, strategy: &StrategyFactor) -> Result<f64> {
-    Ok(gram.iter().zip(strategy.covariance()?.iter()).map(|(g, c)| g * c).sum())
+    Ok(entrywise(gram, strategy.covariance()?.as_ref()))
 }
 
 /// The state of one attribute in the search for the single Kronecker strategy.
@@ -243,8 +244,9 @@ fn variances(workload: &GroupedWorkload, axes: &[Axis]) -> Result<Vec<f64>> {
     workload.groups().iter().map(variance).collect()
 }
 
-/// Returns `aJ + Σ bΓ`, up to a factor: the Gram of the loss for one attribute with the others
-/// fixed.
+/// Returns the Gram of the loss for one attribute, with the others fixed.
+///
+/// It is `aJ + Σ bΓ`, scaled to a maximum diagonal of 1.
 ///
 /// Ratios to `tr(J V⁻¹)` keep the products over all attributes within the range of f64.
 fn coordinate_gram(

@@ -9,6 +9,7 @@ use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
 
 use crate::error::{Error, Result};
+use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::Status;
 
 /// The number of pairs of steps and gradient changes that approximate the curvature.
@@ -183,6 +184,35 @@ pub(super) fn softmax(z: &[f64], sizes: &[usize]) -> Vec<Vec<f64>> {
 
 /// The logarithm of the maximum ratio of two weights.
 const MAX_LOG_RATIO: f64 = 25.0;
+
+/// Returns the product measure with weights softmax(z), one block of z per class of attributes.
+pub(super) fn reference_measure(
+    z: &[f64],
+    sizes: &[usize],
+    classes: &[usize],
+) -> Result<ReferenceMeasure> {
+    let measures: Vec<Measure> =
+        softmax(z, sizes).into_iter().map(Measure::of).collect::<Result<_>>()?;
+    ReferenceMeasure::of_classes(classes.to_vec(), &measures)
+}
+
+/// Returns the logarithms of a measure's weights, one vector per class of attributes.
+///
+/// Weights below `min_share` of the uniform weight are raised to it.
+pub(super) fn logarithms(
+    measure: &ReferenceMeasure,
+    classes: &[usize],
+    min_share: f64,
+) -> Vec<Vec<f64>> {
+    let count = classes.iter().max().map_or(0, |max| max + 1);
+    let first = |class: usize| classes.iter().position(|&c| c == class).unwrap_or(0);
+    let class_logarithms = |class: usize| {
+        let weights = measure.of_attribute(first(class)).to_vec();
+        let min = min_share / weights.len() as f64;
+        weights.iter().map(|w| w.max(min).ln()).collect()
+    };
+    (0..count).map(class_logarithms).collect()
+}
 
 /// Returns the gradient with respect to z, given the gradients with respect to ν.
 ///

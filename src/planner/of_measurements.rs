@@ -75,11 +75,10 @@ impl Plan {
             .sum()
     }
 
-    /// Returns the plan with other strategies V_A and shares c_A of the privacy cost, for another
-    /// measure.
+    /// Returns the plan with other strategies V_A, privacy costs c_A and measure.
     ///
-    /// There is one strategy and share per measurement, in their order. The privacy cost is the sum
-    /// of the shares, and the errors are exact: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace without a share
+    /// There is one strategy and c_A per measurement, in their order. The plan's privacy cost is
+    /// Σ_A c_A, and the errors are exact: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace without a privacy cost
     /// is known without noise: it contributes no error and is not measured.
     ///
     /// # Errors

@@ -28,8 +28,9 @@ pub struct PlannedMeasurement {
 /// How queries are answered from the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconstruction {
-    /// A query is the sum of its subqueries, each answered from the measurement of its residual
-    /// subspace.
+    /// A query is the sum of its subqueries.
+    ///
+    /// Each is answered from the measurement of its residual subspace.
     ResidualSubspaces,
     /// A query is answered from the measurement of its attribute set.
     OwnMarginal,
@@ -202,15 +203,14 @@ impl Plan {
         self.lower_bound
     }
 
-    /// [`Plan::lower_bound`] as a root mean square error.
+    /// Returns [`Plan::lower_bound`] as a root mean square error.
     pub fn lower_bound_rmse(&self) -> Option<f64> {
         self.lower_bound.map(|bound| (bound / self.queries().as_f64()).sqrt())
     }
 
-    /// Returns the privacy cost of the measurements, recomputed from the matrices of their
-    /// strategies.
+    /// Returns the privacy cost, recomputed from the matrices of the strategies.
     ///
-    /// The sum of the largest diagonal entry of every V times its share.
+    /// It is the sum over the measurements of the largest diagonal entry of V times the share.
     pub fn recomputed_privacy_cost(&self) -> f64 {
         self.measurements.iter().map(|m| m.privacy_cost.get() * m.strategy.max_diagonal()).sum()
     }
@@ -234,10 +234,10 @@ impl Plan {
         ))
     }
 
-    /// Returns the exact variance of a query over the row-major cells of the marginal on some
-    /// attributes.
+    /// Returns the exact variance of a query on some attributes.
     ///
-    /// O(2^k · cells · Σ sizes) time for k attributes.
+    /// The query is over the row-major cells of their marginal. O(2^k · cells · Σ sizes) time for k
+    /// attributes.
     ///
     /// # Errors
     /// The query has the wrong length, or the plan's measurements do not determine it.

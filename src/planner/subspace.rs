@@ -50,7 +50,7 @@ impl SubspaceStrategy {
         }
     }
 
-    /// V as a dense matrix.
+    /// Returns V as a dense matrix.
     ///
     /// O(cells²) memory.
     ///
@@ -153,10 +153,9 @@ impl SubspaceStrategy {
         }
     }
 
-    /// Returns the total variance `tr(K V⁺)` of the queries with residual Gram K, at unit privacy
-    /// cost.
+    /// Returns the total variance `tr(K V⁺)` of queries with residual Gram K.
     ///
-    /// K is a product of kernels: one per attribute, or one over all.
+    /// At unit privacy cost. K is a product of kernels: one per attribute, or one over all.
     ///
     /// # Errors
     /// A kernel is too large for a dense matrix.
@@ -214,6 +213,7 @@ pub(super) fn product_power(kernels: &[&Kernel]) -> Result<Vec<f64>> {
     Ok(out)
 }
 
-fn entrywise(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
+/// Returns the sum of the entrywise product: `tr(aᵀ b)`.
+pub(super) fn entrywise(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

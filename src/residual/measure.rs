@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn invalid_measures_are_refused() {
-        for (weights, said) in [
+        for (weights, expected) in [
             (vec![0.5, 0.4], "sum to 0.9"),
             (vec![0.0, 1.0], "0 for value 0"),
             (vec![1.5, -0.5], "-0.5 for value 1"),
@@ -200,7 +200,7 @@ mod tests {
             (Vec::new(), "sum to 0"),
         ] {
             let message = Measure::of(weights).unwrap_err().to_string();
-            assert!(message.contains(said), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
         let measure = ReferenceMeasure::new(vec![
             Measure::of(vec![0.25, 0.75]).unwrap(),

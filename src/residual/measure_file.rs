@@ -98,7 +98,7 @@ mod tests {
         let measure = read(&table(names[1], "[0.25, 0.5, 0.25]")).unwrap();
         assert!(measure.of_attribute(0).is_uniform());
         assert_eq!(measure.of_attribute(1).to_vec(), [0.25, 0.5, 0.25]);
-        for (text, said) in [
+        for (text, expected) in [
             (table(names[0], "[0.5, 0.5]"), "3 numbers"),
             (table(names[0], "[0.5, 0.5, 0.0]"), "0 for value 2"),
             (table(names[0], "[0.5, 0.9, -0.4]"), "-0.4 for value 2"),
@@ -108,7 +108,7 @@ mod tests {
             ("[[attribut]]".to_owned(), "attribut"),
         ] {
             let message = read(&text).unwrap_err().to_string();
-            assert!(message.contains(said) && message.contains("M.toml"), "{message}");
+            assert!(message.contains(expected) && message.contains("M.toml"), "{message}");
         }
     }
 }

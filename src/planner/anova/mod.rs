@@ -14,13 +14,15 @@ pub(super) use self::classes::Classes;
 use self::compressed::compressed;
 use self::objective::Objective;
 use super::Planner;
-use super::minimise::{Limits, Minimum, minimise, softmax, through_softmax};
+use super::minimise::{
+    Limits, Minimum, logarithms, minimise, reference_measure, softmax, through_softmax,
+};
 use super::plan::{MeasureSearch, MeasureStart, Plan};
 use super::solver::{CertifiedSolver, solves_by_rows};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
-use crate::residual::{Measure, ReferenceMeasure};
+use crate::residual::ReferenceMeasure;
 use crate::strategy::{Optimal, Status};
 use crate::workload::GroupedWorkload;
 
@@ -167,7 +169,10 @@ impl Anova {
         ];
         let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
         if let Some(measures) = &kronecker {
-            starts.push((MeasureStart::Kronecker, starts::logarithms(measures, &classes)));
+            starts.push((
+                MeasureStart::Kronecker,
+                logarithms(measures, &classes.of, starts::MIN_SHARE),
+            ));
         }
         let mut options = self.solver.options;
         options.tolerance = options.tolerance.max(self.search.solve_tolerance);
@@ -247,11 +252,7 @@ impl Anova {
             search.status = found.status;
             if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - MIN_IMPROVEMENT)
             {
-                let measures = softmax(&found.x, &classes.sizes)
-                    .into_iter()
-                    .map(Measure::of)
-                    .collect::<Result<Vec<_>>>()?;
-                let measure = ReferenceMeasure::of_classes(classes.of.clone(), &measures)?;
+                let measure = reference_measure(&found.x, &classes.sizes, &classes.of)?;
                 let candidate = Plan::by_reference_measure(
                     self.name(),
                     workload,

@@ -12,7 +12,7 @@ use crate::strategy::{Optimal, OptimalOptions, StrategyFactor, StrategySelector}
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload};
 
 /// The minimum weight of a start, as a share of the uniform weight.
-const MIN_SHARE: f64 = 1e-2;
+pub(super) const MIN_SHARE: f64 = 1e-2;
 
 /// The maximum number of attributes for the start from HDMM's Kronecker strategy.
 const MAX_ATTRIBUTES: usize = 10;
@@ -49,8 +49,9 @@ pub(super) fn peaked(workload: &GroupedWorkload, classes: &Classes) -> Result<Ve
     Ok(out)
 }
 
-/// Returns the measure of HDMM's single Kronecker strategy, for few attributes and product
-/// workloads.
+/// Returns the measure of HDMM's single Kronecker strategy.
+///
+/// `None` for joint queries or many attributes.
 pub(super) fn of_kronecker_strategy(
     workload: &GroupedWorkload,
     cost: PrivacyCost,
@@ -67,19 +68,6 @@ pub(super) fn of_kronecker_strategy(
         Measure::signed(measure_of_strategy(factor.covariance().ok()?.as_ref()).as_slice()?)
     };
     factors.iter().map(measure).collect::<Option<Vec<_>>>().map(ReferenceMeasure::new)
-}
-
-/// Returns the logarithms of a measure's weights, one vector per class.
-///
-/// Small and negative weights are raised to a minimum.
-pub(super) fn logarithms(measure: &ReferenceMeasure, classes: &Classes) -> Vec<Vec<f64>> {
-    let first = |class: usize| classes.of.iter().position(|&c| c == class).unwrap_or(0);
-    let class_logarithms = |class: usize| {
-        let weights = measure.of_attribute(first(class)).to_vec();
-        let min = MIN_SHARE / weights.len() as f64;
-        weights.iter().map(|w| w.max(min).ln()).collect()
-    };
-    (0..classes.sizes.len()).map(class_logarithms).collect()
 }
 
 /// Returns the families of product groups on a class's attributes.

@@ -1,5 +1,4 @@
-//! Plans for reference measures against independent values, and gradients against central
-//! differences.
+//! Errors against independently computed values, and gradients against central differences.
 
 use std::sync::Arc;
 
@@ -181,14 +180,7 @@ fn gradients_equal_central_differences() {
         let value = |z: &[f64]| objective(&workload, 1e-11)(z).unwrap();
         let (total, gradient) = value(&z);
         let plan = Anova::with_measure(MeasureChoice::Given(
-            ReferenceMeasure::of_classes(
-                classes.of.clone(),
-                &softmax(&z, &classes.sizes)
-                    .into_iter()
-                    .map(|nu| Measure::of(nu).unwrap())
-                    .collect::<Vec<_>>(),
-            )
-            .unwrap(),
+            reference_measure(&z, &classes.sizes, &classes.of).unwrap(),
         ))
         .plan(&workload, PrivacyCost::UNIT)
         .unwrap();

@@ -9,10 +9,10 @@ use crate::linalg;
 use crate::strategy::{Optimal, OptimalOptions, StrategySelector};
 use crate::workload::{Gram, GroupQueries, GroupedWorkload};
 
-/// Maximum evaluations of the dual function for domains of more than
-/// [`super::MAX_CELLS_ALWAYS_EXPLICIT`] cells.
+/// Maximum evaluations of the dual function for large domains.
 ///
-/// One takes seconds. The bound holds after any number of evaluations.
+/// Above [`super::MAX_CELLS_ALWAYS_EXPLICIT`] cells, one evaluation takes seconds. The bound holds
+/// after any number of evaluations.
 const MAX_EVALUATIONS: usize = 40;
 
 /// Returns `Σ_groups w · WᵀW` over the row-major cells of the full domain.

@@ -16,9 +16,9 @@ mod structure;
 use self::axis::Axis;
 use self::schur::Step;
 use self::structure::{Form, Structure};
-use super::minimise::{Limits, minimise, softmax};
+use super::minimise::{Limits, minimise, reference_measure, softmax};
 use crate::error::{Error, Result};
-use crate::residual::{Measure, ReferenceMeasure};
+use crate::residual::ReferenceMeasure;
 use crate::strategy::Status;
 use crate::workload::GroupedWorkload;
 
@@ -105,11 +105,8 @@ impl GlobalBound {
         near: Option<&ReferenceMeasure>,
     ) -> Result<Self> {
         let sizes = workload.schema().sizes();
-        for measure in near.iter().copied().chain(if let BoundWeights::Given(m) = weights {
-            Some(m)
-        } else {
-            None
-        }) {
+        let given = if let BoundWeights::Given(measure) = weights { Some(measure) } else { None };
+        for measure in near.into_iter().chain(given) {
             measure.check_sizes(&sizes)?;
         }
         let cells =
@@ -215,10 +212,6 @@ fn by_structure(
     };
     let (trace, error, _) = evaluate(structure, &point, FINE, false)?;
     let lower_bound = (trace - error).max(0.0) * (1.0 - ROUNDING);
-    let measures = softmax(&point, &structure.class_sizes)
-        .into_iter()
-        .map(Measure::of)
-        .collect::<Result<Vec<_>>>()?;
     Ok(GlobalBound {
         total_variance: lower_bound * lower_bound,
         quadrature_error: 2.0 * error / trace,
@@ -226,7 +219,7 @@ fn by_structure(
             Form::Exchangeable(_) => BoundMethod::Exchangeable,
             Form::Pairs(_) => BoundMethod::Pairs,
         },
-        weights: Some(ReferenceMeasure::of_classes(structure.classes.clone(), &measures)?),
+        weights: Some(reference_measure(&point, &structure.class_sizes, &structure.classes)?),
         status,
         evaluations: evaluations + 1,
     })

@@ -7,6 +7,7 @@ use ndarray::Array2;
 use super::exchangeable::Exchangeable;
 use super::pairs::Pairs;
 use crate::planner::anova::Classes;
+use crate::planner::minimise::logarithms;
 use crate::residual::ReferenceMeasure;
 use crate::workload::{Family, GroupQueries, GroupedWorkload};
 
@@ -131,13 +132,7 @@ impl Structure {
     ///
     /// Small and negative weights are raised to a minimum.
     pub fn logits(&self, measure: &ReferenceMeasure) -> Vec<f64> {
-        let first = |class: usize| self.classes.iter().position(|&c| c == class).unwrap_or(0);
-        let class_logits = |class: usize| {
-            let weights = measure.of_attribute(first(class)).to_vec();
-            let min = MIN_SHARE / weights.len() as f64;
-            weights.into_iter().map(move |w| w.max(min).ln())
-        };
-        (0..self.class_sizes.len()).flat_map(class_logits).collect()
+        logarithms(measure, &self.classes, MIN_SHARE).into_iter().flatten().collect()
     }
 }
 

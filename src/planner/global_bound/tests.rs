@@ -62,9 +62,7 @@ fn some_weights(structure: &Structure) -> Vec<f64> {
 }
 
 fn measure(structure: &Structure, z: &[f64]) -> ReferenceMeasure {
-    let measures: Vec<Measure> =
-        softmax(z, &structure.class_sizes).into_iter().map(|m| Measure::of(m).unwrap()).collect();
-    ReferenceMeasure::of_classes(structure.classes.clone(), &measures).unwrap()
+    reference_measure(z, &structure.class_sizes, &structure.classes).unwrap()
 }
 
 #[test]
@@ -181,7 +179,7 @@ fn bounds_equal_independently_computed_values() {
 
 #[test]
 fn errors_say_why_a_workload_has_no_bound() {
-    for (family, ways, said) in [
+    for (family, ways, expected) in [
         (GroupFamily::Pairs(Family::AFFINE), &[1, 2][..], "joint queries of `affine`"),
         (GroupFamily::Product(Family::PREFIX), &[3], "queries on 3 attributes"),
     ] {
@@ -189,7 +187,7 @@ fn errors_say_why_a_workload_has_no_bound() {
             GlobalBound::of(&all_ways(10, 5, family, ways), &BoundWeights::Optimised, None)
                 .unwrap_err()
                 .to_string();
-        assert!(message.contains(said) && message.contains("4096 cells"), "{message}");
+        assert!(message.contains(expected) && message.contains("4096 cells"), "{message}");
     }
     let other = ReferenceMeasure::uniform(&[3, 3]);
     let weights = BoundWeights::Given(other);

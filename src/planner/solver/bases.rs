@@ -14,7 +14,7 @@ use crate::workload::{Family, Gram, check_dense_size};
 
 /// A basis of one attribute's residual space, for any number of values.
 pub trait AttributeBasis: fmt::Debug + Send + Sync {
-    /// One word for reports.
+    /// Returns one word for reports.
     ///
     /// Bases with the same name are equal.
     fn name(&self) -> &'static str;

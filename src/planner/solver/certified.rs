@@ -114,8 +114,8 @@ fn check_memory(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
         "bytes",
         memory_limit as f64,
         bytes,
-        "use the planner weighted-fourier (memory proportional to the cells), or ask for one family \
-         per attribute set",
+        "use the planner weighted-fourier (memory proportional to the cells), or ask for one \
+         family per attribute set",
     ))
 }
 

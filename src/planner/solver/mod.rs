@@ -37,8 +37,7 @@ pub struct Solved {
     pub strategy: SubspaceStrategy,
     /// `tr(G V⁺)`.
     pub error: f64,
-    /// A certified lower bound on the error of all strategies for the problem, if the solver proves
-    /// one.
+    /// A certified lower bound on the error of all strategies, if the solver proves one.
     pub lower_bound: Option<f64>,
     /// The number of eigendecompositions.
     pub iterations: usize,
@@ -49,7 +48,7 @@ pub struct Solved {
 /// A problem that is one product of kernels is solved factor by factor: for all solvers here, the
 /// strategy of a product is the product of the factors' strategies.
 pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
-    /// One word for reports.
+    /// Returns one word for reports.
     fn name(&self) -> &str;
 
     /// Returns the class of an attribute.
@@ -109,7 +108,7 @@ impl SubspaceProblem<'_> {
             .map_err(|e| Error::bug("rows of joint queries", "one value per cell", e))
     }
 
-    /// G as a dense matrix (cells × cells).
+    /// Returns G as a dense matrix (cells × cells).
     ///
     /// # Errors
     /// The domain has too many cells.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::*;
 
-/// Every family of [`Family::ALL`], as a factor of a product or as joint queries, against explicit
-/// matrices.
+/// Plans for every family of [`Family::ALL`] against explicit matrices.
+///
+/// As a factor of a product or as joint queries.
 #[test]
 fn every_family_is_planned() {
     let schema = schema(&SIZES);

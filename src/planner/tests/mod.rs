@@ -33,8 +33,7 @@ fn uniform(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWo
     GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()
 }
 
-/// Returns a workload of overlapping products and joint queries over three attributes of mixed
-/// sizes.
+/// Returns a workload of overlapping products and joint queries over three attributes.
 ///
 /// Groups and queries have weights.
 fn small_workload() -> GroupedWorkload {
@@ -199,8 +198,10 @@ fn products() -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// Weighted Fourier Factorization against the authors' formula: independent noise on every
-/// character of the full domain, without residual subspaces.
+/// Weighted Fourier Factorization against the authors' formula.
+///
+/// The formula has independent noise on every character of the full domain, without residual
+/// subspaces.
 #[test]
 fn weighted_fourier_equals_the_factorisation_over_all_characters() {
     let workload = small_workload();
@@ -444,18 +445,24 @@ fn every_distinct_residual_problem_is_solved_once() {
 #[test]
 fn variances_scale_with_the_cost_and_errors_name_the_input() {
     let workload = small_workload();
-    let (one, four) = (
-        variance(&ResidualPlanner, &workload),
-        ResidualPlanner.plan(&workload, cost(4.0)).unwrap(),
-    );
-    assert_relative_eq!(four.total_variance(), one / 4.0, max_relative = 1e-12);
+    let at_cost_1 = variance(&ResidualPlanner, &workload);
+    let plan_at_cost_4 = ResidualPlanner.plan(&workload, cost(4.0)).unwrap();
+    assert_relative_eq!(plan_at_cost_4.total_variance(), at_cost_1 / 4.0, max_relative = 1e-12);
     let message = by_name("query-smash").err().unwrap().to_string();
     assert!(message.contains("query-smasher") && message.contains("residual-planner"), "{message}");
     assert!(
-        four.query_variance(set(&[0, 1]), &[1.0; 5]).unwrap_err().to_string().contains("[3, 2]")
+        plan_at_cost_4
+            .query_variance(set(&[0, 1]), &[1.0; 5])
+            .unwrap_err()
+            .to_string()
+            .contains("[3, 2]")
     );
     assert!(
-        four.query_variance(set(&[0, 7]), &[1.0; 6]).unwrap_err().to_string().contains("below 3")
+        plan_at_cost_4
+            .query_variance(set(&[0, 7]), &[1.0; 6])
+            .unwrap_err()
+            .to_string()
+            .contains("below 3")
     );
     let few =
         GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::PREFIX), &[1])
