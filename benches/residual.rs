@@ -5,8 +5,7 @@
 //! Bandwidth counts each input and output value once, 8 bytes each: `16 n_γ` bytes for the copy,
 //! `8 (n_γ + Π (n_i − 1))` bytes for Decomp and Recon with all axes kept. Everything writes into
 //! allocated memory. All operations take turns within a round, so that other load affects all
-//! alike. The table shows the median of the rounds. Target: at |γ| = 3 and n ≥ 32, at least half
-//! the bandwidth of the copy.
+//! alike. The table shows the median of the rounds.
 
 use std::hint::black_box;
 use std::time::Instant;

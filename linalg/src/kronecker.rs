@@ -24,7 +24,7 @@ pub fn kron(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
 
 /// Returns the Kronecker product of several matrices, in order.
 ///
-/// The 1×1 identity for no matrices.
+/// The product of no matrices is the 1×1 identity.
 pub fn kron_all<'a>(factors: impl IntoIterator<Item = ArrayView2<'a, f64>>) -> Array2<f64> {
     factors.into_iter().fold(Array2::eye(1), |product, factor| kron(product.view(), factor))
 }

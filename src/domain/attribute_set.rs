@@ -59,7 +59,7 @@ impl AttributeSet {
 
     /// Returns the set of one attribute.
     ///
-    /// ∅ if its position is 128 or more.
+    /// The set is ∅ if the position is 128 or more.
     pub(crate) fn single(position: usize) -> Self {
         AttributeSet(if position < Self::CAPACITY { 1 << position } else { 0 })
     }
@@ -172,7 +172,7 @@ impl AttributeSet {
 
     /// Returns the set's items of a list with one item per attribute of the domain.
     ///
-    /// In ascending order of the positions. Positions beyond the list are skipped.
+    /// They are in ascending order of position. Positions beyond the list are skipped.
     pub(crate) fn items<T: Copy>(self, all: &[T]) -> Vec<T> {
         self.positions().filter_map(|p| all.get(p)).copied().collect()
     }

@@ -155,7 +155,8 @@ impl SubspaceStrategy {
 
     /// Returns the total variance `tr(K V⁺)` of queries with residual Gram K.
     ///
-    /// At unit privacy cost. K is a product of kernels: one per attribute, or one over all.
+    /// The variance is at unit privacy cost. K is a product of kernels: one per attribute, or one
+    /// over all.
     ///
     /// # Errors
     /// A kernel is too large for a dense matrix.

@@ -304,7 +304,8 @@ impl Problem {
                 }
             }
         }
-        // E is homogeneous of degree 1 in the coefficients.
+        // E is homogeneous of degree 1 in the coefficients, so Euler's theorem gives the first
+        // derivative.
         if let [first, others @ ..] = by_coefficients.as_mut_slice() {
             let rest: f64 =
                 self.terms[1..].iter().zip(others.iter()).map(|((c, _), by)| c * by).sum();

@@ -119,7 +119,7 @@ fn check_memory(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
     ))
 }
 
-/// Whether joint queries are few enough compared with the cells to be solved by rows.
+/// Returns whether joint queries are few enough compared with the cells to be solved by rows.
 pub(in crate::planner) fn solves_by_rows(sizes: &[usize], rows: usize) -> bool {
     let cells =
         sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
