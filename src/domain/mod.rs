@@ -53,31 +53,13 @@ impl Domain {
                 "name the attributes and their sizes",
             ));
         }
-        let mut cells: usize = 1;
-        for (i, attribute) in attributes.iter().enumerate() {
-            let what = format!("attribute `{}`", attribute.name);
-            if attribute.size == 0 {
-                return Err(Error::bad_input(
-                    what,
-                    "a size of at least 1",
-                    "0",
-                    "give the number of its values",
-                ));
-            }
-            if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::bad_input(
-                    what,
-                    "a name used once",
-                    "the name twice",
-                    "rename one of the two",
-                ));
-            }
-            cells = cells.checked_mul(attribute.size).ok_or_else(|| {
-                let found: f64 = attributes.iter().map(|a| a.size as f64).product();
-                let remedy = "plan over marginals instead of the full domain";
-                Error::too_large("domain", "cells", usize::MAX as f64, found, remedy)
-            })?;
-        }
+        check_attributes(&attributes, |_, attribute| format!("attribute `{}`", attribute.name))?;
+        let product = attributes.iter().try_fold(1usize, |cells, a| cells.checked_mul(a.size));
+        let cells = product.ok_or_else(|| {
+            let found: f64 = attributes.iter().map(|a| a.size as f64).product();
+            let remedy = "plan over marginals instead of the full domain";
+            Error::too_large("domain", "cells", usize::MAX as f64, found, remedy)
+        })?;
         Ok(Domain { attributes, cells })
     }
 
@@ -86,17 +68,7 @@ impl Domain {
     /// # Errors
     /// As [`Domain::new`].
     pub fn from_shape(shape: &[usize]) -> Result<Self> {
-        Self::new(
-            shape
-                .iter()
-                .enumerate()
-                .map(|(i, &size)| Attribute {
-                    name: format!("A{}", i + 1),
-                    size,
-                    kind: AttributeKind::Numeric,
-                })
-                .collect(),
-        )
+        Self::new(numbered_attributes(shape, AttributeKind::Numeric))
     }
 
     /// Returns the attributes, in order.
@@ -113,6 +85,37 @@ impl Domain {
     pub fn cells(&self) -> usize {
         self.cells
     }
+}
+
+/// Returns attributes `A1, A2, …` with the given sizes, all of one kind.
+pub(crate) fn numbered_attributes(sizes: &[usize], kind: AttributeKind) -> Vec<Attribute> {
+    let attribute =
+        |(i, &size): (usize, &usize)| Attribute { name: format!("A{}", i + 1), size, kind };
+    sizes.iter().enumerate().map(attribute).collect()
+}
+
+/// Checks that all sizes are positive and all names are different.
+///
+/// `what` names an attribute, given with its position, in error messages.
+///
+/// # Errors
+/// A size of zero, or a repeated name.
+pub(crate) fn check_attributes(
+    attributes: &[Attribute],
+    what: impl Fn(usize, &Attribute) -> String,
+) -> Result<()> {
+    for (i, attribute) in attributes.iter().enumerate() {
+        let refuse = |expected: &str, found: &str, remedy: &str| {
+            Err(Error::bad_input(what(i, attribute), expected, found, remedy))
+        };
+        if attribute.size == 0 {
+            return refuse("a size of at least 1", "0", "give the number of its values");
+        }
+        if attributes[..i].iter().any(|a| a.name == attribute.name) {
+            return refuse("a name used once", "the name twice", "rename one of the two");
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

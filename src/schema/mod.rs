@@ -20,7 +20,9 @@ use serde::Deserialize;
 use self::coding::AttributeEntry;
 pub(crate) use self::coding::{Coded, Coder};
 pub use self::coding::{Coding, Value};
-use crate::domain::{Attribute, AttributeKind, AttributeSet};
+use crate::domain::{
+    Attribute, AttributeKind, AttributeSet, check_attributes, numbered_attributes,
+};
 use crate::error::{Error, Result};
 
 /// The attributes of a table, in order, with their codings.
@@ -56,9 +58,7 @@ impl Schema {
     /// # Errors
     /// As [`Schema::new`].
     pub fn of_sizes(sizes: &[usize], kind: AttributeKind) -> Result<Self> {
-        let attribute =
-            |(k, &size): (usize, &usize)| Attribute { name: format!("A{}", k + 1), size, kind };
-        Self::new(sizes.iter().enumerate().map(attribute).collect())
+        Self::new(numbered_attributes(sizes, kind))
     }
 
     /// Creates a schema of `count` numeric attributes `A1, A2, …` of the same size.
@@ -83,28 +83,12 @@ impl Schema {
                 "write one [[attribute]] table per attribute, with name, size and kind",
             ));
         }
-        for (i, attribute) in attributes.iter().enumerate() {
-            let what = format!("schema, attribute {} `{}`", i + 1, attribute.name);
-            if attribute.name.is_empty() {
-                return Err(Error::bad_input(what, "a name", "an empty one", "give `name`"));
-            }
-            if attribute.size == 0 {
-                return Err(Error::bad_input(
-                    what,
-                    "a size of at least 1",
-                    "0",
-                    "give the number of its values",
-                ));
-            }
-            if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::bad_input(
-                    what,
-                    "a name used once",
-                    "the name twice",
-                    "rename one of the two",
-                ));
-            }
+        let what = |i: usize, a: &Attribute| format!("schema, attribute {} `{}`", i + 1, a.name);
+        if let Some(i) = attributes.iter().position(|a| a.name.is_empty()) {
+            let what = what(i, &attributes[i]);
+            return Err(Error::bad_input(what, "a name", "an empty name", "give `name`"));
         }
+        check_attributes(&attributes, what)?;
         let (codings, others) = codings.into_iter().unzip();
         Ok(Schema { attributes, codings, others })
     }
