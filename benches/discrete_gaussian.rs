@@ -1,9 +1,9 @@
-//! The sampler of the noise of releases: 4,000 values, drawn by one thread, from fine to coarse.
+//! The discrete Gaussian sampler of releases: 4,000 values on one thread, for several σ.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use matmech::privacy::{OperatingSystemNoise, RationalDeviation};
 
-/// Fewer values than a second thread is started for.
+/// The number of values, too few for a second thread.
 const VALUES: usize = 4000;
 
 fn draw(c: &mut Criterion) {

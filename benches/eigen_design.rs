@@ -1,4 +1,4 @@
-//! Program 1 and Eigen-Design, one thread: `cargo bench --bench eigen_design`.
+//! Program 1 and Eigen-Design on one thread: `cargo bench --bench eigen_design`.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use matmech::strategy::eigen_design::EigenQueries;
 use matmech::strategy::eigen_design::weighting::{ColumnNorm, WeightingOptions, WeightingProblem};
 use matmech::workload::Workload;
 
-/// Program 1 alone, to a relative gap of 1e-6: the eigen-queries are made before.
+/// Program 1 to a relative gap of 1e-6, without the time for the eigen-queries.
 fn program_1(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("program-1");
     group
@@ -35,7 +35,7 @@ fn program_1(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Gram to strategy and error.
+/// From a Gram to a strategy and its error.
 fn eigen_design(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("eigen-design");
     group

@@ -1,4 +1,4 @@
-//! The dense kernels everything stands on, one thread: `cargo bench --bench kernels`.
+//! The dense linear algebra on one thread: `cargo bench --bench kernels`.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Time of the Level Selection Algorithm on AllRange(n), and how it grows with n.
+//! Time of the Level Selection Algorithm on AllRange(n), and its growth with n.
 //!
-//! `cargo bench --bench lsa` times n = 128, 256, 512 with criterion, then runs n = 128 … 2048 once
-//! each and fits the exponent of the time per level, because the number of levels jumps about (22,
-//! 11, 33, 13, 28). Expected: 3 at most.
+//! `cargo bench --bench lsa` times n = 128, 256, 512 with criterion. Then it runs n = 128 … 2048
+//! once each and fits the exponent of the time per level, which should be at most 3. The time per
+//! level is used because the number of levels is irregular in n (22, 11, 33, 13, 28).
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -28,11 +28,11 @@ fn main() -> matmech::Result<()> {
     });
     group.finish();
     criterion.final_summary();
-    // Not in the smoke test that `cargo test --benches` makes of a benchmark.
+    // Not in the smoke test of `cargo test --benches`.
     if std::env::args().any(|argument| argument == "--bench") { growth() } else { Ok(()) }
 }
 
-/// Prints the time per level over n and the slope of its logarithm.
+/// Prints the time per level for growing n, and the slope of its logarithm.
 fn growth() -> matmech::Result<()> {
     let mut points = Vec::new();
     println!("{:>6} {:>7} {:>9} {:>12} {:>11}", "n", "levels", "queries", "seconds", "s per level");
@@ -53,7 +53,7 @@ fn growth() -> matmech::Result<()> {
     Ok(())
 }
 
-/// The least-squares slope.
+/// Returns the least-squares slope.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / count, y + p.1 / count));

@@ -1,4 +1,4 @@
-//! The certified optimum, one thread: `cargo bench --bench optimal`.
+//! The certified optimum on one thread: `cargo bench --bench optimal`.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! Time and memory of planning, and of running plans on records: `cargo bench --bench planners`.
+//! Time and memory of plans and of their runs on records: `cargo bench --bench planners`.
 //!
 //! Criterion times both at n = 10, d = 10 on the workloads of S3, Tables 4, 5 and 7. Then every
-//! planner runs once, in a process of its own, over growing n (at d = 10) and growing d (at n =
-//! 10), and the exponents of its times in n, in d and in the number of views are fitted. Memory is
-//! the largest resident set of that process beyond that of one that plans nothing.
+//! planner runs once per case, in a separate process, for growing n (at d = 10) and growing d (at n
+//! = 10). The exponents of its times in n, in d and in the number of views are fitted. Memory is
+//! the peak resident set of the process minus that of a process without a plan.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -22,23 +22,25 @@ use matmech::workload::{Family, GroupFamily, GroupedWorkload, attribute_sets, gr
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-/// All 1- and 2-way queries of a family (Table 4), and 1-way ranges, 2-way affine queries, 3-way
-/// prefix sums (Tables 5, 7).
+/// The workloads by name.
+///
+/// All 1- and 2-way queries of a family (Table 4); `mixed` has 1-way ranges, 2-way affine queries
+/// and 3-way prefix sums (Tables 5, 7).
 const WORKLOADS: [&str; 4] = ["prefix", "range", "affine", "mixed"];
 
-/// Synthetic records that plans run on.
+/// The number of synthetic records on which plans run.
 const RECORDS: usize = 10_000;
 
-/// The size where the other grows.
+/// The fixed value of n or d while the other grows.
 const FIXED: usize = 10;
 
-/// The argument that makes a process run one case.
+/// The command-line argument for running one case.
 const CASE: &str = "--one-case";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(place) = arguments.iter().position(|argument| argument == CASE) {
-        return one_case(&arguments[place + 1..]);
+    if let Some(index) = arguments.iter().position(|argument| argument == CASE) {
+        return run_case(&arguments[index + 1..]);
     }
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -64,14 +66,14 @@ fn main() -> Result<()> {
         }
     }
     criterion.final_summary();
-    // Not in the smoke test that `cargo test --benches` makes of a benchmark.
+    // Not in the smoke test of `cargo test --benches`.
     if arguments.iter().any(|argument| argument == "--bench") {
         growth();
     }
     Ok(())
 }
 
-/// Opens the records with the plan's budget, and measures and answers everything.
+/// Runs a plan on the records with the plan's budget: measures and answers everything.
 fn run(
     plan: &Plan,
     workload: &GroupedWorkload,
@@ -114,10 +116,12 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
     }
 }
 
-/// Plans and runs one case and prints views, seconds of planning, seconds of running (NaN if that
-/// is refused: a plan for the full domain) and peak memory, or nothing if there is no plan; without
-/// a planner, peak memory alone.
-fn one_case(arguments: &[String]) -> Result<()> {
+/// Plans and runs one case.
+///
+/// Prints views, seconds of planning, seconds of running (NaN for a plan of the full domain, which
+/// is refused) and peak memory in MB. Prints nothing if there is no plan. Without arguments, prints
+/// the peak memory only.
+fn run_case(arguments: &[String]) -> Result<()> {
     let [name, planner, n, d] = arguments else {
         println!("{}", peak_mb().unwrap_or(f64::NAN));
         return Ok(());
@@ -137,7 +141,9 @@ fn one_case(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What a process of its own prints for a case.
+/// Runs a case in a separate process.
+///
+/// Returns the numbers that it prints.
 fn measured(arguments: &[&str]) -> Vec<f64> {
     let Ok(program) = std::env::current_exe() else { return Vec::new() };
     let Ok(output) = Command::new(program).arg(CASE).args(arguments).output() else {
@@ -147,7 +153,7 @@ fn measured(arguments: &[&str]) -> Vec<f64> {
     text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
-/// Every planner over growing n and d.
+/// Prints the times and memory of every planner for growing n and d.
 fn growth() {
     let base = measured(&[]).first().copied().unwrap_or(f64::NAN);
     for name in WORKLOADS {
@@ -159,8 +165,8 @@ fn growth() {
             );
             let (mut by_n, mut by_d, mut by_views) =
                 (Fit::default(), Fit::default(), Fit::default());
-            let most = if name == "mixed" { [30, 20] } else { [40, 40] };
-            for (n, d) in [(10, 10), (20, 10), (most[0], 10), (10, 15), (10, most[1])] {
+            let max = if name == "mixed" { [30, 20] } else { [40, 40] };
+            for (n, d) in [(10, 10), (20, 10), (max[0], 10), (10, 15), (10, max[1])] {
                 let found = measured(&[name, planner.name(), &n.to_string(), &d.to_string()]);
                 let [views, planning, running, peak] = found[..] else {
                     println!("{n:>4} {d:>4} {:>7}", "refused");
@@ -186,7 +192,7 @@ fn growth() {
     }
 }
 
-/// Points (ln x, ln time) of planning and of running.
+/// Points (ln x, ln planning time, ln running time).
 #[derive(Default)]
 struct Fit {
     points: Vec<(f64, f64, f64)>,
@@ -206,7 +212,7 @@ impl Fit {
     }
 }
 
-/// The least-squares slope, if there are three points.
+/// Returns the least-squares slope, or `?` for fewer than three points.
 fn slope(points: Vec<(f64, f64)>) -> String {
     if points.len() < 3 {
         return "?".to_owned();

@@ -1,11 +1,11 @@
-//! Decomp and Recon beside a plain copy of the same marginal, and beside the Kronecker baselines,
-//! one thread: `cargo bench --bench residual`.
+//! Decomp and Recon compared with a plain copy of the marginal and with the Kronecker baselines.
 //!
-//! Bandwidth counts each value that goes in and each that comes out once, 8 bytes each: `16 n_γ`
-//! for the copy, `8 (n_γ + Π (n_i − 1))` for Decomp and Recon with all axes kept. Everything writes
-//! into memory that is there already, and all take turns within a round, so that other load falls
-//! on all alike; the median of the rounds is shown. The aim: at |γ| = 3 and n of 32 or more, at
-//! least half the bandwidth of the copy.
+//! One thread: `cargo bench --bench residual`.
+//!
+//! Bandwidth counts each input and output value once, 8 bytes each: `16 n_γ` bytes for the copy,
+//! `8 (n_γ + Π (n_i − 1))` bytes for Decomp and Recon with all axes kept. Everything writes into
+//! allocated memory. All operations take turns within a round, so that other load affects all
+//! alike. The table shows the median of the rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,15 +14,18 @@ use matmech::domain::AxisSet;
 use matmech::residual::kronecker::{apply_dense, apply_structured, decomp_factors, recon_factors};
 use matmech::residual::{add_spread, centre_in_place, decomp_into, recon_into};
 
-/// Time of one measurement: short calls are repeated until they take about this long.
+/// The target time of one measurement in seconds.
+///
+/// Short calls are repeated.
 const TARGET: f64 = 2e-3;
 
-/// Baselines that would take longer than this per call, by their number of multiplications, are
-/// left out.
-const MOST_PRODUCTS: f64 = 4e9;
+/// The maximum number of multiplications per call of the dense baseline.
+///
+/// Larger cases run without baselines.
+const MAX_PRODUCTS: f64 = 4e9;
 
 fn main() -> matmech::Result<()> {
-    // The smoke test that `cargo test --benches` makes of a benchmark runs small sizes only.
+    // The smoke test of `cargo test --benches` runs small sizes only.
     let full = std::env::args().any(|argument| argument == "--bench");
     let rounds = if full { 21 } else { 3 };
     println!("GB/s (ns per cell of the marginal); all axes kept\n");
@@ -30,7 +33,7 @@ fn main() -> matmech::Result<()> {
     for n in [32, 48, 64, 96, 128, 192, 256].into_iter().filter(|&n| full || n == 32) {
         compare(&[n; 3], rounds)?;
     }
-    // 16^7 cells and what is made of them do not fit in 3 GB.
+    // 16^7 cells and their results do not fit in 3 GB.
     for degree in (2..=6).filter(|&d| full || d < 4) {
         compare(&vec![16; degree], rounds)?;
     }
@@ -73,7 +76,7 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
     let (mut copy, mut part, mut centred) = (marginal.clone(), Vec::new(), marginal.clone());
     recon_into(&residual, sizes, kept, &mut part)?;
     let (down, up) = (decomp_factors(sizes, kept), recon_factors(sizes, kept));
-    let baselines = cells as f64 * sizes.iter().sum::<usize>() as f64 <= MOST_PRODUCTS;
+    let baselines = cells as f64 * sizes.iter().sum::<usize>() as f64 <= MAX_PRODUCTS;
 
     let mut times: [Vec<f64>; 8] = Default::default();
     let given = residual.clone();
@@ -108,7 +111,8 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
         }
     };
     println!(
-        "{:>10} {copy:>16} {decomp:>16} {:>6.2} {recon:>16} {:>6.2} {centring:>16} {:>12} {:>12} {:>12} {:>12}",
+        "{:>10} {copy:>16} {decomp:>16} {:>6.2} {recon:>16} {:>6.2} {centring:>16} {:>12} {:>12} \
+         {:>12} {:>12}",
         format!("{}^{}", sizes[0], sizes.len()),
         down / reference,
         up / reference,
@@ -120,11 +124,11 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
     Ok(())
 }
 
-/// Nanoseconds per cell of adding a centred residual.
+/// Returns nanoseconds per cell for adding a centred residual.
 fn spread(sizes: &[usize], kept: AxisSet, rounds: usize) -> f64 {
-    let own: usize =
+    let kept_cells: usize =
         sizes.iter().enumerate().filter(|&(axis, _)| kept.contains(axis)).map(|(_, n)| n).product();
-    let centred: Vec<f64> = (0..own).map(|i| i as f64).collect();
+    let centred: Vec<f64> = (0..kept_cells).map(|i| i as f64).collect();
     let mut marginal = vec![0.0; sizes.iter().product()];
     let times = (0..rounds).map(|_| {
         timed(|| {
@@ -134,7 +138,7 @@ fn spread(sizes: &[usize], kept: AxisSet, rounds: usize) -> f64 {
     median(times.collect()) * 1e9 / marginal.len() as f64
 }
 
-/// Seconds per call, after one that is not counted: all find in cache what fits there.
+/// Returns seconds per call, after a warm-up call that fills the cache.
 fn timed(mut call: impl FnMut()) -> f64 {
     let started = Instant::now();
     call();

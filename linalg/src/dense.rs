@@ -1,4 +1,4 @@
-//! Symmetric eigendecomposition, Cholesky, solves and products, on the backends.
+//! Symmetric eigendecomposition, Cholesky factorisation, solves and products.
 
 use faer::linalg::matmul::matmul as multiply;
 use faer::linalg::solvers::{DenseSolveCore, Llt, SelfAdjointEigen, Solve, Svd};
@@ -13,7 +13,9 @@ pub enum Backend {
     /// `faer`: pure Rust, one thread, bit-identical from run to run.
     #[default]
     Faer,
-    /// LAPACK of the system's OpenBLAS (feature `lapack`); set `OPENBLAS_NUM_THREADS=1`.
+    /// LAPACK from the system's OpenBLAS (feature `lapack`).
+    ///
+    /// Set `OPENBLAS_NUM_THREADS=1`.
     #[cfg(feature = "lapack")]
     Lapack,
 }
@@ -46,7 +48,8 @@ fn from_faer(m: MatRef<'_, f64>) -> Array2<f64> {
     Array2::from_shape_fn((m.nrows(), m.ncols()).f(), |(i, j)| m[(i, j)])
 }
 
-fn check_square(what: &str, a: ArrayView2<'_, f64>) -> Result<usize> {
+/// Returns the order of a square matrix.
+pub(crate) fn check_square(what: &str, a: ArrayView2<'_, f64>) -> Result<usize> {
     let (rows, cols) = a.dim();
     if rows != cols || rows == 0 {
         let found = format!("{rows} x {cols}");
@@ -60,16 +63,17 @@ fn check_square(what: &str, a: ArrayView2<'_, f64>) -> Result<usize> {
     Ok(rows)
 }
 
-/// Eigenvalues and eigenvectors of the symmetric matrix `a` (lower triangle read). O(n³) time,
-/// O(n²) memory.
+/// Computes the eigendecomposition of the symmetric matrix `a`.
+///
+/// Reads the lower triangle. O(n³) time, O(n²) memory.
 ///
 /// # Errors
-/// `a` is not square, or holds NaN or infinite entries.
+/// `a` is not square, or has NaN or infinite entries.
 pub fn eigh(a: ArrayView2<'_, f64>) -> Result<Eigh> {
     eigh_with(Backend::default(), a)
 }
 
-/// [`eigh`] on a named backend.
+/// [`eigh`] on the given backend.
 ///
 /// # Errors
 /// As [`eigh`].
@@ -95,7 +99,9 @@ pub fn eigh_with(backend: Backend, a: ArrayView2<'_, f64>) -> Result<Eigh> {
     }
 }
 
-/// Eigenvalues of the symmetric matrix `a`, ascending. O(n³) time, about a third of [`eigh`].
+/// Returns the eigenvalues of the symmetric matrix `a`, ascending.
+///
+/// O(n³), about a third of the time of [`eigh`].
 ///
 /// # Errors
 /// As [`eigh`].
@@ -112,18 +118,20 @@ pub fn eigvalsh(a: ArrayView2<'_, f64>) -> Result<Array1<f64>> {
 /// The row space of a matrix `a = W diag(σ) B`, without W: `aᵀa = Bᵀ diag(σ²) B`.
 #[derive(Debug, Clone)]
 pub struct RowSpace {
-    /// σ, descending, exact to about `ε · σ_max`: squares of σ are known far better than from the
-    /// eigenvalues of `aᵀa`.
+    /// σ, descending, accurate to about `ε · σ_max`.
+    ///
+    /// The eigenvalues of `aᵀa` would give small σ far less accurately.
     pub singular_values: Array1<f64>,
     /// B, orthonormal rows in the order of `singular_values`.
     pub basis: Array2<f64>,
 }
 
-/// The row space of `a` (m×n) by its singular value decomposition. O(m n · min(m, n)) time, O(m n)
-/// memory.
+/// Computes the row space of `a` (m×n) by singular value decomposition.
+///
+/// O(m n · min(m, n)) time, O(m n) memory.
 ///
 /// # Errors
-/// `a` holds NaN or infinite entries.
+/// `a` has NaN or infinite entries.
 pub fn row_space(a: ArrayView2<'_, f64>) -> Result<RowSpace> {
     let failed = || Error::DidNotConverge {
         what: "singular value decomposition".into(),
@@ -137,13 +145,15 @@ pub fn row_space(a: ArrayView2<'_, f64>) -> Result<RowSpace> {
     Ok(RowSpace { singular_values, basis: from_faer(svd.V()).reversed_axes() })
 }
 
-fn llt(what: &str, a: ArrayView2<'_, f64>) -> Result<Llt<f64>> {
+pub(crate) fn llt(what: &str, a: ArrayView2<'_, f64>) -> Result<Llt<f64>> {
     let order = check_square(what, a)?;
     with_faer(a, |m| Llt::new(m, Side::Lower))
         .map_err(|_| Error::NotPositiveDefinite { what: what.into(), order })
 }
 
-/// The lower Cholesky factor `L` of `a = L Lᵀ`. O(n³/3) time.
+/// Returns the lower Cholesky factor `L` of `a = L Lᵀ`.
+///
+/// O(n³/3) time.
 ///
 /// # Errors
 /// `a` is not symmetric positive definite.
@@ -151,7 +161,7 @@ pub fn cholesky(a: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
     cholesky_with(Backend::default(), a)
 }
 
-/// [`cholesky`] on a named backend.
+/// [`cholesky`] on the given backend.
 ///
 /// # Errors
 /// As [`cholesky`].
@@ -170,29 +180,31 @@ pub fn cholesky_with(backend: Backend, a: ArrayView2<'_, f64>) -> Result<Array2<
     }
 }
 
-/// The lower Cholesky factor of `a`, or `None` if some pivot shows that `a` is singular to working
-/// precision: less than 1e-9 of its diagonal entry is left once the earlier columns are known.
-/// O(n³/3) time.
+/// Returns the lower Cholesky factor of `a`, or `None` if `a` is singular to working precision.
+///
+/// `a` is singular if a squared pivot is at most 1e-9 of its diagonal entry. O(n³/3) time.
 ///
 /// # Errors
 /// `a` is not square.
 pub fn full_rank_cholesky(a: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>> {
-    const SINGULAR: f64 = 1e-9;
+    const MIN_PIVOT: f64 = 1e-9;
     match cholesky(a) {
         Ok(factor) => {
             let regular = factor
                 .diag()
                 .iter()
                 .zip(a.diag())
-                .all(|(&l, &d)| l.is_finite() && l * l > SINGULAR * d);
+                .all(|(&l, &d)| l.is_finite() && l * l > MIN_PIVOT * d);
             Ok(regular.then_some(factor))
         }
         Err(Error::NotPositiveDefinite { .. }) => Ok(None),
-        Err(other) => Err(other),
+        Err(error) => Err(error),
     }
 }
 
-/// `a⁻¹` for a symmetric positive definite `a`. O(n³) time.
+/// Returns `a⁻¹` for a symmetric positive definite `a`.
+///
+/// O(n³) time.
 ///
 /// # Errors
 /// `a` is not symmetric positive definite.
@@ -200,7 +212,7 @@ pub fn spd_inverse(a: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
     spd_inverse_with(Backend::default(), a)
 }
 
-/// [`spd_inverse`] on a named backend.
+/// [`spd_inverse`] on the given backend.
 ///
 /// # Errors
 /// As [`spd_inverse`].
@@ -218,10 +230,12 @@ pub fn spd_inverse_with(backend: Backend, a: ArrayView2<'_, f64>) -> Result<Arra
     }
 }
 
-/// `a⁻¹ b` for a symmetric positive definite `a` (n×n) and `b` (n×k). O(n³/3 + n²k) time.
+/// Returns `a⁻¹ b` for a symmetric positive definite `a` (n×n) and `b` (n×k).
+///
+/// O(n³/3 + n²k) time.
 ///
 /// # Errors
-/// `a` is not symmetric positive definite, or the shapes do not fit.
+/// `a` is not symmetric positive definite, or the shapes do not match.
 pub fn spd_solve(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
     if a.nrows() != b.nrows() {
         return Err(Error::shape(
@@ -235,7 +249,9 @@ pub fn spd_solve(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Result<Array
     Ok(with_faer(b, |m| from_faer(factor.solve(m).as_ref())))
 }
 
-/// The product `a b`. 2·m·k·n flops.
+/// Returns the product `a b`.
+///
+/// 2·m·k·n flops.
 ///
 /// # Errors
 /// The inner sizes differ.
@@ -251,8 +267,9 @@ pub fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Result<Array2<
     Ok(matmul(a, b))
 }
 
-/// [`product`] of matrices whose shapes the caller has made to fit: the counterpart of
-/// [`ndarray`]'s `dot`, whose contract it shares.
+/// Returns the product `a b`, like [`ndarray`]'s `dot`.
+///
+/// The caller guarantees that the shapes match.
 ///
 /// # Panics
 /// The inner sizes differ.
@@ -278,10 +295,12 @@ pub fn matmul(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     out
 }
 
-/// `accumulator += aᵀ a` for `a` (m×n) and an accumulator (n×n). 2·m·n² flops.
+/// Adds `aᵀ a` to the accumulator, for `a` (m×n) and an accumulator (n×n).
+///
+/// 2·m·n² flops.
 ///
 /// # Panics
-/// The accumulator has another shape, as with [`ndarray`]'s `+=`.
+/// The accumulator has a different shape.
 pub fn add_gram(accumulator: &mut Array2<f64>, a: ArrayView2<'_, f64>) {
     let n = a.ncols();
     assert_eq!(accumulator.dim(), (n, n), "sum of Gram matrices of order {n}");
@@ -299,8 +318,7 @@ pub fn add_gram(accumulator: &mut Array2<f64>, a: ArrayView2<'_, f64>) {
     };
     match accumulator.as_slice_mut() {
         Some(cells) => add(cells),
-        // The sum is symmetric, but what is there already need not be: only row-major cells can be
-        // added to in place.
+        // The accumulator need not be symmetric, so other layouts cannot be updated in place.
         None => {
             let mut cells: Vec<f64> = accumulator.iter().copied().collect();
             add(&mut cells);
@@ -315,7 +333,7 @@ mod tests {
     use approx::assert_abs_diff_eq;
     use ndarray::array;
 
-    fn hilbert_like(n: usize) -> Array2<f64> {
+    fn positive_definite(n: usize) -> Array2<f64> {
         Array2::from_shape_fn((n, n), |(i, j)| {
             1.0 / (1.0 + i.abs_diff(j) as f64) + if i == j { 1.0 } else { 0.0 }
         })
@@ -323,7 +341,7 @@ mod tests {
 
     #[test]
     fn eigendecomposition_rebuilds_the_matrix() {
-        let a = hilbert_like(17);
+        let a = positive_definite(17);
         let e = eigh(a.view()).unwrap();
         let scaled = &e.vectors * &e.values;
         let back = product(scaled.view(), e.vectors.t()).unwrap();
@@ -333,7 +351,7 @@ mod tests {
 
     #[test]
     fn cholesky_inverse_and_solve_agree() {
-        let a = hilbert_like(9);
+        let a = positive_definite(9);
         let l = cholesky(a.view()).unwrap();
         assert_abs_diff_eq!(product(l.view(), l.t()).unwrap(), a, epsilon = 1e-13);
         let inverse = spd_inverse(a.view()).unwrap();

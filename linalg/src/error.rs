@@ -1,27 +1,28 @@
-//! What can go wrong in linear algebra.
+//! Errors of the linear algebra.
 
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A computation that cannot be made, or that failed.
+/// A computation with invalid input, or one that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Matrices or vectors whose shapes do not fit together.
+    /// Matrices or vectors whose shapes do not match.
     #[error("{what}: expected {expected}, found {found}\n  remedy: {remedy}")]
     Shape {
         /// The computation.
         what: String,
-        /// The shape that would have been right.
+        /// The expected shape.
         expected: String,
-        /// The shape that was there.
+        /// The shape that was found.
         found: String,
-        /// How to mend it.
+        /// How to fix it.
         remedy: &'static str,
     },
-    /// A matrix that had to be symmetric positive definite and is not.
+    /// A matrix that is not symmetric positive definite.
     #[error(
-        "{what}: expected a symmetric positive definite matrix of order {order}, found a non-positive pivot"
+        "{what}: expected a symmetric positive definite matrix of order {order}, found a \
+         non-positive pivot"
     )]
     NotPositiveDefinite {
         /// The matrix.
@@ -29,7 +30,7 @@ pub enum Error {
         /// Its order.
         order: usize,
     },
-    /// An iterative kernel gave up, as it does on entries that are not finite.
+    /// An iterative algorithm did not converge, for example on entries that are not finite.
     #[error("{what}: did not converge on a matrix of order {order}")]
     DidNotConverge {
         /// The computation.
@@ -40,7 +41,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An [`Error::Shape`].
+    /// Creates an [`Error::Shape`].
     pub(crate) fn shape(
         what: impl Into<String>,
         expected: impl Into<String>,

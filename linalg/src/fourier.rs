@@ -1,5 +1,6 @@
-//! Power spectra over boxes of cells, by fast Fourier transforms of any length (the only place that
-//! names their backend).
+//! Power spectra over boxes of cells, by fast Fourier transforms of any length.
+//!
+//! This is the only module that uses `rustfft`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +12,15 @@ use rustfft::{Fft, FftPlanner};
 use crate::error::{Error, Result};
 use crate::row_major::{cell_index, coordinates};
 
-/// Discrete Fourier transforms over a row-major box, `F_j = Σ_x v_x exp(−2πi Σ_k j_k x_k / n_k)`,
-/// not normalised.
+/// Discrete Fourier transforms over a row-major box.
+///
+/// `F_j = Σ_x v_x exp(−2πi Σ_k j_k x_k / n_k)`, not normalised.
 pub struct BoxTransform {
     shape: Vec<usize>,
     axes: Vec<Arc<dyn Fft<f64>>>,
 }
 
-/// The box only: plans of the backend tell nothing beyond it.
+/// Shows the box only.
 impl fmt::Debug for BoxTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BoxTransform").field("shape", &self.shape).finish_non_exhaustive()
@@ -35,12 +37,14 @@ impl BoxTransform {
         }
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Transforms in place. O(cells log cells).
+    /// Transforms in place.
+    ///
+    /// O(cells log cells) time.
     fn forward(&self, values: &mut [Complex<f64>]) {
         let mut inner = 1;
         for (&n, axis) in self.shape.iter().zip(&self.axes).rev() {
@@ -65,11 +69,12 @@ impl BoxTransform {
         }
     }
 
-    /// `Σ_q |FFT(q)_j|²` over the rows, one value per frequency j. O(rows · cells log cells) time,
-    /// O(cells) memory.
+    /// Returns the power spectrum of some rows, `Σ_q |FFT(q)_j|²`, one value per frequency j.
+    ///
+    /// O(rows · cells log cells) time, O(cells) memory.
     ///
     /// # Errors
-    /// A row of another length.
+    /// A row has the wrong length.
     pub fn power(&self, rows: impl Iterator<Item = Vec<f64>>) -> Result<Vec<f64>> {
         let mut power = vec![0.0; self.cells()];
         for row in rows {
@@ -84,38 +89,40 @@ impl BoxTransform {
         Ok(power)
     }
 
-    /// The same from the Gram matrix `G = Σ_q qᵀq`: the transform of its shift averages
-    /// `c_δ = Σ_x G[x, x+δ]`. O(cells²) time.
+    /// Returns the power spectrum of the rows with Gram matrix `G = Σ_q qᵀq`.
+    ///
+    /// It is the transform of the shift sums `c_δ = Σ_x G[x, x+δ]`. O(cells²) time.
     ///
     /// # Errors
-    /// A matrix of another order.
+    /// The matrix has the wrong order.
     pub fn power_of_gram(&self, gram: ArrayView2<'_, f64>) -> Result<Vec<f64>> {
         self.check(gram.nrows())?;
         self.check(gram.ncols())?;
         let cells = self.cells();
-        let places: Vec<Vec<usize>> =
+        let positions: Vec<Vec<usize>> =
             (0..cells).map(|cell| coordinates(&self.shape, cell)).collect();
         let mut shifts = vec![Complex::default(); cells];
-        let mut moved = vec![0; self.shape.len()];
-        for (x, from) in places.iter().enumerate() {
-            for (delta, by) in places.iter().enumerate() {
-                for (m, ((a, b), n)) in moved.iter_mut().zip(from.iter().zip(by).zip(&self.shape)) {
+        let mut shifted = vec![0; self.shape.len()];
+        for (x, from) in positions.iter().enumerate() {
+            for (delta, by) in positions.iter().enumerate() {
+                for (m, ((a, b), n)) in shifted.iter_mut().zip(from.iter().zip(by).zip(&self.shape))
+                {
                     *m = (a + b) % n;
                 }
-                shifts[delta] += gram[[x, cell_index(&self.shape, &moved)]];
+                shifts[delta] += gram[[x, cell_index(&self.shape, &shifted)]];
             }
         }
         self.forward(&mut shifts);
-        // The power is a sum of squares: what rounding puts below zero is zero.
+        // The power is a sum of squares: negative values are rounding errors.
         Ok(shifts.iter().map(|x| x.re.max(0.0)).collect())
     }
 
-    /// The real vector with the given spectrum over the cells, `x_δ = (1/N) Σ_j s_j cos(2π j·δ/n)`,
-    /// for a spectrum that is real and even: the first row of the circulant matrix with these
-    /// eigenvalues.
+    /// Returns the first row of the circulant matrix with the given eigenvalues.
+    ///
+    /// `x_δ = (1/N) Σ_j s_j cos(2π j·δ/n)` for a spectrum that is real and even.
     ///
     /// # Errors
-    /// A spectrum of another length.
+    /// The spectrum has the wrong length.
     pub fn circulant_row(&self, spectrum: &[f64]) -> Result<Vec<f64>> {
         self.check(spectrum.len())?;
         let mut values: Vec<Complex<f64>> =
@@ -125,11 +132,12 @@ impl BoxTransform {
         Ok(values.iter().map(|x| x.re / cells).collect())
     }
 
-    /// The circulant matrix with the given real and even eigenvalues times a vector. O(cells log
-    /// cells).
+    /// Multiplies the circulant matrix with the given eigenvalues by a vector.
+    ///
+    /// The eigenvalues are real and even. O(cells log cells) time.
     ///
     /// # Errors
-    /// A vector or a spectrum of another length.
+    /// The vector or the spectrum has the wrong length.
     pub fn filter(&self, values: &[f64], spectrum: &[f64]) -> Result<Vec<f64>> {
         self.check(values.len())?;
         self.check(spectrum.len())?;
@@ -164,7 +172,7 @@ mod tests {
     use approx::assert_abs_diff_eq;
     use ndarray::Array2;
 
-    /// |Σ_x q_x e^{−2πi j·x/n}|², term by term.
+    /// Returns `Σ_q |Σ_x q_x e^{−2πi j·x/n}|²`, term by term.
     fn power_by_definition(shape: &[usize], rows: &[Vec<f64>]) -> Vec<f64> {
         let cells: usize = shape.iter().product();
         (0..cells)
@@ -174,10 +182,10 @@ mod tests {
                     .map(|row| {
                         let (mut re, mut im) = (0.0, 0.0);
                         for (x, q) in row.iter().enumerate() {
-                            let at = coordinates(shape, x);
+                            let position = coordinates(shape, x);
                             let turns: f64 = frequency
                                 .iter()
-                                .zip(&at)
+                                .zip(&position)
                                 .zip(shape)
                                 .map(|((j, x), n)| (j * x) as f64 / *n as f64)
                                 .sum();
@@ -193,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn both_routes_agree_with_the_definition() {
+    fn powers_of_rows_and_of_their_gram_agree_with_the_definition() {
         for (seed, shape) in [(1.0, vec![3, 4]), (2.0, vec![7]), (3.0, vec![2, 3, 2])] {
             let cells: usize = shape.iter().product();
             let matrix =
@@ -212,11 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn a_circulant_has_the_spectrum_it_was_made_from() {
+    fn circulant_matrices_have_the_given_spectrum() {
         let spectrum = [4.0, 1.0, 0.5, 0.5, 1.0];
         let transform = BoxTransform::new(&[5]);
         let row = transform.circulant_row(&spectrum).unwrap();
-        let matrix = ndarray::Array2::from_shape_fn((5, 5), |(i, j)| row[(j + 5 - i) % 5]);
+        let matrix = Array2::from_shape_fn((5, 5), |(i, j)| row[(j + 5 - i) % 5]);
         let x = [1.0, -2.0, 0.5, 3.0, 0.0];
         let product = matrix.dot(&ndarray::arr1(&x)).to_vec();
         assert_abs_diff_eq!(

@@ -1,11 +1,13 @@
-//! Kronecker products, explicit and applied factor by factor.
+//! Kronecker products, as explicit matrices and applied factor by factor.
 
 use ndarray::{Array2, ArrayView2};
 
 use crate::dense::matmul;
 use crate::error::{Error, Result};
 
-/// The Kronecker product `a ⊗ b`: entry `((i,k),(j,l)) = a[i,j]·b[k,l]`, row-major in the pairs.
+/// Returns the Kronecker product `a ⊗ b`.
+///
+/// Entry `((i,k),(j,l))` is `a[i,j]·b[k,l]`, row-major in the pairs.
 pub fn kron(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let ((ar, ac), (br, bc)) = (a.dim(), b.dim());
     let mut out = Vec::with_capacity(ar * br * ac * bc);
@@ -20,14 +22,18 @@ pub fn kron(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     Array2::from_shape_vec((ar * br, ac * bc), out).unwrap_or_default()
 }
 
-/// The Kronecker product of several matrices, in order; the 1×1 identity of none.
+/// Returns the Kronecker product of several matrices, in order.
+///
+/// The product of no matrices is the 1×1 identity.
 pub fn kron_all<'a>(factors: impl IntoIterator<Item = ArrayView2<'a, f64>>) -> Array2<f64> {
     factors.into_iter().fold(Array2::eye(1), |product, factor| kron(product.view(), factor))
 }
 
 const REMEDY: &str = "pass one value per cell of the domain";
 
-/// `(F₁ ⊗ … ⊗ F_d) x` without forming the product. O(Σ_k rows_k · cells) time.
+/// Returns `(F₁ ⊗ … ⊗ F_d) x` without forming the Kronecker product.
+///
+/// O(Σ_k rows_k · cells) time.
 ///
 /// # Errors
 /// The length of `x` is not the product of the factors' column counts.
@@ -42,8 +48,8 @@ pub fn kron_apply(factors: &[ArrayView2<'_, f64>], x: &[f64]) -> Result<Vec<f64>
         ));
     }
     let mut current = x.to_vec();
-    // Apply the last factor first and rotate its axis to the front: after d rounds the axes are
-    // back in order.
+    // Apply the last factor first and rotate its axis to the front. After d rounds the axes are in
+    // order again.
     for factor in factors.iter().rev() {
         let (rows, cols) = factor.dim();
         let rest = current.len() / cols.max(1);

@@ -1,18 +1,17 @@
-//! Dense linear algebra on [`ndarray`] arrays of `f64`: what matmech computes with, behind
-//! functions of concrete types.
+//! Dense linear algebra on [`ndarray`] arrays of `f64`, as functions of concrete types.
 //!
-//! The backends' kernels are generic and take most of a build. Here they are compiled once; the
-//! library above is rebuilt without them. This crate is the only one that names a backend:
+//! The backends' kernels are generic and slow to compile. This crate compiles them once, so that
+//! changes to matmech do not rebuild them. It is the only crate that uses a backend directly:
 //!
-//! | module | what | backend |
+//! | module | contents | backend |
 //! |---|---|---|
-//! | `dense` | eigendecomposition, Cholesky, solves, products | `faer` (pure Rust), and LAPACK behind the feature `lapack` |
-//! | `semidefinite` | root, pseudo-inverse and quotients of positive semidefinite matrices | |
-//! | `spd_factor` | one factorisation for many right-hand sides, half of a Gram matrix | `faer` |
-//! | `kronecker` | products of small matrices, explicit and applied factor by factor | |
+//! | `dense` | eigendecomposition, Cholesky, solves, products | `faer`; LAPACK (feature `lapack`) |
+//! | `semidefinite` | root, pseudo-inverse and quotients of semidefinite matrices | |
+//! | `spd_factor` | one factorisation for many right-hand sides, half a Gram matrix | `faer` |
+//! | `kronecker` | Kronecker products, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
 //! | `walsh` | the Walsh–Hadamard transform | |
-//! | `low_rank` | roots of positive semidefinite matrices of low rank, without an eigendecomposition | |
+//! | `low_rank` | roots of low-rank matrices by pivoted Cholesky | |
 //! | `row_major` | cells of a box and their coordinates | |
 //!
 //! Every kernel runs on the calling thread, so results do not depend on the number of threads.

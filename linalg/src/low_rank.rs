@@ -2,35 +2,29 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
+use crate::dense::check_square;
 use crate::error::{Error, Result};
 
-/// R with `RᵀR = a` (rank × n) by Cholesky's factorisation with complete pivoting, or `None` once
-/// more than `most` rows would be needed. What is left out has a largest entry of 8 ε times the
-/// largest one of `a`. O(n · rank²) time.
+/// Returns R (rank × n) with `RᵀR = a`, or `None` if the rank exceeds `max_rank`.
+///
+/// Cholesky factorisation with complete pivoting. The largest entry of the remainder is at most 8 ε
+/// times the largest entry of `a`. O(n · rank²) time.
 ///
 /// # Errors
-/// `a` is not square, or not positive semidefinite by more than rounding.
-pub fn low_rank_root(a: ArrayView2<'_, f64>, most: usize) -> Result<Option<Array2<f64>>> {
-    let (n, columns) = a.dim();
-    if n != columns || n == 0 {
-        let found = format!("{n} x {columns}");
-        return Err(Error::shape(
-            "low-rank root",
-            "a non-empty square matrix",
-            found,
-            "pass a Gram matrix",
-        ));
-    }
-    let mut left: Array1<f64> = a.diag().to_owned();
-    let top = left.iter().copied().fold(0.0, f64::max);
-    let lowest = left.iter().copied().fold(f64::INFINITY, f64::min);
-    if !top.is_finite() || lowest < -1e-9 * top {
+/// `a` is not square, or is not positive semidefinite up to rounding.
+pub fn low_rank_root(a: ArrayView2<'_, f64>, max_rank: usize) -> Result<Option<Array2<f64>>> {
+    let n = check_square("low-rank root", a)?;
+    let mut remainder: Array1<f64> = a.diag().to_owned();
+    let largest_diagonal = remainder.iter().copied().fold(0.0, f64::max);
+    let lowest = remainder.iter().copied().fold(f64::INFINITY, f64::min);
+    if !largest_diagonal.is_finite() || lowest < -1e-9 * largest_diagonal {
         return Err(Error::NotPositiveDefinite { what: "low-rank root".into(), order: n });
     }
-    let cut = 8.0 * f64::EPSILON * top;
+    let cut = 8.0 * f64::EPSILON * largest_diagonal;
     let mut rows: Vec<Array1<f64>> = Vec::new();
     loop {
-        let (pivot, &largest) = match left.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)) {
+        let (pivot, &largest) = match remainder.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))
+        {
             Some(found) => found,
             None => return Ok(None),
         };
@@ -39,7 +33,7 @@ pub fn low_rank_root(a: ArrayView2<'_, f64>, most: usize) -> Result<Option<Array
             rows.iter().zip(out.rows_mut()).for_each(|(row, mut to)| to.assign(row));
             return Ok(Some(out));
         }
-        if rows.len() == most {
+        if rows.len() == max_rank {
             return Ok(None);
         }
         let mut row = a.row(pivot).to_owned();
@@ -47,8 +41,8 @@ pub fn low_rank_root(a: ArrayView2<'_, f64>, most: usize) -> Result<Option<Array
             row.scaled_add(-earlier[pivot], earlier);
         }
         row /= largest.sqrt();
-        left.zip_mut_with(&row, |left, x| *left -= x * x);
-        left[pivot] = 0.0;
+        remainder.zip_mut_with(&row, |remainder, x| *remainder -= x * x);
+        remainder[pivot] = 0.0;
         rows.push(row);
     }
 }
@@ -60,7 +54,7 @@ mod tests {
     use approx::assert_abs_diff_eq;
 
     #[test]
-    fn a_root_has_the_rank_and_the_gram() {
+    fn roots_have_the_rank_and_the_gram_of_the_matrix() {
         let rows = Array2::from_shape_fn((5, 40), |(i, j)| (((1 + i) * (2 + j * j)) as f64).sin());
         let doubled =
             Array2::from_shape_fn((10, 40), |(i, j)| (1 + i / 5) as f64 * rows[[i % 5, j]]);

@@ -1,6 +1,6 @@
-//! Cells of a box, numbered row-major: the last axis varies fastest.
+//! Row-major cell numbers of a box: the last axis varies fastest.
 
-/// The coordinates of cell `cell` in a row-major box of the given shape.
+/// Returns the coordinates of cell `cell` in a row-major box of the given shape.
 pub fn coordinates(shape: &[usize], cell: usize) -> Vec<usize> {
     let mut rest = cell;
     let mut out = vec![0; shape.len()];
@@ -11,9 +11,11 @@ pub fn coordinates(shape: &[usize], cell: usize) -> Vec<usize> {
     out
 }
 
-/// The cell at the given coordinates of a row-major box: the inverse of [`coordinates`].
-pub fn cell_index(shape: &[usize], at: &[usize]) -> usize {
-    shape.iter().zip(at).fold(0, |index, (&size, &c)| index * size + c)
+/// Returns the cell at the given coordinates of a row-major box.
+///
+/// Inverse of [`coordinates`].
+pub fn cell_index(shape: &[usize], coordinates: &[usize]) -> usize {
+    shape.iter().zip(coordinates).fold(0, |index, (&size, &c)| index * size + c)
 }
 
 #[cfg(test)]

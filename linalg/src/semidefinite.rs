@@ -1,12 +1,11 @@
-//! Positive semidefinite matrices of any rank: root, pseudo-inverse, and quotients of traces.
+//! Positive semidefinite matrices of any rank: root, pseudo-inverse and `tr(G V⁺)`.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::dense::{add_gram, eigh, full_rank_cholesky, product, spd_solve};
 use crate::error::Result;
 
-/// The range of a positive semidefinite matrix, `A = U diag(λ) Uᵀ` without the eigenvalues that are
-/// zero.
+/// The range of a positive semidefinite matrix: `A = U diag(λ) Uᵀ` without zero eigenvalues.
 #[derive(Debug, Clone)]
 pub struct Semidefinite {
     /// λ > 0, ascending.
@@ -16,16 +15,19 @@ pub struct Semidefinite {
 }
 
 impl Semidefinite {
-    /// The eigenvalues that are not zero to working precision ([`nonzero_eigenvalues`]), with their
-    /// vectors. O(n³).
+    /// Computes the nonzero eigenvalues with their eigenvectors.
+    ///
+    /// Nonzero as in [`nonzero_eigenvalues`]. O(n³) time.
     ///
     /// # Errors
-    /// A matrix that is not square, or has entries that are not finite.
+    /// `a` is not square, or has entries that are not finite.
     pub fn of(a: ArrayView2<'_, f64>) -> Result<Self> {
         Self::above(a, zero_below)
     }
 
-    /// The eigenvalues larger than `cut` makes of all of them. O(n³).
+    /// Computes the eigenvalues above a threshold with their eigenvectors.
+    ///
+    /// `cut` computes the threshold from all eigenvalues. O(n³) time.
     ///
     /// # Errors
     /// As [`Semidefinite::of`].
@@ -39,17 +41,17 @@ impl Semidefinite {
         })
     }
 
-    /// The number of eigenvalues that are not zero.
+    /// Returns the number of nonzero eigenvalues.
     pub fn rank(&self) -> usize {
         self.values.len()
     }
 
-    /// `R = diag(λ)^½ Uᵀ`, rank × n: `RᵀR = A`.
+    /// Returns the root `R = diag(λ)^½ Uᵀ` (rank × n): `RᵀR = A`.
     pub fn root(&self) -> Array2<f64> {
         self.scaled_rows(|row, root| row * root)
     }
 
-    /// `R⁺ = U diag(λ)^(−½)`, n × rank: `R R⁺ = I`.
+    /// Returns the pseudo-inverse of the root, `R⁺ = U diag(λ)^(−½)` (n × rank): `R R⁺ = I`.
     pub fn root_inverse(&self) -> Array2<f64> {
         let mut columns = self.basis.as_standard_layout().into_owned();
         for (mut column, value) in columns.columns_mut().into_iter().zip(&self.values) {
@@ -59,7 +61,9 @@ impl Semidefinite {
         columns
     }
 
-    /// `A⁺ = U diag(λ)⁻¹ Uᵀ`. O(n² · rank).
+    /// Returns the pseudo-inverse `A⁺ = U diag(λ)⁻¹ Uᵀ`.
+    ///
+    /// O(n² · rank) time.
     pub fn pseudo_inverse(&self) -> Array2<f64> {
         gram_of(self.scaled_rows(|x, root| x / root).view())
     }
@@ -74,45 +78,52 @@ impl Semidefinite {
     }
 }
 
-/// `aᵀ a`. 2·m·n² flops for `a` (m×n).
+/// Returns `aᵀ a`.
+///
+/// 2·m·n² flops for `a` (m×n).
 pub fn gram_of(a: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut gram = Array2::zeros((a.ncols(), a.ncols()));
     add_gram(&mut gram, a);
     gram
 }
 
+/// Returns the threshold below which eigenvalues count as zero.
+///
 /// 8 n ε times the largest of the n eigenvalues of a positive semidefinite matrix.
 fn zero_below(values: &Array1<f64>) -> f64 {
     8.0 * values.len() as f64 * f64::EPSILON * values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Positions of the eigenvalues of a positive semidefinite matrix that are not zero to working
-/// precision: larger than 8 n ε times the largest.
+/// Returns the indices of the eigenvalues that are not zero to working precision.
+///
+/// These are larger than 8 n ε times the largest of the n eigenvalues of a positive semidefinite
+/// matrix.
 pub fn nonzero_eigenvalues(values: &Array1<f64>) -> Vec<usize> {
     let cut = zero_below(values);
     (0..values.len()).filter(|&k| values[k] > cut).collect()
 }
 
-/// What [`trace_of_quotient`] finds.
+/// The result of [`trace_of_quotient`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quotient {
     /// `tr(G V⁺)`.
     Trace(f64),
-    /// The range of G is not in that of V.
+    /// The range of G is not contained in the range of V.
     Outside {
-        /// The share `tr(G (I − P))/tr G`, P the projector on the range of V.
+        /// The share `tr(G (I − P))/tr G`, where P projects on the range of V.
         share: f64,
     },
 }
 
-/// `tr(G V⁺)` for positive semidefinite G and V (n×n): the workload's total variance under a
-/// strategy with Gram V; or how much of G is outside the range of V, where that is not negligible.
-/// O(n³) time.
+/// Returns `tr(G V⁺)` for positive semidefinite G and V (n×n).
+///
+/// This is the total variance of a workload with Gram G under a strategy with Gram V. If more than
+/// 1e-9 of G is outside the range of V, returns that share instead. O(n³) time.
 ///
 /// # Errors
-/// Shapes differ, or the eigensolver fails.
+/// The shapes differ, or the eigensolver fails.
 pub fn trace_of_quotient(g: ArrayView2<'_, f64>, v: ArrayView2<'_, f64>) -> Result<Quotient> {
-    const NEGLIGIBLE: f64 = 1e-9;
+    const MAX_SHARE_OUTSIDE: f64 = 1e-9;
     if full_rank_cholesky(v)?.is_some() {
         return Ok(Quotient::Trace(spd_solve(v, g)?.diag().sum()));
     }
@@ -126,13 +137,15 @@ pub fn trace_of_quotient(g: ArrayView2<'_, f64>, v: ArrayView2<'_, f64>) -> Resu
     }
     let total = g.diag().sum();
     let share = if total > 0.0 { (1.0 - inside / total).max(0.0) } else { 0.0 };
-    Ok(if share > NEGLIGIBLE { Quotient::Outside { share } } else { Quotient::Trace(trace) })
+    Ok(if share > MAX_SHARE_OUTSIDE { Quotient::Outside { share } } else { Quotient::Trace(trace) })
 }
 
-/// `(AᵀA)⁺Aᵀ` of queries A with their Gram: the least-squares inverse. O(queries · n² + n³).
+/// Returns the least-squares inverse `(AᵀA)⁺Aᵀ` of queries A, given their Gram.
+///
+/// O(queries · n² + n³) time.
 ///
 /// # Errors
-/// Shapes differ, or the eigensolver fails.
+/// The shapes differ, or the eigensolver fails.
 pub fn least_squares_inverse(
     queries: ArrayView2<'_, f64>,
     gram: ArrayView2<'_, f64>,
@@ -150,13 +163,13 @@ mod tests {
     use approx::assert_abs_diff_eq;
     use ndarray::array;
 
-    /// Rank 2 over 4 cells.
+    /// Three queries of rank 2 over 4 cells.
     fn queries() -> Array2<f64> {
         array![[1.0, 2.0, 0.0, 4.0], [0.0, 1.0, 1.0, -1.0], [1.0, 3.0, 1.0, 3.0]]
     }
 
     #[test]
-    fn root_and_inverse_are_those_of_moore_and_penrose() {
+    fn the_pseudo_inverse_satisfies_the_moore_penrose_equations() {
         let a = gram_of(queries().view());
         let range = Semidefinite::of(a.view()).unwrap();
         let (root, back, inverse) = (range.root(), range.root_inverse(), range.pseudo_inverse());
@@ -169,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn quotients_know_what_they_cannot_answer() {
+    fn traces_of_quotients_report_a_gram_outside_the_range() {
         let queries = queries();
         let v = gram_of(queries.view());
         let inside = gram_of(array![[1.0, 1.0, -1.0, 5.0]].view());
@@ -179,10 +192,10 @@ mod tests {
                 .sum();
         match trace_of_quotient(inside.view(), v.view()).unwrap() {
             Quotient::Trace(trace) => assert_abs_diff_eq!(trace, expected, epsilon = 1e-12),
-            other => panic!("{other:?}"),
+            outside => panic!("{outside:?}"),
         }
         let outside = trace_of_quotient(Array2::eye(4).view(), v.view()).unwrap();
-        // The identity has half of its trace outside a range of dimension 2 of 4.
+        // Half of the identity's trace is outside a range of dimension 2 of 4.
         assert!(
             matches!(outside, Quotient::Outside { share } if (share - 0.5).abs() < 1e-12),
             "{outside:?}"
@@ -190,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn least_squares_of_deficient_queries_gives_the_smallest_solution() {
+    fn the_least_squares_inverse_satisfies_the_moore_penrose_equations() {
         let queries = queries();
         let inverse =
             least_squares_inverse(queries.view(), gram_of(queries.view()).view()).unwrap();

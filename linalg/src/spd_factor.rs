@@ -1,12 +1,11 @@
-//! Symmetric systems that are solved for several right-hand sides, and the half of a Gram matrix
-//! that they need.
+//! Cholesky factors for several right-hand sides, and the half of a Gram matrix they need.
 
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as multiply};
 use faer::linalg::solvers::{Llt, Solve};
-use faer::{Accum, MatMut, MatRef, Par, Side};
+use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::dense::with_faer;
+use crate::dense::{llt, with_faer};
 use crate::error::{Error, Result};
 
 /// The Cholesky factor of a symmetric positive definite matrix.
@@ -14,35 +13,27 @@ use crate::error::{Error, Result};
 pub struct SpdFactor(Llt<f64>);
 
 impl SpdFactor {
-    /// Factors `a`, of which the lower triangle is read. O(n³/3) time.
+    /// Factors `a`.
+    ///
+    /// Reads the lower triangle. O(n³/3) time.
     ///
     /// # Errors
-    /// `a` is not square, or not positive definite.
+    /// `a` is not square, or is not positive definite.
     pub fn of(a: ArrayView2<'_, f64>) -> Result<Self> {
-        let (rows, cols) = a.dim();
-        if rows != cols || rows == 0 {
-            let found = format!("{rows} x {cols}");
-            return Err(Error::shape(
-                "Cholesky factor",
-                "a non-empty square matrix",
-                found,
-                "pass a Gram matrix",
-            ));
-        }
-        let refused =
-            |_| Error::NotPositiveDefinite { what: "Cholesky factor".into(), order: rows };
-        Ok(SpdFactor(with_faer(a, |m| Llt::new(m, Side::Lower)).map_err(refused)?))
+        Ok(SpdFactor(llt("Cholesky factor", a)?))
     }
 
-    /// The order of the matrix.
+    /// Returns the order of the matrix.
     pub fn order(&self) -> usize {
         self.0.L().nrows()
     }
 
-    /// `a⁻¹ b`. O(n²) time.
+    /// Returns `a⁻¹ b`.
+    ///
+    /// O(n²) time.
     ///
     /// # Errors
-    /// `b` has another length.
+    /// `b` has the wrong length.
     pub fn solve(&self, b: &Array1<f64>) -> Result<Array1<f64>> {
         if b.len() != self.order() {
             let expected = format!("a right-hand side of {} numbers", self.order());
@@ -59,8 +50,9 @@ impl SpdFactor {
     }
 }
 
-/// The lower triangle of `aᵀa` for `a` (m×n), zeros above it: half the work of
-/// [`gram_of`](crate::gram_of), and all that [`SpdFactor::of`] reads. m·n² flops.
+/// Returns the lower triangle of `aᵀa` for `a` (m×n), with zeros above it.
+///
+/// [`SpdFactor::of`] reads nothing else. m·n² flops, half of [`gram_of`](crate::gram_of).
 pub fn lower_gram_of(a: ArrayView2<'_, f64>) -> Array2<f64> {
     let n = a.ncols();
     let mut out = Array2::zeros((n, n));
@@ -91,7 +83,7 @@ mod tests {
     use ndarray::Axis;
 
     #[test]
-    fn the_lower_half_is_that_of_the_whole_and_solves_like_it() {
+    fn the_lower_triangle_solves_like_the_full_gram() {
         let a = Array2::from_shape_fn((40, 23), |(i, j)| (((1 + i) * (2 + j * j)) as f64).sin());
         let (whole, half) = (gram_of(a.view()), lower_gram_of(a.view()));
         for ((i, j), x) in half.indexed_iter() {

@@ -2,10 +2,12 @@
 
 use crate::error::{Error, Result};
 
-/// `H x` in place, `H_kj = (−1)^(number of ones in k & j)`; `H H = n I`. O(n log n) time.
+/// Replaces `x` by `H x`.
+///
+/// `H_kj = (−1)^(number of ones in k & j)`, so `H H = n I`. O(n log n) time.
 ///
 /// # Errors
-/// A length that is no power of two.
+/// The length is not a power of two.
 pub fn walsh_hadamard(x: &mut [f64]) -> Result<()> {
     let n = x.len();
     if !n.is_power_of_two() {
@@ -35,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_transform_is_the_explicit_matrix() {
+    fn the_transform_equals_the_explicit_matrix() {
         let x: Vec<f64> = (0..16).map(|i| ((i * i) as f64).sin()).collect();
         let mut y = x.clone();
         walsh_hadamard(&mut y).unwrap();

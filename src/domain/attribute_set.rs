@@ -5,25 +5,28 @@ use std::fmt;
 use super::axis_set::{AxisSet, subsets_of};
 use crate::error::{Error, Result};
 
-/// A set of attributes of a domain with at most 128 of them, by position. Ordered by its bits,
-/// which puts ∅ first.
+/// A set of attributes of a domain, by position.
 ///
-/// The marginal on a set has its attributes as axes, in ascending order, the last one varying
-/// fastest; [`AxisSet`] is a subset of them.
+/// At most 128 attributes. Sets are ordered by their bits, so ∅ is first.
+///
+/// The marginal on a set has the set's attributes as axes, in ascending order. The last axis varies
+/// fastest. An [`AxisSet`] is a subset of these axes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AttributeSet(u128);
 
 impl AttributeSet {
-    /// The largest number of attributes a set can range over.
+    /// The maximum number of attributes.
     pub const CAPACITY: usize = 128;
 
-    /// The empty set: the residual subspace of the total.
+    /// The empty set.
+    ///
+    /// Its residual subspace is the total.
     pub const EMPTY: Self = AttributeSet(0);
 
-    /// The set with the given positions.
+    /// Returns the set of the attributes at the given positions.
     ///
     /// # Errors
-    /// A position of 128 or more, or one that comes twice.
+    /// A position of 128 or more, or a repeated position.
     pub fn from_positions(positions: &[usize]) -> Result<Self> {
         let mut bits = 0u128;
         for &p in positions {
@@ -49,73 +52,75 @@ impl AttributeSet {
         Ok(AttributeSet(bits))
     }
 
-    /// The first `count` attributes, of which there can be at most 128.
+    /// Returns the set of the first `count` attributes, at most 128.
     pub fn first(count: usize) -> Self {
         AttributeSet(if count >= Self::CAPACITY { u128::MAX } else { (1 << count) - 1 })
     }
 
-    /// The set of one attribute, whose position must be below 128: ∅ otherwise.
+    /// Returns the set of one attribute.
+    ///
+    /// The set is ∅ if the position is 128 or more.
     pub(crate) fn single(position: usize) -> Self {
         AttributeSet(if position < Self::CAPACITY { 1 << position } else { 0 })
     }
 
-    /// Whether the attribute at `position` is in the set.
+    /// Returns whether the attribute at `position` is in the set.
     pub fn contains(self, position: usize) -> bool {
         position < Self::CAPACITY && self.0 >> position & 1 == 1
     }
 
-    /// Whether every attribute of `self` is in `other`.
+    /// Returns whether every attribute of `self` is in `other`.
     pub fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// The attributes in both sets.
+    /// Returns the intersection of two sets.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         AttributeSet(self.0 & other.0)
     }
 
-    /// The attributes in either set.
+    /// Returns the union of two sets.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         AttributeSet(self.0 | other.0)
     }
 
-    /// The attributes that another set lacks.
+    /// Returns the attributes that are not in `other`.
     #[must_use]
     pub(crate) fn without(self, other: Self) -> Self {
         AttributeSet(self.0 & !other.0)
     }
 
-    /// All subsets, ∅ first and the set itself last: the one with the axes
-    /// [`AxisSet::from_number`]`(k)` is the k-th.
+    /// Iterates over all subsets, ∅ first and the set itself last.
+    ///
+    /// The k-th subset has the axes [`AxisSet::from_number`]`(k)`.
     pub fn subsets(self) -> impl Iterator<Item = Self> {
         subsets_of(self.0).map(AttributeSet)
     }
 
-    /// All subsets with `size` attributes, in lexicographic order of their positions.
+    /// Iterates over the subsets with `size` attributes, in lexicographic order of their positions.
     pub fn of_size(self, size: usize) -> impl Iterator<Item = Self> {
         let positions: Vec<usize> = self.positions().collect();
         let last = positions.len().saturating_sub(size);
-        // Places of the chosen ones among the positions: the next combination raises the last place
-        // that can be raised.
+        // Indices into `positions`. The next combination increments the last index that can grow.
         let mut next = (size <= positions.len()).then(|| (0..size).collect::<Vec<usize>>());
         std::iter::from_fn(move || {
-            let mut places = next.take()?;
+            let mut indices = next.take()?;
             let set =
-                places.iter().fold(Self::EMPTY, |set, &k| AttributeSet(set.0 | 1 << positions[k]));
-            if let Some(k) = (0..size).rev().find(|&k| places[k] < last + k) {
-                places[k] += 1;
+                indices.iter().fold(Self::EMPTY, |set, &k| AttributeSet(set.0 | 1 << positions[k]));
+            if let Some(k) = (0..size).rev().find(|&k| indices[k] < last + k) {
+                indices[k] += 1;
                 for later in k + 1..size {
-                    places[later] = places[later - 1] + 1;
+                    indices[later] = indices[later - 1] + 1;
                 }
-                next = Some(places);
+                next = Some(indices);
             }
             Some(set)
         })
     }
 
-    /// The attributes at some of this set's axes.
+    /// Returns the attributes at the given axes of this set.
     #[must_use]
     pub fn at(self, axes: AxisSet) -> Self {
         self.positions()
@@ -124,33 +129,33 @@ impl AttributeSet {
             .fold(Self::EMPTY, |set, (_, p)| AttributeSet(set.0 | 1 << p))
     }
 
-    /// The attributes as axes of an array over all attributes of the domain.
+    /// Returns the set as axes of an array over all attributes of the domain.
     pub fn axes(self) -> AxisSet {
         AxisSet::from_bits(self.0)
     }
 
-    /// The axes of this set whose attributes are in `other`.
+    /// Returns the axes of this set whose attributes are in `other`.
     pub fn axes_in(self, other: Self) -> AxisSet {
         let positions: Vec<usize> = self.positions().collect();
         AxisSet::of(positions.len(), |axis| other.contains(positions[axis]))
     }
 
-    /// The number of attributes in the set.
+    /// Returns the number of attributes in the set.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether this is ∅.
+    /// Returns whether this is ∅.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The set as a number: bit p is set if position p is in it.
+    /// Returns the set as a bit mask: bit p is 1 if position p is in the set.
     pub fn bits(self) -> u128 {
         self.0
     }
 
-    /// The positions in the set, ascending.
+    /// Iterates over the positions in the set, ascending.
     pub fn positions(self) -> impl Iterator<Item = usize> {
         let mut bits = self.0;
         std::iter::from_fn(move || {
@@ -160,13 +165,14 @@ impl AttributeSet {
         })
     }
 
-    /// One past the largest position in the set; 0 for ∅.
+    /// Returns one past the largest position in the set; 0 for ∅.
     pub fn end(self) -> usize {
         Self::CAPACITY - self.0.leading_zeros() as usize
     }
 
-    /// The set's items of a list with one for every attribute of the domain, in ascending order of
-    /// the positions. The set must lie within the list: positions beyond it are left out.
+    /// Returns the set's items of a list with one item per attribute of the domain.
+    ///
+    /// They are in ascending order of position. Positions beyond the list are skipped.
     pub(crate) fn items<T: Copy>(self, all: &[T]) -> Vec<T> {
         self.positions().filter_map(|p| all.get(p)).copied().collect()
     }
@@ -205,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn subsets_of_a_size_come_in_lexicographic_order() {
+    fn subsets_of_a_size_are_in_lexicographic_order() {
         let four = set(&[1, 4, 6, 7]);
         let pairs: Vec<AttributeSet> = four.of_size(2).collect();
         assert_eq!(pairs, [[1, 4], [1, 6], [1, 7], [4, 6], [4, 7], [6, 7]].map(|pair| set(&pair)));
@@ -215,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_are_places_in_the_set() {
+    fn axes_are_indices_into_the_set() {
         let gamma = set(&[2, 3, 9]);
         assert_eq!(gamma.axes_in(set(&[3, 9, 40])), AxisSet::of(3, |axis| axis > 0));
         assert_eq!(gamma.at(AxisSet::of(3, |axis| axis == 2)), set(&[9]));

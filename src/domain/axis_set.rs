@@ -1,25 +1,26 @@
-//! Subsets of a marginal's attributes, by their places in it.
+//! Subsets of the axes of a marginal.
 
 use std::fmt;
 
-/// Some of the axes of an array, such as the attributes τ ⊆ γ of the marginal on γ: axis i is the
-/// i-th attribute of γ. At most 128 axes.
+/// A set of axes of an array.
 ///
-/// The subsets of k axes are numbered 0 … 2^k − 1, bit i of the number saying whether axis i is in
-/// the subset; what is known of all of them is kept in a list in that order.
+/// For a marginal on γ it is a subset τ ⊆ γ: axis i is the i-th attribute of γ. At most 128 axes.
+///
+/// The subsets of k axes are numbered 0 … 2^k − 1: bit i of the number is 1 if axis i is in the
+/// subset. Lists with one item per subset are in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AxisSet(u128);
 
 impl AxisSet {
-    /// No axis.
+    /// The empty set.
     pub const EMPTY: Self = AxisSet(0);
 
-    /// All of `count` axes, of which there can be at most 128.
+    /// Returns the set of all `count` axes, at most 128.
     pub fn all(count: usize) -> Self {
         AxisSet(if count >= 128 { u128::MAX } else { (1 << count) - 1 })
     }
 
-    /// The axes for which `chosen` holds, of `count`.
+    /// Returns the set of the axes below `count` for which `chosen` is true.
     pub fn of(count: usize, chosen: impl Fn(usize) -> bool) -> Self {
         AxisSet(
             (0..count.min(128)).filter(|&axis| chosen(axis)).fold(0, |bits, axis| bits | 1 << axis),
@@ -30,60 +31,62 @@ impl AxisSet {
         AxisSet(bits)
     }
 
-    /// The subset with this number.
+    /// Returns the subset with this number.
     pub fn from_number(number: usize) -> Self {
         AxisSet(number as u128)
     }
 
-    /// The number of this subset: its place in a list of all subsets.
+    /// Returns the number of this subset: its index in a list of all subsets.
     pub fn number(self) -> usize {
         self.0 as usize
     }
 
-    /// All subsets of `count` axes in the order of their numbers: ∅ first, all axes last.
+    /// Iterates over the subsets of `count` axes in the order of their numbers.
+    ///
+    /// ∅ is first, all axes are last.
     pub fn subsets(count: usize) -> impl Iterator<Item = Self> {
         subsets_of(Self::all(count).0).map(AxisSet)
     }
 
-    /// Whether the axis is in the set.
+    /// Returns whether the axis is in the set.
     pub fn contains(self, axis: usize) -> bool {
         axis < 128 && self.0 >> axis & 1 == 1
     }
 
-    /// Whether every axis of `self` is in `other`.
+    /// Returns whether every axis of `self` is in `other`.
     pub fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// This set as axes of the array over the axes in `larger` alone.
+    /// Returns this set as axes of the array over the axes in `larger` only.
     #[must_use]
     pub fn among(self, larger: Self) -> Self {
         let axes: Vec<usize> = (0..larger.end()).filter(|&axis| larger.contains(axis)).collect();
         Self::of(axes.len(), |k| self.contains(axes[k]))
     }
 
-    /// The set without one axis.
+    /// Returns the set without one axis.
     #[must_use]
     pub fn without(self, axis: usize) -> Self {
         AxisSet(if axis < 128 { self.0 & !(1 << axis) } else { self.0 })
     }
 
-    /// The number of axes in the set.
+    /// Returns the number of axes in the set.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether no axis is in the set.
+    /// Returns whether no axis is in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// One past the last axis in the set; 0 for ∅.
+    /// Returns one past the last axis in the set; 0 for ∅.
     pub fn end(self) -> usize {
         128 - self.0.leading_zeros() as usize
     }
 
-    /// The items at the axes of the set, of one item per axis.
+    /// Returns the items at the axes of the set, given one item per axis.
     pub fn of_items<T: Copy>(self, items: &[T]) -> Vec<T> {
         items
             .iter()
@@ -100,8 +103,9 @@ impl fmt::Debug for AxisSet {
     }
 }
 
-/// All subsets of a set given by its bits, in the order of numbers: the next one is the next larger
-/// number among those that use only bits of the set.
+/// Iterates over the subsets of a set given by its bits, in ascending order.
+///
+/// Each step gives the next larger number that uses only bits of the set.
 pub(super) fn subsets_of(bits: u128) -> impl Iterator<Item = u128> {
     std::iter::successors(Some(0), move |&subset| {
         (subset != bits).then(|| (subset | !bits).wrapping_add(1) & bits)
@@ -113,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subsets_come_in_the_order_of_their_numbers() {
+    fn subsets_are_in_the_order_of_their_numbers() {
         let all: Vec<AxisSet> = AxisSet::subsets(3).collect();
         assert_eq!(all.len(), 8);
         for (number, set) in all.iter().enumerate() {

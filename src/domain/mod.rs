@@ -1,4 +1,4 @@
-//! Attributes, domains and sets of attributes: what a data vector is indexed by.
+//! Attributes, domains and sets of attributes: the index of a data vector.
 
 mod attribute_set;
 mod axis_set;
@@ -13,7 +13,7 @@ pub use crate::linalg::{cell_index, coordinates};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttributeKind {
-    /// Ordered values: ranges and prefixes make sense.
+    /// Ordered values, for which ranges and prefixes are defined.
     Numeric,
     /// Unordered values.
     Categorical,
@@ -30,7 +30,9 @@ pub struct Attribute {
     pub kind: AttributeKind,
 }
 
-/// A product of attributes. Its cells are numbered row-major: the last attribute varies fastest.
+/// A product of attributes.
+///
+/// Cells are numbered row-major: the last attribute varies fastest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain {
     attributes: Vec<Attribute>,
@@ -38,10 +40,10 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// A domain over the given attributes.
+    /// Creates a domain over the given attributes.
     ///
     /// # Errors
-    /// No attribute, a size of zero, a name used twice, or more cells than a `usize` counts.
+    /// No attribute, a size of zero, a repeated name, or more cells than `usize::MAX`.
     pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
         if attributes.is_empty() {
             return Err(Error::bad_input(
@@ -51,66 +53,69 @@ impl Domain {
                 "name the attributes and their sizes",
             ));
         }
-        let mut cells: usize = 1;
-        for (i, attribute) in attributes.iter().enumerate() {
-            let what = format!("attribute `{}`", attribute.name);
-            if attribute.size == 0 {
-                return Err(Error::bad_input(
-                    what,
-                    "a size of at least 1",
-                    "0",
-                    "give the number of its values",
-                ));
-            }
-            if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::bad_input(
-                    what,
-                    "a name used once",
-                    "the name twice",
-                    "rename one of the two",
-                ));
-            }
-            cells = cells.checked_mul(attribute.size).ok_or_else(|| {
-                let found: f64 = attributes.iter().map(|a| a.size as f64).product();
-                let remedy = "plan over marginals instead of the full domain";
-                Error::too_large("domain", "cells", usize::MAX as f64, found, remedy)
-            })?;
-        }
+        check_attributes(&attributes, |_, attribute| format!("attribute `{}`", attribute.name))?;
+        let product = attributes.iter().try_fold(1usize, |cells, a| cells.checked_mul(a.size));
+        let cells = product.ok_or_else(|| {
+            let found: f64 = attributes.iter().map(|a| a.size as f64).product();
+            let remedy = "plan over marginals instead of the full domain";
+            Error::too_large("domain", "cells", usize::MAX as f64, found, remedy)
+        })?;
         Ok(Domain { attributes, cells })
     }
 
-    /// A domain of ordered attributes `A1, A2, …` with the given sizes.
+    /// Creates a domain of numeric attributes `A1, A2, …` with the given sizes.
     ///
     /// # Errors
     /// As [`Domain::new`].
     pub fn from_shape(shape: &[usize]) -> Result<Self> {
-        Self::new(
-            shape
-                .iter()
-                .enumerate()
-                .map(|(i, &size)| Attribute {
-                    name: format!("A{}", i + 1),
-                    size,
-                    kind: AttributeKind::Numeric,
-                })
-                .collect(),
-        )
+        Self::new(numbered_attributes(shape, AttributeKind::Numeric))
     }
 
-    /// The attributes, in order.
+    /// Returns the attributes, in order.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 
-    /// The attributes' sizes, in order.
+    /// Returns the attributes' sizes, in order.
     pub fn shape(&self) -> Vec<usize> {
         self.attributes.iter().map(|a| a.size).collect()
     }
 
-    /// The number of cells: the length of the data vector.
+    /// Returns the number of cells: the length of the data vector.
     pub fn cells(&self) -> usize {
         self.cells
     }
+}
+
+/// Returns attributes `A1, A2, …` with the given sizes, all of one kind.
+pub(crate) fn numbered_attributes(sizes: &[usize], kind: AttributeKind) -> Vec<Attribute> {
+    let attribute =
+        |(i, &size): (usize, &usize)| Attribute { name: format!("A{}", i + 1), size, kind };
+    sizes.iter().enumerate().map(attribute).collect()
+}
+
+/// Checks that all sizes are positive and all names are different.
+///
+/// `what` names an attribute, given with its position, in error messages.
+///
+/// # Errors
+/// A size of zero, or a repeated name.
+pub(crate) fn check_attributes(
+    attributes: &[Attribute],
+    what: impl Fn(usize, &Attribute) -> String,
+) -> Result<()> {
+    for (i, attribute) in attributes.iter().enumerate() {
+        let refuse = |expected: &str, found: &str, remedy: &str| {
+            Err(Error::bad_input(what(i, attribute), expected, found, remedy))
+        };
+        if attribute.size == 0 {
+            return refuse("a size of at least 1", "0", "give the number of its values");
+        }
+        if attributes[..i].iter().any(|a| a.name == attribute.name) {
+            return refuse("a name used once", "the name twice", "rename one of the two");
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -118,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_domains_are_refused() {
+    fn invalid_domains_are_refused() {
         assert!(Domain::from_shape(&[]).is_err());
         assert!(Domain::from_shape(&[4, 0]).is_err());
         assert!(Domain::from_shape(&[usize::MAX, 2]).is_err());

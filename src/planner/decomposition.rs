@@ -1,17 +1,18 @@
 //! Decomposition of a workload into residual subspaces (S3, Sec. 5 and 6.1).
 //!
 //! A query q on attributes S splits into one subquery per subset A ⊆ S,
-//! `q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)`, over the marginal on A; subqueries of different A
-//! are orthogonal and their answers add up to q's. The residual Gram of A is the sum over all
-//! groups that contain A,
+//! `q (⊗_{i∈A} (I − J/n_i)) ⊗ (⊗_{i∉A} 1/n_i)`, over the marginal on A. Subqueries of different A
+//! are orthogonal, and their answers sum to the answer of q. The residual Gram of A is the sum over
+//! all groups that contain A,
 //!
 //! ```text
 //! G_A = Σ_groups w · Π_{i∉A} m_i · ⊗_{i∈A} C Γ_i C          C = I − J/n, m_i = 1ᵀΓ_i1/n_i²
 //! ```
 //!
-//! for product families (for a reference measure ν_i, `I − ν_i 1ᵀ` from the right and ν_i take the
-//! places of C and 1/n_i); joint queries contribute one dense matrix over A. Here it is kept as a
-//! sum of such terms with equal ones merged: O(Σ_groups 2^|S|) time and memory, whatever the sizes.
+//! for product families. For a reference measure ν_i, `I − ν_i 1ᵀ` from the right replaces C and
+//! ν_i replaces 1/n_i. Joint queries contribute one dense matrix over A. The Gram is stored as a
+//! sum of such terms, with equal products merged. O(Σ_groups 2^|S|) time and memory, independent of
+//! the sizes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,13 +22,13 @@ use crate::error::{Error, Result};
 use crate::residual::ReferenceMeasure;
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
-/// Groups over more attributes than this have too many subsets to go through.
-const MOST_ATTRIBUTES_OF_A_GROUP: usize = 20;
+/// The maximum number of attributes of a group, which has one term per subset.
+const MAX_ATTRIBUTES_OF_A_GROUP: usize = 20;
 
-/// The place of a kernel in its [`Decomposition`].
+/// The index of a kernel in its [`Decomposition`].
 pub type KernelId = usize;
 
-/// `coefficient · ⊗ kernels`: one kernel per attribute of A, or a single one over all of A.
+/// A term `coefficient · ⊗ kernels`: one kernel per attribute of A, or a single one over all of A.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
     /// The sum of the coefficients of all groups that contribute this product.
@@ -45,11 +46,13 @@ pub struct ResidualProblem {
     pub sizes: Vec<usize>,
     /// The kinds of A's attributes.
     pub kinds: Vec<AttributeKind>,
-    /// G_A, as a sum; no two terms have the same kernels.
+    /// G_A as a sum of terms.
+    ///
+    /// No two terms have the same kernels.
     pub terms: Vec<Term>,
 }
 
-/// A workload split into residual subspaces.
+/// The decomposition of a workload into residual subspaces.
 #[derive(Debug)]
 pub struct Decomposition {
     measure: ReferenceMeasure,
@@ -59,7 +62,7 @@ pub struct Decomposition {
 }
 
 impl Decomposition {
-    /// Decomposes a workload by uniform averages (S3).
+    /// Decomposes a workload for the uniform measure (S3).
     ///
     /// # Errors
     /// A group over more than 20 attributes, or a family whose Gram is too large.
@@ -70,7 +73,7 @@ impl Decomposition {
     /// Decomposes a workload for a reference measure.
     ///
     /// # Errors
-    /// As [`Decomposition::of`], or a measure on other attributes than those of the schema.
+    /// As [`Decomposition::of`], or the measure does not match the schema.
     pub fn for_measure(workload: &GroupedWorkload, measure: &ReferenceMeasure) -> Result<Self> {
         measure.check_sizes(&workload.schema().sizes())?;
         let mut kernels = Kernels::default();
@@ -78,7 +81,7 @@ impl Decomposition {
             BTreeMap::new();
         for group in workload.groups() {
             for (attributes, term) in
-                enumerate(group, measure, &mut |wanted| kernels.place_or_make(&wanted))?
+                enumerate(group, measure, &mut |wanted| kernels.find_or_create(&wanted))?
             {
                 shares
                     .entry((attributes.len(), attributes))
@@ -98,8 +101,8 @@ impl Decomposition {
                 terms: terms
                     .into_iter()
                     .map(|(kernels, mut shares)| {
-                        // Summed in ascending order, so that sets in the same situation get the
-                        // same bits.
+                        // Summed in ascending order, so that sets with the same shares get the same
+                        // bits.
                         shares.sort_by(f64::total_cmp);
                         Term { coefficient: shares.iter().sum(), kernels }
                     })
@@ -110,39 +113,40 @@ impl Decomposition {
         Ok(Decomposition { measure: measure.clone(), kernels, residuals, position })
     }
 
-    /// The reference measure.
+    /// Returns the reference measure.
     pub fn measure(&self) -> &ReferenceMeasure {
         &self.measure
     }
 
-    /// The residual problems, by number of attributes.
+    /// Returns the residual problems, by number of attributes.
     pub fn residuals(&self) -> &[ResidualProblem] {
         &self.residuals
     }
 
-    /// The place of an attribute set among the residual problems.
+    /// Returns the index of an attribute set's residual problem.
     pub fn position(&self, attributes: AttributeSet) -> Option<usize> {
         self.position.get(&attributes).copied()
     }
 
-    /// Kernels by their places.
-    pub fn kernels(&self, places: &[KernelId]) -> Vec<&Kernel> {
-        places.iter().map(|&place| &self.kernels.list[place]).collect()
+    /// Returns the kernels with the given indices.
+    pub fn kernels(&self, ids: &[KernelId]) -> Vec<&Kernel> {
+        ids.iter().map(|&id| &self.kernels.list[id]).collect()
     }
 
     fn known(&self, wanted: &Wanted<'_>) -> Result<Found> {
-        self.kernels.place(wanted).ok_or_else(|| {
+        self.kernels.find(wanted).ok_or_else(|| {
             Error::bad_input(
                 "query group",
-                "a group of the workload that was decomposed",
-                "another one",
+                "a group of the decomposed workload",
+                "a group of another workload",
                 "decompose the workload that contains it",
             )
         })
     }
 
-    /// The kernels whose mean energies a group's coefficients are made from, with these energies:
-    /// one per attribute of a product, one for joint queries.
+    /// Returns the kernels whose mean energies give a group's coefficients, with these energies.
+    ///
+    /// One per attribute of a product, one for joint queries.
     ///
     /// # Errors
     /// As [`Decomposition::terms_of`].
@@ -158,18 +162,18 @@ impl Decomposition {
                 vec![self.known(&Wanted::Joint(queries, AxisSet::EMPTY, &axes))?]
             }
         };
-        Ok(found.into_iter().map(|f| (f.own, f.mean_energy)).collect())
+        Ok(found.into_iter().map(|f| (f.id, f.mean_energy)).collect())
     }
 
-    /// The number of kernels.
+    /// Returns the number of kernels.
     pub(super) fn kernel_count(&self) -> usize {
         self.kernels.list.len()
     }
 
-    /// The terms that one group of the workload contributes, without the group's weight.
+    /// Returns the terms that one group of the workload contributes, without its weight.
     ///
     /// # Errors
-    /// A group that is not of the decomposed workload and brings queries of its own.
+    /// The group has queries that the decomposed workload does not have.
     pub fn terms_of(&self, group: &QueryGroup) -> Result<Vec<(AttributeSet, Term)>> {
         enumerate(group, &self.measure, &mut |wanted| self.known(&wanted))
     }
@@ -179,31 +183,31 @@ impl Decomposition {
 #[derive(Debug, Default)]
 struct Kernels {
     list: Vec<Kernel>,
-    /// For every kernel the first one that looks the same.
+    /// For every kernel, the first kernel with the same Gram.
     first: Vec<KernelId>,
 }
 
-/// What [`enumerate`] needs to know of a kernel.
+/// The properties of a kernel that [`enumerate`] needs.
 #[derive(Clone, Copy)]
 struct Found {
-    /// The first kernel that looks the same.
-    id: KernelId,
+    /// The first kernel with the same Gram.
+    first: KernelId,
     /// The kernel itself.
-    own: KernelId,
+    id: KernelId,
     negligible: bool,
     mean_energy: f64,
 }
 
 impl Kernels {
-    fn place(&self, wanted: &Wanted<'_>) -> Option<Found> {
-        let place = self.list.iter().position(|kernel| wanted.is(kernel))?;
-        let kernel = &self.list[place];
+    fn find(&self, wanted: &Wanted<'_>) -> Option<Found> {
+        let id = self.list.iter().position(|kernel| wanted.matches(kernel))?;
+        let kernel = &self.list[id];
         let (negligible, mean_energy) = (kernel.is_negligible(), kernel.mean_energy());
-        Some(Found { id: self.first[place], own: place, negligible, mean_energy })
+        Some(Found { first: self.first[id], id, negligible, mean_energy })
     }
 
-    fn place_or_make(&mut self, wanted: &Wanted<'_>) -> Result<Found> {
-        if let Some(found) = self.place(wanted) {
+    fn find_or_create(&mut self, wanted: &Wanted<'_>) -> Result<Found> {
+        if let Some(found) = self.find(wanted) {
             return Ok(found);
         }
         let kernel = match wanted {
@@ -213,26 +217,26 @@ impl Kernels {
         let (id, negligible, mean_energy) =
             (self.list.len(), kernel.is_negligible(), kernel.mean_energy());
         let mut first = id;
-        for (place, other) in self.list.iter().enumerate() {
-            if self.first[place] == place && kernel.looks_like(other)? {
-                first = place;
+        for (earlier, other) in self.list.iter().enumerate() {
+            if self.first[earlier] == earlier && kernel.has_same_gram(other)? {
+                first = earlier;
                 break;
             }
         }
         self.first.push(first);
         self.list.push(kernel);
-        Ok(Found { id: first, own: id, negligible, mean_energy })
+        Ok(Found { first, id, negligible, mean_energy })
     }
 }
 
-/// A kernel that a group needs.
+/// A kernel that a group needs, by its source.
 enum Wanted<'a> {
     Family(crate::workload::Family, &'a Axis),
     Joint(&'a std::sync::Arc<crate::workload::JointQueries>, AxisSet, &'a [Axis]),
 }
 
 impl Wanted<'_> {
-    fn is(&self, kernel: &Kernel) -> bool {
+    fn matches(&self, kernel: &Kernel) -> bool {
         match self {
             Wanted::Family(family, axis) => kernel.is_family(*family, axis),
             Wanted::Joint(queries, kept, axes) => kernel.is_joint(queries, *kept, axes),
@@ -240,25 +244,27 @@ impl Wanted<'_> {
     }
 }
 
-/// A group's attributes as its kernels see them.
+/// Returns the axes of a group's attributes.
 fn axes_of(group: &QueryGroup, measure: &ReferenceMeasure) -> Vec<Axis> {
     let axis =
         |p: usize| Axis { measure: measure.of_attribute(p).clone(), class: measure.classes()[p] };
     group.attributes().positions().map(axis).collect()
 }
 
-/// All (A, term) of a group; `find` places its kernels.
+/// Returns all (A, term) of a group.
+///
+/// `find` looks up or creates its kernels.
 fn enumerate(
     group: &QueryGroup,
     measure: &ReferenceMeasure,
     find: &mut dyn FnMut(Wanted<'_>) -> Result<Found>,
 ) -> Result<Vec<(AttributeSet, Term)>> {
     let attributes = group.attributes();
-    if attributes.len() > MOST_ATTRIBUTES_OF_A_GROUP {
+    if attributes.len() > MAX_ATTRIBUTES_OF_A_GROUP {
         return Err(Error::too_large(
             format!("query group of 2^{} residual subspaces", attributes.len()),
             "attributes",
-            MOST_ATTRIBUTES_OF_A_GROUP as f64,
+            MAX_ATTRIBUTES_OF_A_GROUP as f64,
             attributes.len() as f64,
             "ask for queries on fewer attributes at a time",
         ));
@@ -286,7 +292,7 @@ fn enumerate(
                 if chosen.is_empty() {
                     coefficient = kernel.mean_energy;
                 } else {
-                    kernels.push(kernel.id);
+                    kernels.push(kernel.first);
                 }
             }
             (GroupQueries::Product(_), Some(factors)) => {
@@ -299,7 +305,7 @@ fn enumerate(
                 }
                 for (axis, kernel) in factors.iter().enumerate() {
                     if kept.contains(axis) {
-                        kernels.push(kernel.id);
+                        kernels.push(kernel.first);
                     } else {
                         coefficient *= kernel.mean_energy;
                     }

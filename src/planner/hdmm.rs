@@ -1,4 +1,4 @@
-//! HDMM with Gaussian noise: one Kronecker strategy for everything, or one per marginal.
+//! HDMM with Gaussian noise: one Kronecker strategy over the domain, or one per marginal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use ndarray::Array2;
 
 use super::Planner;
 use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
-use super::solver::refuse_beyond;
-use super::subspace::SubspaceStrategy;
+use super::solver::check_dense_memory;
+use super::subspace::{SubspaceStrategy, entrywise};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -17,19 +17,19 @@ use crate::residual::ReferenceMeasure;
 use crate::strategy::{Optimal, StrategyFactor, StrategySelector};
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 
-/// Most sweeps over the attributes for the single Kronecker strategy.
-const SWEEPS: usize = 10;
+/// The maximum number of sweeps over the attributes for the single Kronecker strategy.
+const MAX_SWEEPS: usize = 10;
 
-/// Sweeps end when one lowers the loss by less than this share.
-const SETTLED: f64 = 1e-9;
+/// The sweeps end when one lowers the loss by at most this share.
+const MIN_IMPROVEMENT: f64 = 1e-9;
 
-/// Dense problems beyond this many bytes are refused.
-const MEMORY_LIMIT: u64 = 8 << 30;
+/// The memory limit of a dense problem, in bytes.
+const MAX_BYTES: u64 = 8 << 30;
 
 /// The form of HDMM's strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HdmmForm {
-    /// The better of the two.
+    /// The form with the smaller total variance.
     #[default]
     Best,
     /// One strategy `V = ⊗ V_i` over the full domain.
@@ -38,20 +38,26 @@ pub enum HdmmForm {
     UnionOfKroneckers,
 }
 
-/// HDMM (McKenna et al. 2018) under L2 sensitivity.
+/// HDMM under L2 sensitivity.
 ///
 /// *Single Kronecker*: `V = ⊗ V_i` minimises `Σ_groups w Π_{i∈S} tr(Γ_i V_i⁻¹) Π_{i∉S} tr(J V_i⁻¹)`
-/// by up to ten coordinate sweeps, each step the certified 1-D optimum for `aJ + Σ bΓ` with a and b
-/// from the other attributes; it starts from the Gram traces (V = I). *Union*: the certified
-/// optimum of every attribute set's own queries, the privacy cost divided `p_S ∝ √L_S`, total
-/// `(Σ_S √L_S)²/β`; a query is answered from its own marginal only.
+/// by at most ten coordinate sweeps that start from V = I. Each step is the certified 1-D optimum
+/// for `aJ + Σ bΓ`, with a and b from the other attributes. *Union*: the certified optimum for the
+/// queries of every attribute set. The privacy cost is divided in the ratio `p_S ∝ √L_S`, so the
+/// total variance is `(Σ_S √L_S)²/β`. A query is answered only from the measurement of its
+/// attribute set.
 ///
-/// *Requirements*: the single strategy takes product families only. *Cost*: single: sweeps ×
-/// attributes 1-D solves and O(sweeps · attributes · groups); union: one solve per distinct family
-/// and size. *Reference*: S3, Sec. 8; its spec.
+/// *Requirements*: the single strategy needs product families; with joint queries
+/// [`HdmmForm::Best`] is the union. *Cost*: single: sweeps × attributes 1-D solves and O(sweeps ·
+/// attributes · groups) time; union: one solve per distinct family and size, one per distinct joint
+/// query set, and one per attribute set with several groups. *Reference*: McKenna, Miklau, Hay,
+/// Machanavajjhala, Optimizing error of high-dimensional statistical queries under differential
+/// privacy (2018); S3, Sec. 8.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hdmm {
-    /// Which strategies to consider. Default [`HdmmForm::Best`].
+    /// The form of the strategy.
+    ///
+    /// Default [`HdmmForm::Best`].
     pub form: HdmmForm,
 }
 
@@ -80,24 +86,22 @@ impl Planner for Hdmm {
             HdmmForm::UnionOfKroneckers => union(self.name(), workload, privacy_cost)?,
             HdmmForm::Best if !products_only => union(self.name(), workload, privacy_cost)?,
             HdmmForm::Best => {
-                let (one, many) = (
-                    single(self.name(), workload, privacy_cost)?,
-                    union(self.name(), workload, privacy_cost)?,
-                );
-                if one.total_variance() < many.total_variance() { one } else { many }
+                let kronecker = single(self.name(), workload, privacy_cost)?;
+                let union = union(self.name(), workload, privacy_cost)?;
+                if kronecker.total_variance() < union.total_variance() { kronecker } else { union }
             }
         };
         plan.checked()
     }
 }
 
-/// The 1-D Gram of a family.
+/// Returns the 1-D Gram of a family.
 fn family_gram(family: Family, n: usize) -> Result<Array2<f64>> {
     crate::workload::check_dense_size(&format!("Gram matrix of {}:{n}", family.name()), n)?;
     family.gram(&[n])
 }
 
-/// The certified optimum of a Gram over a box.
+/// The certified optimum for a Gram over a box.
 #[derive(Clone)]
 struct Optimum {
     strategy: StrategyFactor,
@@ -118,14 +122,15 @@ fn optimum(sizes: &[usize], gram: Array2<f64>) -> Result<Optimum> {
     })
 }
 
+/// Returns `tr(Γ V⁻¹)`.
 fn trace(gram: &Array2<f64>, strategy: &StrategyFactor) -> Result<f64> {
-    Ok(gram.iter().zip(strategy.covariance()?.iter()).map(|(g, c)| g * c).sum())
+    Ok(entrywise(gram, strategy.covariance()?.as_ref()))
 }
 
-/// One attribute while the single Kronecker strategy is being found.
+/// The state of one attribute in the search for the single Kronecker strategy.
 struct Axis {
     size: usize,
-    /// The families that groups ask for on this attribute, with Gram and `tr(Γ V⁻¹)/tr(J V⁻¹)`.
+    /// The families of the workload on this attribute, with Gram and `tr(Γ V⁻¹)/tr(J V⁻¹)`.
     families: Vec<(Family, Array2<f64>, f64)>,
     /// `tr(J V⁻¹)`.
     total: f64,
@@ -143,9 +148,9 @@ fn families_of(group: &QueryGroup) -> Result<&[Family]> {
         GroupQueries::Product(families) => Ok(families),
         GroupQueries::Joint(_) => Err(Error::bad_input(
             "planner `hdmm-kronecker`",
-            "product families: identity, prefix, range, circular, hybrid",
+            "product families on one attribute each, such as identity, prefix or range",
             format!(
-                "a group of `{}` queries on {} attributes jointly",
+                "a group of joint `{}` queries on {} attributes",
                 group.family(),
                 group.sizes().len()
             ),
@@ -178,7 +183,7 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
     }
     let (mut solves, mut iterations) = (0, 0);
     let mut loss = f64::MAX;
-    for _ in 0..SWEEPS {
+    for _ in 0..MAX_SWEEPS {
         for position in 0..axes.len() {
             let gram = coordinate_gram(workload, &axes, position)?;
             let Optimum { strategy, iterations: used, .. } = optimum(&[axes[position].size], gram)?;
@@ -190,14 +195,14 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
             }
             axis.strategy = strategy;
         }
-        let now: f64 = variances(workload, &axes)?
+        let new_loss: f64 = variances(workload, &axes)?
             .iter()
             .zip(workload.groups())
             .map(|(variance, g)| variance * g.weight())
             .sum();
-        let settled = loss - now <= SETTLED * loss;
-        loss = now;
-        if settled {
+        let converged = loss - new_loss <= MIN_IMPROVEMENT * loss;
+        loss = new_loss;
+        if converged {
             break;
         }
     }
@@ -229,7 +234,7 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
     })
 }
 
-/// The groups' variances at unit privacy cost.
+/// Returns the groups' variances at unit privacy cost.
 fn variances(workload: &GroupedWorkload, axes: &[Axis]) -> Result<Vec<f64>> {
     let base: f64 = axes.iter().map(|axis| axis.total).product();
     let variance = |group: &QueryGroup| -> Result<f64> {
@@ -239,8 +244,11 @@ fn variances(workload: &GroupedWorkload, axes: &[Axis]) -> Result<Vec<f64>> {
     workload.groups().iter().map(variance).collect()
 }
 
-/// `aJ + Σ bΓ`: what the loss is for one attribute with the others fixed, up to a factor. Ratios to
-/// `tr(J V⁻¹)` keep the products over all attributes inside an f64.
+/// Returns the Gram of the loss for one attribute, with the others fixed.
+///
+/// It is `aJ + Σ bΓ`, scaled to a maximum diagonal of 1.
+///
+/// Ratios to `tr(J V⁻¹)` keep the products over all attributes within the range of f64.
 fn coordinate_gram(
     workload: &GroupedWorkload,
     axes: &[Axis],
@@ -251,22 +259,22 @@ fn coordinate_gram(
     let mut shares = vec![0.0; axis.families.len()];
     for group in workload.groups() {
         let mut product = group.weight();
-        let mut own = None;
+        let mut family_index = None;
         for (p, family) in group.attributes().positions().zip(families_of(group)?) {
             if p == position {
-                own = axis.families.iter().position(|(f, ..)| f == family);
+                family_index = axis.families.iter().position(|(f, ..)| f == family);
             } else {
                 product *= axes[p].ratio(*family);
             }
         }
-        match own {
+        match family_index {
             Some(k) => shares[k] += product,
             None => total_share += product,
         }
     }
     let mut gram = Array2::from_elem((axis.size, axis.size), total_share);
-    for ((_, own, _), share) in axis.families.iter().zip(&shares) {
-        gram.scaled_add(*share, own);
+    for ((_, family_gram, _), share) in axis.families.iter().zip(&shares) {
+        gram.scaled_add(*share, family_gram);
     }
     let scale = gram.diag().iter().copied().fold(0.0, f64::max);
     Ok(gram / scale)
@@ -281,8 +289,7 @@ struct Union<'a> {
     iterations: usize,
 }
 
-/// The strategy of one attribute set: every group's own error under it, and the tightness of the
-/// whole.
+/// The strategy of one attribute set, the error of every group under it, and its tightness.
 struct Marginal {
     strategy: SubspaceStrategy,
     errors: Vec<f64>,
@@ -361,30 +368,30 @@ impl<'a> Union<'a> {
 
 fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
     let mut by_set: BTreeMap<(usize, AttributeSet), Vec<usize>> = BTreeMap::new();
-    for (place, group) in workload.groups().iter().enumerate() {
-        by_set.entry((group.attributes().len(), group.attributes())).or_default().push(place);
+    for (index, group) in workload.groups().iter().enumerate() {
+        by_set.entry((group.attributes().len(), group.attributes())).or_default().push(index);
     }
     let mut union = Union::default();
     let mut chosen = Vec::with_capacity(by_set.len());
     let (mut total, mut total_bound) = (0.0, 0.0);
-    for ((_, attributes), places) in by_set {
+    for ((_, attributes), indices) in by_set {
         let groups: Vec<&QueryGroup> =
-            places.iter().map(|&place| &workload.groups()[place]).collect();
+            indices.iter().map(|&index| &workload.groups()[index]).collect();
         let marginal = union.marginal(&groups)?;
         let error: f64 =
             marginal.errors.iter().zip(&groups).map(|(error, g)| error * g.weight()).sum();
         total += error.sqrt();
         total_bound += (error * marginal.tightness).sqrt();
-        chosen.push((attributes, marginal, error, places));
+        chosen.push((attributes, marginal, error, indices));
     }
     let mut measurements = Vec::with_capacity(chosen.len());
     let mut variances = vec![0.0; workload.groups().len()];
-    for (attributes, marginal, error, places) in chosen {
+    for (attributes, marginal, error, indices) in chosen {
         let share = privacy_cost.get() * error.sqrt() / total;
         let (strategy, privacy_cost) = (Arc::new(marginal.strategy), PrivacyCost::new(share)?);
         measurements.push(PlannedMeasurement { attributes, strategy, privacy_cost });
-        for (place, error) in places.into_iter().zip(marginal.errors) {
-            variances[place] = error / share;
+        for (index, error) in indices.into_iter().zip(marginal.errors) {
+            variances[index] = error / share;
         }
     }
     let groups = workload
@@ -407,9 +414,9 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> R
     })
 }
 
-/// The Gram of a group's queries over its own cells.
+/// Returns the Gram of a group's queries over the cells of its marginal.
 fn full_gram(group: &QueryGroup) -> Result<Array2<f64>> {
-    refuse_beyond(group.sizes(), MEMORY_LIMIT)?;
+    check_dense_memory(group.sizes(), MAX_BYTES)?;
     match group.queries() {
         GroupQueries::Product(families) => {
             let grams: Vec<Array2<f64>> = families

@@ -1,4 +1,4 @@
-//! Kernels: the distinct residual Gram matrices that a workload is made of.
+//! Kernels: the distinct residual Gram matrices of a workload.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,17 +10,18 @@ use crate::linalg::BoxTransform;
 use crate::residual::{Measure, centre_for, smeared_cells};
 use crate::workload::{Family, Gram, GramFactor, JointQueries};
 
-/// Kernels over at most this many cells are compared entry by entry with those known.
-const COMPARED_CELLS: usize = 128;
+/// The maximum number of cells of kernels that are compared entry by entry.
+const MAX_COMPARED_CELLS: usize = 128;
 
-/// Queries whose residual part is smaller than this share of the whole have none.
-const NEGLIGIBLE: f64 = 1e-12;
+/// The share of the squared norm up to which a residual part counts as zero.
+const MAX_NEGLIGIBLE_SHARE: f64 = 1e-12;
 
-/// One distinct residual Gram: a family on one attribute, centred, or joint queries averaged over
-/// some of their attributes and centred along the others. Matrices and spectra are made when first
-/// asked for.
+/// A distinct residual Gram.
 ///
-/// Averages are those of the attributes' reference measures.
+/// It comes from a centred family on one attribute, or from joint queries averaged over some of
+/// their attributes and centred along the others. Matrices and spectra are computed on first use.
+///
+/// Averages are by the attributes' reference measures.
 #[derive(Debug)]
 pub struct Kernel {
     sizes: Vec<usize>,
@@ -32,17 +33,16 @@ pub struct Kernel {
     power: OnceLock<Arc<Vec<f64>>>,
 }
 
-/// What the residual Gram is made from.
+/// The source of a residual Gram.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// A family of one attribute.
     Family(Family),
-    /// Joint queries, and which of their axes are kept.
+    /// Joint queries, and the axes that are kept.
     Joint(Arc<JointQueries>, AxisSet),
 }
 
-/// An attribute as kernels see it: its measure, and the number that it has in common with
-/// attributes that share it.
+/// The measure of an attribute, and the class of attributes that share it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     /// The measure.
@@ -51,13 +51,13 @@ pub(super) struct Axis {
     pub class: usize,
 }
 
-/// The measures of some attributes.
+/// Returns the measures of some attributes.
 pub(super) fn measures(axes: &[Axis]) -> Vec<Measure> {
     axes.iter().map(|axis| axis.measure.clone()).collect()
 }
 
 impl Kernel {
-    /// The kernel of a one-attribute family: `PᵀΓP`, `P = I − ν 1ᵀ`.
+    /// Creates the kernel of a one-attribute family: `PᵀΓP` with `P = I − ν 1ᵀ`.
     pub(super) fn of_family(family: Family, axis: &Axis) -> Result<Self> {
         let n = axis.measure.size();
         crate::workload::check_dense_size(&format!("Gram matrix of {}:{n}", family.name()), n)?;
@@ -77,7 +77,7 @@ impl Kernel {
         };
         Ok(Kernel {
             sizes: vec![n],
-            negligible: centred.diag().sum() <= NEGLIGIBLE * total,
+            negligible: centred.diag().sum() <= MAX_NEGLIGIBLE_SHARE * total,
             source: Source::Family(family),
             axes: vec![axis.clone()],
             mean_energy,
@@ -86,7 +86,9 @@ impl Kernel {
         })
     }
 
-    /// The kernel of joint queries on the attributes that are kept. O(queries · cells).
+    /// Creates the kernel of joint queries on the attributes that are kept.
+    ///
+    /// O(queries · cells) time.
     pub(super) fn of_joint(
         queries: &Arc<JointQueries>,
         kept: AxisSet,
@@ -104,8 +106,8 @@ impl Kernel {
             .map(|(q, row)| queries.weight(q) * row.iter().map(|x| x * x).sum::<f64>())
             .sum();
         Ok(Kernel {
-            // Averaging over n cells divides the squared norm of what survives by n.
-            negligible: energy * dropped <= NEGLIGIBLE * whole,
+            // Averaging over n cells divides the squared norm of the average by n.
+            negligible: energy * dropped <= MAX_NEGLIGIBLE_SHARE * whole,
             mean_energy: if sizes.is_empty() { energy } else { 0.0 },
             sizes,
             source: Source::Joint(queries.clone(), kept),
@@ -128,33 +130,34 @@ impl Kernel {
         axes: &[Axis],
     ) -> bool {
         match &self.source {
-            Source::Joint(own, own_kept) => {
-                *own_kept == kept
+            Source::Joint(known, known_kept) => {
+                *known_kept == kept
                     && self.axes.iter().zip(axes).all(|(a, b)| a.class == b.class)
-                    && (Arc::ptr_eq(own, queries) || own == queries)
+                    && (Arc::ptr_eq(known, queries) || known == queries)
             }
             Source::Family(_) => false,
         }
     }
 
-    /// What it is made from.
+    /// Returns the source of the kernel.
     pub(super) fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The attributes of the queries, also those that are averaged out.
+    /// Returns the axes of the queries, including those that are averaged out.
     pub(super) fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Whether both are small and have the same Gram up to rounding: what joint queries look like
-    /// from either of two attributes that they treat alike.
-    pub(super) fn looks_like(&self, other: &Self) -> Result<bool> {
+    /// Returns whether two small kernels have the same Gram up to rounding.
+    ///
+    /// For example, joint queries that are symmetric in two attributes.
+    pub(super) fn has_same_gram(&self, other: &Self) -> Result<bool> {
         let cells: usize = self.sizes.iter().product();
         if self.sizes != other.sizes
             || self.negligible
             || other.negligible
-            || !(2..=COMPARED_CELLS).contains(&cells)
+            || !(2..=MAX_COMPARED_CELLS).contains(&cells)
         {
             return Ok(false);
         }
@@ -166,26 +169,26 @@ impl Kernel {
         {
             return Ok(equal(&*self.gram()?, &*other.gram()?));
         }
-        // Equal at one measure is not equal at its neighbours: they are compared at measures
-        // without any symmetry.
+        // Grams can be equal at one measure and differ at others. So compare them at measures
+        // without symmetry.
         if self.classes() != other.classes() {
             return Ok(false);
         }
         Ok(equal(&*self.at_generic_measures()?.gram()?, &*other.at_generic_measures()?.gram()?))
     }
 
-    /// The classes of the attributes that are kept, and of the others.
+    /// Returns the classes of the attributes that are kept, and of the others.
     fn classes(&self) -> (Vec<usize>, Vec<usize>) {
         let kept =
             |axis: usize| !matches!(&self.source, Source::Joint(_, kept) if !kept.contains(axis));
-        let (own, others): (Vec<_>, Vec<_>) =
+        let (kept_axes, others): (Vec<_>, Vec<_>) =
             self.axes.iter().enumerate().partition(|(axis, _)| kept(*axis));
         let classes =
             |axes: Vec<(usize, &Axis)>| axes.into_iter().map(|(_, axis)| axis.class).collect();
-        (classes(own), classes(others))
+        (classes(kept_axes), classes(others))
     }
 
-    /// The same kernel for measures that differ from class to class and from value to value.
+    /// Returns the same kernel for measures that differ between classes and between values.
     fn at_generic_measures(&self) -> Result<Self> {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let generic = |axis: &Axis| {
@@ -203,12 +206,14 @@ impl Kernel {
         }
     }
 
-    /// The sizes of the attributes it spans.
+    /// Returns the sizes of the kernel's attributes.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The number of rows, of joint queries only: those of a family are better kept as its Gram.
+    /// Returns the number of rows of joint queries.
+    ///
+    /// `None` for a family, whose Gram is smaller.
     pub(super) fn joint_rows(&self) -> Option<usize> {
         match &self.source {
             Source::Joint(queries, _) => Some(queries.count()),
@@ -216,22 +221,25 @@ impl Kernel {
         }
     }
 
-    /// Whether the queries have no part in this residual subspace.
+    /// Returns whether the queries have no part in this residual subspace.
     pub fn is_negligible(&self) -> bool {
         self.negligible
     }
 
-    /// Σ over the queries of w·(q·ν)², the factor that an averaged-out attribute contributes (for a
-    /// one-attribute family), or the coefficient of the residual subspace ∅ (for joint queries).
+    /// Returns the sum of w·(q·ν)² over the queries.
+    ///
+    /// For a one-attribute family it is the factor of an attribute that is averaged out. For joint
+    /// queries it is the coefficient of the residual subspace ∅.
     pub fn mean_energy(&self) -> f64 {
         self.mean_energy
     }
 
-    /// The residual Gram, cells × cells. For joint queries O(queries · cells²) the first time, and
-    /// O(cells²) memory kept.
+    /// Returns the residual Gram (cells × cells).
+    ///
+    /// For joint queries O(queries · cells²) time on the first call, and O(cells²) memory.
     ///
     /// # Errors
-    /// Too many cells.
+    /// The domain has too many cells.
     pub fn gram(&self) -> Result<Arc<Array2<f64>>> {
         if let Some(gram) = self.gram.get() {
             return Ok(gram.clone());
@@ -242,26 +250,28 @@ impl Kernel {
         Ok(self.gram.get_or_init(|| gram).clone())
     }
 
-    /// The residual subqueries one by one, scaled by √weight.
+    /// Iterates over the residual subqueries, scaled by √weight.
     ///
     /// # Errors
-    /// A family that cannot be enumerated.
+    /// The family cannot be enumerated.
     pub fn rows(&self) -> Result<Box<dyn Iterator<Item = Vec<f64>> + '_>> {
         match &self.source {
             Source::Joint(queries, kept) => queries.residual_rows_for(*kept, &measures(&self.axes)),
             Source::Family(family) => {
                 let n = self.sizes[0];
                 let rows = family.rows(&[n])?;
-                let own = measures(&self.axes);
+                let axis_measures = measures(&self.axes);
                 Ok(Box::new(rows.map(move |mut row| {
-                    centre_for(&[n], &mut row, &own);
+                    centre_for(&[n], &mut row, &axis_measures);
                     row
                 })))
             }
         }
     }
 
-    /// `Σ_q |FFT(q)_j|²` of the residual subqueries: zero wherever some j_i is zero.
+    /// Returns the power spectrum of the residual subqueries, `Σ_q |FFT(q)_j|²`.
+    ///
+    /// Zero where some j_i is zero.
     ///
     /// # Errors
     /// As [`Kernel::rows`].
@@ -289,16 +299,18 @@ fn equal(a: &Array2<f64>, b: &Array2<f64>) -> bool {
     a.iter().zip(b.iter()).all(|(x, y)| (x - y).abs() <= 1e-14 * scale)
 }
 
-/// `PᵀΓP`, rows first and then columns.
+/// Returns `PᵀΓP`.
+///
+/// Rows first, then columns.
 fn centred(gram: Array2<f64>, measure: &Measure) -> Array2<f64> {
     let once = |matrix: Array2<f64>| {
-        let mut turned = matrix.reversed_axes().as_standard_layout().into_owned();
-        for mut row in turned.rows_mut() {
+        let mut transposed = matrix.reversed_axes().as_standard_layout().into_owned();
+        for mut row in transposed.rows_mut() {
             let mean: f64 =
                 row.iter().enumerate().map(|(value, x)| measure.weight(value) * x).sum();
             row -= mean;
         }
-        turned
+        transposed
     };
     let both = once(once(gram));
     (&both + &both.t()) / 2.0

@@ -1,5 +1,6 @@
-//! Minimising a smooth function of product measures: limited-memory BFGS with the line search of
-//! Moré and Thuente.
+//! Minimisation of a smooth function of product measures.
+//!
+//! Limited-memory BFGS with the line search of Moré and Thuente.
 
 use std::cell::RefCell;
 
@@ -8,31 +9,32 @@ use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
 
 use crate::error::{Error, Result};
+use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::Status;
 
-/// Pairs of steps and gradient changes that approximate the curvature.
+/// The number of pairs of steps and gradient changes that approximate the curvature.
 const MEMORY: usize = 10;
 
 /// The largest change of a coordinate in the first step.
 const FIRST_STEP: f64 = 0.5;
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
-    /// Steps that lower the function by less than this share end the search.
+    /// A step that lowers the function by less than this share ends the search.
     pub tolerance: f64,
-    /// The most steps.
+    /// Maximum steps.
     pub steps: usize,
-    /// The most evaluations, those of line searches included.
+    /// Maximum evaluations, including those of line searches.
     pub evaluations: usize,
 }
 
-/// The best point seen.
+/// The best point found.
 #[derive(Debug, Clone)]
 pub(super) struct Minimum {
     /// The point.
     pub x: Vec<f64>,
-    /// The function there.
+    /// The value of the function at the point.
     pub value: f64,
     /// How the search ended.
     pub status: Status,
@@ -43,10 +45,12 @@ pub(super) struct Minimum {
 /// A function with its gradient.
 type Function<'f> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + 'f;
 
-/// Minimises a positive function from a start. One evaluation gives value and gradient.
+/// Minimises a positive function from a starting point.
+///
+/// One evaluation gives value and gradient.
 ///
 /// # Errors
-/// What the function returns, and the library's own.
+/// Errors of the function and of the optimiser.
 pub(super) fn minimise(
     function: &mut Function<'_>,
     start: Vec<f64>,
@@ -58,8 +62,7 @@ pub(super) fn minimise(
     if start.is_empty() || steepest <= limits.tolerance * value {
         return Ok(best);
     }
-    // The first direction is the negative gradient: in these units its largest entry is the first
-    // step.
+    // The first direction is the negative gradient. Scaled, its largest entry is the first step.
     let scale = FIRST_STEP / steepest;
     let seen = Seen {
         function,
@@ -94,14 +97,13 @@ pub(super) fn minimise(
         Some(TerminationReason::SolverConverged) => Status::Converged,
         Some(TerminationReason::MaxItersReached) => Status::IterationLimit,
         _ if best.evaluations >= limits.evaluations => Status::IterationLimit,
-        // The line search found no lower point: rounding and the solvers' tolerance are all that is
-        // left.
+        // The line search found no lower point: it reached rounding or the solvers' tolerance.
         _ => Status::Stalled,
     };
     Ok(best)
 }
 
-/// What the optimiser asks, and what has been answered.
+/// The function with its last and its best evaluation.
 struct Seen<'f, 'g> {
     function: &'f mut Function<'g>,
     scale: f64,
@@ -114,12 +116,12 @@ struct Seen<'f, 'g> {
 struct Problem<'f, 'g>(RefCell<Seen<'f, 'g>>);
 
 impl Seen<'_, '_> {
-    fn at(&mut self, x: &[f64]) -> std::result::Result<(), argmin::core::Error> {
+    fn evaluate(&mut self, x: &[f64]) -> std::result::Result<(), argmin::core::Error> {
         if self.last.0 == x {
             return Ok(());
         }
         if self.best.evaluations >= self.limits.evaluations {
-            return Err(argmin::core::Error::msg("no evaluation is left"));
+            return Err(argmin::core::Error::msg("the maximum number of evaluations is reached"));
         }
         match (self.function)(x) {
             Ok((value, gradient)) => {
@@ -145,7 +147,7 @@ impl CostFunction for &Problem<'_, '_> {
 
     fn cost(&self, x: &Vec<f64>) -> std::result::Result<f64, argmin::core::Error> {
         let mut seen = self.0.borrow_mut();
-        seen.at(x)?;
+        seen.evaluate(x)?;
         Ok(seen.last.1 * seen.scale)
     }
 }
@@ -156,39 +158,71 @@ impl Gradient for &Problem<'_, '_> {
 
     fn gradient(&self, x: &Vec<f64>) -> std::result::Result<Vec<f64>, argmin::core::Error> {
         let mut seen = self.0.borrow_mut();
-        seen.at(x)?;
+        seen.evaluate(x)?;
         let scale = seen.scale;
         Ok(seen.last.2.iter().map(|g| g * scale).collect())
     }
 }
 
-/// `ν_c = e^{z_c} / Σ e^z` for consecutive stretches of the given lengths.
+/// Returns `ν_c = e^{z_c} / Σ e^z` for consecutive blocks of the given lengths.
 pub(super) fn softmax(z: &[f64], sizes: &[usize]) -> Vec<Vec<f64>> {
     let mut rest = z;
     sizes
         .iter()
         .map(|&n| {
-            let (own, others) = rest.split_at(n);
+            let (logits, others) = rest.split_at(n);
             rest = others;
-            let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            // Far out in the tails a weight would vanish and the decomposition with it.
-            let powers: Vec<f64> = own.iter().map(|z| (z - top).max(-LONGEST_TAIL).exp()).collect();
+            let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            // Weights of zero would make the decomposition degenerate.
+            let powers: Vec<f64> =
+                logits.iter().map(|z| (z - max).max(-MAX_LOG_RATIO).exp()).collect();
             let sum: f64 = powers.iter().sum();
             powers.iter().map(|p| p / sum).collect()
         })
         .collect()
 }
 
-/// The logarithm of the largest ratio of two weights.
-const LONGEST_TAIL: f64 = 25.0;
+/// The logarithm of the maximum ratio of two weights.
+const MAX_LOG_RATIO: f64 = 25.0;
 
-/// The gradient by z from those by ν: `ν ∘ (g − ν·g)`.
+/// Returns the product measure with weights softmax(z), one block of z per class of attributes.
+pub(super) fn reference_measure(
+    z: &[f64],
+    sizes: &[usize],
+    classes: &[usize],
+) -> Result<ReferenceMeasure> {
+    let measures: Vec<Measure> =
+        softmax(z, sizes).into_iter().map(Measure::of).collect::<Result<_>>()?;
+    ReferenceMeasure::of_classes(classes.to_vec(), &measures)
+}
+
+/// Returns the logarithms of a measure's weights, one vector per class of attributes.
+///
+/// Weights below `min_share` of the uniform weight are raised to it.
+pub(super) fn logarithms(
+    measure: &ReferenceMeasure,
+    classes: &[usize],
+    min_share: f64,
+) -> Vec<Vec<f64>> {
+    let count = classes.iter().max().map_or(0, |max| max + 1);
+    let first = |class: usize| classes.iter().position(|&c| c == class).unwrap_or(0);
+    let class_logarithms = |class: usize| {
+        let weights = measure.of_attribute(first(class)).to_vec();
+        let min = min_share / weights.len() as f64;
+        weights.iter().map(|w| w.max(min).ln()).collect()
+    };
+    (0..count).map(class_logarithms).collect()
+}
+
+/// Returns the gradient with respect to z, given the gradients with respect to ν.
+///
+/// `ν ∘ (g − ν·g)` per measure.
 pub(super) fn through_softmax(measures: &[Vec<f64>], gradients: &[Vec<f64>]) -> Vec<f64> {
-    let one = |(nu, g): (&Vec<f64>, &Vec<f64>)| {
+    let chained = |(nu, g): (&Vec<f64>, &Vec<f64>)| {
         let mean: f64 = nu.iter().zip(g).map(|(n, g)| n * g).sum();
         nu.iter().zip(g).map(|(n, g)| n * (g - mean)).collect::<Vec<f64>>()
     };
-    measures.iter().zip(gradients).flat_map(one).collect()
+    measures.iter().zip(gradients).flat_map(chained).collect()
 }
 
 #[cfg(test)]
@@ -197,18 +231,18 @@ mod tests {
 
     const LIMITS: Limits = Limits { tolerance: 1e-12, steps: 200, evaluations: 400 };
 
-    /// Rosenbrock's function plus one: the minimum is 1 at (1, 1).
+    /// Rosenbrock's function plus one, with minimum 1 at (1, 1).
     fn rosenbrock(x: &[f64]) -> (f64, Vec<f64>) {
         let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
         (1.0 + a * a + 100.0 * b * b, vec![-2.0 * a - 400.0 * x[0] * b, 200.0 * b])
     }
 
     #[test]
-    fn a_curved_valley_is_followed_to_its_end() {
+    fn rosenbrocks_function_is_minimised() {
         let found = minimise(&mut |x| Ok(rosenbrock(x)), vec![-1.2, 1.0], &LIMITS).unwrap();
         assert!((found.x[0] - 1.0).abs() < 1e-4 && (found.value - 1.0).abs() < 1e-8, "{found:?}");
-        let few = Limits { evaluations: 5, ..LIMITS };
-        let stopped = minimise(&mut |x| Ok(rosenbrock(x)), vec![-1.2, 1.0], &few).unwrap();
+        let five = Limits { evaluations: 5, ..LIMITS };
+        let stopped = minimise(&mut |x| Ok(rosenbrock(x)), vec![-1.2, 1.0], &five).unwrap();
         assert_eq!((stopped.status, stopped.evaluations), (Status::IterationLimit, 5));
         assert!(stopped.value < rosenbrock(&[-1.2, 1.0]).0);
     }
@@ -231,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn softmax_and_its_gradient() {
+    fn the_softmax_gradient_equals_central_differences() {
         let z = [0.3, -0.2, 1.0, 0.0, 2.0];
         let value = |z: &[f64]| {
             let nu = softmax(z, &[3, 2]);
@@ -241,11 +275,11 @@ mod tests {
         assert!((nu[0].iter().sum::<f64>() - 1.0).abs() < 1e-15);
         let gradient =
             through_softmax(&nu, &[vec![nu[0][2], 0.0, nu[0][0]], vec![0.0, 6.0 * nu[1][1]]]);
-        for (k, own) in gradient.iter().enumerate() {
+        for (k, derivative) in gradient.iter().enumerate() {
             let moved = |step: f64| {
                 value(&std::array::from_fn::<f64, 5, _>(|j| z[j] + if j == k { step } else { 0.0 }))
             };
-            assert!((own - (moved(1e-5) - moved(-1e-5)) / 2e-5).abs() < 1e-9);
+            assert!((derivative - (moved(1e-5) - moved(-1e-5)) / 2e-5).abs() < 1e-9);
         }
     }
 }

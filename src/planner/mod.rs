@@ -1,21 +1,22 @@
-//! Planners: what to measure for a workload over many attributes (S3).
+//! Planners: they choose the measurements for a workload over many attributes (S3).
 //!
-//! A planner sees a [`GroupedWorkload`] and a privacy cost and returns a [`Plan`]: measurements of
-//! residual subspaces (or marginals) with their shares of the cost, and the exact error of every
-//! query group. No data is involved. To add one, implement [`Planner`] and add a line to
-//! [`planners`].
+//! A planner takes a [`GroupedWorkload`] and a privacy cost, and returns a [`Plan`]: measurements
+//! of residual subspaces (or marginals) with their shares of the cost, and the exact error of every
+//! query group. Planners do not read data. To add a planner, implement [`Planner`] and add a line
+//! to [`planners`].
 //!
-//! *Cost*, for groups over at most k of d attributes with n values each
-//! (`cargo bench --bench planners` measures it):
+//! *Cost* for groups over at most k of d attributes with n values each (measured by
+//! `cargo bench --bench planners`):
 //!
-//! - decomposition and errors: O(groups · 2^k) time and memory, whatever n is;
+//! - decomposition and errors: O(groups · 2^k) time and memory, independent of n;
 //! - solves: one per distinct residual problem, so independent of d. O(n³) per iteration for
-//!   families of one attribute and their products, O(rows² · cells) for few joint queries,
-//!   O(cells³) for other joint queries and sums of products; HDMM and ResidualPlanner+ solve per
-//!   attribute size or family, ResidualPlanner and Weighted Fourier need no iteration;
-//! - a plan holds 8·n² bytes per distinct 1-D strategy, 8·rank·cells per joint one (8·cells² if it
-//!   is not of low rank), and about 100 bytes per group and residual subspace;
-//! - a run of a plan takes O(records + cells · Σ n) per group and holds the records and the
+//!   one-attribute families and their products, O(rows² · cells) for few joint queries, O(cells³)
+//!   for other joint queries and for sums of products. HDMM and ResidualPlanner+ solve once per
+//!   attribute size or family. ResidualPlanner and Weighted Fourier do not iterate;
+//! - memory of a plan: 8·n² bytes per distinct 1-D strategy, 8·rank·cells bytes per joint strategy
+//!   (8·cells² bytes if it is not of low rank), and about 100 bytes per group and residual
+//!   subspace;
+//! - running a plan: O(records + cells · Σ n) time per group, and memory for the records and the
 //!   estimates that later groups need.
 //!
 //! ```
@@ -67,20 +68,22 @@ use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
-/// Plans the measurements for a workload over many attributes.
+/// Chooses the measurements for a workload over many attributes.
 pub trait Planner: std::fmt::Debug + Send + Sync {
-    /// The name used on the command line and in configs.
+    /// Returns the name used on the command line and in configs.
     fn name(&self) -> &str;
 
-    /// One line for listings.
+    /// Returns a one-line description for listings.
     fn summary(&self) -> &str;
 
-    /// The options that it takes, as in `anova(measure=uniform)`; by default none.
+    /// Returns the names of the planner's options, as in `anova(measure=uniform)`.
+    ///
+    /// Default: none.
     fn options(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The same planner with options that it takes.
+    /// Returns the same planner with the given options.
     ///
     /// # Errors
     /// Invalid values.
@@ -88,16 +91,18 @@ pub trait Planner: std::fmt::Debug + Send + Sync {
         Err(Error::bug("configuration of a planner", "a planner that takes options", call.text()))
     }
 
-    /// Whether its plans are strategies for the residual subspaces: then the lower bound of
-    /// QuerySmasher, which holds for any choice of such strategies, holds for them too.
+    /// Returns whether its plans are strategies for the residual subspaces.
+    ///
+    /// Then the lower bound of QuerySmasher holds for them, because it holds for all such
+    /// strategies.
     fn over_residual_subspaces(&self) -> bool {
         false
     }
 
-    /// A plan that spends the privacy cost β.
+    /// Returns a plan that spends the privacy cost β.
     ///
     /// # Errors
-    /// A workload that the planner cannot answer or that is too large for it.
+    /// The planner cannot answer the workload, or the workload is too large for it.
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan>;
 }
 

@@ -1,4 +1,4 @@
-//! Plans from measurements that somebody has chosen: their errors, computed and checked.
+//! Plans from given measurements: their checks and their errors.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::privacy::PrivacyCost;
 use crate::residual::{ReferenceMeasure, centre_for};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
-/// How far a strategy of a residual subspace may be from annihilating the reference measure.
+/// The relative tolerance of the check that a strategy annihilates the reference measure.
 const ROUNDING: f64 = 1e-9;
 
 impl Plan {
-    /// The plan of a planner outside this crate: what it measures and how answers come from it. Its
-    /// privacy cost is the sum of the shares, and the errors of all groups are computed from the
+    /// Creates a plan from given measurements, for planners outside this crate.
+    ///
+    /// Its privacy cost is the sum of the shares. The errors of all groups are computed from the
     /// matrices.
     ///
-    /// Nothing is claimed about the best plan, so there is no lower bound. *Cost*: for residual
-    /// subspaces a decomposition, and a trace per distinct strategy and kernel; otherwise a product
-    /// with every query.
+    /// The plan has no lower bound. *Cost*: for residual subspaces a decomposition, and a trace per
+    /// distinct strategy and kernel; otherwise a matrix product per query.
     ///
     /// # Errors
-    /// Measurements of attributes or cells that the schema lacks, one set twice, strategies of
-    /// residual subspaces that do not annihilate the measure, strategies that cost more than their
-    /// shares, or queries that the measurements do not determine.
+    /// Measurements of attributes or cells that are not in the schema, a repeated attribute set,
+    /// strategies of residual subspaces that do not annihilate the measure, strategies that cost
+    /// more than their shares, or queries that the measurements do not determine.
     pub fn of_measurements(
         planner: &str,
         workload: &GroupedWorkload,
@@ -37,7 +37,7 @@ impl Plan {
     ) -> Result<Plan> {
         check(workload, &measurements, reconstruction, measure)?;
         let privacy_cost =
-            PrivacyCost::new(measurements.iter().map(|own| own.privacy_cost.get()).sum())?;
+            PrivacyCost::new(measurements.iter().map(|m| m.privacy_cost.get()).sum())?;
         let mut plan = Plan {
             planner: planner.to_owned(),
             schema: workload.schema().clone(),
@@ -64,7 +64,7 @@ impl Plan {
         plan.checked()
     }
 
-    /// The sum of the variances of a group's queries, one by one.
+    /// Returns the sum of the variances of a group's queries, computed query by query.
     fn variance_of(&self, group: &QueryGroup) -> Result<f64> {
         let weight = |query: usize| match group.queries() {
             GroupQueries::Joint(joint) => joint.weight(query),
@@ -75,14 +75,15 @@ impl Plan {
             .sum()
     }
 
-    /// The plan with other strategies and shares c_A of the privacy cost, one per measurement and
-    /// in their order, for the residual subspaces of another measure; its privacy cost is their
-    /// sum. The errors are those of the new strategies, exactly: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace
-    /// without a share is known without noise: it adds nothing to the errors and is no measurement.
+    /// Returns the plan with other strategies V_A, privacy costs c_A and measure.
+    ///
+    /// There is one strategy and c_A per measurement, in their order. The plan's privacy cost is
+    /// Σ_A c_A, and the errors are exact: `Σ_A tr(G_A V_A⁺)/c_A`. A subspace without a privacy cost
+    /// is known without noise: it contributes no error and is not measured.
     ///
     /// # Errors
-    /// Another workload than the plan's, a plan that does not measure residual subspaces, another
-    /// number of strategies, or strategies that cost more than their shares.
+    /// The workload is not the plan's, the plan does not measure residual subspaces, the number of
+    /// strategies is wrong, or a strategy costs more than its share.
     pub fn remeasured(
         &self,
         workload: &GroupedWorkload,
@@ -103,7 +104,7 @@ impl Plan {
                     strategies.len(),
                     self.measurements.len()
                 ),
-                "plan this workload first",
+                "make a plan of this workload first",
             ));
         }
         let measurements: Vec<PlannedMeasurement> = (self.measurements.iter().zip(strategies))
@@ -113,7 +114,7 @@ impl Plan {
             })
             .collect();
         let without_noise =
-            self.measurements.iter().zip(strategies).filter(|(_, own)| own.1.is_none());
+            self.measurements.iter().zip(strategies).filter(|(_, (_, cost))| cost.is_none());
         let known = without_noise.map(|(planned, _)| planned.attributes).collect();
         let groups = residual_errors(workload, measure, &measurements, &known)?;
         let measure = measure.clone();
@@ -124,7 +125,9 @@ impl Plan {
     }
 }
 
-/// The errors of all groups, measured by residual subspaces; those `known` have no noise.
+/// Returns the errors of all groups from measurements of residual subspaces.
+///
+/// The subspaces in `known` have no noise.
 fn residual_errors(
     workload: &GroupedWorkload,
     measure: &ReferenceMeasure,
@@ -144,12 +147,12 @@ fn residual_errors(
             let Some(measurement) = measured.get(&attributes) else {
                 return Err(Error::bad_input(
                     "measurements of a plan",
-                    "all residual subspaces of its workload",
+                    "a measurement of every residual subspace of its workload",
                     format!("no measurement of residual subspace {attributes:?}"),
                     "measure every subset of every group's attributes that a query depends on",
                 ));
             };
-            // The strategies live as long as the measurements, so their addresses tell them apart.
+            // The strategies live as long as the measurements, so their addresses identify them.
             let key = (Arc::as_ptr(&measurement.strategy) as usize, term.kernels);
             let trace = match traces.get(&key) {
                 Some(&trace) => trace,
@@ -189,7 +192,7 @@ fn check(
             return refuse(expected, format!("a strategy over {:?}", planned.strategy.shape()));
         }
         if !seen.insert(attributes) {
-            return refuse("every set of attributes once".into(), "it a second time".into());
+            return refuse("every set of attributes once".into(), "the set twice".into());
         }
         if reconstruction == Reconstruction::ResidualSubspaces && !annihilates(planned, measure)? {
             let expected =
@@ -201,7 +204,7 @@ fn check(
     Ok(())
 }
 
-/// Whether every factor of a strategy is 0 against the measure along every axis.
+/// Returns whether every factor of a strategy annihilates the measure along every axis.
 fn annihilates(planned: &PlannedMeasurement, measure: &ReferenceMeasure) -> Result<bool> {
     let SubspaceStrategy::Kronecker(factors) = planned.strategy.as_ref() else {
         return Ok(measure.is_uniform());
@@ -209,13 +212,13 @@ fn annihilates(planned: &PlannedMeasurement, measure: &ReferenceMeasure) -> Resu
     let measures = measure.of(planned.attributes);
     let mut start = 0;
     for factor in factors {
-        let own = &measures[start..start + factor.shape().len()];
+        let factor_measures = &measures[start..start + factor.shape().len()];
         start += factor.shape().len();
         let gram = factor.gram()?;
         let top = gram.diag().iter().copied().fold(0.0, f64::max);
         for row in gram.rows() {
             let mut centred = row.to_vec();
-            centre_for(factor.shape(), &mut centred, own);
+            centre_for(factor.shape(), &mut centred, factor_measures);
             if row.iter().zip(&centred).any(|(x, y)| (x - y).abs() > ROUNDING * top) {
                 return Ok(false);
             }

@@ -1,4 +1,4 @@
-//! Plans: what to measure, at which privacy cost, and the variances that follow.
+//! Plans: measurements, their privacy costs, and the resulting variances.
 
 use std::sync::Arc;
 
@@ -11,33 +11,34 @@ use crate::schema::Schema;
 use crate::strategy::Status;
 use crate::workload::{QueryCount, QueryGroup};
 
-/// Rounding allowed when the privacy cost of what is measured is compared with what may be spent.
+/// The relative tolerance when the recomputed privacy cost is compared with the budget.
 const ROUNDING: f64 = 1e-9;
 
-/// One measurement: `B x_A + N(0, Σ)` of the marginal on A with `BᵀΣ⁻¹B = privacy_cost · V`.
+/// A measurement `B x_A + N(0, Σ)` of the marginal on A, with `BᵀΣ⁻¹B = privacy_cost · V`.
 #[derive(Debug, Clone)]
 pub struct PlannedMeasurement {
     /// A.
     pub attributes: AttributeSet,
-    /// V, with a largest diagonal entry of at most 1.
+    /// V, whose largest diagonal entry is at most 1.
     pub strategy: Arc<SubspaceStrategy>,
-    /// The share of the privacy cost.
+    /// The measurement's share of the privacy cost.
     pub privacy_cost: PrivacyCost,
 }
 
-/// How answers come from the measurements.
+/// How queries are answered from the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconstruction {
-    /// A query is the sum of its subqueries, each answered from the measurement of its residual
-    /// subspace.
+    /// A query is the sum of its subqueries.
+    ///
+    /// Each is answered from the measurement of its residual subspace.
     ResidualSubspaces,
-    /// A query is answered from the measurement of its own attribute set.
+    /// A query is answered from the measurement of its attribute set.
     OwnMarginal,
-    /// One measurement of the full domain answers everything.
+    /// All queries are answered from one measurement of the full domain.
     FullDomain,
 }
 
-/// The error that a plan gives one group of queries.
+/// The error of one group of queries under a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupError {
     /// The attributes.
@@ -48,13 +49,15 @@ pub struct GroupError {
     pub queries: QueryCount,
     /// The group's weight in the objective.
     pub weight: f64,
-    /// The sum of the queries' variances (each times its own weight where queries have weights),
-    /// without the group's weight.
+    /// The sum of the queries' variances.
+    ///
+    /// Each is multiplied by the query's weight, if queries have weights; the group's weight is not
+    /// included.
     pub variance: f64,
 }
 
 impl GroupError {
-    /// The error of a group whose queries have variances of this sum.
+    /// Returns the error of a group, given the sum of its queries' variances.
     pub fn of(group: &QueryGroup, variance: f64) -> Self {
         GroupError {
             attributes: group.attributes(),
@@ -65,45 +68,48 @@ impl GroupError {
         }
     }
 
-    /// The root mean square error of the group's queries.
+    /// Returns the root mean square error of the group's queries.
     pub fn rmse(&self) -> f64 {
         (self.variance / self.queries.as_f64()).sqrt()
     }
 }
 
-/// How an optimiser found the reference measure of a plan. Whatever the status, the plan's errors
-/// and certificate are those of the measure that it has.
+/// How the optimiser found the reference measure of a plan.
+///
+/// The plan's errors and certificate are exact for its measure, whatever the status.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasureSearch {
-    /// How the optimiser ended, from the start that led to the measure.
+    /// The status of the optimiser for the start that led to the measure.
     pub status: Status,
     /// The start that led to the measure.
     pub start: MeasureStart,
-    /// Evaluations of the total error and its gradient, from all starts.
+    /// Evaluations of the total error and its gradient, over all starts.
     pub evaluations: usize,
-    /// Different measures: attributes that play the same role share theirs.
+    /// The number of classes of attributes that share a measure.
     pub classes: usize,
-    /// The total variance of the uniform measure, which is QuerySmasher's.
+    /// The total variance for the uniform measure, as QuerySmasher has it.
     pub uniform_variance: f64,
 }
 
-/// Where the search for a reference measure started.
+/// The starting point of the search for a reference measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasureStart {
     /// The uniform measure.
     Uniform,
-    /// The measures of the one-attribute optima, or more weight on the ends where queries are
-    /// joint.
+    /// The measures of the one-attribute optima.
+    ///
+    /// For attributes with joint queries, more weight on both ends.
     Peaked,
     /// The measures of HDMM's single Kronecker strategy.
     Kronecker,
-    /// The search found nothing better than the uniform measure itself.
+    /// No start: the search found nothing better than the uniform measure.
     None,
 }
 
-/// A plan: measurements and the exact errors of what is answered from them. Made without looking at
-/// any data.
+/// Measurements, and the exact errors of the answers from them.
+///
+/// A plan does not depend on data.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(super) planner: String,
@@ -120,86 +126,91 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The planner's name.
+    /// Returns the planner's name.
     pub fn planner(&self) -> &str {
         &self.planner
     }
 
-    /// The schema that was planned for.
+    /// Returns the schema of the workload.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The privacy cost that was to be spent.
+    /// Returns the privacy cost that the plan may spend.
     pub fn privacy_cost(&self) -> PrivacyCost {
         self.privacy_cost
     }
 
-    /// The measurements.
+    /// Returns the measurements.
     pub fn measurements(&self) -> &[PlannedMeasurement] {
         &self.measurements
     }
 
-    /// How answers come from the measurements.
+    /// Returns how queries are answered from the measurements.
     pub fn reconstruction(&self) -> Reconstruction {
         self.reconstruction
     }
 
-    /// The reference measure of the residual subspaces that are measured; uniform for all planners
-    /// but [`Anova`](super::Anova).
+    /// Returns the reference measure of the residual subspaces.
+    ///
+    /// Uniform for all planners except [`Anova`](super::Anova).
     pub fn measure(&self) -> &ReferenceMeasure {
         &self.measure
     }
 
-    /// How the measure was searched for, if it was.
+    /// Returns how the measure was found, if it was optimised.
     pub fn measure_search(&self) -> Option<&MeasureSearch> {
         self.search.as_ref()
     }
 
-    /// The errors of the groups, in the order of the workload.
+    /// Returns the errors of the groups, in the order of the workload.
     pub fn groups(&self) -> &[GroupError] {
         &self.groups
     }
 
-    /// Strategy problems that were solved: equal ones count once.
+    /// Returns the number of distinct strategy problems that were solved.
     pub fn solves(&self) -> usize {
         self.solves
     }
 
-    /// Eigendecompositions that the solves used.
+    /// Returns the number of eigendecompositions of the solves.
     pub fn iterations(&self) -> usize {
         self.iterations
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     pub fn queries(&self) -> QueryCount {
         self.groups.iter().map(|g| g.queries).fold(QueryCount::exact(0), QueryCount::plus)
     }
 
-    /// The weighted sum of all variances: what planners minimise.
+    /// Returns the weighted sum of all variances, which planners minimise.
     pub fn total_variance(&self) -> f64 {
         self.groups.iter().map(|g| g.weight * g.variance).sum()
     }
 
-    /// `√(Σ_q w_q Var(q) / #queries)` (S3, Sec. 8; with weights its App. E).
+    /// Returns the root mean square error `√(Σ_q w_q Var(q) / #queries)`.
+    ///
+    /// S3, Sec. 8; with weights S3, App. E.
     pub fn rmse(&self) -> f64 {
         (self.total_variance() / self.queries().as_f64()).sqrt()
     }
 
-    /// Certified: no choice of strategies for what the plan measures (residual subspaces, or
-    /// marginals without inference across them) and of their privacy costs has a smaller
-    /// [`Plan::total_variance`]. Only of planners that prove it.
+    /// Returns a certified lower bound on [`Plan::total_variance`], if the planner proves one.
+    ///
+    /// It holds for all strategies for the same residual subspaces (or marginals without inference
+    /// across them) and for all divisions of the privacy cost.
     pub fn lower_bound(&self) -> Option<f64> {
         self.lower_bound
     }
 
-    /// [`Plan::lower_bound`] as root mean square error.
+    /// Returns [`Plan::lower_bound`] as a root mean square error.
     pub fn lower_bound_rmse(&self) -> Option<f64> {
         self.lower_bound.map(|bound| (bound / self.queries().as_f64()).sqrt())
     }
 
-    /// The total privacy cost of the measurements, recomputed from the matrices of their
-    /// strategies: the largest diagonal entry of every V, times its share.
+    /// Returns the privacy cost, recomputed from the matrices of the strategies.
+    ///
+    /// It is the sum over the measurements of the largest diagonal entry of V times the share.
     pub fn recomputed_privacy_cost(&self) -> f64 {
         self.measurements.iter().map(|m| m.privacy_cost.get() * m.strategy.max_diagonal()).sum()
     }
@@ -223,11 +234,13 @@ impl Plan {
         ))
     }
 
-    /// The exact variance of any query over the row-major cells of the marginal on some attributes.
-    /// O(2^k · cells · Σ sizes) for k attributes.
+    /// Returns the exact variance of a query on some attributes.
+    ///
+    /// The query is over the row-major cells of their marginal. O(2^k · cells · Σ sizes) time for k
+    /// attributes.
     ///
     /// # Errors
-    /// A query of another length, or one that the plan's measurements cannot answer.
+    /// The query has the wrong length, or the plan's measurements do not determine it.
     pub fn query_variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {
         let sizes = self.schema.shape_of(attributes)?;
         let refuse = |expected: String, found: String, remedy: &str| {
@@ -235,7 +248,7 @@ impl Plan {
         };
         if sizes.iter().product::<usize>() != query.len() {
             return Err(refuse(
-                "one number per cell of their box".into(),
+                "one number per cell of their marginal".into(),
                 format!("{} numbers for sizes {sizes:?}", query.len()),
                 "give the query over the row-major cells, the last attribute varying fastest",
             ));
@@ -246,10 +259,10 @@ impl Plan {
         };
         match self.reconstruction {
             Reconstruction::OwnMarginal => {
-                let own = self.measurements.iter().find(|m| m.attributes == attributes);
-                let own =
-                    own.ok_or_else(|| unanswered("no measurement of this marginal".into()))?;
-                Ok(own.strategy.variance(query)? / own.privacy_cost.get())
+                let found = self.measurements.iter().find(|m| m.attributes == attributes);
+                let measurement =
+                    found.ok_or_else(|| unanswered("no measurement of this marginal".into()))?;
+                Ok(measurement.strategy.variance(query)? / measurement.privacy_cost.get())
             }
             Reconstruction::FullDomain => self.full_domain_variance(attributes, query),
             Reconstruction::ResidualSubspaces => {
@@ -263,21 +276,24 @@ impl Plan {
                     if part.iter().map(|x| x * x).sum::<f64>() * spread <= 1e-20 * norm {
                         continue;
                     }
-                    let own = self.measurements.iter().find(|m| m.attributes == set);
-                    let own = own.ok_or_else(|| {
+                    let found = self.measurements.iter().find(|m| m.attributes == set);
+                    let measurement = found.ok_or_else(|| {
                         unanswered(format!("no measurement of residual subspace {set:?}"))
                     })?;
-                    variance += own.strategy.variance(&part)? / own.privacy_cost.get();
+                    variance +=
+                        measurement.strategy.variance(&part)? / measurement.privacy_cost.get();
                 }
                 Ok(variance)
             }
         }
     }
 
-    /// The query summed over the attributes it does not mention, factor by factor.
+    /// Returns the variance of a query from one measurement of the full domain.
+    ///
+    /// Factor by factor: attributes outside the query are summed over.
     fn full_domain_variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {
         let mut variance = 1.0;
-        let mut own = Vec::new();
+        let mut query_factors = Vec::new();
         for measurement in &self.measurements {
             variance /= measurement.privacy_cost.get();
             let SubspaceStrategy::Kronecker(factors) = measurement.strategy.as_ref() else {
@@ -285,12 +301,12 @@ impl Plan {
             };
             for (position, factor) in factors.iter().enumerate() {
                 if attributes.contains(position) {
-                    own.push(factor.clone());
+                    query_factors.push(factor.clone());
                 } else {
                     variance *= factor.covariance()?.sum();
                 }
             }
         }
-        Ok(variance * SubspaceStrategy::Kronecker(own).variance(query)?)
+        Ok(variance * SubspaceStrategy::Kronecker(query_factors).variance(query)?)
     }
 }

@@ -1,5 +1,4 @@
-//! QuerySmasher: divide a workload into residual subspaces, conquer each by its own optimal
-//! strategy (S3, Alg. 1).
+//! QuerySmasher: an optimal strategy for every residual subspace of a workload (S3, Alg. 1).
 
 use super::Planner;
 use super::plan::Plan;
@@ -10,30 +9,30 @@ use crate::workload::GroupedWorkload;
 
 /// QuerySmasher with a solver for the residual subspaces.
 ///
-/// With the [`CertifiedSolver`] (the default) the plan carries a lower bound on what any choice of
-/// strategies for the residual subspaces can reach: `LB = (Σ_A √LB_A)²/β`, beside its own
-/// `(Σ_A √L_A)²/β`. With approximate solvers it becomes one of the methods that it dominates: with
-/// [`FourierSolver`](super::FourierSolver) the Weighted Fourier Factorization, with
-/// [`BasisSolver`](super::BasisSolver) ResidualPlanner and ResidualPlanner+ (S3, Sec. 7).
+/// With the [`CertifiedSolver`] (the default) the plan has total variance `(Σ_A √L_A)²/β` and the
+/// lower bound `(Σ_A √LB_A)²/β`, which holds for all strategies for the residual subspaces. With
+/// other solvers it is one of the methods that it dominates: Weighted Fourier Factorization with
+/// [`FourierSolver`](super::FourierSolver), ResidualPlanner and ResidualPlanner+ with
+/// [`BasisSolver`](super::BasisSolver) (S3, Sec. 7).
 ///
-/// *Requirements*: residual problems that are no Kronecker products fit memory, as rows where joint
-/// queries are few against the cells and as dense matrices otherwise; larger ones are refused with
-/// their size. *Cost*: one solve per distinct residual problem, whatever the number of attributes;
-/// then O(2^|S|) per query group. *Reference*: S3, Sec. 6.
+/// *Requirements*: residual problems that are not Kronecker products must fit in memory: as rows if
+/// joint queries are few compared with the cells, otherwise as dense matrices. Larger problems are
+/// refused with their size. *Cost*: one solve per distinct residual problem, independent of the
+/// number of attributes, and O(2^|S|) per query group. *Reference*: S3, Sec. 6.
 #[derive(Debug)]
 pub struct QuerySmasher {
     solver: Box<dyn SubspaceSolver>,
 }
 
 impl Default for QuerySmasher {
-    /// With [`CertifiedSolver::default`].
+    /// Uses [`CertifiedSolver::default`].
     fn default() -> Self {
         Self::with_solver(Box::new(CertifiedSolver::default()))
     }
 }
 
 impl QuerySmasher {
-    /// QuerySmasher with another solver.
+    /// Creates the planner with the given solver.
     pub fn with_solver(solver: Box<dyn SubspaceSolver>) -> Self {
         QuerySmasher { solver }
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 
 named!(Planner, |_| false);
 
-/// The planners, in the order of listings.
+/// Returns the planners, in the order of listings.
 pub fn planners() -> Vec<Box<dyn Planner>> {
     vec![
         Box::new(ResidualPlanner),
@@ -24,16 +24,16 @@ pub fn planners() -> Vec<Box<dyn Planner>> {
     ]
 }
 
-/// The planner that a text names: `NAME` or `NAME(key=value, …)`.
+/// Returns the planner for a text of the form `NAME` or `NAME(key=value, …)`.
 ///
 /// # Errors
-/// No planner has the name, and the message lists those that exist; or it lacks the options.
+/// No planner has the name (the message lists all names), or the planner does not have the options.
 pub fn by_name(text: &str) -> Result<Box<dyn Planner>> {
     const REMEDY: &str = "write e.g. query-smasher, anova, anova(measure=uniform)";
     call::choose(("planner", REMEDY), text, planners(), |planner, call| planner.configured(call))
 }
 
-/// The planners with their options, one per line.
+/// Returns the planners with their options, one per line.
 pub fn listing() -> String {
     call::listing(&planners())
 }

@@ -1,5 +1,4 @@
-//! From a decomposed workload and a solver to a plan: every distinct residual problem is solved
-//! once.
+//! Plans by residual subspaces: every distinct residual problem is solved once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +13,12 @@ use crate::residual::ReferenceMeasure;
 use crate::strategy::StrategyFactor;
 use crate::workload::{GroupQueries, GroupedWorkload};
 
-/// What makes two residual problems the same: the attributes' classes, and the kernels with the
-/// ratios of their coefficients (as bits).
+/// The identity of a residual problem up to a factor.
+///
+/// The attributes' classes, and the kernels with the ratios of their coefficients (as bits).
 type Signature = (Vec<usize>, Vec<(u64, Vec<KernelId>)>);
 
-/// A strategy for a class of residual problems that differ by a factor only.
+/// A strategy for a class of residual problems that are equal up to a factor.
 struct Solution {
     strategy: Arc<SubspaceStrategy>,
     error: f64,
@@ -32,9 +32,9 @@ pub(super) struct Solutions<'a> {
     known: HashMap<Signature, usize>,
     list: Vec<Solution>,
     traces: HashMap<(usize, Vec<KernelId>), f64>,
-    /// Calls of the solver.
+    /// The number of calls of the solver.
     pub solves: usize,
-    /// Eigendecompositions they used.
+    /// The number of eigendecompositions of these calls.
     pub iterations: usize,
 }
 
@@ -51,8 +51,9 @@ impl<'a> Solutions<'a> {
         }
     }
 
-    /// The place of the solution of a residual problem, and the factor by which its Gram exceeds
-    /// that of the class.
+    /// Returns the index of a residual problem's solution.
+    ///
+    /// The second value is the ratio of its Gram to the Gram of the class.
     pub fn solve(&mut self, residual: &ResidualProblem) -> Result<(usize, f64)> {
         let scale = residual.terms.first().map_or(1.0, |t| t.coefficient);
         let terms: Vec<(f64, Vec<KernelId>)> =
@@ -71,8 +72,8 @@ impl<'a> Solutions<'a> {
     ) -> Result<usize> {
         let signature =
             (classes.to_vec(), terms.iter().map(|(c, k)| (c.to_bits(), k.clone())).collect());
-        if let Some(&place) = self.known.get(&signature) {
-            return Ok(place);
+        if let Some(&index) = self.known.get(&signature) {
+            return Ok(index);
         }
         let solution = match terms.as_slice() {
             [(_, kernels)] if kernels.is_empty() => Solution {
@@ -93,16 +94,16 @@ impl<'a> Solutions<'a> {
                 Solution { strategy: Arc::new(strategy), error, lower_bound }
             }
         };
-        let place = self.list.len();
+        let index = self.list.len();
         if let [(_, kernels)] = terms.as_slice() {
-            self.traces.insert((place, kernels.clone()), solution.error);
+            self.traces.insert((index, kernels.clone()), solution.error);
         }
         self.list.push(solution);
-        self.known.insert(signature, place);
-        Ok(place)
+        self.known.insert(signature, index);
+        Ok(index)
     }
 
-    /// A product of kernels: the product of the factors' solutions.
+    /// Solves a product of kernels: the product of the factors' solutions.
     fn product(
         &mut self,
         sizes: &[usize],
@@ -111,12 +112,12 @@ impl<'a> Solutions<'a> {
     ) -> Result<Solution> {
         let (mut factors, mut error, mut lower_bound) = (Vec::new(), 1.0, Some(1.0));
         for ((n, class), kernel) in sizes.iter().zip(classes).zip(kernels) {
-            let place = self.class(&[*n], &[*class], vec![(1.0, vec![*kernel])])?;
-            let factor = &self.list[place];
+            let index = self.class(&[*n], &[*class], vec![(1.0, vec![*kernel])])?;
+            let factor = &self.list[index];
             error *= factor.error;
             lower_bound = lower_bound.zip(factor.lower_bound).map(|(a, b)| a * b);
             match factor.strategy.as_ref() {
-                SubspaceStrategy::Kronecker(own) => factors.extend(own.iter().cloned()),
+                SubspaceStrategy::Kronecker(parts) => factors.extend(parts.iter().cloned()),
                 fourier @ SubspaceStrategy::Fourier { .. } => {
                     factors.push(StrategyFactor::of_unit_cost(&[*n], fourier.gram()?)?);
                 }
@@ -129,20 +130,21 @@ impl<'a> Solutions<'a> {
         })
     }
 
-    /// `tr(K V⁺)` of a product of kernels under a solution, at unit privacy cost.
-    pub fn trace(&mut self, place: usize, kernels: &[KernelId]) -> Result<f64> {
-        if let Some(&known) = self.traces.get(&(place, kernels.to_vec())) {
+    /// Returns `tr(K V⁺)` of a product of kernels under a solution, at unit privacy cost.
+    pub fn trace(&mut self, index: usize, kernels: &[KernelId]) -> Result<f64> {
+        if let Some(&known) = self.traces.get(&(index, kernels.to_vec())) {
             return Ok(known);
         }
-        let trace = self.list[place].strategy.trace(&self.decomposition.kernels(kernels))?;
-        self.traces.insert((place, kernels.to_vec()), trace);
+        let trace = self.list[index].strategy.trace(&self.decomposition.kernels(kernels))?;
+        self.traces.insert((index, kernels.to_vec()), trace);
         Ok(trace)
     }
 }
 
-/// Decomposes a workload once it is known from sizes alone that every residual problem fits the
-/// solver's memory.
-pub(super) fn decompose_what_fits(
+/// Decomposes a workload, if every residual problem fits in the solver's memory.
+///
+/// Checks the sizes before it enumerates queries.
+pub(super) fn decompose_if_it_fits(
     workload: &GroupedWorkload,
     measure: &ReferenceMeasure,
     solver: &dyn SubspaceSolver,
@@ -165,12 +167,13 @@ pub(super) fn decompose_what_fits(
 }
 
 impl Plan {
-    /// Plans a workload by residual subspaces under a planner's name: every distinct problem is
-    /// solved once, and the privacy cost divided so that the weighted sum of all variances is
-    /// smallest, `p_A ∝ √L_A`, which makes it `(Σ √L_A)²/β`.
+    /// Plans a workload by residual subspaces, under a planner's name.
+    ///
+    /// Every distinct problem is solved once. The privacy cost is divided in the ratio
+    /// `p_A ∝ √L_A`, which minimises the weighted sum of all variances: it is `(Σ √L_A)²/β`.
     ///
     /// # Errors
-    /// A solve fails or is refused, or the strategies cost more than they may.
+    /// A solve fails or is refused, or the strategies exceed the privacy cost.
     pub fn by_residual_subspaces(
         planner: &str,
         workload: &GroupedWorkload,
@@ -181,10 +184,10 @@ impl Plan {
         Self::by_reference_measure(planner, workload, privacy_cost, &measure, solver)
     }
 
-    /// The same over the residual subspaces of a reference measure.
+    /// Plans a workload by the residual subspaces of a reference measure.
     ///
     /// # Errors
-    /// As [`Plan::by_residual_subspaces`], or a measure on other attributes than the schema's.
+    /// As [`Plan::by_residual_subspaces`], or the measure does not match the schema.
     pub fn by_reference_measure(
         planner: &str,
         workload: &GroupedWorkload,
@@ -196,11 +199,13 @@ impl Plan {
     }
 }
 
-/// Plans a workload by residual subspaces: solve each, divide the privacy cost `p_A ∝ √L_A`, total
-/// `(Σ √L_A)²/β`.
+/// Plans a workload by the residual subspaces of a measure.
+///
+/// Solves each, and divides the privacy cost in the ratio `p_A ∝ √L_A`, with L_A from the workload
+/// `allocate_by` if given.
 ///
 /// # Errors
-/// A solve fails or is refused, or the strategies cost more than they may.
+/// A solve fails or is refused, or the strategies exceed the privacy cost.
 pub(super) fn plan(
     name: &str,
     workload: &GroupedWorkload,
@@ -209,30 +214,30 @@ pub(super) fn plan(
     solver: &dyn SubspaceSolver,
     allocate_by: Option<&GroupedWorkload>,
 ) -> Result<Plan> {
-    let decomposition = decompose_what_fits(workload, measure, solver)?;
+    let decomposition = decompose_if_it_fits(workload, measure, solver)?;
     let mut solutions = Solutions::new(&decomposition, solver);
-    let mut places = Vec::with_capacity(decomposition.residuals().len());
-    let mut roots = Vec::with_capacity(places.capacity());
+    let mut indices = Vec::with_capacity(decomposition.residuals().len());
+    let mut roots = Vec::with_capacity(indices.capacity());
     let mut root_bounds: Option<f64> = allocate_by.is_none().then_some(0.0);
     for residual in decomposition.residuals() {
-        let (place, scale) = solutions.solve(residual)?;
-        let solution = &solutions.list[place];
+        let (index, scale) = solutions.solve(residual)?;
+        let solution = &solutions.list[index];
         roots.push((scale * solution.error).sqrt());
         root_bounds =
             root_bounds.zip(solution.lower_bound).map(|(sum, bound)| sum + (scale * bound).sqrt());
-        places.push(place);
+        indices.push(index);
     }
     if let Some(other) = allocate_by {
-        roots = roots_for(other, &decomposition, &solutions, &places)?;
+        roots = roots_for(other, &decomposition, &solutions, &indices)?;
     }
     let total: f64 = roots.iter().sum();
     let shares: Vec<f64> = roots.iter().map(|root| privacy_cost.get() * root / total).collect();
     let measurements: Vec<PlannedMeasurement> = decomposition
         .residuals()
         .iter()
-        .zip(places.iter().zip(&shares))
-        .map(|(residual, (&place, &share))| {
-            let strategy = solutions.list[place].strategy.clone();
+        .zip(indices.iter().zip(&shares))
+        .map(|(residual, (&index, &share))| {
+            let strategy = solutions.list[index].strategy.clone();
             Ok(PlannedMeasurement {
                 attributes: residual.attributes,
                 strategy,
@@ -245,7 +250,7 @@ pub(super) fn plan(
         let mut variance = 0.0;
         for (attributes, term) in decomposition.terms_of(group)? {
             let Some(k) = decomposition.position(attributes) else { continue };
-            variance += term.coefficient * solutions.trace(places[k], &term.kernels)? / shares[k];
+            variance += term.coefficient * solutions.trace(indices[k], &term.kernels)? / shares[k];
         }
         groups.push(GroupError::of(group, variance));
     }
@@ -266,33 +271,33 @@ pub(super) fn plan(
     .checked()
 }
 
-/// √L_A of another workload under the strategies chosen for this one.
+/// Returns √L_A of another workload under the strategies for this one.
 fn roots_for(
     other: &GroupedWorkload,
     decomposition: &Decomposition,
     solutions: &Solutions<'_>,
-    places: &[usize],
+    indices: &[usize],
 ) -> Result<Vec<f64>> {
     let other = Decomposition::for_measure(other, decomposition.measure())?;
     let mut known: HashMap<(usize, Vec<KernelId>), f64> = HashMap::new();
-    let mut roots = Vec::with_capacity(places.len());
-    for (residual, &place) in decomposition.residuals().iter().zip(places) {
-        let Some(position) = other.position(residual.attributes) else {
+    let mut roots = Vec::with_capacity(indices.len());
+    for (residual, &index) in decomposition.residuals().iter().zip(indices) {
+        let Some(k) = other.position(residual.attributes) else {
             return Err(Error::bad_input(
                 "division of the privacy cost",
                 "a workload with the same residual subspaces",
                 format!("none for {:?}", residual.attributes),
-                "divide by the workload's own coefficients",
+                "divide by the coefficients of the planned workload",
             ));
         };
         let mut error = 0.0;
-        for term in &other.residuals()[position].terms {
-            let key = (place, term.kernels.clone());
+        for term in &other.residuals()[k].terms {
+            let key = (index, term.kernels.clone());
             let trace = match known.get(&key) {
                 Some(&trace) => trace,
                 None => {
                     let kernels = other.kernels(&term.kernels);
-                    let trace = solutions.list[place].strategy.trace(&kernels)?;
+                    let trace = solutions.list[index].strategy.trace(&kernels)?;
                     known.insert(key, trace);
                     trace
                 }

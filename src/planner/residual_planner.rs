@@ -7,13 +7,16 @@ use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
-/// Measures `(⊗ Sub_i) x_A` with noise of covariance `⊗ Sub_i Sub_iᵀ`, i.e.
+/// ResidualPlanner: measures the residual basis of every subspace.
+///
+/// The measurement is `(⊗ Sub_i) x_A` with noise of covariance `⊗ Sub_i Sub_iᵀ`, so
 /// `V_A = ⊗ (I − J/n_i)/(1 − 1/n_i)`.
 ///
-/// Optimal for marginals, where `L_A = Σ_{S ⊇ A} w_S Π_{i∉A} 1/n_i · Π_{i∈A} (n_i − 1)²/n_i`; other
-/// workloads get the same measurements with the best division of the privacy cost for them.
+/// Optimal for marginals, with `L_A = Σ_{S ⊇ A} w_S Π_{i∉A} 1/n_i · Π_{i∈A} (n_i − 1)²/n_i`. For
+/// other workloads the measurements are the same, and the division of the privacy cost is optimal
+/// for the workload.
 ///
-/// *Cost*: O(2^|S|) per query group and O(n²) per attribute size. *Reference*: Xiao et al., An
+/// *Cost*: O(2^|S|) time per query group and O(n²) per attribute size. *Reference*: Xiao et al., An
 /// optimal and scalable matrix mechanism for noisy marginals (2023); S3, Sec. 5.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResidualPlanner;

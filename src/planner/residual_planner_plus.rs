@@ -1,4 +1,4 @@
-//! ResidualPlanner+: given bases per attribute, noise scaled per residual subspace.
+//! ResidualPlanner+: fixed bases per attribute, with noise scaled per residual subspace.
 
 use super::Planner;
 use super::plan::Plan;
@@ -9,41 +9,48 @@ use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
 use crate::workload::{Family, GroupedWorkload};
 
-/// By whose coefficients the noise is divided among the residual subspaces.
+/// The coefficients by which the noise is divided among the residual subspaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum NoiseDivision {
-    /// The workload's own.
+    /// The coefficients of the workload.
     #[default]
     Own,
-    /// Those of the workload with prefix sums in place of every ordered family, as the published
-    /// code does for product workloads.
+    /// The coefficients of the workload with prefix sums in place of every ordered family.
+    ///
+    /// The published code does this for product workloads.
     Prefix,
 }
 
-/// Measures every residual subspace in a fixed product basis: by default the prefix basis on
-/// numeric attributes and ResidualPlanner's on categorical ones.
+/// ResidualPlanner+: measures every residual subspace in a fixed product basis.
 ///
-/// A subspace costs `p_A = Π pc_i` and has the total variance `v_A` of its subqueries; with the
-/// noise divided optimally the total is `(Σ_A √(p_A v_A))²/β`. With [`NoiseDivision::Prefix`] the
-/// noise is optimal for other coefficients and the total is `Σ_A p_A v_A/s_A`, `s_A ∝ √(p_A v'_A)`.
+/// By default the prefix basis on numeric attributes and the residual basis on categorical ones.
 ///
-/// *Cost*: one 1-D optimum per attribute size; O(2^|S|) per query group; joint queries O(queries ·
-/// cells · Σ sizes). *Reference*: Xiao et al., ResidualPlanner+ (2025); S3, Sec. 5 and 8.
+/// A subspace costs `p_A = Π pc_i`, and its subqueries have total variance `v_A`. With the optimal
+/// division of the noise the total is `(Σ_A √(p_A v_A))²/β`. With [`NoiseDivision::Prefix`] the
+/// noise is optimal for other coefficients, and the total is `Σ_A p_A v_A/s_A` with
+/// `s_A ∝ √(p_A v'_A)`.
+///
+/// *Cost*: one 1-D optimum per attribute size; O(2^|S|) time per query group; O(queries · cells · Σ
+/// sizes) for joint queries. *Reference*: Xiao et al., ResidualPlanner+ (2025); S3, Sec. 5 and 8.
 #[derive(Debug, Clone, Default)]
 pub struct ResidualPlannerPlus {
-    /// The bases of the attributes. Default [`Bases::default`].
+    /// The bases of the attributes.
+    ///
+    /// Default [`Bases::default`].
     pub bases: Bases,
-    /// How the noise is divided. Default [`NoiseDivision::Own`].
+    /// How the noise is divided.
+    ///
+    /// Default [`NoiseDivision::Own`].
     pub division: NoiseDivision,
 }
 
 impl ResidualPlannerPlus {
-    /// Prefix basis on numeric attributes, residual basis on categorical ones.
+    /// Creates the planner with the default bases and a division of the noise.
     pub fn dividing(division: NoiseDivision) -> Self {
         ResidualPlannerPlus { bases: Bases::default(), division }
     }
 
-    /// The plan under the name of a planner that has these bases and this division of the noise.
+    /// Returns the plan under the given planner name.
     ///
     /// # Errors
     /// As [`Planner::plan`].

@@ -1,4 +1,4 @@
-//! Strategies for one residual subspace, and the variances they give.
+//! Strategies for one residual subspace, and their variances.
 
 use ndarray::Array2;
 
@@ -10,10 +10,13 @@ use crate::strategy::StrategyFactor;
 /// A strategy for one residual subspace at unit privacy cost.
 #[derive(Debug)]
 pub enum SubspaceStrategy {
-    /// The Kronecker product of factors; none for ∅, where the total itself is measured.
+    /// The Kronecker product of factors.
+    ///
+    /// No factors for ∅, where the total is measured.
     Kronecker(Vec<StrategyFactor>),
-    /// Noise on Fourier coefficients: V is block-circulant with the given eigenvalues, one per
-    /// frequency of the box.
+    /// Noise on Fourier coefficients.
+    ///
+    /// V is block-circulant with the given eigenvalues, one per frequency of the box.
     Fourier {
         /// The sizes of the attributes.
         shape: Vec<usize>,
@@ -23,7 +26,7 @@ pub enum SubspaceStrategy {
 }
 
 impl SubspaceStrategy {
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     pub fn shape(&self) -> Vec<usize> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
@@ -33,8 +36,9 @@ impl SubspaceStrategy {
         }
     }
 
-    /// The privacy cost of measuring it as it stands: the largest diagonal entry of V, recomputed
-    /// from the matrices.
+    /// Returns the privacy cost with noise of variance 1: the largest diagonal entry of V.
+    ///
+    /// Recomputed from the matrices.
     pub fn max_diagonal(&self) -> f64 {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
@@ -46,10 +50,12 @@ impl SubspaceStrategy {
         }
     }
 
-    /// V as one dense matrix, O(cells²) memory.
+    /// Returns V as a dense matrix.
+    ///
+    /// O(cells²) memory.
     ///
     /// # Errors
-    /// Too many cells.
+    /// The domain has too many cells.
     pub fn gram(&self) -> Result<Array2<f64>> {
         let cells = self.shape().iter().product();
         crate::workload::check_dense_size("strategy of a residual subspace", cells)?;
@@ -60,12 +66,12 @@ impl SubspaceStrategy {
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let row = BoxTransform::new(shape).circulant_row(spectrum)?;
-                let places: Vec<Vec<usize>> =
+                let positions: Vec<Vec<usize>> =
                     (0..cells).map(|c| crate::domain::coordinates(shape, c)).collect();
                 Ok(Array2::from_shape_fn((cells, cells), |(i, j)| {
-                    let shift: Vec<usize> = places[i]
+                    let shift: Vec<usize> = positions[i]
                         .iter()
-                        .zip(&places[j])
+                        .zip(&positions[j])
                         .zip(shape)
                         .map(|((a, b), n)| (b + n - a) % n)
                         .collect();
@@ -75,12 +81,13 @@ impl SubspaceStrategy {
         }
     }
 
-    /// `B x`: what is measured of a marginal. Its privacy cost with noise of variance 1 is
-    /// [`SubspaceStrategy::max_diagonal`]. O(cells · Σ sizes), for Fourier strategies O(cells log
-    /// cells).
+    /// Returns the strategy's answers `B x` on a marginal.
+    ///
+    /// Their privacy cost with noise of variance 1 is [`SubspaceStrategy::max_diagonal`]. O(cells ·
+    /// Σ sizes) time, O(cells log cells) for Fourier strategies.
     ///
     /// # Errors
-    /// A marginal of another length.
+    /// The marginal has the wrong length.
     pub fn answers(&self, marginal: &[f64]) -> Result<Vec<f64>> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
@@ -98,11 +105,13 @@ impl SubspaceStrategy {
         }
     }
 
-    /// `B⁺ y`: the cells of a marginal from noisy answers. With noise of variance σ² it is unbiased
-    /// for the part of the marginal that V sees, with covariance `σ² V⁺`.
+    /// Returns the estimate `B⁺ y` of a marginal from noisy answers.
+    ///
+    /// With noise of variance σ² it is unbiased for the projection of the marginal on the range of
+    /// V, with covariance `σ² V⁺`.
     ///
     /// # Errors
-    /// Another number of answers.
+    /// The number of answers is wrong.
     pub fn reconstruct(&self, answers: &[f64]) -> Result<Vec<f64>> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
@@ -120,11 +129,12 @@ impl SubspaceStrategy {
         }
     }
 
-    /// `q V⁺ qᵀ`: the variance of a residual query at unit privacy cost. O(cells · Σ sizes), for
-    /// Fourier strategies O(cells log cells).
+    /// Returns the variance `q V⁺ qᵀ` of a residual query at unit privacy cost.
+    ///
+    /// O(cells · Σ sizes) time, O(cells log cells) for Fourier strategies.
     ///
     /// # Errors
-    /// A query of another length.
+    /// The query has the wrong length.
     pub fn variance(&self, query: &[f64]) -> Result<f64> {
         match self {
             SubspaceStrategy::Kronecker(factors) => {
@@ -143,15 +153,17 @@ impl SubspaceStrategy {
         }
     }
 
-    /// `tr(K V⁺)` for a product of kernels (one per attribute, or one over all): the total variance
-    /// at unit privacy cost of the queries whose residual Gram K is.
+    /// Returns the total variance `tr(K V⁺)` of queries with residual Gram K.
+    ///
+    /// The variance is at unit privacy cost. K is a product of kernels: one per attribute, or one
+    /// over all.
     ///
     /// # Errors
-    /// A kernel too large to be dense where that is needed.
+    /// A kernel is too large for a dense matrix.
     pub fn trace(&self, kernels: &[&Kernel]) -> Result<f64> {
         match self {
             SubspaceStrategy::Kronecker(factors) => match (factors.as_slice(), kernels) {
-                ([few], [joint]) if few.is_low_rank() => few.total_variance(joint.rows()?),
+                ([single], [joint]) if single.is_low_rank() => single.total_variance(joint.rows()?),
                 (factors, kernels) if factors.len() == kernels.len() => {
                     factors.iter().zip(kernels).try_fold(1.0, |product, (factor, kernel)| {
                         Ok(product
@@ -184,22 +196,25 @@ impl SubspaceStrategy {
     }
 }
 
-/// `Σ_j P_j / (N λ_j)` over the measured frequencies.
+/// Returns `Σ_j P_j / (N λ_j)` over the measured frequencies.
 fn quotient(power: &[f64], spectrum: &[f64]) -> f64 {
     let cells = spectrum.len() as f64;
     power.iter().zip(spectrum).filter(|(_, s)| **s > 0.0).map(|(p, s)| p / (cells * s)).sum()
 }
 
-/// The power spectrum of a Kronecker product: the product of the spectra.
+/// Returns the power spectrum of a Kronecker product.
+///
+/// It is the product of the spectra.
 pub(super) fn product_power(kernels: &[&Kernel]) -> Result<Vec<f64>> {
     let mut out = vec![1.0];
     for kernel in kernels {
-        let own = kernel.power()?;
-        out = out.iter().flat_map(|x| own.iter().map(move |y| x * y)).collect();
+        let factor = kernel.power()?;
+        out = out.iter().flat_map(|x| factor.iter().map(move |y| x * y)).collect();
     }
     Ok(out)
 }
 
-fn entrywise(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
+/// Returns the sum of the entrywise product: `tr(aᵀ b)`.
+pub(super) fn entrywise(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -7,17 +7,19 @@ use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
 
-/// Measures the Fourier coefficients that the workload uses, with the variances that minimise its
-/// total error.
+/// Weighted Fourier Factorization: measures the Fourier coefficients that the workload uses.
+///
+/// The variances minimise the total error.
 ///
 /// A coefficient belongs to the residual subspace of the attributes on which its frequency is not
-/// zero, so the plan is given by residual subspaces:
-/// `L_A = (Σ_{j: all j_i≠0} √(Σ_q w|FFT(q)_j|²))² / N²`, N the cells of A's marginal, and the total
-/// variance is `(Σ_A √L_A)²/β`. Optimal for workloads that are closed under circular shifts.
+/// zero. So the plan is by residual subspaces, with
+/// `L_A = (Σ_{j: all j_i≠0} √(Σ_q w|FFT(q)_j|²))² / N²`, where N is the number of cells of the
+/// marginal on A. The total variance is `(Σ_A √L_A)²/β`. Optimal for workloads that are closed
+/// under circular shifts.
 ///
-/// *Cost*: O(queries · cells log cells) time for joint families and O(cells) memory; products cost
-/// their factors only. *Reference*: Lebeda, Nikolov, Tang, Weighted Fourier factorizations (2025);
-/// S3, Sec. 7 and App. C.
+/// *Cost*: O(queries · cells log cells) time and O(cells) memory for joint families; the cost of
+/// the factors for products. *Reference*: Lebeda, Nikolov, Tang, Weighted Fourier factorizations
+/// (2025); S3, Sec. 7 and App. C.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WeightedFourier;
 

@@ -1,5 +1,6 @@
-//! The four in-axis operations: each maps every one-dimensional run along one axis of an array (S4,
-//! Table 1).
+//! The four in-axis operations (S4, Table 1).
+//!
+//! Each maps every one-dimensional run along one axis of an array.
 //!
 //! | operation | on a run v | matrix |
 //! |---|---|---|
@@ -10,20 +11,22 @@
 
 use super::wide::add_slices;
 
-/// A row-major array seen along one axis (or several neighbouring ones as one): `outer` blocks of
-/// `n` slices, each of `inner` cells that are neighbours in memory.
+/// A row-major array viewed along one axis.
+///
+/// It has `outer` blocks of `n` slices of `inner` contiguous cells. Several neighbouring axes may
+/// count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lanes {
-    /// Product of the sizes before the axis.
+    /// The product of the sizes before the axis.
     pub outer: usize,
-    /// Size of the axis.
+    /// The size of the axis.
     pub n: usize,
-    /// Product of the sizes after the axis.
+    /// The product of the sizes after the axis.
     pub inner: usize,
 }
 
 impl Lanes {
-    /// The view of an array with these sizes along `axis`.
+    /// Creates the view of an array with these sizes along `axis`.
     pub fn of(sizes: &[usize], axis: usize) -> Self {
         Lanes {
             outer: sizes.iter().take(axis).product(),
@@ -32,16 +35,18 @@ impl Lanes {
         }
     }
 
-    /// Cells of the array with `length` in place of the axis's size.
+    /// Returns the number of cells if the axis has size `length`.
     fn cells(self, length: usize) -> usize {
         self.outer * length * self.inner
     }
 }
 
-/// Sums along the axis: `outer × n × inner` cells to `outer × inner`. Reads each cell once.
+/// Sums along the axis.
+///
+/// Maps `outer × n × inner` cells to `outer × inner`. Reads each cell once.
 ///
 /// # Panics
-/// A slice of another length.
+/// A slice has the wrong length.
 pub fn sum(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     check(from, lanes.cells(lanes.n), to, lanes.cells(1));
     if lanes.n == 0 || to.is_empty() {
@@ -59,11 +64,12 @@ pub fn sum(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     }
 }
 
-/// Differences from the first slice along the axis: `outer × n × inner` cells to
-/// `outer × (n − 1) × inner`.
+/// Subtracts the first slice along the axis from the others.
+///
+/// Maps `outer × n × inner` cells to `outer × (n − 1) × inner`.
 ///
 /// # Panics
-/// A slice of another length.
+/// A slice has the wrong length.
 pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     check(from, lanes.cells(lanes.n), to, lanes.cells(lanes.n.saturating_sub(1)));
     if to.is_empty() {
@@ -90,16 +96,18 @@ pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     }
 }
 
-/// The pseudoinverse of [`sub`]: puts a slice of zeros first and subtracts the mean along the axis.
-/// `lanes` describes the result, `outer × n × inner`; `from` has `outer × (n − 1) × inner` cells.
+/// Applies the pseudoinverse of [`sub`].
+///
+/// Puts a slice of zeros first and subtracts the mean along the axis. `lanes` describes the result,
+/// `outer × n × inner`; `from` has `outer × (n − 1) × inner` cells.
 ///
 /// # Panics
-/// A slice of another length.
+/// A slice has the wrong length.
 pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     check(from, lanes.cells(lanes.n.saturating_sub(1)), to, lanes.cells(lanes.n));
     let Lanes { n, inner, .. } = lanes;
     if from.is_empty() || to.is_empty() {
-        // A single slice is its own mean.
+        // With a single slice the result is zero.
         to.fill(0.0);
         return;
     }
@@ -122,11 +130,12 @@ pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     }
 }
 
-/// The pseudoinverse of [`sum`]: spreads each value evenly over the axis, `outer × inner` cells to
-/// `outer × n × inner`.
+/// Applies the pseudoinverse of [`sum`].
+///
+/// Spreads each value evenly over the axis. Maps `outer × inner` cells to `outer × n × inner`.
 ///
 /// # Panics
-/// A slice of another length.
+/// A slice has the wrong length.
 pub fn smear(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     check(from, lanes.cells(1), to, lanes.cells(lanes.n));
     if to.is_empty() {
@@ -153,8 +162,9 @@ fn check(from: &[f64], expected: usize, to: &[f64], result: usize) {
     assert_eq!(to.len(), result, "in-axis operation: length of the result");
 }
 
-/// The sum of a run, in eight interleaved partial sums: vectorises, and errs less than one running
-/// sum.
+/// Returns the sum of a run.
+///
+/// Uses eight interleaved partial sums, which vectorise and are more accurate than one running sum.
 #[inline(always)]
 pub(super) fn total(run: &[f64]) -> f64 {
     const WIDTH: usize = 8;
@@ -178,9 +188,11 @@ pub(super) fn total(run: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// 2 × 3 × 2 cells along the middle axis, and 4 × 3 along the last: by hand.
+    /// Operations against manually computed values.
+    ///
+    /// 2 × 3 × 2 cells along the middle axis, 4 × 3 along the last.
     #[test]
-    fn each_operation_on_both_layouts() {
+    fn operations_along_inner_and_last_axes() {
         let x: Vec<f64> = [1, 2, 3, 5, 8, 13, 0, 1, 4, 9, 16, 25].map(f64::from).to_vec();
         let middle = Lanes::of(&[2, 3, 2], 1);
         let last = Lanes::of(&[4, 3], 1);
@@ -205,13 +217,13 @@ mod tests {
             run(smear, &[6.0, 3.0], Lanes { outer: 2, n: 3, inner: 1 }, 6),
             [2.0, 2.0, 2.0, 1.0, 1.0, 1.0]
         );
-        let ones_less = [3.0, 6.0, 9.0, 0.0];
+        let differences = [3.0, 6.0, 9.0, 0.0];
         assert_eq!(
-            run(center, &ones_less, Lanes { outer: 2, n: 3, inner: 1 }, 6),
+            run(center, &differences, Lanes { outer: 2, n: 3, inner: 1 }, 6),
             [-3.0, 0.0, 3.0, -3.0, 6.0, -3.0]
         );
         assert_eq!(
-            run(center, &ones_less, Lanes { outer: 1, n: 3, inner: 2 }, 6),
+            run(center, &differences, Lanes { outer: 1, n: 3, inner: 2 }, 6),
             [-4.0, -2.0, -1.0, 4.0, 5.0, -2.0]
         );
     }

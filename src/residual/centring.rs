@@ -1,4 +1,4 @@
-//! Centring in place: Recon ∘ Decomp along all axes.
+//! In-place centring: Recon ∘ Decomp along all axes.
 
 use super::axis::total;
 use super::check;
@@ -6,22 +6,25 @@ use super::wide::{Loops, Mean, Sum, Wide, change1, change2};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// Subtracts from a vector over a row-major box its mean along every axis in turn: its residual
-/// part, `(⊗ (I − J/n_i)) x`, which is Recon(Decomp(x)) with all axes kept. Zero if some axis has
-/// one value only; the identity if there is no axis.
+/// Subtracts the mean along every axis from an array over a row-major box.
 ///
-/// *Time*: O(cells): two passes over memory, the rest in cache. *Memory*: two arrays of a slice's
-/// size.
+/// The result is the residual part `(⊗ (I − J/n_i)) x`, which is Recon(Decomp(x)) with all axes
+/// kept. It is zero if an axis has a single value, and x if there is no axis.
+///
+/// *Time*: O(cells), two passes over memory and the rest in cache. *Memory*: two arrays of the size
+/// of a slice.
 ///
 /// # Errors
-/// A size of 0, or `values` of another length than Π `sizes`.
+/// A size is 0, or the length of `values` is not Π `sizes`.
 pub fn centre_in_place(sizes: &[usize], values: &mut [f64]) -> Result<()> {
     check("centring", "box", values.len(), sizes, AxisSet::all(sizes.len()), |n, _| n)?;
     centre_box(sizes, values);
     Ok(())
 }
 
-/// [`centre_in_place`] of a box that the caller has made from these sizes.
+/// [`centre_in_place`] without checks.
+///
+/// The caller guarantees that `values` has Π `sizes` cells.
 pub(crate) fn centre_box(sizes: &[usize], values: &mut [f64]) {
     debug_assert_eq!(values.len(), sizes.iter().product::<usize>());
     if sizes.contains(&1) {
@@ -33,8 +36,10 @@ pub(crate) fn centre_box(sizes: &[usize], values: &mut [f64]) {
     }
 }
 
-/// `x ← (⊗ (I − J/n_i)) x − minus`. The mean of the slices along the first axis, centred along the
-/// others, is what all slices lose beside their own centring; it goes down with the recursion.
+/// Computes `x ← (⊗ (I − J/n_i)) x − minus`.
+///
+/// Every slice along the first axis is centred along the other axes, and loses the centred mean of
+/// all slices. The recursion passes that mean down in `minus`.
 fn centre(wide: Wide, x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scratch: &mut [f64]) {
     match *sizes {
         [] => {}
@@ -61,7 +66,9 @@ fn centre(wide: Wide, x: &mut [f64], sizes: &[usize], minus: Option<&[f64]>, scr
     }
 }
 
-/// [`centre`] along two axes; `mean` is scratch for one row.
+/// [`centre`] along two axes.
+///
+/// `mean` is scratch space for one row.
 pub(super) struct Plane<'a> {
     pub x: &'a mut [f64],
     pub m: usize,
@@ -81,8 +88,8 @@ impl Loops for Plane<'_> {
             return rows.for_each(|x| row(x, Some(mean)));
         };
         for (x, minus) in rows.zip(minus.chunks_exact(n)) {
-            let own = total(x) / n as f64;
-            change2(x, mean, minus, |x, mean, minus| (x - own) - (mean + minus));
+            let row_mean = total(x) / n as f64;
+            change2(x, mean, minus, |x, mean, minus| (x - row_mean) - (mean + minus));
         }
     }
 }

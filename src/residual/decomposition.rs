@@ -1,5 +1,4 @@
-//! Decomp: from a marginal to a residual (S4, Alg. 1), and the sums and means of a marginal over
-//! some of its axes.
+//! Decomp, from a marginal to a residual (S4, Alg. 1), and sums and means over some axes.
 
 use super::axis::{self, Lanes};
 use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
@@ -7,24 +6,27 @@ use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// The residual `ζ_τ = Decomp(μ_γ, γ, τ)`: the marginal summed over the axes that are not kept,
-/// then differenced from the first slice along those that are. Π_{kept} (n_i − 1) entries,
-/// row-major; one entry, the total, if nothing is kept.
+/// Returns the residual `ζ_τ = Decomp(μ_γ, γ, τ)`.
 ///
-/// *Time*: O(n_γ), each cell of the marginal read once from memory: sums go first and shrink the
-/// array, and differences along all axes are taken block by block in cache. *Memory*: the result
-/// and two arrays of a slice's size. *Source*: S4, Alg. 1, Thm 3.2.
+/// The marginal is summed over the axes that are not kept. Along the kept axes the first slice is
+/// subtracted from the others. The result has Π_{kept} (n_i − 1) entries, row-major; if no axis is
+/// kept, one entry, the total.
+///
+/// *Time*: O(n_γ). Each cell of the marginal is read once from memory: sums come first and shrink
+/// the array, and differences along all axes are computed block by block in cache. *Memory*: the
+/// result and two arrays of the size of a slice. *Source*: S4, Alg. 1, Thm 3.2.
 ///
 /// # Errors
-/// Axes that `sizes` lacks, a size of 0, or a marginal of another length than Π `sizes`.
+/// `kept` has axes beyond `sizes`, a size is 0, or the length of the marginal is not Π `sizes`.
 pub fn decomp(marginal: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f64>> {
     let mut residual = Vec::new();
     decomp_into(marginal, sizes, kept, &mut residual)?;
     Ok(residual)
 }
 
-/// [`decomp`] into a vector that is used again: it gets the residual's length, and what it held is
-/// overwritten.
+/// [`decomp`] into an existing vector.
+///
+/// The vector is resized and overwritten.
 ///
 /// # Errors
 /// As [`decomp`].
@@ -35,17 +37,17 @@ pub fn decomp_into(
     residual: &mut Vec<f64>,
 ) -> Result<()> {
     check("Decomp", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
-    let own = kept.of_items(sizes);
-    residual.resize(own.iter().map(|n| n - 1).product(), 0.0);
+    let kept_sizes = kept.of_items(sizes);
+    residual.resize(kept_sizes.iter().map(|n| n - 1).product(), 0.0);
     if residual.is_empty() {
         return Ok(());
     }
     let sums = sums(marginal, sizes, kept);
-    let mut scratch = vec![0.0; scratch_cells(&own)];
+    let mut scratch = vec![0.0; scratch_cells(&kept_sizes)];
     differences(
         Wide::new(),
         sums.as_deref().unwrap_or(marginal),
-        &own,
+        &kept_sizes,
         None,
         residual,
         &mut scratch,
@@ -53,7 +55,7 @@ pub fn decomp_into(
     Ok(())
 }
 
-/// The mean of a row-major box along every axis that is not kept.
+/// Returns the means of a row-major box along the axes that are not kept.
 pub(crate) fn averaged(sizes: &[usize], kept: AxisSet, values: Vec<f64>) -> Vec<f64> {
     let Some(mut means) = sums(&values, sizes, kept) else { return values };
     let cells = values.len() as f64 / means.len() as f64;
@@ -61,43 +63,46 @@ pub(crate) fn averaged(sizes: &[usize], kept: AxisSet, values: Vec<f64>) -> Vec<
     means
 }
 
-/// The sums of a row-major box over every axis that is not kept: the marginal of a marginal.
+/// Returns the sums of a row-major box over the axes that are not kept.
 pub(crate) fn summed(sizes: &[usize], kept: AxisSet, values: &[f64]) -> Vec<f64> {
     sums(values, sizes, kept).unwrap_or_else(|| values.to_vec())
 }
 
-/// The sums over the axes that are not kept, those that shrink the array most first; `None` if all
-/// are kept.
+/// Returns the sums over the axes that are not kept, or `None` if all are kept.
+///
+/// Axes that shrink the array most are summed first.
 fn sums(values: &[f64], sizes: &[usize], kept: AxisSet) -> Option<Vec<f64>> {
     let mut runs = runs(sizes, kept);
     let mut current: Option<Vec<f64>> = None;
     let mut next = Vec::new();
-    while let Some((place, _)) =
+    while let Some((index, _)) =
         runs.iter().enumerate().filter(|(_, run)| !run.0).max_by_key(|(_, run)| run.1)
     {
         let lengths: Vec<usize> = runs.iter().map(|run| run.1).collect();
-        let lanes = Lanes::of(&lengths, place);
+        let lanes = Lanes::of(&lengths, index);
         next.resize(lanes.outer * lanes.inner, 0.0);
         axis::sum(current.as_deref().unwrap_or(values), lanes, &mut next);
         let read = current.replace(std::mem::take(&mut next));
         next = read.unwrap_or_default();
-        runs.remove(place);
+        runs.remove(index);
     }
     current
 }
 
-/// Scratch that [`differences`] needs: at every level two slices of differences, and one row at the
-/// last.
+/// Returns the scratch cells that [`differences`] needs.
+///
+/// Two slices of differences per level, and one row at the last level.
 fn scratch_cells(sizes: &[usize]) -> usize {
     (1..sizes.len()).map(|level| 2 * sizes[level..].iter().map(|n| n - 1).product::<usize>()).sum()
 }
 
-/// `to = (⊗ S) from − minus`, every size at least 2.
+/// Computes `to = (⊗ S) from − minus`.
 ///
-/// With D the differences along the axes after the first, `to[i] = D(from[i]) − D(from[0])`: the
-/// second term is the same for all i, and goes down with the recursion as what is still to be
-/// subtracted. So a cell is read from memory once, and everything else that its difference needs is
-/// at most one slice, in cache.
+/// Every size is at least 2.
+///
+/// With D the differences along the axes after the first, `to[i] = D(from[i]) − D(from[0])`. The
+/// second term is the same for all i. The recursion passes it down in `minus`. So each cell is read
+/// from memory once, and the rest of its difference is at most one slice, in cache.
 fn differences(
     wide: Wide,
     from: &[f64],
@@ -131,7 +136,9 @@ fn differences(
     }
 }
 
-/// [`differences`] of two axes; `corner` is scratch for one row of differences.
+/// [`differences`] along two axes.
+///
+/// `corner` is scratch space for one row of differences.
 struct Plane<'a> {
     from: &'a [f64],
     n: usize,
@@ -157,7 +164,7 @@ impl Loops for Plane<'_> {
     }
 }
 
-/// [`differences`] of one axis.
+/// [`differences`] along one axis.
 #[inline(always)]
 fn row(from: &[f64], minus: Option<&[f64]>, to: &mut [f64]) {
     let (first, others) = (from[0], &from[1..]);

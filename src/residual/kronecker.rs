@@ -1,14 +1,15 @@
-//! The baseline: Decomp and Recon as products of a Kronecker matrix with a vector, by the shuffle
-//! algorithm (S4, App. E).
+//! Baseline: Decomp and Recon as Kronecker matrix times vector, by the shuffle algorithm.
 //!
-//! Decomp is the matrix ⊗ F_i with F_i = S for a kept axis and 1ᵀ for another, and Recon the
-//! product of the pseudoinverses (S4, Eq. 3 and 4). The shuffle algorithm goes through the factors
-//! from the last to the first: the vector is reshaped to a matrix whose rows run along the factor's
-//! axis, multiplied, and transposed, so that after all factors the axes are in order again. The
-//! factors are either dense matrices ([`apply_dense`]) or their action in O(rows + columns)
+//! S4, App. E.
+//!
+//! Decomp is the matrix ⊗ F_i with F_i = S for a kept axis and F_i = 1ᵀ otherwise. Recon is the
+//! Kronecker product of the pseudoinverses (S4, Eq. 3 and 4). The shuffle algorithm applies the
+//! factors from the last to the first. It reshapes the vector to a matrix with rows along the
+//! factor's axis, multiplies, and transposes. After all factors the axes are in order again. The
+//! factors are dense matrices ([`apply_dense`]) or operations in O(rows + columns)
 //! ([`apply_structured`]).
 //!
-//! Kept for comparison: [`decomp`](super::decomp()) and [`recon`](super::recon()) need no
+//! For comparison only: [`decomp`](super::decomp()) and [`recon`](super::recon()) need no
 //! transposed copies.
 
 use ndarray::{Array2, ArrayView2};
@@ -32,7 +33,7 @@ pub enum Factor {
 }
 
 impl Factor {
-    /// Number of rows: length of the result along the axis.
+    /// Returns the number of rows: the length of the result along the axis.
     pub fn rows(self) -> usize {
         match self {
             Factor::Sum(_) => 1,
@@ -41,7 +42,7 @@ impl Factor {
         }
     }
 
-    /// Number of columns: length along the axis before.
+    /// Returns the number of columns: the length of the input along the axis.
     pub fn columns(self) -> usize {
         match self {
             Factor::Sum(n) | Factor::Sub(n) => n,
@@ -50,18 +51,20 @@ impl Factor {
         }
     }
 
-    /// The factor as a matrix.
+    /// Returns the factor as a matrix.
     pub fn to_dense(self) -> Array2<f64> {
-        let unit = |hit: bool| f64::from(u8::from(hit));
+        let indicator = |condition: bool| f64::from(u8::from(condition));
         Array2::from_shape_fn((self.rows(), self.columns()), |(i, j)| match self {
             Factor::Sum(_) => 1.0,
-            Factor::Sub(_) => unit(j == i + 1) - unit(j == 0),
-            Factor::Center(n) => unit(i == j + 1) - 1.0 / n as f64,
+            Factor::Sub(_) => indicator(j == i + 1) - indicator(j == 0),
+            Factor::Center(n) => indicator(i == j + 1) - 1.0 / n as f64,
             Factor::Smear(n) => 1.0 / n as f64,
         })
     }
 
-    /// The factor times every row of a matrix with `rows` rows, without the matrix of the factor.
+    /// Multiplies every row of a matrix with `rows` rows by the factor.
+    ///
+    /// Does not form the factor's matrix.
     fn times_rows(self, from: &[f64], rows: usize, to: &mut [f64]) {
         let lanes = |n| Lanes { outer: rows, n, inner: 1 };
         match self {
@@ -73,7 +76,7 @@ impl Factor {
     }
 }
 
-/// The factors of Decomp: S for kept axes, 1ᵀ for the others (S4, Eq. 3).
+/// Returns the factors of Decomp: S for kept axes, 1ᵀ for the others (S4, Eq. 3).
 pub fn decomp_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
     let factor = |(axis, &n): (usize, &usize)| {
         if kept.contains(axis) { Factor::Sub(n) } else { Factor::Sum(n) }
@@ -81,7 +84,7 @@ pub fn decomp_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
     sizes.iter().enumerate().map(factor).collect()
 }
 
-/// The factors of Recon: S⁺ for kept axes, 1/n for the others (S4, Eq. 4).
+/// Returns the factors of Recon: S⁺ for kept axes, 1/n for the others (S4, Eq. 4).
 pub fn recon_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
     let factor = |(axis, &n): (usize, &usize)| {
         if kept.contains(axis) { Factor::Center(n) } else { Factor::Smear(n) }
@@ -89,11 +92,12 @@ pub fn recon_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
     sizes.iter().enumerate().map(factor).collect()
 }
 
-/// `(⊗ F_i) x` with dense factors: each step a matrix product with a transposed matrix. O(Σ_i
-/// rows_i · cells) flops.
+/// Returns `(⊗ F_i) x`, with dense factors.
+///
+/// Each step is a product with a transposed matrix. O(Σ_i rows_i · cells) flops.
 ///
 /// # Errors
-/// `x` of another length than the product of the factors' columns.
+/// The length of `x` is not the product of the factors' columns.
 pub fn apply_dense(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
     if let Some(zeros) = empty(factors, x)? {
         return Ok(zeros);
@@ -103,8 +107,9 @@ pub fn apply_dense(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
     Ok(linalg::kron_apply(&views, x)?)
 }
 
-/// `(⊗ F_i) x` with the factors' action in O(rows + columns): each step one pass along the rows and
-/// one transposed copy. O(factors · cells) time.
+/// Returns `(⊗ F_i) x`, with factors as operations in O(rows + columns).
+///
+/// Each step is one pass along the rows and one transposed copy. O(factors · cells) time.
 ///
 /// # Errors
 /// As [`apply_dense`].
@@ -124,11 +129,12 @@ pub fn apply_structured(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
     Ok(current)
 }
 
-/// The result if the factors make it empty or nothing goes into it, which needs an axis of one
-/// value.
+/// Returns the result if it or the input is empty.
+///
+/// This needs an axis of one value.
 ///
 /// # Errors
-/// `x` of another length than the product of the factors' columns.
+/// The length of `x` is not the product of the factors' columns.
 fn empty(factors: &[Factor], x: &[f64]) -> Result<Option<Vec<f64>>> {
     let columns: usize = factors.iter().map(|factor| factor.columns()).product();
     let rows: usize = factors.iter().map(|factor| factor.rows()).product();
@@ -143,7 +149,9 @@ fn empty(factors: &[Factor], x: &[f64]) -> Result<Option<Vec<f64>>> {
     Ok((columns == 0 || rows == 0).then(|| vec![0.0; rows]))
 }
 
-/// Copies a `rows × columns` matrix transposed, in squares that fit in the first-level cache.
+/// Transposes a `rows × columns` matrix.
+///
+/// Works in square blocks that fit in the L1 cache.
 fn transpose(from: &[f64], rows: usize, columns: usize, to: &mut [f64]) {
     const SIDE: usize = 32;
     for top in (0..rows).step_by(SIDE) {

@@ -1,42 +1,49 @@
-//! Reference measures: what an attribute is averaged by where a residual leaves it out.
+//! Reference measures: the weights by which a residual averages over an attribute.
 
 use std::sync::Arc;
 
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 
-/// Sums of a measure may miss 1 by this much; they are then scaled to 1.
+/// The maximum deviation of a measure's sum from 1.
+///
+/// Smaller deviations are scaled away.
 const ROUNDING: f64 = 1e-9;
 
-/// A probability measure ν on the values of one attribute; what users give is positive everywhere.
+/// A probability measure ν on the values of one attribute.
+///
+/// Measures from users are positive everywhere.
 ///
 /// Its residual rows are H = {f : f·ν = 0}, the range of `P = I − ν 1ᵀ` acting on rows from the
-/// right; with ν = 1/n this is `I − J/n`, the residual of S3 and S4. *Source*: the project's
+/// right. With ν = 1/n this is `I − J/n`, the residual of S3 and S4. *Source*: the project's
 /// `docs/reference-measures.md`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measure {
     n: usize,
-    /// Nothing for the uniform measure.
+    /// `None` for the uniform measure.
     weights: Option<Arc<[f64]>>,
 }
 
 impl Measure {
-    /// ν = 1/n.
+    /// Creates the uniform measure ν = 1/n.
     pub fn uniform(n: usize) -> Self {
         Measure { n, weights: None }
     }
 
-    /// The measure with these weights, scaled so that the last digits of their sum are 1 too.
+    /// Creates the measure with these weights, divided by their sum.
+    ///
+    /// Removes rounding errors of the sum.
     ///
     /// # Errors
-    /// No weight, one that is not positive and finite, or a sum that is not 1.
+    /// No weights, a weight that is not positive and finite, or a sum that is not 1.
     pub fn of(weights: Vec<f64>) -> Result<Self> {
         Self::named("reference measure of an attribute", weights)
     }
 
-    /// The same under a name for messages.
+    /// [`Measure::of`] with a name for error messages.
     pub(super) fn named(what: &str, mut weights: Vec<f64>) -> Result<Self> {
-        const REMEDY: &str = "give one positive number per value, summing to 1; an attribute left out gets the uniform measure";
+        const REMEDY: &str = "give one positive number per value, with sum 1; attributes that are \
+                              not listed get the uniform measure";
         let refuse = |found: String| {
             Err(Error::bad_input(what, "positive numbers that sum to 1", found, REMEDY))
         };
@@ -53,41 +60,45 @@ impl Measure {
         Ok(Measure { n: weights.len(), weights: Some(weights.into()) })
     }
 
-    /// The measure with weights of any sign that sum to 1, which is all that the algebra needs:
-    /// that of a Kronecker strategy.
+    /// Creates a measure with weights of any sign that sum to 1.
+    ///
+    /// The algebra does not need positive weights. The measure of a Kronecker strategy can have
+    /// negative ones.
     pub(crate) fn signed(weights: &[f64]) -> Option<Self> {
         let sum: f64 = weights.iter().sum();
-        let sound = weights.iter().all(|w| w.is_finite()) && (sum - 1.0).abs() <= ROUNDING;
-        sound.then(|| Measure { n: weights.len(), weights: Some(weights.into()) })
+        let valid = weights.iter().all(|w| w.is_finite()) && (sum - 1.0).abs() <= ROUNDING;
+        valid.then(|| Measure { n: weights.len(), weights: Some(weights.into()) })
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn size(&self) -> usize {
         self.n
     }
 
-    /// Whether it was made as the uniform measure, for which the algebra has shorter ways.
+    /// Returns whether it was created as the uniform measure.
+    ///
+    /// The algebra has faster paths for it.
     pub fn is_uniform(&self) -> bool {
         self.weights.is_none()
     }
 
-    /// Whether all weights are positive.
+    /// Returns whether all weights are positive.
     pub fn is_positive(&self) -> bool {
         self.weights.as_ref().is_none_or(|weights| weights.iter().all(|w| *w > 0.0))
     }
 
-    /// ν of one value.
+    /// Returns ν of one value.
     pub fn weight(&self, value: usize) -> f64 {
         self.weights.as_ref().map_or(1.0 / self.n as f64, |weights| weights[value])
     }
 
-    /// ν as a vector.
+    /// Returns ν as a vector.
     pub fn to_vec(&self) -> Vec<f64> {
         (0..self.n).map(|value| self.weight(value)).collect()
     }
 }
 
-/// A product measure on a domain: one [`Measure`] per attribute, and which attributes share theirs.
+/// A product measure on a domain: one [`Measure`] per attribute, and classes of equal ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceMeasure {
     measures: Vec<Measure>,
@@ -95,7 +106,7 @@ pub struct ReferenceMeasure {
 }
 
 impl ReferenceMeasure {
-    /// The uniform measure on attributes of these sizes.
+    /// Creates the uniform measure on attributes of these sizes.
     pub fn uniform(sizes: &[usize]) -> Self {
         ReferenceMeasure {
             measures: sizes.iter().map(|&n| Measure::uniform(n)).collect(),
@@ -103,7 +114,9 @@ impl ReferenceMeasure {
         }
     }
 
-    /// One measure per attribute; equal ones are shared.
+    /// Creates a measure from one measure per attribute.
+    ///
+    /// Attributes with equal measures share a class.
     pub fn new(measures: Vec<Measure>) -> Self {
         let same = |a: &Measure, b: &Measure| a == b || a.is_uniform() && b.is_uniform();
         let first = |k: usize| measures.iter().position(|m| same(m, &measures[k])).unwrap_or(k);
@@ -111,14 +124,14 @@ impl ReferenceMeasure {
         ReferenceMeasure { measures, classes }
     }
 
-    /// One measure per class of attributes: attribute i gets `measures[classes[i]]`.
+    /// Creates a measure from one measure per class: attribute i has `measures[classes[i]]`.
     ///
     /// # Errors
     /// A class without a measure.
     pub fn of_classes(classes: Vec<usize>, measures: &[Measure]) -> Result<Self> {
-        let own =
+        let of_attributes =
             classes.iter().map(|&class| measures.get(class).cloned()).collect::<Option<Vec<_>>>();
-        let own = own.ok_or_else(|| {
+        let of_attributes = of_attributes.ok_or_else(|| {
             let found = format!("{} measures for classes {classes:?}", measures.len());
             Error::bad_input(
                 "reference measure",
@@ -127,47 +140,47 @@ impl ReferenceMeasure {
                 "number classes from 0",
             )
         })?;
-        Ok(ReferenceMeasure { measures: own, classes })
+        Ok(ReferenceMeasure { measures: of_attributes, classes })
     }
 
-    /// The measure of one attribute.
+    /// Returns the measure of one attribute.
     pub fn of_attribute(&self, position: usize) -> &Measure {
         &self.measures[position]
     }
 
-    /// The measures, one per attribute.
+    /// Returns the measures, one per attribute.
     pub fn measures(&self) -> &[Measure] {
         &self.measures
     }
 
-    /// For every attribute a number that it has in common with those that share its measure.
+    /// Returns the class of every attribute: attributes of one class share their measure.
     pub fn classes(&self) -> &[usize] {
         &self.classes
     }
 
-    /// The measures of a set of attributes, in ascending order.
+    /// Returns the measures of a set of attributes, in ascending order of position.
     pub fn of(&self, attributes: AttributeSet) -> Vec<Measure> {
         attributes.positions().filter_map(|p| self.measures.get(p).cloned()).collect()
     }
 
-    /// Whether it is uniform on every attribute.
+    /// Returns whether it is uniform on every attribute.
     pub fn is_uniform(&self) -> bool {
         self.measures.iter().all(Measure::is_uniform)
     }
 
-    /// Refuses a measure on other attributes than those with the given sizes.
+    /// Checks that the measure is on attributes of the given sizes.
     ///
     /// # Errors
-    /// Another number of attributes, or of values of one.
+    /// The number of attributes, or the number of values of an attribute, is different.
     pub fn check_sizes(&self, sizes: &[usize]) -> Result<()> {
-        let own: Vec<usize> = self.measures.iter().map(Measure::size).collect();
-        if own == sizes {
+        let found: Vec<usize> = self.measures.iter().map(Measure::size).collect();
+        if found == sizes {
             return Ok(());
         }
         Err(Error::bad_input(
             "reference measure",
             format!("one measure per attribute, over {sizes:?} values"),
-            format!("measures over {own:?} values"),
+            format!("measures over {found:?} values"),
             "give every attribute as many numbers as it has values",
         ))
     }
@@ -178,8 +191,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_that_are_none_are_refused() {
-        for (weights, said) in [
+    fn invalid_measures_are_refused() {
+        for (weights, expected) in [
             (vec![0.5, 0.4], "sum to 0.9"),
             (vec![0.0, 1.0], "0 for value 0"),
             (vec![1.5, -0.5], "-0.5 for value 1"),
@@ -187,7 +200,7 @@ mod tests {
             (Vec::new(), "sum to 0"),
         ] {
             let message = Measure::of(weights).unwrap_err().to_string();
-            assert!(message.contains(said), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
         let measure = ReferenceMeasure::new(vec![
             Measure::of(vec![0.25, 0.75]).unwrap(),
@@ -200,10 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_measures_are_of_one_class() {
-        let own = Measure::of(vec![0.25, 0.75]).unwrap();
-        let measure =
-            ReferenceMeasure::new(vec![Measure::uniform(2), own.clone(), Measure::uniform(3), own]);
+    fn equal_measures_share_a_class() {
+        let skewed = Measure::of(vec![0.25, 0.75]).unwrap();
+        let measure = ReferenceMeasure::new(vec![
+            Measure::uniform(2),
+            skewed.clone(),
+            Measure::uniform(3),
+            skewed,
+        ]);
         assert_eq!(measure.classes(), [0, 1, 0, 1]);
         assert!(!measure.is_uniform() && ReferenceMeasure::uniform(&[2, 3]).is_uniform());
         assert_eq!(measure.of_attribute(1).to_vec(), [0.25, 0.75]);

@@ -23,17 +23,21 @@ struct Entry {
 }
 
 impl ReferenceMeasure {
-    /// Reads a measure from a TOML file: `[[attribute]]` tables with `name` and `measure`, one
-    /// number per value. Attributes that are not listed get the uniform measure.
+    /// Reads a measure from a TOML file.
+    ///
+    /// The file has `[[attribute]]` tables with `name` and `measure`, one number per value.
+    /// Attributes that are not listed get the uniform measure.
     ///
     /// # Errors
-    /// A file that cannot be read or is no such table; an attribute that the schema lacks or that
-    /// comes twice; numbers that are no measure on the attribute's values.
+    /// The file cannot be read or has another format, an attribute is not in the schema or is
+    /// listed twice, or the numbers are not a measure on the attribute's values.
     pub fn read(schema: &Schema, path: &Path) -> Result<Self> {
         Self::from_toml(schema, &read_text(path, "measure file")?, &path.display().to_string())
     }
 
-    /// The same from a text; `origin` names it in messages.
+    /// Reads a measure from TOML text.
+    ///
+    /// `origin` is its name in error messages.
     ///
     /// # Errors
     /// As [`ReferenceMeasure::read`].
@@ -61,7 +65,7 @@ impl ReferenceMeasure {
                 return Err(Error::bad_input(
                     what,
                     "every attribute once",
-                    "it twice",
+                    "the attribute twice",
                     "drop one of the tables",
                 ));
             }
@@ -84,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_and_their_mistakes_explained() {
+    fn measures_are_read_and_errors_name_the_file() {
         let schema = Schema::uniform(3, 2).unwrap();
         let names: Vec<&str> = schema.attributes().iter().map(|a| a.name.as_str()).collect();
         let table = |name: &str, measure: &str| {
@@ -94,7 +98,7 @@ mod tests {
         let measure = read(&table(names[1], "[0.25, 0.5, 0.25]")).unwrap();
         assert!(measure.of_attribute(0).is_uniform());
         assert_eq!(measure.of_attribute(1).to_vec(), [0.25, 0.5, 0.25]);
-        for (text, said) in [
+        for (text, expected) in [
             (table(names[0], "[0.5, 0.5]"), "3 numbers"),
             (table(names[0], "[0.5, 0.5, 0.0]"), "0 for value 2"),
             (table(names[0], "[0.5, 0.9, -0.4]"), "-0.4 for value 2"),
@@ -104,7 +108,7 @@ mod tests {
             ("[[attribut]]".to_owned(), "attribut"),
         ] {
             let message = read(&text).unwrap_err().to_string();
-            assert!(message.contains(said) && message.contains("M.toml"), "{message}");
+            assert!(message.contains(expected) && message.contains("M.toml"), "{message}");
         }
     }
 }

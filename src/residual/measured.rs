@@ -1,12 +1,13 @@
-//! The in-axis algebra for a reference measure ν_i per axis; 1/n_i in place of ν_i is what S3 and
-//! S4 have, and takes the shorter ways that are there for it.
+//! The in-axis algebra for a reference measure ν_i per axis.
 //!
-//! | on | operation | along a kept axis | along another |
+//! S3 and S4 have ν_i = 1/n_i, for which there are faster paths.
+//!
+//! | input | operation | along a kept axis | along another axis |
 //! |---|---|---|---|
 //! | a query (row) f | [`contracted`], [`centre_for`] | f − f·ν | f·ν |
 //! | data (column) x | [`project_for`], [`spread_for`] | x − ν · total | ν · x |
 //!
-//! Both rows are one matrix, `P = I − ν 1ᵀ` or `ν`, acting from the right or from the left.
+//! Both rows apply the same matrix, `P = I − ν 1ᵀ` or `ν`, from the right or from the left.
 
 use super::axis::Lanes;
 use super::measure::Measure;
@@ -17,7 +18,7 @@ fn all_uniform<'a>(mut measures: impl Iterator<Item = &'a Measure>) -> bool {
     measures.all(Measure::is_uniform)
 }
 
-/// The measures of the axes that are not kept, with their axes.
+/// Iterates over the axes that are not kept, with their measures.
 fn dropped(
     measures: &[Measure],
     kept: AxisSet,
@@ -25,7 +26,9 @@ fn dropped(
     measures.iter().enumerate().filter(move |(axis, _)| !kept.contains(*axis))
 }
 
-/// A query contracted with its measure along every axis that is not kept. O(cells).
+/// Contracts a query with the measures of the axes that are not kept.
+///
+/// O(cells) time.
 pub(crate) fn contracted(
     sizes: &[usize],
     kept: AxisSet,
@@ -43,7 +46,9 @@ pub(crate) fn contracted(
     values
 }
 
-/// `Σ_c ν(c) slice_c` of every block: outer × n × inner cells to outer × inner.
+/// Returns `Σ_c ν(c) slice_c` of every block.
+///
+/// Maps outer × n × inner cells to outer × inner.
 pub(crate) fn contraction(values: &[f64], lanes: Lanes, measure: &Measure) -> Vec<f64> {
     let mut sums = vec![0.0; lanes.outer * lanes.inner];
     let blocks = values.chunks_exact((lanes.n * lanes.inner).max(1));
@@ -56,7 +61,9 @@ pub(crate) fn contraction(values: &[f64], lanes: Lanes, measure: &Measure) -> Ve
     sums
 }
 
-/// A query less its contraction along every axis in turn: `f (⊗ P_i)`. O(axes · cells).
+/// Computes `f (⊗ P_i)`: subtracts a query's contraction along every axis in turn.
+///
+/// O(axes · cells) time.
 pub(crate) fn centre_for(sizes: &[usize], values: &mut [f64], measures: &[Measure]) {
     if all_uniform(measures.iter()) {
         return centre_box(sizes, values);
@@ -68,7 +75,9 @@ pub(crate) fn centre_for(sizes: &[usize], values: &mut [f64], measures: &[Measur
     }
 }
 
-/// Data less ν times its total along every axis in turn: `(⊗ P_i) x`. O(axes · cells).
+/// Computes `(⊗ P_i) x`: subtracts ν times the data's total along every axis in turn.
+///
+/// O(axes · cells) time.
 pub(crate) fn project_for(sizes: &[usize], values: &mut [f64], measures: &[Measure]) {
     if all_uniform(measures.iter()) {
         return centre_box(sizes, values);
@@ -81,20 +90,21 @@ pub(crate) fn project_for(sizes: &[usize], values: &mut [f64], measures: &[Measu
     }
 }
 
-/// `slice_c ← slice_c − share(c) · what` in every block.
-fn subtract(values: &mut [f64], lanes: Lanes, what: &[f64], share: impl Fn(usize) -> f64) {
+/// Computes `slice_c ← slice_c − factor(c) · term` in every block.
+fn subtract(values: &mut [f64], lanes: Lanes, term: &[f64], factor: impl Fn(usize) -> f64) {
     let blocks = values.chunks_exact_mut((lanes.n * lanes.inner).max(1));
-    for (block, what) in blocks.zip(what.chunks_exact(lanes.inner.max(1))) {
+    for (block, term) in blocks.zip(term.chunks_exact(lanes.inner.max(1))) {
         for (value, slice) in block.chunks_exact_mut(lanes.inner.max(1)).enumerate() {
-            let share = share(value);
-            slice.iter_mut().zip(what).for_each(|(x, w)| *x -= share * w);
+            let factor = factor(value);
+            slice.iter_mut().zip(term).for_each(|(x, t)| *x -= factor * t);
         }
     }
 }
 
-/// Adds the part of a marginal that a residual on the kept axes carries:
-/// `marginal += part ⊗ (⊗_{not kept} ν_i)`, with `part` already projected. O(axes · cells), for the
-/// uniform measure one pass.
+/// Adds the part of a marginal that a residual on the kept axes determines.
+///
+/// `marginal += part ⊗ (⊗_{not kept} ν_i)`, where `part` is already projected. O(axes · cells)
+/// time, one pass for the uniform measure.
 pub(crate) fn spread_for(
     marginal: &mut [f64],
     sizes: &[usize],
@@ -115,7 +125,9 @@ pub(crate) fn spread_for(
     marginal.iter_mut().zip(&whole).for_each(|(x, part)| *x += part);
 }
 
-/// `slice_c = ν(c) · values`: outer × inner cells to outer × n × inner.
+/// Returns the slices `slice_c = ν(c) · values`.
+///
+/// Maps outer × inner cells to outer × n × inner.
 pub(crate) fn product(values: &[f64], lanes: Lanes, measure: &Measure) -> Vec<f64> {
     let mut whole = Vec::with_capacity(lanes.outer * lanes.n * lanes.inner);
     for slice in values.chunks_exact(lanes.inner.max(1)) {
@@ -143,7 +155,7 @@ mod tests {
 
     const SIZES: [usize; 3] = [3, 2, 4];
 
-    /// `⊗ F_i` with F_i = P_i on kept axes and ν_i otherwise, n × n or n × 1.
+    /// Returns `⊗ F_i`, with F_i = P_i (n × n) on kept axes and ν_i (n × 1) otherwise.
     fn matrix(kept: AxisSet, measures: &[Measure]) -> Array2<f64> {
         let factor = |(axis, m): (usize, &Measure)| {
             let weights = m.to_vec();
@@ -163,23 +175,23 @@ mod tests {
         (0..24).map(|k| ((k * k + 3 * k) % 17) as f64 - 5.0).collect()
     }
 
-    /// Also with some axes uniform, which take the shorter way, and all.
+    /// Queries and data against the explicit matrix, with no, some and all axes uniform.
     #[test]
-    fn both_sides_are_one_matrix() {
+    fn operations_on_queries_and_data_apply_the_same_matrix() {
         let mixed = vec![Measure::uniform(3), measures()[1].clone(), Measure::uniform(4)];
         for measures in [measures(), mixed, SIZES.map(Measure::uniform).to_vec()] {
             for kept in AxisSet::subsets(3) {
-                let own = kept.of_items(&SIZES);
-                let own_measures: Vec<Measure> =
+                let kept_sizes = kept.of_items(&SIZES);
+                let kept_measures: Vec<Measure> =
                     (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
                 let whole = matrix(kept, &measures);
                 let mut query = contracted(&SIZES, kept, values(), &measures);
-                centre_for(&own, &mut query, &own_measures);
+                centre_for(&kept_sizes, &mut query, &kept_measures);
                 let expected = Array1::from_vec(values()).dot(&whole);
                 assert_abs_diff_eq!(Array1::from_vec(query), expected, epsilon = 1e-12);
-                let mut part = values()[..own.iter().product()].to_vec();
+                let mut part = values()[..kept_sizes.iter().product()].to_vec();
                 let expected = whole.dot(&Array1::from_vec(part.clone()));
-                project_for(&own, &mut part, &own_measures);
+                project_for(&kept_sizes, &mut part, &kept_measures);
                 let mut marginal = vec![0.0; 24];
                 spread_for(&mut marginal, &SIZES, kept, &part, &measures);
                 assert_abs_diff_eq!(Array1::from_vec(marginal), expected, epsilon = 1e-12);
@@ -187,16 +199,16 @@ mod tests {
         }
     }
 
-    /// x = Σ_A (⊗_{A} P_i ⊗ ⊗_{not A} ν_i) x_A with x_A the sums of x over the other axes.
+    /// x = Σ_A (⊗_{A} P_i ⊗ ⊗_{not A} ν_i) x_A, where x_A has the sums of x over the other axes.
     #[test]
     fn a_marginal_is_the_sum_of_its_parts() {
         let measures = measures();
         let mut sum = vec![0.0; 24];
         for kept in AxisSet::subsets(3) {
-            let own_measures: Vec<Measure> =
+            let kept_measures: Vec<Measure> =
                 (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
             let mut part = crate::residual::summed(&SIZES, kept, &values());
-            project_for(&kept.of_items(&SIZES), &mut part, &own_measures);
+            project_for(&kept.of_items(&SIZES), &mut part, &kept_measures);
             spread_for(&mut sum, &SIZES, kept, &part, &measures);
         }
         assert_abs_diff_eq!(sum.as_slice(), values().as_slice(), epsilon = 1e-12);

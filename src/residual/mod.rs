@@ -1,18 +1,16 @@
-//! Residuals: marginals taken apart into parts that do not overlap, and put together again (S4,
-//! Sec. 3).
+//! Residuals: the decomposition of marginals into disjoint parts, and its inverse (S4, Sec. 3).
 //!
-//! With γ a set of attributes, μ_γ its marginal and τ ⊆ γ, the residual ζ_τ = Decomp(μ_γ, γ, τ) is
-//! μ_γ summed over the axes of γ∖τ and differenced along those of τ; Recon is the pseudoinverse of
-//! Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
+//! Let γ be a set of attributes with marginal μ_γ, and τ ⊆ γ. The residual ζ_τ = Decomp(μ_γ, γ, τ)
+//! is μ_γ summed over the axes of γ∖τ and differenced along those of τ. Recon is the pseudoinverse
+//! of Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
 //!
-//! Arrays are row-major over γ (the last attribute fastest) with their sizes beside them; an
-//! [`AxisSet`] says which axes of γ are in τ. Recon ∘ Decomp on τ subtracts the mean along every
-//! axis ([`centre_in_place`]), so a residual can be kept *centred*, with Π n_i cells instead of Π
-//! (n_i − 1) and the same information; [`add_spread`] then adds its part to a marginal.
+//! Arrays are row-major over γ (the last attribute fastest); their sizes are a separate argument.
+//! An [`AxisSet`] says which axes of γ are in τ. Recon ∘ Decomp on τ subtracts the mean along every
+//! axis ([`centre_in_place`]). So a residual can be stored *centred*, with Π n_i cells instead of Π
+//! (n_i − 1) and the same information. [`add_spread`] then adds its part to a marginal.
 //!
-//! The mean is one way to leave an attribute out: any [`Measure`] on its values will do, and
-//! [`ReferenceMeasure`] has one per attribute. The uniform one is the mean, and the case that the
-//! functions here are for.
+//! An attribute can be averaged by any [`Measure`] on its values; [`ReferenceMeasure`] has one per
+//! attribute. The functions here use the uniform measure, the mean.
 //!
 //! ```
 //! use matmech::domain::AxisSet;
@@ -57,11 +55,13 @@ pub(crate) use wide::{Loops, Wide};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 
-/// Refuses sizes that describe no box, axes that it does not have, and an array of another length
-/// than `cells` makes of them.
+/// Checks sizes, kept axes and the length of an array.
+///
+/// The expected length is the product of `cells(size, is_kept)` over the axes. `what` is the
+/// operation and `array` the name of its input.
 ///
 /// # Errors
-/// As said; `what` is the operation and `array` the name of its input.
+/// Sizes that do not describe a box, axes beyond the sizes, or an array of the wrong length.
 fn check(
     what: &str,
     array: &str,
@@ -99,7 +99,9 @@ fn check(
     Ok(())
 }
 
-/// Neighbouring axes of the same kind as one: kept or not, and the product of their sizes.
+/// Merges neighbouring axes that are all kept or all not kept.
+///
+/// Returns whether they are kept, and the product of their sizes.
 pub(crate) fn runs(sizes: &[usize], kept: AxisSet) -> Vec<(bool, usize)> {
     let mut runs: Vec<(bool, usize)> = Vec::with_capacity(sizes.len());
     for (axis, &n) in sizes.iter().enumerate() {

@@ -7,24 +7,27 @@ use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// The part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ carries: centred along
-/// the kept axes, spread evenly over the others. Π `sizes` cells, row-major. The pseudoinverse of
-/// [`decomp`](super::decomp).
+/// Returns the part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ determines.
 ///
-/// *Time*: O(n_γ): the kept axes are centred while the array is small, in two passes over the
-/// residual however many they are, and the last spreading writes each cell once. *Memory*: the
-/// result, at most one more array, and a few of a slice's size. *Source*: S4, Alg. 2, Thm 3.2.
+/// It is centred along the kept axes and spread evenly over the others: Π `sizes` cells, row-major.
+/// Recon is the pseudoinverse of [`decomp`](super::decomp).
+///
+/// *Time*: O(n_γ). The kept axes are centred first, while the array is small, in two passes over
+/// the residual. The last spreading writes each cell once. *Memory*: the result, at most one more
+/// array of its size, and a few of the size of a slice. *Source*: S4, Alg. 2, Thm 3.2.
 ///
 /// # Errors
-/// Axes that `sizes` lacks, a size of 0, or a residual of another length than Π_{kept} (n_i − 1).
+/// `kept` has axes beyond `sizes`, a size is 0, or the length of the residual is not Π_{kept} (n_i
+/// − 1).
 pub fn recon(residual: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f64>> {
     let mut part = Vec::new();
     recon_into(residual, sizes, kept, &mut part)?;
     Ok(part)
 }
 
-/// [`recon`] into a vector that is used again: it gets the marginal's length, and what it held is
-/// overwritten.
+/// [`recon`] into an existing vector.
+///
+/// The vector is resized and overwritten.
 ///
 /// # Errors
 /// As [`recon`].
@@ -42,16 +45,16 @@ pub fn recon_into(
         kept,
         |n, kept| if kept { n - 1 } else { 1 },
     )?;
-    let own = kept.of_items(sizes);
-    part.resize(own.iter().product(), 0.0);
+    let kept_sizes = kept.of_items(sizes);
+    part.resize(kept_sizes.iter().product(), 0.0);
     if residual.is_empty() {
-        // An attribute of one value has no differences: its residuals carry nothing.
+        // An attribute of one value has no differences: its residuals are empty.
         part.resize(sizes.iter().product(), 0.0);
         part.fill(0.0);
         return Ok(());
     }
-    if let [l, m, n] = own[..]
-        && n >= three_axes::SHORTEST
+    if let [l, m, n] = kept_sizes[..]
+        && n >= three_axes::MIN_LAST_AXIS
     {
         let mut scratch = vec![0.0; three_axes::scratch_cells([l, m, n])];
         Wide::new().run(ThreeAxes {
@@ -61,40 +64,43 @@ pub fn recon_into(
             scratch: &mut scratch,
         });
     } else {
-        let mut scratch = vec![0.0; scratch_cells(&own)];
-        centred(Wide::new(), residual, &own, None, part, &mut scratch);
+        let mut scratch = vec![0.0; scratch_cells(&kept_sizes)];
+        centred(Wide::new(), residual, &kept_sizes, None, part, &mut scratch);
     }
     smear_all(part, &runs(sizes, kept));
     Ok(())
 }
 
-/// Spreads an array over the kept runs over the others too, the longest last: the array is small
-/// until then.
+/// Spreads an array over the runs that are not kept.
+///
+/// The longest run is last, so that the array stays small.
 fn smear_all(part: &mut Vec<f64>, runs: &[(bool, usize)]) {
     let mut lengths: Vec<usize> = runs.iter().map(|&(kept, n)| if kept { n } else { 1 }).collect();
-    let mut others: Vec<usize> = (0..runs.len()).filter(|&place| !runs[place].0).collect();
-    others.sort_by_key(|&place| runs[place].1);
+    let mut others: Vec<usize> = (0..runs.len()).filter(|&index| !runs[index].0).collect();
+    others.sort_by_key(|&index| runs[index].1);
     let mut next = Vec::new();
-    for place in others {
-        lengths[place] = runs[place].1;
-        let lanes = Lanes::of(&lengths, place);
+    for index in others {
+        lengths[index] = runs[index].1;
+        let lanes = Lanes::of(&lengths, index);
         next.resize(lanes.outer * lanes.n * lanes.inner, 0.0);
         axis::smear(part, lanes, &mut next);
         std::mem::swap(part, &mut next);
     }
 }
 
-/// Scratch that [`centred`] needs: at every level the slice to be subtracted, twice, and the sum of
-/// the slices it is made from.
+/// Returns the scratch cells that [`centred`] needs.
+///
+/// Per level, two slices to be subtracted and one sum of slices.
 fn scratch_cells(sizes: &[usize]) -> usize {
     (1..sizes.len()).map(|level| 3 * sizes[level..].iter().product::<usize>()).sum()
 }
 
-/// `to = (⊗ S⁺) from − minus`; `sizes` are those of `to`, every one at least 2.
+/// Computes `to = (⊗ S⁺) from − minus`.
+///
+/// `sizes` are those of `to`, each at least 2.
 ///
 /// With C the centring along the axes after the first and m = C(Σ_i from[i])/n, the first slice of
-/// the result is −m and the others are `C(from[i]) − m`: m goes down with the recursion as what is
-/// still to be subtracted.
+/// the result is −m and the others are `C(from[i]) − m`. The recursion passes m down in `minus`.
 fn centred(
     wide: Wide,
     from: &[f64],
@@ -136,8 +142,9 @@ fn centred(
     }
 }
 
-/// [`centred`] along two axes; `sums` and `mean` are scratch for a row of the residual and one of
-/// the result.
+/// [`centred`] along two axes.
+///
+/// `sums` and `mean` are scratch space for a row of the residual and a row of the result.
 struct Plane<'a> {
     from: &'a [f64],
     m: usize,
@@ -162,10 +169,10 @@ impl Loops for Plane<'_> {
         };
         fill2(first, mean, &minus[..n], |mean, minus| -(mean + minus));
         for ((from, to), minus) in rows.zip(minus[n..].chunks_exact(n)) {
-            let own = total(from) / n as f64;
-            to[0] = -own - (mean[0] + minus[0]);
+            let row_mean = total(from) / n as f64;
+            to[0] = -row_mean - (mean[0] + minus[0]);
             fill3(&mut to[1..], from, &mean[1..], &minus[1..], |x, mean, minus| {
-                (x - own) - (mean + minus)
+                (x - row_mean) - (mean + minus)
             });
         }
     }

@@ -4,16 +4,15 @@ use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 
-/// Adds Recon of a centred residual: `marginal += centred / n_{γ∖τ}`, the same for all cells that
-/// agree on the kept axes. With `centred = (⊗_{i∈τ} (I − J/n_i)) μ_τ`, summing this over all τ ⊆ γ
-/// rebuilds μ_γ (S4, Prop. 3.1).
+/// Adds Recon of a centred residual: `marginal += centred / n_{γ∖τ}`.
 ///
-/// *Time*: O(n_γ), one pass: a vector addition along kept inner axes, a constant added along the
-/// others.
+/// The addend is the same for all cells that agree on the kept axes. With
+/// `centred = (⊗_{i∈τ} (I − J/n_i)) μ_τ`, the sum over all τ ⊆ γ is μ_γ (S4, Prop. 3.1).
+///
+/// *Time*: O(n_γ), one pass. Adds a vector along kept inner axes and a constant along the others.
 ///
 /// # Errors
-/// Axes that `sizes` lacks, a size of 0, or arrays of other lengths than sizes and axes make of
-/// them.
+/// `kept` has axes beyond `sizes`, a size is 0, or an array has the wrong length.
 pub fn add_spread(
     marginal: &mut [f64],
     sizes: &[usize],
@@ -28,7 +27,9 @@ pub fn add_spread(
     Ok(())
 }
 
-/// [`add_spread`] of arrays that the caller has made from the same sizes.
+/// [`add_spread`] without checks.
+///
+/// The caller guarantees the lengths of the arrays.
 pub(crate) fn spread_onto(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, centred: &[f64]) {
     debug_assert_eq!(marginal.len(), sizes.iter().product::<usize>());
     debug_assert_eq!(centred.len(), kept.of_items(sizes).iter().product::<usize>());
@@ -38,8 +39,9 @@ pub(crate) fn spread_onto(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, 
     }
 }
 
-/// [`spread_onto`] with the share given, along runs of neighbouring axes of one kind: peels off the
-/// leading runs until one or two are left.
+/// [`spread_onto`] along merged axes, with a given share.
+///
+/// Recurses over the leading runs until one or two remain.
 fn spread(marginal: &mut [f64], runs: &[(bool, usize)], centred: &[f64], share: f64) {
     match *runs {
         [] | [(true, _)] => add_scaled(marginal, centred, share),
@@ -70,8 +72,10 @@ fn add_constant(cells: &mut [f64], value: f64) {
     cells.iter_mut().for_each(|cell| *cell += value);
 }
 
-/// Adds one value to each run of neighbouring cells. Short runs have their length known at compile
-/// time: a loop over two cells would cost more than the additions.
+/// Adds one value to each run of neighbouring cells.
+///
+/// Short runs have a length known at compile time, because a loop would cost more than the
+/// additions.
 fn add_to_runs(marginal: &mut [f64], values: &[f64], share: f64) {
     fn short<const N: usize>(marginal: &mut [f64], values: &[f64], share: f64) {
         for (run, value) in marginal.as_chunks_mut::<N>().0.iter_mut().zip(values) {
@@ -95,24 +99,25 @@ fn add_to_runs(marginal: &mut [f64], values: &[f64], share: f64) {
     }
 }
 
-/// Adds the same values to each slice. Short slices are laid side by side first, so that the
-/// additions run over longer stretches.
+/// Adds the same values to each slice.
+///
+/// Repeats short slices in a buffer, so that the inner loop is longer.
 fn add_to_slices(marginal: &mut [f64], values: &[f64], share: f64) {
-    const STRETCH: usize = 64;
+    const BUFFER: usize = 64;
     let slice = values.len();
-    if slice > STRETCH / 4 || marginal.len() < 2 * STRETCH {
+    if slice > BUFFER / 4 || marginal.len() < 2 * BUFFER {
         marginal.chunks_exact_mut(slice).for_each(|cells| add_scaled(cells, values, share));
         return;
     }
-    let mut copies = [0.0; STRETCH];
-    let length = STRETCH / slice * slice;
+    let mut copies = [0.0; BUFFER];
+    let length = BUFFER / slice * slice;
     let copies = &mut copies[..length];
     for copy in copies.chunks_exact_mut(slice) {
         copy.iter_mut().zip(values).for_each(|(copy, value)| *copy = share * value);
     }
-    let mut stretches = marginal.chunks_exact_mut(length);
-    for stretch in &mut stretches {
-        stretch.iter_mut().zip(&*copies).for_each(|(cell, value)| *cell += value);
+    let mut chunks = marginal.chunks_exact_mut(length);
+    for chunk in &mut chunks {
+        chunk.iter_mut().zip(&*copies).for_each(|(cell, value)| *cell += value);
     }
-    stretches.into_remainder().iter_mut().zip(&*copies).for_each(|(cell, value)| *cell += value);
+    chunks.into_remainder().iter_mut().zip(&*copies).for_each(|(cell, value)| *cell += value);
 }

@@ -9,8 +9,10 @@ use proptest::prelude::*;
 /// S4, Fig. 1(a): age × education.
 const EXAMPLE: [f64; 12] = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
 
-/// S4, App. A: the residual on each subset, and twelve times its part of the marginal. Row 2,
-/// column 3 of the last part is printed as 32; every row of a centred array sums to 0, so it is 33.
+/// S4, App. A: the residual on each subset, and twelve times its part of the marginal.
+///
+/// The paper prints 32 in row 2, column 3 of the last part. Every row of a centred array sums to 0,
+/// so the value is 33.
 #[test]
 fn the_worked_example_of_appendix_a() {
     let sizes = [4, 3];
@@ -47,7 +49,7 @@ fn the_worked_example_of_appendix_a() {
     assert_eq!(decomp(&[14.0, 19.0, 23.0, 44.0], &[4], AxisSet::all(1)).unwrap(), [5.0, 9.0, 30.0]);
 }
 
-/// Sizes (some of them 1), values of a marginal, and which axes are kept.
+/// Generates sizes (some of them 1), kept axes, and the values of a marginal.
 fn boxes() -> impl Strategy<Value = (Vec<usize>, AxisSet, Vec<f64>)> {
     prop::collection::vec((1usize..=6, any::<bool>()), 0..=5)
         .prop_filter("small enough for explicit matrices", |axes| {
@@ -64,7 +66,7 @@ fn set(kept: &[bool]) -> AxisSet {
     AxisSet::of(kept.len(), |axis| kept[axis])
 }
 
-/// The matrix of S4, Eq. 3, written out.
+/// Returns the matrix of S4, Eq. 3, as an explicit Kronecker product.
 fn decomposition_matrix(sizes: &[usize], kept: AxisSet) -> Array2<f64> {
     sizes.iter().enumerate().fold(Array2::eye(1), |product, (axis, &n)| {
         let factor = if kept.contains(axis) {
@@ -77,7 +79,7 @@ fn decomposition_matrix(sizes: &[usize], kept: AxisSet) -> Array2<f64> {
     })
 }
 
-/// The matrix of a linear map, column by column.
+/// Returns the matrix of a linear map, column by column.
 fn matrix_of(rows: usize, columns: usize, map: impl Fn(&[f64]) -> Vec<f64>) -> Array2<f64> {
     let mut out = Array2::zeros((rows, columns));
     for (j, mut column) in out.columns_mut().into_iter().enumerate() {
@@ -93,7 +95,7 @@ fn times(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
 }
 
 proptest! {
-    /// S4, App. C.3, Eq. 3.
+    /// Decomp against the explicit matrix (S4, App. C.3, Eq. 3).
     #[test]
     fn decomp_is_the_kronecker_matrix((sizes, kept, marginal) in boxes()) {
         let expected = decomposition_matrix(&sizes, kept).dot(&Array1::from_vec(marginal.clone()));
@@ -101,7 +103,7 @@ proptest! {
         assert_abs_diff_eq!(Array1::from_vec(found), expected, epsilon = 1e-10);
     }
 
-    /// S4, App. C.3, Eq. 4: the four equations of Moore and Penrose.
+    /// Recon satisfies the four Moore–Penrose equations (S4, App. C.3, Eq. 4).
     #[test]
     fn recon_is_its_pseudoinverse((sizes, kept, marginal) in boxes()) {
         let t = decomposition_matrix(&sizes, kept);
@@ -117,19 +119,27 @@ proptest! {
     fn in_axis_and_both_kronecker_forms_agree((sizes, kept, marginal) in boxes()) {
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         let factors = decomp_factors(&sizes, kept);
-        assert_abs_diff_eq!(apply_dense(&factors, &marginal).unwrap()[..], residual[..], epsilon = 1e-10);
-        assert_abs_diff_eq!(apply_structured(&factors, &marginal).unwrap()[..], residual[..], epsilon = 1e-10);
+        for applied in [apply_dense(&factors, &marginal), apply_structured(&factors, &marginal)] {
+            assert_abs_diff_eq!(applied.unwrap()[..], residual[..], epsilon = 1e-10);
+        }
         let part = recon(&residual, &sizes, kept).unwrap();
         let factors = recon_factors(&sizes, kept);
-        assert_abs_diff_eq!(apply_dense(&factors, &residual).unwrap()[..], part[..], epsilon = 1e-10);
-        assert_abs_diff_eq!(apply_structured(&factors, &residual).unwrap()[..], part[..], epsilon = 1e-10);
+        for applied in [apply_dense(&factors, &residual), apply_structured(&factors, &residual)] {
+            assert_abs_diff_eq!(applied.unwrap()[..], part[..], epsilon = 1e-10);
+        }
     }
 
-    /// S4, Alg. 1 and 2 to the letter, one axis after the other.
+    /// Decomp and Recon against S4, Alg. 1 and 2, one axis after the other.
     #[test]
-    fn the_fused_passes_are_the_in_axis_operations((sizes, kept, marginal) in boxes()) {
+    fn fused_passes_equal_the_in_axis_operations((sizes, kept, marginal) in boxes()) {
         type Operation = fn(&[f64], Lanes, &mut [f64]);
-        let along = |x: &mut Vec<f64>, shape: &mut Vec<usize>, axis: usize, length: usize, op: Operation| {
+        let along = |
+            x: &mut Vec<f64>,
+            shape: &mut Vec<usize>,
+            axis: usize,
+            length: usize,
+            op: Operation,
+        | {
             let lanes = Lanes { n: sizes[axis], ..Lanes::of(shape, axis) };
             shape[axis] = length;
             let mut to = vec![f64::NAN; shape.iter().product()];
@@ -154,38 +164,41 @@ proptest! {
         assert_abs_diff_eq!(recon(&residual, &sizes, kept).unwrap()[..], x[..], epsilon = 1e-10);
     }
 
-    /// S4, Prop. 3.1, with the residuals as they are and with centred ones.
+    /// The parts of all residuals sum to the marginal (S4, Prop. 3.1), also with centred residuals.
     #[test]
-    fn the_parts_of_a_marginal_add_up_to_it((sizes, _, marginal) in boxes()) {
+    fn the_parts_of_a_marginal_sum_to_it((sizes, _, marginal) in boxes()) {
         let mut sum = vec![0.0; marginal.len()];
         let mut by_centred = sum.clone();
         for kept in AxisSet::subsets(sizes.len()) {
             let part = recon(&decomp(&marginal, &sizes, kept).unwrap(), &sizes, kept).unwrap();
             sum.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x);
-            let cells = marginal.len() as f64 / kept.of_items(&sizes).iter().product::<usize>() as f64;
-            let mut centred: Vec<f64> =
-                averaged(&sizes, kept, marginal.clone()).into_iter().map(|mean| mean * cells).collect();
+            let kept_cells = kept.of_items(&sizes).iter().product::<usize>();
+            let cells = marginal.len() as f64 / kept_cells as f64;
+            let mut centred = averaged(&sizes, kept, marginal.clone());
+            centred.iter_mut().for_each(|mean| *mean *= cells);
             centre_in_place(&kept.of_items(&sizes), &mut centred).unwrap();
             let before = by_centred.clone();
             add_spread(&mut by_centred, &sizes, kept, &centred).unwrap();
-            let added: Vec<f64> = by_centred.iter().zip(&before).map(|(after, before)| after - before).collect();
+            let added: Vec<f64> =
+                by_centred.iter().zip(&before).map(|(after, before)| after - before).collect();
             assert_abs_diff_eq!(added[..], part[..], epsilon = 1e-10);
         }
         assert_abs_diff_eq!(sum[..], marginal[..], epsilon = 1e-10);
         assert_abs_diff_eq!(by_centred[..], marginal[..], epsilon = 1e-10);
     }
 
-    /// S4, footnote 1.
+    /// A residual is the same from every marginal that contains its attributes (S4, footnote 1).
     #[test]
-    fn any_marginal_that_contains_them_gives_the_same_residual((sizes, kept, marginal) in boxes()) {
+    fn residuals_do_not_depend_on_the_marginal((sizes, kept, marginal) in boxes()) {
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         for between in AxisSet::subsets(sizes.len()).filter(|&set| kept.is_subset(set)) {
             let inner = between.of_items(&sizes);
             let share = marginal.len() as f64 / inner.iter().product::<usize>() as f64;
-            let smaller: Vec<f64> =
-                averaged(&sizes, between, marginal.clone()).into_iter().map(|mean| mean * share).collect();
+            let mut smaller = averaged(&sizes, between, marginal.clone());
+            smaller.iter_mut().for_each(|mean| *mean *= share);
             let inner_kept = kept.among(between);
-            assert_abs_diff_eq!(decomp(&smaller, &inner, inner_kept).unwrap()[..], residual[..], epsilon = 1e-10);
+            let found = decomp(&smaller, &inner, inner_kept).unwrap();
+            assert_abs_diff_eq!(found[..], residual[..], epsilon = 1e-10);
         }
     }
 
@@ -198,37 +211,43 @@ proptest! {
         assert_abs_diff_eq!(centred[..], expected[..], epsilon = 1e-10);
     }
 
-    /// Every kernel for short and long runs, against the definition cell by cell.
+    /// Kernels for short and long runs, against the definition cell by cell.
     #[test]
     fn spreading_adds_to_every_cell(
-        axes in prop::collection::vec((prop_oneof![1usize..=9, 10usize..=40], any::<bool>()), 1..=3),
+        axes in prop::collection::vec(
+            (prop_oneof![1usize..=9, 10usize..=40], any::<bool>()),
+            1..=3,
+        ),
         seed in -1.0..1.0f64,
     ) {
         let (sizes, kept): (Vec<usize>, Vec<bool>) = axes.into_iter().unzip();
         let kept = set(&kept);
         let inner = kept.of_items(&sizes);
-        let centred: Vec<f64> = (0..inner.iter().product()).map(|i: usize| (i as f64 + seed).sin()).collect();
-        let start: Vec<f64> = (0..sizes.iter().product()).map(|i: usize| (i as f64 * seed).cos()).collect();
+        let centred: Vec<f64> =
+            (0..inner.iter().product()).map(|i: usize| (i as f64 + seed).sin()).collect();
+        let start: Vec<f64> =
+            (0..sizes.iter().product()).map(|i: usize| (i as f64 * seed).cos()).collect();
         let mut found = start.clone();
         add_spread(&mut found, &sizes, kept, &centred).unwrap();
         let share = centred.len() as f64 / start.len() as f64;
         for (cell, (found, start)) in found.iter().zip(&start).enumerate() {
-            let at = kept.of_items(&crate::domain::coordinates(&sizes, cell));
-            let expected = start + share * centred[crate::domain::cell_index(&inner, &at)];
+            let position = kept.of_items(&crate::domain::coordinates(&sizes, cell));
+            let expected = start + share * centred[crate::domain::cell_index(&inner, &position)];
             assert_abs_diff_eq!(*found, expected, epsilon = 1e-13);
         }
     }
 }
 
-/// Larger arrays take other paths than the small ones above: slices of more than a vector register,
-/// sums of many slices, and Recon along three axes.
+/// Large arrays, which use different code paths, against the structured baseline.
+///
+/// Slices longer than a vector register, sums of many slices, and Recon along three axes.
 #[test]
 fn large_arrays_agree_with_the_structured_baseline() {
     for (sizes, kept) in [
         (vec![33, 18, 41], vec![true; 3]),
         (vec![33, 18, 41], vec![false, true, false]),
         (vec![33, 18, 41], vec![true, false, true]),
-        // Three axes kept: few and many slices, rows in whole blocks and not.
+        // Three axes kept: few and many slices, rows in full blocks and not.
         (vec![2, 2, 9], vec![true; 3]),
         (vec![3, 38, 17], vec![true; 3]),
         (vec![6, 17, 32], vec![true; 3]),
@@ -249,7 +268,7 @@ fn large_arrays_agree_with_the_structured_baseline() {
 }
 
 #[test]
-fn an_attribute_of_one_value_carries_nothing() {
+fn residuals_on_an_attribute_of_one_value_are_empty() {
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::all(2)).unwrap(), Vec::<f64>::new());
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::from_number(0b01)).unwrap(), [1.0]);
     assert_eq!(recon(&[], &[2, 1], AxisSet::from_number(0b10)).unwrap(), [0.0, 0.0]);
@@ -261,7 +280,7 @@ fn an_attribute_of_one_value_carries_nothing() {
 }
 
 #[test]
-fn no_attribute_leaves_the_total() {
+fn without_kept_axes_the_residual_is_the_total() {
     assert_eq!(decomp(&[5.0], &[], AxisSet::EMPTY).unwrap(), [5.0]);
     assert_eq!(recon(&[5.0], &[], AxisSet::EMPTY).unwrap(), [5.0]);
     assert_eq!(decomp(&EXAMPLE, &[4, 3], AxisSet::EMPTY).unwrap(), [100.0]);
@@ -271,9 +290,9 @@ fn no_attribute_leaves_the_total() {
     assert_eq!(total, [7.0]);
 }
 
-/// Vectors that are used again are overwritten, whatever they held.
+/// The `_into` functions overwrite reused vectors, whatever they contain.
 #[test]
-fn results_do_not_depend_on_what_a_vector_held() {
+fn reused_vectors_are_overwritten() {
     let (mut residual, mut part) = (vec![f64::NAN; 50], vec![f64::NAN; 5]);
     for kept in AxisSet::subsets(2) {
         decomp_into(&EXAMPLE, &[4, 3], kept, &mut residual).unwrap();
@@ -287,7 +306,7 @@ fn results_do_not_depend_on_what_a_vector_held() {
 }
 
 #[test]
-fn arrays_that_do_not_fit_are_refused() {
+fn arrays_of_wrong_lengths_are_refused() {
     let (first, both) = (AxisSet::from_number(0b01), AxisSet::all(2));
     let centred = |sizes: &[usize], mut values: Vec<f64>| {
         centre_in_place(sizes, &mut values).map(|()| values)

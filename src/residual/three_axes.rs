@@ -1,10 +1,10 @@
 //! Recon along three axes, by inclusion and exclusion over the means (S4, Alg. 2).
 //!
-//! With z the residual and a slice of zeros before it along every axis, `(I − J/n)^{⊗3} z` is
-//! `z[i,j,k] − a[j,k] − b[i,k] − c[i,j]`: a the mean of z over i, centred along both its axes, b
-//! the mean over j, centred along k, and c the mean over k. One sweep over z makes a and b, another
-//! one c and the result. That reads z twice from memory; centring one axis after the other inside
-//! each slice reads it from cache four times, which costs more than the memory does.
+//! Let z be the residual with a slice of zeros before it along every axis. Then `(I − J/n)^{⊗3} z`
+//! is `z[i,j,k] − a[j,k] − b[i,k] − c[i,j]`: a is the mean of z over i, centred along both its
+//! axes, b the mean over j, centred along k, and c the mean over k. One sweep over z computes a and
+//! b, a second one c and the result. This reads z twice from memory. Centring one axis after the
+//! other inside each slice reads z four times from cache, which is slower.
 
 use std::ops::Range;
 
@@ -12,33 +12,36 @@ use super::axis::total;
 use super::centring;
 use super::wide::{Loops, fill1, fill2, fill3};
 
-/// Columns that are worked on together.
+/// The number of columns per block.
 const BLOCK: usize = 8;
 
-/// Shortest last axis that this way can do: its residual fills a block.
-pub(super) const SHORTEST: usize = BLOCK + 1;
+/// The minimum length of the last axis: its residual fills a block.
+pub(super) const MIN_LAST_AXIS: usize = BLOCK + 1;
 
-/// Rows of a slice whose sums are made together, while the residual is in cache: those of four
-/// slices stay in the first cache for all blocks of columns.
+/// The number of rows that are summed together while the residual is in cache.
+///
+/// These rows of four slices stay in the L1 cache for all blocks of columns.
 const ROWS: usize = 16;
 
-/// Residuals of more entries come from memory. Then one row after the other: four streams, which
-/// the processor sees coming, where rows in groups would be too many. The order of the additions is
-/// the same.
-const IN_CACHE: usize = 1 << 19;
+/// The maximum number of entries of a residual in cache.
+///
+/// Larger residuals are summed row by row: four streams, which the processor can prefetch. The
+/// order of the additions is the same.
+const MAX_CACHED_ENTRIES: usize = 1 << 19;
 
-/// Scratch that [`ThreeAxes`] needs for these sizes.
+/// Returns the scratch cells that [`ThreeAxes`] needs.
 pub(super) fn scratch_cells([l, m, n]: [usize; 3]) -> usize {
     m * n + (l - 1) * n + n
 }
 
-/// `to = (S⁺ ⊗ S⁺ ⊗ S⁺) from`; `sizes` are those of `to`, every one at least 2 and the last at
-/// least [`SHORTEST`].
+/// `to = (S⁺ ⊗ S⁺ ⊗ S⁺) from`.
+///
+/// `sizes` are those of `to`, each at least 2 and the last at least [`MIN_LAST_AXIS`].
 pub(super) struct ThreeAxes<'a> {
     pub from: &'a [f64],
     pub sizes: [usize; 3],
     pub to: &'a mut [f64],
-    /// Zeros.
+    /// Scratch space, filled with zeros.
     pub scratch: &'a mut [f64],
 }
 
@@ -68,30 +71,37 @@ fn scale(x: &mut [f64], factor: f64) {
     }
 }
 
-/// Adds z to `a` over its first axis and to `b` over its second; both have a column more in front,
-/// and z rows of n − 1.
+/// Adds z to `a` over its first axis and to `b` over its second.
+///
+/// z has n − 1 columns; `a` and `b` have one more column in front.
 #[inline(always)]
 fn add_up(from: &[f64], [m, n]: [usize; 2], a: &mut [f64], b: &mut [f64]) {
     let slice = (m - 1) * (n - 1);
-    let together = if from.len() > IN_CACHE { 1 } else { ROWS };
+    let group_rows = if from.len() > MAX_CACHED_ENTRIES { 1 } else { ROWS };
     let (mut fours, mut sums) = (from.chunks_exact(4 * slice), b.chunks_exact_mut(4 * n));
     for (z, b) in (&mut fours).zip(&mut sums) {
-        add_slices::<4>(z, n, together, a, b);
+        add_slices::<4>(z, n, group_rows, a, b);
     }
     for (z, b) in
         fours.remainder().chunks_exact(slice).zip(sums.into_remainder().chunks_exact_mut(n))
     {
-        add_slices::<1>(z, n, together, a, b);
+        add_slices::<1>(z, n, group_rows, a, b);
     }
 }
 
-/// [`add_up`] for I slices, so many rows together.
+/// [`add_up`] for I slices, in groups of `group_rows` rows.
 #[inline(always)]
-fn add_slices<const I: usize>(z: &[f64], n: usize, together: usize, a: &mut [f64], b: &mut [f64]) {
+fn add_slices<const I: usize>(
+    z: &[f64],
+    n: usize,
+    group_rows: usize,
+    a: &mut [f64],
+    b: &mut [f64],
+) {
     let (rows, columns) = (a.len() / n, n - 1);
     let mut first = 0;
     while first < rows {
-        let group = first..rows.min(first + together);
+        let group = first..rows.min(first + group_rows);
         first = group.end;
         for column in 0..columns / BLOCK {
             add_block::<I, false>(z, n, group.clone(), column * BLOCK, a, b);
@@ -102,8 +112,9 @@ fn add_slices<const I: usize>(z: &[f64], n: usize, together: usize, a: &mut [f64
     }
 }
 
-/// [`add_slices`] for some rows and the block of columns that starts at `column`; in the `LAST`
-/// block for those of its columns that are in no block before it.
+/// [`add_slices`] for some rows and the block of columns that starts at `column`.
+///
+/// The `LAST` block may overlap the block before it; it adds new columns only.
 #[inline(always)]
 fn add_block<const I: usize, const LAST: bool>(
     z: &[f64],
@@ -141,25 +152,27 @@ fn add_block<const I: usize, const LAST: bool>(
     }
 }
 
-/// In the last block of a row: all bits for a column that is in no whole block before it, none for
-/// the others.
+/// Returns bit masks for the last block of a row.
+///
+/// All ones for a column that is in no full block, zero for the others.
 #[inline(always)]
 fn new_columns(columns: usize) -> &'static [u64; BLOCK] {
     const NONE: [u64; BLOCK] = [0; BLOCK];
-    // A table in memory: made in registers from `columns`, the masks would be made again at every
-    // use.
+    // A table in memory. Computed from `columns` in registers, the masks would be recomputed at
+    // every use.
     static BITS: [[u64; BLOCK]; 2] = [NONE, [u64::MAX; BLOCK]];
     BITS.as_flattened()[columns % BLOCK..].first_chunk().unwrap_or(&NONE)
 }
 
-/// x if the bits let it through, otherwise 0.
+/// Returns x for a mask of ones, 0 for a mask of zeros.
 #[inline(always)]
 fn only(x: f64, bits: u64) -> f64 {
     f64::from_bits(x.to_bits() & bits)
 }
 
-/// The result without its first slice: z − a − b − c. Two slices at a time, so that a row of `a` is
-/// read once for both.
+/// Computes the result without its first slice: z − a − b − c.
+///
+/// Two slices at a time, so that a row of `a` is read once for both.
 #[inline(always)]
 fn subtract(from: &[f64], [m, n]: [usize; 2], a: &[f64], b: &[f64], to: &mut [f64]) {
     let slice = (m - 1) * (n - 1);
@@ -212,7 +225,7 @@ fn subtract_pair(z: [&[f64]; 2], a: &[f64], b: [&[f64]; 2], to: [&mut [f64]; 2])
     }
 }
 
-/// The sums of two rows of one length, of at least a block.
+/// Returns the sums of two rows of the same length, at least a block.
 #[inline(always)]
 fn totals([z0, z1]: [&[f64]; 2], new: &[u64; BLOCK]) -> [f64; 2] {
     let mut sums = [[0.0; BLOCK]; 2];
@@ -231,14 +244,15 @@ fn totals([z0, z1]: [&[f64]; 2], new: &[u64; BLOCK]) -> [f64; 2] {
     sums.map(|[a, b, c, d, e, f, g, h]| ((a + e) + (c + g)) + ((b + f) + (d + h)))
 }
 
-/// `to = (z − c) − (a + b)` for two rows that have a in common, all of one length of at least a
-/// block.
+/// Computes `to = (z − c) − (a + b)` for two rows with the same a.
+///
+/// All rows have the same length, at least a block.
 #[inline(always)]
 fn subtract_row(z: [&[f64]; 2], c: [f64; 2], a: &[f64], b: [&[f64]; 2], to: [&mut [f64]; 2]) {
     let ([z0, z1], [c0, c1], [b0, b1], [to0, to1]) = (z, c, b, to);
     {
         let a = a.as_chunks().0;
-        // Of one length for the compiler too: no check is left in the loop.
+        // Equal lengths that the compiler knows: no bounds checks remain in the loop.
         let blocks = a.len();
         let (z0, z1) = (&z0.as_chunks().0[..blocks], &z1.as_chunks().0[..blocks]);
         let (b0, b1) = (&b0.as_chunks().0[..blocks], &b1.as_chunks().0[..blocks]);
@@ -249,7 +263,7 @@ fn subtract_row(z: [&[f64]; 2], c: [f64; 2], a: &[f64], b: [&[f64]; 2], to: [&mu
             subtract_block(&z1[k], c1, &a[k], &b1[k], &mut to1[k]);
         }
     }
-    // The last block overlaps the one before it: what it computes again is the same.
+    // The last block overlaps the one before it and recomputes the same values.
     if let (Some(a), Some(z0), Some(b0), Some(to0), Some(z1), Some(b1), Some(to1)) = (
         a.last_chunk(),
         z0.last_chunk(),

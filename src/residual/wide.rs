@@ -1,25 +1,30 @@
-//! Loops over slices in the widest vector registers of this machine.
+//! Loops over slices with the widest vector instructions of the processor.
 
-/// Which vector instructions the processor has: found once per operation, handed to its inner
-/// loops. The order of additions is written in the loops and none is contracted, so results do not
-/// depend on it.
+/// The vector instructions of the processor.
+///
+/// They are detected once per operation and passed to its inner loops. Results do not depend on
+/// them: the loops fix the order of additions, and none is contracted.
 #[derive(Clone, Copy)]
 pub(crate) struct Wide(pulp::Arch);
 
-/// Loops over slices, with what they work on. A closure would not do: only what is
-/// `#[inline(always)]` is sure to be compiled for the instructions that were found.
+/// Loops over slices, with their arguments.
+///
+/// A trait instead of a closure: only `#[inline(always)]` functions are sure to be compiled for the
+/// detected instructions.
 pub(crate) trait Loops {
-    /// Runs them; to be marked `#[inline(always)]`, and so everything it calls.
+    /// Runs the loops.
+    ///
+    /// Must be `#[inline(always)]`, like everything it calls.
     fn run(self);
 }
 
 impl Wide {
-    /// Asks the processor.
+    /// Detects the processor's instructions.
     pub(crate) fn new() -> Self {
         Wide(pulp::Arch::new())
     }
 
-    /// Runs loops with its instructions.
+    /// Runs loops with these instructions.
     #[inline(always)]
     pub(crate) fn run(self, loops: impl Loops) {
         struct Call<L>(L);
@@ -34,23 +39,25 @@ impl Wide {
     }
 }
 
-/// Width of the blocks that loops go in: two or four vector registers.
+/// The block width of loops: two or four vector registers.
 const BLOCK: usize = 8;
 
-/// `to[i] = f(a[i])`. Slices of one length, as below. The last block may overlap the one before it:
-/// what it computes again is the same, and no short loop is left over.
+/// Computes `to[i] = f(a[i])`.
+///
+/// All slices have the same length, here and below. The last block may overlap the one before it
+/// and recompute the same values, so that there is no remainder loop.
 #[inline(always)]
 pub(super) fn fill1(to: &mut [f64], a: &[f64], f: impl Fn(f64) -> f64) {
     fill3(to, a, a, a, |a, _, _| f(a));
 }
 
-/// `to[i] = f(a[i], b[i])`.
+/// Computes `to[i] = f(a[i], b[i])`.
 #[inline(always)]
 pub(super) fn fill2(to: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) {
     fill3(to, a, b, b, |a, b, _| f(a, b));
 }
 
-/// `to[i] = f(a[i], b[i], c[i])`.
+/// Computes `to[i] = f(a[i], b[i], c[i])`.
 #[inline(always)]
 pub(super) fn fill3(
     to: &mut [f64],
@@ -62,7 +69,7 @@ pub(super) fn fill3(
     let length = to.len();
     assert!(a.len() == length && b.len() == length && c.len() == length);
     let block = |to: &mut [f64; BLOCK], a: &[f64; BLOCK], b: &[f64; BLOCK], c: &[f64; BLOCK]| {
-        // Read first, written then: the compiler need not know that they do not overlap.
+        // Reads before writing, so that the compiler need not prove that the slices do not overlap.
         *to = std::array::from_fn(|i| f(a[i], b[i], c[i]));
     };
     let blocks = a.as_chunks().0.iter().zip(b.as_chunks().0).zip(c.as_chunks().0);
@@ -82,19 +89,19 @@ pub(super) fn fill3(
     }
 }
 
-/// `x[i] = f(x[i], a[i])`.
+/// Computes `x[i] = f(x[i], a[i])`.
 #[inline(always)]
 pub(super) fn change1(x: &mut [f64], a: &[f64], f: impl Fn(f64, f64) -> f64) {
     change4(x, a, a, a, a, |x, a, _, _, _| f(x, a));
 }
 
-/// `x[i] = f(x[i], a[i], b[i])`.
+/// Computes `x[i] = f(x[i], a[i], b[i])`.
 #[inline(always)]
 pub(super) fn change2(x: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64, f64) -> f64) {
     change4(x, a, b, b, b, |x, a, b, _, _| f(x, a, b));
 }
 
-/// `x[i] = f(x[i], a[i], b[i], c[i], d[i])`.
+/// Computes `x[i] = f(x[i], a[i], b[i], c[i], d[i])`.
 #[inline(always)]
 pub(super) fn change4(
     x: &mut [f64],
@@ -111,11 +118,12 @@ pub(super) fn change4(
     change_blocks::<1>(x, a, b, c, d, &f);
 }
 
-/// The slices that are left of a change.
+/// The remainders of the slices of [`change4`].
 type Rest<'a> = (&'a mut [f64], &'a [f64], &'a [f64], &'a [f64], &'a [f64]);
 
-/// `sums` becomes the sum of the slices of its own length in `block`. Four at a time, so that the
-/// sums are read and written a quarter as often as the block.
+/// Sets `sums` to the sum of the slices of its length in `block`.
+///
+/// Adds four slices at a time, so that the sums are read and written a quarter as often.
 #[inline(always)]
 pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
     let inner = sums.len();
@@ -131,7 +139,9 @@ pub(super) fn add_slices(block: &[f64], sums: &mut [f64]) {
     }
 }
 
-/// [`change4`] in blocks of N; what is left.
+/// [`change4`] in blocks of N.
+///
+/// Returns the remainders.
 #[inline(always)]
 fn change_blocks<'a, const N: usize>(
     x: &'a mut [f64],
@@ -164,7 +174,7 @@ impl Loops for Sum<'_> {
     }
 }
 
-/// `to = Σ slices / count`, the slices as long as `to`.
+/// `to = Σ slices / count`, with slices as long as `to`.
 pub(super) struct Mean<'a> {
     pub slices: &'a [f64],
     pub count: usize,

@@ -1,4 +1,4 @@
-//! How the values of an attribute in a file map to its cells.
+//! The mapping from an attribute's values in a file to its cells.
 
 use std::fmt;
 
@@ -7,15 +7,17 @@ use serde::Deserialize;
 use crate::domain::AttributeKind;
 use crate::error::{Error, Result};
 
-/// Whole numbers up to this size are doubles.
-const MAX_WHOLE: u64 = 1 << 53;
+/// The largest integer up to which `f64` represents every integer.
+const MAX_EXACT_INTEGER: u64 = 1 << 53;
 
-/// A value that a schema lists.
+/// A value listed in a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Compared as text, without the spaces around it.
+    /// Compared as text, without surrounding spaces.
     Text(String),
-    /// Compared as a number: `1`, `1.0` and `1e0` are equal. Finite.
+    /// Compared as a number: `1`, `1.0` and `1e0` are equal.
+    ///
+    /// Finite.
     Number(f64),
 }
 
@@ -28,10 +30,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// How an attribute's values in a file map to its cells.
+/// The mapping from an attribute's values in a file to its cells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Coding {
-    /// The file holds the cell numbers 0 … size−1 themselves.
+    /// The file contains the cell numbers 0 … size−1.
     Index,
     /// The k-th value of the list is cell k.
     Values(Vec<Value>),
@@ -57,12 +59,14 @@ pub(super) enum ValueEntry {
 }
 
 impl ValueEntry {
-    /// The value; a message for a number that doubles do not hold.
+    /// Converts the entry to a value.
+    ///
+    /// Returns a message for a number that `f64` does not represent.
     fn value(&self) -> std::result::Result<Value, String> {
         match self {
             ValueEntry::Text(text) => Ok(Value::Text(text.trim().to_owned())),
             ValueEntry::Truth(truth) => Ok(Value::Text(truth.to_string())),
-            ValueEntry::Whole(whole) if whole.unsigned_abs() <= MAX_WHOLE => {
+            ValueEntry::Whole(whole) if whole.unsigned_abs() <= MAX_EXACT_INTEGER => {
                 Ok(Value::Number(*whole as f64))
             }
             ValueEntry::Real(real) if real.is_finite() => Ok(Value::Number(*real)),
@@ -92,12 +96,14 @@ pub(super) struct AttributeEntry {
     pub other: Option<ValueEntry>,
 }
 
-/// The result of looking a value up.
+/// The result of a look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coded {
     /// The cell of the value.
     Cell(u32),
-    /// The value is a number outside the range of a numeric attribute, next to this cell.
+    /// The value is a number outside the range of a numeric attribute.
+    ///
+    /// This is the nearest cell.
     Nearest(u32),
     /// The attribute has no cell for the value.
     Outside,
@@ -109,9 +115,9 @@ pub(crate) struct Coder<'a> {
     coding: &'a Coding,
     size: usize,
     is_numeric: bool,
-    /// Of [`Coding::Values`]: the texts with their cells, sorted.
+    /// For [`Coding::Values`]: the texts with their cells, sorted.
     texts: Vec<(&'a str, u32)>,
-    /// The numbers with their cells, sorted.
+    /// For [`Coding::Values`]: the numbers with their cells, sorted.
     numbers: Vec<(f64, u32)>,
 }
 
@@ -125,7 +131,7 @@ impl<'a> Coder<'a> {
         for (value, cell) in values.iter().zip(0..) {
             match value {
                 Value::Text(text) => texts.push((text.as_str(), cell)),
-                // Minus zero is zero.
+                // Maps −0 to 0.
                 Value::Number(number) => numbers.push((number + 0.0, cell)),
             }
         }
@@ -134,7 +140,7 @@ impl<'a> Coder<'a> {
         Coder { coding, size, is_numeric: kind == AttributeKind::Numeric, texts, numbers }
     }
 
-    /// The cell of a value of a file, without the spaces around it.
+    /// Looks up a value of a file, given without surrounding spaces.
     pub(crate) fn code(&self, value: &str) -> Coded {
         let last = (self.size - 1) as u32;
         match self.coding {
@@ -148,7 +154,7 @@ impl<'a> Coder<'a> {
             },
             Coding::Bins { low, high, count } => match value.parse::<f64>() {
                 Ok(number) if *low <= number && number < *high => {
-                    // Rounding may give `count` just below `high`.
+                    // Just below `high` rounding may give `count`.
                     let bin = (number - low) / (high - low) * *count as f64;
                     Coded::Cell((bin as u32).min(last))
                 }
@@ -160,34 +166,34 @@ impl<'a> Coder<'a> {
     }
 
     fn listed(&self, value: &str) -> Option<u32> {
-        if let Ok(at) = self.texts.binary_search_by_key(&value, |&(known, _)| known) {
-            return Some(self.texts[at].1);
+        if let Ok(index) = self.texts.binary_search_by_key(&value, |&(known, _)| known) {
+            return Some(self.texts[index].1);
         }
         if self.numbers.is_empty() {
             return None;
         }
         let number = value.parse::<f64>().ok()? + 0.0;
-        let at = self.numbers.binary_search_by(|(known, _)| known.total_cmp(&number)).ok()?;
-        Some(self.numbers[at].1)
+        let index = self.numbers.binary_search_by(|(known, _)| known.total_cmp(&number)).ok()?;
+        Some(self.numbers[index].1)
     }
 
-    /// The values that have a cell, in words.
+    /// Describes the values that have a cell, for messages.
     pub(crate) fn allowed(&self) -> String {
-        const SHOWN: usize = 12;
+        const MAX_LISTED: usize = 12;
         let listed =
             |values: &[Value]| values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
         match self.coding {
             Coding::Index => format!("a cell number from 0 to {}", self.size - 1),
             Coding::Bins { low, high, .. } => format!("a number from {low} to below {high}"),
-            Coding::Values(values) if values.len() > SHOWN => {
-                format!("one of {} values: {}, …", values.len(), listed(&values[..SHOWN]))
+            Coding::Values(values) if values.len() > MAX_LISTED => {
+                format!("one of {} values: {}, …", values.len(), listed(&values[..MAX_LISTED]))
             }
             Coding::Values(values) => format!("one of {}", listed(values)),
         }
     }
 }
 
-/// The coding of an entry, and the cell that `other` names.
+/// Returns the coding of an entry, and the cell of its key `other`.
 pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Option<u32>)> {
     let refuse = |key: &str, expected: String, found: String| {
         let what = format!("{origin}, attribute `{}`, key `{key}`", entry.name);
@@ -202,7 +208,8 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
                 Ok(values) => values,
                 Err(found) => {
                     let expected = format!(
-                        "numbers of at most {MAX_WHOLE}, and others as text in quotation marks"
+                        "numbers of absolute value at most {MAX_EXACT_INTEGER}; \
+                         quote larger ones as text"
                     );
                     return refuse("values", expected, found);
                 }
@@ -236,7 +243,7 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
     };
     let other = match &entry.other {
         None => None,
-        // An empty attribute is refused later, with a message of its own.
+        // `Schema::with_codings` refuses an empty attribute.
         Some(_) if entry.size == 0 => None,
         Some(other) => {
             let coder = Coder::new(&coding, entry.size, entry.kind);
@@ -255,8 +262,9 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
     Ok((coding, other))
 }
 
-/// How many values equal an earlier one, as a value of a file would find them: a number and a text
-/// that reads as this number are equal.
+/// Counts the values that equal an earlier one in a look-up.
+///
+/// A number equals a text that parses as this number.
 fn equal_values(values: &[Value]) -> usize {
     let mut texts: Vec<&str> = Vec::new();
     let mut numbers: Vec<f64> = Vec::new();
@@ -308,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_a_file_could_not_tell_apart_are_refused() {
+    fn duplicate_values_are_refused() {
         for values in [
             "[1, 1.0]",
             "[\"a\", \" a \"]",
@@ -325,13 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn other_names_a_cell_by_a_value_of_the_attribute() {
+    fn the_key_other_selects_a_cell_by_its_value() {
         for (keys, expected) in [
             ("size = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\nother = \"m\"", Some(1)),
             ("size = 2\nkind = \"categorical\"\nvalues = [1.5, 2]\nother = 2.0", Some(1)),
             ("size = 3\nkind = \"categorical\"\nother = 2", Some(2)),
             (
-                "size = 4\nkind = \"numeric\"\nbins = { low = 0, high = 80, count = 4 }\nother = 25",
+                "size = 4\nkind = \"numeric\"\n\
+                 bins = { low = 0, high = 80, count = 4 }\nother = 25",
                 Some(1),
             ),
             ("size = 3\nkind = \"categorical\"", None),

@@ -1,12 +1,14 @@
-//! Schemas: the attributes of a table and, to read a file, how its values map to cells.
+//! Schemas: the attributes of a table, and the mapping from values in a file to cells.
 //!
 //! ```toml
 //! [[attribute]]
 //! name = "age"
 //! size = 100
-//! kind = "numeric"                                  # or "categorical"
-//! bins = { low = 0.0, high = 100.0, count = 100 }   # or values = ["a", "b"]; only needed to read a CSV
-//! other = 0.0                                       # optional: values outside are treated as this one
+//! kind = "numeric"   # or "categorical"
+//! # Only needed to read a CSV file. The alternative is values = ["a", "b"].
+//! bins = { low = 0.0, high = 100.0, count = 100 }
+//! # Optional: values outside the attribute are treated as this value.
+//! other = 0.0
 //! ```
 
 mod coding;
@@ -18,12 +20,15 @@ use serde::Deserialize;
 use self::coding::AttributeEntry;
 pub(crate) use self::coding::{Coded, Coder};
 pub use self::coding::{Coding, Value};
-use crate::domain::{Attribute, AttributeKind, AttributeSet};
+use crate::domain::{
+    Attribute, AttributeKind, AttributeSet, check_attributes, numbered_attributes,
+};
 use crate::error::{Error, Result};
 
-/// The attributes of a table, in order, with their codings. Unlike a
-/// [`Domain`](crate::domain::Domain) it may have more cells than any integer counts: planners work
-/// on marginals.
+/// The attributes of a table, in order, with their codings.
+///
+/// Unlike a [`Domain`](crate::domain::Domain), a schema may have more than `usize::MAX` cells,
+/// because planners work on marginals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     attributes: Vec<Attribute>,
@@ -39,26 +44,26 @@ struct SchemaFile {
 }
 
 impl Schema {
-    /// A schema whose data is coded as cell numbers.
+    /// Creates a schema whose data are coded as cell numbers.
     ///
     /// # Errors
-    /// No attribute or more than 128, an empty or repeated name, or a size of zero.
+    /// No attribute, more than 128 attributes, an empty or repeated name, or a size of zero.
     pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
         let codings = vec![(Coding::Index, None); attributes.len()];
         Self::with_codings(attributes, codings)
     }
 
-    /// Attributes `A1, A2, …` of these sizes, all of one kind.
+    /// Creates a schema of attributes `A1, A2, …` with the given sizes, all of one kind.
     ///
     /// # Errors
     /// As [`Schema::new`].
     pub fn of_sizes(sizes: &[usize], kind: AttributeKind) -> Result<Self> {
-        let attribute =
-            |(k, &size): (usize, &usize)| Attribute { name: format!("A{}", k + 1), size, kind };
-        Self::new(sizes.iter().enumerate().map(attribute).collect())
+        Self::new(numbered_attributes(sizes, kind))
     }
 
-    /// `count` numeric attributes `A1, A2, …` of the same size: the paper's `[n]^d`.
+    /// Creates a schema of `count` numeric attributes `A1, A2, …` of the same size.
+    ///
+    /// This is `[n]^d` of S3.
     ///
     /// # Errors
     /// As [`Schema::new`].
@@ -78,40 +83,27 @@ impl Schema {
                 "write one [[attribute]] table per attribute, with name, size and kind",
             ));
         }
-        for (i, attribute) in attributes.iter().enumerate() {
-            let what = format!("schema, attribute {} `{}`", i + 1, attribute.name);
-            if attribute.name.is_empty() {
-                return Err(Error::bad_input(what, "a name", "an empty one", "give `name`"));
-            }
-            if attribute.size == 0 {
-                return Err(Error::bad_input(
-                    what,
-                    "a size of at least 1",
-                    "0",
-                    "give the number of its values",
-                ));
-            }
-            if attributes[..i].iter().any(|a| a.name == attribute.name) {
-                return Err(Error::bad_input(
-                    what,
-                    "a name used once",
-                    "the name twice",
-                    "rename one of the two",
-                ));
-            }
+        let what = |i: usize, a: &Attribute| format!("schema, attribute {} `{}`", i + 1, a.name);
+        if let Some(i) = attributes.iter().position(|a| a.name.is_empty()) {
+            let what = what(i, &attributes[i]);
+            return Err(Error::bad_input(what, "a name", "an empty name", "give `name`"));
         }
+        check_attributes(&attributes, what)?;
         let (codings, others) = codings.into_iter().unzip();
         Ok(Schema { attributes, codings, others })
     }
 
-    /// Reads a schema from TOML text; `origin` (the file name) goes into error messages.
+    /// Reads a schema from TOML text.
+    ///
+    /// `origin` (the file name) appears in error messages.
     ///
     /// # Errors
-    /// TOML that does not parse, unknown keys, and everything that does not describe attributes.
+    /// Invalid TOML, unknown keys, or an invalid attribute.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let file: SchemaFile = toml::from_str(text).map_err(|e| {
-            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \"categorical\", and \
-                            optional values = […] or bins = { low, high, count }, and other";
+            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \
+                            \"categorical\", and optional values = […] or bins = { low, high, \
+                            count }, and other";
             Error::toml(origin, text, expected, &e)
         })?;
         let (mut attributes, mut codings) = (Vec::new(), Vec::new());
@@ -125,25 +117,27 @@ impl Schema {
     /// Reads a schema file.
     ///
     /// # Errors
-    /// The file cannot be read, and as [`Schema::from_toml`].
+    /// As [`Schema::from_toml`], or the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         Self::from_toml(&read_text(path, "schema file")?, &path.display().to_string())
     }
 
-    /// The attributes, in order.
+    /// Returns the attributes, in order.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 
-    /// The sizes of all attributes, in order.
+    /// Returns the sizes of all attributes, in order.
     pub fn sizes(&self) -> Vec<usize> {
         self.attributes.iter().map(|a| a.size).collect()
     }
 
-    /// The sizes of some attributes, in ascending order: the shape of their marginal.
+    /// Returns the shape of the marginal on some attributes.
+    ///
+    /// These are the attributes' sizes, in ascending order of position.
     ///
     /// # Errors
-    /// An attribute that the schema lacks.
+    /// An attribute that is not in the schema.
     pub fn shape_of(&self, attributes: AttributeSet) -> Result<Vec<usize>> {
         if attributes.end() > self.attributes.len() {
             return Err(Error::bad_input(
@@ -156,39 +150,40 @@ impl Schema {
         Ok(attributes.items(&self.sizes()))
     }
 
-    /// The names of some attributes, separated by commas.
+    /// Returns the names of some attributes, separated by commas.
     pub fn names(&self, attributes: AttributeSet) -> String {
         let name =
             |p: usize| self.attributes.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
         attributes.positions().map(name).collect::<Vec<_>>().join(", ")
     }
 
-    /// How the values of the attribute at a position map to cells.
+    /// Returns the coding of the attribute at a position.
     pub fn coding(&self, position: usize) -> Option<&Coding> {
         self.codings.get(position)
     }
 
-    /// The cell of values outside the attribute at a position, if the schema declares one.
+    /// Returns the cell of values outside the attribute at a position, if the schema declares one.
     pub fn other(&self, position: usize) -> Option<u32> {
         self.others.get(position).copied().flatten()
     }
 
-    /// Whether every attribute has a cell for values outside it, so that no record is outside the
-    /// schema.
+    /// Returns whether every attribute has a cell for values outside it.
+    ///
+    /// Then no record is outside the schema.
     pub fn has_cells_for_all_values(&self) -> bool {
         self.others.iter().all(Option::is_some)
     }
 
-    /// The look-ups of the attribute at a position.
+    /// Returns the coder of the attribute at a position.
     pub(crate) fn coder(&self, position: usize) -> Coder<'_> {
         let attribute = &self.attributes[position];
         Coder::new(&self.codings[position], attribute.size, attribute.kind)
     }
 
-    /// The position of the attribute with the given name.
+    /// Returns the position of the attribute with the given name.
     ///
     /// # Errors
-    /// No attribute has it; the message lists those that exist.
+    /// No attribute has this name. The message lists the attributes of the schema.
     pub fn position(&self, name: &str) -> Result<usize> {
         self.attributes.iter().position(|a| a.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.attributes.iter().map(|a| a.name.as_str()).collect();
@@ -202,7 +197,9 @@ impl Schema {
     }
 }
 
-/// The text of a file, or an error that names it.
+/// Reads the text of a file.
+///
+/// Errors name the file.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     std::fs::read_to_string(path)
         .map_err(|e| Error::io(path, "reading", e, format!("give the path of a {what} in TOML")))
@@ -230,7 +227,7 @@ mod tests {
     "#;
 
     #[test]
-    fn a_schema_is_read_with_its_codings() {
+    fn schemas_are_read_with_their_codings() {
         let schema = Schema::from_toml(GOOD, "S.toml").unwrap();
         assert_eq!(schema.attributes().len(), 3);
         assert_eq!(schema.coding(0), Some(&Coding::Bins { low: 0.0, high: 100.0, count: 10 }));
@@ -245,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_file_and_key() {
+    fn errors_name_the_file_and_the_key() {
         for (from, to, part) in [
             ("size = 10", "size = 0", "age"),
             ("count = 10", "count = 9", "bins.count"),

@@ -1,4 +1,4 @@
-//! Which attributes share a measure: those that play the same role in a workload.
+//! Classes of attributes that share a measure: attributes in the same role in a workload.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,35 +6,40 @@ use std::sync::Arc;
 use crate::domain::AttributeKind;
 use crate::workload::{GroupQueries, GroupedWorkload, JointQueries};
 
-/// Up to so many classes every difference of roles counts; beyond, only sizes, kinds and families
-/// do.
-const MANY: usize = 16;
+/// The maximum number of classes of the fine partition.
+///
+/// Beyond, only sizes, kinds and families count.
+const MAX_CLASSES: usize = 16;
 
-/// The same where queries are joint, whose problems are solved per pair of classes.
-const MANY_JOINT: usize = 4;
+/// The maximum for joint queries, whose problems are solved per pair of classes.
+const MAX_CLASSES_JOINT: usize = 4;
 
-/// A partition of the attributes; its classes are numbered in the order of their first attributes.
+/// A partition of the attributes.
+///
+/// Classes are numbered in the order of their first attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::planner) struct Classes {
     /// The class of every attribute.
     pub of: Vec<usize>,
     /// The number of values of every class's attributes.
     pub sizes: Vec<usize>,
-    /// Whether joint queries are asked of the class's attributes.
+    /// Whether the class's attributes have joint queries.
     pub joint: Vec<bool>,
 }
 
 impl Classes {
-    /// The classes of a workload: attributes that cannot be told apart by size, kind, families and
-    /// weights of their groups, and the classes of the other attributes there. Any coarser
-    /// partition gives valid plans, and so one that ignores weights and places is taken where the
-    /// fine one has too many classes to be searched. O(attributes · groups · way).
+    /// Computes the classes of a workload.
+    ///
+    /// Attributes of one class have equal size and kind. Their groups have equal families, equal
+    /// weights, and other attributes of equal classes. A coarser partition also gives valid plans,
+    /// so weights and positions are ignored if the fine partition has too many classes.
+    /// O(attributes · groups · way) time per refinement.
     pub fn of(workload: &GroupedWorkload) -> Self {
         let joint =
             workload.groups().iter().any(|group| matches!(group.queries(), GroupQueries::Joint(_)));
         let fine = refined(workload, true);
         let count = fine.iter().max().map_or(0, |top| top + 1);
-        let of = if count <= if joint { MANY_JOINT } else { MANY } {
+        let of = if count <= if joint { MAX_CLASSES_JOINT } else { MAX_CLASSES } {
             fine
         } else {
             refined(workload, false)
@@ -56,27 +61,31 @@ impl Classes {
         }
     }
 
-    /// Cells of the distinct joint problems: one per set of classes that joint queries are asked
-    /// of. O(groups · way).
+    /// Returns the number of cells of the distinct joint problems, one per multiset of classes.
+    ///
+    /// O(groups · way) time.
     pub fn joint_cells(&self, workload: &GroupedWorkload) -> usize {
         let mut seen: BTreeSet<Vec<usize>> = BTreeSet::new();
         for group in
             workload.groups().iter().filter(|g| matches!(g.queries(), GroupQueries::Joint(_)))
         {
-            let mut own: Vec<usize> =
+            let mut group_classes: Vec<usize> =
                 group.attributes().positions().map(|position| self.of[position]).collect();
-            own.sort_unstable();
-            seen.insert(own);
+            group_classes.sort_unstable();
+            seen.insert(group_classes);
         }
-        seen.iter().map(|own| own.iter().map(|&class| self.sizes[class]).product::<usize>()).sum()
+        seen.iter().map(|set| set.iter().map(|&class| self.sizes[class]).product::<usize>()).sum()
     }
 }
 
-/// What a group asks of one of its attributes, and of the others by their colours.
+/// What a group asks of one attribute, and of the other attributes with their colours.
 type Role = (Vec<u64>, Vec<(usize, Vec<u64>)>);
 
-/// Colours the attributes by what they are, then again and again by their groups and the colours
-/// there, until no class splits.
+/// Partitions the attributes by colour refinement.
+///
+/// The first colours are by size and kind. Each round refines them by the attributes' groups and
+/// the colours there, until no class splits. `all` includes weights, positions and the other
+/// attributes of groups.
 fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
     let attributes = workload.schema().attributes();
     let mut colours = numbered(
@@ -91,33 +100,33 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
         let mut roles: Vec<Vec<Role>> = vec![Vec::new(); attributes.len()];
         for group in workload.groups() {
             let way = group.attributes().len();
-            // What the group asks of the attribute at an axis: a family of its own, or a place
-            // among joint queries.
+            // What the group asks of the attribute at each axis: a family, or an axis of joint
+            // queries.
             let asked: Vec<Vec<u64>> = match group.queries() {
                 GroupQueries::Product(families) => {
                     families.iter().map(|f| f.name().bytes().map(u64::from).collect()).collect()
                 }
                 GroupQueries::Joint(queries) => {
-                    let place = known.iter().position(|k| Arc::ptr_eq(k, queries) || k == queries);
-                    let place = place.unwrap_or_else(|| {
+                    let index = known.iter().position(|k| Arc::ptr_eq(k, queries) || k == queries);
+                    let index = index.unwrap_or_else(|| {
                         known.push(queries.clone());
                         known.len() - 1
                     });
                     (0..way)
                         .map(
                             |axis| {
-                                if all { vec![place as u64, axis as u64] } else { vec![way as u64] }
+                                if all { vec![index as u64, axis as u64] } else { vec![way as u64] }
                             },
                         )
                         .collect()
                 }
             };
             for (axis, position) in group.attributes().positions().enumerate() {
-                let mut own = asked[axis].clone();
-                own.push(way as u64);
+                let mut role = asked[axis].clone();
+                role.push(way as u64);
                 let mut others = Vec::new();
                 if all {
-                    own.push(group.weight().to_bits());
+                    role.push(group.weight().to_bits());
                     let pairs = group.attributes().positions().zip(&asked).enumerate();
                     others = pairs
                         .filter(|(k, _)| *k != axis)
@@ -125,7 +134,7 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
                         .collect();
                     others.sort();
                 }
-                roles[position].push((own, others));
+                roles[position].push((role, others));
             }
         }
         for role in &mut roles {
@@ -143,7 +152,9 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
     }
 }
 
-/// Equal items get equal numbers, in the order of their first occurrences.
+/// Numbers items in the order of their first occurrences.
+///
+/// Equal items get equal numbers.
 fn numbered<T: Ord>(items: &[T]) -> Vec<usize> {
     let mut numbers: BTreeMap<&T, usize> = BTreeMap::new();
     items
@@ -172,10 +183,11 @@ mod tests {
         assert_eq!((affine.of, affine.sizes, affine.joint), (vec![0; 6], vec![5], vec![true]));
     }
 
-    /// A path of three pairs: its ends are alike, and its middle ones; a weight on one end tells
-    /// all apart.
+    /// A path of three pairs: its ends share a class, and so do its middle attributes.
+    ///
+    /// A weight on one end separates all attributes.
     #[test]
-    fn what_an_attribute_is_paired_with_counts() {
+    fn classes_depend_on_the_other_attributes_of_pairs() {
         let schema = Schema::uniform(4, 4).unwrap();
         let group = |positions: &[usize], weight| {
             let set = AttributeSet::from_positions(positions).unwrap();

@@ -1,4 +1,4 @@
-//! Workloads with fewer queries and the same Grams.
+//! Compression of joint queries: fewer queries with the same Gram.
 
 use std::sync::Arc;
 
@@ -6,12 +6,13 @@ use crate::error::Result;
 use crate::linalg::{self, Semidefinite};
 use crate::workload::{GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 
-/// The workload with every group of more joint queries than cells replaced by one query per cell
-/// with the same Gram: errors depend on nothing else. O(queries · cells² + cells³) once, where the
-/// search would go through the queries at every evaluation.
+/// Replaces every group of more joint queries than cells by one query per cell.
+///
+/// The Gram is the same, and errors depend on nothing else. O(queries · cells² + cells³) time once;
+/// otherwise every evaluation of the search would enumerate all queries.
 ///
 /// # Errors
-/// Too many cells, or the eigensolver fails.
+/// A group has too many cells, or the eigensolver fails.
 pub(super) fn compressed(workload: &GroupedWorkload) -> Result<GroupedWorkload> {
     let mut known: Vec<(Arc<JointQueries>, Arc<JointQueries>)> = Vec::new();
     let mut groups = Vec::with_capacity(workload.groups().len());

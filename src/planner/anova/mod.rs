@@ -1,5 +1,4 @@
-//! Functional ANOVA for a product reference measure: residual subspaces that average by the best
-//! measure instead of uniformly.
+//! Functional ANOVA: residual subspaces for an optimised product reference measure.
 
 mod classes;
 mod compressed;
@@ -15,59 +14,77 @@ pub(super) use self::classes::Classes;
 use self::compressed::compressed;
 use self::objective::Objective;
 use super::Planner;
-use super::minimise::{Limits, Minimum, minimise, softmax, through_softmax};
+use super::minimise::{
+    Limits, Minimum, logarithms, minimise, reference_measure, softmax, through_softmax,
+};
 use super::plan::{MeasureSearch, MeasureStart, Plan};
-use super::solver::{CertifiedSolver, go_by_rows};
+use super::solver::{CertifiedSolver, solves_by_rows};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
-use crate::residual::{Measure, ReferenceMeasure};
+use crate::residual::ReferenceMeasure;
 use crate::strategy::{Optimal, Status};
 use crate::workload::GroupedWorkload;
 
-/// A measure that lowers the total error by less than this share is not worth leaving the uniform
-/// one for.
-const WORTH: f64 = 1e-9;
+/// The minimum improvement of the total error for which a measure replaces the uniform one.
+const MIN_IMPROVEMENT: f64 = 1e-9;
 
-/// Which reference measure [`Anova`] plans for.
+/// The reference measure of [`Anova`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum MeasureChoice {
-    /// The measure with the smallest total error that the optimiser finds; the uniform one where
-    /// that is as good.
+    /// The measure with the smallest total error that the optimiser finds.
+    ///
+    /// The uniform measure if it is equally good.
     #[default]
     Optimised,
-    /// The uniform measure: QuerySmasher.
+    /// The uniform measure, as in QuerySmasher.
     Uniform,
-    /// This one.
+    /// The given measure.
     Given(ReferenceMeasure),
-    /// The one in a file, read when the schema is known.
+    /// The measure in a file, which is read when the schema is known.
     File(PathBuf),
 }
 
-/// When the search for a measure ends.
+/// Limits of the search for a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchOptions {
-    /// A step that lowers the error by less than this share ends the search. Default 1e-9.
+    /// A step that lowers the error by less than this share ends the search.
+    ///
+    /// Default 1e-9.
     pub tolerance: f64,
-    /// The most steps from each of the two starts. Default 60.
+    /// Maximum steps from each start.
+    ///
+    /// Default 60.
     pub steps: usize,
-    /// The most evaluations of error and gradient from each start. Default 90.
+    /// Maximum evaluations of error and gradient from each start.
+    ///
+    /// Default 90.
     pub evaluations: usize,
-    /// Where queries are joint, the evaluations after which only the better start goes on. Default
-    /// 8.
+    /// Maximum evaluations from each start for joint queries.
+    ///
+    /// Only the best start continues. Default 8.
     pub heat: usize,
-    /// And the most evaluations of that. Default 40.
+    /// Maximum further evaluations for the best start.
+    ///
+    /// Default 40.
     pub rest: usize,
-    /// Cells of joint problems in one evaluation, up to which these two hold; where there are more,
-    /// both are lower in proportion, but not below half of `heat`, and `heat`. Default 10,000.
+    /// Cells of the joint problems up to which `heat` and `rest` apply unchanged.
+    ///
+    /// Beyond, both decrease in proportion: `heat` to at least half of its value, `rest` to at
+    /// least `heat`. Default 10,000.
     pub cells: usize,
-    /// Joint queries that are few against the cells are solved on the way to a point of the central
-    /// path with this gap, whose error is a smooth function of the measure: with this gap where
-    /// starts race, default 1e-2,
+    /// Gap of the central path while the starts compete.
+    ///
+    /// During the search, joint queries that are few compared with the cells are solved to a point
+    /// of the central path, whose error is a smooth function of the measure. Default 1e-2.
     pub gap: f64,
-    /// and with this one after. Default 1e-3.
+    /// Gap of the central path for the best start.
+    ///
+    /// Default 1e-3.
     pub last_gap: f64,
-    /// Precision of the solves on the way; the final plan has the solver's own. Default 1e-7.
+    /// Tolerance of the solves during the search.
+    ///
+    /// The final plan uses the solver's tolerance. Default 1e-7.
     pub solve_tolerance: f64,
 }
 
@@ -103,34 +120,37 @@ impl SearchOptions {
 
 /// QuerySmasher with a reference measure ν_i per attribute in place of uniform averages.
 ///
-/// A query splits into `f_A`, contracted with ν_i along the attributes outside A and centred by
-/// `I − ν_i 1ᵀ` inside; every residual Gram gets its certified optimum, as in S3. The measure
-/// minimises `Σ_A √E_A`: L-BFGS on ν = softmax(z), one measure per class of attributes that play
-/// the same role, exact gradients by the envelope theorem, solves started from the weights of the
-/// last ones, and two starts: uniform, and the measures of the one-attribute optima. Where
-/// attributes are few the measure of HDMM's Kronecker strategy is a third, and a candidate itself
-/// where some of its weights are negative.
+/// A query splits into parts `f_A`: contracted with ν_i along the attributes outside A, and centred
+/// by `I − ν_i 1ᵀ` along those in A. Every residual Gram gets its certified optimum, as in S3.
 ///
-/// Never above [`QuerySmasher`](super::QuerySmasher): the uniform measure is kept where nothing
-/// better is found. The class of strategies holds every Kronecker strategy, and with one attribute
-/// every strategy; the proofs are in `docs/reference-measures.md`. [`Plan::lower_bound`] is the
-/// certificate for the plan's measure, not for all measures.
+/// The measure minimises `Σ_A √E_A` by L-BFGS on ν = softmax(z), with one measure per class of
+/// attributes in the same role, exact gradients by the envelope theorem, and warm starts of the
+/// solves. The starts are the uniform measure and the measures of the one-attribute optima. For at
+/// most 10 attributes the measure of HDMM's Kronecker strategy is a third start; it is also a
+/// candidate itself, because it may have negative weights.
 ///
-/// *Requirements*: those of QuerySmasher. *Cost*: 10–30 evaluations per start, each one solve and
+/// The error is at most that of [`QuerySmasher`](super::QuerySmasher): the uniform measure is used
+/// if the search finds none better. The class of strategies contains every Kronecker strategy, and
+/// with one attribute every strategy; `docs/reference-measures.md` has the proofs.
+/// [`Plan::lower_bound`] is the certificate for the plan's measure, not for all measures.
+///
+/// *Requirements*: as QuerySmasher. *Cost*: 10–30 evaluations per start, each with one solve and
 /// one eigendecomposition per distinct residual problem. *Source*: the project's
 /// `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
 #[derive(Debug, Clone, Default)]
 pub struct Anova {
-    /// The measure. Default: optimised.
+    /// The measure.
+    ///
+    /// Default [`MeasureChoice::Optimised`].
     pub measure: MeasureChoice,
-    /// When the search ends.
+    /// The limits of the search.
     pub search: SearchOptions,
     /// The solver of the residual problems of the final plan.
     pub solver: CertifiedSolver,
 }
 
 impl Anova {
-    /// The planner for a measure of one's choice.
+    /// Creates the planner for a measure.
     pub fn with_measure(measure: MeasureChoice) -> Self {
         Anova { measure, ..Self::default() }
     }
@@ -149,7 +169,10 @@ impl Anova {
         ];
         let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
         if let Some(measures) = &kronecker {
-            starts.push((MeasureStart::Kronecker, starts::logarithms(measures, &classes)));
+            starts.push((
+                MeasureStart::Kronecker,
+                logarithms(measures, &classes.of, starts::MIN_SHARE),
+            ));
         }
         let mut options = self.solver.options;
         options.tolerance = options.tolerance.max(self.search.solve_tolerance);
@@ -163,16 +186,19 @@ impl Anova {
             &smaller,
             &classes,
             Optimal::new(options)?,
-            &go_by_rows,
+            &solves_by_rows,
             self.search.gap,
         );
         let mut evaluations = 0;
-        // A weight of 1/n has a gradient and a curvature in proportion: in units of n those of all
-        // classes are alike.
-        let most = classes.sizes.iter().copied().max().unwrap_or(1) as f64;
-        let units: Vec<f64> =
-            classes.sizes.iter().flat_map(|&n| std::iter::repeat_n(n as f64 / most, n)).collect();
-        let mut from =
+        // Gradient and curvature by a weight of about 1/n are in proportion to 1/n. In units of n,
+        // those of all classes are similar.
+        let max_size = classes.sizes.iter().copied().max().unwrap_or(1) as f64;
+        let units: Vec<f64> = classes
+            .sizes
+            .iter()
+            .flat_map(|&n| std::iter::repeat_n(n as f64 / max_size, n))
+            .collect();
+        let mut minimise_from =
             |objective: &mut Objective<'_>, z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
                 let mut function = |x: &[f64]| {
                     let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
@@ -187,7 +213,7 @@ impl Anova {
                 evaluations += found.evaluations;
                 Ok(found)
             };
-        // Where an evaluation is dear the starts race, and only the first goes on.
+        // If evaluations are expensive, the starts compete and only the best continues.
         let race = classes.joint.contains(&true);
         let cells = classes.joint_cells(workload);
         let heat = if race {
@@ -198,7 +224,7 @@ impl Anova {
         let mut best: Option<(MeasureStart, Minimum)> = None;
         for (start, z) in starts {
             let Some(found) =
-                unless_stuck(from(&mut objective, z.into_iter().flatten().collect(), &heat))?
+                if_solved(minimise_from(&mut objective, z.into_iter().flatten().collect(), &heat))?
             else {
                 continue;
             };
@@ -209,7 +235,7 @@ impl Anova {
         if let Some((_, found)) = best.as_mut().filter(|_| race) {
             objective.set_gap(self.search.last_gap);
             let rest = Limits { evaluations: self.search.rest_for(cells), ..limits };
-            match unless_stuck(from(&mut objective, found.x.clone(), &rest))? {
+            match if_solved(minimise_from(&mut objective, found.x.clone(), &rest))? {
                 Some(further) => *found = further,
                 None => found.status = Status::Stalled,
             }
@@ -224,36 +250,33 @@ impl Anova {
         let mut plan = uniform;
         if let Some((start, found)) = best {
             search.status = found.status;
-            if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - WORTH) {
-                let measures = softmax(&found.x, &classes.sizes)
-                    .into_iter()
-                    .map(Measure::of)
-                    .collect::<Result<Vec<_>>>()?;
-                let measure = ReferenceMeasure::of_classes(classes.of.clone(), &measures)?;
-                let other = Plan::by_reference_measure(
+            if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - MIN_IMPROVEMENT)
+            {
+                let measure = reference_measure(&found.x, &classes.sizes, &classes.of)?;
+                let candidate = Plan::by_reference_measure(
                     self.name(),
                     workload,
                     privacy_cost,
                     &measure,
                     &self.solver,
                 )?;
-                if other.total_variance() < uniform_variance {
-                    (plan, search.start) = (other, start);
+                if candidate.total_variance() < uniform_variance {
+                    (plan, search.start) = (candidate, start);
                 }
             }
         }
-        // What the search cannot reach: weights that are not positive, and attributes of one class
-        // with measures of their own.
+        // The search cannot reach weights that are not positive, or different measures for
+        // attributes of one class.
         if let Some(measure) = kronecker {
-            let other = Plan::by_reference_measure(
+            let candidate = Plan::by_reference_measure(
                 self.name(),
                 workload,
                 privacy_cost,
                 &measure,
                 &self.solver,
             )?;
-            if other.total_variance() < plan.total_variance() {
-                (plan, search.start) = (other, MeasureStart::Kronecker);
+            if candidate.total_variance() < plan.total_variance() {
+                (plan, search.start) = (candidate, MeasureStart::Kronecker);
             }
         }
         plan.iterations += objective.iterations;
@@ -311,17 +334,19 @@ impl Planner for Anova {
     }
 }
 
-/// A search on whose way a residual problem cannot be solved ends there; the plan of another start,
-/// or the uniform one, stands.
-fn unless_stuck(found: Result<Minimum>) -> Result<Option<Minimum>> {
+/// Returns the result of a search, or `None` if it met a residual problem that cannot be solved.
+///
+/// Then the plan of another start or the uniform plan is used.
+fn if_solved(found: Result<Minimum>) -> Result<Option<Minimum>> {
     match found {
         Err(Error::DidNotConverge { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
         found => found.map(Some),
     }
 }
 
-/// The measure of a strategy on one attribute: `ν = X⁻¹1 / (1ᵀX⁻¹1)`, for which the strategy splits
-/// into its total and its residual. Entries may be negative.
+/// Returns the measure `ν = X⁻¹1 / (1ᵀX⁻¹1)` of a strategy on one attribute.
+///
+/// For this measure the strategy splits into its total and its residual. Weights may be negative.
 fn measure_of_strategy(covariance: &ndarray::Array2<f64>) -> Array1<f64> {
     let sums = covariance.sum_axis(ndarray::Axis(1));
     let total = sums.sum();

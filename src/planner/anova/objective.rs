@@ -1,10 +1,10 @@
-//! The total error as a function of the reference measure, with its gradient.
+//! The total error as a function of the reference measure, and its gradient.
 //!
-//! `F(ν) = Σ_A √E_A`, the total error is F². With the dual weights μ of every residual problem
-//! fixed, `E_A = t²` with `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum
-//! that is attained at the optimal μ: so its derivative by ν is that of the optimum (envelope
-//! theorem), `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`. Joint queries that are few against the cells
-//! have a point of the central path in place of the optimum.
+//! The total error is F² with `F(ν) = Σ_A √E_A`. For fixed dual weights μ of a residual problem,
+//! `E_A = t²` with `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum. The
+//! optimal μ attains it, so its derivative by ν is the derivative of the optimum (envelope
+//! theorem): `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`. For joint queries that are few compared with
+//! the cells, a point of the central path replaces the optimum.
 
 use std::collections::HashMap;
 
@@ -21,13 +21,13 @@ use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{Centre, Optimal, derivative_by_gram, derivative_by_rows};
 use crate::workload::{GroupQueries, GroupedWorkload};
 
-/// Terms with the ratios of their coefficients (as bits).
+/// The kernels of terms with the ratios of their coefficients (as bits).
 type Signature = Vec<(u64, Vec<KernelId>)>;
 
-/// A residual problem that is not a product of others, solved.
+/// A solved residual problem that is not a product of others.
 struct Problem {
     terms: Vec<(f64, Vec<KernelId>)>,
-    /// E.
+    /// The error E.
     error: f64,
     derivative: Derivative,
     /// The derivative of F by E.
@@ -38,57 +38,62 @@ struct Problem {
 enum Derivative {
     /// By the Gram.
     Gram(Array2<f64>),
-    /// By the rows of all terms, one below the other; with them themselves, √coefficient included.
+    /// By the rows of all terms, stacked.
+    ///
+    /// `rows` are these rows, scaled by √coefficient.
     Rows { by_rows: Array2<f64>, rows: Array2<f64>, first: Vec<usize> },
 }
 
-/// The function that is minimised.
+/// The objective function F of the search.
 pub(super) struct Objective<'a> {
     workload: &'a GroupedWorkload,
     classes: &'a Classes,
     optimal: Optimal,
-    few: &'a dyn Fn(&[usize], usize) -> bool,
+    by_rows: &'a dyn Fn(&[usize], usize) -> bool,
     gap: f64,
-    /// Dual weights of the last evaluation, by the first residual problem that they solve and the
-    /// place of the factor.
+    /// Dual weights of the last evaluation, by residual problem and index of the factor.
+    ///
+    /// The residual problem is the first one that they solve.
     weights: HashMap<(usize, usize), Vec<f64>>,
-    /// The same of problems that go by their rows.
+    /// Points on the central path of the last evaluation, for problems solved by rows.
     centres: HashMap<(usize, usize), Centre>,
-    /// Eigendecompositions used.
+    /// The number of eigendecompositions.
     pub iterations: usize,
 }
 
 impl<'a> Objective<'a> {
-    /// `few` says which joint problems go by their rows; for these E is the central path's φ at a
-    /// barrier for that gap, smooth where E is not.
+    /// Creates the objective of a workload.
+    ///
+    /// `by_rows` says which joint problems are solved by rows. For these, E is the central path's φ
+    /// at a barrier for the given gap, which is smooth where E is not.
     pub fn new(
         workload: &'a GroupedWorkload,
         classes: &'a Classes,
         optimal: Optimal,
-        few: &'a dyn Fn(&[usize], usize) -> bool,
+        by_rows: &'a dyn Fn(&[usize], usize) -> bool,
         gap: f64,
     ) -> Self {
         let (weights, centres) = (HashMap::new(), HashMap::new());
-        Objective { workload, classes, optimal, few, gap, weights, centres, iterations: 0 }
+        Objective { workload, classes, optimal, by_rows, gap, weights, centres, iterations: 0 }
     }
 
-    /// Another gap for the joint problems that go by their rows.
+    /// Sets the gap for the joint problems that are solved by rows.
     pub fn set_gap(&mut self, gap: f64) {
         self.gap = gap;
         self.centres.clear();
     }
 
-    /// F and its gradient by the measure of every class.
+    /// Computes F and its gradient by the measure of every class.
     ///
-    /// *Cost*: one solve per distinct residual problem, started from the last evaluation's weights
-    /// where they are near, and one eigendecomposition for its derivative; O(groups · 2^k) for the
-    /// coefficients.
+    /// *Cost*: one solve and one eigendecomposition per distinct residual problem, with a warm
+    /// start from the last evaluation; O(groups · 2^k) for the coefficients.
     ///
     /// # Errors
     /// A solve fails.
     pub fn evaluate(&mut self, measures: &[Vec<f64>]) -> Result<(f64, Vec<Vec<f64>>)> {
-        let own = measures.iter().map(|nu| Measure::of(nu.clone())).collect::<Result<Vec<_>>>()?;
-        let measure = ReferenceMeasure::of_classes(self.classes.of.clone(), &own)?;
+        let per_class =
+            measures.iter().map(|nu| Measure::of(nu.clone())).collect::<Result<Vec<_>>>()?;
+        let measure = ReferenceMeasure::of_classes(self.classes.of.clone(), &per_class)?;
         let decomposition = Decomposition::for_measure(self.workload, &measure)?;
         let mut problems: Vec<Problem> = Vec::new();
         let mut known: HashMap<Signature, usize> = HashMap::new();
@@ -99,30 +104,30 @@ impl<'a> Objective<'a> {
         for (k, residual) in decomposition.residuals().iter().enumerate() {
             let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
             if let [term] = residual.terms.as_slice() {
-                let sizes = |at: usize| {
+                let sizes = |axis: usize| {
                     if term.kernels.len() == 1 {
                         residual.sizes.clone()
                     } else {
-                        vec![residual.sizes[at]]
+                        vec![residual.sizes[axis]]
                     }
                 };
                 let mut error = scale;
                 let mut factors = Vec::with_capacity(term.kernels.len());
-                for (at, &kernel) in term.kernels.iter().enumerate() {
+                for (axis, &kernel) in term.kernels.iter().enumerate() {
                     let terms = vec![(1.0, vec![kernel])];
-                    let place = self.place(
+                    let index = self.solve(
                         &decomposition,
-                        (k, at),
-                        &sizes(at),
+                        (k, axis),
+                        &sizes(axis),
                         terms,
                         &mut problems,
                         &mut known,
                     )?;
-                    error *= problems[place].error;
-                    factors.push(place);
+                    error *= problems[index].error;
+                    factors.push(index);
                 }
-                for place in factors {
-                    problems[place].upstream += error.sqrt() / (2.0 * problems[place].error);
+                for index in factors {
+                    problems[index].upstream += error.sqrt() / (2.0 * problems[index].error);
                 }
                 by_coefficients.push(vec![error.sqrt() / (2.0 * scale)]);
                 total += error.sqrt();
@@ -132,7 +137,7 @@ impl<'a> Objective<'a> {
                     .iter()
                     .map(|t| (t.coefficient / scale, t.kernels.clone()))
                     .collect();
-                let place = self.place(
+                let index = self.solve(
                     &decomposition,
                     (k, 0),
                     &residual.sizes,
@@ -140,20 +145,20 @@ impl<'a> Objective<'a> {
                     &mut problems,
                     &mut known,
                 )?;
-                let root = (scale * problems[place].error).sqrt();
-                problems[place].upstream += scale / (2.0 * root);
-                pending.push((k, place, 1.0 / (2.0 * root)));
+                let root = (scale * problems[index].error).sqrt();
+                problems[index].upstream += scale / (2.0 * root);
+                pending.push((k, index, 1.0 / (2.0 * root)));
                 by_coefficients.push(Vec::new());
                 total += root;
             }
         }
         let mut upstream = vec![Upstream::default(); decomposition.kernel_count()];
-        let mut by_own = Vec::with_capacity(problems.len());
+        let mut by_terms = Vec::with_capacity(problems.len());
         for problem in &problems {
-            by_own.push(problem.distribute(&decomposition, &mut upstream)?);
+            by_terms.push(problem.distribute(&decomposition, &mut upstream)?);
         }
-        for (k, place, factor) in pending {
-            by_coefficients[k] = by_own[place].iter().map(|d| d * factor).collect();
+        for (k, index, factor) in pending {
+            by_coefficients[k] = by_terms[index].iter().map(|d| d * factor).collect();
         }
         self.add_energies(&decomposition, &by_coefficients, &mut upstream)?;
         let mut gradients: Vec<Vec<f64>> =
@@ -164,8 +169,10 @@ impl<'a> Objective<'a> {
         Ok((total, gradients))
     }
 
-    /// The place of a problem among those solved.
-    fn place(
+    /// Solves a problem, unless an equal one is solved.
+    ///
+    /// Returns its index.
+    fn solve(
         &mut self,
         decomposition: &Decomposition,
         key: (usize, usize),
@@ -176,13 +183,13 @@ impl<'a> Objective<'a> {
     ) -> Result<usize> {
         let signature: Signature =
             terms.iter().map(|(c, kernels)| (c.to_bits(), kernels.clone())).collect();
-        if let Some(&place) = known.get(&signature) {
-            return Ok(place);
+        if let Some(&index) = known.get(&signature) {
+            return Ok(index);
         }
         let listed =
             terms.iter().map(|(c, kernels)| (*c, decomposition.kernels(kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms: listed };
-        let by_rows = problem.joint_rows().is_some_and(|rows| (self.few)(sizes, rows));
+        let by_rows = problem.joint_rows().is_some_and(|rows| (self.by_rows)(sizes, rows));
         let (error, derivative) = if by_rows {
             let rows = problem.rows()?;
             let start = self.centres.get(&key);
@@ -213,8 +220,9 @@ impl<'a> Objective<'a> {
         Ok(problems.len() - 1)
     }
 
-    /// From derivatives by coefficients to those by mean energies: a coefficient is `Σ w Π g` over
-    /// the groups.
+    /// Adds the derivatives by mean energies, given the derivatives by coefficients.
+    ///
+    /// A coefficient is `Σ w Π g` over the groups, with mean energies g.
     fn add_energies(
         &self,
         decomposition: &Decomposition,
@@ -227,10 +235,10 @@ impl<'a> Objective<'a> {
             for (attributes, term) in decomposition.terms_of(group)? {
                 let Some(k) = decomposition.position(attributes) else { continue };
                 let terms = &decomposition.residuals()[k].terms;
-                let Some(at) = terms.iter().position(|t| t.kernels == term.kernels) else {
+                let Some(term_index) = terms.iter().position(|t| t.kernels == term.kernels) else {
                     continue;
                 };
-                let by = by_coefficients[k][at] * group.weight();
+                let by = by_coefficients[k][term_index] * group.weight();
                 match group.queries() {
                     GroupQueries::Joint(_) if attributes.is_empty() => {
                         upstream[factors[0].0].energy += by
@@ -257,20 +265,22 @@ impl<'a> Objective<'a> {
 }
 
 impl Problem {
-    /// Hands the derivative on to the kernels; returns the derivatives of E by the coefficients.
+    /// Adds the derivatives by the kernels.
+    ///
+    /// Returns the derivatives of E by the coefficients.
     fn distribute(
         &self,
         decomposition: &Decomposition,
         upstream: &mut [Upstream],
     ) -> Result<Vec<f64>> {
-        let mut by_own = Vec::with_capacity(self.terms.len());
-        for (at, (coefficient, kernels)) in self.terms.iter().enumerate() {
+        let mut by_coefficients = Vec::with_capacity(self.terms.len());
+        for (index, (coefficient, kernels)) in self.terms.iter().enumerate() {
             match &self.derivative {
                 Derivative::Rows { by_rows, rows, first } => {
-                    let range = Slice::from(first[at]..first[at + 1]);
-                    let (by, own) =
-                        (by_rows.slice_axis(Axis(0), range), rows.slice_axis(Axis(0), range));
-                    by_own.push((&by * &own).sum() / (2.0 * coefficient));
+                    let range = Slice::from(first[index]..first[index + 1]);
+                    let by = by_rows.slice_axis(Axis(0), range);
+                    let term_rows = rows.slice_axis(Axis(0), range);
+                    by_coefficients.push((&by * &term_rows).sum() / (2.0 * coefficient));
                     if let [kernel] = kernels.as_slice() {
                         upstream[*kernel].add_rows(self.upstream * coefficient.sqrt(), by);
                     }
@@ -280,31 +290,34 @@ impl Problem {
                     let grams =
                         list.iter().map(|kernel| kernel.gram()).collect::<Result<Vec<_>>>()?;
                     let views = || grams.iter().map(|gram| gram.view());
-                    let mut own = 0.0;
+                    let mut by_coefficient = 0.0;
                     for (axis, kernel) in kernels.iter().enumerate() {
                         let by = if kernels.len() == 1 {
                             by_gram.clone()
                         } else {
                             partial_trace(by_gram, &views().collect::<Vec<_>>(), axis)
                         };
-                        own = (&by * grams[axis].as_ref()).sum();
+                        by_coefficient = (&by * grams[axis].as_ref()).sum();
                         upstream[*kernel].add_gram(self.upstream * coefficient, &by);
                     }
-                    by_own.push(own);
+                    by_coefficients.push(by_coefficient);
                 }
             }
         }
-        // E grows in proportion to all coefficients, the others' ratios to the first being fixed.
-        if let [first, others @ ..] = by_own.as_mut_slice() {
+        // E is homogeneous of degree 1 in the coefficients, so Euler's theorem gives the first
+        // derivative.
+        if let [first, others @ ..] = by_coefficients.as_mut_slice() {
             let rest: f64 =
                 self.terms[1..].iter().zip(others.iter()).map(|((c, _), by)| c * by).sum();
             *first = (self.error - rest) / self.terms[0].0;
         }
-        Ok(by_own)
+        Ok(by_coefficients)
     }
 }
 
-/// `∂/∂A_k` of `tr(Γ (A_1 ⊗ … ⊗ A_m))`: Γ contracted with all other factors. O(cells²).
+/// Returns `∂/∂A_k` of `tr(Γ (A_1 ⊗ … ⊗ A_m))`: Γ contracted with all other factors.
+///
+/// O(cells²) time.
 fn partial_trace(
     gamma: &Array2<f64>,
     factors: &[ndarray::ArrayView2<'_, f64>],

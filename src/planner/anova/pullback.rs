@@ -1,4 +1,4 @@
-//! From derivatives by a kernel's matrices to derivatives by the measures of its attributes.
+//! Derivatives by the measures of attributes, given derivatives by a kernel's matrices.
 
 use ndarray::{Array1, Array2};
 
@@ -9,7 +9,7 @@ use crate::planner::Kernel;
 use crate::planner::kernel::Source;
 use crate::residual::{Lanes, Measure, contraction, product};
 
-/// What a function depends on a kernel by.
+/// The derivatives of a function by the parts of a kernel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Upstream {
     /// The derivative by the mean energy.
@@ -31,19 +31,20 @@ impl Upstream {
         self.rows.get_or_insert_with(|| Array2::zeros(more.dim())).scaled_add(factor, &more);
     }
 
-    /// Whether nothing depends on the kernel.
+    /// Returns whether the function does not depend on the kernel.
     fn is_zero(&self) -> bool {
         self.energy == 0.0 && self.gram.is_none() && self.rows.is_none()
     }
 }
 
-/// Adds to `gradients`, one per class, what the kernel's attributes contribute.
+/// Adds the derivatives by the measures of the kernel's attributes to `gradients`, one per class.
 ///
-/// A family with Gram G and derivative Γ by `PᵀGP`, e by `νᵀGν`: `∂/∂ν = −2 G P Γ 1 + 2e Gν`. Joint
-/// queries go back through the contractions and centrings of every row. O(queries · cells · axes).
+/// For a family with Gram G and derivatives Γ by `PᵀGP` and e by `νᵀGν`,
+/// `∂/∂ν = −2 G P Γ 1 + 2e Gν`. For joint queries, backpropagation through the contractions and
+/// centrings of every row. O(queries · cells · axes) time.
 ///
 /// # Errors
-/// A family that cannot be enumerated.
+/// The family cannot be enumerated.
 pub(super) fn pull_back(
     kernel: &Kernel,
     upstream: &Upstream,
@@ -94,8 +95,7 @@ pub(super) fn pull_back(
     Ok(())
 }
 
-/// The derivatives by the axes' measures of a function of a query's residual part, given its
-/// derivative by that part.
+/// Returns the derivatives by the axes' measures, given the derivative by a query's residual part.
 fn row_gradient(
     sizes: &[usize],
     kept: AxisSet,
@@ -103,8 +103,7 @@ fn row_gradient(
     by_part: Vec<f64>,
     measures: &[Measure],
 ) -> Vec<(usize, Vec<f64>)> {
-    // Contractions first, then centrings, as the decomposition has them; every step keeps what it
-    // was given.
+    // Contractions first, then centrings, as in the decomposition. Every step stores its input.
     let order = (0..sizes.len())
         .filter(|&a| !kept.contains(a))
         .chain((0..sizes.len()).filter(|&a| kept.contains(a)));
@@ -137,7 +136,7 @@ fn row_gradient(
     for (axis, lanes, before) in steps.into_iter().rev() {
         let mut gradient = vec![0.0; lanes.n];
         let centred = kept.contains(axis);
-        // The derivative by the contraction of what the step was given.
+        // The derivative by the contraction of the step's input.
         let by_means = if centred { sums(&by_values, lanes) } else { by_values.clone() };
         let sign = if centred { -1.0 } else { 1.0 };
         for (block, cells) in before.chunks_exact((lanes.n * lanes.inner).max(1)).enumerate() {
@@ -157,7 +156,7 @@ fn row_gradient(
     out
 }
 
-/// The sums along the axis, outer × inner.
+/// Returns the sums along the axis (outer × inner).
 fn sums(values: &[f64], lanes: Lanes) -> Vec<f64> {
     let mut out = vec![0.0; lanes.outer * lanes.inner];
     for (block, cells) in values.chunks_exact((lanes.n * lanes.inner).max(1)).enumerate() {

@@ -1,5 +1,4 @@
-//! Plans for reference measures against the values of the derivation, and the gradient against
-//! central differences.
+//! Errors against independently computed values, and gradients against central differences.
 
 use std::sync::Arc;
 
@@ -19,10 +18,11 @@ fn set(positions: &[usize]) -> AttributeSet {
     AttributeSet::from_positions(positions).unwrap()
 }
 
-/// 1- and 2-way on [n]^d: QuerySmasher, and with the reference measure (independently computed,
-/// relative accuracy 1e-5).
+/// Errors of 1- and 2-way workloads on [n]^d against independently computed values.
+///
+/// For QuerySmasher and for the optimised measure, to a relative accuracy of 1e-5.
 #[test]
-fn values_of_the_derivation() {
+fn errors_equal_independently_computed_values() {
     for (family, n, d, uniform, expected) in [
         (GroupFamily::Product(Family::PREFIX), 4, 3, 2.30722888, 2.21643758),
         (GroupFamily::Product(Family::PREFIX), 10, 5, 5.44763, 5.20390),
@@ -52,8 +52,7 @@ fn values_of_the_derivation() {
             "{name}: {} against {expected}, {search:?}",
             plan.rmse()
         );
-        // The search finds a lower minimum than the derivation's for absolute differences of few
-        // attributes.
+        // For absolute differences of few attributes the search finds a lower minimum.
         assert!(
             plan.rmse() >= expected * (1.0 - 5e-3),
             "{name}: {} against {expected}",
@@ -74,7 +73,7 @@ fn values_of_the_derivation() {
     }
 }
 
-/// What the search minimises, at some logarithms of weights.
+/// Returns the objective as a function of the logarithms of weights.
 fn objective(
     workload: &GroupedWorkload,
     tolerance: f64,
@@ -90,8 +89,9 @@ fn objective(
     }
 }
 
-/// Absolute differences of few attributes, where the derivation's search did not leave the uniform
-/// start: below both its values.
+/// Absolute differences of few attributes: the error is below the independently computed one.
+///
+/// The independent search did not leave the uniform start.
 #[test]
 fn absolute_differences_of_few_attributes_leave_the_uniform_measure() {
     let workload = all_ways(10, 5, GroupFamily::Pairs(Family::ABS));
@@ -105,8 +105,9 @@ fn absolute_differences_of_few_attributes_leave_the_uniform_measure() {
     assert!(plan.rmse() < 4.59091, "{}", plan.rmse());
 }
 
-/// CPS of Table 2, queries on three attributes: the uniform start and that of the one-attribute
-/// optima end at one minimum.
+/// CPS of S3, Table 2, queries on three attributes: both starts reach the same minimum.
+///
+/// The starts are uniform and the one-attribute optima.
 #[test]
 fn both_starts_find_the_same_minimum() {
     let attribute =
@@ -132,10 +133,12 @@ fn both_starts_find_the_same_minimum() {
     }
 }
 
+/// The gradient against central differences, and the value against the plan.
+///
 /// Mixed families on one attribute, joint queries of few and of many rows, weights, three
-/// attributes: value and gradient agree.
+/// attributes.
 #[test]
-fn gradients_are_those_of_central_differences() {
+fn gradients_equal_central_differences() {
     let schema = Schema::of_sizes(&[3, 4, 3], crate::domain::AttributeKind::Numeric).unwrap();
     let rows = Arc::new(
         JointQueries::random(
@@ -177,14 +180,7 @@ fn gradients_are_those_of_central_differences() {
         let value = |z: &[f64]| objective(&workload, 1e-11)(z).unwrap();
         let (total, gradient) = value(&z);
         let plan = Anova::with_measure(MeasureChoice::Given(
-            ReferenceMeasure::of_classes(
-                classes.of.clone(),
-                &softmax(&z, &classes.sizes)
-                    .into_iter()
-                    .map(|nu| Measure::of(nu).unwrap())
-                    .collect::<Vec<_>>(),
-            )
-            .unwrap(),
+            reference_measure(&z, &classes.sizes, &classes.of).unwrap(),
         ))
         .plan(&workload, PrivacyCost::UNIT)
         .unwrap();
@@ -205,10 +201,11 @@ fn gradients_are_those_of_central_differences() {
     }
 }
 
-/// Joint queries by their rows, several terms on one attribute among them: the search's smooth
-/// function and its gradient.
+/// The smooth objective for joint queries solved by rows, against central differences.
+///
+/// Some attributes have several terms.
 #[test]
-fn gradients_of_the_central_path_are_those_of_central_differences() {
+fn gradients_of_the_central_path_equal_central_differences() {
     let schema = Schema::of_sizes(&[6, 7, 6], crate::domain::AttributeKind::Numeric).unwrap();
     let joint = |p: &[usize], family, sizes: &[usize], w| {
         let queries = Arc::new(JointQueries::family(family, sizes).unwrap());
@@ -249,7 +246,7 @@ fn gradients_of_the_central_path_are_those_of_central_differences() {
 }
 
 #[test]
-fn never_above_query_smasher() {
+fn identity_queries_keep_the_uniform_measure() {
     let workload = all_ways(6, 4, GroupFamily::Product(Family::IDENTITY));
     let best = QuerySmasher::default().plan(&workload, PrivacyCost::UNIT).unwrap();
     let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();

@@ -1,17 +1,18 @@
-//! One attribute in a functional-ANOVA basis of its weights, and how a function of that basis
-//! changes with the weights.
+//! One attribute in a functional-ANOVA basis of its weights, and derivatives by the weights.
 
 use ndarray::{Array1, Array2, Axis as Dimension};
 
 use crate::error::Result;
 use crate::linalg;
 
-/// Eigenvalues closer than this share of the largest are taken as equal: a function of the Gram
-/// does not depend on how a basis of their space is turned.
-const EQUAL: f64 = 1e-11;
+/// The relative gap up to which eigenvalues count as equal.
+///
+/// A function of the Gram does not depend on the basis of their eigenspace.
+const MAX_RELATIVE_GAP: f64 = 1e-11;
 
-/// `S = diag(u) G diag(u)`, u = √m, in the orthonormal basis Q = (u, e_1, …, e_r) of S's
-/// eigenvectors on u's complement.
+/// `S = diag(u) G diag(u)` with u = √m, in the orthonormal basis Q = (u, e_1, …, e_r).
+///
+/// The e_a are the eigenvectors of S on the complement of u.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     u: Array1<f64>,
@@ -23,11 +24,11 @@ pub(super) struct Axis {
     pub s: Array1<f64>,
     /// The eigenvalues of S on the complement of u.
     pub w: Array1<f64>,
-    /// Another Gram in the same basis, for queries on the attribute alone.
+    /// The Gram of queries on the attribute alone in the same basis, if it is another one.
     pub alone: Option<Alone>,
 }
 
-/// The Gram of queries on the attribute alone, where it is not a multiple of the other.
+/// The Gram of queries on the attribute alone, if it is not a multiple of the Gram in pairs.
 #[derive(Debug, Clone)]
 pub(super) struct Alone {
     gram: Array2<f64>,
@@ -35,28 +36,30 @@ pub(super) struct Alone {
     pub matrix: Array2<f64>,
 }
 
-/// The derivative of a function by what an [`Axis`] is made of.
+/// The derivatives of a function by the parts of an [`Axis`].
 #[derive(Debug, Clone)]
 pub(super) struct ByAxis {
-    /// By `s00`.
+    /// The derivative by `s00`.
     pub s00: f64,
-    /// By s.
+    /// The derivative by s.
     pub s: Array1<f64>,
-    /// By w.
+    /// The derivative by w.
     pub w: Array1<f64>,
-    /// By the matrix of queries alone, symmetric.
+    /// The derivative by the matrix of `alone`, symmetric.
     pub alone: Option<Array2<f64>>,
 }
 
 impl Axis {
-    /// The basis for a Gram over n values and positive weights that sum to 1. O(n³).
+    /// Computes the basis for a Gram over n values.
+    ///
+    /// The weights are positive and sum to 1. O(n³) time.
     ///
     /// # Errors
     /// The eigensolver fails.
     pub fn of(gram: &Array2<f64>, alone: Option<&Array2<f64>>, weights: &[f64]) -> Result<Self> {
         let u: Array1<f64> = weights.iter().map(|m| m.sqrt()).collect();
         let n = u.len();
-        // The reflection that takes the first unit vector to −u has u's complement in its other
+        // The reflection of the first unit vector to −u has the complement of u in its other
         // columns.
         let mut v = u.clone();
         v[0] += 1.0;
@@ -92,12 +95,12 @@ impl Axis {
         })
     }
 
-    /// r = n − 1.
+    /// Returns the rank r = n − 1.
     pub fn rank(&self) -> usize {
         self.w.len()
     }
 
-    /// No derivative yet.
+    /// Returns zero derivatives.
     pub fn no_derivative(&self) -> ByAxis {
         let r = self.rank();
         ByAxis {
@@ -108,21 +111,22 @@ impl Axis {
         }
     }
 
-    /// The derivative by z, weights = softmax(z).
+    /// Returns the derivative by z, with weights = softmax(z).
     ///
-    /// The function depends on S and u alone and not on how the basis is turned. That gives what it
-    /// would change by with the off-diagonal entries of the diagonal block: with H the symmetric
-    /// derivative by `S̃ = QᵀSQ`, `H S̃` (plus the same of the queries alone) is symmetric on the
+    /// The function depends on S and u only, and not on the choice of the basis. This determines
+    /// its derivative by the off-diagonal entries of the diagonal block: with H the symmetric
+    /// derivative by `S̃ = QᵀSQ`, `H S̃` (plus the same for the queries alone) is symmetric on the
     /// complement of u. Then `dQ = QΩ` with `Ω_{b0} = e_b·du` gives
-    /// `dF = ⟨QHQᵀ, dS⟩ + 2 tr(H S̃ Ω)`. O(n³).
+    /// `dF = ⟨QHQᵀ, dS⟩ + 2 tr(H S̃ Ω)`. O(n³) time.
     pub fn by_logits(&self, by: &ByAxis) -> Vec<f64> {
         let n = self.u.len();
-        let mut own = Array2::zeros((n, n));
-        own[[0, 0]] = self.s00;
+        let mut matrix = Array2::zeros((n, n));
+        matrix[[0, 0]] = self.s00;
         let mut h = Array2::zeros((n, n));
         h[[0, 0]] = by.s00;
         for b in 1..n {
-            (own[[0, b]], own[[b, 0]], own[[b, b]]) = (self.s[b - 1], self.s[b - 1], self.w[b - 1]);
+            (matrix[[0, b]], matrix[[b, 0]]) = (self.s[b - 1], self.s[b - 1]);
+            matrix[[b, b]] = self.w[b - 1];
             (h[[0, b]], h[[b, 0]], h[[b, b]]) = (by.s[b - 1] / 2.0, by.s[b - 1] / 2.0, by.w[b - 1]);
         }
         let alone = match (&self.alone, &by.alone) {
@@ -133,9 +137,9 @@ impl Axis {
         for b in 1..n {
             for c in 1..n {
                 let distance = self.w[c - 1] - self.w[b - 1];
-                if distance.abs() > EQUAL * top {
-                    let turned = h[[c, 0]] * self.s[b - 1] - h[[b, 0]] * self.s[c - 1];
-                    h[[b, c]] = (turned + alone[[c, b]] - alone[[b, c]]) / distance;
+                if distance.abs() > MAX_RELATIVE_GAP * top {
+                    let commutator = h[[c, 0]] * self.s[b - 1] - h[[b, 0]] * self.s[c - 1];
+                    h[[b, c]] = (commutator + alone[[c, b]] - alone[[b, c]]) / distance;
                 }
             }
         }
@@ -143,9 +147,9 @@ impl Axis {
         if let (Some(alone), Some(by)) = (&self.alone, &by.alone) {
             gradient += &by_weights(&self.basis, by, &alone.gram, &self.u);
         }
-        let turned = linalg::matmul(h.view(), own.view()) + alone;
+        let product = linalg::matmul(h.view(), matrix.view()) + alone;
         for b in 1..n {
-            gradient.scaled_add(2.0 * (turned[[0, b]] - turned[[b, 0]]), &self.basis.column(b));
+            gradient.scaled_add(2.0 * (product[[0, b]] - product[[b, 0]]), &self.basis.column(b));
         }
         // m = u² and dm_a = m_a (dz_a − Σ m dz).
         let by_log: Vec<f64> = gradient.iter().zip(&self.u).map(|(g, u)| g * u / 2.0).collect();
@@ -158,7 +162,7 @@ fn scaled(gram: &Array2<f64>, u: &Array1<f64>) -> Array2<f64> {
     Array2::from_shape_fn(gram.dim(), |(i, j)| u[i] * gram[[i, j]] * u[j])
 }
 
-/// The derivative by u of `⟨QHQᵀ, diag(u) G diag(u)⟩` with Q fixed.
+/// Returns the derivative by u of `⟨QHQᵀ, diag(u) G diag(u)⟩` with Q fixed.
 fn by_weights(
     basis: &Array2<f64>,
     h: &Array2<f64>,

@@ -1,28 +1,30 @@
-//! Attributes that can be exchanged: one family on all of them, one weight for all single ones and
-//! one for all pairs.
+//! Exchangeable attributes: one family on all, one weight for singles and one for pairs.
 //!
-//! The space splits by representations of the symmetric group; what is left are two small blocks
-//! whatever the number d of attributes is: a trivial one of 1 + r + r(r+1)/2 dimensions, once, and
-//! a standard one of r + r², d − 1 times; the rest is diagonal.
+//! The space splits by representations of the symmetric group into two small blocks and a diagonal.
+//! The block sizes do not depend on the number d of attributes: the trivial block has 1 + r +
+//! r(r+1)/2 dimensions and occurs once; the standard block has r + r² dimensions and occurs d − 1
+//! times.
 
 use ndarray::Array2;
 
 use super::axis::{Axis, ByAxis};
 use super::schur::{Couple, RootTrace, Step, root_trace};
 
-/// The workload: d attributes, the weights of single ones and of pairs.
+/// A workload on d attributes, with one weight for singles and one for pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Exchangeable {
-    /// Attributes.
+    /// The number of attributes.
     pub d: usize,
-    /// Weight of the queries on one attribute; 0 if there are none.
+    /// The weight of the queries on one attribute, or 0 if there are none.
     pub single: f64,
-    /// Weight of the queries on pairs.
+    /// The weight of the queries on pairs.
     pub pair: f64,
 }
 
 impl Exchangeable {
-    /// tr √K and the error of the quadrature; derivatives are added to `by`. O(nodes · n³).
+    /// Returns tr √K and the error of the quadrature.
+    ///
+    /// Adds derivatives to `by`. O(nodes · n³) time.
     pub fn root_trace(&self, axis: &Axis, step: Step, by: Option<&mut ByAxis>) -> (f64, f64) {
         let (d, p, q) = (self.d as f64, self.single, self.pair);
         let axes = std::slice::from_ref(axis);
@@ -84,7 +86,7 @@ impl Exchangeable {
         a
     }
 
-    /// Symmetric tensors of the trivial representation.
+    /// Returns the symmetric tensors of the trivial representation.
     fn trivial_couples(&self, r: usize) -> Vec<Couple> {
         let (d, q) = (self.d as f64, self.pair);
         let (total, single) = ((d * (d - 1.0) / 2.0).sqrt(), (d - 1.0).sqrt());
@@ -105,7 +107,7 @@ impl Exchangeable {
         couples
     }
 
-    /// Symmetric and antisymmetric tensors of the standard representation.
+    /// Returns the symmetric and antisymmetric tensors of the standard representation.
     fn standard_couples(&self, r: usize) -> Vec<Couple> {
         let (d, q) = (self.d as f64, self.pair);
         let (symmetric, antisymmetric) = ((d - 2.0).max(0.0).sqrt(), d.sqrt());
@@ -122,7 +124,7 @@ impl Exchangeable {
         couples
     }
 
-    /// From the derivatives by the blocks A to those by the axis.
+    /// Adds the derivatives by the axis, given the derivatives by the blocks A.
     fn pull_back(&self, axis: &Axis, trivial: &RootTrace, standard: &RootTrace, by: &mut ByAxis) {
         let (d, p, q) = (self.d as f64, self.single, self.pair);
         let (Some(first), Some(second)) = (&trivial.by_a, &standard.by_a) else { return };
@@ -147,7 +149,7 @@ fn couple(a: usize, b: usize, columns: [usize; 3], alpha: [f64; 3], delta: f64) 
     Couple { first: (0, a), second: (0, b), columns, alpha, delta }
 }
 
-/// What a block adds its derivatives to, so many times.
+/// Returns the target of a block's derivatives, with the block's multiplicity.
 fn parts<'b>(by: &'b mut Option<&mut ByAxis>, copies: f64) -> Option<(&'b mut [ByAxis], f64)> {
     by.as_deref_mut().map(|by| (std::slice::from_mut(by), copies))
 }

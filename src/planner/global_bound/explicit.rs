@@ -1,4 +1,4 @@
-//! The bound of a domain whose cells can be written out.
+//! The bound for domains that are small enough for a dense Gram.
 
 use ndarray::Array2;
 
@@ -9,21 +9,25 @@ use crate::linalg;
 use crate::strategy::{Optimal, OptimalOptions, StrategySelector};
 use crate::workload::{Gram, GroupQueries, GroupedWorkload};
 
-/// Evaluations of the dual function for domains beyond [`super::FEW_CELLS`], where one takes
-/// seconds. The bound holds after any.
-const FEW_EVALUATIONS: usize = 40;
+/// Maximum evaluations of the dual function for large domains.
+///
+/// Above [`super::MAX_CELLS_ALWAYS_EXPLICIT`] cells, one evaluation takes seconds. The bound holds
+/// after any number of evaluations.
+const MAX_EVALUATIONS: usize = 40;
 
-/// `Σ_groups w · WᵀW` over the row-major cells of the full domain. O(groups · cells²).
+/// Returns `Σ_groups w · WᵀW` over the row-major cells of the full domain.
+///
+/// O(groups · cells²) time.
 ///
 /// # Errors
-/// Too many cells.
+/// The domain has too many cells.
 pub(super) fn gram(workload: &GroupedWorkload) -> Result<Array2<f64>> {
     let sizes = workload.schema().sizes();
     let cells: usize = sizes.iter().product();
     crate::workload::check_dense_size("Gram matrix of the full domain", cells)?;
     let mut sum = Array2::zeros((cells, cells));
     for group in workload.groups() {
-        let own = match group.queries() {
+        let group_gram = match group.queries() {
             GroupQueries::Product(families) => {
                 let grams: Vec<Array2<f64>> = families
                     .iter()
@@ -34,27 +38,29 @@ pub(super) fn gram(workload: &GroupedWorkload) -> Result<Array2<f64>> {
             }
             GroupQueries::Joint(queries) => queries.gram()?,
         };
-        let place =
+        let group_cell =
             |cell| cell_index(group.sizes(), &group.attributes().items(&coordinates(&sizes, cell)));
-        let places: Vec<usize> = (0..cells).map(place).collect();
-        for (&i, mut row) in places.iter().zip(sum.rows_mut()) {
-            for (x, &j) in row.iter_mut().zip(&places) {
-                *x += group.weight() * own[[i, j]];
+        let group_cells: Vec<usize> = (0..cells).map(group_cell).collect();
+        for (&i, mut row) in group_cells.iter().zip(sum.rows_mut()) {
+            for (x, &j) in row.iter_mut().zip(&group_cells) {
+                *x += group.weight() * group_gram[[i, j]];
             }
         }
     }
     Ok(sum)
 }
 
-/// The certified lower bound of the whole domain. O(cells³) per evaluation of the dual function.
+/// Returns the certified lower bound for the full domain.
+///
+/// O(cells³) time per evaluation of the dual function.
 ///
 /// # Errors
 /// The solver fails.
 pub(super) fn bound(workload: &GroupedWorkload) -> Result<GlobalBound> {
     let gram = gram(workload)?;
     let mut options = OptimalOptions::default();
-    if gram.nrows() > super::FEW_CELLS {
-        options.max_iterations = FEW_EVALUATIONS;
+    if gram.nrows() > super::MAX_CELLS_ALWAYS_EXPLICIT {
+        options.max_iterations = MAX_EVALUATIONS;
     }
     let best = Optimal::new(options)?.select(&Gram::dense(&workload.schema().sizes(), gram)?)?;
     let certificate = best.certificate.ok_or_else(|| {

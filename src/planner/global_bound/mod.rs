@@ -1,11 +1,10 @@
-//! A lower bound on the error of every matrix mechanism, whatever it measures.
+//! A lower bound on the error of every matrix mechanism for a workload.
 //!
 //! For probabilities m on the cells of the full domain with Gram G, no strategy has a smaller total
-//! error than `(tr √(D^½ G D^½))²`, D = diag(m). The domain is too large to write that matrix down;
-//! for a product measure m = ⊗ m_i and queries on one and two attributes it has few rows in a
-//! functional-ANOVA basis of m ([`Axis`]), where it is small blocks ([`exchangeable`]) or a dense
-//! block beside a diagonal one ([`pairs`], [`schur`]). Domains of few cells are certified as they
-//! are ([`explicit`]).
+//! error than `(tr √(D^½ G D^½))²`, D = diag(m). This matrix is too large to store. For a product
+//! measure m = ⊗ m_i and queries on one and two attributes, it has few rows in a functional-ANOVA
+//! basis of m ([`Axis`]). There it consists of small blocks ([`exchangeable`]), or of a dense block
+//! and a diagonal block ([`pairs`], [`schur`]). Small domains are solved explicitly ([`explicit`]).
 
 mod axis;
 mod exchangeable;
@@ -17,39 +16,40 @@ mod structure;
 use self::axis::Axis;
 use self::schur::Step;
 use self::structure::{Form, Structure};
-use super::minimise::{Limits, minimise, softmax};
+use super::minimise::{Limits, minimise, reference_measure, softmax};
 use crate::error::{Error, Result};
-use crate::residual::{Measure, ReferenceMeasure};
+use crate::residual::ReferenceMeasure;
 use crate::strategy::Status;
 use crate::workload::GroupedWorkload;
 
-/// Domains up to this many cells are certified explicitly where there is no other way.
+/// The maximum number of cells of a domain that is solved explicitly for lack of structure.
 pub const MOST_EXPLICIT_CELLS: usize = 4_096;
 
-/// Domains up to this many cells are certified explicitly in any case.
-const FEW_CELLS: usize = 1_024;
+/// The maximum number of cells of a domain that is always solved explicitly.
+const MAX_CELLS_ALWAYS_EXPLICIT: usize = 1_024;
 
-/// The weights of problems whose dense block has more rows than this are not optimised, only
-/// chosen.
-const MOST_OPTIMISED_ROWS: usize = 700;
+/// The maximum number of rows of a dense block whose weights are optimised.
+const MAX_OPTIMISED_ROWS: usize = 700;
 
-/// Steps of the quadrature: that of the result, and that of the search.
+/// The step of the quadrature for the result.
 const FINE: Step = Step(0.3);
+/// The step of the quadrature in the search.
 const COARSE: Step = Step(0.8);
 
-/// Rounding of the sums and decompositions, which the bound is lowered by.
+/// The share by which the bound is lowered, for rounding in sums and decompositions.
 const ROUNDING: f64 = 1e-10;
 
-/// The weights m on the cells of the full domain, from which a bound follows.
+/// The weights m on the cells of the full domain that give a bound.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum BoundWeights {
-    /// The product measure with the largest bound that the optimiser finds, from uniform weights
-    /// and from a plan's reference measure if one is given.
+    /// The product measure with the largest bound that the optimiser finds.
+    ///
+    /// It starts from uniform weights, and from a plan's reference measure if one is given.
     #[default]
     Optimised,
     /// Uniform weights.
     Uniform,
-    /// These.
+    /// The given product measure.
     Given(ReferenceMeasure),
 }
 
@@ -57,59 +57,61 @@ pub enum BoundWeights {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundMethod {
-    /// The certified optimum of the whole domain, all cells written out.
+    /// The certified optimum of the full domain, with a dense Gram.
     Explicit,
     /// Blocks of exchangeable attributes.
     Exchangeable,
-    /// A dense block for single attributes beside a diagonal one for pairs.
+    /// A dense block for single attributes and a diagonal block for pairs.
     Pairs,
 }
 
-/// A lower bound on what any mechanism that adds Gaussian noise to linear queries can reach.
+/// A lower bound on the total variance of any matrix mechanism with Gaussian noise.
 #[derive(Debug, Clone)]
 pub struct GlobalBound {
-    /// No strategy has a smaller weighted sum of variances at privacy cost 1; rounded down by the
-    /// quadrature's error.
+    /// The lower bound on the weighted sum of variances at privacy cost 1.
+    ///
+    /// It is reduced by the quadrature's error.
     pub total_variance: f64,
-    /// The error of the quadrature as a share of `total_variance`, by halving its step.
+    /// The error of the quadrature relative to `total_variance`, estimated from twice the step.
     pub quadrature_error: f64,
     /// How it was computed.
     pub method: BoundMethod,
-    /// The product measure that gives it; nothing where the cells have weights of their own.
+    /// The product measure that gives the bound.
+    ///
+    /// `None` for [`BoundMethod::Explicit`].
     pub weights: Option<ReferenceMeasure>,
     /// How the search for the weights ended.
     pub status: Status,
-    /// Evaluations of the bound.
+    /// The number of evaluations of the bound.
     pub evaluations: usize,
 }
 
 impl GlobalBound {
-    /// The bound for a workload; `near` is a reference measure to start from as well, such as that
-    /// of an [`Anova`](super::Anova) plan.
+    /// Computes the bound for a workload.
     ///
-    /// *Cost*: exchangeable attributes O(n³) per node of the quadrature whatever their number;
-    /// otherwise O((Σ n)³ + Σ_pairs n_i n_j) per node; explicit O(cells³) per iteration.
+    /// `near` is an additional start of the search, such as the reference measure of an
+    /// [`Anova`](super::Anova) plan.
+    ///
+    /// *Cost*: O(n³) per node of the quadrature for exchangeable attributes, independent of their
+    /// number; O((Σ n)³ + Σ_pairs n_i n_j) per node otherwise; O(cells³) per iteration if explicit.
     ///
     /// # Errors
-    /// A workload that has no bound here: queries on three or more attributes, joint ones, or
-    /// several families of pairs on one attribute, over a domain of more than
-    /// [`MOST_EXPLICIT_CELLS`] cells. Weights of another schema.
+    /// The workload has queries on three or more attributes, joint queries, or several families of
+    /// pairs on one attribute, over a domain of more than [`MOST_EXPLICIT_CELLS`] cells. Or the
+    /// weights do not match the schema.
     pub fn of(
         workload: &GroupedWorkload,
         weights: &BoundWeights,
         near: Option<&ReferenceMeasure>,
     ) -> Result<Self> {
         let sizes = workload.schema().sizes();
-        for measure in near.iter().copied().chain(if let BoundWeights::Given(m) = weights {
-            Some(m)
-        } else {
-            None
-        }) {
+        let given = if let BoundWeights::Given(measure) = weights { Some(measure) } else { None };
+        for measure in near.into_iter().chain(given) {
             measure.check_sizes(&sizes)?;
         }
         let cells =
             sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
-        if cells <= FEW_CELLS && *weights == BoundWeights::Optimised {
+        if cells <= MAX_CELLS_ALWAYS_EXPLICIT && *weights == BoundWeights::Optimised {
             return explicit::bound(workload);
         }
         match Structure::of(workload) {
@@ -119,26 +121,27 @@ impl GlobalBound {
             }
             Err(reason) => Err(Error::bad_input(
                 "global lower bound",
-                "product queries on one and two attributes, one family of pairs per attribute, or a small domain",
+                "product queries on one and two attributes, one family of pairs per attribute, or \
+                 a small domain",
                 format!(
                     "{reason}, over {} cells",
                     sizes.iter().map(|&n| n as f64).product::<f64>()
                 ),
                 format!(
-                    "ask for the bound of such a workload, or of one over at most {MOST_EXPLICIT_CELLS} cells"
+                    "ask for the bound of such a workload, or of a workload over at most \
+                     {MOST_EXPLICIT_CELLS} cells"
                 ),
             )),
         }
     }
 
-    /// The bound as root mean square error of so many queries at a privacy cost.
+    /// Returns the bound as the root mean square error of a number of queries, at a privacy cost.
     pub fn rmse(&self, queries: f64, privacy_cost: f64) -> f64 {
         (self.total_variance / privacy_cost / queries).sqrt()
     }
 }
 
-/// tr √K at weights given by their logarithms, and with the fine step the error; its derivative if
-/// wanted.
+/// Returns tr √K at weights given by their logarithms, its error, and its gradient if requested.
 fn evaluate(
     structure: &Structure,
     z: &[f64],
@@ -158,8 +161,8 @@ fn evaluate(
         structure.class_sizes.iter().map(|&n| vec![0.0; n]).collect();
     if gradient {
         for ((axis, by), listed) in axes.iter().zip(&by).zip(&structure.axes) {
-            let own = axis.by_logits(by);
-            gradients[listed.class].iter_mut().zip(own).for_each(|(sum, g)| *sum += g);
+            let axis_gradient = axis.by_logits(by);
+            gradients[listed.class].iter_mut().zip(axis_gradient).for_each(|(sum, g)| *sum += g);
         }
     }
     Ok((trace, error, gradients.into_iter().flatten().collect()))
@@ -174,7 +177,7 @@ fn by_structure(
     let (mut starts, optimise) = match weights {
         BoundWeights::Uniform => (vec![uniform], false),
         BoundWeights::Given(measure) => (vec![structure.logits(measure)], false),
-        BoundWeights::Optimised => (vec![uniform], structure.dense_rows() <= MOST_OPTIMISED_ROWS),
+        BoundWeights::Optimised => (vec![uniform], structure.dense_rows() <= MAX_OPTIMISED_ROWS),
     };
     if let (BoundWeights::Optimised, Some(near)) = (weights, near) {
         starts.push(structure.logits(near));
@@ -208,19 +211,15 @@ fn by_structure(
         });
     };
     let (trace, error, _) = evaluate(structure, &point, FINE, false)?;
-    let safe = (trace - error).max(0.0) * (1.0 - ROUNDING);
-    let measures = softmax(&point, &structure.class_sizes)
-        .into_iter()
-        .map(Measure::of)
-        .collect::<Result<Vec<_>>>()?;
+    let lower_bound = (trace - error).max(0.0) * (1.0 - ROUNDING);
     Ok(GlobalBound {
-        total_variance: safe * safe,
+        total_variance: lower_bound * lower_bound,
         quadrature_error: 2.0 * error / trace,
         method: match structure.form {
             Form::Exchangeable(_) => BoundMethod::Exchangeable,
             Form::Pairs(_) => BoundMethod::Pairs,
         },
-        weights: Some(ReferenceMeasure::of_classes(structure.classes.clone(), &measures)?),
+        weights: Some(reference_measure(&point, &structure.class_sizes, &structure.classes)?),
         status,
         evaluations: evaluations + 1,
     })

@@ -1,5 +1,6 @@
-//! Any attributes, any single ones and pairs, any weights: the blocks of ∅ and single attributes
-//! are dense, that of the pairs is diagonal.
+//! Product queries on single attributes and pairs with any weights.
+//!
+//! The blocks of ∅ and of single attributes are dense; the block of the pairs is diagonal.
 
 use ndarray::Array2;
 
@@ -9,16 +10,18 @@ use super::schur::{Couple, Step, root_trace};
 /// A workload of product queries on single attributes and pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pairs {
-    /// Per attribute the weight of its queries alone, of the same Gram as in pairs; of another Gram
-    /// they are the axis's own.
+    /// The weight of each attribute's single queries with the same Gram as in pairs.
+    ///
+    /// Single queries with another Gram are in the axis.
     pub singles: Vec<f64>,
-    /// Pairs with their weights.
+    /// The pairs with their weights.
     pub pairs: Vec<(usize, usize, f64)>,
 }
 
 impl Pairs {
-    /// tr √K and the error of the quadrature; derivatives are added to `by`, one per axis.
-    /// O(nodes · ((Σ r_i)³ + Σ_pairs r_i r_j)).
+    /// Returns tr √K and the error of the quadrature.
+    ///
+    /// Adds derivatives to `by`, one per axis. O(nodes · ((Σ r_i)³ + Σ_pairs r_i r_j)) time.
     pub fn root_trace(&self, axes: &[Axis], step: Step, by: Option<&mut [ByAxis]>) -> (f64, f64) {
         let mut offsets = vec![1];
         for axis in axes {
@@ -38,10 +41,10 @@ impl Pairs {
         let order = offsets.last().copied().unwrap_or(1);
         let mut a = Array2::zeros((order, order));
         for (i, axis) in axes.iter().enumerate() {
-            let at = |k: usize| if k == 0 { 0 } else { offsets[i] + k - 1 };
+            let index = |k: usize| if k == 0 { 0 } else { offsets[i] + k - 1 };
             if let Some(alone) = &axis.alone {
                 for ((k, l), x) in alone.matrix.indexed_iter() {
-                    a[[at(k), at(l)]] += x;
+                    a[[index(k), index(l)]] += x;
                 }
             }
             self.add_level(&mut a, axis, offsets[i], self.singles[i]);
@@ -91,8 +94,7 @@ impl Pairs {
     }
 
     fn pull_back(&self, axes: &[Axis], offsets: &[usize], by_a: &Array2<f64>, by: &mut [ByAxis]) {
-        // What the function changes by with S̃ of one attribute, and with the factor in front of
-        // it.
+        // Adds the derivative by S̃ of one attribute. Returns the derivative by its factor.
         let level = |i: usize, factor: f64, by: &mut ByAxis| -> f64 {
             let (axis, offset) = (&axes[i], offsets[i]);
             by.s00 += factor * by_a[[0, 0]];
@@ -106,10 +108,11 @@ impl Pairs {
             by_factor
         };
         for (i, axis) in axes.iter().enumerate() {
-            let at = |k: usize| if k == 0 { 0 } else { offsets[i] + k - 1 };
+            let index = |k: usize| if k == 0 { 0 } else { offsets[i] + k - 1 };
             if let Some(alone) = &mut by[i].alone {
                 let r = axis.rank();
-                *alone += &Array2::from_shape_fn((r + 1, r + 1), |(k, l)| by_a[[at(k), at(l)]]);
+                *alone +=
+                    &Array2::from_shape_fn((r + 1, r + 1), |(k, l)| by_a[[index(k), index(l)]]);
             }
             level(i, self.singles[i], &mut by[i]);
         }

@@ -5,9 +5,9 @@
 //! tr √K = Σ √D + (2/π) ∫₀^∞ [ n_A − x² tr(S⁻¹ (I + Bᵀ(D+x²)⁻²B)) ] dx,   S = A + x² − Bᵀ(D+x²)⁻¹B
 //! ```
 //!
-//! With x = eᵗ the trapezoidal rule converges as e^(−π²/h) in its step h. The integrand is positive
-//! (the eigenvalues of D interlace with those of K), so that cutting both ends errs to the low
-//! side, where a lower bound stays one.
+//! With x = eᵗ the trapezoidal rule converges as e^(−π²/h) in its step h. The integrand is
+//! positive, because the eigenvalues of D interlace with those of K. So truncation at both ends
+//! underestimates the trace, and a lower bound remains valid.
 
 use ndarray::Array2;
 
@@ -17,7 +17,7 @@ use crate::linalg;
 /// The range of x, in units of the largest singular value.
 const RANGE: (f64, f64) = (1e-7, 1e8);
 
-/// A row of B with its entry of D: pair of basis vectors a of axis i and b of axis j.
+/// A row of B with its entry of D, for the pair of basis vectors a of axis i and b of axis j.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Couple {
     /// i and a.
@@ -32,30 +32,32 @@ pub(super) struct Couple {
     pub delta: f64,
 }
 
-/// A quadrature's step in t.
+/// The step of the quadrature in t.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Step(pub f64);
 
-/// tr √K.
+/// The trace of √K, its error and its derivative.
 #[derive(Debug, Clone)]
 pub(super) struct RootTrace {
     /// The trace.
     pub trace: f64,
-    /// How far the trace by twice the step is from it; 0 if it was not computed.
+    /// The absolute difference to the trace with twice the step.
     pub error: f64,
     /// The derivative by A, symmetric.
     pub by_a: Option<Array2<f64>>,
 }
 
-/// A row with its numbers.
+/// The values of a row of B and its entry of D.
 struct Row {
     columns: [usize; 3],
     b: [f64; 3],
     d: f64,
 }
 
-/// The trace with the step; its error from every other node; and if `by` is given, the derivatives,
-/// weighted, added to it. O(nodes · (n_A³ + rows)).
+/// Computes tr √K by quadrature.
+///
+/// The error comes from every second node. If `by` is given, adds the derivatives times a
+/// multiplicity to it. O(nodes · (n_A³ + rows)) time.
 pub(super) fn root_trace(
     a: &Array2<f64>,
     couples: &[Couple],
@@ -66,7 +68,7 @@ pub(super) fn root_trace(
     let rows: Vec<Row> = couples.iter().map(|couple| row(couple, axes)).collect();
     let n = a.nrows();
     let largest = a.diag().sum() + rows.iter().map(|r| r.d).sum::<f64>();
-    // The largest eigenvalue is at least the mean of the diagonal's top and at most the trace.
+    // The largest eigenvalue is at least the largest diagonal entry and at most the trace.
     let unit = a.diag().iter().copied().chain(rows.iter().map(|r| r.d)).fold(0.0, f64::max).sqrt();
     let nodes = ((RANGE.1 / RANGE.0 * (largest.sqrt() / unit)).ln() / step.0).ceil() as usize;
     let (mut fine, mut coarse) = (0.0, 0.0);
@@ -76,8 +78,8 @@ pub(super) fn root_trace(
         let x = RANGE.0 * unit * (step.0 * node as f64).exp();
         let weight = 2.0 / std::f64::consts::PI * step.0 * x;
         let square = x * x;
-        // Below the range the derivative's integrand is constant: the nodes that are left out are a
-        // geometric series.
+        // Below the range the derivative's integrand is constant: the omitted nodes are a geometric
+        // series.
         let slope = if node == 0 { weight / (1.0 - (-step.0).exp()) } else { weight };
         let mut reduced = a.clone();
         for row in &rows {
@@ -90,8 +92,8 @@ pub(super) fn root_trace(
         }
         let mut schur = reduced.clone();
         schur.diag_mut().iter_mut().for_each(|s| *s += square);
-        // Where rounding leaves nothing definite, at the low end of singular problems, a node less
-        // errs to the low side.
+        // If rounding makes S indefinite, at the low end of singular problems, skip the node. This
+        // underestimates the trace.
         let Ok(inverse) = linalg::spd_inverse(schur.view()) else { continue };
         // n_A − x² tr S⁻¹ = tr S⁻¹(S − x²), without the cancellation at large x.
         let mut value = (&inverse * &reduced).sum();

@@ -1,4 +1,4 @@
-//! What a workload must look like for the structured bound, and its parts.
+//! The structure of a workload for the structured bound.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,48 @@ use ndarray::Array2;
 use super::exchangeable::Exchangeable;
 use super::pairs::Pairs;
 use crate::planner::anova::Classes;
+use crate::planner::minimise::logarithms;
 use crate::residual::ReferenceMeasure;
 use crate::workload::{Family, GroupQueries, GroupedWorkload};
 
-/// Weights are at least this share of the uniform ones.
-const LEAST: f64 = 1e-6;
+/// The minimum weight of a start, as a share of the uniform weight.
+const MIN_SHARE: f64 = 1e-6;
 
-/// One attribute's Grams.
+/// The Grams of one attribute.
 #[derive(Debug, Clone)]
 pub(super) struct AxisGrams {
     /// The class of attributes that share weights.
     pub class: usize,
-    /// That of its queries in pairs; of its queries alone if it is in none.
+    /// The Gram of its queries in pairs, or of its single queries if it is in no pair.
     pub gram: Array2<f64>,
-    /// The weighted sum of those of its queries alone, if they are of another family.
+    /// The weighted sum of the Grams of its single queries, if they are of another family.
     pub alone: Option<Array2<f64>>,
 }
 
-/// How the matrix is taken apart.
+/// The block structure of the matrix.
 #[derive(Debug, Clone)]
 pub(super) enum Form {
-    /// All attributes alike: one axis stands for all.
+    /// All attributes are alike: one axis represents all.
     Exchangeable(Exchangeable),
-    /// Anything else.
+    /// Any other workload.
     Pairs(Pairs),
 }
 
 /// A workload of product queries on one and two attributes.
 #[derive(Debug, Clone)]
 pub(super) struct Structure {
-    /// The attributes, or the one that stands for all.
+    /// The attributes, or the one that represents all.
     pub axes: Vec<AxisGrams>,
     /// The class of every attribute of the schema.
     pub classes: Vec<usize>,
     /// The number of values of every class.
     pub class_sizes: Vec<usize>,
-    /// How the matrix is taken apart.
+    /// The block structure of the matrix.
     pub form: Form,
 }
 
 impl Structure {
-    /// The structure of a workload, or why it has none.
+    /// Returns the structure of a workload, or the reason why it has none.
     pub fn of(workload: &GroupedWorkload) -> std::result::Result<Self, String> {
         let sizes = workload.schema().sizes();
         let mut pair_family: Vec<Option<Family>> = vec![None; sizes.len()];
@@ -81,7 +82,7 @@ impl Structure {
         let mut alone: Vec<Option<Array2<f64>>> = vec![None; sizes.len()];
         for group in workload.groups().iter().filter(|group| group.attributes().len() == 1) {
             let Some(position) = group.attributes().positions().next() else { continue };
-            let own = match group.queries() {
+            let single_gram = match group.queries() {
                 GroupQueries::Product(families)
                     if pair_family[position] == families.first().copied() =>
                 {
@@ -92,22 +93,22 @@ impl Structure {
                 GroupQueries::Joint(queries) => queries.gram().map_err(|e| e.to_string())?,
             };
             alone[position]
-                .get_or_insert_with(|| Array2::zeros(own.dim()))
-                .scaled_add(group.weight(), &own);
+                .get_or_insert_with(|| Array2::zeros(single_gram.dim()))
+                .scaled_add(group.weight(), &single_gram);
         }
         let classes = Classes::of(workload);
         let mut axes = Vec::with_capacity(sizes.len());
         for (position, &n) in sizes.iter().enumerate() {
-            let (own, alone) = match (pair_family[position], alone[position].take()) {
+            let (gram, alone) = match (pair_family[position], alone[position].take()) {
                 (Some(family), alone) => (gram(family, n)?, alone),
                 (None, Some(alone)) => {
                     singles[position] = 1.0;
                     (alone, None)
                 }
-                // Nothing is asked of it: every query sums over it.
+                // No query depends on it: every query sums over it.
                 (None, None) => (Array2::ones((n, n)), None),
             };
-            axes.push(AxisGrams { class: classes.of[position], gram: own, alone });
+            axes.push(AxisGrams { class: classes.of[position], gram, alone });
         }
         let form = match exchangeable(&axes, &singles, &pairs) {
             Some(form) => {
@@ -122,25 +123,22 @@ impl Structure {
         Ok(Structure { axes, classes: classes.of, class_sizes: classes.sizes, form })
     }
 
-    /// The rows of the dense block.
+    /// Returns the rows of the dense block.
     pub fn dense_rows(&self) -> usize {
         1 + self.axes.iter().map(|axis| axis.gram.nrows() - 1).sum::<usize>()
     }
 
-    /// The logarithms of a measure's weights, one stretch per class; those that are tiny or
-    /// negative are raised.
+    /// Returns the logarithms of a measure's weights, one block per class.
+    ///
+    /// Small and negative weights are raised to a minimum.
     pub fn logits(&self, measure: &ReferenceMeasure) -> Vec<f64> {
-        let first = |class: usize| self.classes.iter().position(|&c| c == class).unwrap_or(0);
-        let one = |class: usize| {
-            let weights = measure.of_attribute(first(class)).to_vec();
-            let least = LEAST / weights.len() as f64;
-            weights.into_iter().map(move |w| w.max(least).ln())
-        };
-        (0..self.class_sizes.len()).flat_map(one).collect()
+        logarithms(measure, &self.classes, MIN_SHARE).into_iter().flatten().collect()
     }
 }
 
-/// Whether all attributes have the same Gram, the same weight alone, and the same in all pairs.
+/// Returns the exchangeable form if all attributes are alike.
+///
+/// They have the same Gram, the same weight alone, and the same weight in all pairs.
 fn exchangeable(
     axes: &[AxisGrams],
     singles: &[f64],

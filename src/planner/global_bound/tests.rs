@@ -1,5 +1,4 @@
-//! Bounds against the full matrix on small domains, and their derivatives against central
-//! differences.
+//! Bounds against the full matrix on small domains, and derivatives against central differences.
 
 use approx::assert_relative_eq;
 use ndarray::Array2;
@@ -23,7 +22,9 @@ fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64)
         .unwrap()
 }
 
-/// Mixed sizes and families, four pairs, weights, an attribute with another family alone.
+/// Returns a workload of mixed sizes and families, with weights.
+///
+/// Four pairs, and an attribute whose single queries are of another family.
 fn mixed() -> GroupedWorkload {
     let schema = Schema::of_sizes(&[4, 3, 5, 2], AttributeKind::Numeric).unwrap();
     use Family as F;
@@ -39,7 +40,7 @@ fn mixed() -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// tr √(D^½ G D^½) with every cell written out.
+/// Returns tr √(D^½ G D^½) from the full matrix.
 fn brute_force(workload: &GroupedWorkload, weights: &ReferenceMeasure) -> f64 {
     let sizes = workload.schema().sizes();
     let gram = explicit::gram(workload).unwrap();
@@ -61,13 +62,11 @@ fn some_weights(structure: &Structure) -> Vec<f64> {
 }
 
 fn measure(structure: &Structure, z: &[f64]) -> ReferenceMeasure {
-    let measures: Vec<Measure> =
-        softmax(z, &structure.class_sizes).into_iter().map(|m| Measure::of(m).unwrap()).collect();
-    ReferenceMeasure::of_classes(structure.classes.clone(), &measures).unwrap()
+    reference_measure(z, &structure.class_sizes, &structure.classes).unwrap()
 }
 
 #[test]
-fn both_forms_are_the_full_matrix() {
+fn both_forms_equal_the_full_matrix() {
     for (workload, exchangeable) in [
         (all_ways(4, 4, GroupFamily::Product(Family::PREFIX), &[1, 2]), true),
         (all_ways(3, 2, GroupFamily::Product(Family::RANGE), &[1, 2]), true),
@@ -94,7 +93,7 @@ fn both_forms_are_the_full_matrix() {
 }
 
 #[test]
-fn gradients_are_those_of_central_differences() {
+fn gradients_equal_central_differences() {
     for workload in [all_ways(4, 5, GroupFamily::Product(Family::PREFIX), &[1, 2]), mixed()] {
         let structure = Structure::of(&workload).unwrap();
         let z = some_weights(&structure);
@@ -115,10 +114,11 @@ fn gradients_are_those_of_central_differences() {
     }
 }
 
-/// Never above the certified optimum of the whole domain, and below what a plan reaches; the two
-/// families of forms agree.
+/// Bounds are at most the certified optimum of the full domain, and at least 0.9 of it.
+///
+/// Uniform weights give a smaller bound than optimised ones.
 #[test]
-fn bounds_are_below_the_optimum_of_the_whole_domain() {
+fn bounds_are_at_most_the_optimum_of_the_full_domain() {
     let mut rng = ChaCha20Rng::seed_from_u64(30);
     for domain in 0..30 {
         let sizes: Vec<usize> =
@@ -126,7 +126,7 @@ fn bounds_are_below_the_optimum_of_the_whole_domain() {
         let schema = Schema::of_sizes(&sizes, AttributeKind::Numeric).unwrap();
         let family = [Family::PREFIX, Family::RANGE, Family::IDENTITY][domain % 3];
         let sets = attribute_sets(&schema, [&[1, 2][..], &[2]][domain % 2]).unwrap();
-        // Every other domain has weights of its own.
+        // Half of the domains have random weights.
         let weights: Vec<f64> = sets
             .iter()
             .map(|_| if domain % 4 < 2 { 1.0 } else { rng.random_range(0.2..5.0) })
@@ -137,7 +137,7 @@ fn bounds_are_below_the_optimum_of_the_whole_domain() {
         let structure = Structure::of(&workload).unwrap();
         let bound = by_structure(&structure, &BoundWeights::Optimised, None).unwrap();
         let uniform = by_structure(&structure, &BoundWeights::Uniform, None).unwrap();
-        // The certified lower bound itself is within 1e-7 of the optimum.
+        // The certified lower bound is within 1e-7 of the optimum.
         let name = format!("{domain}: {} on {sizes:?}", family.name());
         assert!(bound.total_variance <= best.total_variance * (1.0 + 2e-7), "{name}");
         assert!(uniform.total_variance <= bound.total_variance * (1.0 + 1e-6), "{name}");
@@ -145,10 +145,11 @@ fn bounds_are_below_the_optimum_of_the_whole_domain() {
     }
 }
 
-/// Uniform weights, and optimised ones (independently computed); the optimum of the whole domain on
-/// [4]^3.
+/// Bounds for uniform and for optimised weights against independently computed values.
+///
+/// On [4]^3 the bound is the optimum of the full domain.
 #[test]
-fn values_of_the_derivation() {
+fn bounds_equal_independently_computed_values() {
     let rmse = |bound: &GlobalBound, workload: &GroupedWorkload| {
         bound.rmse(workload.count().as_f64(), 1.0)
     };
@@ -162,8 +163,8 @@ fn values_of_the_derivation() {
     ] {
         let workload = all_ways(n, d, GroupFamily::Product(family), &[1, 2]);
         let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
-        let own = GlobalBound::of(&workload, &BoundWeights::Uniform, None).unwrap();
-        assert_relative_eq!(rmse(&own, &workload), uniform, max_relative = 2e-6);
+        let by_uniform = GlobalBound::of(&workload, &BoundWeights::Uniform, None).unwrap();
+        assert_relative_eq!(rmse(&by_uniform, &workload), uniform, max_relative = 2e-6);
         let best =
             GlobalBound::of(&workload, &BoundWeights::Optimised, Some(plan.measure())).unwrap();
         let reached = rmse(&best, &workload);
@@ -177,8 +178,8 @@ fn values_of_the_derivation() {
 }
 
 #[test]
-fn where_there_is_no_bound_it_says_why() {
-    for (family, ways, said) in [
+fn errors_say_why_a_workload_has_no_bound() {
+    for (family, ways, expected) in [
         (GroupFamily::Pairs(Family::AFFINE), &[1, 2][..], "joint queries of `affine`"),
         (GroupFamily::Product(Family::PREFIX), &[3], "queries on 3 attributes"),
     ] {
@@ -186,7 +187,7 @@ fn where_there_is_no_bound_it_says_why() {
             GlobalBound::of(&all_ways(10, 5, family, ways), &BoundWeights::Optimised, None)
                 .unwrap_err()
                 .to_string();
-        assert!(message.contains(said) && message.contains("4096 cells"), "{message}");
+        assert!(message.contains(expected) && message.contains("4096 cells"), "{message}");
     }
     let other = ReferenceMeasure::uniform(&[3, 3]);
     let weights = BoundWeights::Given(other);

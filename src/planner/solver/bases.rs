@@ -1,5 +1,4 @@
-//! Given bases: the same strategy for an attribute in every residual subspace, whatever the
-//! workload asks there.
+//! Fixed bases: one strategy per attribute for all residual subspaces, independent of the workload.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,14 +14,17 @@ use crate::workload::{Family, Gram, check_dense_size};
 
 /// A basis of one attribute's residual space, for any number of values.
 pub trait AttributeBasis: fmt::Debug + Send + Sync {
-    /// One word for reports; bases of one name are the same.
+    /// Returns one word for reports.
+    ///
+    /// Bases with the same name are equal.
     fn name(&self) -> &'static str;
 
-    /// V on an attribute with `n` values at unit privacy cost: centred, so that it measures the
-    /// residual alone.
+    /// Returns the strategy V on an attribute with `n` values, at unit privacy cost.
+    ///
+    /// It is centred, so that it measures the residual only.
     ///
     /// # Errors
-    /// Too many values for dense matrices, or fewer than two.
+    /// There are too many values for dense matrices, or fewer than two.
     fn strategy(&self, n: usize) -> Result<StrategyFactor>;
 }
 
@@ -41,22 +43,23 @@ impl AttributeBasis for ResidualBasis {
     }
 }
 
-/// ResidualPlanner+'s basis for prefix sums: `V = C X C` with X the certified optimum for
-/// `[1ᵀ; P C]`, `C = I − J/n`, scaled.
+/// ResidualPlanner+'s basis for prefix sums: `V = C X C`, scaled.
+///
+/// X is the certified optimum for `[1ᵀ; P C]`, and `C = I − J/n`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PrefixBasis;
 
 impl PrefixBasis {
-    /// `J + C PᵀP C`: the Gram of the workload that X is chosen for.
+    /// Returns the Gram `J + C PᵀP C` of the workload for which X is optimal.
     ///
     /// # Errors
-    /// Too many values for dense matrices.
+    /// There are too many values for dense matrices.
     pub fn workload(n: usize) -> Result<Array2<f64>> {
         check_dense_size("basis of an attribute", n)?;
         Ok(centred(Family::PREFIX.gram(&[n])?)? + Array2::<f64>::ones((n, n)))
     }
 
-    /// The basis with another X than the certified optimum.
+    /// Returns the basis for a given X in place of the certified optimum.
     ///
     /// # Errors
     /// X is zero on the residual space.
@@ -76,7 +79,7 @@ impl AttributeBasis for PrefixBasis {
     }
 }
 
-/// `C X C`.
+/// Returns `C X C`.
 fn centred(x: Array2<f64>) -> Result<Array2<f64>> {
     Ok(Gram::dense(&[x.nrows()], x)?.residual().factors()[0].matrix.as_ref().clone())
 }
@@ -85,7 +88,7 @@ fn of_residual(x: Array2<f64>) -> Result<StrategyFactor> {
     StrategyFactor::of_unit_cost(&[x.nrows()], centred(x)?)
 }
 
-/// Which basis an attribute gets: by its kind.
+/// The bases of attributes, by their kind.
 #[derive(Debug, Clone)]
 pub struct Bases {
     /// The basis of numeric attributes.
@@ -95,26 +98,27 @@ pub struct Bases {
 }
 
 impl Default for Bases {
-    /// ResidualPlanner+'s: [`PrefixBasis`] for numeric attributes, [`ResidualBasis`] for
-    /// categorical ones.
+    /// Returns the bases of ResidualPlanner+.
+    ///
+    /// [`PrefixBasis`] for numeric attributes, [`ResidualBasis`] for categorical ones.
     fn default() -> Self {
         Bases::numeric(PrefixBasis)
     }
 }
 
 impl Bases {
-    /// The same basis for every attribute.
+    /// Uses the same basis for every attribute.
     pub fn uniform(basis: impl AttributeBasis + 'static) -> Self {
         let numeric: Arc<dyn AttributeBasis> = Arc::new(basis);
         Bases { categorical: numeric.clone(), numeric }
     }
 
-    /// A basis for numeric attributes, ResidualPlanner's for categorical ones.
+    /// Uses a basis for numeric attributes, and [`ResidualBasis`] for categorical ones.
     pub fn numeric(basis: impl AttributeBasis + 'static) -> Self {
         Bases { numeric: Arc::new(basis), categorical: Arc::new(ResidualBasis) }
     }
 
-    /// The basis with a class number.
+    /// Returns the basis of a class.
     fn of_class(&self, class: usize) -> &dyn AttributeBasis {
         if class == 0 { self.numeric.as_ref() } else { self.categorical.as_ref() }
     }
@@ -125,7 +129,9 @@ impl Bases {
 /// *Cost*: one basis per kind and size of attribute. *Source*: S3, Sec. 5.
 #[derive(Debug, Clone, Default)]
 pub struct BasisSolver {
-    /// The bases. Default [`Bases::default`].
+    /// The bases.
+    ///
+    /// Default [`Bases::default`].
     pub bases: Bases,
 }
 

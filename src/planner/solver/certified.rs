@@ -6,31 +6,36 @@ use crate::planner::SubspaceStrategy;
 use crate::strategy::{Optimal, OptimalOptions, StrategyFactor, StrategySelector};
 use crate::workload::Gram;
 
-/// The certified optimum of every residual subspace.
+/// Solves every residual problem to its certified optimum.
 ///
-/// Joint queries that are few against the cells (affine, absolute difference) go by their rows:
-/// O(rows² · cells) time per iteration and about 120·rows·cells bytes. *Cost* of everything else
-/// that is no product: O(cells³) time per iteration and about 96·cells² bytes for the largest
-/// problem.
+/// *Cost* of joint queries that are few compared with the cells (affine, absolute difference):
+/// O(rows² · cells) time per iteration and about 120·rows·cells bytes, because they are solved by
+/// rows. *Cost* of other problems that are not products: O(cells³) time per iteration and about
+/// 96·cells² bytes for the largest problem.
 #[derive(Debug, Clone, Copy)]
 pub struct CertifiedSolver {
-    /// Precision and limits of the iteration. Default [`OptimalOptions::default`]: a gap of 1e-7,
-    /// 500 iterations.
+    /// Precision and limits of the iteration.
+    ///
+    /// Default [`OptimalOptions::default`]: a relative gap of 1e-7, 500 iterations.
     pub options: OptimalOptions,
-    /// Problems that need more memory than this are refused before they start. Default 8 GiB.
+    /// The memory limit in bytes.
+    ///
+    /// Larger problems are refused before they start. Default 8 GiB.
     pub memory_limit: u64,
 }
 
-/// Dense matrices over the cells that a certified solve holds at its peak: Gram, blocks, roots,
-/// spectra of three points.
-const MATRICES_HELD: u64 = 12;
+/// The peak number of dense cells × cells matrices of a certified solve.
+///
+/// Gram, blocks, roots, spectra of three points.
+const PEAK_MATRICES: u64 = 12;
 
-/// Matrices of rows × cells that a certified solve by rows holds at its peak: rows, roots,
-/// strategy, spectra of three points.
-const ROW_MATRICES_HELD: u64 = 15;
+/// The peak number of rows × cells matrices of a certified solve by rows.
+///
+/// Rows, roots, strategy, spectra of three points.
+const PEAK_ROW_MATRICES: u64 = 15;
 
-/// Joint queries go by their rows if they are fewer than this share of the cells.
-const FEW: usize = 2;
+/// Joint queries are solved by rows if there are at least this many cells per row.
+const MIN_CELLS_PER_ROW: usize = 2;
 
 impl Default for CertifiedSolver {
     fn default() -> Self {
@@ -44,16 +49,16 @@ impl SubspaceSolver for CertifiedSolver {
     }
 
     fn check_fits(&self, sizes: &[usize], joint_rows: Option<usize>) -> Result<()> {
-        match joint_rows.filter(|&rows| go_by_rows(sizes, rows)) {
+        match joint_rows.filter(|&rows| solves_by_rows(sizes, rows)) {
             Some(rows) => {
                 let cells: f64 = sizes.iter().map(|&n| n as f64).product();
-                refuse_bytes(
+                check_memory(
                     sizes,
-                    rows as f64 * cells * 8.0 * ROW_MATRICES_HELD as f64,
+                    rows as f64 * cells * 8.0 * PEAK_ROW_MATRICES as f64,
                     self.memory_limit,
                 )
             }
-            None => refuse_beyond(sizes, self.memory_limit),
+            None => check_dense_memory(sizes, self.memory_limit),
         }
     }
 
@@ -61,7 +66,7 @@ impl SubspaceSolver for CertifiedSolver {
         let optimal = Optimal::new(self.options)?;
         let joint_rows = problem.joint_rows();
         self.check_fits(problem.sizes, joint_rows)?;
-        if joint_rows.is_some_and(|rows| go_by_rows(problem.sizes, rows)) {
+        if joint_rows.is_some_and(|rows| solves_by_rows(problem.sizes, rows)) {
             let rows = problem.rows()?;
             let selection = optimal.select_rows(problem.sizes, rows.view())?;
             let strategy = StrategyFactor::of_few_queries(problem.sizes, selection.queries.view())?;
@@ -88,31 +93,35 @@ impl SubspaceSolver for CertifiedSolver {
     }
 }
 
-/// Refuses a dense problem over a box before anything is allocated, if it would not fit.
-pub(in crate::planner) fn refuse_beyond(sizes: &[usize], memory_limit: u64) -> Result<()> {
+/// Checks that a dense problem over a box fits in the memory limit.
+///
+/// Allocates nothing.
+pub(in crate::planner) fn check_dense_memory(sizes: &[usize], memory_limit: u64) -> Result<()> {
     let cells: f64 = sizes.iter().map(|&n| n as f64).product();
-    refuse_bytes(sizes, cells * cells * 8.0 * MATRICES_HELD as f64, memory_limit)
+    check_memory(sizes, cells * cells * 8.0 * PEAK_MATRICES as f64, memory_limit)
 }
 
-fn refuse_bytes(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
+fn check_memory(sizes: &[usize], bytes: f64, memory_limit: u64) -> Result<()> {
     if bytes <= memory_limit as f64 {
         return Ok(());
     }
     let cells: f64 = sizes.iter().map(|&n| n as f64).product();
     Err(Error::too_large(
         format!(
-            "problem over attributes of sizes {sizes:?}, {cells} cells, that is no product of smaller ones"
+            "problem over attributes of sizes {sizes:?}, {cells} cells, that is not a product of \
+             smaller problems"
         ),
         "bytes",
         memory_limit as f64,
         bytes,
-        "use the planner weighted-fourier (memory proportional to the cells), or ask for one family per attribute set",
+        "use the planner weighted-fourier (memory proportional to the cells), or ask for one \
+         family per attribute set",
     ))
 }
 
-/// Whether joint queries are few enough against the cells to go by their rows.
-pub(in crate::planner) fn go_by_rows(sizes: &[usize], rows: usize) -> bool {
+/// Returns whether joint queries are few enough compared with the cells to be solved by rows.
+pub(in crate::planner) fn solves_by_rows(sizes: &[usize], rows: usize) -> bool {
     let cells =
         sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
-    rows <= cells / FEW
+    rows <= cells / MIN_CELLS_PER_ROW
 }

@@ -5,10 +5,11 @@ use crate::error::Result;
 use crate::planner::SubspaceStrategy;
 use crate::planner::subspace::product_power;
 
-/// Independent noise on Fourier coefficients, its variances optimal: the SVD bound of the
-/// shift-averaged Gram.
+/// Independent noise on Fourier coefficients, with optimal variances.
 ///
-/// With `P_j = Σ_q w|FFT(q)_j|²` over the frequencies with all j_i ≠ 0: V has the eigenvalues
+/// Its error is the SVD bound of the shift-averaged Gram.
+///
+/// With `P_j = Σ_q w|FFT(q)_j|²` over the frequencies with all j_i ≠ 0, V has the eigenvalues
 /// `N √P_j / Σ √P`, and `tr(G V⁺) = (Σ_j √P_j)² / N²`. *Cost*: O(queries · cells log cells) time,
 /// O(cells) memory. *Source*: S3, App. C.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,11 +28,11 @@ impl SubspaceSolver for FourierSolver {
                 *sum += coefficient * p;
             }
         }
-        // What rounding leaves of frequencies that the workload does not contain is not worth any
+        // Frequencies that the workload does not contain have power from rounding only, and get no
         // budget.
-        let top = power.iter().copied().fold(0.0, f64::max);
+        let max_power = power.iter().copied().fold(0.0, f64::max);
         let roots: Vec<f64> =
-            power.iter().map(|p| if *p > 1e-24 * top { p.sqrt() } else { 0.0 }).collect();
+            power.iter().map(|p| if *p > 1e-24 * max_power { p.sqrt() } else { 0.0 }).collect();
         let total: f64 = roots.iter().sum();
         let n = cells as f64;
         Ok(Solved {

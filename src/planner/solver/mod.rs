@@ -1,4 +1,4 @@
-//! What measures one residual subspace: the certified optimum, a Fourier basis, or given bases.
+//! Solvers for one residual subspace: the certified optimum, a Fourier basis, or fixed bases.
 
 mod bases;
 mod certified;
@@ -6,7 +6,7 @@ mod fourier;
 
 pub use bases::{AttributeBasis, Bases, BasisSolver, PrefixBasis, ResidualBasis};
 pub use certified::CertifiedSolver;
-pub(super) use certified::{go_by_rows, refuse_beyond};
+pub(super) use certified::{check_dense_memory, solves_by_rows};
 pub use fourier::FourierSolver;
 
 use ndarray::Array2;
@@ -17,13 +17,14 @@ use crate::domain::AttributeKind;
 use crate::error::{Error, Result};
 use crate::linalg;
 
-/// One residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1,
+/// A residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1.
+///
 /// `G = Σ coefficient · ⊗ kernels`.
 #[derive(Debug, Clone)]
 pub struct SubspaceProblem<'a> {
     /// The sizes of the attributes.
     pub sizes: &'a [usize],
-    /// The classes of the attributes, as [`SubspaceSolver::class`] gives them.
+    /// The classes of the attributes, from [`SubspaceSolver::class`].
     pub classes: &'a [usize],
     /// The terms of G: a coefficient, and one kernel per attribute or one over all.
     pub terms: Vec<(f64, Vec<&'a Kernel>)>,
@@ -36,31 +37,35 @@ pub struct Solved {
     pub strategy: SubspaceStrategy,
     /// `tr(G V⁺)`.
     pub error: f64,
-    /// No strategy for the problem has a smaller error; for solvers that prove it.
+    /// A certified lower bound on the error of all strategies, if the solver proves one.
     pub lower_bound: Option<f64>,
-    /// Eigendecompositions used.
+    /// The number of eigendecompositions.
     pub iterations: usize,
 }
 
-/// Chooses strategies for residual subspaces. Problems that are one product of kernels reach it
-/// factor by factor, because for all solvers here the product of the factors' strategies is the
-/// strategy of the product.
+/// Chooses strategies for residual subspaces.
+///
+/// A problem that is one product of kernels is solved factor by factor: for all solvers here, the
+/// strategy of a product is the product of the factors' strategies.
 pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
-    /// One word for reports.
+    /// Returns one word for reports.
     fn name(&self) -> &str;
 
-    /// The class of an attribute: problems that differ only in attributes of the same class and
-    /// size are equal. By default all attributes are of one class.
+    /// Returns the class of an attribute.
+    ///
+    /// Problems are equal if they differ only in attributes of the same class and size. Default:
+    /// one class for all attributes.
     fn class(&self, _position: usize, _kind: AttributeKind) -> usize {
         0
     }
 
-    /// Refuses a problem that is no product of kernels from its size alone, before any query is
-    /// gone through: `joint_rows` is their number if it consists of joint queries only. By default
-    /// everything fits.
+    /// Checks the memory of a problem that is not a product of kernels.
+    ///
+    /// It is called before queries are enumerated. `joint_rows` is the number of queries if all are
+    /// joint. Default: every problem fits.
     ///
     /// # Errors
-    /// The problem needs more memory than it may.
+    /// The problem exceeds the memory limit.
     fn check_fits(&self, _sizes: &[usize], _joint_rows: Option<usize>) -> Result<()> {
         Ok(())
     }
@@ -68,17 +73,19 @@ pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
     /// Solves one problem.
     ///
     /// # Errors
-    /// The problem is too large, or a kernel of the linear algebra fails.
+    /// The problem is too large, or the linear algebra fails.
     fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved>;
 }
 
 impl SubspaceProblem<'_> {
-    /// Whether G is one product of one-attribute kernels, which is solved factor by factor.
+    /// Returns whether G is one product of one-attribute kernels.
+    ///
+    /// Such problems are solved factor by factor.
     pub(super) fn is_product(&self) -> bool {
         matches!(self.terms.as_slice(), [(_, kernels)] if kernels.len() == self.sizes.len())
     }
 
-    /// The number of rows of G, if it consists of joint queries only.
+    /// Returns the number of rows of G, if all queries are joint.
     pub(super) fn joint_rows(&self) -> Option<usize> {
         self.terms.iter().try_fold(0usize, |count, (_, kernels)| match kernels.as_slice() {
             [joint] => joint.joint_rows().map(|rows| count.saturating_add(rows)),
@@ -86,7 +93,7 @@ impl SubspaceProblem<'_> {
         })
     }
 
-    /// The rows of G, √coefficient each.
+    /// Returns the rows of G, scaled by √coefficient.
     pub(super) fn rows(&self) -> Result<Array2<f64>> {
         let cells: usize = self.sizes.iter().product();
         let mut values = Vec::with_capacity(self.joint_rows().unwrap_or(0) * cells);
@@ -101,10 +108,10 @@ impl SubspaceProblem<'_> {
             .map_err(|e| Error::bug("rows of joint queries", "one value per cell", e))
     }
 
-    /// G as one dense matrix, cells × cells.
+    /// Returns G as a dense matrix (cells × cells).
     ///
     /// # Errors
-    /// Too many cells.
+    /// The domain has too many cells.
     pub fn gram(&self) -> Result<Array2<f64>> {
         let cells: usize = self.sizes.iter().product();
         let mut sum = Array2::zeros((cells, cells));

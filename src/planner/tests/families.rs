@@ -1,11 +1,12 @@
-//! Every query family is planned, whatever it is.
+//! Every planner on every query family.
 
 use std::sync::Arc;
 
 use super::*;
 
-/// Every family of the one list, as factor of a product or as joint queries, against explicit
-/// matrices.
+/// Plans for every family of [`Family::ALL`] against explicit matrices.
+///
+/// As a factor of a product or as joint queries.
 #[test]
 fn every_family_is_planned() {
     let schema = schema(&SIZES);
@@ -16,7 +17,7 @@ fn every_family_is_planned() {
             let queries = JointQueries::family(*family, &[3, 4]).unwrap();
             QueryGroup::joint(&schema, set(&[0, 2]), Arc::new(queries), family.name(), 1.0).unwrap()
         };
-        // The total of the other attributes keeps planners that need all of a marginal busy.
+        // A product on the other attributes, which shares attribute 2 with the first group.
         let rest = QueryGroup::product(
             &schema,
             set(&[1, 2]),
@@ -36,7 +37,7 @@ fn every_family_is_planned() {
     }
 }
 
-/// The family itself where it spans one attribute.
+/// Returns the family if it spans one attribute, otherwise prefix sums.
 fn as_factor(family: &Family) -> &Family {
     if family.arity() == 1 { family } else { &Family::PREFIX }
 }

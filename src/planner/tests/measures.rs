@@ -1,5 +1,6 @@
-//! Plans for reference measures: against explicit matrices, and what `docs/reference-measures.md`
-//! proves of them.
+//! Plans for reference measures.
+//!
+//! Tested against explicit matrices and the propositions of `docs/reference-measures.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -18,7 +19,7 @@ fn joint(schema: &Schema, positions: &[usize], family: Family, weight: f64) -> Q
     QueryGroup::joint(schema, set(positions), Arc::new(queries), family.name(), weight).unwrap()
 }
 
-/// [4]^3, [3, 4, 2] and [5, 3], with products, mixtures, joint queries and weights.
+/// Workloads on [4]^3, [3, 4, 2] and [5, 3], with products, mixtures, joint queries and weights.
 fn domains() -> Vec<GroupedWorkload> {
     use Family as F;
     let (a, b, c) = (schema(&[4, 4, 4]), schema(&[3, 4, 2]), schema(&[5, 3]));
@@ -43,18 +44,20 @@ fn domains() -> Vec<GroupedWorkload> {
     ]
 }
 
-/// A measure on attributes of these sizes, with weights that differ by up to the factor 4.
+/// Returns a random measure on attributes of these sizes.
+///
+/// Weights differ by at most a factor of 4.
 fn some_measure(sizes: &[usize], rng: &mut ChaCha20Rng) -> ReferenceMeasure {
-    let one = |&n: &usize| {
+    let random_measure = |&n: &usize| {
         let weights: Vec<f64> = (0..n).map(|_| rng.random_range(0.5..2.0)).collect();
         let sum: f64 = weights.iter().sum();
         Measure::of(weights.iter().map(|w| w / sum).collect()).unwrap()
     };
-    ReferenceMeasure::new(sizes.iter().map(one).collect())
+    ReferenceMeasure::new(sizes.iter().map(random_measure).collect())
 }
 
 #[test]
-fn plans_for_any_measure_keep_their_word() {
+fn plans_for_any_measure_equal_explicit_matrices() {
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     for workload in domains() {
         let given = MeasureChoice::Given(some_measure(&workload.schema().sizes(), &mut rng));
@@ -67,18 +70,19 @@ fn plans_for_any_measure_keep_their_word() {
     }
 }
 
-/// Proposition 1: the uniform measure is QuerySmasher, to the last bit; and written out as weights,
-/// up to rounding.
+/// Proposition 1: the uniform measure gives QuerySmasher, bit for bit.
+///
+/// Given as explicit weights, it gives QuerySmasher up to rounding.
 #[test]
-fn the_uniform_measure_is_query_smasher() {
+fn the_uniform_measure_gives_query_smasher() {
     for workload in domains() {
         let best = QuerySmasher::default().plan(&workload, cost(1.0)).unwrap();
         let plan = Anova::with_measure(MeasureChoice::Uniform).plan(&workload, cost(1.0)).unwrap();
         assert_eq!(plan.total_variance(), best.total_variance());
         let sizes = workload.schema().sizes();
-        let written =
+        let explicit =
             sizes.iter().map(|&n| Measure::of(vec![1.0 / n as f64; n]).unwrap()).collect();
-        let given = MeasureChoice::Given(ReferenceMeasure::new(written));
+        let given = MeasureChoice::Given(ReferenceMeasure::new(explicit));
         let plan = Anova::with_measure(given).plan(&workload, cost(1.0)).unwrap();
         assert_relative_eq!(plan.total_variance(), best.total_variance(), max_relative = 3e-7);
         let optimised = Anova::default().plan(&workload, cost(1.0)).unwrap();
@@ -86,10 +90,11 @@ fn the_uniform_measure_is_query_smasher() {
     }
 }
 
-/// Proposition 2: with `ν_i = X_i⁻¹1/(1ᵀX_i⁻¹1)` a plan is never above the Kronecker strategy ⊗
-/// X_i, here the best one of HDMM.
+/// Proposition 2: with `ν_i = X_i⁻¹1/(1ᵀX_i⁻¹1)`, the plan's error is at most that of ⊗ X_i.
+///
+/// Here ⊗ X_i is HDMM's Kronecker strategy.
 #[test]
-fn every_kronecker_strategy_is_in_the_class_of_its_measure() {
+fn plans_are_at_most_the_kronecker_strategy_of_their_measure() {
     let mut checked = 0;
     let three = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[3]);
     for workload in domains()
@@ -125,10 +130,9 @@ fn every_kronecker_strategy_is_in_the_class_of_its_measure() {
     assert!(checked >= 3, "{checked}");
 }
 
-/// Proposition 3: with one attribute the optimum over all measures is the optimum over all
-/// strategies.
+/// Proposition 3: with one attribute, the optimum over measures is the optimum over strategies.
 #[test]
-fn on_one_attribute_it_is_the_optimum() {
+fn one_attribute_plans_equal_the_optimum() {
     let mut rng = ChaCha20Rng::seed_from_u64(8);
     let random = Array2::from_shape_fn((14, 7), |_| f64::from(u8::from(rng.random_bool(0.4))));
     for (n, family) in [
@@ -155,10 +159,12 @@ fn on_one_attribute_it_is_the_optimum() {
     }
 }
 
-/// Fifty random schemas and workloads, every other one with joint queries: never above
-/// QuerySmasher, nor above HDMM's Kronecker strategy, which product queries have.
+/// Anova's variance against QuerySmasher's and HDMM's on 50 random workloads.
+///
+/// It is at most QuerySmasher's, and at most that of HDMM's Kronecker strategy if there are no
+/// joint queries.
 #[test]
-fn it_is_never_above_the_planners_that_it_holds() {
+fn anova_is_at_most_query_smasher_and_hdmm() {
     let mut rng = ChaCha20Rng::seed_from_u64(21);
     let families = [Family::IDENTITY, Family::PREFIX, Family::RANGE, Family::CIRCULAR];
     let pairs = [Family::AFFINE, Family::ABS];
@@ -186,9 +192,9 @@ fn it_is_never_above_the_planners_that_it_holds() {
             })
             .collect();
         let workload = GroupedWorkload::new(schema, groups).unwrap();
-        let own = variance(&Anova::default(), &workload);
+        let anova = variance(&Anova::default(), &workload);
         let smasher = variance(&QuerySmasher::default(), &workload);
-        assert!(own <= smasher * (1.0 + 1e-7), "{trial}: {own} {smasher}");
+        assert!(anova <= smasher * (1.0 + 1e-7), "{trial}: {anova} {smasher}");
         if workload
             .groups()
             .iter()
@@ -198,15 +204,16 @@ fn it_is_never_above_the_planners_that_it_holds() {
             continue;
         }
         let single = variance(&Hdmm { form: HdmmForm::SingleKronecker }, &workload);
-        assert!(own <= single * (1.0 + 1e-7), "{trial}, {sizes:?}: {own} {single}");
+        assert!(anova <= single * (1.0 + 1e-7), "{trial}, {sizes:?}: {anova} {single}");
     }
     assert!(with_joint >= 10, "{with_joint}");
 }
 
-/// Identity and circular queries are unchanged by all shifts of an attribute: there the uniform
-/// measure is the best.
+/// Identity and circular queries keep the uniform measure.
+///
+/// It is optimal for them, because they are invariant under cyclic shifts.
 #[test]
-fn where_an_attribute_can_be_turned_it_is_query_smasher() {
+fn shift_invariant_workloads_give_query_smasher() {
     for family in [Family::IDENTITY, Family::CIRCULAR] {
         let workload = uniform(5, 4, GroupFamily::Product(family), &[1, 2]);
         let plan = Anova::default().plan(&workload, cost(1.0)).unwrap();

@@ -1,5 +1,4 @@
-//! Plans against explicit matrices on small domains, and the relations between the planners that S3
-//! proves.
+//! Plans against explicit matrices on small domains, and relations between planners from S3.
 
 mod families;
 mod measures;
@@ -35,8 +34,9 @@ fn uniform(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWo
     GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()
 }
 
-/// Products and joint queries, overlapping, with weights of groups and of queries, over three
-/// attributes of mixed sizes.
+/// Returns a workload of overlapping products and joint queries over three attributes.
+///
+/// Groups and queries have weights.
 fn small_workload() -> GroupedWorkload {
     let schema = schema(&SIZES);
     let affine = JointQueries::family(Family::AFFINE, &[3, 4]).unwrap();
@@ -61,7 +61,7 @@ fn small_workload() -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// The queries of a group over its own cells, with their weights.
+/// Returns the queries of a group over the cells of its marginal, with their weights.
 fn rows(group: &QueryGroup) -> Vec<(f64, Vec<f64>)> {
     match group.queries() {
         GroupQueries::Joint(joint) => {
@@ -70,11 +70,12 @@ fn rows(group: &QueryGroup) -> Vec<(f64, Vec<f64>)> {
         GroupQueries::Product(families) => families
             .iter()
             .zip(group.sizes())
-            .fold(vec![vec![1.0]], |done: Vec<Vec<f64>>, (family, &n)| {
-                let own: Vec<Vec<f64>> = family.rows(&[n]).unwrap().collect();
-                done.iter()
+            .fold(vec![vec![1.0]], |products: Vec<Vec<f64>>, (family, &n)| {
+                let factor: Vec<Vec<f64>> = family.rows(&[n]).unwrap().collect();
+                products
+                    .iter()
                     .flat_map(|a| {
-                        own.iter().map(|b| {
+                        factor.iter().map(|b| {
                             a.iter()
                                 .flat_map(|x| b.iter().map(move |y| x * y))
                                 .collect::<Vec<f64>>()
@@ -88,7 +89,7 @@ fn rows(group: &QueryGroup) -> Vec<(f64, Vec<f64>)> {
     }
 }
 
-/// The 0/1 matrix that sums the full domain to a marginal.
+/// Returns the 0/1 matrix that sums the full domain to a marginal.
 fn marginalisation(attributes: AttributeSet) -> Array2<f64> {
     marginalisation_of(&SIZES, attributes)
 }
@@ -98,9 +99,8 @@ fn marginalisation_of(all: &[usize], attributes: AttributeSet) -> Array2<f64> {
     let sizes = attributes.items(all);
     let mut out = Array2::zeros((sizes.iter().product(), cells));
     for cell in 0..cells {
-        let at = coordinates(all, cell);
-        let own = attributes.items(&at);
-        out[[crate::domain::cell_index(&sizes, &own), cell]] = 1.0;
+        let position = attributes.items(&coordinates(all, cell));
+        out[[crate::domain::cell_index(&sizes, &position), cell]] = 1.0;
     }
     out
 }
@@ -115,9 +115,10 @@ fn pseudo_inverse(a: &Array2<f64>) -> Array2<f64> {
     scaled.dot(&basis.t())
 }
 
-/// Measures B with covariance Σ on the full domain, all written out: the privacy cost is max diag
-/// BᵀΣ⁻¹B, every workload query is determined by the measurements, and its least-squares variance
-/// is the plan's.
+/// Checks a plan against explicit matrices B and Σ on the full domain.
+///
+/// The privacy cost is at least max diag BᵀΣ⁻¹B. The measurements determine every workload query,
+/// and its least-squares variance is the plan's.
 fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
     let sizes = workload.schema().sizes();
     let marginalisation = |attributes| marginalisation_of(&sizes, attributes);
@@ -136,8 +137,9 @@ fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
     assert!(plan.recomputed_privacy_cost() >= cost * (1.0 - 1e-12));
     let mut total = 0.0;
     for (group, error) in workload.groups().iter().zip(plan.groups()) {
-        let own_only = plan.reconstruction() == Reconstruction::OwnMarginal;
-        let information = information(&|m| !own_only || m.attributes == group.attributes());
+        let same_marginal_only = plan.reconstruction() == Reconstruction::OwnMarginal;
+        let information =
+            information(&|m| !same_marginal_only || m.attributes == group.attributes());
         let inverse = pseudo_inverse(&information);
         let lift = marginalisation(group.attributes());
         let mut sum = 0.0;
@@ -160,7 +162,7 @@ fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
 }
 
 #[test]
-fn every_planner_keeps_its_word_on_a_small_domain() {
+fn every_plan_equals_explicit_matrices_on_a_small_domain() {
     let (mixed, products) = (small_workload(), products());
     for planner in planners() {
         for workload in [&mixed, &products] {
@@ -182,7 +184,7 @@ fn every_planner_keeps_its_word_on_a_small_domain() {
     }
 }
 
-/// Products only, two of them on the same attributes.
+/// Returns a workload of products, two of them on the same attributes.
 fn products() -> GroupedWorkload {
     let schema = schema(&SIZES);
     let group = |positions: &[usize], families: &[Family], weight| {
@@ -197,10 +199,12 @@ fn products() -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// Every character of the full domain with independent noise: WFF as its authors state it, without
-/// residual subspaces.
+/// Weighted Fourier Factorization against the authors' formula.
+///
+/// The formula has independent noise on every character of the full domain, without residual
+/// subspaces.
 #[test]
-fn weighted_fourier_is_the_factorisation_over_all_characters() {
+fn weighted_fourier_equals_the_factorisation_over_all_characters() {
     let workload = small_workload();
     let cells: usize = SIZES.iter().product();
     let mut roots = 0.0;
@@ -232,7 +236,7 @@ fn weighted_fourier_is_the_factorisation_over_all_characters() {
     );
 }
 
-/// S3, Figures 1 and 2, and Theorem 2: the subqueries, their sum, their orthogonality.
+/// Subqueries, their sum and their orthogonality against S3, Fig. 1 and 2, and Theorem 2.
 #[test]
 fn the_query_of_figure_1_decomposes_as_in_figure_2() {
     let (sizes, query) = ([2, 3], vec![0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
@@ -277,7 +281,7 @@ fn variance(planner: &dyn Planner, workload: &GroupedWorkload) -> f64 {
 }
 
 #[test]
-fn planners_agree_where_they_are_all_optimal() {
+fn optimal_planners_agree_on_marginals_and_circular_queries() {
     let marginals = GroupedWorkload::all_ways(
         schema(&[3, 2, 4]),
         &GroupFamily::Product(Family::IDENTITY),
@@ -298,9 +302,11 @@ fn planners_agree_where_they_are_all_optimal() {
     assert!(variance(&ResidualPlanner, &circular) > 1.01 * best);
 }
 
-/// S3, Theorem 4, written out on the full domain: `(Σ_A √tr(G_A S_A⁺))²` with `G_A` the workload's
-/// Gram projected on the residual space of A and `S_A` the Gram of unit cost that `bases` (one Gram
-/// per attribute, of unit cost and centred) gives that space.
+/// Returns the total variance of S3, Theorem 4, from explicit matrices on the full domain.
+///
+/// It is `(Σ_A √tr(G_A S_A⁺))²`: G_A is the workload's Gram projected on the residual space of A,
+/// and S_A the Gram that `bases` give that space. `bases` has one centred Gram of unit cost per
+/// attribute.
 fn total_of_bases(workload: &GroupedWorkload, bases: &[Array2<f64>; 3]) -> f64 {
     let cells: usize = SIZES.iter().product();
     let mut gram = Array2::<f64>::zeros((cells, cells));
@@ -319,14 +325,14 @@ fn total_of_bases(workload: &GroupedWorkload, bases: &[Array2<f64>; 3]) -> f64 {
     };
     let mut roots = 0.0;
     for kept in 0..8usize {
-        let chosen = |own: &dyn Fn(usize) -> Array2<f64>, other: &dyn Fn(usize) -> f64| {
+        let chosen = |inside: &dyn Fn(usize) -> Array2<f64>, outside: &dyn Fn(usize) -> f64| {
             product(
                 (0..3)
                     .map(|k| {
                         if kept >> k & 1 == 1 {
-                            own(k)
+                            inside(k)
                         } else {
-                            Array2::from_elem((SIZES[k], SIZES[k]), other(k))
+                            Array2::from_elem((SIZES[k], SIZES[k]), outside(k))
                         }
                     })
                     .collect(),
@@ -335,14 +341,14 @@ fn total_of_bases(workload: &GroupedWorkload, bases: &[Array2<f64>; 3]) -> f64 {
         let n = |k: usize| SIZES[k] as f64;
         let projection = chosen(&|k| Array2::eye(SIZES[k]) - 1.0 / n(k), &|k| 1.0 / n(k));
         let strategy = chosen(&|k| bases[k].clone(), &|_| 1.0);
-        let own = projection.dot(&gram).dot(&projection);
-        roots += own.dot(&pseudo_inverse(&strategy)).diag().sum().max(0.0).sqrt();
+        let projected = projection.dot(&gram).dot(&projection);
+        roots += projected.dot(&pseudo_inverse(&strategy)).diag().sum().max(0.0).sqrt();
     }
     roots * roots
 }
 
 #[test]
-fn planners_with_given_bases_are_sums_over_residual_spaces() {
+fn planners_with_fixed_bases_equal_sums_over_residual_spaces() {
     let workload = small_workload();
     let residual = SIZES.map(|n| (Array2::eye(n) - 1.0 / n as f64) / (1.0 - 1.0 / n as f64));
     let expected = total_of_bases(&workload, &residual);
@@ -385,10 +391,11 @@ fn no_planner_is_below_the_certified_bound() {
     }
 }
 
-/// On one attribute the single strategy is the optimum of the whole Gram, and so is the union for
-/// one group.
+/// On one attribute with one group, all forms of HDMM equal the optimum for the Gram.
+///
+/// On pairs, `Best` is the minimum of both forms.
 #[test]
-fn hdmm_on_one_group_is_the_one_table_optimum() {
+fn hdmm_on_one_group_equals_the_certified_optimum() {
     let workload = uniform(8, 1, GroupFamily::Product(Family::RANGE), &[1]);
     let gram = crate::workload::Workload::parse("range:8").unwrap().gram().unwrap();
     let optimum = crate::strategy::by_name("optimal").unwrap().select(&gram).unwrap().error;
@@ -396,18 +403,17 @@ fn hdmm_on_one_group_is_the_one_table_optimum() {
         assert_relative_eq!(variance(&Hdmm { form }, &workload), optimum, max_relative = 1e-6);
     }
     let pairs = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[2]);
-    let (one, many) = (HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers);
+    let (single, union) = (HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers);
     let best = variance(&Hdmm::default(), &pairs);
     assert_eq!(
         best,
-        variance(&Hdmm { form: one }, &pairs).min(variance(&Hdmm { form: many }, &pairs))
+        variance(&Hdmm { form: single }, &pairs).min(variance(&Hdmm { form: union }, &pairs))
     );
 }
 
-/// The closed form of ResidualPlanner on marginals, by hand: two attributes of sizes 2 and 3, one
-/// 2-way marginal.
+/// ResidualPlanner on a 2-way marginal of sizes 2 and 3, against the manually computed closed form.
 #[test]
-fn residual_planner_by_hand() {
+fn residual_planner_equals_the_closed_form() {
     let workload =
         GroupedWorkload::all_ways(schema(&[2, 3]), &GroupFamily::Product(Family::IDENTITY), &[2])
             .unwrap();
@@ -432,26 +438,32 @@ fn every_distinct_residual_problem_is_solved_once() {
     assert_eq!((affine.solves(), affine.measurements().len()), (2, 1 + 30 + 435));
     let decomposition = Decomposition::of(&small_workload()).unwrap();
     let full = set(&[0, 1, 2]);
-    let place = decomposition.position(full).unwrap();
-    assert_eq!(decomposition.residuals()[place].terms.len(), 1);
+    let index = decomposition.position(full).unwrap();
+    assert_eq!(decomposition.residuals()[index].terms.len(), 1);
     assert_eq!(decomposition.residuals().len(), 8);
 }
 
 #[test]
-fn costs_scale_and_bad_input_is_explained() {
+fn variances_scale_with_the_cost_and_errors_name_the_input() {
     let workload = small_workload();
-    let (one, four) = (
-        variance(&ResidualPlanner, &workload),
-        ResidualPlanner.plan(&workload, cost(4.0)).unwrap(),
-    );
-    assert_relative_eq!(four.total_variance(), one / 4.0, max_relative = 1e-12);
+    let at_cost_1 = variance(&ResidualPlanner, &workload);
+    let plan_at_cost_4 = ResidualPlanner.plan(&workload, cost(4.0)).unwrap();
+    assert_relative_eq!(plan_at_cost_4.total_variance(), at_cost_1 / 4.0, max_relative = 1e-12);
     let message = by_name("query-smash").err().unwrap().to_string();
     assert!(message.contains("query-smasher") && message.contains("residual-planner"), "{message}");
     assert!(
-        four.query_variance(set(&[0, 1]), &[1.0; 5]).unwrap_err().to_string().contains("[3, 2]")
+        plan_at_cost_4
+            .query_variance(set(&[0, 1]), &[1.0; 5])
+            .unwrap_err()
+            .to_string()
+            .contains("[3, 2]")
     );
     assert!(
-        four.query_variance(set(&[0, 7]), &[1.0; 6]).unwrap_err().to_string().contains("below 3")
+        plan_at_cost_4
+            .query_variance(set(&[0, 7]), &[1.0; 6])
+            .unwrap_err()
+            .to_string()
+            .contains("below 3")
     );
     let few =
         GroupedWorkload::all_ways(schema(&[3, 2, 4]), &GroupFamily::Product(Family::PREFIX), &[1])
@@ -476,9 +488,9 @@ fn residual_problems_that_do_not_fit_are_refused_with_their_size() {
     assert!(WeightedFourier.plan(&workload, cost(1.0)).is_ok());
 }
 
-/// Going once through the queries of the larger workload would take hours.
+/// Enumerating the queries of the larger workload once would take hours.
 #[test]
-fn joint_queries_that_do_not_fit_are_refused_before_they_are_gone_through() {
+fn joint_queries_that_do_not_fit_are_refused_before_enumeration() {
     let random = GroupFamily::Random { seed: 1, probability: 0.3, queries_per_cell: 3 };
     for (size, family, bytes) in
         [(1000, random, "87.3 TiB"), (600, GroupFamily::Pairs(Family::AFFINE), "48.2 GiB")]
