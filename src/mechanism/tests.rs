@@ -267,7 +267,7 @@ fn mechanisms_are_named_with_their_options() {
         ("aim-pgm(max-mb=x)", "a number"),
         ("aim-pgm(max-mb=-1)", "-1"),
         ("aim-pgm(mb=5)", "max-mb"),
-        ("aim-grem(max-mb=5)", "a mechanism that fits a model"),
+        ("aim-grem(max-mb=5)", "options among reconstruction"),
         ("aim-grem(reconstruction=none)", "independence"),
         ("aim-pgm(reconstruction=independence)", "aim-grem"),
         ("aim-pg", "aim-pgm"),

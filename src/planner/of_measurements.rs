@@ -175,6 +175,16 @@ fn check(
     measure: &ReferenceMeasure,
 ) -> Result<()> {
     let sizes = workload.schema().sizes();
+    let all = AttributeSet::first(sizes.len());
+    let is_full = matches!(measurements, [measurement] if measurement.attributes == all);
+    if reconstruction == Reconstruction::FullDomain && !is_full {
+        return Err(Error::bad_input(
+            "measurements of a plan",
+            "one measurement on all attributes",
+            format!("{} measurements", measurements.len()),
+            "measure the full domain, or choose another reconstruction",
+        ));
+    }
     let mut seen = HashSet::new();
     for planned in measurements {
         let attributes = planned.attributes;
