@@ -1,4 +1,4 @@
-//! The command line of `reproduce`, and what its commands do.
+//! The command line of `reproduce` and its commands.
 
 mod arguments;
 mod data;
@@ -18,11 +18,13 @@ use crate::engine::Display;
 use crate::error::{Error, Result};
 use crate::registry::Kinds;
 
-/// Carries out a command with the given kinds of experiments and figures; experiments run on the
-/// tables of the catalogue.
+/// Runs a command with the given kinds of experiments and figures.
+///
+/// Experiments run on the tables of the catalogue.
 ///
 /// # Errors
-/// The first step that failed; [`Error::exit_code`] is the process's exit code.
+/// Returns the error of the first step that failed. [`Error::exit_code`] is the exit code of the
+/// process.
 pub fn execute(
     arguments: &Arguments,
     kinds: &Kinds,
@@ -78,11 +80,11 @@ pub fn execute(
 
 /// Prints why a command failed, on standard error.
 pub fn report_error(error: &Error) {
-    // Nobody is left to tell if standard error is closed.
+    // If standard error is closed, the error cannot be reported.
     let _ = writeln!(io::stderr(), "error: {error}");
 }
 
-/// Prints a line of the command's own output; a closed pipe (`| head`) is not an error.
+/// Prints a line of output. A closed pipe (`| head`) is not an error.
 fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
