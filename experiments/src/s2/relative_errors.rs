@@ -135,7 +135,8 @@ impl Kind for RelativeErrors {
                 .map_err(|e| e.under(&format!("runs[{i}].dataset")))?;
             for workload in &run.workloads {
                 for &epsilon in &grid.epsilons {
-                    // Methods are the innermost loop, since their cells share the cached targets.
+                    // Methods are the innermost loop, so that cells of a workload share cached
+                    // strategies.
                     for method in &run.methods {
                         let what = What::Error { workload: workload.clone(), epsilon };
                         let params = Params { data: data.clone(), setting: grid.setting(), what };
