@@ -157,8 +157,8 @@ impl Interval {
             let cubic_is_nearer = (cubic - new.step).abs() < (secant - new.step).abs();
             if self.closed {
                 let chosen = if cubic_is_nearer { cubic } else { secant };
-                let limit = new.step + SHRINKAGE * (other.step - new.step);
-                if new.step > best.step { chosen.min(limit) } else { chosen.max(limit) }
+                let bound = new.step + SHRINKAGE * (other.step - new.step);
+                if new.step > best.step { chosen.min(bound) } else { chosen.max(bound) }
             } else {
                 let cubic_is_farther = (cubic - new.step).abs() > (secant - new.step).abs();
                 (if cubic_is_farther { cubic } else { secant }).min(high).max(low)
