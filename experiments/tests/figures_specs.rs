@@ -10,8 +10,8 @@ use experiments::error::Result;
 use experiments::figures::Figure;
 use experiments::registry;
 
-const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\n\
-    y = \"m\"\ny_label = \"m\"\n";
+const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\n\
+    x_label = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
 const COMPARE: &str = "published = \"a.csv\"\njoin = [\"workload\"]\nmetric = \"rmse\"\n";
 
 /// The outcome of a check; an error has key and message.

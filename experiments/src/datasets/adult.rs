@@ -2,9 +2,9 @@
 //!
 //! The table has both parts in order, with all records; `?` is a separate value. Numeric attributes
 //! have equal-width, left-closed bins on [low, high + 1). Categorical attributes have one code per
-//! value, in the order of the data set's documentation. Codes that do not occur are removed and the
-//! others renumbered. The sizes are then 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2, and
-//! every record equals that of the public discretised copy (`adult15.csv`).
+//! value, in the order of the data set's documentation. Codes that do not occur are removed, and
+//! the rest renumbered. The sizes are then 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2,
+//! and every record equals that of the public discretised copy (`adult15.csv`).
 //!
 //! **For experiments only**: the domain depends on the data.
 

@@ -30,8 +30,8 @@ pub const SYNTHETIC: &str = "synthetic";
 
 /// The table of a name on this machine.
 ///
-/// It is part of a cell's params, so that results on different files or on the stand-in are kept
-/// apart.
+/// It is part of a cell's params, which distinguishes results on different files and on the
+/// stand-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataUse {
     /// Name of the table.
@@ -158,8 +158,8 @@ impl Catalogue {
     /// Returns the table of a name on this machine. The first call hashes the file.
     ///
     /// # Errors
-    /// Returns an error if the name is unknown, a file cannot be read, or its SHA-256 is not that of
-    /// the manifest.
+    /// Returns an error if the name is unknown, a file cannot be read, or its SHA-256 is not that
+    /// of the manifest.
     pub fn identify(&self, name: &str) -> Result<DataUse> {
         Ok(self.source(name)?.data)
     }

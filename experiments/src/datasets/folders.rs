@@ -25,8 +25,8 @@ impl Folders {
     /// Returns the folders of this process: `MATMECH_DATA` and `<root>/data/downloads`.
     #[must_use]
     pub fn of_process(root: &Path) -> Self {
-        let own = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
-        Self { own: own.map(PathBuf::from), downloads: layout::downloads_dir(root) }
+        let folder = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
+        Self { own: folder.map(PathBuf::from), downloads: layout::downloads_dir(root) }
     }
 }
 
@@ -54,8 +54,8 @@ impl Found {
 /// # Errors
 /// Returns an error if a file of that name cannot be read or has a different SHA-256.
 pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
-    if let Some(own) = &folders.own {
-        let file = own.join(&dataset.file);
+    if let Some(folder) = &folders.own {
+        let file = folder.join(&dataset.file);
         if file.exists() {
             let remedy =
                 format!("put the file from {} there, or unset {DATA_VARIABLE}", dataset.source);

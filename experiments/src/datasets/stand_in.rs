@@ -349,7 +349,7 @@ mod tests {
             let marginal =
                 records.marginal(AttributeSet::from_positions(&[parent, a, b]).unwrap()).unwrap();
             let (rows, columns) = (stand_in.sizes[a], stand_in.sizes[b]);
-            // Under independence given the parent, 2N·I(A; B | parent) is approximately chi-squared.
+            // Under independence given the parent, 2N·I(A; B | parent) is about chi-squared.
             let (mut statistic, mut freedom) = (0.0, 0.0);
             for slice in marginal.chunks_exact(rows * columns) {
                 statistic += 2.0 * slice.iter().sum::<f64>() * information(slice, rows).max(0.0);

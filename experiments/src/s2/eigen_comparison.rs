@@ -183,7 +183,8 @@ mod tests {
         let found = rows(
             "epsilon = 1.0\ndelta = 1e-4\nruns = [\
              { workloads = ['range:64'], methods = ['eigen-design', 'wavelet'] }, \
-             { workloads = ['range:64'], permutations = 3, methods = ['eigen-design', 'wavelet'] }]",
+             { workloads = ['range:64'], permutations = 3, \
+             methods = ['eigen-design', 'wavelet'] }]",
         );
         assert_relative_eq!(
             value(&found[0].1, "rmse"),

@@ -27,9 +27,9 @@ use crate::strategies::check_workloads;
 ///   and the standard error of this ratio; for all methods except Eigen-Design.
 /// - `queries`: the number of queries.
 ///
-/// A claim is about one data set. Its cell reports as `relative_error_ratio` the smallest or largest
-/// ratio, over workloads and ε, of the best competitor's error to that of Eigen-Design, and as `at`
-/// the workload, ε and competitor.
+/// A claim is about one data set. Its cell reports as `relative_error_ratio` the smallest or
+/// largest ratio, over workloads and ε, of the best competitor's error to that of Eigen-Design, and
+/// as `at` the workload, ε and competitor.
 ///
 /// Strategies and errors are cached (see `Trials`). The noise has separate random streams, so that
 /// results do not depend on the cache or on the stream of the cell.
@@ -121,7 +121,8 @@ impl Kind for RelativeErrors {
     type Params = Params;
 
     const NAME: &'static str = "relative-errors";
-    const SUMMARY: &'static str = "relative error on data of strategies selected for the scaled workload, over privacy budgets";
+    const SUMMARY: &'static str =
+        "relative error on data of strategies for the scaled workload, over privacy budgets";
     const KEYS: &'static [&'static str] = &["id", "dataset", columns::DATA, "workload", "epsilon"];
     const ERRORS: &'static [&'static str] = &["relative_error"];
 

@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{SVD_BOUND, check_method};
 
-/// Methods on Fig. 1(b): `total_error` at unit privacy cost, `rmse` at the budget, and `over_eigen`.
+/// Methods on Fig. 1(b): `total_error`, `rmse` and `over_eigen`.
 ///
-/// `over_eigen` is the ratio of `rmse` to that of Eigen-Design. The method `workload` also reports
-/// `rank` and `sensitivity`.
+/// `total_error` is at unit privacy cost, `rmse` at the budget, and `over_eigen` is the ratio of
+/// `rmse` to that of Eigen-Design. The method `workload` also reports `rank` and `sensitivity`.
 ///
 /// `gaussian-mechanism` is what Example 4 calls the workload as strategy: every query is answered
 /// directly, without least squares, with error `m ‖W‖₂²`. The available text of S2 lacks the

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// Weights sum to n. Circular queries are invariant under rotation, so their measure is uniform.
+    /// Weights sum to n. Circular queries are invariant under rotation: their measure is uniform.
     #[test]
     fn weights_sum_to_n_and_are_uniform_for_circular_queries() {
         let kind = ReferenceMeasures::default();

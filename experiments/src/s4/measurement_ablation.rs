@@ -27,8 +27,8 @@ use crate::statistics::Sample;
 /// Each marginal is measured once. All 1-way marginals have equal parts of one half of the budget,
 /// those of the workload have equal parts of the other half. Metrics:
 ///
-/// - `workload_error`: the mean over trials of the mean over γ ∈ W of ‖μ_γ − μ̂_γ‖₁/N. Its `seconds`
-///   are those of one trial, including counting, excluding evaluation.
+/// - `workload_error`: the mean over trials of the mean over γ ∈ W of ‖μ_γ − μ̂_γ‖₁/N. Its
+///   `seconds` are those of one trial, including counting, excluding evaluation.
 /// - `standard_error`: that of `workload_error`, for at least two trials.
 /// - `expected_error`: its expectation √(2/π) Σ_γ n_γ s_γ/(N·#W), where s_γ² is the variance of a
 ///   cell.

@@ -10,8 +10,8 @@ use crate::experiment::{CellOf, Kind, Row};
 
 /// The columns of S4's Table 3 for each table.
 ///
-/// `schema` is the text `records|attributes|mean size|domain`, with the domain size to three digits.
-/// For a missing table it is that of the stand-in, whose sizes are inferred from the paper.
+/// `schema` is the text `records|attributes|mean size|domain`, with the domain size to three
+/// digits. For a missing table it is that of the stand-in, whose sizes are inferred from the paper.
 #[derive(Debug)]
 pub struct TableSchemas {
     /// The tables.

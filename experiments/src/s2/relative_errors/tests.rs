@@ -25,7 +25,8 @@ fn over(folder: &Path) -> RelativeErrors {
     RelativeErrors::new(Catalogue::new(folder, folders))
 }
 
-const GRID: &str = "epsilons = [0.5, 1.0]\ndelta = 1e-4\ntrials = 3\nsanity_share = 0.01\nnoise_seed = 5\n\
+const GRID: &str = "epsilons = [0.5, 1.0]\ndelta = 1e-4\ntrials = 3\nsanity_share = 0.01\n\
+    noise_seed = 5\n\
     claims = [{ id = 'low', dataset = 'loans', of = 'smallest' }, \
     { id = 'high', dataset = 'loans', of = 'largest' }]\n[[runs]]\ndataset = 'loans'\n\
     workloads = ['identity-marginals(ways=1):4x2x2', 'permuted-range:16']\n\
@@ -99,7 +100,7 @@ fn results_do_not_depend_on_the_order_of_cells() {
     assert_eq!(value(&rows[13], "relative_error_ratio"), extreme(f64::max));
     assert!(rows[12][1].text.as_ref().unwrap().contains("against"));
     assert_eq!((value(&rows[0], "queries"), value(&rows[6], "queries")), (8.0, 136.0));
-    // Twice the ε halves the noise. The spread of 3 trials of 8 queries is well below a factor of 2.
+    // Doubling ε halves the noise; the spread of 3 trials of 8 queries is well below that.
     assert!(value(&rows[0], "relative_error") > value(&rows[3], "relative_error"));
 }
 
