@@ -36,32 +36,15 @@ pub fn execute(
         Command::List { profile } => list::list(root, kinds, *profile),
         Command::Run { configs, profile, only, shard, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, only, *shard, *fresh, *same_code);
-            let stand_ins = !no_stand_ins;
-            run::run(
-                configs,
-                run::Setting {
-                    root,
-                    kinds,
-                    catalogue,
-                    profile: *profile,
-                    options,
-                    display,
-                    stand_ins,
-                },
-            )
+            let (profile, stand_ins) = (*profile, !no_stand_ins);
+            let setting =
+                run::Setting { root, kinds, catalogue, profile, options, display, stand_ins };
+            run::run(configs, setting)
         }
         Command::All { profile, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, &[], None, *fresh, *same_code);
-            let stand_ins = !no_stand_ins;
-            run::all(run::Setting {
-                root,
-                kinds,
-                catalogue,
-                profile: *profile,
-                options,
-                display,
-                stand_ins,
-            })
+            let (profile, stand_ins) = (*profile, !no_stand_ins);
+            run::all(run::Setting { root, kinds, catalogue, profile, options, display, stand_ins })
         }
         Command::Compare { profile } => {
             steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile)
@@ -78,7 +61,7 @@ pub fn execute(
     }
 }
 
-/// Prints why a command failed, on standard error.
+/// Prints the error of a command on standard error.
 pub fn report_error(error: &Error) {
     // If standard error is closed, the error cannot be reported.
     let _ = writeln!(io::stderr(), "error: {error}");

@@ -55,16 +55,10 @@ impl Kind for DatasetPlans {
     const ERRORS: &'static [&'static str] = &["rmse"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, workload) in grid.workloads.iter().enumerate() {
-            plan_rows::check_workload(&format!("workloads[{i}]"), workload, &OVER_DATASETS)?;
-        }
-        for (i, workload) in grid.bounded.iter().enumerate() {
-            let known: Vec<&str> = grid.workloads.iter().map(String::as_str).collect();
-            plan_rows::check_workload(&format!("bounded[{i}]"), workload, &known)?;
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            plan_rows::check_method(&format!("methods[{i}]"), method)?;
-        }
+        plan_rows::check_workloads("workloads", &grid.workloads, &OVER_DATASETS)?;
+        let known: Vec<&str> = grid.workloads.iter().map(String::as_str).collect();
+        plan_rows::check_workloads("bounded", &grid.bounded, &known)?;
+        plan_rows::check_methods("methods", &grid.methods)?;
         let mut cells = Vec::new();
         for (i, dataset) in grid.datasets.iter().enumerate() {
             let key = format!("datasets[{i}]");

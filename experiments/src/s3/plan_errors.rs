@@ -105,9 +105,7 @@ impl Kind for PlanErrors {
                     ));
                 }
             }
-            for (k, method) in part.methods.iter().enumerate() {
-                plan_rows::check_method(&format!("{key}.methods[{k}]"), method)?;
-            }
+            plan_rows::check_methods(&format!("{key}.methods"), &part.methods)?;
             for (&n, &d) in part.n.iter().flat_map(|n| part.d.iter().map(move |d| (n, d))) {
                 for workload in &part.workloads {
                     check_size(&key, n, d, workload)?;

@@ -70,12 +70,8 @@ impl Kind for PlanScale {
     const ERRORS: &'static [&'static str] = &["rmse"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, workload) in grid.workloads.iter().enumerate() {
-            plan_rows::check_workload(&format!("workloads[{i}]"), workload, &workloads::UNIFORM)?;
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            plan_rows::check_method(&format!("methods[{i}]"), method)?;
-        }
+        plan_rows::check_workloads("workloads", &grid.workloads, &workloads::UNIFORM)?;
+        plan_rows::check_methods("methods", &grid.methods)?;
         let mut cells = Vec::new();
         for (&n, &d) in grid.n.iter().flat_map(|n| grid.d.iter().map(move |d| (n, d))) {
             for workload in &grid.workloads {
