@@ -1,17 +1,16 @@
-//! Files that are either the old ones or the new ones, never something between.
+//! Atomic file writes.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file by way of a temporary one in the same folder: write, fsync, rename, fsync of the
-/// folder.
+/// Writes a file atomically, through a temporary file in the same folder.
 ///
-/// Missing folders are made. A process that is killed leaves at most a `.….tmp` file, which git
-/// ignores.
+/// The steps are write, fsync, rename and fsync of the folder. Missing folders are created. An
+/// interrupted process leaves at most a `.….tmp` file, which git ignores.
 ///
 /// # Errors
-/// What the file system says; the old file is then still there.
+/// Returns the error of the file system; the old file is then unchanged.
 pub fn write_atomically(file: &Path, content: &[u8]) -> io::Result<()> {
     let dir = match file.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
@@ -25,18 +24,18 @@ pub fn write_atomically(file: &Path, content: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
-/// Makes sure that files can be written in a folder, which is made if it is missing.
+/// Checks that files can be written in a folder, and creates the folder if it is missing.
 ///
 /// # Errors
-/// What the file system says.
+/// Returns the error of the file system.
 pub fn check_writable(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     let mut probe = temporary_in(dir)?;
     probe.write_all(b"probe")
 }
 
-/// A temporary file with the permissions of an ordinary one (the crate's default is private to the
-/// user).
+/// Creates a temporary file with default permissions, since those of the crate are private to the
+/// user.
 fn temporary_in(dir: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".writing-").suffix(".tmp");
@@ -48,7 +47,7 @@ fn temporary_in(dir: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(dir)
 }
 
-/// Makes a rename durable; only Unix can open a folder for that.
+/// Makes a rename durable. Only Unix can open a folder for this.
 fn sync_dir(dir: &Path) -> io::Result<()> {
     if cfg!(unix) {
         fs::File::open(dir)?.sync_all()?;

@@ -1,5 +1,4 @@
-//! Ratios of values of one run: rows that the comparison and the figures find in the result table
-//! as if it held them.
+//! Derived rows: ratios of values of one run, for the comparison and the figures.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,54 +8,55 @@ use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::table::Table;
 
-/// The table with the rows of all `[[derive]]` tables of its config. Ratios of earlier ones can be
-/// taken up by later ones. The profile `quick`, which runs a slice of the cells, has no smallest,
-/// largest or mean ones.
+/// Returns the table extended by the rows of all `[[derive]]` tables of its config.
+///
+/// A later `[[derive]]` table can use the rows of an earlier one. The profile `quick`, which runs a
+/// part of the cells, has no rows with `take`.
 ///
 /// # Errors
-/// A column that is not there, or no row that a ratio could be made of although there are rows of
-/// its metric.
+/// Returns an error if a column is missing, or if no row has a partner although some rows match the
+/// filter.
 pub fn extended(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<Table> {
     specs.iter().try_fold(table.clone(), |table, spec| {
         let columns: Vec<&str> = spec.set.keys().map(String::as_str).collect();
         let table = table.with_columns(&columns)?;
-        // A slice of the rows has other extremes.
-        let is_of_all = spec.take.is_some();
-        if profile == Profile::Quick && is_of_all {
+        // The extremes and means of a part of the cells are not those of all.
+        if profile == Profile::Quick && spec.take.is_some() {
             Ok(table)
         } else {
-            table.extended(&rows(&table, spec)?)
+            table.extended(&derived_rows(&table, spec)?)
         }
     })
 }
 
-/// In `over`: whatever value of the column has the smallest number.
+/// In `over`: the value of the column with the smallest number.
 const ANY: &str = "*";
 
-/// In `over`: whichever of two values has the smallest number.
+/// In `over`: separates values, of which the one with the smallest number is taken.
 const OR: char = '|';
 
 fn is_choice(value: &str) -> bool {
     value == ANY || value.contains(OR)
 }
 
-/// What is made of a row's number and its partner's; `x` is the row's place in the column that
-/// `exponent_of` names.
-fn made_of(spec: &DeriveSpec, (value, x): (f64, Option<f64>), partner: f64) -> Option<f64> {
+/// Returns the derived value of a row and its partner, if it is finite.
+///
+/// `x` is the value of the row in the column `exponent_of`.
+fn derived_value(spec: &DeriveSpec, (value, x): (f64, Option<f64>), partner: f64) -> Option<f64> {
     let ratio = value / partner;
-    let made = match &spec.exponent_of {
+    let derived = match &spec.exponent_of {
         Some(column) => ratio.ln() / (x? / spec.over.get(column)?.parse::<f64>().ok()?).ln(),
         None if spec.saving => 100.0 * (1.0 - ratio),
         None if spec.inverse => ratio.recip(),
         None => ratio,
     };
-    made.is_finite().then_some(made)
+    derived.is_finite().then_some(derived)
 }
 
-/// Column → field of a row that is made.
+/// A derived row: column → field.
 type Fields = BTreeMap<String, String>;
 
-fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
+fn derived_rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     table.require(&spec.column, "derive.column")?;
     spec.over.keys().try_for_each(|column| table.require(column, "derive.over"))?;
     let keys: Vec<&str> = table
@@ -71,11 +71,11 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     let mut partners: HashMap<Vec<String>, f64> = HashMap::new();
     for row in 0..from.len() {
         let mut key = key(&from, row);
-        for (place, column) in keys.iter().enumerate() {
-            if let Some(value) = spec.over.get(*column).filter(|value| is_choice(value))
-                && (value == ANY || value.split(OR).any(|one| one == key[place]))
+        for (field, column) in key.iter_mut().zip(&keys) {
+            if let Some(choice) = spec.over.get(*column).filter(|value| is_choice(value))
+                && (choice == ANY || choice.split(OR).any(|value| value == field.as_str()))
             {
-                value.clone_into(&mut key[place]);
+                choice.clone_into(field);
             }
         }
         if let Some(value) = from.number(&spec.column, row) {
@@ -98,13 +98,13 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
             continue;
         };
         let x = spec.exponent_of.as_ref().and_then(|column| divided.number(column, row));
-        if let Some(ratio) = made_of(spec, (value, x), *partner) {
+        if let Some(ratio) = derived_value(spec, (value, x), *partner) {
             ratios.push((row, ratio));
         }
     }
     if ratios.is_empty() && !divided.is_empty() {
         let expected = format!(
-            "a row with {:?} beside those of metric \"{}\" ([[derive]] {})",
+            "a row with {:?} among those with metric \"{}\" ([[derive]] {})",
             spec.over, spec.from, spec.metric
         );
         return Err(Error::file(
@@ -115,7 +115,7 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
             "correct `over` or `where`",
         ));
     }
-    let made = |row: usize, ratio: f64, data: Option<&str>| {
+    let fields_of = |row: usize, ratio: f64, data: Option<&str>| {
         let mut fields: Fields = keys
             .iter()
             .map(|column| ((*column).to_owned(), divided.field(column, row).to_owned()))
@@ -133,14 +133,14 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     };
     let Some(take) = spec.take else {
         let mut rows: Vec<Fields> =
-            ratios.iter().map(|&(row, ratio)| made(row, ratio, None)).collect();
-        for (row, error) in errors(table, spec, &keys, &divided, &ratios)? {
+            ratios.iter().map(|&(row, ratio)| fields_of(row, ratio, None)).collect();
+        for (row, error) in standard_errors(table, spec, &keys, &divided, &ratios)? {
             let metric = (columns::METRIC.to_owned(), format!("{}{STANDARD_ERROR}", spec.metric));
-            rows.push(made(row, error, None).into_iter().chain([metric]).collect());
+            rows.push(fields_of(row, error, None).into_iter().chain([metric]).collect());
         }
         return Ok(rows);
     };
-    // An extreme of several tables is of stand-ins as soon as one of them is.
+    // A value over several tables is labelled a stand-in if one of them is.
     let labels: BTreeSet<&str> =
         ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
     let data = labels.contains(STAND_IN).then_some(STAND_IN);
@@ -155,15 +155,17 @@ fn rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
             ratios.first().map(|&(row, _)| (row, mean))
         }
     };
-    Ok(kept.map(|(row, ratio)| made(row, ratio, data)).into_iter().collect())
+    Ok(kept.map(|(row, ratio)| fields_of(row, ratio, data)).into_iter().collect())
 }
 
-/// What the metric of a standard error has behind the name of that of the mean.
+/// The suffix of the metric of a standard error.
 const STANDARD_ERROR: &str = "_se";
 
-/// The standard errors of ratios, of those whose two means have one; none if the spec asks for
-/// none. A row over itself is exact.
-fn errors(
+/// Returns the standard errors of the ratios, for rows whose two means have standard errors.
+///
+/// To first order, the standard error of a/b is (a/b)·√((s_a/a)² + (s_b/b)²). The ratio of a row to
+/// itself is exact. The result is empty if `spec.error` is not set.
+fn standard_errors(
     table: &Table,
     spec: &DeriveSpec,
     keys: &[&str],
@@ -181,14 +183,14 @@ fn errors(
     let means = of(&table.with(columns::METRIC, &spec.from)?);
     let share = |key: &Vec<String>| Some(relative.get(key)? / means.get(key)?);
     let error = |&(row, ratio): &(usize, f64)| {
-        let own: Vec<String> =
+        let key: Vec<String> =
             keys.iter().map(|column| divided.field(column, row).to_owned()).collect();
         let partner: Vec<String> = keys
             .iter()
-            .zip(&own)
-            .map(|(column, own)| spec.over.get(*column).unwrap_or(own).clone())
+            .zip(&key)
+            .map(|(column, field)| spec.over.get(*column).unwrap_or(field).clone())
             .collect();
-        let error = if own == partner { 0.0 } else { ratio * share(&own)?.hypot(share(&partner)?) };
+        let error = if key == partner { 0.0 } else { ratio * share(&key)?.hypot(share(&partner)?) };
         Some((row, error))
     };
     Ok(ratios.iter().filter_map(error).collect())
@@ -198,7 +200,8 @@ fn errors(
 mod tests {
     use super::*;
 
-    const TABLE: &str = "experiment,cell,dataset,data,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n\
+    const TABLE: &str = "experiment,cell,dataset,data,method,metric,value,lower_bound,gap,text,\
+        seconds,peak_mb,seed\n\
         s9/t,a,small,real,slow,error,6,,,,8,1,7\n\
         s9/t,b,small,real,fast,error,3,,,,2,1,7\n\
         s9/t,c,large,stand-in,slow,error,5,,,,30,1,7\n\
@@ -216,22 +219,21 @@ mod tests {
         let spec: DeriveSpec = toml::from_str(spec).unwrap();
         spec.validate().unwrap();
         let extended = extended(&table(), &[spec], Profile::Standard).unwrap();
-        let made = extended.with(columns::METRIC, "ratio").unwrap();
-        assert_eq!(extended.len(), 5 + made.len());
-        let fields = |row| {
-            (made.field("dataset", row).to_owned(), made.field(columns::DATA, row).to_owned())
-        };
-        (0..made.len())
+        let ratios = extended.with(columns::METRIC, "ratio").unwrap();
+        assert_eq!(extended.len(), 5 + ratios.len());
+        let field = |column, row| ratios.field(column, row).to_owned();
+        (0..ratios.len())
             .map(|row| {
-                let (dataset, data) = fields(row);
-                (dataset, data, made.number(columns::VALUE, row).unwrap())
+                let ratio = ratios.number(columns::VALUE, row).unwrap();
+                (field("dataset", row), field(columns::DATA, row), ratio)
             })
             .collect()
     }
 
     #[test]
     fn each_row_is_divided_by_its_partner() {
-        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nwhere = { method = ['slow'] }\n";
+        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
+            where = { method = ['slow'] }\n";
         let real = |dataset: &str, ratio| (dataset.to_owned(), "real".to_owned(), ratio);
         let stand_in = |dataset: &str, ratio| (dataset.to_owned(), "stand-in".to_owned(), ratio);
         assert_eq!(derived(spec), [real("small", 2.0), stand_in("large", 1.25)]);
@@ -244,8 +246,9 @@ mod tests {
     }
 
     #[test]
-    fn an_extreme_over_a_stand_in_is_one_of_stand_ins() {
-        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nwhere = { method = ['slow'] }\ncolumn = 'seconds'\n";
+    fn extremes_over_stand_ins_are_labelled() {
+        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
+            where = { method = ['slow'] }\ncolumn = 'seconds'\n";
         assert_eq!(
             derived(&format!("{spec}take = 'smallest'\n")),
             [("small".to_owned(), STAND_IN.to_owned(), 4.0)]
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_a_column_is_a_partner() {
+    fn the_smallest_value_of_a_column_can_be_the_partner() {
         let ratios = derived("metric = 'ratio'\nfrom = 'error'\nover = { method = '*' }\n");
         assert_eq!(
             ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(),
@@ -270,12 +273,13 @@ mod tests {
         );
     }
 
-    /// 6 ± 0.6 over 3 ± 0.6 is 2 ± 2·√(0.1² + 0.2²); what has no error of its own makes none.
+    /// (6 ± 0.6)/(3 ± 0.6) is 2 ± 2·√(0.1² + 0.2²). Rows without a standard error have none.
     #[test]
     fn ratios_of_means_have_standard_errors() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
-        let errors = "s9/t,a,small,real,slow,error_se,0.6,,,,8,1,7\ns9/t,b,small,real,fast,error_se,0.6,,,,2,1,7\n\
+        let errors = "s9/t,a,small,real,slow,error_se,0.6,,,,8,1,7\n\
+            s9/t,b,small,real,fast,error_se,0.6,,,,2,1,7\n\
             s9/t,c,large,stand-in,slow,error_se,1,,,,30,1,7\n";
         std::fs::write(&path, format!("{TABLE}{errors}")).unwrap();
         let table = Table::read(&path, "t.csv", "none").unwrap();
@@ -283,13 +287,13 @@ mod tests {
             "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nerror = 'error_se'\n";
         let spec: DeriveSpec = toml::from_str(text).unwrap();
         spec.validate().unwrap();
-        let made = extended(&table, &[spec], Profile::Standard)
+        let errors = extended(&table, &[spec], Profile::Standard)
             .unwrap()
             .with(columns::METRIC, "ratio_se")
             .unwrap();
-        let found: Vec<(&str, f64)> = (0..made.len())
-            .map(|row| (made.field(columns::CELL, row), made.number(columns::VALUE, row).unwrap()))
-            .collect();
+        let value = |row| errors.number(columns::VALUE, row).unwrap();
+        let found: Vec<(&str, f64)> =
+            (0..errors.len()).map(|row| (errors.field(columns::CELL, row), value(row))).collect();
         assert_eq!(found.iter().map(|(cell, _)| *cell).collect::<Vec<_>>(), ["a", "b", "d"]);
         approx::assert_relative_eq!(found[0].1, 2.0 * 0.05f64.sqrt(), max_relative = 1e-14);
         assert_eq!((found[1].1, found[2].1), (0.0, 0.0));
@@ -299,12 +303,13 @@ mod tests {
 
     #[test]
     fn savings_and_exponents_of_growth() {
-        let saving = "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\nwhere = { method = ['fast'] }\n";
+        let saving = "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\n\
+            where = { method = ['fast'] }\n";
         let spec: DeriveSpec = toml::from_str(&format!("{saving}saving = true\n")).unwrap();
         let of = |spec: &DeriveSpec, table: &Table| -> Vec<f64> {
             let extended = extended(table, std::slice::from_ref(spec), Profile::Standard).unwrap();
-            let made = extended.with(columns::METRIC, &spec.metric).unwrap();
-            (0..made.len()).map(|row| made.number(columns::VALUE, row).unwrap()).collect()
+            let derived = extended.with(columns::METRIC, &spec.metric).unwrap();
+            (0..derived.len()).map(|row| derived.number(columns::VALUE, row).unwrap()).collect()
         };
         let found = of(&spec, &table());
         approx::assert_relative_eq!(found[..], [50.0, 20.0][..], max_relative = 1e-12);
@@ -327,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partner_that_never_is_there_is_an_error() {
+    fn a_missing_partner_is_an_error() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fats' }\n";
         let error = extended(&table(), &[toml::from_str(spec).unwrap()], Profile::Standard)
             .unwrap_err()
@@ -336,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn specs_that_make_no_sense_are_refused_by_key() {
+    fn invalid_specs_are_refused_by_key() {
         for (spec, key) in [
             ("metric = 'ratio'\nfrom = 'error'\nover = {}\n", "over"),
             ("metric = 'ratio'\nfrom = 'error'\nover = { metric = 'x' }\n", "over"),

@@ -1,5 +1,6 @@
-//! What differs between two folders of results: what must be equal bit by bit, and what it costs
-//! within a factor.
+//! Differences between two folders of results.
+//!
+//! Values must be identical. Times and memory may differ, optionally within a factor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,51 +12,51 @@ use crate::error::{Error, FileRole, Result};
 use crate::layout::RESERVED;
 use crate::table::Table;
 
-/// One thing that differs.
+/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The table, below both folders.
+    /// The path of the table below both folders.
     pub table: String,
     /// The row, by its cell and metric; empty if the tables differ as a whole.
     pub row: String,
     /// The column; empty if the row or the table is in one folder only.
     pub column: String,
-    /// What the first folder has.
+    /// The value in the first folder.
     pub first: String,
-    /// What the second one has.
+    /// The value in the second folder.
     pub second: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { table, row, column, first, second } = self;
-        let place: Vec<&str> = [table, row, column]
+        let address: Vec<&str> = [table, row, column]
             .into_iter()
             .map(String::as_str)
             .filter(|part| !part.is_empty())
             .collect();
-        write!(f, "{}: {first} | {second}", place.join(" · "))
+        write!(f, "{}: {first} | {second}", address.join(" · "))
     }
 }
 
-/// How much was compared, and what differs.
+/// The outcome of a comparison of two folders.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Tables in either folder.
+    /// Number of tables in either folder.
     pub tables: usize,
-    /// Rows in either folder.
+    /// Number of rows in either folder.
     pub rows: usize,
-    /// What differs, in the order of tables and rows.
+    /// The differences, in the order of tables and rows.
     pub differences: Vec<Difference>,
 }
 
-/// Compares all result tables of two folders (`results/`, or that of a profile). Columns that are a
-/// function of config and seed must be equal as they are written. Times and memory, and the values
-/// of the metrics that `is_timed` names, may differ; with `costs_within` by no more than that
-/// factor.
+/// Compares all result tables of two folders (`results/` or that of a profile).
+///
+/// Columns that are determined by config and seed must have identical text. Times, memory and the
+/// values of the metrics of `is_timed` may differ; with `costs_within`, by at most that factor.
 ///
 /// # Errors
-/// A folder that is not there or has no table, a table that cannot be read.
+/// Returns an error if a folder is missing or has no table, or if a table cannot be read.
 pub fn between(
     first: &Path,
     second: &Path,
@@ -93,25 +94,28 @@ pub fn between(
         }
         let read =
             |folder: &Path| Table::read(&folder.join(name), name, "run the experiment again");
-        tables(name, &read(first)?, &read(second)?, is_timed, costs_within, &mut outcome);
+        compare_tables(name, &read(first)?, &read(second)?, is_timed, costs_within, &mut outcome);
     }
     Ok(outcome)
 }
 
-/// The tables below a folder of results, by their paths with `/`; those of other profiles and of
-/// cells are not part of it.
+/// Returns the paths of the tables below a folder of results, separated by `/`.
+///
+/// Folders of other profiles and of cells are skipped.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// Returns an error if a folder cannot be read.
 pub fn tables_below(folder: &Path) -> Result<BTreeSet<String>> {
     files_below(folder, &["csv"])
 }
 
-/// The files with these extensions in subfolders of a folder, by their paths with `/`; folders of
-/// other profiles and of cells are not part of it.
+/// Returns the paths of the files with these extensions in subfolders of a folder, separated by
+/// `/`.
+///
+/// Folders of other profiles and of cells are skipped.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// Returns an error if a folder cannot be read.
 pub fn files_below(folder: &Path, extensions: &[&str]) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     collect(folder, Path::new(""), extensions, &mut found)?;
@@ -137,26 +141,27 @@ fn collect(
     for entry in fs::read_dir(&path).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let place: PathBuf = below.join(&name);
+        let relative: PathBuf = below.join(&name);
         if entry.path().is_dir() {
             if !(below.as_os_str().is_empty()
                 && (RESERVED.contains(&name.as_str()) || name == "figures"))
             {
-                collect(folder, &place, extensions, found)?;
+                collect(folder, &relative, extensions, found)?;
             }
         } else if Path::new(&name)
             .extension()
-            .is_some_and(|found| extensions.iter().any(|one| found == *one))
+            .is_some_and(|found| extensions.iter().any(|extension| found == *extension))
             && !below.as_os_str().is_empty()
         {
-            // Tables of experiments are in folders; bench.csv, which is none, is not.
-            found.insert(place.to_string_lossy().replace('\\', "/"));
+            // Tables of experiments are in subfolders. Files of the top folder, such as bench.csv,
+            // are not tables of experiments.
+            found.insert(relative.to_string_lossy().replace('\\', "/"));
         }
     }
     Ok(())
 }
 
-fn tables(
+fn compare_tables(
     name: &str,
     first: &Table,
     second: &Table,
@@ -165,18 +170,18 @@ fn tables(
     outcome: &mut Outcome,
 ) {
     if first.columns() != second.columns() {
-        let only = |one: &Table, other: &Table| {
-            let theirs = other.columns();
-            let mine: Vec<&str> =
-                one.columns().into_iter().filter(|column| !theirs.contains(column)).collect();
-            if mine.is_empty() { "no others".to_owned() } else { mine.join(", ") }
+        let only = |left: &Table, right: &Table| {
+            let known = right.columns();
+            let extra: Vec<&str> =
+                left.columns().into_iter().filter(|column| !known.contains(column)).collect();
+            if extra.is_empty() { "none".to_owned() } else { extra.join(", ") }
         };
         let order =
-            if only(first, second) == only(second, first) { ", in another order" } else { "" };
+            if only(first, second) == only(second, first) { ", in a different order" } else { "" };
         outcome.rows += first.len().max(second.len());
         outcome.differences.push(Difference {
             table: name.to_owned(),
-            row: "other columns, so no row is compared".to_owned(),
+            row: "different columns, rows not compared".to_owned(),
             column: String::new(),
             first: format!("only here: {}{order}", only(first, second)),
             second: format!("only here: {}", only(second, first)),
@@ -207,13 +212,13 @@ fn tables(
                 second: second.to_owned(),
             });
         };
-        let (Some(&one), Some(&other)) = (ours.get(key), theirs.get(key)) else {
+        let (Some(&first_row), Some(&second_row)) = (ours.get(key), theirs.get(key)) else {
             let there = |has| if has { "there" } else { "no such row" };
             differs("", there(ours.contains_key(key)), there(theirs.contains_key(key)));
             continue;
         };
         for column in &columns {
-            let (a, b) = (first.field(column, one), second.field(column, other));
+            let (a, b) = (first.field(column, first_row), second.field(column, second_row));
             let cost =
                 columns::COSTS.contains(column) || (*column == columns::VALUE && is_timed(&key.1));
             let equal = if cost { near(a, b, costs_within) } else { a == b };
@@ -224,7 +229,7 @@ fn tables(
     }
 }
 
-/// Whether two costs are within a factor of each other; without one, always.
+/// Returns whether two costs differ by at most a factor. Without a factor, it is always true.
 fn near(a: &str, b: &str, factor: Option<f64>) -> bool {
     let Some(factor) = factor else { return true };
     match (a.parse::<f64>(), b.parse::<f64>()) {
@@ -241,8 +246,8 @@ mod tests {
 
     fn folder(rows: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        for place in ["s9", "quick/s9"] {
-            fs::create_dir_all(folder.path().join(place)).unwrap();
+        for subfolder in ["s9", "quick/s9"] {
+            fs::create_dir_all(folder.path().join(subfolder)).unwrap();
         }
         fs::write(folder.path().join("s9/t.csv"), format!("{HEAD}{rows}")).unwrap();
         fs::write(
@@ -280,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_with_other_columns_differ_once() {
+    fn tables_with_different_columns_differ_once() {
         let rows = "s9/t,a,m,error,0.1,5,1\ns9/t,b,m,error,0.1,5,1\n";
         let (first, second) = (folder(rows), folder(rows));
         let renamed = format!("{}{rows}", HEAD.replace("method", "data"));
@@ -289,14 +294,13 @@ mod tests {
         let found: Vec<String> = outcome.differences.iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
-            [
-                "s9/t.csv · other columns, so no row is compared: only here: method | only here: data"
-            ]
+            ["s9/t.csv · different columns, rows not compared: \
+                 only here: method | only here: data"]
         );
     }
 
     #[test]
-    fn what_is_in_one_folder_only_differs() {
+    fn rows_and_tables_of_one_folder_only_are_differences() {
         let ours = "s9/t,a,m,error,0.1,5,1\n";
         let both = format!("{ours}s9/t,b,m,error,0.1,5,1\n");
         assert_eq!(differences(ours, &both, None), ["s9/t.csv · b error: no such row | there"]);

@@ -1,4 +1,4 @@
-//! Hashes of files and contents.
+//! Hashes of files and their contents.
 
 use std::fs::File;
 use std::io;
@@ -7,32 +7,33 @@ use std::path::Path;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of some bytes, in hex.
+/// Returns the SHA-256 of bytes in hex.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
-/// The first bytes of the SHA-256 of some bytes; zeros beyond its 32.
+/// Returns the first `N` bytes of the SHA-256 of bytes, padded with zeros beyond 32.
 #[must_use]
 pub fn first_bytes<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut first = [0; N];
-    first.iter_mut().zip(Sha256::digest(bytes)).for_each(|(own, byte)| *own = byte);
+    first.iter_mut().zip(Sha256::digest(bytes)).for_each(|(target, byte)| *target = byte);
     first
 }
 
-/// SHA-256 of a file in hex, in constant memory.
+/// Returns the SHA-256 of a file in hex, in constant memory.
 ///
 /// # Errors
-/// What the file system says.
+/// Returns the error of the file system.
 pub fn sha256_of_file(file: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(file)?, &mut hash)?;
     Ok(format!("{:x}", hash.finalize()))
 }
 
-/// SHA-256 of a list of texts: each with its length before it, so that no two lists run into the
-/// same bytes.
+/// Returns the SHA-256 of a list of texts, each preceded by its length.
+///
+/// The lengths give different lists different bytes.
 #[must_use]
 pub fn sha256_of_fields(fields: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -43,13 +44,13 @@ pub fn sha256_of_fields(fields: &[&str]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Bytes in hex.
+/// Formats bytes in hex.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// JSON with sorted keys: the order in which a table was filled does not matter.
+/// Formats JSON with sorted keys, whatever their order in the value.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     match value {
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sha256_of_the_standard() {
+    fn sha256_matches_the_example_of_fips_180() {
         assert_eq!(
             sha256_hex(b"abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -1,25 +1,24 @@
-//! Where things are below `--root`: the only file that knows the folder names.
+//! Paths below `--root`.
 //!
-//! The tables, figures and reports of the profile `standard` are committed, so every other profile
-//! has its own folder `results/<profile>/…`, and results on stand-ins never replace results on real
-//! data: see [`Results`]. Finished cells are shared by all profiles: a cell is found by its inputs,
-//! whoever asked for it.
+//! The tables, figures and reports of the profile `standard` are committed. Every other profile has
+//! the folder `results/<profile>/…`. Results on stand-ins never replace results on real data (see
+//! [`Results`]). All profiles share the stored cells, which are found by their inputs.
 
 use std::path::{Path, PathBuf};
 
 use crate::profile::Profile;
 
-/// `configs/`: one TOML file per table or figure.
+/// Returns `configs/`, the folder with one TOML file per table or figure.
 #[must_use]
 pub fn configs_dir(root: &Path) -> PathBuf {
     root.join("configs")
 }
 
-/// The result tables, figures and reports of one profile.
+/// Paths of the result tables, figures and reports of one profile.
 ///
-/// Their usual place is `results/` and `figures/` for the profile `standard`, `results/<profile>/`
-/// for the others. Where a table there was computed on real data that this machine has stand-ins of
-/// only, the machine's own results go to the folder `stand-in` of that place.
+/// The default folders are `results/` and `figures/` for the profile `standard`, and
+/// `results/<profile>/` for the others. If a table there was computed on real data, and this
+/// machine has a stand-in only, then its results are written to the subfolder `stand-in`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results<'r> {
     root: &'r Path,
@@ -28,43 +27,44 @@ pub struct Results<'r> {
 }
 
 impl<'r> Results<'r> {
-    /// The usual place.
+    /// Returns the default folders.
     #[must_use]
     pub fn new(root: &'r Path, profile: Profile) -> Self {
         Self { root, profile, on_stand_ins: false }
     }
 
-    /// The place beside it, for results on stand-ins that must not replace results on real data.
+    /// Returns the folders for results on stand-ins, which must not replace results on real data.
     #[must_use]
     pub fn on_stand_ins(self) -> Self {
         Self { on_stand_ins: true, ..self }
     }
 
-    /// The folder of the tables and reports.
+    /// Returns the folder of the tables and reports.
     #[must_use]
     pub fn dir(self) -> PathBuf {
         let results = self.root.join("results");
-        let usual = match self.profile {
+        let default = match self.profile {
             Profile::Standard => results,
             Profile::Quick | Profile::Paper => results.join(self.profile.name()),
         };
-        if self.on_stand_ins { usual.join(STAND_IN_DIR) } else { usual }
+        if self.on_stand_ins { default.join(STAND_IN_DIR) } else { default }
     }
 
-    /// The tidy result table of an experiment.
+    /// Returns the result table of an experiment.
     #[must_use]
     pub fn table(self, experiment: &str) -> PathBuf {
         self.dir().join(format!("{experiment}.csv"))
     }
 
-    /// The provenance record beside the result table.
+    /// Returns the provenance record of a result table.
     #[must_use]
     pub fn provenance(self, experiment: &str) -> PathBuf {
         self.dir().join(format!("{experiment}.provenance.json"))
     }
 
-    /// The folder of the figures. Those of the profile `standard` at the usual place are committed,
-    /// and stand by themselves.
+    /// Returns the folder of the figures.
+    ///
+    /// The figures of the profile `standard` are committed in `figures/`.
     #[must_use]
     pub fn figures(self) -> PathBuf {
         match self.profile {
@@ -74,37 +74,37 @@ impl<'r> Results<'r> {
     }
 }
 
-/// Folder of results on stand-ins, beside the results on real data that they do not replace.
+/// The subfolder of results on stand-ins.
 const STAND_IN_DIR: &str = "stand-in";
 
-/// Folders of `results/` that no experiment may be named after.
+/// Folder names in `results/` that no experiment may have.
 pub const RESERVED: [&str; 4] = ["cells", "quick", "paper", STAND_IN_DIR];
 
-/// A path as messages show it: below the root where it is there.
+/// Formats a path for messages, relative to the root if it is below the root.
 #[must_use]
 pub fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }
 
-/// The stored cells of an experiment, of all profiles.
+/// Returns the folder of the stored cells of an experiment, of all profiles.
 #[must_use]
 pub fn cells_dir(root: &Path, experiment: &str) -> PathBuf {
     root.join("results").join("cells").join(experiment)
 }
 
-/// Locks of the runs that compute cells of an experiment now.
+/// Returns the folder with the locks of current runs of an experiment.
 #[must_use]
 pub fn parts_dir(root: &Path, experiment: &str) -> PathBuf {
     root.join("results").join("cells").join("parts").join(experiment)
 }
 
-/// The list of data sets: address, checksum, licence.
+/// Returns the file that lists the data sets with URL, checksum and licence.
 #[must_use]
 pub fn data_manifest(root: &Path) -> PathBuf {
     root.join("data").join("manifest.toml")
 }
 
-/// Downloaded data sets (ignored by git).
+/// Returns the folder of downloaded data sets, which git ignores.
 #[must_use]
 pub fn downloads_dir(root: &Path) -> PathBuf {
     root.join("data").join("downloads")

@@ -1,14 +1,17 @@
-//! The research artifact of `matmech`: configs, cells, results, figures and the comparison with
-//! published values.
+//! Reproduction of the papers: configs, cells, results, figures and the comparison with published
+//! values.
 //!
 //! ```text
-//! configs/<paper>/<name>.toml ──▶ cells ──▶ results/cells/… ──▶ results/<paper>/<name>.csv ──▶ figures, verdicts
-//!        [config]            [experiment]      [engine::store]        [engine::results]        [figures], [compare]
+//! configs/<paper>/<name>.toml     [config]
+//!   ──▶ cells                     [experiment]
+//!   ──▶ results/cells/…           [engine::store]
+//!   ──▶ results/<paper>/<name>.csv  [engine::results]
+//!   ──▶ figures, verdicts         [figures], [compare]
 //! ```
 //!
 //! A kind of experiment is one file that implements [`experiment::Kind`] and one line in
-//! [`registry`]; everything else (parallel runs, random streams, resume, tables, provenance) comes
-//! from [`engine`]. `docs/extending.md` shows how.
+//! [`registry`]. [`engine`] provides the rest: parallel runs, random streams, resuming, tables and
+//! provenance. See `docs/extending.md`.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,5 +1,4 @@
-//! A value as a paper prints it: the number, and how far from it a value may be that prints the
-//! same.
+//! Published values: the printed number and the interval of values that round to it.
 
 use std::fmt;
 
@@ -8,14 +7,14 @@ use std::fmt;
 pub struct Digits {
     /// The number as printed.
     pub value: f64,
-    /// Half a unit of the last printed digit: `5.32e6` has 0.005e6.
+    /// Half a unit of the last printed digit; 0.005e6 for `5.32e6`.
     pub half_unit: f64,
     decimals: usize,
     significant: usize,
     scientific: bool,
 }
 
-/// A printed value: a number, a bound, text, or the mark of a method that the paper does not run.
+/// A published value: a number, a bound, text, or the mark for a method that the paper did not run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Printed {
     /// `5.32e6`, `33`, `2.0004`, `3,694.7`.
@@ -31,7 +30,9 @@ pub enum Printed {
 }
 
 impl Printed {
-    /// Reads a printed value. Everything that is not a number, a bound or `NI` is text.
+    /// Parses a published value.
+    ///
+    /// Everything that is not a number, a bound or `NI` is text.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
@@ -49,7 +50,7 @@ impl Printed {
         parsed.unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 
-    /// Whether a computed number would print as this value.
+    /// Returns whether a computed number rounds to this value, or satisfies this bound.
     #[must_use]
     pub fn accepts(&self, ours: f64) -> bool {
         match self {
@@ -60,14 +61,14 @@ impl Printed {
         }
     }
 
-    /// Whether a textual result equals this value, up to white space.
+    /// Returns whether a text result equals this value, up to white space.
     #[must_use]
     pub fn accepts_text(&self, ours: &str) -> bool {
         let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         matches!(self, Self::Text(text) if squeeze(text) == squeeze(ours))
     }
 
-    /// The printed number, if it is one.
+    /// Returns the number, if the value is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -76,7 +77,7 @@ impl Printed {
         }
     }
 
-    /// The decimals of a number printed without exponent.
+    /// Returns the number of decimals of a number without exponent.
     #[must_use]
     pub fn decimals(&self) -> Option<usize> {
         match self {
@@ -85,7 +86,7 @@ impl Printed {
         }
     }
 
-    /// A computed number in the style of this value, with two more digits than it prints.
+    /// Formats a computed number in the style of this value, with two more digits.
     #[must_use]
     pub fn format_like(&self, ours: f64) -> String {
         match self {
@@ -96,7 +97,7 @@ impl Printed {
         }
     }
 
-    /// What a computed value must be, in words, for messages.
+    /// Describes the computed values that this value accepts, for messages.
     #[must_use]
     pub fn expectation(&self) -> String {
         match self {
@@ -121,8 +122,9 @@ impl fmt::Display for Printed {
 }
 
 impl Digits {
-    /// Reads `[-+]digits[.digits][e[-+]digits]`, with commas between groups of three digits
-    /// allowed.
+    /// Parses `[-+]digits[.digits][e[-+]digits]`.
+    ///
+    /// Commas between groups of three digits are allowed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().replace('\u{2212}', "-");
@@ -139,7 +141,7 @@ impl Digits {
         }
         let value: f64 = format!("{}e{exponent}", mantissa.replace(',', "")).parse().ok()?;
         let last = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-        // Parsing "5e-4" rounds once; multiplying 0.5 by a power of ten would round twice.
+        // Parsing "5e-4" rounds once. Multiplying 0.5 by a power of ten would round twice.
         let half_unit: f64 = format!("5e{}", last.checked_sub(1)?).parse().ok()?;
         if !value.is_finite() {
             return None;
@@ -155,7 +157,7 @@ impl Digits {
     }
 
     fn accepts(&self, ours: f64) -> bool {
-        // The slack covers the rounding of the printed decimal and of the difference, nothing more.
+        // The slack covers only the rounding of the printed decimal and of the difference.
         let slack = self.half_unit * 1e-9 + 2.0 * f64::EPSILON * self.value.abs();
         (ours - self.value).abs() <= self.half_unit + slack
     }
@@ -171,9 +173,9 @@ impl Digits {
             return format!("{ours}");
         }
         let fixed = format!("{ours:.*}", self.decimals + 2);
-        let shows_nothing =
+        let shows_zero =
             ours != 0.0 && fixed.bytes().all(|byte| matches!(byte, b'0' | b'.' | b'-'));
-        if shows_nothing { significant(ours, 3) } else { fixed }
+        if shows_zero { significant(ours, 3) } else { fixed }
     }
 }
 
@@ -187,7 +189,7 @@ impl fmt::Display for Digits {
     }
 }
 
-/// Removes commas that separate groups of three; `None` if a comma stands elsewhere.
+/// Removes commas between groups of three digits; `None` if a comma is elsewhere.
 fn without_group_commas(whole: &str) -> Option<String> {
     let mut groups = whole.split(',');
     let first = groups.next()?;
@@ -201,7 +203,9 @@ fn without_group_commas(whole: &str) -> Option<String> {
     Some(digits)
 }
 
-/// A number with `digits` significant digits, plain where that is readable.
+/// Formats a number with `digits` significant digits.
+///
+/// The notation is scientific below 10⁻⁴ and from 10⁷ on.
 #[must_use]
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -218,7 +222,7 @@ pub fn significant(value: f64, digits: usize) -> String {
     format!("{value:.*}", usize::try_from(decimals).unwrap_or(0))
 }
 
-/// A time as people say it: seconds, minutes or hours.
+/// Formats a time in seconds, minutes or hours.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     if seconds < 90.0 {
@@ -230,7 +234,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Memory as people say it, from MB of 10⁶ bytes.
+/// Formats an amount of memory, given in MB of 10⁶ bytes.
 #[must_use]
 pub fn memory(mb: f64) -> String {
     if mb < 1000.0 { format!("{mb:.0} MB") } else { format!("{:.1} GB", mb / 1000.0) }
@@ -263,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_exactly_what_rounds_to_the_printed_digits() {
+    fn numbers_are_accepted_if_they_round_to_the_printed_digits() {
         let published = Printed::parse("5.32e6");
         assert!(published.accepts(5_315_000.0) && published.accepts(5_325_000.0));
         assert!(!published.accepts(5_314_999.0) && !published.accepts(5_325_001.0));
@@ -338,7 +342,8 @@ mod tests {
 
         #[test]
         fn scientific_and_plain_spellings_agree(mantissa in 100u32..999, exponent in 0i32..9) {
-            let scientific = Printed::parse(&format!("{}.{:02}e{exponent}", mantissa / 100, mantissa % 100));
+            let text = format!("{}.{:02}e{exponent}", mantissa / 100, mantissa % 100);
+            let scientific = Printed::parse(&text);
             let value = f64::from(mantissa) / 100.0 * 10f64.powi(exponent);
             let unit = 10f64.powi(exponent - 2);
             prop_assert!(scientific.accepts(value + 0.49 * unit));
@@ -355,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_read_as_people_say_them() {
+    fn costs_have_readable_units() {
         assert_eq!(duration(12.4), "12 s");
         assert_eq!(duration(600.0), "10 min");
         assert_eq!(duration(9000.0), "2.5 h");

@@ -1,24 +1,24 @@
-//! How much is run: the three profiles.
+//! The three profiles: how much of each experiment is run.
 
 use std::fmt;
 
 /// How much of an experiment is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Profile {
-    /// A slice of every experiment, in minutes.
+    /// A part of every experiment, in minutes.
     Quick,
     /// Every table and figure; its results are committed.
     #[default]
     Standard,
-    /// Everything, all trials.
+    /// Every table and figure with all trials.
     Paper,
 }
 
 impl Profile {
-    /// All profiles, from little to much.
+    /// All profiles, the smallest first.
     pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Paper];
 
-    /// The name in configs and on the command line.
+    /// Returns the name in configs and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

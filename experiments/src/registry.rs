@@ -1,12 +1,13 @@
-//! The kinds of experiments and figures that configs can name. A new one is one file and one line
-//! here.
+//! The kinds of experiments and figures that configs can name.
+//!
+//! A new kind is one file and one line here.
 
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
 use crate::figures::{Bars, Dots, FigureKind, Lines, Matrices, TradeOff};
 use crate::{s1, s2, s3, s4};
 
-/// All that a config can name.
+/// The kinds that a config can name.
 #[derive(Debug)]
 pub struct Kinds {
     /// Kinds of experiments.
@@ -16,21 +17,22 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The kinds of this artifact. Experiments on tables take them from the catalogue.
+    /// Returns the kinds of this crate. Experiments read their tables from the catalogue.
     #[must_use]
     pub fn all(catalogue: &Catalogue) -> Self {
         Self { experiments: experiments(catalogue), figures: figures() }
     }
 }
 
-/// The kinds of figures, in the order in which messages list them.
+/// Returns the kinds of figures, in the order of messages.
 #[must_use]
 pub fn figures() -> Vec<Box<dyn FigureKind>> {
     vec![Box::new(Lines), Box::new(Bars), Box::new(Dots), Box::new(Matrices), Box::new(TradeOff)]
 }
 
-/// The kinds of experiments, in the order in which messages list them. Kinds that run on tables
-/// hold a clone of the catalogue.
+/// Returns the kinds of experiments, in the order of messages.
+///
+/// Kinds that run on tables hold a clone of the catalogue.
 #[must_use]
 pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
     vec![

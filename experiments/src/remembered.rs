@@ -1,4 +1,4 @@
-//! What several cells need, computed once per process and kept while there is room.
+//! A cache of results that several cells need.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,53 +6,56 @@ use crate::error::Result;
 
 type Slot<V> = Arc<Mutex<Option<Arc<V>>>>;
 
-/// The results of the last `room` different keys. A result must be a function of its key: then
-/// nothing that is computed from it depends on what is kept, nor on who asks first.
+/// A cache of the results of the `capacity` most recently used keys.
+///
+/// A result must be determined by its key. Then no value depends on the order of requests.
 #[derive(Debug)]
 pub struct Remembered<K, V> {
-    room: usize,
-    /// The key asked for last at the end.
+    capacity: usize,
+    /// Ordered by last use, the most recent at the end.
     slots: Mutex<Vec<(K, Slot<V>)>>,
 }
 
 impl<K: PartialEq, V> Remembered<K, V> {
-    /// Room for so many results.
-    pub fn new(room: usize) -> Self {
-        Remembered { room, slots: Mutex::default() }
+    /// Creates an empty cache for `capacity` results.
+    pub fn new(capacity: usize) -> Self {
+        Remembered { capacity, slots: Mutex::default() }
     }
 
-    /// The result for a key, computed if it is not kept. Whoever comes second waits for that key
-    /// only.
+    /// Returns the result for a key, and computes it if it is not cached.
+    ///
+    /// Concurrent requests for one key compute it once; requests for other keys do not wait.
     ///
     /// # Errors
-    /// What `compute` says; nothing is kept then.
+    /// Returns the error of `compute`; nothing is cached then.
     pub fn get(&self, key: K, compute: impl FnOnce() -> Result<V>) -> Result<Arc<V>> {
         let slot = self.slot(key);
-        let mut kept = locked(&slot);
-        if let Some(value) = &*kept {
+        let mut cached = locked(&slot);
+        if let Some(value) = &*cached {
             return Ok(Arc::clone(value));
         }
         let value = Arc::new(compute()?);
-        *kept = Some(Arc::clone(&value));
+        *cached = Some(Arc::clone(&value));
         Ok(value)
     }
 
     fn slot(&self, key: K) -> Slot<V> {
         let mut slots = locked(&self.slots);
         let entry = match slots.iter().position(|(known, _)| *known == key) {
-            Some(place) => slots.remove(place),
+            Some(index) => slots.remove(index),
             None => (key, Slot::default()),
         };
         let slot = Arc::clone(&entry.1);
         slots.push(entry);
-        let surplus = slots.len().saturating_sub(self.room);
+        let surplus = slots.len().saturating_sub(self.capacity);
         slots.drain(..surplus);
         slot
     }
 }
 
-/// A panic of another cell while it held the lock leaves what it guards as it was.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex. A panic of another cell leaves the guarded value unchanged, so that poisoning is
+/// ignored.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -64,7 +67,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn the_last_results_are_kept() {
+    fn the_most_recently_used_results_are_kept() {
         let remembered = Remembered::new(2);
         let computed = Cell::new(0);
         let ask = |key: u32| {
@@ -76,7 +79,7 @@ mod tests {
         };
         assert_eq!([ask(1), ask(2), ask(1)], [10, 20, 10]);
         assert_eq!(computed.get(), 2);
-        // 2 was asked for longest ago and goes.
+        // The key 2 is the least recently used and is dropped.
         assert_eq!([ask(3), ask(1), ask(2)], [30, 10, 20]);
         assert_eq!(computed.get(), 4);
         let failed = remembered.get(9, || Err(Error::bug("a", "b", "c")));
@@ -85,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_second_waits_and_does_not_compute() {
+    fn concurrent_requests_for_a_key_compute_it_once() {
         let remembered = Remembered::new(2);
         let values: Vec<Arc<u32>> = std::thread::scope(|scope| {
             let asked: Vec<_> = (0..4)

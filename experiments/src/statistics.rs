@@ -1,10 +1,10 @@
-//! Samples of independent runs, and the rows that they give.
+//! Samples of independent runs and their result rows.
 
 use matmech::statistics;
 
 use crate::experiment::Row;
 
-/// Numbers of independent runs or samples, in the order in which they came.
+/// The numbers of independent runs or samples, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample(Vec<f64>);
 
@@ -14,43 +14,45 @@ impl Sample {
         self.0.push(value);
     }
 
-    /// How many there are.
+    /// Returns how many numbers there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The mean; NaN without numbers.
+    /// Returns the mean; NaN without numbers.
     #[must_use]
     pub fn mean(&self) -> f64 {
         statistics::mean(&self.0)
     }
 
-    /// The standard error of the mean, √(Σ(x − x̄)²/(n − 1)/n); `None` of fewer than two numbers.
+    /// Returns the standard error of the mean, √(Σ(x − x̄)²/(n − 1)/n).
+    ///
+    /// It is `None` for fewer than two numbers.
     #[must_use]
     pub fn standard_error(&self) -> Option<f64> {
         statistics::standard_error(&self.0)
     }
 
-    /// The smallest number; infinity without numbers.
+    /// Returns the smallest number; infinity without numbers.
     #[must_use]
     pub fn smallest(&self) -> f64 {
         self.0.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The largest number; minus infinity without numbers.
+    /// Returns the largest number; minus infinity without numbers.
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The rows `<metric>` and, of two numbers and more, `<metric>_se`.
+    /// Returns the rows `<metric>` and, for at least two numbers, `<metric>_se`.
     #[must_use]
     pub fn rows(&self, metric: &str) -> Vec<Row> {
         let mut rows = vec![Row::new(metric, self.mean())];
@@ -70,10 +72,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standard_errors_are_those_of_the_mean() {
+    fn the_standard_error_is_that_of_the_mean() {
         let sample: Sample = [1.0, 2.0, 4.0, 5.0].into_iter().collect();
         assert_eq!((sample.mean(), sample.smallest(), sample.largest()), (3.0, 1.0, 5.0));
-        // Variance 10/3 of one trial, a quarter of it for the mean.
+        // One trial has variance 10/3, the mean of four trials a quarter of it.
         assert!((sample.standard_error().unwrap() - (10.0f64 / 12.0).sqrt()).abs() < 1e-15);
         assert_eq!(sample.rows("x").len(), 2);
         assert_eq!([1.0].into_iter().collect::<Sample>().rows("x").len(), 1);

@@ -1,25 +1,33 @@
-//! Strategies and workloads as configs write them.
+//! Checks of the strategies and workloads that configs name.
 
 use matmech::strategy;
 use matmech::workload::Workload;
 
 use crate::error::{Error, Result};
 
-/// The method that stands for the bound itself, which is not a strategy.
+/// The method that reports the SVD bound. It is not a strategy.
 pub const SVD_BOUND: &str = "svd-bound";
 
-/// Refuses a workload string that cannot be read, naming the key.
+/// Refuses a workload string that cannot be parsed.
 ///
 /// # Errors
-/// As said.
+/// Returns the error of the parser, under the config key `key`.
 pub fn check_workload(key: &str, text: &str) -> Result<()> {
     Workload::parse(text).map(|_| ()).map_err(|error| Error::refused(key, error))
 }
 
-/// Refuses a method that is neither the bound nor a strategy, naming the key.
+/// Refuses a list of workload strings as [`check_workload`] does each, under `key[0]`, `key[1]`, ….
 ///
 /// # Errors
-/// As said.
+/// Returns the error of the first workload that is refused.
+pub fn check_workloads(key: &str, texts: &[String]) -> Result<()> {
+    texts.iter().enumerate().try_for_each(|(i, text)| check_workload(&format!("{key}[{i}]"), text))
+}
+
+/// Refuses a method that is neither a strategy nor the SVD bound.
+///
+/// # Errors
+/// Returns an error that lists the known names, under the config key `key`.
 pub fn check_method(key: &str, method: &str) -> Result<()> {
     if method == SVD_BOUND {
         return Ok(());
@@ -35,12 +43,23 @@ pub fn check_method(key: &str, method: &str) -> Result<()> {
     }
 }
 
+/// Refuses a list of methods as [`check_method`] does each, under `key[0]`, `key[1]`, ….
+///
+/// # Errors
+/// Returns the error of the first method that is refused.
+pub fn check_methods(key: &str, methods: &[String]) -> Result<()> {
+    methods
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, method)| check_method(&format!("{key}[{i}]"), method))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_neither_strategy_nor_bound_is_refused_under_its_key() {
+    fn unknown_methods_and_workloads_are_refused_under_their_keys() {
         for method in [SVD_BOUND, "wavelet", "eigen-design:wavelet", "eigen-separation(group=4)"] {
             check_method("methods[1]", method).unwrap();
         }

@@ -1,10 +1,12 @@
-//! "Did you mean": the nearest known names.
+//! The nearest known names, for "did you mean" messages.
 
 pub use matmech::call::nearest;
 use strsim::levenshtein;
 
-/// The `count` known names nearest to `found`, best first, however far they are. A key is usually a
-/// part of an address, so a name is as near as the part of it that has the length of `found`.
+/// Returns the `count` known names nearest to `found`, the nearest first.
+///
+/// The distance is that to the nearest part of a name with the length of `found`, since a key is
+/// usually a part of an address.
 #[must_use]
 pub fn near<'n>(found: &str, known: &[&'n str], count: usize) -> Vec<&'n str> {
     let mut ranked: Vec<(usize, usize, &str)> = known
@@ -16,13 +18,12 @@ pub fn near<'n>(found: &str, known: &[&'n str], count: usize) -> Vec<&'n str> {
     ranked.into_iter().take(count).map(|(_, _, name)| name).collect()
 }
 
-/// Edits between `found` and the nearest part of `name` with as many letters.
+/// Returns the edit distance between `found` and the nearest part of `name` of the same length.
 fn distance_to_part(found: &str, name: &str) -> usize {
     let letters = found.chars().count();
-    // Where letters begin, and the end.
-    let places: Vec<usize> =
-        name.char_indices().map(|(place, _)| place).chain([name.len()]).collect();
-    let parts = places.windows(letters + 1).map(|part| &name[part[0]..part[letters]]);
+    let boundaries: Vec<usize> =
+        name.char_indices().map(|(offset, _)| offset).chain([name.len()]).collect();
+    let parts = boundaries.windows(letters + 1).map(|part| &name[part[0]..part[letters]]);
     parts.map(|part| levenshtein(found, part)).min().unwrap_or_else(|| levenshtein(found, name))
 }
 
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_addresses_are_near() {
+    fn names_are_ranked_by_their_nearest_part() {
         let address = "s1/x/workload=range:1024/method=a";
         assert_eq!(distance_to_part("range:1024", address), 0);
         assert_eq!(distance_to_part("rangr:1024", address), 1);

@@ -1,7 +1,6 @@
-//! Tables that were written to files: result tables and tables of known values, as data frames; the
-//! only file that uses polars.
+//! Result tables and tables of known values, as data frames (polars).
 //!
-//! Every column is read as text: printed digits carry the precision that a verdict is about.
+//! Every column is read as text, because the printed digits state the precision of a value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,21 +9,20 @@ use polars::prelude::*;
 
 use crate::error::{Error, FileRole, Result};
 
-/// A data frame with the name that messages call it by, and the line of every row in the file it
-/// comes from.
+/// A data frame with a name for messages and the file line of every row.
 #[derive(Clone, Debug)]
 pub struct Table {
     name: String,
     frame: DataFrame,
 }
 
-/// The column with the lines; no file has one of this name.
+/// The column with the file lines. No file has a column of this name.
 const LINE: &str = "line in the file";
 
-/// The header is line 1.
+/// The line of the first row; the header is line 1.
 const FIRST_LINE: IdxSize = 2;
 
-/// Rows that fall on one point.
+/// A summary of the rows of one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The rows, ascending.
@@ -38,18 +36,19 @@ pub struct Summary {
 }
 
 impl Table {
-    /// Reads a CSV file with a header; `name` is what messages call it, `remedy` what to do when it
-    /// is not there.
+    /// Reads a CSV file with a header.
+    ///
+    /// Messages use `name` for the table and `remedy` if the file is missing.
     ///
     /// # Errors
-    /// A missing or malformed file.
+    /// Returns an error if the file is missing or malformed.
     pub fn read(path: &Path, name: &str, remedy: &str) -> Result<Self> {
         let expected = "a CSV file with a header line";
         if !path.is_file() {
             return Err(Error::file(FileRole::Input, name, expected, "no such file", remedy));
         }
         let malformed = |error: PolarsError| {
-            Error::file(FileRole::Input, name, expected, error, "mend the file, or write it anew")
+            Error::file(FileRole::Input, name, expected, error, "correct or rewrite the file")
         };
         let frame = CsvReadOptions::default()
             .with_has_header(true)
@@ -63,32 +62,32 @@ impl Table {
         Ok(Self { name: name.to_owned(), frame })
     }
 
-    /// What messages call the table.
+    /// Returns the name for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.frame.height()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The line of a row in the file.
+    /// Returns the file line of a row; 0 if it is not from a file.
     #[must_use]
     pub fn line(&self, row: usize) -> usize {
         let lines = self.frame.column(LINE).and_then(|lines| lines.idx());
         lines.ok().and_then(|lines| lines.get(row)).map_or(0, |line| line as usize)
     }
 
-    /// Names of the columns, in the order of the file.
+    /// Returns the names of the columns, in the order of the file.
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
         self.frame
@@ -99,7 +98,7 @@ impl Table {
             .collect()
     }
 
-    /// The field of a row; empty if it or the column is absent.
+    /// Returns a field; empty if the row or the column is absent.
     #[must_use]
     pub fn field(&self, column: &str, row: usize) -> &str {
         self.frame
@@ -110,21 +109,21 @@ impl Table {
             .unwrap_or_default()
     }
 
-    /// The field of a row as a number, if it is one.
+    /// Returns a field as a number, if it is one.
     #[must_use]
     pub fn number(&self, column: &str, row: usize) -> Option<f64> {
         self.field(column, row).trim().parse().ok()
     }
 
-    /// The fields of a column, in the order of the rows; all empty if the column is absent.
+    /// Returns the fields of a column; all empty if the column is absent.
     pub fn fields<'t>(&'t self, column: &'t str) -> impl Iterator<Item = &'t str> {
         (0..self.len()).map(move |row| self.field(column, row))
     }
 
-    /// Refuses a table without `column`; `key` is the config key that names it.
+    /// Refuses a table without `column`, which the config key `key` names.
     ///
     /// # Errors
-    /// The column is not there.
+    /// Returns an error if the column is absent.
     pub fn require(&self, column: &str, key: &str) -> Result<()> {
         let columns = self.columns();
         if columns.contains(&column) {
@@ -135,15 +134,16 @@ impl Table {
             &self.name,
             format!("a column \"{column}\" (named by the config key `{key}`)"),
             format!("the columns {}", columns.join(", ")),
-            format!("correct `{key}` in the config, or the header of the file"),
+            format!("correct `{key}` in the config or the header of the file"),
         ))
     }
 
-    /// The rows whose fields are among the allowed values; `key` is the config key that names the
-    /// filter.
+    /// Returns the rows whose fields have one of the allowed values.
+    ///
+    /// `key` is the config key of the filter.
     ///
     /// # Errors
-    /// A filter on a column that is not there.
+    /// Returns an error if a column of the filter is absent.
     pub fn filtered(&self, filter: &BTreeMap<String, Vec<String>>, key: &str) -> Result<Self> {
         let mut table = self.clone();
         for (column, allowed) in filter {
@@ -153,10 +153,10 @@ impl Table {
         Ok(table)
     }
 
-    /// The rows with one value in a column; none if the column is absent.
+    /// Returns the rows with a value in a column; none if the column is absent.
     ///
     /// # Errors
-    /// A column that does not hold text, which is a defect of this program.
+    /// Returns an error if the column does not contain text, which is a bug in this program.
     pub fn with(&self, column: &str, value: &str) -> Result<Self> {
         self.among(column, &[value])
     }
@@ -174,31 +174,32 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: rows().map_err(|error| self.defect(&error))? })
     }
 
-    /// The table with the values of a column in another spelling, where `names` has one. A column
-    /// that is absent stays absent.
+    /// Returns the table with values of a column replaced by those of `names`.
+    ///
+    /// An absent column stays absent.
     ///
     /// # Errors
-    /// A column that does not hold text, which is a defect of this program.
+    /// Returns an error if the column does not contain text, which is a bug in this program.
     pub fn renamed(&self, column: &str, names: &BTreeMap<String, String>) -> Result<Self> {
         let renamed = || -> PolarsResult<DataFrame> {
             let mut frame = self.frame.clone();
             if let Ok(values) = self.frame.column(column) {
-                let in_our_spelling = values.str()?.apply(|value| {
+                let renamed = values.str()?.apply(|value| {
                     value.map(|value| {
                         names.get(value).map_or(value, String::as_str).to_owned().into()
                     })
                 });
-                frame.with_column(in_our_spelling.into_column())?;
+                frame.with_column(renamed.into_column())?;
             }
             Ok(frame)
         };
         Ok(Self { name: self.name.clone(), frame: renamed().map_err(|error| self.defect(&error))? })
     }
 
-    /// The table with these columns, empty where it does not have them yet.
+    /// Returns the table with these columns; new columns are empty.
     ///
     /// # Errors
-    /// A defect of this program.
+    /// Returns an error only for a bug in this program.
     pub fn with_columns(&self, names: &[&str]) -> Result<Self> {
         let frame = self.framed_with(names).map_err(|error| self.defect(&error))?;
         Ok(Self { name: self.name.clone(), frame })
@@ -214,11 +215,12 @@ impl Table {
         Ok(frame)
     }
 
-    /// The table with more rows behind its own, each column → field; a column that it does not have
-    /// is added. What is not given is empty. The new rows have no line in the file.
+    /// Returns the table with rows appended, each given as column → field.
+    ///
+    /// New columns are added; missing fields are empty. The new rows have no file line.
     ///
     /// # Errors
-    /// A column that does not hold text, which is a defect of this program.
+    /// Returns an error if a column does not contain text, which is a bug in this program.
     pub fn extended(&self, rows: &[BTreeMap<String, String>]) -> Result<Self> {
         let frame = || -> PolarsResult<DataFrame> {
             let names: BTreeSet<&str> =
@@ -232,9 +234,9 @@ impl Table {
                 .into_iter()
                 .map(|name| match name.as_str() {
                     LINE => Column::new(LINE.into(), vec![0 as IdxSize; rows.len()]),
-                    other => Column::new(
+                    column => Column::new(
                         name.clone(),
-                        rows.iter().map(|row| field(row, other)).collect::<Vec<_>>(),
+                        rows.iter().map(|row| field(row, column)).collect::<Vec<_>>(),
                     ),
                 })
                 .collect();
@@ -246,11 +248,11 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: frame().map_err(|error| self.defect(&error))? })
     }
 
-    /// For each row, the rows of `ours` with equal values in the columns `on`, ascending (a left
-    /// join).
+    /// Returns, for each row, the rows of `ours` with equal values in the columns `on` (a left
+    /// join), ascending.
     ///
     /// # Errors
-    /// A column that is not in both tables.
+    /// Returns an error if a column is absent from a table.
     pub fn matches(&self, ours: &Self, on: &[String]) -> Result<Vec<Vec<usize>>> {
         for (table, column) in
             [self, ours].into_iter().flat_map(|table| on.iter().map(move |column| (table, column)))
@@ -282,17 +284,19 @@ impl Table {
         Ok(found)
     }
 
-    /// The rows summarised by point: those that agree in the columns `by` and in `x`, in the order
-    /// in which they first occur. A column that is absent tells no rows apart; `x` and `y` have one
-    /// number per row.
+    /// Summarises the rows by point, in the order of their first occurrence.
+    ///
+    /// Rows of one point agree in `x` and in the columns `by`; absent columns are ignored. `x` and
+    /// `y` have one number per row.
     ///
     /// # Errors
-    /// Fewer or more numbers than rows, which is a defect of this program.
+    /// Returns an error if the lengths of `x` or `y` differ from the number of rows, which is a bug
+    /// in this program.
     pub fn summarised(&self, by: &[&str], x: &[f64], y: &[f64]) -> Result<Vec<Summary>> {
         let summaries = || -> PolarsResult<Vec<Summary>> {
             let keys = by.iter().filter_map(|column| self.frame.column(column).ok()).enumerate();
             let mut columns: Vec<Column> = keys
-                .map(|(place, column)| column.clone().with_name(format!("key {place}").into()))
+                .map(|(index, column)| column.clone().with_name(format!("key {index}").into()))
                 .collect();
             columns.push(Column::new("x".into(), x));
             let names: Vec<PlSmallStr> =
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn join_finds_none_one_and_many() {
+    fn matches_returns_all_equal_rows() {
         let known = table("name,kind\na,x\nb,x\nc,\na,y\n");
         let ours = table("kind,more,name\n,1,c\nx,2,a\nx,3,a\nz,4,a\n");
         let on = ["name".to_owned(), "kind".to_owned()];
@@ -349,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_and_quoted_fields_are_kept_as_printed() {
+    fn fields_keep_their_text() {
         let table = table("id,value,note\na,5.320e6,\nb,\"3,694.70\",\"x, y\"\n");
         assert_eq!((table.len(), table.columns()), (2, vec!["id", "value", "note"]));
         assert_eq!(table.fields("value").collect::<Vec<_>>(), ["5.320e6", "3,694.70"]);
@@ -387,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_summarised_in_the_order_in_which_they_occur() {
+    fn points_are_summarised_in_the_order_of_their_first_occurrence() {
         let table = table("series\nb\na\nb\nb\n");
         let found = table
             .summarised(&["series", "absent"], &[2.0, 1.0, 1.0, 2.0], &[1.0, 7.0, 9.0, 4.0])

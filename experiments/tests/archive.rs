@@ -1,10 +1,10 @@
-//! The archive is a function of the commit, and its metadata is what Zenodo and RO-Crate read.
+//! Tests of the archive: it is determined by the commit, and its metadata is valid.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on must stop"
+    reason = "tests stop at the first failure"
 )]
 
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ fn json(file: &str) -> serde_json::Value {
 }
 
 #[test]
-fn the_same_commit_gives_the_same_bytes() {
+fn two_archives_of_a_commit_are_identical() {
     if !root().join(".git").exists() {
-        // In an unpacked archive there is no commit to make one of.
+        // An unpacked archive has no commit.
         return;
     }
     let pack = || {
@@ -43,17 +43,17 @@ fn the_same_commit_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_metadata_names_what_is_there() {
-    let crate_of = json("ro-crate-metadata.json");
-    let graph = crate_of["@graph"].as_array().unwrap();
-    let of = |id: &str| {
+fn the_metadata_names_existing_files_and_the_version() {
+    let metadata = json("ro-crate-metadata.json");
+    let graph = metadata["@graph"].as_array().unwrap();
+    let entity = |id: &str| {
         graph.iter().find(|entity| entity["@id"] == id).unwrap_or_else(|| panic!("no entity {id}"))
     };
-    assert_eq!(of("ro-crate-metadata.json")["about"]["@id"], "./");
-    let parts = of("./")["hasPart"].as_array().unwrap();
+    assert_eq!(entity("ro-crate-metadata.json")["about"]["@id"], "./");
+    let parts = entity("./")["hasPart"].as_array().unwrap();
     for part in parts.iter().map(|part| part["@id"].as_str().unwrap()) {
         assert!(root().join(part).exists(), "{part}");
-        assert!(of(part)["name"].is_string(), "{part}");
+        assert!(entity(part)["name"].is_string(), "{part}");
     }
     let zenodo = json(".zenodo.json");
     assert_eq!(zenodo["upload_type"], "software");

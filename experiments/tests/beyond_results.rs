@@ -1,17 +1,16 @@
-//! The committed results past the papers: what is proved of plans for reference measures holds in
-//! every row.
+//! Tests of the committed results beyond the papers: proved relations and the tables in docs/.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Errors of the plans of one table by the columns that say what was planned, then by method.
+/// Returns the errors of the plans of a table, by key columns, then by method.
 fn errors(table: &str) -> BTreeMap<Vec<String>, BTreeMap<String, f64>> {
     values(table, &["rmse", "wrmse"])
 }
 
-/// The same of any metric.
+/// Returns the values of metrics of a table, by key columns, then by method.
 fn values(table: &str, metrics: &[&str]) -> BTreeMap<Vec<String>, BTreeMap<String, f64>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut reader = csv::Reader::from_path(root.join(format!("results/{table}.csv"))).unwrap();
@@ -32,20 +31,22 @@ fn values(table: &str, metrics: &[&str]) -> BTreeMap<Vec<String>, BTreeMap<Strin
     found
 }
 
-/// Propositions 1 and 2, and the bound: never above QuerySmasher nor one Kronecker strategy, never
-/// below what any mechanism needs.
+/// Checks Propositions 1 and 2 and the lower bound over all matrix mechanisms.
+///
+/// Plans for reference measures have at most the errors of QuerySmasher and of one Kronecker
+/// strategy, and at least the lower bound.
 #[test]
-fn plans_for_reference_measures_are_between_the_bound_and_the_planners_that_they_hold() {
+fn plans_for_reference_measures_are_between_the_bound_and_other_planners() {
     let (mut plans, mut kronecker, mut bounds) = (0, 0, 0);
     for table in ["table2", "table2-bound", "table3", "table4", "table5", "table8"] {
         for (key, methods) in errors(&format!("beyond/{table}")) {
             let Some(anova) = methods.get("anova") else { continue };
             plans += 1;
-            let below = |other: f64| *anova <= other * (1.0 + 1e-7);
-            assert!(below(methods["query-smasher"]), "{table} {key:?}: {methods:?}");
+            let at_most = |error: f64| *anova <= error * (1.0 + 1e-7);
+            assert!(at_most(methods["query-smasher"]), "{table} {key:?}: {methods:?}");
             if let Some(single) = methods.get("hdmm-kronecker") {
                 kronecker += 1;
-                assert!(below(*single), "{table} {key:?}: {methods:?}");
+                assert!(at_most(*single), "{table} {key:?}: {methods:?}");
             }
             if let Some(bound) = methods.get("global-bound") {
                 bounds += 1;
@@ -56,22 +57,22 @@ fn plans_for_reference_measures_are_between_the_bound_and_the_planners_that_they
     assert!(plans >= 100 && kronecker >= 45 && bounds >= 40, "{plans} {kronecker} {bounds}");
 }
 
-/// The same against the one Kronecker strategy of S3's own Table 4.
+/// Compares with the Kronecker strategies of S3's Table 4.
 #[test]
 fn plans_for_reference_measures_are_not_above_the_kronecker_strategies_of_table_4() {
     let beyond = errors("beyond/table4");
     let mut compared = 0;
     for (key, methods) in errors("s3/table4") {
-        if let (Some(single), Some(own)) = (methods.get("hdmm-kronecker"), beyond.get(&key)) {
-            assert!(own["anova"] <= single * (1.0 + 1e-7), "{key:?}");
+        if let (Some(single), Some(ours)) = (methods.get("hdmm-kronecker"), beyond.get(&key)) {
+            assert!(ours["anova"] <= single * (1.0 + 1e-7), "{key:?}");
             compared += 1;
         }
     }
     assert_eq!(compared, 15);
 }
 
-/// The tables are planned in full: every row of S3's certified optimum has its plan for a reference
-/// measure, of the same queries.
+/// Every row of S3's tables with the certified optimum has a plan for a reference measure, on the
+/// same queries.
 #[test]
 fn plans_for_reference_measures_cover_the_tables_of_s3() {
     for (table, rows) in
@@ -81,21 +82,21 @@ fn plans_for_reference_measures_cover_the_tables_of_s3() {
         let mut compared = 0;
         for (key, methods) in errors(&format!("s3/{table}")) {
             let Some(optimum) = methods.get("query-smasher") else { continue };
-            let own = beyond.get(&key).unwrap_or_else(|| panic!("{table}: no {key:?}"));
+            let ours = beyond.get(&key).unwrap_or_else(|| panic!("{table}: no {key:?}"));
             assert!(
-                (own["query-smasher"] / optimum - 1.0).abs() <= 1e-6,
-                "{table} {key:?}: {optimum} and {own:?}"
+                (ours["query-smasher"] / optimum - 1.0).abs() <= 1e-6,
+                "{table} {key:?}: {optimum} and {ours:?}"
             );
-            assert!(own.contains_key("anova"), "{table} {key:?}");
+            assert!(ours.contains_key("anova"), "{table} {key:?}");
             compared += 1;
         }
         assert_eq!(compared, rows, "{table}");
     }
 }
 
-/// The table of docs/reference-measures.md on affine queries and absolute differences: errors as in
-/// the results, and their ratios to the bounds beside them, which `tests/pair_bound.rs` computes
-/// anew.
+/// The table of docs/reference-measures.md on affine queries and absolute differences agrees with
+/// the results: the errors, and their ratios to the bounds in the table. `tests/pair_bound.rs`
+/// recomputes the bounds.
 #[test]
 fn the_page_on_reference_measures_has_the_errors_of_table_4() {
     let page = std::fs::read_to_string(
@@ -108,11 +109,11 @@ fn the_page_on_reference_measures_has_the_errors_of_table_4() {
     let mut rows = 0;
     for row in table.take_while(|line| line.starts_with('|')) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        for (family, at) in [("affine", 1), ("abs", 4)] {
+        for (family, column) in [("affine", 1), ("abs", 4)] {
             let anova = results[&[cells[0], "40", family].map(String::from).to_vec()]["anova"];
-            let bound: f64 = cells[at + 1].parse().unwrap();
+            let bound: f64 = cells[column + 1].parse().unwrap();
             assert_eq!(
-                [cells[at], cells[at + 2]],
+                [cells[column], cells[column + 2]],
                 [format!("{anova:.4}"), format!("{:.3}", anova / bound)],
                 "{row}"
             );
@@ -122,16 +123,15 @@ fn the_page_on_reference_measures_has_the_errors_of_table_4() {
     assert_eq!(rows, 5);
 }
 
-/// The table of docs/simulating.md on what was not measured: means and standard errors as in the
-/// results, bold what is lower by more than two standard errors of the difference.
+/// The table of docs/simulating.md on the two reconstructions agrees with the results: means,
+/// standard errors, and bold for a mean that is lower by more than two standard errors of the
+/// difference.
 #[test]
 fn the_page_on_simulating_has_the_errors_of_both_reconstructions() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let page = std::fs::read_to_string(root.join("docs/simulating.md")).unwrap();
-    let (means, deviations) = (
-        values("beyond/independence", &["mean_l1"]),
-        values("beyond/independence", &["mean_l1_se"]),
-    );
+    let means = values("beyond/independence", &["mean_l1"]);
+    let standard_errors = values("beyond/independence", &["mean_l1_se"]);
     let table =
         page.lines().skip_while(|line| !line.contains("| additive | independence |")).skip(2);
     let (mut dataset, mut rows) = (String::new(), 0);
@@ -141,18 +141,18 @@ fn the_page_on_simulating_has_the_errors_of_both_reconstructions() {
             dataset = cells[0].to_lowercase();
         }
         let key = [&dataset, "real", cells[1]].map(String::from).to_vec();
-        let of = |method: &str| (means[&key][method], deviations[&key][method]);
+        let of = |method: &str| (means[&key][method], standard_errors[&key][method]);
         let both = [of("aim-grem"), of("aim-grem(reconstruction=independence)")];
         let distance = (both[0].0 - both[1].0) / both[0].1.hypot(both[1].1);
-        for (cell, (mean, deviation), ahead) in
+        for (cell, (mean, standard_error), lead) in
             [(cells[2], both[0], -distance), (cells[3], both[1], distance)]
         {
             let (printed, error) = cell.split_once(" ± ").unwrap();
             let plain = printed.trim_matches('*');
             let digits = |text: &str| text.split_once('.').unwrap().1.len();
             assert_eq!(plain, format!("{mean:.*}", digits(plain)), "{row}");
-            assert_eq!(error, format!("{deviation:.*}", digits(error)), "{row}");
-            assert_eq!(printed != plain, ahead > 2.0, "{row}: {distance} standard errors");
+            assert_eq!(error, format!("{standard_error:.*}", digits(error)), "{row}");
+            assert_eq!(printed != plain, lead > 2.0, "{row}: {distance} standard errors");
         }
         rows += 1;
     }

@@ -1,6 +1,6 @@
-//! Figures from files to files: bytes, refusals, and what the drawings contain.
+//! Tests of drawn figures: reproducible bytes, refused inputs and contents of the drawings.
 
-// Clippy's exception for tests does not reach functions that tests share.
+// Clippy's exception for tests does not cover functions that tests share.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -10,15 +10,18 @@ use experiments::config::{Config, Profile, parse};
 use experiments::error::Result;
 use experiments::{figures, registry};
 
-const HEAD: &str = "experiment,cell,sampling,domain,queries,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
+const HEAD: &str = "experiment,cell,sampling,domain,queries,method,metric,value,lower_bound,gap,\
+    text,seconds,peak_mb,seed\n";
 
-const LINES: &str = "[[figure]]\nfile = \"s9/lines\"\ntitle = \"Sampled workloads\"\nkind = \"lines\"\nx = \"queries\"\n\
-    x_label = \"number of queries\"\nx_log = true\ny = \"share\"\ny_label = \"share of the error\"\nseries = \"domain\"\n\
-    series_names = { \"32x32\" = \"32 × 32\" }\nseries_order = [\"32x32\", \"1024\"]\npanel = \"sampling\"\n\
-    reference_lines = [{ value = 1.0, label = \"all queries\" }]\n";
+const LINES: &str = "[[figure]]\nfile = \"s9/lines\"\ntitle = \"Sampled workloads\"\n\
+    kind = \"lines\"\nx = \"queries\"\nx_label = \"number of queries\"\nx_log = true\n\
+    y = \"share\"\ny_label = \"share of the error\"\nseries = \"domain\"\n\
+    series_names = { \"32x32\" = \"32 × 32\" }\nseries_order = [\"32x32\", \"1024\"]\n\
+    panel = \"sampling\"\nreference_lines = [{ value = 1.0, label = \"all queries\" }]\n";
 
-const BARS: &str = "[[figure]]\nfile = \"s9/bars\"\ntitle = \"Errors\"\nkind = \"bars\"\nx = \"domain\"\nx_label = \"domain\"\n\
-    y = \"share\"\ny_label = \"share\"\ny_log = true\nseries = \"sampling\"\nwhere = { queries = [\"100\"] }\nvalue_labels = true\n";
+const BARS: &str = "[[figure]]\nfile = \"s9/bars\"\ntitle = \"Errors\"\nkind = \"bars\"\n\
+    x = \"domain\"\nx_label = \"domain\"\ny = \"share\"\ny_label = \"share\"\ny_log = true\n\
+    series = \"sampling\"\nwhere = { queries = [\"100\"] }\nvalue_labels = true\n";
 
 fn results() -> String {
     let mut text = HEAD.to_owned();
@@ -37,8 +40,8 @@ fn results() -> String {
 
 fn config(root: &Path, figures: &str) -> Config {
     let text = format!(
-        "experiment = \"s9/f\"\nkind = \"demo\"\ntitle = \"F\"\nreproduces = \"S9\"\nseed = 7\nexpected_seconds = 1\n\
-         expected_mb = 1\n[grid]\n{figures}"
+        "experiment = \"s9/f\"\nkind = \"demo\"\ntitle = \"F\"\nreproduces = \"S9\"\nseed = 7\n\
+         expected_seconds = 1\nexpected_mb = 1\n[grid]\n{figures}"
     );
     parse(&root.join("configs/s9/f.toml"), &text).unwrap()
 }
@@ -65,12 +68,12 @@ fn refusal(results: &str, figures: &str) -> String {
         .to_string()
 }
 
-/// The texts of an SVG, in the order of drawing.
+/// Returns the texts of an SVG, in the order of drawing.
 fn texts(svg: &str) -> Vec<&str> {
     svg.split("<text ").skip(1).filter_map(|text| text.split('\n').nth(1)).collect()
 }
 
-/// Width, height and the pixels of a PNG.
+/// Returns width, height and pixels of a PNG.
 fn pixels(file: &Path) -> (u32, u32, Vec<u8>) {
     let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(file).unwrap()));
     let mut reader = decoder.read_info().unwrap();
@@ -80,7 +83,7 @@ fn pixels(file: &Path) -> (u32, u32, Vec<u8>) {
 }
 
 #[test]
-fn the_same_table_gives_the_same_bytes() {
+fn two_drawings_of_a_table_are_identical() {
     let figures = format!("{LINES}{BARS}");
     let runs: Vec<Vec<Vec<u8>>> = (0..2)
         .map(|_| {
@@ -107,7 +110,7 @@ fn the_same_table_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_line_chart_has_its_labels_in_order() {
+fn a_line_chart_has_labels_and_an_ordered_legend() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", &results());
     let files = drawn(root.path(), LINES);
@@ -137,7 +140,7 @@ fn a_line_chart_has_its_labels_in_order() {
 }
 
 #[test]
-fn the_png_shows_both_series_and_mostly_paper() {
+fn the_png_has_both_series_on_a_white_background() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", &results());
     let (width, height, pixels) = pixels(&drawn(root.path(), LINES)[1]);
@@ -151,7 +154,7 @@ fn the_png_shows_both_series_and_mostly_paper() {
 }
 
 #[test]
-fn bars_stand_on_the_axis_and_grow_with_their_values() {
+fn bars_start_at_the_axis_and_have_the_heights_of_their_values() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", &results());
     let svg = fs::read_to_string(&drawn(root.path(), BARS)[0]).unwrap();
@@ -170,28 +173,28 @@ fn bars_stand_on_the_axis_and_grow_with_their_values() {
             .collect()
     };
     let (uniform, biased) = (rectangles("#0072B2"), rectangles("#D55E00"));
-    // Two domains and the sample in the legend.
+    // Two domains and the legend.
     assert_eq!((uniform.len(), biased.len()), (3, 3));
     let base = uniform[0].0;
     assert!(
         biased.iter().all(|(_, height)| *height > 20.0),
-        "the shortest bar is still a bar: {biased:?}"
+        "the shortest bar is visible: {biased:?}"
     );
     assert!(
         [uniform[1], biased[0], biased[1]].iter().all(|(bottom, _)| (bottom - base).abs() <= 1.0)
     );
-    // Equal ratios are equal distances on a logarithmic axis: both domains fall by the same factor
-    // 0.6.
-    let falls = [uniform[0].1 - biased[0].1, uniform[1].1 - biased[1].1];
-    assert!(falls[0] > 20.0 && (falls[0] - falls[1]).abs() <= 2.0, "{falls:?}");
+    // Equal ratios are equal distances on a logarithmic axis; the ratio is 0.6 for both domains.
+    let distances = [uniform[0].1 - biased[0].1, uniform[1].1 - biased[1].1];
+    assert!(distances[0] > 20.0 && (distances[0] - distances[1]).abs() <= 2.0, "{distances:?}");
     assert!(texts(&svg).contains(&"0.794"), "value labels: {:?}", texts(&svg));
 }
 
 #[test]
 fn means_have_whiskers_and_published_values_rings() {
     let root = tempfile::tempdir().unwrap();
-    let figure = "[[figure]]\nfile = \"s9/means\"\ntitle = \"Means\"\nkind = \"lines\"\nx = \"queries\"\nx_label = \"q\"\n\
-        y = \"share\"\ny_label = \"share\"\nseries = \"sampling\"\naggregate = \"mean\"\n\
+    let figure = "[[figure]]\nfile = \"s9/means\"\ntitle = \"Means\"\nkind = \"lines\"\n\
+        x = \"queries\"\nx_label = \"q\"\ny = \"share\"\ny_label = \"share\"\n\
+        series = \"sampling\"\naggregate = \"mean\"\n\
         published = { file = \"p.csv\", rename = { sampling = { \"U\" = \"uniform\" } } }\n";
     write(root.path(), "results/s9/f.csv", &results());
     write(
@@ -202,20 +205,21 @@ fn means_have_whiskers_and_published_values_rings() {
     let svg = fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap();
     let texts = texts(&svg);
     assert!(texts.contains(&"published") && texts.contains(&"smallest to largest"), "{texts:?}");
-    // Two arcs and two of their halo for the one published point, and as many in the legend.
+    // The published point and its legend entry each have two arcs with two halo arcs.
     let arcs =
         svg.lines().filter(|line| line.starts_with("<polyline") && line.matches(',').count() > 20);
     assert_eq!(arcs.count(), 8);
 }
 
-/// A series that is a line without marks has none in the legend either; the others keep theirs.
+/// An unmarked series has no markers in the drawing or the legend; other series have markers.
 #[test]
 fn an_unmarked_series_is_a_line_only() {
     let root = tempfile::tempdir().unwrap();
-    let figure = "[[figure]]\nfile = \"s9/bound\"\ntitle = \"B\"\nkind = \"lines\"\nx = \"queries\"\nx_label = \"q\"\n\
-        y = \"share\"\ny_label = \"share\"\nseries = \"sampling\"\nwhere = { domain = [\"1024\"] }\n";
+    let figure = "[[figure]]\nfile = \"s9/bound\"\ntitle = \"B\"\nkind = \"lines\"\n\
+        x = \"queries\"\nx_label = \"q\"\ny = \"share\"\ny_label = \"share\"\n\
+        series = \"sampling\"\nwhere = { domain = [\"1024\"] }\n";
     write(root.path(), "results/s9/f.csv", &results());
-    // Whether there are other shapes than lines, of both colours.
+    // For each colour, whether there are shapes other than lines.
     let marked = |more: &str| {
         let svg = fs::read_to_string(&drawn(root.path(), &format!("{figure}{more}"))[0]).unwrap();
         ["#0072B2", "#D55E00"].map(|color| {
@@ -226,13 +230,14 @@ fn an_unmarked_series_is_a_line_only() {
     assert_eq!(marked("unmarked = [\"uniform\"]\n"), [false, true]);
 }
 
-/// The whisker of a value goes from one standard error below it to one above; without standard
-/// errors the figure is refused.
+/// Whiskers extend by one standard error on both sides; a figure without standard errors is
+/// refused.
 #[test]
 fn standard_errors_are_whiskers() {
     let table = |se: f64| {
         format!(
-            "{HEAD}s9/f,c,u,1024,100,m,share,2,,,,0,1,7\ns9/f,c,u,1024,100,m,share_se,{se},,,,0,1,7\n"
+            "{HEAD}s9/f,c,u,1024,100,m,share,2,,,,0,1,7\n\
+             s9/f,c,u,1024,100,m,share_se,{se},,,,0,1,7\n"
         )
     };
     let figure = LINES.replace("series_names", "y_error = \"share_se\"\nseries_names");
@@ -249,7 +254,7 @@ fn standard_errors_are_whiskers() {
     assert!(absent.contains("\"share_se\"") && absent.contains("y_error"), "{absent}");
 }
 
-/// 0.0007 GB are where 0.7 MB are.
+/// A published value of 0.0007 with scale 1000 is drawn like 0.7.
 #[test]
 fn published_values_are_drawn_in_the_figure_s_unit() {
     let drawing = |value: &str, scale: &str| {
@@ -269,7 +274,7 @@ fn published_values_are_drawn_in_the_figure_s_unit() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_with_the_reason() {
+fn invalid_inputs_are_refused_with_the_reason() {
     let duplicated = refusal(&results(), &BARS.replace("where = { queries = [\"100\"] }\n", ""));
     assert!(
         duplicated.contains("line 3 falls on the same point") && duplicated.contains("aggregate"),
@@ -299,20 +304,21 @@ fn what_cannot_be_drawn_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_missing_table_names_the_command_and_the_others_are_still_drawn() {
+fn a_missing_table_names_the_command_and_other_figures_are_drawn() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", &results());
-    let sound = config(root.path(), LINES);
-    let mut absent = sound.clone();
+    let present = config(root.path(), LINES);
+    let mut absent = present.clone();
     absent.experiment = "s9/absent".to_owned();
-    let error = draw_all(root.path(), &[absent, sound], Profile::Standard).unwrap_err().to_string();
+    let error =
+        draw_all(root.path(), &[absent, present], Profile::Standard).unwrap_err().to_string();
     assert!(error.contains("file results/s9/absent.csv"), "{error}");
     assert!(error.contains("reproduce run configs/s9/absent.toml --profile standard"), "{error}");
     assert!(root.path().join("figures/s9/lines.png").exists());
 }
 
 #[test]
-fn quick_figures_have_their_own_folder_and_may_be_absent() {
+fn figures_of_quick_have_a_separate_folder_and_may_be_absent() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/quick/s9/f.csv", &results());
     let outside = LINES.replace("s9/lines", "s9/outside").replace("y = \"share\"", "y = \"rmse\"");
@@ -324,7 +330,7 @@ fn quick_figures_have_their_own_folder_and_may_be_absent() {
 }
 
 #[test]
-fn a_single_point_and_equal_values_have_a_drawing() {
+fn a_single_point_can_be_drawn() {
     let root = tempfile::tempdir().unwrap();
     write(
         root.path(),
@@ -343,7 +349,7 @@ fn a_single_point_and_equal_values_have_a_drawing() {
 }
 
 #[test]
-fn drawings_from_stand_ins_say_so() {
+fn drawings_of_stand_ins_are_labelled() {
     let root = tempfile::tempdir().unwrap();
     let drawn_on = |label: &dyn Fn(usize) -> &'static str| {
         let table: String = results()
@@ -359,7 +365,7 @@ fn drawings_from_stand_ins_say_so() {
         drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)")
     );
     assert!(!drawn_on(&|_| "real").contains("stand-in"));
-    // Lines 1 to 6 are one panel, the others another.
+    // Lines 1 to 6 are in the first panel, the others in the second.
     let by_panel = drawn_on(&|k| if k <= 6 { "stand-in" } else { "real" });
     assert!(
         by_panel.contains("uniform (stand-in)") && !by_panel.contains("biased (stand-in)"),
@@ -368,14 +374,13 @@ fn drawings_from_stand_ins_say_so() {
     assert!(!by_panel.contains("partly"), "{by_panel}");
 }
 
-/// The heights of markers and texts of a drawing at a column of text: here the labels of the two
-/// axes.
+/// Compares the labels of both axes with those of a drawing without the second axis.
 #[test]
-fn a_second_axis_stands_at_the_right_with_its_own_scale() {
+fn a_second_axis_has_a_separate_scale() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", &results().replace(",0.1,1,7", ",250,1,7"));
-    let second = "[figure.second]\ny = \"share\"\ny_column = \"seconds\"\ny_label = \"time / s\"\nseries_names = { \"1024\" = \"time, 1024\" }\n\
-                  where = { domain = [\"1024\"] }\n";
+    let second = "[figure.second]\ny = \"share\"\ny_column = \"seconds\"\ny_label = \"time / s\"\n\
+                  series_names = { \"1024\" = \"time, 1024\" }\nwhere = { domain = [\"1024\"] }\n";
     let svg = fs::read_to_string(&drawn(root.path(), &format!("{LINES}{second}"))[0]).unwrap();
     let texts = texts(&svg);
     for part in ["share of the error", "time / s", "time, 1024"] {
@@ -385,7 +390,7 @@ fn a_second_axis_stands_at_the_right_with_its_own_scale() {
     let labels = |svg: &str| {
         self::texts(svg).iter().filter(|text| text.parse::<f64>().is_ok_and(|x| x <= 1.2)).count()
     };
-    assert_eq!(labels(&svg), labels(&alone), "the first axis is as it was");
+    assert_eq!(labels(&svg), labels(&alone), "the first axis is unchanged");
     assert!(
         texts.iter().any(|text| text.parse() == Ok(250.0)),
         "the second axis has the times: {texts:?}"
@@ -405,8 +410,9 @@ fn matrices_have_an_entry_per_cell_and_no_legend() {
         }
     }
     write(root.path(), "results/s9/f.csv", &rows);
-    let figure = "[[figure]]\nfile = \"s9/m\"\ntitle = \"M\"\nkind = \"matrices\"\nx = \"domain\"\nx_label = \"cell\"\ny = \"entry\"\n\
-                  y_label = \"query\"\nseries = \"queries\"\n";
+    let figure = "[[figure]]\nfile = \"s9/m\"\ntitle = \"M\"\nkind = \"matrices\"\n\
+                  x = \"domain\"\nx_label = \"cell\"\ny = \"entry\"\ny_label = \"query\"\n\
+                  series = \"queries\"\n";
     let svg = fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap();
     let texts = texts(&svg);
     let count = |text: &str| texts.iter().filter(|found| **found == text).count();

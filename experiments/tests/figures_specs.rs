@@ -1,6 +1,6 @@
-//! What `[[compare]]` and `[[figure]]` tables refuse.
+//! Checks of `[[compare]]` and `[[figure]]` tables.
 
-// Clippy's exception for tests does not reach functions that tests share.
+// Clippy's exception for tests does not cover functions that tests share.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -10,22 +10,21 @@ use experiments::error::Result;
 use experiments::figures::Figure;
 use experiments::registry;
 
-const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\nx_label = \"n\"\n\
-                      y = \"m\"\ny_label = \"m\"\n";
+const FIGURE: &str = "file = \"s1/a\"\ntitle = \"t\"\nkind = \"lines\"\nx = \"n\"\n\
+    x_label = \"n\"\ny = \"m\"\ny_label = \"m\"\n";
 const COMPARE: &str = "published = \"a.csv\"\njoin = [\"workload\"]\nmetric = \"rmse\"\n";
 
-/// Key and message of a refusal.
+/// The outcome of a check; an error has key and message.
 type Outcome = std::result::Result<(), (String, String)>;
 
-/// A config with a table of its own from line 11 on.
+/// Parses a config with a table that starts at line 11.
 fn config(table: &str, text: &str) -> Result<Config> {
     let head = "experiment = \"s9/x\"\nkind = \"demo\"\ntitle = \"t\"\nreproduces = \"S9\"\n\
-                seed = 7\nexpected_seconds = 1\n\
-                expected_mb = 1\n[grid]\n";
+                seed = 7\nexpected_seconds = 1\nexpected_mb = 1\n[grid]\n";
     parse(Path::new("/configs/s9/x.toml"), &format!("{head}\n[[{table}]]\n{text}"))
 }
 
-/// Where and why a `[[figure]]` is refused, by the config or by its kind.
+/// Checks a `[[figure]]` table, in the config and by its kind.
 fn figure(text: &str) -> Outcome {
     let kinds = registry::figures();
     let refused =
@@ -33,11 +32,12 @@ fn figure(text: &str) -> Outcome {
     refused.map_err(|error| (error.key().to_owned(), error.to_string()))
 }
 
+/// Checks a `[[compare]]` table.
 fn compare(text: &str) -> Outcome {
     config("compare", text).map(|_| ()).map_err(|error| (error.key().to_owned(), error.to_string()))
 }
 
-/// Asserts the key below the table and a part of the message, which must have a line.
+/// Asserts the key and a part of the message of an error, which must name a line.
 fn refused(table: &str, outcome: Outcome, key: &str, part: &str) -> String {
     let (found, message) = outcome.unwrap_err();
     let separator = if key.is_empty() { "" } else { "." };
@@ -48,7 +48,7 @@ fn refused(table: &str, outcome: Outcome, key: &str, part: &str) -> String {
 }
 
 #[test]
-fn sound_tables_are_accepted() {
+fn valid_tables_are_accepted() {
     for more in [
         "",
         "y_min = 0.5\ny_max = 2\ny_log = true\nx_log = true\n",
@@ -71,7 +71,7 @@ fn sound_tables_are_accepted() {
 }
 
 #[test]
-fn figures_that_make_no_sense_are_refused_by_key() {
+fn invalid_figures_are_refused_by_key() {
     for (more, key, part) in [
         ("colour = \"red\"\n", "colour", "an unknown key"),
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
@@ -109,7 +109,7 @@ fn figures_that_make_no_sense_are_refused_by_key() {
 }
 
 #[test]
-fn kinds_of_figures_refuse_what_they_have_no_axis_for() {
+fn kinds_of_figures_refuse_keys_of_missing_axes() {
     let second = "second = { y = \"t\", y_label = \"t\" }\n";
     assert_eq!(figure(&format!("{FIGURE}{second}")), Ok(()));
     for (kind, more, key) in [
@@ -131,12 +131,12 @@ fn kinds_of_figures_refuse_what_they_have_no_axis_for() {
 }
 
 #[test]
-fn comparisons_that_make_no_sense_are_refused_by_key() {
-    let one = "join = [\"a\"]\nmetric = \"m\"\n";
-    let published = format!("published = \"a.csv\"\n{one}");
-    let reference = format!("reference = \"a.csv\"\n{one}");
+fn invalid_comparisons_are_refused_by_key() {
+    let join = "join = [\"a\"]\nmetric = \"m\"\n";
+    let published = format!("published = \"a.csv\"\n{join}");
+    let reference = format!("reference = \"a.csv\"\n{join}");
     for (text, key, part) in [
-        (one.to_owned(), "", "found:    neither"),
+        (join.to_owned(), "", "found:    neither"),
         (format!("{published}reference = \"b.csv\"\n"), "reference", "found:    both"),
         (published.replace("a.csv", "../a.csv"), "published", "bare name"),
         (published.replace("\"a\"]", "]"), "join", "an empty list"),

@@ -1,4 +1,4 @@
-//! Options, parsed into validated types.
+//! Command-line options, parsed into validated types.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -9,80 +9,80 @@ use crate::config::Profile;
 use crate::engine::{RunOptions, Shard};
 use crate::error::EXIT_CODES;
 
-/// Reproduces the tables and figures of the papers, and compares them with what was published.
+/// Reproduces the tables and figures of the papers and compares them with the published values.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "reproduce", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Arguments {
-    /// Folder that holds configs/, data/, results/ and figures/
+    /// Folder with configs/, data/, results/ and figures/
     #[arg(long, value_name = "DIR", default_value = ".", global = true)]
     pub root: PathBuf,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The commands of `reproduce`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// List the experiments: what each reproduces, its cells, expected time and memory
+    /// List the experiments with their cells, expected time and memory, and what they reproduce
     List {
         /// Profile whose cells and cost are listed
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
-    /// Run some experiments; finished cells are taken from the store
+    /// Run experiments; finished cells are read from the store
     #[command(after_help = EXIT_CODES)]
     Run {
         /// Config files (configs/s1/fig2.toml) or experiment ids (s1/fig2)
         #[arg(required = true, value_name = "CONFIG")]
         configs: Vec<String>,
-        /// How much of each experiment
+        /// How much of each experiment to run
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
-        /// Only cells whose address contains KEY; may be repeated
+        /// Run only cells whose address contains KEY (repeatable)
         #[arg(long, value_name = "KEY")]
         only: Vec<String>,
-        /// Only part I of N of each grid, such as 1/4; parts share results/cells, and none that
-        /// overlaps another may run beside it
+        /// Run only part I of N of each grid, such as 1/4. Parts share results/cells; parts that
+        /// overlap cannot run at the same time
         #[arg(long, value_name = "I/N")]
         shard: Option<Shard>,
-        /// Cells computed at the same time [default: number of cores]
+        /// Number of cells computed in parallel [default: number of cores]
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
-        /// Compute the selected cells anew even if they are stored
+        /// Recompute the selected cells even if they are stored
         #[arg(long)]
         fresh: bool,
-        /// Refuse stored cells that other sources than this program's computed, instead of warning
-        /// of them
+        /// Refuse stored cells that were computed from different source code, instead of warning
+        /// about them
         #[arg(long)]
         same_code: bool,
-        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking
-        /// stand-ins
+        /// Refuse experiments on tables that are missing and cannot be downloaded, instead of
+        /// using stand-ins
         #[arg(long)]
         no_stand_ins: bool,
     },
     /// Run every experiment, draw the figures and compare with the published values
     #[command(after_help = EXIT_CODES)]
     All {
-        /// How much of each experiment
+        /// How much of each experiment to run
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
-        /// Cells computed at the same time [default: number of cores]
+        /// Number of cells computed in parallel [default: number of cores]
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
-        /// Compute every cell anew even if it is stored
+        /// Recompute every cell even if it is stored
         #[arg(long)]
         fresh: bool,
-        /// Refuse stored cells that other sources than this program's computed, instead of warning
-        /// of them
+        /// Refuse stored cells that were computed from different source code, instead of warning
+        /// about them
         #[arg(long)]
         same_code: bool,
-        /// Refuse experiments on tables that are not here and cannot be fetched, instead of taking
-        /// stand-ins; all others run
+        /// Refuse experiments on tables that are missing and cannot be downloaded, instead of
+        /// using stand-ins; all others run
         #[arg(long)]
         no_stand_ins: bool,
     },
-    /// Compare the results with the published values: one verdict for each
+    /// Compare the results with the published values, one verdict per value
     #[command(after_help = EXIT_CODES)]
     Compare {
         /// Profile whose results are compared
@@ -95,15 +95,15 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
-    /// Compare two folders of results: what is a function of config and seed bit by bit, times and
-    /// memory not at all or within a factor
+    /// Compare two folders of results. Values that are determined by config and seed must be
+    /// identical; times and memory are ignored or compared within a factor
     #[command(after_help = EXIT_CODES)]
     Diff {
-        /// A folder of results, such as results/ or results/quick/
+        /// First folder of results, such as results/ or results/quick/
         first: PathBuf,
-        /// Another one
+        /// Second folder of results
         second: PathBuf,
-        /// Times, memory and ratios of times may differ by this factor [default: by any]
+        /// Maximum factor between times, memory and ratios of times [default: unlimited]
         #[arg(long, value_name = "FACTOR")]
         costs_within: Option<f64>,
     },
@@ -118,14 +118,14 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
-    /// Find data sets in the folder $MATMECH_DATA or data/downloads, or fetch them, and check them
+    /// Find data sets in $MATMECH_DATA or data/downloads, or download them, and check their SHA-256
     Data {
         /// Data sets of data/manifest.toml [default: all]
         names: Vec<String>,
     },
 }
 
-/// Options of the engine; without `jobs`, all cores.
+/// Returns the options of the engine. Without `jobs`, it uses all cores.
 pub(super) fn run_options(
     jobs: Option<NonZeroUsize>,
     only: &[String],

@@ -8,23 +8,26 @@ use super::say;
 use crate::datasets::{Folders, Found, Manifest, locate, obtain};
 use crate::error::Result;
 
-/// Finds or fetches data sets. Those that are named must be had; of all the others only the
-/// required ones must.
+/// Finds or downloads data sets.
+///
+/// # Errors
+/// Returns an error if a named data set is not available. Without names, only required data sets
+/// must be available.
 pub(super) fn data(root: &Path, names: &[String]) -> Result<()> {
     let manifest = Manifest::load(root)?;
     let folders = Folders::of_process(root);
     let mut first = None;
     for dataset in manifest.select(names)? {
         if !matches!(locate(dataset, &folders), Ok(Some(_)) | Err(_)) {
-            info!("fetching {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
+            info!("downloading {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
         }
         match obtain(dataset, &folders) {
             Ok(found) => {
-                let place = match &found {
+                let source = match &found {
                     Found::Own(_) => "in your own folder",
                     Found::Downloaded(_) => "downloaded",
                 };
-                say(&format!("{}: {place}, checked: {}", dataset.name, found.path().display()));
+                say(&format!("{}: {source}, checked: {}", dataset.name, found.path().display()));
             }
             Err(problem) if names.is_empty() && !dataset.required => {
                 warn!("{}: not available, the stand-in is used\n{problem}", dataset.name);

@@ -7,10 +7,10 @@ use crate::difference::between;
 use crate::error::{Error, Result};
 use crate::registry::Kinds;
 
-/// As many differences as fit one screen.
-const SHOWN: usize = 20;
+/// Maximum number of differences that are printed.
+const MAX_SHOWN: usize = 20;
 
-/// Compares two folders of results and prints what differs.
+/// Compares two folders of results and prints the differences.
 pub(super) fn diff(
     first: &Path,
     second: &Path,
@@ -22,17 +22,17 @@ pub(super) fn diff(
             option: "--costs-within",
             expected: "a factor of at least 1, such as 2".to_owned(),
             found: factor.to_string(),
-            remedy: "write such a factor, or leave the option out".to_owned(),
+            remedy: "write a number of at least 1, or omit the option".to_owned(),
         });
     }
     let is_timed =
         |metric: &str| kinds.experiments.iter().any(|kind| kind.timed().contains(&metric));
     let outcome = between(first, second, &is_timed, costs_within)?;
-    for difference in outcome.differences.iter().take(SHOWN) {
+    for difference in outcome.differences.iter().take(MAX_SHOWN) {
         say(&difference.to_string());
     }
-    if outcome.differences.len() > SHOWN {
-        say(&format!("… and {} more", outcome.differences.len() - SHOWN));
+    if outcome.differences.len() > MAX_SHOWN {
+        say(&format!("… and {} more", outcome.differences.len() - MAX_SHOWN));
     }
     say(&format!(
         "{} tables, {} rows, {} differences",

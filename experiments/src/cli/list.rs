@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::printed::{duration, memory};
 use crate::registry::Kinds;
 
-/// Prints one line per experiment.
+/// Prints one line per experiment and a total.
 pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
     let configs = steps::configs(root, kinds)?;
     let plans = steps::plans(&configs, &kinds.experiments, profile)?;
@@ -65,7 +65,7 @@ fn line(plan: &ExperimentPlan<'_>) -> [String; 7] {
     ]
 }
 
-/// The tables that the cells run on, each with `real` or `stand-in`.
+/// Returns the tables of the cells, each with `real` or `stand-in`.
 fn data(plan: &ExperimentPlan<'_>) -> String {
     let tables: Vec<String> =
         plan.data().iter().map(|data| format!("{} ({})", data.name, data.label())).collect();

@@ -1,4 +1,4 @@
-//! The command line of `reproduce`, and what its commands do.
+//! The command line of `reproduce` and its commands.
 
 mod arguments;
 mod data;
@@ -18,11 +18,13 @@ use crate::engine::Display;
 use crate::error::{Error, Result};
 use crate::registry::Kinds;
 
-/// Carries out a command with the given kinds of experiments and figures; experiments run on the
-/// tables of the catalogue.
+/// Runs a command with the given kinds of experiments and figures.
+///
+/// Experiments run on the tables of the catalogue.
 ///
 /// # Errors
-/// The first step that failed; [`Error::exit_code`] is the process's exit code.
+/// Returns the error of the first step that failed. [`Error::exit_code`] is the exit code of the
+/// process.
 pub fn execute(
     arguments: &Arguments,
     kinds: &Kinds,
@@ -34,32 +36,15 @@ pub fn execute(
         Command::List { profile } => list::list(root, kinds, *profile),
         Command::Run { configs, profile, only, shard, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, only, *shard, *fresh, *same_code);
-            let stand_ins = !no_stand_ins;
-            run::run(
-                configs,
-                run::Setting {
-                    root,
-                    kinds,
-                    catalogue,
-                    profile: *profile,
-                    options,
-                    display,
-                    stand_ins,
-                },
-            )
+            let (profile, stand_ins) = (*profile, !no_stand_ins);
+            let setting =
+                run::Setting { root, kinds, catalogue, profile, options, display, stand_ins };
+            run::run(configs, setting)
         }
         Command::All { profile, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, &[], None, *fresh, *same_code);
-            let stand_ins = !no_stand_ins;
-            run::all(run::Setting {
-                root,
-                kinds,
-                catalogue,
-                profile: *profile,
-                options,
-                display,
-                stand_ins,
-            })
+            let (profile, stand_ins) = (*profile, !no_stand_ins);
+            run::all(run::Setting { root, kinds, catalogue, profile, options, display, stand_ins })
         }
         Command::Compare { profile } => {
             steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile)
@@ -76,13 +61,13 @@ pub fn execute(
     }
 }
 
-/// Prints why a command failed, on standard error.
+/// Prints the error of a command on standard error.
 pub fn report_error(error: &Error) {
-    // Nobody is left to tell if standard error is closed.
+    // If standard error is closed, the error cannot be reported.
     let _ = writeln!(io::stderr(), "error: {error}");
 }
 
-/// Prints a line of the command's own output; a closed pipe (`| head`) is not an error.
+/// Prints a line of output. A closed pipe (`| head`) is not an error.
 fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }

@@ -10,7 +10,7 @@ use crate::error::{CellFailure, Error, Result};
 use crate::layout::Results;
 use crate::registry::Kinds;
 
-/// What a run works with.
+/// The inputs of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'s> {
     pub(super) root: &'s Path,
@@ -19,12 +19,12 @@ pub(super) struct Setting<'s> {
     pub(super) profile: Profile,
     pub(super) options: &'s RunOptions,
     pub(super) display: &'s Display,
-    /// Whether stand-ins may take the place of tables that cannot be had.
+    /// Whether stand-ins may replace tables that are not available.
     pub(super) stand_ins: bool,
 }
 
 impl<'s> Setting<'s> {
-    /// What can run, and why the rest is refused.
+    /// Returns the experiments that can run, and why the others are refused.
     fn prepared(self, configs: &'s [Config]) -> Result<(Vec<Prepared<'s>>, Result<()>)> {
         let plans =
             steps::plans_with_data(configs, &self.kinds.experiments, self.catalogue, self.profile)?;
@@ -50,14 +50,15 @@ pub(super) fn run(names: &[String], with: Setting<'_>) -> Result<()> {
     first_error([refused, run_each(prepared, with)])
 }
 
-/// Runs every config, draws the figures, compares. A step that fails does not keep the later ones
-/// from running.
+/// Runs every config, draws the figures and compares.
+///
+/// Later steps run even if an earlier one fails.
 pub(super) fn all(with: Setting<'_>) -> Result<()> {
     let Setting { root, kinds, profile, .. } = with;
     let configs = steps::configs(root, kinds)?;
     let (prepared, refused) = with.prepared(&configs)?;
     let ran = run_each(prepared, with);
-    // A figure without table would only repeat that the experiment failed.
+    // Drawing without a table would only repeat the error of the experiment.
     let with_table: Vec<Config> = configs
         .iter()
         .filter(|config| Results::new(root, profile).table(&config.experiment).is_file())
@@ -68,7 +69,7 @@ pub(super) fn all(with: Setting<'_>) -> Result<()> {
     first_error([refused, ran, drawn, compared])
 }
 
-/// Returns the first error; reports the others here, since only one can be returned.
+/// Returns the first error and prints the others.
 fn first_error(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
     let mut errors = outcomes.into_iter().filter_map(Result::err);
     let Some(first) = errors.next() else {
@@ -78,7 +79,7 @@ fn first_error(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
     Err(first)
 }
 
-/// Runs one experiment after the other, prints what became of each, and sums up what failed.
+/// Runs the experiments one after another, prints their outcomes and summarises the failures.
 fn run_each(prepared: Vec<Prepared<'_>>, with: Setting<'_>) -> Result<()> {
     let mut failed = Vec::new();
     let mut outcomes = Vec::new();
@@ -91,15 +92,16 @@ fn run_each(prepared: Vec<Prepared<'_>>, with: Setting<'_>) -> Result<()> {
             Err(error) => outcomes.push(Err(error)),
         }
     }
-    outcomes.push(cells(failed));
+    outcomes.push(cell_failures(failed));
     first_error(outcomes)
 }
 
-/// A few lines on an experiment.
+/// Returns the printed lines about an experiment.
 fn describe(summary: &Summary) -> String {
     let Summary { experiment, cells, computed, reused, wall_seconds, .. } = summary;
     let counts = format!(
-        "{experiment}: {computed} cells computed, {reused} taken from the store, {} failed, {wall_seconds:.1} s",
+        "{experiment}: {computed} cells computed, {reused} read from the store, {} failed, \
+         {wall_seconds:.1} s",
         summary.failed.len()
     );
     let (table, kept) = match &summary.table {
@@ -109,8 +111,9 @@ fn describe(summary: &Summary) -> String {
         }
         Published::Incomplete { missing } => {
             let table = format!(
-                "table not written: {missing} of {cells} cells have no result yet; an older table stays. Run without --only \
-                 and --shard, or the other shards on the same results/cells"
+                "table not written: {missing} of {cells} cells have no result yet; an older table \
+                 is kept. Run without --only and --shard, or run the other shards on the same \
+                 results/cells"
             );
             (table, None)
         }
@@ -119,8 +122,10 @@ fn describe(summary: &Summary) -> String {
     format!("{counts}\n  {table}{kept}")
 }
 
-/// Sums up failed cells: results that cannot be stored first, because they explain the others.
-fn cells(failed: Vec<CellFailure>) -> Result<()> {
+/// Summarises failed cells.
+///
+/// Errors of the store are returned alone, because they explain the others.
+fn cell_failures(failed: Vec<CellFailure>) -> Result<()> {
     let (unstored, failed): (Vec<_>, Vec<_>) =
         failed.into_iter().partition(|failure| failure.reason.is_of_the_store());
     if !unstored.is_empty() {

@@ -1,4 +1,4 @@
-//! The steps that several commands share.
+//! Steps that several commands share.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::figures::Figure;
 use crate::registry::Kinds;
 use crate::{compare as comparison, figures as drawing, pages};
 
-/// Every config below the root, with figures that their kinds accept.
+/// Loads every config below the root and checks its figures.
 pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
     let configs = config::load_all(root)?;
     configs.iter().try_for_each(|config| check_figures(config, kinds))?;
     Ok(configs)
 }
 
-/// One config, with figures that their kinds accept.
+/// Loads one config and checks its figures.
 pub(super) fn config(root: &Path, name: &str, kinds: &Kinds) -> Result<Config> {
     let config = config::load(&config::find(root, name)?)?;
     check_figures(&config, kinds)?;
@@ -33,7 +33,7 @@ fn check_figures(config: &Config, kinds: &Kinds) -> Result<()> {
     Figure::all_of(config, &kinds.figures).map(|_| ())
 }
 
-/// A plan for each config.
+/// Plans each config.
 pub(super) fn plans<'a>(
     configs: &'a [Config],
     experiments: &'a [Box<dyn Experiment>],
@@ -42,8 +42,9 @@ pub(super) fn plans<'a>(
     configs.iter().map(|config| ExperimentPlan::new(config, experiments, profile)).collect()
 }
 
-/// A plan for each config, after an attempt to download the tables that they need and that are not
-/// here. Without network the stand-ins are used.
+/// Downloads missing tables, then plans each config.
+///
+/// Tables that cannot be downloaded are replaced by stand-ins.
 pub(super) fn plans_with_data<'a>(
     configs: &'a [Config],
     experiments: &'a [Box<dyn Experiment>],
@@ -63,13 +64,14 @@ pub(super) fn plans_with_data<'a>(
     let (fetched, problem) = catalogue.fetch(&Vec::from_iter(missing));
     if let Some(problem) = problem {
         warn!(
-            "a data set is not available; its stand-in is used, and the results are labelled\n{problem}"
+            "a data set is not available; its stand-in is used, and the results are labelled\n\
+             {problem}"
         );
     }
     if fetched { plans(configs, experiments, profile) } else { Ok(planned) }
 }
 
-/// The plans that need no stand-in, and an error for each experiment and table of the others.
+/// Returns the plans on real tables, and an error for each missing table of the others.
 pub(super) fn on_real_tables<'a>(
     plans: Vec<ExperimentPlan<'a>>,
     catalogue: &Catalogue,
@@ -80,9 +82,9 @@ pub(super) fn on_real_tables<'a>(
     for plan in missing {
         for data in plan.data().iter().filter(|data| data.is_stand_in()) {
             let expected =
-                format!("the table {}, on which {} runs", data.name, plan.config.experiment);
-            let remedy = "put the file there or into the folder of MATMECH_DATA (data/README.md says what is in it), or run \
-                          without --no-stand-ins";
+                format!("the table {} of the experiment {}", data.name, plan.config.experiment);
+            let remedy = "put the file there or into the folder MATMECH_DATA (see data/README.md \
+                          for its contents), or run without --no-stand-ins";
             errors.push(Error::file(
                 FileRole::DataSet,
                 catalogue.place_of(&data.name),
@@ -95,7 +97,7 @@ pub(super) fn on_real_tables<'a>(
     (ready, Error::all(errors))
 }
 
-/// Compares and prints the summary.
+/// Compares results with published values and prints the summary.
 pub(super) fn compare(
     root: &Path,
     configs: &[Config],
@@ -117,7 +119,7 @@ pub(super) fn compare(
     }
 }
 
-/// Draws and prints the files.
+/// Draws the figures and prints their files.
 pub(super) fn figures(
     root: &Path,
     configs: &[Config],

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::registry::Kinds;
 use crate::verify;
 
-/// Checks results against their provenance and prints what does not hold.
+/// Checks results against their provenance and prints the findings.
 pub(super) fn verify(
     root: &Path,
     kinds: &Kinds,

@@ -1,11 +1,12 @@
-//! Adult from the two files of the UCI Machine Learning Repository, discretised as S4 does it.
+//! Adult from the two files of the UCI Machine Learning Repository, discretised as in S4.
 //!
-//! Both parts in order, no record dropped, `?` a value of its own. A numeric attribute is cut into
-//! equal-width, left-closed bins on [low, high + 1); a categorical one has a code per value, in the
-//! order of the data set's documentation. Codes that do not occur are left out and the others
-//! renumbered, which gives 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2 values: record by
-//! record the table of the public discretised copy (`adult15.csv`). Leaving out what does not occur
-//! reads the domain off the data: for experiments only.
+//! The table has both parts in order, with all records; `?` is a separate value. Numeric attributes
+//! have equal-width, left-closed bins on [low, high + 1). Categorical attributes have one code per
+//! value, in the order of the data set's documentation. Codes that do not occur are removed, and
+//! the rest renumbered. The sizes are then 28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2,
+//! and every record equals that of the public discretised copy (`adult15.csv`).
+//!
+//! **For experiments only**: the domain depends on the data.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use matmech::{Error, Place, Result};
 
 use super::coded_file::{keep_what_occurs, table};
 
-/// How an attribute of the original files is coded.
+/// The coding of an attribute of the original files.
 pub(super) enum Code {
     /// `count` equal-width bins on [low, high + 1).
     Bins { low: i64, high: i64, count: i64 },
@@ -177,7 +178,7 @@ impl Code {
         }
     }
 
-    /// The code of a value, or what would have been right.
+    /// Returns the code of a value, or a description of the valid values.
     fn of(&self, value: &str) -> std::result::Result<u32, String> {
         match self {
             Code::Bins { low, high, count } => match value.parse::<i64>() {
@@ -197,8 +198,8 @@ impl Code {
 /// Reads `adult.data` and `adult.test` as one table.
 ///
 /// # Errors
-/// A file that cannot be read, a line without 15 values, or a value that the original files do not
-/// have.
+/// Returns an error if a file cannot be read, a line does not have 15 values, or a value is not one
+/// of the original files.
 pub fn read_adult(training: &Path, test: &Path) -> Result<(Schema, Records)> {
     let mut columns: Vec<Column> = ATTRIBUTES.iter().map(|_| Column::default()).collect();
     let attributes: Vec<_> =
@@ -215,7 +216,7 @@ pub fn read_adult(training: &Path, test: &Path) -> Result<(Schema, Records)> {
     table(names, columns.collect())
 }
 
-/// Refuses files without a record.
+/// Refuses tables without a record.
 pub(super) fn refuse_empty(columns: &[Column], what: String) -> Result<()> {
     if columns.iter().any(Column::is_empty) {
         return Err(Error::bad_input(
@@ -228,14 +229,15 @@ pub(super) fn refuse_empty(columns: &[Column], what: String) -> Result<()> {
     Ok(())
 }
 
-/// Appends the codes of some attributes, each given by its position in the line and its name, to
-/// their columns.
+/// Appends the codes of attributes to their columns.
+///
+/// An attribute is given by its position in a line, its name and its coding.
 pub(super) fn append(
     path: &Path,
     attributes: &[(usize, &str, &Code)],
     columns: &mut [Column],
 ) -> Result<()> {
-    const REMEDY: &str = "give the original files of UCI Adult, https://doi.org/10.24432/C5XW20";
+    const REMEDY: &str = "use the original files of UCI Adult, https://doi.org/10.24432/C5XW20";
     let failed = |error: csv::Error| Error::csv(path, error, REMEDY);
     // The test part begins with a comment line.
     let mut reader = csv::ReaderBuilder::new()
@@ -280,8 +282,7 @@ pub(super) mod tests {
     use super::*;
     use crate::datasets::coded_file::read_inferring_domain;
 
-    /// Invented people in the format of the training part, with the smallest and largest numbers
-    /// that are allowed.
+    /// Invented records in the format of the training part, with minimum and maximum numbers.
     const TRAINING: &str = "\
 16, Private, 10000, 10th, 1, Divorced, Sales, Wife, White, Female, 0, 0, 1, Cambodia, <=50K
 100, ?, 1500000, Preschool, 16, Widowed, ?, Husband, Black, Male, 100000, 5000, 99, ?, >50K
@@ -304,21 +305,21 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn values_are_binned_coded_and_renumbered() {
+    fn values_are_coded_and_renumbered() {
         let (schema, records) = read(TRAINING, TEST).unwrap();
         let column = |p| records.column(p).unwrap().collect::<Vec<u32>>();
-        // Bins of age are 85/32 wide: 16 and 18 in the first, 19 in the second, 100 in the last.
+        // Bins of age have width 85/32: 16 and 18 in the first, 19 in the second, 100 in the last.
         assert_eq!(column(0), [0, 2, 0, 1]);
-        // Private, ?, Private, Never-worked: ? is the last of the list.
+        // Private, ?, Private, Never-worked; ? is the last value.
         assert_eq!(column(1), [0, 2, 0, 1]);
-        // Bins of fnlwgt are 1490001/32 = 46562.5… wide: the second begins at 56,562.5….
+        // Bins of fnlwgt have width 1490001/32 = 46562.5…; the second begins at 56,562.5….
         assert_eq!(column(2), [0, 2, 1, 0]);
         // Education alphabetically: 10th, 9th, Preschool.
         assert_eq!(column(3), [0, 2, 0, 1]);
         assert_eq!(column(4), [0, 2, 1, 2]);
-        // Bins of capital-gain are 100001/32 = 3125.03… wide, of capital-loss 5001/32 = 156.3.
+        // Bins of capital-gain have width 100001/32 = 3125.03…, of capital-loss 5001/32 = 156.3.
         assert_eq!((column(10), column(11)), (vec![0, 1, 0, 0], vec![0, 1, 0, 0]));
-        // Bins of hours are 99/32 = 3.1 wide.
+        // Bins of hours have width 99/32 = 3.1.
         assert_eq!(column(12), [0, 2, 0, 1]);
         assert_eq!((column(13), column(14)), (vec![0, 2, 1, 1], vec![0, 1, 0, 1]));
         let sizes: Vec<usize> = schema.attributes().iter().map(|a| a.size).collect();
@@ -326,7 +327,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_file_line_and_column() {
+    fn errors_name_file_line_and_column() {
         for (from, to, parts) in [
             (
                 "18, Private",
@@ -349,11 +350,11 @@ pub(super) mod tests {
             }
         }
         assert!(read("", "").unwrap_err().to_string().contains("at least one record"));
-        let nowhere = Path::new("nowhere.data");
-        assert!(read_adult(nowhere, nowhere).unwrap_err().to_string().contains("nowhere.data"));
+        let missing = Path::new("missing.data");
+        assert!(read_adult(missing, missing).unwrap_err().to_string().contains("missing.data"));
     }
 
-    /// The folders in which the real files may be on a developer's machine.
+    /// Returns the real files, if they are in one of the usual folders of a developer's machine.
     pub(in crate::datasets) fn real_files() -> Option<[PathBuf; 3]> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let named = std::env::var_os("MATMECH_DATA").map(PathBuf::from);
@@ -366,10 +367,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_original_files_give_the_public_discretised_table_record_by_record() {
+    fn the_table_equals_the_public_discretised_copy() {
         let Some([training, test, discretised]) = real_files() else {
             eprintln!(
-                "skipped: adult.data, adult.test and adult15.csv are not on this machine; run `make data`"
+                "skipped: adult.data, adult.test and adult15.csv are not on this machine; \
+                 run `make data`"
             );
             return;
         };

@@ -1,10 +1,14 @@
-//! Adult as S2 uses it: the training part over 8 × 8 × 16 × 2 = 2048 cells, every attribute in its
-//! natural order.
+//! Adult as in S2: the training part over 8 × 8 × 16 × 2 = 2048 cells, in natural orders.
 //!
-//! S2 names attributes and sizes only. Ours: age in 8 equal-width bins over [17, 90], the ages that
-//! occur; `workclass` with Without-pay and Never-worked taken together, in the order of the data
-//! set's documentation, `?` last; education by its number, in the order of schooling; income. The
-//! domain is fixed here and not read off the data.
+//! S2 states attributes and sizes only. Our coding:
+//!
+//! - age: 8 equal-width bins over [17, 90], the range of the data;
+//! - `workclass`: Without-pay and Never-worked merged, in the order of the data set's
+//!   documentation, `?` last;
+//! - education: by its number, in the order of schooling;
+//! - income.
+//!
+//! The domain is fixed and does not depend on the data.
 
 use std::path::Path;
 
@@ -15,16 +19,16 @@ use matmech::schema::Schema;
 use super::adult::{ATTRIBUTES, Code, append, bins, refuse_empty};
 use super::coded_file::{recoded, table};
 
-/// Where S2's attributes stand in the files.
+/// The columns of S2's attributes in the files.
 const CELL_POSITIONS: [usize; 4] = [0, 1, 4, 14];
 
-/// S2's age: 8 equal-width bins over the ages that the training part has.
+/// The coding of age: 8 equal-width bins over the range of the training part.
 const EIGHT_AGES: Code = bins(17, 90, 8);
 
-/// S2's work: the nine values of `workclass` with Without-pay and Never-worked taken together.
+/// The coding of `workclass`: nine values, with Without-pay and Never-worked merged.
 const EIGHT_CLASSES: [u32; 9] = [0, 1, 2, 3, 4, 5, 6, 6, 7];
 
-/// Reads `adult.data` over S2's cells.
+/// Reads `adult.data` over the cells of S2.
 ///
 /// # Errors
 /// As [`read_adult`](super::adult::read_adult).
@@ -50,10 +54,10 @@ mod tests {
     use super::super::adult::tests::real_files;
     use super::*;
 
-    /// S2's cells: ages in bins of 9.25 years, Without-pay and Never-worked together, education by
-    /// its number.
+    /// Age has bins of 9.25 years, Without-pay and Never-worked are merged, and education is coded
+    /// by its number.
     #[test]
-    fn the_cells_of_s2_are_in_their_natural_order() {
+    fn values_have_the_cells_of_s2() {
         let read = |lines: &str| {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("adult.data");
@@ -65,7 +69,8 @@ mod tests {
         };
         let line = |age: u32, work: &str, education: u32, income: &str| {
             format!(
-                "{age}, {work}, 50000, Masters, {education}, Divorced, Sales, Wife, White, Female, 0, 0, 40, ?, {income}\n"
+                "{age}, {work}, 50000, Masters, {education}, Divorced, Sales, Wife, White, \
+                 Female, 0, 0, 40, ?, {income}\n"
             )
         };
         let lines = [
@@ -89,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_training_part_has_the_cells_of_s2() {
+    fn counts_of_the_training_part_are_those_of_awk() {
         let Some([training, ..]) = real_files() else {
             eprintln!("skipped: adult.data is not on this machine; run `make data`");
             return;
@@ -98,7 +103,7 @@ mod tests {
         assert_eq!((schema.sizes(), records.len()), (vec![8, 8, 16, 2], 32_561));
         let marginal =
             |k: usize| records.marginal(AttributeSet::from_positions(&[k]).unwrap()).unwrap();
-        // Counted with other tools: awk over the file.
+        // Counted with awk.
         assert_eq!(marginal(1), [22_696.0, 2541.0, 1116.0, 960.0, 2093.0, 1298.0, 21.0, 1836.0]);
         assert_eq!(marginal(3), [24_720.0, 7841.0]);
         assert!(

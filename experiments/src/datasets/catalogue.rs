@@ -1,9 +1,9 @@
-//! The tables that experiments run on, by name: the real file where it is on this machine, else the
+//! The tables of the experiments, by name: the real file if it is on this machine, otherwise the
 //! seeded stand-in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use matmech::data::Records;
 use matmech::schema::Schema;
@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::fetch::obtain;
 use super::folders::{Folders, Found, locate};
-use super::manifest::Manifest;
+use super::manifest::{Dataset, Manifest};
 use super::stand_in;
 use super::tables::{self, File, Read};
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_of_file;
 use crate::layout;
+use crate::remembered::locked;
 
 /// The value of the key column `data` for results on the real table.
 pub const REAL: &str = "real";
@@ -24,26 +25,27 @@ pub const REAL: &str = "real";
 /// The value of the key column `data` for results on the stand-in.
 pub const STAND_IN: &str = "stand-in";
 
-/// The value of the key column `data` for results on a table that was made up and stands in for
-/// none.
+/// The value of the key column `data` for results on a generated table without a real counterpart.
 pub const SYNTHETIC: &str = "synthetic";
 
-/// Which table a name stands for on this machine. Part of a cell's params, so that a result on the
-/// stand-in is not taken for one on the real table, nor a result on one file for one on another.
+/// The table of a name on this machine.
+///
+/// It is part of a cell's params, which distinguishes results on different files and on the
+/// stand-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataUse {
     /// Name of the table.
     pub name: String,
-    /// Whether it is the real table and not the seeded stand-in.
+    /// Whether it is the real table.
     pub real: bool,
-    /// SHA-256 of the real file; of several files, joined by `+`.
+    /// SHA-256 of the real file; those of several files are joined by `+`.
     pub sha256: Option<String>,
-    /// Revision of the stand-in's definition.
+    /// Revision of the definition of stand-ins, if it is one.
     pub stand_in_revision: Option<u32>,
 }
 
 impl DataUse {
-    /// The value of the key column `data`: [`REAL`], [`STAND_IN`] or [`SYNTHETIC`].
+    /// Returns the value of the key column `data`: [`REAL`], [`STAND_IN`] or [`SYNTHETIC`].
     #[must_use]
     pub fn label(&self) -> &'static str {
         match (self.real, tables::is_synthetic(&self.name)) {
@@ -53,7 +55,7 @@ impl DataUse {
         }
     }
 
-    /// Whether it takes the place of a real table.
+    /// Returns whether it replaces a real table.
     #[must_use]
     pub fn is_stand_in(&self) -> bool {
         self.label() == STAND_IN
@@ -63,7 +65,7 @@ impl DataUse {
 /// A table in memory.
 #[derive(Clone, Debug)]
 pub struct LoadedTable {
-    /// Which it is.
+    /// Its identity.
     pub data: DataUse,
     /// Its attributes, coded as cell numbers.
     pub schema: Schema,
@@ -71,18 +73,19 @@ pub struct LoadedTable {
     pub records: Records,
 }
 
-/// What was found for a name.
+/// The source of a table on this machine.
 #[derive(Debug, Clone)]
 struct Source {
     data: DataUse,
-    /// The files and how they are read; `None` for the stand-in.
+    /// The files and their reader; `None` for the stand-in.
     files: Option<(Vec<PathBuf>, Read)>,
 }
 
 type Loaded = Arc<Mutex<Option<Arc<LoadedTable>>>>;
 
-/// All tables. Clones share what was found and read: each table is looked for, hashed and read once
-/// per process.
+/// The tables of a project.
+///
+/// Clones share a cache: each table is searched, hashed and read once per process.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     inner: Arc<Inner>,
@@ -97,14 +100,17 @@ struct Inner {
 }
 
 impl Catalogue {
-    /// The tables of a project folder, with the folders of data sets of this process. Nothing is
-    /// read yet.
+    /// Creates the catalogue of a project folder, with the data folders of this process.
+    ///
+    /// Nothing is read yet.
     #[must_use]
     pub fn of_process(root: &Path) -> Self {
         Self::new(root, Folders::of_process(root))
     }
 
-    /// The tables of a project folder, looked for in the given folders. Nothing is read yet.
+    /// Creates the catalogue of a project folder, with the given data folders.
+    ///
+    /// Nothing is read yet.
     #[must_use]
     pub fn new(root: &Path, folders: Folders) -> Self {
         let inner = Inner {
@@ -116,24 +122,25 @@ impl Catalogue {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Names of all tables.
+    /// Returns the names of all tables.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         tables::TABLES.iter().map(|table| table.name).collect()
     }
 
-    /// Where the (first) file of a table would be downloaded to, or put by hand.
+    /// Returns the path to which the (first) file of a table is downloaded or can be copied.
     #[must_use]
     pub fn place_of(&self, name: &str) -> PathBuf {
         let file = tables::origins(name).first().and_then(|origin| origin.files.first());
         self.inner.folders.downloads.join(file.map_or(name, |file| file.name))
     }
 
-    /// What [`DataUse::sha256`] of the real table of a name can be by the manifest; nothing if a
-    /// file of it is the user's own, or there is no manifest.
+    /// Returns the values of [`DataUse::sha256`] that the manifest allows for a real table.
+    ///
+    /// The result is empty for tables of user files, or without a manifest.
     ///
     /// # Errors
-    /// A manifest that cannot be used.
+    /// Returns an error if the manifest is invalid.
     pub fn listed(&self, name: &str) -> Result<Vec<String>> {
         if !layout::data_manifest(&self.inner.root).is_file() {
             return Ok(Vec::new());
@@ -148,23 +155,23 @@ impl Catalogue {
         Ok(tables::origins(name).iter().filter_map(|origin| hashes(origin.files)).collect())
     }
 
-    /// Which table a name stands for on this machine. Hashes the file at the first call.
+    /// Returns the table of a name on this machine. The first call hashes the file.
     ///
     /// # Errors
-    /// An unknown name, a file that cannot be read, or one whose SHA-256 is not that of the
-    /// manifest.
+    /// Returns an error if the name is unknown, a file cannot be read, or its SHA-256 is not that
+    /// of the manifest.
     pub fn identify(&self, name: &str) -> Result<DataUse> {
         Ok(self.source(name)?.data)
     }
 
-    /// A table, read or generated at the first call.
+    /// Returns the table of a name with its records. The first call reads or generates them.
     ///
     /// # Errors
-    /// As [`Catalogue::identify`], and what is wrong with the contents of the file.
+    /// As [`Catalogue::identify`]; also if the contents of a file are invalid.
     pub fn load(&self, name: &str) -> Result<Arc<LoadedTable>> {
         let source = self.source(name)?;
         let slot = Arc::clone(locked(&self.inner.tables).entry(name.to_owned()).or_default());
-        // Whoever comes second waits for this table only, not for all.
+        // A concurrent request waits for this table only.
         let mut slot = locked(&slot);
         if let Some(table) = &*slot {
             return Ok(Arc::clone(table));
@@ -181,9 +188,10 @@ impl Catalogue {
         Ok(table)
     }
 
-    /// Tries to download the real tables of these names that are not here yet and that the manifest
-    /// knows. Gives up at the first table that cannot be had, since the others would fail likewise.
-    /// Returns whether any was fetched, and what failed.
+    /// Downloads the missing tables of these names that are in the manifest.
+    ///
+    /// Stops at the first failure, since the others would probably fail too. Returns whether any
+    /// table was downloaded, and the error.
     pub fn fetch(&self, names: &[String]) -> (bool, Option<Error>) {
         let Ok(manifest) = Manifest::load(&self.inner.root) else {
             return (false, None);
@@ -213,7 +221,7 @@ impl Catalogue {
         (fetched, None)
     }
 
-    /// Downloads the files of an origin; `false` if the manifest does not know all of them.
+    /// Downloads the files of an origin; returns `false` if the manifest does not have all of them.
     fn fetch_all(&self, manifest: &Manifest, files: &[File]) -> Result<bool> {
         let listed = |file: &File| {
             manifest.dataset.iter().find(|dataset| Some(dataset.name.as_str()) == file.in_manifest)
@@ -222,7 +230,8 @@ impl Catalogue {
             return Ok(false);
         };
         for dataset in datasets {
-            tracing::info!("fetching {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
+            let Dataset { name, licence, url, .. } = dataset;
+            tracing::info!("downloading {name} ({licence}) from {url}");
             obtain(dataset, &self.inner.folders)?;
         }
         Ok(true)
@@ -262,7 +271,7 @@ impl Catalogue {
         Ok(Source { data, files: None })
     }
 
-    /// All files of an origin with their SHA-256, or `None` if one is missing.
+    /// Returns the files of an origin with their SHA-256, or `None` if one is missing.
     fn find_all(&self, wanted: &[File]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
         let Folders { own, downloads } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
@@ -277,7 +286,7 @@ impl Catalogue {
             };
             let Some(path) = found else { return Ok(None) };
             let hash = sha256_of_file(&path).map_err(|error| {
-                let remedy = "make it readable, or take it away to use the stand-in";
+                let remedy = "make it readable, or remove it to use the stand-in";
                 Error::file(FileRole::DataSet, &path, "a file that can be read", error, remedy)
             })?;
             files.push(path);
@@ -286,7 +295,7 @@ impl Catalogue {
         Ok(Some((files, hashes)))
     }
 
-    /// The file of a data set of the manifest. A project folder without manifest knows none.
+    /// Returns the file of a data set of the manifest; `None` without a manifest.
     fn find_listed(&self, entry: &str) -> Result<Option<PathBuf>> {
         if !layout::data_manifest(&self.inner.root).is_file() {
             return Ok(None);
@@ -297,9 +306,4 @@ impl Catalogue {
         };
         Ok(locate(dataset, &self.inner.folders)?.map(|found: Found| found.path().to_owned()))
     }
-}
-
-/// A panic of another cell while it held the lock leaves the map as it was.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,7 @@
-//! Discretised files whose domain is read off the data, as S4 does it. **For experiments only**:
-//! which values occur is itself private information; releases take their domain from a public
-//! schema ([`matmech::data::read_csv`]).
+//! Discretised files with a domain inferred from the data, as in S4.
+//!
+//! **For experiments only**: the values that occur are private information. Releases use the domain
+//! of a public schema ([`matmech::data::read_csv`]).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,20 +11,21 @@ use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 use matmech::{Error, Place, Result};
 
-/// A column with more values is not discretised.
-const MOST_VALUES: usize = 1 << 16;
+/// Maximum number of distinct values of a discretised column.
+const MAX_VALUES: usize = 1 << 16;
 
-/// Reads a CSV file with a header. Each column is an attribute; its distinct values, in order
-/// (numbers by size, then text), are the cells 0, 1, …. Everything is categorical, since nothing is
-/// known about the values.
+/// Reads a CSV file with a header and infers the domain.
+///
+/// Each column is a categorical attribute. Its distinct values, in order (numbers by size, then
+/// text), are the cells 0, 1, ….
 ///
 /// *Memory*: at most two bytes per value. *Time*: one hash look-up per value.
 ///
 /// # Errors
-/// A file that cannot be read, lines of different lengths, no record, an empty value, or a column
-/// of more than 2¹⁶ values.
+/// Returns an error if the file cannot be read, lines have different lengths, there is no record, a
+/// value is empty, or a column has more than 2¹⁶ values.
 pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
-    let remedy = "give a CSV file with a header line and one value per column on every line";
+    let remedy = "use a CSV file with a header line and one value per column on every line";
     let failed = |error: csv::Error| Error::csv(path, error, remedy);
     let file = || path.display().to_string();
     let mut reader =
@@ -39,7 +41,7 @@ pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
                 let place =
                     line.position().map(|at| Place { line: at.line() as usize, column: k + 1 });
                 let found = format!("{found} in column `{name}`");
-                let remedy = "discretise the column first, with a code for missing values".into();
+                let remedy = "discretise the column, with a code for missing values".into();
                 Error::Parse { origin: file(), place, expected, found, remedy }
             })?;
         }
@@ -54,7 +56,7 @@ pub fn read_inferring_domain(path: &Path) -> Result<(Schema, Records)> {
         Error::BadInput { what, expected, found, remedy } => {
             Error::BadInput { what: format!("{}: {what}", file()), expected, found, remedy }
         }
-        other => other,
+        error => error,
     })
 }
 
@@ -69,13 +71,13 @@ impl Interned {
         Interned { numbers: HashMap::new(), numbered: Column::default() }
     }
 
-    /// Appends a value; of one that cannot be a code, what was expected and found.
+    /// Appends a value. An invalid value returns what was expected and found.
     fn push(&mut self, value: &str) -> std::result::Result<(), (String, String)> {
         let number = match self.numbers.get(value) {
             Some(&number) => number,
             None if value.is_empty() => return Err(("a value".into(), "an empty field".into())),
-            None if self.numbers.len() == MOST_VALUES => {
-                return Err((format!("at most {MOST_VALUES} different values"), "one more".into()));
+            None if self.numbers.len() == MAX_VALUES => {
+                return Err((format!("at most {MAX_VALUES} different values"), "one more".into()));
             }
             None => {
                 let number = self.numbers.len() as u32;
@@ -87,7 +89,7 @@ impl Interned {
         Ok(())
     }
 
-    /// The column with the values numbered in their own order, and how many there are.
+    /// Returns the number of values, and the column with the values numbered in their order.
     fn sorted(self) -> (usize, Column) {
         let mut values: Vec<(&String, u32)> =
             self.numbers.iter().map(|(value, &number)| (value, number)).collect();
@@ -102,8 +104,9 @@ impl Interned {
     }
 }
 
-/// Renumbers the codes below `bound` that occur as 0, 1, … in their order; how many they are, and
-/// the column.
+/// Renumbers the codes that occur as 0, 1, … in their order.
+///
+/// All codes are below `bound`. Returns the number of codes and the column.
 pub(super) fn keep_what_occurs(bound: usize, column: &Column) -> (usize, Column) {
     let mut codes = vec![0; bound];
     for value in column.iter() {
@@ -118,13 +121,12 @@ pub(super) fn keep_what_occurs(bound: usize, column: &Column) -> (usize, Column)
     (size as usize, recoded(column, &codes))
 }
 
-/// The column with every value replaced by its code.
+/// Replaces every value of a column by its code.
 pub(super) fn recoded(column: &Column, codes: &[u32]) -> Column {
     column.iter().map(|value| codes[value as usize]).collect()
 }
 
-/// Categorical attributes of the given names, and records in them from the columns with their
-/// sizes.
+/// Builds a table of categorical attributes from their names, sizes and columns.
 pub(super) fn table(
     names: Vec<String>,
     columns: Vec<(usize, Column)>,
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_numbered_in_their_order() {
+    fn values_are_numbered_in_order() {
         let (schema, records) = read("age,job\n10, clerk\n9,baker\n-1,clerk\n10,?\n").unwrap();
         let sizes: Vec<_> = schema.attributes().iter().map(|a| (a.name.as_str(), a.size)).collect();
         assert_eq!(sizes, [("age", 3), ("job", 3)]);
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_file_line_and_column() {
+    fn errors_name_file_line_and_column() {
         for (text, parts) in [
             ("a,b\n", vec!["table.csv", "at least one record"]),
             ("", vec!["table.csv", "1 to 128 attributes"]),
@@ -188,10 +190,10 @@ mod tests {
             }
         }
         assert!(
-            read_inferring_domain(Path::new("nowhere.csv"))
+            read_inferring_domain(Path::new("missing.csv"))
                 .unwrap_err()
                 .to_string()
-                .contains("nowhere.csv")
+                .contains("missing.csv")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Fetching a file with a program that is on most machines: this crate links no network code.
+//! Downloads with `curl` or `wget`; this crate links no network code.
 
 use std::fs;
 use std::io;
@@ -9,21 +9,21 @@ use super::folders::{DATA_VARIABLE, Folders, Found, check, locate};
 use super::manifest::Dataset;
 use crate::error::{Error, FileRole, Result};
 
-/// A program that writes what is at an address into a file.
+/// A program that downloads a URL to a file.
 struct Downloader {
     program: &'static str,
     options: &'static [&'static str],
-    /// The option that names the file.
+    /// The option before the file.
     into: &'static str,
-    /// The option before the address.
+    /// The option before the URL.
     from: &'static str,
 }
 
-/// In the order in which they are tried.
+/// The programs, in the order in which they are tried.
 const DOWNLOADERS: [Downloader; 2] = [
     Downloader {
         program: "curl",
-        // Slower than 1 kB/s for 30 s is a broken connection.
+        // Below 1 kB/s for 30 s the connection counts as broken.
         options: &[
             "--fail",
             "--location",
@@ -49,11 +49,11 @@ const DOWNLOADERS: [Downloader; 2] = [
     },
 ];
 
-/// Looks for a data set on this machine, and fetches it if it is not there.
+/// Searches a data set on this machine, and downloads it if it is missing.
 ///
 /// # Errors
-/// As [`locate`]; no program that downloads, no network, or a file with another SHA-256 at the
-/// other end.
+/// As [`locate`]; also if there is no download program or no network, or if the downloaded file has
+/// a different SHA-256.
 pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
     if let Some(found) = locate(dataset, folders)? {
         return Ok(found);
@@ -63,18 +63,21 @@ pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
     Ok(Found::Downloaded(file))
 }
 
-/// Fetches a data set into `file`, which appears only if it is complete and has the right SHA-256.
+/// Downloads a data set to `file`.
+///
+/// The file is created only if the download is complete and has the right SHA-256.
 ///
 /// # Errors
-/// None of the programs is there, the program fails, the file is another one, or the folder cannot
-/// be written.
+/// Returns an error if there is no download program, the program fails, the SHA-256 is different,
+/// or the folder cannot be written.
 fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<()> {
-    let by_hand = format!(
-        "get the file by hand from {}, put it in a folder as {}, and set {DATA_VARIABLE} to that folder",
+    let remedy = format!(
+        "download the file manually from {}, save it in a folder as {}, and set {DATA_VARIABLE} to \
+         that folder",
         dataset.source, dataset.file
     );
     let cannot_write = |error: io::Error| {
-        Error::file(FileRole::DataSet, file, "to be able to write it", error, by_hand.as_str())
+        Error::file(FileRole::DataSet, file, "write access", error, remedy.as_str())
     };
     let dir = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir).map_err(cannot_write)?;
@@ -89,7 +92,7 @@ fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<(
             file,
             format!("a download from {}", dataset.url),
             found,
-            by_hand.as_str(),
+            remedy.as_str(),
         )
     };
     let output = downloaders.iter().find_map(|downloader| {
@@ -103,7 +106,7 @@ fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<(
             let programs: Vec<&str> =
                 downloaders.iter().map(|downloader| downloader.program).collect();
             return Err(failed(format!(
-                "no program that downloads on this machine (tried {})",
+                "no download program on this machine (tried {})",
                 programs.join(", ")
             )));
         }
@@ -111,19 +114,18 @@ fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<(
             return Err(failed(format!("{program} could not be started: {error}")));
         }
         Some((program, Ok(output))) if !output.status.success() => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.trim().lines().last().unwrap_or("nothing more").to_owned();
-            return Err(failed(format!("{program} ended with {}: {said}", output.status)));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let message = stderr.trim().lines().last().unwrap_or("no message").to_owned();
+            return Err(failed(format!("{program} ended with {}: {message}", output.status)));
         }
         Some((_, Ok(_))) => {}
     }
-    // Checked under its temporary name; the message speaks of the address, since the file is gone
-    // when it is read.
-    check(dataset, temporary.path(), &by_hand).map_err(|error| match error {
+    // The message names the URL, since the temporary file is deleted.
+    check(dataset, temporary.path(), &remedy).map_err(|error| match error {
         Error::File { expected, found, .. } => {
             failed(format!("a file with {found}, expected {expected}"))
         }
-        other => other,
+        error => error,
     })?;
     temporary.as_file().sync_all().map_err(cannot_write)?;
     temporary.persist(file).map_err(|error| cannot_write(error.error))?;
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_that_no_program_downloads() {
+    fn a_missing_download_program_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let missing =
             Downloader { program: "no-such-downloader", options: &[], into: "-o", from: "-u" };

@@ -1,4 +1,4 @@
-//! The folders in which data sets are looked for, and the check that a file is the right one.
+//! The folders of data sets, and the check of a file's SHA-256.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,38 +9,38 @@ use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_of_file;
 use crate::layout;
 
-/// Name of the environment variable with the user's own folder of data sets.
+/// The environment variable with the user's folder of data sets.
 pub const DATA_VARIABLE: &str = "MATMECH_DATA";
 
-/// Folders in which data sets are looked for.
+/// The folders in which data sets are searched.
 #[derive(Clone, Debug)]
 pub struct Folders {
-    /// The user's own folder; never written.
+    /// The user's folder, which is never written.
     pub own: Option<PathBuf>,
-    /// Where downloads go.
+    /// The folder of downloads.
     pub downloads: PathBuf,
 }
 
 impl Folders {
-    /// The folders of this process: `MATMECH_DATA` and `<root>/data/downloads`.
+    /// Returns the folders of this process: `MATMECH_DATA` and `<root>/data/downloads`.
     #[must_use]
     pub fn of_process(root: &Path) -> Self {
-        let own = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
-        Self { own: own.map(PathBuf::from), downloads: layout::downloads_dir(root) }
+        let folder = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
+        Self { own: folder.map(PathBuf::from), downloads: layout::downloads_dir(root) }
     }
 }
 
-/// Where a data set was found.
+/// The location of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// In the user's own folder.
+    /// In the user's folder.
     Own(PathBuf),
     /// Among the downloads.
     Downloaded(PathBuf),
 }
 
 impl Found {
-    /// The file.
+    /// Returns the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -49,13 +49,13 @@ impl Found {
     }
 }
 
-/// Looks for a data set on this machine and checks it.
+/// Searches a data set on this machine and checks its SHA-256.
 ///
 /// # Errors
-/// A file of that name that cannot be read or has another SHA-256.
+/// Returns an error if a file of that name cannot be read or has a different SHA-256.
 pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
-    if let Some(own) = &folders.own {
-        let file = own.join(&dataset.file);
+    if let Some(folder) = &folders.own {
+        let file = folder.join(&dataset.file);
         if file.exists() {
             let remedy =
                 format!("put the file from {} there, or unset {DATA_VARIABLE}", dataset.source);
@@ -72,7 +72,7 @@ pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
     Ok(None)
 }
 
-/// Compares a file with the manifest.
+/// Checks that the SHA-256 of a file is that of the manifest.
 pub(super) fn check(dataset: &Dataset, file: &Path, remedy: &str) -> Result<()> {
     let found = sha256_of_file(file).map_err(|error| {
         Error::file(FileRole::DataSet, file, "a file that can be read", error, remedy)

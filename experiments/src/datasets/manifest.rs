@@ -1,5 +1,4 @@
-//! `data/manifest.toml`: which data sets there are, where they come from, and how their files are
-//! recognised.
+//! `data/manifest.toml`: the data sets with source, licence and SHA-256.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -10,31 +9,31 @@ use crate::config;
 use crate::error::{Document, Error, Result};
 use crate::layout;
 
-/// One data set: a file that is recognised by its SHA-256.
+/// A data set: one file, identified by its SHA-256.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dataset {
     /// Name on the command line.
     pub name: String,
-    /// File name in the folder of data sets, possibly with folders.
+    /// Path relative to the folder of data sets.
     pub file: String,
-    /// Where it is fetched from.
+    /// URL of the download.
     pub url: String,
     /// SHA-256 of the file in hex.
     pub sha256: String,
     /// Licence or terms of use.
     pub licence: String,
-    /// Who published it and how to get it by hand.
+    /// Publisher, and how to get the file manually.
     pub source: String,
-    /// Whether something cannot be reproduced without it; otherwise a stand-in takes its place.
+    /// Whether the reproduction needs it; otherwise a stand-in replaces a missing file.
     pub required: bool,
 }
 
-/// All data sets.
+/// The list of data sets.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// In the order of the file.
+    /// The data sets, in the order of the file.
     #[serde(default)]
     pub dataset: Vec<Dataset>,
 }
@@ -43,7 +42,7 @@ impl Manifest {
     /// Reads `<root>/data/manifest.toml`.
     ///
     /// # Errors
-    /// A file that cannot be read or is not a manifest.
+    /// Returns an error if the file cannot be read or is not a valid manifest.
     pub fn load(root: &Path) -> Result<Self> {
         let file = layout::data_manifest(root);
         let text = fs::read_to_string(&file).map_err(|error| {
@@ -51,18 +50,18 @@ impl Manifest {
                 "",
                 "the list of data sets",
                 error.to_string(),
-                "run in the folder that holds data/, or name it with --root",
+                "run in the folder that contains data/, or name it with --root",
             )
             .in_document(Document::Manifest, &file)
         })?;
         Self::parse(&text).map_err(|error| error.in_document(Document::Manifest, &file))
     }
 
-    /// Reads a manifest whose text is at hand.
+    /// Parses the text of a manifest.
     ///
     /// # Errors
-    /// Unknown, missing or mistyped keys; two data sets of one name; a file outside the folder of
-    /// data sets; what is not a SHA-256.
+    /// Returns an error if a key is unknown, missing or of the wrong type, two data sets have one
+    /// name, a file is outside the folder of data sets, or a SHA-256 is invalid.
     pub fn parse(text: &str) -> Result<Self> {
         let manifest: Self = config::read(text)?;
         manifest.check().map_err(|error| error.on_line(|key| config::line_of(text, key)))?;
@@ -70,14 +69,14 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<()> {
-        for (place, dataset) in self.dataset.iter().enumerate() {
+        for (index, dataset) in self.dataset.iter().enumerate() {
             let name = &dataset.name;
-            let key = |key: &str| format!("dataset[{place}].{key}");
-            if self.dataset[..place].iter().any(|earlier| earlier.name == *name) {
+            let key = |key: &str| format!("dataset[{index}].{key}");
+            if self.dataset[..index].iter().any(|earlier| earlier.name == *name) {
                 let found = format!("\"{name}\" twice");
                 return Err(Error::config(
                     key("name"),
-                    "names that differ",
+                    "unique names",
                     found,
                     "rename one of the two",
                 ));
@@ -97,17 +96,17 @@ impl Manifest {
                     key("sha256"),
                     format!("64 hexadecimal digits, for {name}"),
                     format!("\"{}\"", dataset.sha256),
-                    "write what `sha256sum` prints for the file",
+                    "write the output of `sha256sum` for the file",
                 ));
             }
         }
         Ok(())
     }
 
-    /// The data sets of these names, or all for no name.
+    /// Returns the data sets with these names; all if there are no names.
     ///
     /// # Errors
-    /// A name that is not in the manifest.
+    /// Returns an error if a name is not in the manifest.
     pub fn select(&self, names: &[String]) -> Result<Vec<&Dataset>> {
         if names.is_empty() {
             return Ok(self.dataset.iter().collect());

@@ -1,9 +1,8 @@
-//! Data sets that experiments read: found where the user keeps them, or fetched and checked.
+//! Data sets of the experiments: files of the user, downloads and stand-ins.
 //!
-//! A file is looked for in the folder that the environment variable `MATMECH_DATA` names, then in
-//! `data/downloads/`, and fetched into the latter if it is in neither. Wherever it comes from, its
-//! SHA-256 must be that of `data/manifest.toml`. [`Catalogue`] gives experiments the tables
-//! themselves, with stand-ins for those that are not there.
+//! A file is searched in the folder `MATMECH_DATA` (an environment variable), then in
+//! `data/downloads/`, and downloaded there if it is missing. Its SHA-256 must be that of
+//! `data/manifest.toml`. [`Catalogue`] provides the tables, with stand-ins for missing ones.
 
 mod adult;
 mod adult_cells;

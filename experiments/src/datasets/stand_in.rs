@@ -1,16 +1,15 @@
-//! Seeded synthetic tables in place of files that cannot be had (S4, App. G: Loans and ACS are not
-//! redistributable).
+//! Stand-ins: seeded synthetic tables that replace missing files.
 //!
-//! A stand-in has the sizes and the number of records of the real table and dependences between its
-//! attributes. Nothing else about it is real: errors of data-dependent mechanisms on it cannot be
-//! compared with published ones.
+//! Loans and ACS, for example, are not redistributable (S4, App. G). A stand-in has the attribute
+//! sizes and the number of records of the real table, and dependences between attributes. Nothing
+//! else is real: errors of data-dependent mechanisms on it cannot be compared with published ones.
 //!
 //! # Definition
-//! Zipf(k) is the law P(r) ∝ r^−1.1 on the ranks r = 1 … k. All choices below are uniform unless a
-//! law is named.
+//! Zipf(k) is the distribution P(r) ∝ r^−1.1 on the ranks r = 1 … k. Choices are uniform unless a
+//! distribution is given.
 //!
-//! 1. The attributes are put in a random order. The first is the root; the parent of every later
-//!    one is a random earlier one (a random recursive tree).
+//! 1. The attributes have a random order. The first is the root; the parent of each other attribute
+//!    is a random earlier one (a random recursive tree).
 //! 2. Every record belongs to one of five latent components, c ~ Zipf(5).
 //! 3. An attribute of n values has a random permutation π_c of its values for every component c,
 //!    and, unless it is the root, three different random values τ_v(1), τ_v(2), τ_v(3) for every
@@ -19,15 +18,15 @@
 //! 5. A child whose parent has value v is, with probability 0.7, τ_v(r), r ~ Zipf(min(3, n)), and
 //!    otherwise π_c(r), r ~ Zipf(n).
 //!
-//! So 70% of a child's values follow the tree, each concentrated on three values, and 30% follow a
-//! Zipf law whose order depends on the latent component: it is what no tree over the attributes
-//! explains.
+//! So 70% of a child's values follow the tree, concentrated on three values for each value of the
+//! parent. The other 30% have a Zipf distribution whose order depends on the latent component; no
+//! tree over the attributes explains this dependence.
 //!
-//! One ChaCha20 stream, seeded (`seed_from_u64`) with the first 64 bits of the SHA-256 of the
-//! table's name, makes all choices in this order: order and parents, components, then attribute
-//! after attribute (permutations, peaks, one 64-bit number per record: the lower half decides
-//! between peak and component, the upper half the rank). Powers come from `libm`, so a table is the
-//! same on every machine.
+//! One ChaCha20 stream makes all choices, seeded (`seed_from_u64`) with the first 64 bits of the
+//! SHA-256 of the table's name. The order is: attribute order and parents, components, then for
+//! each attribute its permutations, peaks and one 64-bit number per record. The lower half of that
+//! number selects peak or component, the upper half the rank. Powers are computed by `libm`, so
+//! that a table is the same on every machine.
 
 use matmech::data::{Column, Records};
 use matmech::domain::{Attribute, AttributeKind};
@@ -38,7 +37,9 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::hash::first_bytes;
 
-/// Raised whenever the definition changes: results on another revision are results on other data.
+/// The revision of the definition, raised with every change of it.
+///
+/// Results on different revisions are results on different data.
 pub const REVISION: u32 = 2;
 
 const EXPONENT: f64 = 1.1;
@@ -47,7 +48,7 @@ const PEAKS: usize = 3;
 /// 0.7 · 2³².
 const FOLLOWS_PARENT: u32 = 3_006_477_107;
 
-/// A table that a stand-in can be made for.
+/// The definition of a stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandIn {
     /// The name of the real table, in lower case.
@@ -59,13 +60,12 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// A seed that belongs to the name, wherever a table stands in a list: the first 64 bits of its
-    /// SHA-256, big-endian.
+    /// Returns the seed: the first 64 bits of the SHA-256 of the name, big-endian.
     fn seed(&self) -> u64 {
         u64::from_be_bytes(first_bytes(self.name.as_bytes()))
     }
 
-    /// The schema: categorical attributes `A1, A2, …`, coded as cell numbers.
+    /// Returns the schema: categorical attributes `A1, A2, …`, coded as cell numbers.
     ///
     /// # Errors
     /// As [`Schema::new`].
@@ -78,7 +78,7 @@ impl StandIn {
         Schema::new(self.sizes.iter().enumerate().map(attribute).collect())
     }
 
-    /// The schema and the records.
+    /// Generates the schema and the records.
     ///
     /// # Errors
     /// As [`generate`].
@@ -89,10 +89,12 @@ impl StandIn {
     }
 }
 
-/// `count` synthetic records of any schema, by the definition above. O(count · attributes) draws.
+/// Generates `count` records of a schema, by the definition of this module.
+///
+/// *Time*: O(count · attributes) random draws.
 ///
 /// # Errors
-/// An attribute with more than 2³² values.
+/// Returns an error if an attribute has more than 2³² values.
 pub fn generate(schema: &Schema, count: usize, seed: u64) -> Result<Records> {
     let sizes = schema.sizes();
     if let Some(attribute) = schema.attributes().iter().find(|a| u32::try_from(a.size).is_err()) {
@@ -101,31 +103,31 @@ pub fn generate(schema: &Schema, count: usize, seed: u64) -> Result<Records> {
             "values",
             u32::MAX.into(),
             attribute.size as f64,
-            "cut the attribute into bins",
+            "use fewer bins for the attribute",
         ));
     }
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let tree = Tree::random(sizes.len(), &mut rng);
-    let mixture = Ranks::new(COMPONENTS);
+    let mixture = Zipf::new(COMPONENTS);
     let components: Vec<u8> =
         (0..count).map(|_| mixture.draw((rng.next_u64() >> 32) as u32) as u8).collect();
     let mut columns: Vec<Vec<u32>> = vec![Vec::new(); sizes.len()];
     for &attribute in &tree.order {
         let n = sizes[attribute];
-        let ranks = Ranks::new(n);
+        let ranks = Zipf::new(n);
         let orders: Vec<Vec<u32>> = (0..COMPONENTS).map(|_| permutation(n, n, &mut rng)).collect();
         let by_component =
             |c: u8, number: u64| orders[usize::from(c)][ranks.draw((number >> 32) as u32)];
         columns[attribute] = match tree.parents[attribute] {
             None => components.iter().map(|&c| by_component(c, rng.next_u64())).collect(),
             Some(parent) => {
-                let few = Ranks::new(n.min(PEAKS));
+                let peak_ranks = Zipf::new(n.min(PEAKS));
                 let peaks: Vec<Vec<u32>> =
                     (0..sizes[parent]).map(|_| permutation(n, n.min(PEAKS), &mut rng)).collect();
                 let draw = |(&c, &v): (&u8, &u32)| {
                     let number = rng.next_u64();
                     if (number as u32) < FOLLOWS_PARENT {
-                        peaks[v as usize][few.draw((number >> 32) as u32)]
+                        peaks[v as usize][peak_ranks.draw((number >> 32) as u32)]
                     } else {
                         by_component(c, number)
                     }
@@ -149,32 +151,34 @@ impl Tree {
         let order: Vec<usize> =
             permutation(count, count, rng).into_iter().map(|k| k as usize).collect();
         let mut parents = vec![None; count];
-        for (place, &attribute) in order.iter().enumerate().skip(1) {
-            parents[attribute] = Some(order[below(place, rng)]);
+        for (position, &attribute) in order.iter().enumerate().skip(1) {
+            parents[attribute] = Some(order[below(position, rng)]);
         }
         Tree { order, parents }
     }
 }
 
-/// A uniform number below `bound` (at most 2³²), off by less than 2⁻³² of its probability.
+/// Returns a uniform number below `bound` (at most 2³²).
+///
+/// The relative error of a probability is below 2⁻³².
 fn below(bound: usize, rng: &mut ChaCha20Rng) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }
 
-/// The first `kept` values of a random permutation of 0 … n − 1.
+/// Returns the first `kept` values of a random permutation of 0 … n − 1.
 fn permutation(n: usize, kept: usize, rng: &mut ChaCha20Rng) -> Vec<u32> {
     let mut values: Vec<u32> = (0..n as u32).collect();
-    for place in 0..kept.min(n.saturating_sub(1)) {
-        values.swap(place, place + below(n - place, rng));
+    for i in 0..kept.min(n.saturating_sub(1)) {
+        values.swap(i, i + below(n - i, rng));
     }
     values.truncate(kept);
     values
 }
 
-/// Zipf(k): ranks from 0, by the inverse of the distribution function in units of 2⁻³².
-struct Ranks(Vec<u32>);
+/// Zipf(k) on the ranks 0 … k − 1, by inversion of the distribution function in units of 2⁻³².
+struct Zipf(Vec<u32>);
 
-impl Ranks {
+impl Zipf {
     fn new(k: usize) -> Self {
         let weights: Vec<f64> = (1..=k).map(|r| libm::pow(r as f64, -EXPONENT)).collect();
         let total: f64 = weights.iter().sum();
@@ -183,10 +187,10 @@ impl Ranks {
             sum += weight;
             (sum / total * 4_294_967_296.0) as u32
         });
-        Ranks(upper.collect())
+        Zipf(upper.collect())
     }
 
-    /// The rank of a uniform 32-bit number.
+    /// Returns the rank for a uniform 32-bit number.
     fn draw(&self, number: u32) -> usize {
         self.0.partition_point(|&upper| upper <= number)
     }
@@ -199,7 +203,7 @@ mod tests {
     use super::*;
     use crate::datasets::tables::{NamedTable, TABLES};
 
-    /// I(X; Y) in nats, of a table of counts.
+    /// Returns the mutual information I(X; Y) of a table of counts, in nats.
     fn information(table: &[f64], rows: usize) -> f64 {
         let (columns, total) = (table.len() / rows, table.iter().sum::<f64>());
         let row = |i: usize| table[i * columns..][..columns].iter().sum::<f64>();
@@ -215,9 +219,9 @@ mod tests {
         crate::datasets::tables::stand_in(name).unwrap()
     }
 
-    /// The first 64 bits of the SHA-256 of "adult", by sha256sum.
+    /// Compares with the first 64 bits of the SHA-256 of "adult", computed by sha256sum.
     #[test]
-    fn a_seed_is_that_of_the_name() {
+    fn the_seed_is_the_hash_of_the_name() {
         assert_eq!(named("adult").seed(), 0x7fdc_3e80_38e8_7ff5);
     }
 
@@ -228,7 +232,7 @@ mod tests {
     #[test]
     fn every_stand_in_has_the_shape_of_its_table() {
         for stand_in in TABLES.iter().map(NamedTable::stand_in) {
-            // Adult and titanic in full, the head of the others.
+            // At most the first 50,000 records.
             let (name, count) = (stand_in.name, stand_in.records.min(50_000));
             let records = generate(&stand_in.schema().unwrap(), count, stand_in.seed()).unwrap();
             assert_eq!((records.sizes(), records.len()), (stand_in.sizes, count), "{name}");
@@ -250,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_a_function_of_schema_count_and_seed() {
+    fn records_are_determined_by_schema_count_and_seed() {
         let schema = named("titanic").schema().unwrap();
         let columns = |seed| -> Vec<Vec<u32>> {
             let records = generate(&schema, 500, seed).unwrap();
@@ -258,7 +262,7 @@ mod tests {
         };
         assert_eq!(columns(1), columns(1));
         assert_ne!(columns(1), columns(2));
-        // Pinned: a change of these numbers is a change of the definition, and raises REVISION.
+        // A change of these values is a change of the definition and must raise REVISION.
         let first: Vec<u32> = columns(1).iter().map(|column| column[0]).collect();
         assert_eq!(first, FIRST_OF_TITANIC);
     }
@@ -266,8 +270,8 @@ mod tests {
     const FIRST_OF_TITANIC: [u32; 9] = [2, 0, 16, 5, 6, 8, 2, 2, 0];
 
     #[test]
-    fn ranks_follow_zipf() {
-        let ranks = Ranks::new(4);
+    fn ranks_have_a_zipf_distribution() {
+        let ranks = Zipf::new(4);
         let weights: Vec<f64> = (1..=4).map(|r| f64::from(r).powf(-1.1)).collect();
         let total: f64 = weights.iter().sum();
         let mut rng = ChaCha20Rng::seed_from_u64(3);
@@ -275,7 +279,7 @@ mod tests {
         for _ in 0..100_000 {
             counts[ranks.draw(rng.next_u32())] += 1.0;
         }
-        // Chi-squared with 3 degrees of freedom: above 21.1 with probability 1e-4.
+        // A chi-squared variable with 3 degrees of freedom exceeds 21.1 with probability 1e-4.
         let chi: f64 = counts
             .iter()
             .zip(&weights)
@@ -283,7 +287,7 @@ mod tests {
             .sum();
         assert!(chi < 21.1, "{chi}");
         assert_eq!(
-            (Ranks::new(1).draw(u32::MAX), Ranks::new(4).draw(u32::MAX), Ranks::new(4).draw(0)),
+            (Zipf::new(1).draw(u32::MAX), Zipf::new(4).draw(u32::MAX), Zipf::new(4).draw(0)),
             (0, 3, 0)
         );
     }
@@ -297,8 +301,8 @@ mod tests {
             assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
             assert_eq!(permutation(n, n.min(3), &mut rng).len(), n.min(3));
         }
-        // All six orders of three values come up: each with probability 1/6, missed in 200 draws
-        // with (5/6)^200 < 2e-16.
+        // Each of the six permutations of three values has probability 1/6; it is missing in 200
+        // draws with probability (5/6)^200 < 2e-16.
         let seen: std::collections::HashSet<Vec<u32>> =
             (0..200).map(|_| permutation(3, 3, &mut rng)).collect();
         assert_eq!(seen.len(), 6);
@@ -318,8 +322,8 @@ mod tests {
                 &records.marginal(AttributeSet::from_positions(&[parent, child]).unwrap()).unwrap(),
                 rows,
             );
-            // Of independent columns, 2N·I is about chi-squared: mean I = (rows − 1)(columns −
-            // 1)/2N.
+            // For independent columns, 2N·I is approximately chi-squared, so that I has the mean
+            // (rows − 1)(columns − 1)/(2N).
             let independent = ((rows - 1) * (columns - 1)) as f64 / (2.0 * records.len() as f64);
             assert!(found > 3.0 * independent, "{parent} → {child}: {found} against {independent}");
             edges += 1;
@@ -329,8 +333,8 @@ mod tests {
 
     #[test]
     fn a_tree_does_not_explain_the_records() {
-        // In a tree two children of a parent are independent given the parent; here they share the
-        // latent component.
+        // In a tree two children of a parent are independent given the parent. Here they depend on
+        // the shared latent component.
         let stand_in = named("adult");
         let (_, records) = stand_in.generate().unwrap();
         let tree = tree_of(&stand_in);
@@ -345,8 +349,7 @@ mod tests {
             let marginal =
                 records.marginal(AttributeSet::from_positions(&[parent, a, b]).unwrap()).unwrap();
             let (rows, columns) = (stand_in.sizes[a], stand_in.sizes[b]);
-            // 2N·I(A; B | parent) is at most about chi-squared if they are independent given the
-            // parent.
+            // Under independence given the parent, 2N·I(A; B | parent) is about chi-squared.
             let (mut statistic, mut freedom) = (0.0, 0.0);
             for slice in marginal.chunks_exact(rows * columns) {
                 statistic += 2.0 * slice.iter().sum::<f64>() * information(slice, rows).max(0.0);

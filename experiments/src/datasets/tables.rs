@@ -1,5 +1,6 @@
-//! The tables that experiments can name, and the ways to the real ones. A new table is an entry
-//! here.
+//! The tables that experiments can name, and the files of the real ones.
+//!
+//! A new table is an entry here.
 
 use std::path::PathBuf;
 
@@ -15,15 +16,15 @@ use super::stand_in::StandIn;
 /// A table by its name in configs.
 pub(super) struct NamedTable {
     pub(super) name: &'static str,
-    /// The ways to the real table, the preferred one first.
+    /// The origins of the real table, the preferred one first.
     origins: &'static [Origin],
-    /// The number of records of the stand-in: that of the real table.
+    /// The number of records of the real table and its stand-in.
     records: usize,
-    /// The sizes of the attributes of the stand-in: those of the real table.
+    /// The attribute sizes of the real table and its stand-in.
     sizes: &'static [usize],
 }
 
-/// A way to a real table: its files, and how they are read.
+/// An origin of a real table: its files and their reader.
 pub(super) struct Origin {
     pub(super) files: &'static [File],
     pub(super) read: Read,
@@ -32,15 +33,15 @@ pub(super) struct Origin {
 /// A file in a folder of data sets.
 pub(super) struct File {
     pub(super) name: &'static str,
-    /// The entry of the manifest that it must be. Without one it is the user's own, and whatever
-    /// she puts there is taken.
+    /// The entry of the manifest, which determines the SHA-256; `None` for a file of the user, with
+    /// any contents.
     pub(super) in_manifest: Option<&'static str>,
 }
 
-/// Makes a table of its files.
+/// Reads a table from its files.
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
-/// All tables, in the order in which messages list them.
+/// All tables, in the order of messages.
 pub(super) const TABLES: [NamedTable; 14] = [
     NamedTable {
         name: "adult",
@@ -56,7 +57,7 @@ pub(super) const TABLES: [NamedTable; 14] = [
     },
     NamedTable {
         name: "loans",
-        origins: &[Origin { files: &[own("loans.csv")], read: coded }],
+        origins: &[Origin { files: &[of_user("loans.csv")], read: coded }],
         records: 42_535,
         sizes: &[
             2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63,
@@ -65,7 +66,7 @@ pub(super) const TABLES: [NamedTable; 14] = [
     },
     NamedTable {
         name: "acs",
-        origins: &[Origin { files: &[own("acs.csv")], read: coded }],
+        origins: &[Origin { files: &[of_user("acs.csv")], read: coded }],
         records: 378_817,
         sizes: &[
             2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
@@ -102,11 +103,11 @@ pub(super) const TABLES: [NamedTable; 14] = [
     },
     NamedTable {
         name: "census",
-        origins: &[Origin { files: &[own("census.csv")], read: census }],
+        origins: &[Origin { files: &[of_user("census.csv")], read: census }],
         records: 15_000_000,
         sizes: &[8, 16, 16],
     },
-    // Tables of no origin, made to choose between designs on data that no result is about.
+    // Generated tables for design choices. They have no origin, and no reported result uses them.
     synthetic("synthetic-binary", 20_000, &[2; 14]),
     synthetic("synthetic-small", 5_000, &[2, 2, 3, 3, 4, 4, 5, 6, 7, 8]),
     synthetic("synthetic-mixed", 50_000, &[2, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40]),
@@ -119,23 +120,23 @@ pub(super) const TABLES: [NamedTable; 14] = [
     ),
 ];
 
-/// The ways to a table; none to one that is not listed.
+/// Returns the origins of a table; none if it is unknown.
 pub(super) fn origins(name: &str) -> &'static [Origin] {
     TABLES.iter().find(|table| table.name == name).map_or(&[], |table| table.origins)
 }
 
-/// Whether a table stands in for no real one.
+/// Returns whether a table has no real counterpart.
 pub(super) fn is_synthetic(name: &str) -> bool {
     TABLES.iter().any(|table| table.name == name && table.origins.is_empty())
 }
 
-/// The stand-in of a table that is listed.
+/// Returns the stand-in of a table, if it is known.
 pub(super) fn stand_in(name: &str) -> Option<StandIn> {
     TABLES.iter().find(|table| table.name == name).map(NamedTable::stand_in)
 }
 
 impl NamedTable {
-    /// Its stand-in.
+    /// Returns the stand-in.
     pub(super) fn stand_in(&self) -> StandIn {
         StandIn { name: self.name, records: self.records, sizes: self.sizes }
     }
@@ -149,18 +150,19 @@ const fn synthetic(name: &'static str, records: usize, sizes: &'static [usize]) 
     NamedTable { name, origins: &[], records, sizes }
 }
 
-const fn own(name: &'static str) -> File {
+const fn of_user(name: &'static str) -> File {
     File { name, in_manifest: None }
 }
 
-/// A file of values that are numbered in their order.
+/// Reads a discretised file.
 fn coded(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
     read_inferring_domain(&files[0])
 }
 
-/// The user's own extract of the census over the cells of S2: a header, then one record per line
-/// with the cell numbers 0–7 of `age`, 0–15 of `occupation` and 0–15 of `income`; other columns are
-/// ignored.
+/// Reads an extract of the census over the cells of S2.
+///
+/// The CSV file has a header and one record per line, with the cell numbers 0–7 of `age`, 0–15 of
+/// `occupation` and 0–15 of `income`. Other columns are ignored.
 fn census(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
     let attribute = |(name, size): (&str, usize)| Attribute {
         name: name.to_owned(),

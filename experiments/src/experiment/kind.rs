@@ -1,4 +1,4 @@
-//! Kinds of experiments as they are written: with types of their own.
+//! The trait that a kind of experiment implements, with typed grid and params.
 
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -8,23 +8,25 @@ use super::{Cell, Experiment, Row};
 use crate::config;
 use crate::error::{Error, Result};
 
-/// A kind of experiment: one file that implements this, and one line in [`crate::registry`].
+/// A kind of experiment: one file that implements this trait, and one line in [`crate::registry`].
 ///
-/// The requirements are those of [`Experiment`], which every kind is: reading the grid, storing the
-/// params and naming the key columns is done once, there.
+/// Every kind is an [`Experiment`] and must meet its requirements. That implementation parses the
+/// grid, stores the params and names the key columns.
 pub trait Kind: std::fmt::Debug + Send + Sync {
-    /// What `[grid]` of a config holds; should be `#[serde(deny_unknown_fields)]`.
+    /// The contents of `[grid]` in a config; should be `#[serde(deny_unknown_fields)]`.
     type Grid: DeserializeOwned;
 
-    /// What determines the result of a cell besides its method and the seed. If the cell runs on a
-    /// table, the field `data` is its [`DataUse`](crate::datasets::DataUse), and the key column
-    /// [`DATA`](crate::columns::DATA) its label.
+    /// Everything that determines the result of a cell, except its method and the seed.
+    ///
+    /// If the cell runs on a table, the field `data` is its
+    /// [`DataUse`](crate::datasets::DataUse), and the key column [`DATA`](crate::columns::DATA) its
+    /// label.
     type Params: Serialize + DeserializeOwned;
 
     /// The name in configs.
     const NAME: &'static str;
 
-    /// One line for people.
+    /// A description in one line.
     const SUMMARY: &'static str;
 
     /// See [`Experiment::revision`].
@@ -33,22 +35,22 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// The key columns of the result table, in order.
     const KEYS: &'static [&'static str];
 
-    /// The metrics that are errors, see [`Experiment::errors`].
+    /// The metrics that are errors. See [`Experiment::errors`].
     const ERRORS: &'static [&'static str];
 
-    /// The metrics that are made of times, see [`Experiment::timed`].
+    /// The metrics that are computed from times. See [`Experiment::timed`].
     const TIMED: &'static [&'static str] = &[];
 
-    /// The cells of a grid.
+    /// Returns the cells of a grid.
     ///
     /// # Errors
-    /// An impossible value, with the key relative to the grid.
+    /// Returns an error if a value is invalid, with the key relative to the grid.
     fn cells(&self, grid: Self::Grid) -> Result<Vec<CellOf<Self::Params>>>;
 
-    /// See [`Experiment::bound_on_all`]; by default there is no such method.
+    /// See [`Experiment::bound_on_all`]. By default there is no such method.
     const BOUND_ON_ALL: Option<&'static str> = None;
 
-    /// See [`Experiment::bounded_by`]; by default there is no such method.
+    /// See [`Experiment::bounded_by`]. By default there is no such method.
     fn bounded_by(&self, _method: &str) -> Option<&'static str> {
         None
     }
@@ -56,11 +58,11 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// Computes one cell.
     ///
     /// # Errors
-    /// Whatever keeps the cell from being computed.
+    /// Returns an error if the cell cannot be computed.
     fn run(&self, method: &str, params: Self::Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>>;
 }
 
-/// A cell of a kind with the params `P`.
+/// A cell with params of type `P`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellOf<P> {
     /// The values of [`Kind::KEYS`], in their order.
@@ -72,7 +74,7 @@ pub struct CellOf<P> {
 }
 
 impl<P> CellOf<P> {
-    /// A cell; keys are values of any kind that can be printed.
+    /// Creates a cell. Keys are values of any type that can be printed.
     pub fn new<const N: usize>(
         key: [&dyn ToString; N],
         method: impl Into<String>,

@@ -1,6 +1,6 @@
-//! What an experiment is: it expands a grid into cells and computes one cell at a time.
+//! Experiments: they expand a grid into cells and compute one cell at a time.
 //!
-//! A kind implements [`Kind`], with its own types for grid and params; the engine sees every kind
+//! A kind of experiment implements [`Kind`], with typed grid and params. The engine uses every kind
 //! as an [`Experiment`].
 
 mod kind;
@@ -14,27 +14,29 @@ use crate::config::Config;
 use crate::datasets::DataUse;
 use crate::error::{Error, Result};
 
-/// One point of the grid × method × trial.
+/// One point of grid × method.
 ///
-/// Its address is `<experiment>/<column>=<value>/…/method=<method>` and must be unique within the
-/// experiment.
+/// Its address is `<experiment>/<column>=<value>/…/method=<method>`, which must be unique within
+/// the experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Column and value, for each of [`Experiment::key_columns`], in their order.
+    /// Column and value, for each of [`Experiment::key_columns`] in order.
     pub key: Vec<(String, String)>,
     /// The method: strategy, planner, mechanism or bound.
     pub method: String,
-    /// Everything that determines the result besides the seed. A stored cell with other params is
-    /// not reused. A cell that runs on a table of the [`Catalogue`](crate::datasets::Catalogue) has
-    /// its [`DataUse`] here, as `data`, and [`DataUse::label`] in the key column `data`.
+    /// Everything that determines the result, except the method and the seed.
+    ///
+    /// A stored cell with different params is not reused. If the cell runs on a table of the
+    /// [`Catalogue`](crate::datasets::Catalogue), `data` is its [`DataUse`], and the key column
+    /// `data` is [`DataUse::label`].
     pub params: serde_json::Value,
 }
 
 impl Cell {
-    /// The table that the cell runs on: `data` of its params.
+    /// Returns the table of the cell, which is `data` of its params.
     ///
     /// # Errors
-    /// A `data` that is not a [`DataUse`].
+    /// Returns an error if `data` is not a [`DataUse`].
     pub fn data(&self) -> serde_json::Result<Option<DataUse>> {
         self.params.get("data").map(DataUse::deserialize).transpose()
     }
@@ -43,96 +45,101 @@ impl Cell {
 /// One metric of a finished cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Name of the metric, unique within the cell.
+    /// The name of the metric, unique within the cell.
     pub metric: String,
     /// The value; numbers must be finite.
     pub value: Option<f64>,
-    /// Certified lower bound on the value.
+    /// The certified lower bound on the value.
     pub lower_bound: Option<f64>,
-    /// Relative gap between value and lower bound.
+    /// The relative gap between the value and its lower bound.
     pub gap: Option<f64>,
     /// A result that is not a number, such as a formula.
     pub text: Option<String>,
-    /// Time of this metric in seconds. `None`: the table shows the wall time of the cell.
+    /// The time of this metric in seconds; if `None`, the table has the wall time of the cell.
     pub seconds: Option<f64>,
 }
 
 impl Row {
-    /// A plain number.
+    /// Creates a row with a number.
     pub fn new(metric: impl Into<String>, value: f64) -> Self {
         Self { metric: metric.into(), value: Some(value), ..Self::default() }
     }
 
-    /// A number with its certificate: lower bound and relative gap.
+    /// Creates a row with a number and its certificate: lower bound and relative gap.
     pub fn certified(metric: impl Into<String>, value: f64, lower_bound: f64, gap: f64) -> Self {
         Self { lower_bound: Some(lower_bound), gap: Some(gap), ..Self::new(metric, value) }
     }
 
-    /// A result that is not a number.
+    /// Creates a row with a result that is not a number.
     pub fn text(metric: impl Into<String>, text: impl Into<String>) -> Self {
         Self { metric: metric.into(), text: Some(text.into()), ..Self::default() }
     }
 }
 
-/// A kind of experiment, whatever its types: what the engine runs. Every [`Kind`] is one.
+/// A kind of experiment as the engine runs it, without its types. Every [`Kind`] implements it.
 ///
 /// # Requirements
-/// - [`cells`](Experiment::cells) is cheap and deterministic: it is called before anything runs,
-///   for every profile.
-/// - [`run`](Experiment::run) depends on the cell, the random stream and nothing else (no clock, no
-///   global state, no other cell), and is sequential inside: then results do not depend on jobs,
-///   order or what else ran.
+/// - [`cells`](Experiment::cells) is cheap and deterministic, since it is called before anything
+///   runs, for every profile.
+/// - [`run`](Experiment::run) depends only on the cell and the random stream (no clock, no global
+///   state, no other cell) and is single-threaded. Then results do not depend on the number of jobs
+///   or on the order of the cells.
 pub trait Experiment: std::fmt::Debug + Send + Sync {
-    /// The name in configs.
+    /// Returns the name in configs.
     fn kind(&self) -> &'static str;
 
-    /// One line for people.
+    /// Returns a description in one line.
     fn summary(&self) -> &'static str;
 
-    /// To be raised when the computation changes: cells that were stored under another revision are
-    /// computed anew.
+    /// Returns the revision of the computation.
+    ///
+    /// Raise it when the computation changes: cells of another revision are recomputed.
     fn revision(&self) -> u32;
 
-    /// Columns of the result table that the cells' keys fill, in order.
+    /// Returns the key columns of the result table, in order.
     fn key_columns(&self) -> &'static [&'static str];
 
-    /// The metrics that are errors: of which less is better, so that a certified lower value
-    /// improves on a published one.
+    /// Returns the metrics that are errors.
+    ///
+    /// Lower is better: a certified lower value improves on a published one.
     fn errors(&self) -> &'static [&'static str];
 
-    /// The metrics that are made of times: their values differ from run to run.
+    /// Returns the metrics that are computed from times. Their values differ from run to run.
     fn timed(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Expands a grid.
+    /// Expands a grid into cells.
     ///
     /// # Errors
-    /// An unknown or missing key or an impossible value, with the key relative to the grid.
+    /// Returns an error if a key is unknown or missing, or a value is invalid. The key is relative
+    /// to the grid.
     fn cells(&self, grid: &toml::Table) -> Result<Vec<Cell>>;
 
-    /// The method whose certified lower bound on an error also holds for that error of `method`, in
-    /// the cell that differs by the method only: result tables then show it beside errors that have
-    /// no bound of their own.
+    /// Returns the method whose certified lower bounds also hold for the errors of `method`.
+    ///
+    /// The two cells differ in the method only. Result tables use this bound for errors without a
+    /// bound.
     fn bounded_by(&self, method: &str) -> Option<&'static str>;
 
-    /// The method whose values are lower bounds on those of every other method, in the cell that
-    /// differs by the method only: the comparison shows them in a column of their own. `None` if
-    /// there is no such method.
+    /// Returns the method whose values are lower bounds on those of every other method.
+    ///
+    /// The two cells differ in the method only. The comparison has a column for these bounds.
     fn bound_on_all(&self) -> Option<&'static str>;
 
-    /// Computes one cell. `rng` is seeded from the config's seed, the experiment and the cell's
-    /// address.
+    /// Computes one cell.
+    ///
+    /// `rng` is seeded from the seed of the config, the experiment and the address of the cell.
     ///
     /// # Errors
-    /// Whatever keeps the cell from being computed; the other cells still run.
+    /// Returns an error if the cell cannot be computed; the other cells still run.
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>>;
 }
 
-/// The kind that a config names.
+/// Returns the kind that a config names.
 ///
 /// # Errors
-/// None of them has that name.
+/// Returns an error if no kind has that name.
 pub fn kind_of<'e>(
     config: &Config,
     experiments: &'e [Box<dyn Experiment>],

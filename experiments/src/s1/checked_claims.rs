@@ -1,20 +1,19 @@
-//! Claims of S1 that are a formula, a trend or a count: each is checked numerically, and the result
-//! is what holds.
+//! Numerical checks of claims of S1 that are a formula, a trend or a count.
 
 use matmech::linalg;
 use matmech::privacy::laplace;
 use matmech::strategy::{self, svd_bound};
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
 use ndarray::Array2;
-use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{checked_examples, refuted};
+use super::checked_examples::{self, random};
+use super::refuted;
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 
-/// One cell per claim; the row says what was found to hold, as a text or a number.
+/// One cell per claim; its rows state what holds, as text or numbers.
 #[derive(Debug)]
 pub struct CheckedClaims;
 
@@ -38,11 +37,11 @@ pub struct Params {
 enum Claim {
     /// Sec. 5.1: the SVD bound falls as 1024 cells are arranged in more dimensions.
     BoundFallsWithDimensions,
-    /// Sec. 5.1: how many uniformly sampled ranges reach the error level of all ranges.
+    /// Sec. 5.1: the number of uniformly sampled ranges that reach the error level of all ranges.
     SampleShare,
-    /// Sec. 5.2 and Fig. 3(b): how far LSA is below the wavelet in the most extreme case.
+    /// Sec. 5.2 and Fig. 3(b): the largest ratio of the errors of the wavelet and LSA.
     OrderOfMagnitude,
-    /// App. B.3: the L1 sensitivity from which Gaussian noise is better.
+    /// App. B.3: the L1 sensitivity above which Gaussian noise is better.
     LaplaceThreshold,
     /// App. D.2, Eq. 21: the inverse of a matrix after a low-rank change.
     Woodbury,
@@ -50,24 +49,24 @@ enum Claim {
     HadamardGram,
     /// App. D.1: the sensitivity of a column-uniform matrix.
     ColumnNorm,
-    /// Thm 3.2: a redundant query costs nothing.
+    /// Thm 3.2: a redundant query does not change the error.
     RedundantQueries,
-    /// Thm B.1: it does under pure differential privacy.
+    /// Thm B.1: it increases the error under pure differential privacy.
     RedundantQueriesLaplace,
-    /// Sec. 4.2: how the work of LSA grows with the number of cells.
+    /// Sec. 4.2: the growth of the work of LSA with the number of cells.
     LevelExponent,
-    /// Sec. 5.1: 10,000 ranges as a share of all, and biased samples beside uniform ones.
+    /// Sec. 5.1: 10,000 ranges as a share of all, and biased compared with uniform samples.
     SampledRanges,
     /// App. A: the example's workload, all ranges and all predicates.
     AppendixA,
     /// App. B, Fig. 4: four strategies over four cells.
     Figure4,
-    /// App. C: what the optimum leaves of the identity's error.
+    /// App. C: the ratio of the optimal error to that of the identity.
     AgnosticGain,
 }
 
 impl Claim {
-    /// Key (workload) and method under which the claim stands in the tables.
+    /// Returns the workload and the method of the claim in the result table.
     fn key(self) -> (&'static str, &'static str) {
         match self {
             Claim::BoundFallsWithDimensions => ("range over 1024 cells", "svd-bound"),
@@ -129,7 +128,7 @@ impl Kind for CheckedClaims {
     }
 }
 
-/// The bound over 1024 cells in 1, 2, 3, 4 and 10 dimensions, and its trend.
+/// Computes the SVD bound over 1024 cells in 1, 2, 3, 4 and 10 dimensions, and its trend.
 fn bound_falls_with_dimensions() -> Result<Vec<Row>> {
     let shapes: [&[usize]; 5] = [&[1024], &[32, 32], &[16, 8, 8], &[8, 8, 4, 4], &[2; 10]];
     let bounds = shapes
@@ -144,8 +143,9 @@ fn bound_falls_with_dimensions() -> Result<Vec<Row>> {
     Ok(vec![Row::text("trend", trend), Row::new("smallest_over_largest", bounds[4] / bounds[0])])
 }
 
-/// The smallest of the sample sizes at which one uniform sample per domain reaches 98% of the error
-/// level of all ranges in each of the three domains of Fig 2.
+/// Returns the smallest tested sample size that reaches 98% of the error level of all ranges.
+///
+/// One uniform sample must reach it in each of the three domains of Fig. 2.
 fn sample_share(rng: &mut ChaCha20Rng) -> Result<usize> {
     const LEVEL: f64 = 0.98;
     for queries in [300, 1_000, 3_000, 10_000, 30_000, 100_000] {
@@ -168,8 +168,8 @@ fn sample_share(rng: &mut ChaCha20Rng) -> Result<usize> {
     ))
 }
 
-/// Error of the wavelet over that of LSA on random ranges of coverage 0.95 in one, two and three
-/// dimensions.
+/// Computes the error of the wavelet over that of LSA on random ranges of coverage 0.95, in one,
+/// two and three dimensions.
 fn order_of_magnitude(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut largest: f64 = 0.0;
@@ -192,8 +192,9 @@ fn order_of_magnitude(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Finds by bisection the L1 sensitivity at which Laplace and Gaussian noise (δ = 2/n²) give a
-/// predicate strategy the same error, and says which formula it follows.
+/// Finds the formula of the L1 sensitivity at which Laplace and Gaussian noise have the same error.
+///
+/// The strategy is a predicate strategy, δ = 2/n², and the method is bisection.
 fn laplace_threshold() -> Result<String> {
     let (mut corrected, mut printed) = (true, true);
     for exponent in 1..=20 {
@@ -218,17 +219,14 @@ fn laplace_threshold() -> Result<String> {
     Ok(if corrected { "2 ln n" } else { "sqrt(log n)" }.to_owned())
 }
 
-/// A random matrix with entries in (−1, 1).
-fn random(rows: usize, columns: usize, rng: &mut ChaCha20Rng) -> Array2<f64> {
-    Array2::from_shape_fn((rows, columns), |_| rng.random_range(-1.0..1.0))
-}
-
-/// The largest entry of a matrix in absolute value.
+/// Returns the largest absolute value of an entry of a matrix.
 fn largest(matrix: &Array2<f64>) -> f64 {
     matrix.iter().fold(0.0, |m, x| x.abs().max(m))
 }
 
-/// Checks both readings of Eq. 21 on random matrices: X of order 8, U = Vᵀ of rank 3, Λ = −5 I.
+/// Checks the printed and the corrected form of Eq. 21 on random matrices.
+///
+/// X has order 8, U = Vᵀ has rank 3, and Λ = −5 I.
 fn woodbury(rng: &mut ChaCha20Rng) -> Result<String> {
     let root = random(8, 8, rng);
     let x = root.t().dot(&root) + Array2::<f64>::eye(8) * 8.0;
@@ -237,7 +235,7 @@ fn woodbury(rng: &mut ChaCha20Rng) -> Result<String> {
     let inverse = linalg::spd_inverse(x.view())?;
     let changed = &x - &v.t().dot(&lambda).dot(&v);
     let small = v.dot(&inverse).dot(&v.t());
-    // Both inner matrices are negative definite here: invert their negatives.
+    // Both inner matrices are negative definite, so their negatives are inverted.
     let right_inner = -linalg::spd_inverse((-(&lambda / 25.0 - &small)).view())?;
     let printed_inner = -linalg::spd_inverse((-(&lambda + &small)).view())?;
     let outer = |inner: &Array2<f64>| inverse.dot(&v.t()).dot(inner).dot(&v).dot(&inverse);
@@ -256,7 +254,7 @@ fn woodbury(rng: &mut ChaCha20Rng) -> Result<String> {
     Ok("X^-1 + X^-1 U (L^-1 - V X^-1 U)^-1 V X^-1".to_owned())
 }
 
-/// `Q_kᵀQ_k` for k = 1 … 6.
+/// Computes `Q_kᵀQ_k` for k = 1 … 6.
 fn hadamard_gram() -> Result<String> {
     let two = ndarray::array![[1.0, 1.0], [1.0, -1.0]];
     let mut q = two.clone();
@@ -271,8 +269,8 @@ fn hadamard_gram() -> Result<String> {
     Ok("2^k I".to_owned())
 }
 
-/// Scales the columns of random matrices to equal norms and compares the sensitivity with both
-/// formulas.
+/// Compares the sensitivity of random column-uniform matrices with the printed and the corrected
+/// formula.
 fn column_norm(rng: &mut ChaCha20Rng) -> Result<String> {
     for n in [2usize, 5, 9] {
         let mut a = random(n, n, rng);
@@ -293,7 +291,7 @@ fn column_norm(rng: &mut ChaCha20Rng) -> Result<String> {
         if (printed - 1.7).abs() <= 1e-6 {
             return Err(refuted(
                 format!("tr(A)/n for n = {n}"),
-                "another number than the sensitivity 1.7",
+                "a number different from the sensitivity 1.7",
                 printed,
             ));
         }
@@ -308,11 +306,11 @@ mod tests {
     use rand::SeedableRng;
 
     #[test]
-    fn every_claim_is_decided() {
-        let grid: toml::Table =
-            "claims = ['bound-falls-with-dimensions', 'laplace-threshold', 'woodbury', 'hadamard-gram', 'column-norm']"
-                .parse()
-                .unwrap();
+    fn claims_have_the_expected_outcomes() {
+        let grid: toml::Table = "claims = ['bound-falls-with-dimensions', 'laplace-threshold', \
+             'woodbury', 'hadamard-gram', 'column-norm']"
+            .parse()
+            .unwrap();
         let kind: &dyn Experiment = &CheckedClaims;
         let found: Vec<Option<String>> = kind
             .cells(&grid)

@@ -1,4 +1,4 @@
-//! Worked examples and theorems of S1's text and appendices, checked numerically.
+//! Numerical checks of worked examples and theorems of S1.
 
 use matmech::strategy;
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
@@ -10,8 +10,10 @@ use super::refuted;
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 
-/// App. A: the five queries over year × gender; the cells left when those that always appear
-/// together are one; AllRange(4, 2) and AllPredicate(8).
+/// Counts App. A: the cells of the example after merging, and two standard workloads.
+///
+/// The example has five queries over year × gender; cells with equal columns are merged. The
+/// workloads are AllRange(4, 2) and AllPredicate(8).
 pub(super) fn appendix_a() -> Result<Vec<Row>> {
     let workload: Array2<f64> = array![
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
@@ -20,25 +22,25 @@ pub(super) fn appendix_a() -> Result<Vec<Row>> {
         [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0, -1.0],
     ];
-    let distinct = |wanted: std::ops::Range<usize>| {
-        wanted
+    let distinct = |cells: std::ops::Range<usize>| {
+        cells
             .clone()
-            .filter(|&j| (wanted.start..j).all(|i| workload.column(i) != workload.column(j)))
+            .filter(|&j| (cells.start..j).all(|i| workload.column(i) != workload.column(j)))
             .count()
     };
-    // The text merges the pairs of 2013 and of 2014 only; the columns of 2011 and of 2012 repeat
-    // each other too, but are of two years.
-    let of_two_years = distinct(4..6) + distinct(6..8);
+    // The text merges cells within 2013 and within 2014 only. The columns of 2011 and 2012 are also
+    // equal, but belong to different years.
+    let merged = distinct(4..6) + distinct(6..8);
     let queries = |text: &str| -> Result<f64> { Ok(Workload::parse(text)?.count().as_f64()) };
     Ok(vec![
-        Row::new("cells_after_merging", (4 + of_two_years) as f64),
+        Row::new("cells_after_merging", (4 + merged) as f64),
         Row::new("distinct_columns", distinct(0..8) as f64),
         Row::new("queries_of_all_ranges", queries("range:4x2")?),
         Row::new("queries_of_all_predicates", queries("predicate:8")?),
     ])
 }
 
-/// `‖A‖₁`: the largest sum of absolute values of a column.
+/// Returns `‖A‖₁`, the largest sum of absolute values of a column.
 fn l1_norm(matrix: &Array2<f64>) -> f64 {
     matrix
         .columns()
@@ -47,10 +49,14 @@ fn l1_norm(matrix: &Array2<f64>) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// `AᵀA`, scaled to the largest diagonal entry 1: equal for equivalent strategies, since
-/// `‖A‖₂²(AᵀA)⁻¹` is the error of every query.
+/// Returns `AᵀA`, scaled to a largest diagonal entry of 1.
+///
+/// It is equal for equivalent strategies, since `‖A‖₂²(AᵀA)⁻¹` determines the error of every query.
 fn profile(matrix: &Array2<f64>) -> Array2<f64> {
-    let gram = matrix.t().dot(matrix);
+    unit_diagonal(matrix.t().dot(matrix))
+}
+
+fn unit_diagonal(gram: Array2<f64>) -> Array2<f64> {
     let largest = gram.diag().iter().copied().fold(0.0, f64::max);
     gram / largest
 }
@@ -62,12 +68,10 @@ fn near(a: &Array2<f64>, b: &Array2<f64>) -> bool {
 fn strategy_profile(name: &str) -> Result<Array2<f64>> {
     let selection =
         strategy::by_name(name)?.select(&Workload::family(Family::RANGE, &[4])?.gram()?)?;
-    let gram = selection.strategy.factors()[0].gram()?.as_ref().clone();
-    let largest = gram.diag().iter().copied().fold(0.0, f64::max);
-    Ok(gram / largest)
+    Ok(unit_diagonal(selection.strategy.factors()[0].gram()?.as_ref().clone()))
 }
 
-/// App. B, Fig. 4: the four strategies over four cells.
+/// Checks App. B, Fig. 4: four strategies over four cells.
 pub(super) fn figure_4() -> Result<Vec<Row>> {
     let root = std::f64::consts::SQRT_2;
     let eye = Array2::<f64>::eye(4);
@@ -111,7 +115,8 @@ pub(super) fn figure_4() -> Result<Vec<Row>> {
     ])
 }
 
-/// A strategy with a redundant query, and the reduced one: `A₀ ∪ q ∪ c₁q` and `A₀ ∪ √(1 + c₁²) q`.
+/// Returns a strategy with a redundant query and its reduced form, `A₀ ∪ q ∪ c₁q` and
+/// `A₀ ∪ √(1 + c₁²) q`.
 fn with_redundant(
     a0: &Array2<f64>,
     q: &Array1<f64>,
@@ -127,25 +132,28 @@ fn with_redundant(
     Ok((join(&[row(1.0), row(c1)])?, join(&[row((1.0 + c1 * c1).sqrt())])?))
 }
 
-fn random(rows: usize, columns: usize, rng: &mut ChaCha20Rng) -> Array2<f64> {
+/// Returns a random matrix with entries in (−1, 1).
+pub(super) fn random(rows: usize, columns: usize, rng: &mut ChaCha20Rng) -> Array2<f64> {
     Array2::from_shape_fn((rows, columns), |_| rng.random_range(-1.0..1.0))
 }
 
-/// Thm 3.2: both strategies have the same `AᵀA`, here for random ones.
+/// Checks Thm 3.2 on random strategies: both forms have the same `AᵀA`.
 pub(super) fn redundant_queries(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     for n in [2, 5, 9] {
         let q = Array1::from_shape_fn(n, |_| rng.random_range(-1.0..1.0));
         let (full, reduced) =
             with_redundant(&random(n + 1, n, rng), &q, rng.random_range(-3.0..3.0))?;
         if !near(&full.t().dot(&full), &reduced.t().dot(&reduced)) {
-            return Err(refuted("Thm 3.2", "equal A'A", format!("others for n = {n}")));
+            return Err(refuted("Thm 3.2", "equal A'A", format!("unequal ones for n = {n}")));
         }
     }
     Ok(vec![Row::text("efficiency", "equivalent")])
 }
 
-/// Thm B.1: the reduced strategy has the same `AᵀA` and the smaller `‖A‖₁`, but for the case that a
-/// column without the query has the largest norm: then both have that norm, and the same errors.
+/// Checks Thm B.1: the reduced strategy has the same `AᵀA` and a smaller `‖A‖₁`.
+///
+/// The exception: if a column without the query has the largest norm, both strategies have the same
+/// `‖A‖₁` and the same errors.
 pub(super) fn redundant_queries_laplace(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let mut ratio: f64 = 0.0;
     for n in [2, 5, 9] {
@@ -167,8 +175,10 @@ pub(super) fn redundant_queries_laplace(rng: &mut ChaCha20Rng) -> Result<Vec<Row
     Ok(vec![Row::text("efficiency", found), Row::new("largest_norm_ratio", ratio)])
 }
 
-/// Sec. 5.1: what share of all ranges 10,000 queries are, in the three domains of Fig. 2; and
-/// whether biased samples are farther from the error level of all ranges than uniform ones.
+/// Checks Sec. 5.1: 10,000 queries as a share of all ranges, in the three domains of Fig. 2.
+///
+/// Also checks whether biased samples are farther from the error level of all ranges than uniform
+/// ones.
 pub(super) fn sampled_ranges(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     const QUERIES: usize = 10_000;
     let (mut smallest, mut largest, mut slower) = (f64::INFINITY, 0.0f64, true);
@@ -198,9 +208,11 @@ pub(super) fn sampled_ranges(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     ])
 }
 
-/// Sec. 4.2: the exponent of the work of Program 4.1 in n on all ranges, from 128 to 512 cells. The
-/// paper's implementation takes O(n²) per candidate split, so that its time per level is n² times
-/// the candidates that are evaluated, which are counted.
+/// Measures the exponent of n in the work of Program 4.1 (Sec. 4.2) on all ranges, from 128 to 512
+/// cells.
+///
+/// The paper's implementation takes O(n²) per candidate split. Its work per level is therefore n²
+/// times the number of evaluated candidates.
 pub(super) fn level_exponent() -> Result<Vec<Row>> {
     let work = |n: usize| -> Result<f64> {
         let selection =
@@ -216,8 +228,10 @@ pub(super) fn level_exponent() -> Result<Vec<Row>> {
     Ok(vec![Row::new("exponent_of_n", (work(512)? / work(128)?).ln() / 4f64.ln())])
 }
 
-/// App. C: the share of the identity's error, n·a, that the optimal strategy for a
-/// variable-agnostic workload has, against 1 − b/a for growing n.
+/// Checks App. C: the optimal error of a variable-agnostic workload over that of the identity, n·a.
+///
+/// The Gram matrix has a on the diagonal and b elsewhere; the ratio converges to 1 − b/a as n
+/// grows.
 pub(super) fn agnostic_gain() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut converges = true;
@@ -249,17 +263,17 @@ mod tests {
     }
 
     #[test]
-    fn appendix_a_counts() {
+    fn counts_of_appendix_a() {
         let rows = appendix_a().unwrap();
         let found = ["cells_after_merging", "queries_of_all_ranges", "queries_of_all_predicates"]
             .map(|m| value(&rows, m));
         assert_eq!(found, [6.0, 30.0, 256.0]);
-        // By hand: 10 ranges of years times 3 of two genders.
+        // 10 ranges of years times 3 ranges of genders.
         assert_eq!(found[1], 10.0 * 3.0);
     }
 
     #[test]
-    fn the_strategies_of_figure_4() {
+    fn strategies_of_figure_4() {
         let rows = figure_4().unwrap();
         assert_eq!(text(&rows, "H"), "the hierarchical strategy");
         assert_eq!(text(&rows, "Y"), "the wavelet strategy");
@@ -274,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn redundant_queries_under_both_definitions() {
+    fn redundant_queries_under_both_privacy_definitions() {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         assert_eq!(text(&redundant_queries(&mut rng).unwrap(), "efficiency"), "equivalent");
         assert!(
@@ -282,9 +296,9 @@ mod tests {
         );
     }
 
-    /// For a = 2, b = 1 and n = 1024 the share is (√1025 + 1023)²/(2·1024²).
+    /// Compares with the closed form (√1025 + 1023)²/(2·1024²) for a = 2, b = 1 and n = 1024.
     #[test]
-    fn agnostic_workloads_keep_the_share_of_the_closed_form() {
+    fn error_ratio_of_agnostic_workloads_has_the_closed_form() {
         let rows = agnostic_gain().unwrap();
         assert_eq!(text(&rows, "error_ratio"), "1 - b/a");
         let expected = (1025f64.sqrt() + 1023.0).powi(2) / (2.0 * 1024f64.powi(2));

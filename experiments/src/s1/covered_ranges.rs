@@ -1,4 +1,4 @@
-//! Strategies on random ranges of a given coverage (S1, Fig 3(b)).
+//! Strategies on random ranges of a given coverage (S1, Fig. 3(b)).
 
 use matmech::workload::{RangeSample, Workload};
 use rand::SeedableRng;
@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::sample_errors::{gram_of, over_samples};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::check_method;
+use crate::strategies::check_methods;
 
-/// Domains × coverages × methods: `ratio_to_svdb` on random ranges that cover about that share of
-/// the cells; every method sees the same samples.
+/// Domains × coverages × methods: `ratio_to_svdb` on random ranges.
+///
+/// A range covers on average the given share of the cells. All methods use the same samples.
 #[derive(Debug)]
 pub struct CoveredRanges;
 
@@ -19,13 +20,13 @@ pub struct CoveredRanges;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// Domains, as `range:…`, each with the number of queries to draw.
+    /// Domains as `range:…`, each with the number of queries to sample.
     domains: Vec<Sampled>,
     /// Shares of the cells that a range covers on average.
     coverages: Vec<f64>,
     /// Strategy selectors or `svd-bound`.
     methods: Vec<String>,
-    /// Samples to average over.
+    /// Number of samples.
     samples: u64,
     /// Seed of the first sample; sample k has seed `sample_seed + k`.
     sample_seed: u64,
@@ -62,9 +63,7 @@ impl Kind for CoveredRanges {
         if grid.samples == 0 {
             return Err(Error::config("samples", "at least 1", "0", "write `samples = 3`"));
         }
-        for (i, method) in grid.methods.iter().enumerate() {
-            check_method(&format!("methods[{i}]"), method)?;
-        }
+        check_methods("methods", &grid.methods)?;
         let mut cells = Vec::new();
         for (i, domain) in grid.domains.iter().enumerate() {
             let key = format!("domains[{i}].workload");

@@ -1,4 +1,4 @@
-//! Laplace against Gaussian noise for predicate strategies (S1, App. B.3).
+//! Laplace and Gaussian noise for predicate strategies (S1, App. B.3).
 
 use matmech::privacy::laplace;
 use matmech::strategy::{self, Strategy};
@@ -9,10 +9,16 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Domain sizes × strategies for all ranges: the L1 sensitivity, the error of the ε-matrix
-/// mechanism over that of the (ε, 2/n²)-matrix mechanism (`error_ratio`; above 1 Gaussian noise is
-/// better), and the L1 sensitivity at which they are equal, as it is (`threshold`) and as the paper
-/// prints it (`printed_threshold`).
+/// Domain sizes n × strategies for all ranges.
+///
+/// | metric | value |
+/// |---|---|
+/// | `l1_sensitivity` | the L1 sensitivity of the strategy |
+/// | `error_ratio` | error of the ε-matrix mechanism over that of the (ε, 2/n²)-matrix mechanism |
+/// | `threshold` | the L1 sensitivity at which both errors are equal |
+/// | `printed_threshold` | this threshold as the paper prints it, √(ln n) |
+///
+/// Above an `error_ratio` of 1, Gaussian noise is better.
 #[derive(Debug)]
 pub struct LaplaceComparison;
 
@@ -56,16 +62,7 @@ impl Kind for LaplaceComparison {
         }
         let selectors = strategy::strategies();
         let known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
-        for (i, method) in grid.methods.iter().enumerate() {
-            if !known.contains(&method.as_str()) {
-                return Err(Error::unknown_name(
-                    format!("methods[{i}]"),
-                    "strategy",
-                    method,
-                    &known,
-                ));
-            }
-        }
+        super::check_names("methods", "strategy", &grid.methods, &known)?;
         let cells = grid.methods.iter().flat_map(|method| {
             grid.cells.iter().map(move |&n| CellOf::new([&n], method, Params { cells: n }))
         });
@@ -90,7 +87,10 @@ impl Kind for LaplaceComparison {
     }
 }
 
-/// The largest L1 norm of a column of a strategy of 0/1 queries.
+/// Returns the L1 sensitivity, the largest L1 norm of a column, of a strategy of 0/1 queries.
+///
+/// # Errors
+/// Returns an error if a query has other coefficients.
 fn l1_sensitivity(strategy: &Strategy) -> Result<f64> {
     let mut product = 1.0;
     for factor in strategy.factors() {
@@ -100,9 +100,8 @@ fn l1_sensitivity(strategy: &Strategy) -> Result<f64> {
                 what: format!("strategy `{}`", strategy.name()),
                 expected: "predicate (0/1) queries".to_owned(),
                 found: "other coefficients".to_owned(),
-                remedy:
-                    "App. B.3 compares predicate strategies only; leave this one out of `methods`"
-                        .to_owned(),
+                remedy: "remove it from `methods`: App. B.3 compares predicate strategies only"
+                    .to_owned(),
             });
         }
         product *= queries.columns().into_iter().map(|column| column.sum()).fold(0.0, f64::max);
@@ -117,7 +116,7 @@ mod tests {
     use rand::SeedableRng;
 
     #[test]
-    fn the_tree_over_1024_cells_is_below_the_right_threshold_and_above_the_printed_one() {
+    fn the_tree_over_1024_cells_is_between_the_printed_and_the_correct_threshold() {
         let kind: &dyn Experiment = &LaplaceComparison;
         let grid: toml::Table =
             "cells = [1024]\nmethods = ['hierarchical', 'workload', 'identity']".parse().unwrap();

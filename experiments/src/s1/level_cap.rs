@@ -1,4 +1,4 @@
-//! The error of the Level Selection Algorithm as the cap k on its levels grows (S1, Fig 1).
+//! Error of the Level Selection Algorithm as a function of the cap k on its levels (S1, Fig. 1).
 
 use matmech::strategy::lsa::{self, LsaOptions, Reading};
 use matmech::strategy::{Optimal, StrategySelector, svd_bound};
@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Level caps k = 1 … K on one workload: `ratio_to_svdb`, with the levels and queries of the
-/// strategy found; the method `optimal` does not depend on k and is the line to compare with.
+/// Level caps k × methods on one workload.
+///
+/// The metrics are `ratio_to_svdb` and the numbers of levels and queries of the selected strategy.
+/// The method `optimal` does not depend on k; it is the reference line.
 #[derive(Debug)]
 pub struct LevelCap;
 
@@ -20,7 +22,7 @@ pub struct LevelCap;
 pub struct Grid {
     /// The workload.
     workload: String,
-    /// Caps, the identity level included.
+    /// Caps on the number of levels, including the identity level.
     levels: Vec<usize>,
     /// `lsa`, `lsa-sequential`, `lsa-best-first`, `lsa-forced`, `optimal`.
     methods: Vec<String>,
@@ -46,17 +48,13 @@ impl Kind for LevelCap {
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         crate::strategies::check_workload("workload", &grid.workload)?;
         let known: Vec<&str> = Reading::ALL.iter().map(|r| r.name()).chain(["optimal"]).collect();
-        for (i, method) in grid.methods.iter().enumerate() {
-            if !known.contains(&method.as_str()) {
-                return Err(Error::unknown_name(format!("methods[{i}]"), "method", method, &known));
-            }
-        }
+        super::check_names("methods", "method", &grid.methods, &known)?;
         if let Some(i) = grid.levels.iter().position(|&k| k == 0) {
             return Err(Error::config(
                 format!("levels[{i}]"),
                 "at least 1, the identity level",
                 "0",
-                "leave it out",
+                "omit it",
             ));
         }
         let cells = grid.methods.iter().flat_map(|method| {

@@ -1,4 +1,4 @@
-//! Errors of strategies on sampled workloads, averaged over samples that all methods share.
+//! Errors of strategies on sampled workloads, averaged over samples shared by all methods.
 
 use matmech::strategy::{self, svd_bound};
 use matmech::workload::{Gram, RangeSample};
@@ -8,8 +8,10 @@ use crate::experiment::Row;
 use crate::statistics::Sample;
 use crate::strategies::SVD_BOUND;
 
-/// `ratio_to_svdb` as the mean over Grams with its certificate (mean of the lower bounds), its
-/// extremes, its standard deviation, and the mean of every detail that the method reports.
+/// Returns the rows of a method over the Gram matrices of samples.
+///
+/// The rows are `ratio_to_svdb` (the mean, with the mean of the lower bounds), its extremes and
+/// standard deviation, and the mean of every detail of the selections.
 pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
     if grams.is_empty() {
         return Err(Error::bug("an average over samples", "at least one sample", "none"));
@@ -53,7 +55,7 @@ pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The Gram of a sample.
+/// Returns the Gram matrix of a sample.
 pub fn gram_of(sample: &RangeSample) -> matmech::Result<Gram> {
     Gram::dense(sample.shape(), sample.gram())
 }

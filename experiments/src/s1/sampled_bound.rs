@@ -1,4 +1,4 @@
-//! The SVD bound of sampled range workloads against that of all ranges (S1, Fig 2).
+//! The SVD bound of sampled range workloads relative to that of all ranges (S1, Fig. 2).
 
 use matmech::strategy::svd_bound;
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
@@ -9,8 +9,10 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Domains × samplers × sample sizes: `relative_bound = (svdb(sample)/m) / (svdb(all ranges)/M)`,
-/// the mean over independent samples of m of the M ranges, its standard error, and the extremes.
+/// Domains × samplers × sample sizes: `relative_bound = (svdb(sample)/m) / (svdb(all ranges)/M)`.
+///
+/// The rows are the mean over independent samples of m of the M ranges, its standard error, and the
+/// extremes.
 #[derive(Debug)]
 pub struct SampledBound;
 
@@ -28,13 +30,13 @@ pub struct Grid {
     samples: usize,
 }
 
-/// How ranges are drawn; see [`RangeSample`].
+/// How ranges are sampled; see [`RangeSample`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sampling {
-    /// Every set of m distinct ranges equally likely.
+    /// Every set of m distinct ranges is equally likely.
     Uniform {},
-    /// Weight exp(λ(r − 1)) by the distance r from the centre.
+    /// A range at distance r from the centre has weight exp(λ(r − 1)).
     Biased {
         /// λ.
         lambda: f64,
@@ -59,9 +61,9 @@ pub struct Params {
     samples: usize,
 }
 
-/// The sizes of a workload of all ranges, and their number.
-fn all_ranges(key: &str, text: &str) -> Result<(Vec<usize>, usize)> {
-    let other = || {
+/// Returns the number of ranges of a workload `range:…`.
+fn all_ranges(key: &str, text: &str) -> Result<usize> {
+    let refused = || {
         Error::config(
             key,
             "all ranges over a domain, range:…",
@@ -69,12 +71,11 @@ fn all_ranges(key: &str, text: &str) -> Result<(Vec<usize>, usize)> {
             "write e.g. \"range:32x32\"",
         )
     };
-    let workload = Workload::parse(text).map_err(|_| other())?;
+    let workload = Workload::parse(text).map_err(|_| refused())?;
     if !text.starts_with("range:") {
-        return Err(other());
+        return Err(refused());
     }
-    let count = range_count(workload.shape()).map_err(|e| Error::refused(key, e))?;
-    Ok((workload.shape().to_vec(), count))
+    range_count(workload.shape()).map_err(|e| Error::refused(key, e))
 }
 
 impl Kind for SampledBound {
@@ -106,7 +107,7 @@ impl Kind for SampledBound {
         }
         let mut cells = Vec::new();
         for (i, workload) in grid.workloads.iter().enumerate() {
-            let (_, count) = all_ranges(&format!("workloads[{i}]"), workload)?;
+            let count = all_ranges(&format!("workloads[{i}]"), workload)?;
             for &sampling in &grid.samplings {
                 for (k, &queries) in grid.queries.iter().enumerate() {
                     if queries == 0 || queries > count {
@@ -114,7 +115,7 @@ impl Kind for SampledBound {
                             format!("queries[{k}]"),
                             format!("1 to {count}, the number of distinct ranges of {workload}"),
                             queries.to_string(),
-                            "lower it, or leave this domain out",
+                            "lower it, or remove this domain",
                         ));
                     }
                     let params = Params {
@@ -169,11 +170,14 @@ mod tests {
     use rand::SeedableRng;
 
     #[test]
-    fn sampling_every_range_gives_one_and_too_many_are_refused() {
+    fn a_sample_of_all_ranges_has_relative_bound_1_and_larger_samples_are_refused() {
         let grid = |queries: usize| -> toml::Table {
-            format!("workloads = ['range:12']\nsamplings = [{{ kind = 'uniform' }}, {{ kind = 'biased', lambda = 10 }}]\nqueries = [{queries}]\nsamples = 2")
-                .parse()
-                .unwrap()
+            format!(
+                "workloads = ['range:12']\nsamplings = [{{ kind = 'uniform' }}, \
+                 {{ kind = 'biased', lambda = 10 }}]\nqueries = [{queries}]\nsamples = 2"
+            )
+            .parse()
+            .unwrap()
         };
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let kind: &dyn Experiment = &SampledBound;

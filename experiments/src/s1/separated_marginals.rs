@@ -1,4 +1,4 @@
-//! Workload separation on queries over marginals: one-way (S1, Fig 3(c)) and of several attributes
+//! Workload separation on queries over marginals of one attribute (S1, Fig. 3(c)) and of several
 //! (Sec. 4.3.1).
 
 use std::sync::Arc;
@@ -18,20 +18,22 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{SVD_BOUND, check_workload};
 
-/// `lsa-separated` with the separating query, the total, measured once more (w₀ = 1).
+/// `lsa-separated` that measures the separating query, the total, once more (w₀ = 1).
 const SEPARATED_WITH_TOTAL: &str = "lsa-separated-total";
 
-/// `lsa-separated` without separating marginals: every marginal by itself, contained ones merged.
+/// `lsa-separated` without separating marginals; contained marginals are merged.
 const SEPARATED_MERGED: &str = "lsa-separated-merged";
 
 /// `lsa-separated` by recursion over the separating marginals.
 const SEPARATED_RECURSIVE: &str = "lsa-separated-recursive";
 
-/// The Haar wavelet of every marginal, all together.
+/// The Haar wavelets of all marginals together.
 const WAVELET_PER_MARGINAL: &str = "wavelet-per-marginal";
 
-/// Workloads over marginals × methods: `ratio_to_svdb` and `total_error`, the `seconds` of the
-/// selection, and what the LSA strategies report.
+/// Workloads over marginals × methods: `ratio_to_svdb`, `total_error` and the details of the LSA
+/// strategies.
+///
+/// `seconds` is the time of the selection.
 #[derive(Debug)]
 pub struct SeparatedMarginals;
 
@@ -71,11 +73,7 @@ impl Kind for SeparatedMarginals {
             SEPARATED_RECURSIVE,
             WAVELET_PER_MARGINAL,
         ]);
-        for (i, method) in grid.methods.iter().enumerate() {
-            if !known.contains(&method.as_str()) {
-                return Err(Error::unknown_name(format!("methods[{i}]"), "method", method, &known));
-            }
-        }
+        super::check_names("methods", "method", &grid.methods, &known)?;
         let mut cells = Vec::new();
         for (i, text) in grid.workloads.iter().enumerate() {
             let key = format!("workloads[{i}]");
@@ -103,7 +101,7 @@ impl Kind for SeparatedMarginals {
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let gram = Workload::parse(&params.workload)?.gram()?;
         let bound = svd_bound(&gram)?;
-        let usual = SeparatedOptions::default();
+        let default = SeparatedOptions::default();
         let started = Instant::now();
         let selection = match method {
             SVD_BOUND => {
@@ -113,13 +111,13 @@ impl Kind for SeparatedMarginals {
                 ]);
             }
             SEPARATED_WITH_TOTAL => {
-                separated(SeparatedOptions { total_weight: 1.0, ..usual }, &gram)?
+                separated(SeparatedOptions { total_weight: 1.0, ..default }, &gram)?
             }
             SEPARATED_MERGED => {
-                separated(SeparatedOptions { separation: Separation::Merged, ..usual }, &gram)?
+                separated(SeparatedOptions { separation: Separation::Merged, ..default }, &gram)?
             }
             SEPARATED_RECURSIVE => {
-                separated(SeparatedOptions { separation: Separation::Recursive, ..usual }, &gram)?
+                separated(SeparatedOptions { separation: Separation::Recursive, ..default }, &gram)?
             }
             WAVELET_PER_MARGINAL => wavelet_per_marginal(&gram)?,
             method => strategy::by_name(method)?.select(&gram)?,
@@ -138,7 +136,7 @@ fn separated(options: SeparatedOptions, gram: &Gram) -> matmech::Result<Selectio
     LsaSeparated { options }.select(gram)
 }
 
-/// `AᵀA = Σ_γ V_γ ⊗ J` with the wavelet's V_γ on every marginal γ.
+/// Returns the strategy `AᵀA = Σ_γ V_γ ⊗ J`, where V_γ is the wavelet's Gram matrix on marginal γ.
 fn wavelet_per_marginal(gram: &Gram) -> Result<Selection> {
     let shape = gram.shape();
     let terms = gram.marginals().ok_or_else(|| {

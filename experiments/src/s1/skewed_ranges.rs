@@ -1,5 +1,5 @@
-//! Workload generalization on all ranges and on skew-sampled ones over growing domains (S1, Fig
-//! 3(d)).
+//! Workload generalization on all ranges and on skew-sampled ranges over growing domains (S1,
+//! Fig. 3(d)).
 
 use matmech::strategy;
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
@@ -10,14 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::sample_errors::{gram_of, over_samples};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::check_method;
+use crate::strategies::check_methods;
 
-/// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`, and for the LSA strategies
-/// the candidate splits they evaluated. `lsa-generalized` also reports `candidate_ratio`: the
-/// candidates of `lsa` over its own, on the first three samples.
+/// Domain sizes × {`range`, `skew-range`} × methods: `ratio_to_svdb`.
+///
+/// The LSA strategies also report the number of evaluated candidate splits (`candidates`).
+/// `lsa-generalized` reports `candidate_ratio`, the candidates of `lsa` over those of
+/// `lsa-generalized`, on the first three samples.
 ///
 /// A skew-sampled workload has `max(least, share · all)` distinct ranges, drawn by the biased
-/// sampler; every method sees the same samples.
+/// sampler. All methods use the same samples.
 #[derive(Debug)]
 pub struct SkewedRanges;
 
@@ -35,17 +37,17 @@ pub struct Grid {
     lambda: f64,
     /// Sampled share of all ranges.
     share: f64,
-    /// Fewest ranges sampled.
+    /// Minimum number of sampled ranges.
     least: usize,
-    /// Samples to average over.
+    /// Number of samples.
     samples: u64,
     /// Seed of the first sample; sample k has seed `sample_seed + k`.
     sample_seed: u64,
-    /// Where fewer of them are taken, the first ones.
+    /// Exceptions with fewer samples.
     fewer: Option<Fewer>,
 }
 
-/// From how many cells on which methods see how many samples.
+/// From `cells` cells on, `methods` use the first `samples` samples only.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fewer {
@@ -54,14 +56,14 @@ struct Fewer {
     samples: u64,
 }
 
-/// Samples over which `candidate_ratio` is taken, at most: it runs `lsa` once more on each.
-const RATIO_SAMPLES: usize = 3;
+/// Maximum number of samples for `candidate_ratio`, which runs `lsa` again on each.
+const MAX_RATIO_SAMPLES: usize = 3;
 
 /// The params of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     cells: usize,
-    /// Number of sampled ranges, or none for all ranges.
+    /// Number of sampled ranges; `None` for all ranges.
     queries: Option<usize>,
     lambda: f64,
     samples: u64,
@@ -84,17 +86,15 @@ impl Kind for SkewedRanges {
         }
         if let Some(fewer) = &grid.fewer {
             if !(1..=grid.samples).contains(&fewer.samples) {
-                let expected = format!("1 to {}, as `samples` says", grid.samples);
+                let expected = format!("1 to {}, the value of `samples`", grid.samples);
                 return Err(Error::config(
                     "fewer.samples",
                     expected,
                     fewer.samples.to_string(),
-                    "take fewer, or none",
+                    "lower it, or omit `fewer`",
                 ));
             }
-            for (i, method) in fewer.methods.iter().enumerate() {
-                check_method(&format!("fewer.methods[{i}]"), method)?;
-            }
+            check_methods("fewer.methods", &fewer.methods)?;
         }
         if !(grid.share > 0.0 && grid.share <= 1.0) {
             return Err(Error::config(
@@ -104,9 +104,7 @@ impl Kind for SkewedRanges {
                 "write `share = 0.02`",
             ));
         }
-        for (i, method) in grid.methods.iter().enumerate() {
-            check_method(&format!("methods[{i}]"), method)?;
-        }
+        check_methods("methods", &grid.methods)?;
         let mut cells = Vec::new();
         for (i, family) in grid.families.iter().enumerate() {
             if !["range", "skew-range"].contains(&family.as_str()) {
@@ -123,12 +121,12 @@ impl Kind for SkewedRanges {
                 let sampled = ((grid.share * all as f64).round() as usize).max(grid.least).min(all);
                 let queries = (family == "skew-range").then_some(sampled);
                 for method in &grid.methods {
-                    let of_fewer =
+                    let applies =
                         |fewer: &&Fewer| n >= fewer.cells && fewer.methods.contains(method);
                     let samples = grid
                         .fewer
                         .as_ref()
-                        .filter(of_fewer)
+                        .filter(applies)
                         .map_or(grid.samples, |fewer| fewer.samples);
                     let params = Params {
                         cells: n,
@@ -166,7 +164,7 @@ impl Kind for SkewedRanges {
             row.seconds = Some(seconds);
         }
         if method == "lsa-generalized" {
-            let grams = &grams[..grams.len().min(RATIO_SAMPLES)];
+            let grams = &grams[..grams.len().min(MAX_RATIO_SAMPLES)];
             rows.push(Row::new(
                 "candidate_ratio",
                 candidates("lsa", grams)? / candidates("lsa-generalized", grams)?,
@@ -176,7 +174,7 @@ impl Kind for SkewedRanges {
     }
 }
 
-/// Candidate splits that a method evaluates, summed over the samples.
+/// Returns the number of candidate splits that a method evaluates, over all samples.
 fn candidates(method: &str, grams: &[Gram]) -> Result<f64> {
     let mut sum = 0.0;
     for gram in grams {

@@ -1,4 +1,4 @@
-//! Total error of strategies on workloads, beside the SVD bound and the certified optimum.
+//! Total errors of strategies on workloads, with the SVD bound and the certified optimum.
 
 use matmech::strategy::{self, Selection};
 use matmech::workload::Workload;
@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::{SVD_BOUND, check_method, check_workload};
+use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 
-/// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb`, and the number of
-/// `queries`.
+/// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb` and `queries`.
 ///
-/// Their `seconds` are those of the selection alone. Every error carries a lower bound: for
-/// `optimal` the one of its own certificate, else the SVD bound.
+/// `seconds` is the time of the selection. Every error has a lower bound: the one of the strategy's
+/// certificate or the SVD bound, whichever is larger.
 #[derive(Debug)]
 pub struct StrategyErrors;
 
@@ -39,17 +38,13 @@ impl Kind for StrategyErrors {
 
     const NAME: &'static str = "strategy-errors";
     const SUMMARY: &'static str =
-        "total error of strategies on workloads, beside the SVD bound and the certified optimum";
+        "total error of strategies on workloads, with the SVD bound and the certified optimum";
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, text) in grid.workloads.iter().enumerate() {
-            check_workload(&format!("workloads[{i}]"), text)?;
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            check_method(&format!("methods[{i}]"), method)?;
-        }
+        check_workloads("workloads", &grid.workloads)?;
+        check_methods("methods", &grid.methods)?;
         let cells = grid.workloads.iter().flat_map(|workload| {
             grid.methods.iter().map(move |method| {
                 CellOf::new([workload], method, Params { workload: workload.clone() })
@@ -78,8 +73,7 @@ impl Kind for StrategyErrors {
             rows.extend([Row { seconds, ..error }, Row { seconds, ..ratio }]);
             rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         }
-        // AllPredicate has too many queries to write as a number from 128 cells on; its count goes
-        // in as text.
+        // From 128 cells on, the number of all predicates exceeds `u128` and is stored as text.
         match workload.count() {
             matmech::workload::QueryCount::Exact(count) => {
                 rows.push(Row::new("queries", count as f64))
@@ -90,7 +84,7 @@ impl Kind for StrategyErrors {
     }
 }
 
-/// The best lower bound known beside a selection, and the relative gap to it.
+/// Returns the best known lower bound on the error of a selection, and the relative gap to it.
 pub(super) fn certificate(selection: &Selection, svd_bound: f64) -> (f64, f64) {
     let lower = selection
         .certificate

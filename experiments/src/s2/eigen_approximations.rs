@@ -1,5 +1,4 @@
-//! Eigen-query separation and principal vectors: what they lose and what they save (S2, Sec. 4.2
-//! and 5).
+//! Error and time of eigen-query separation and principal vectors (S2, Sec. 4.2 and 5).
 
 use std::collections::BTreeMap;
 
@@ -9,17 +8,19 @@ use serde::{Deserialize, Serialize};
 use super::selections::{EIGEN_DESIGN, Selections};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::{check_method, check_workload};
+use crate::strategies::{check_method, check_methods, check_workloads};
 
 const SEPARATION: &str = "eigen-separation";
 const PRINCIPAL: &str = "principal-vectors";
-/// The method of the best competitor, whichever strategy it is.
+/// The method of the best competitor of a workload.
 const COMPETITOR: &str = "competitor";
 
-/// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors`, in per cent),
-/// with other strategies at every point for the lines to compare with: `ratio_to_bound` of the root
-/// mean square errors, `over_eigen`, and `speedup`, the time of Eigen-Design over this one's.
-/// Seconds are those of the selection, eigendecomposition included.
+/// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors` in per cent).
+///
+/// The metrics are `ratio_to_bound` and `over_eigen`, the ratios of the root mean square error to
+/// the SVD bound and to Eigen-Design, and `speedup`, the time of Eigen-Design over that of the
+/// method. Seconds are those of the selection, including the eigendecomposition. Reference
+/// strategies have a cell at every point, for the lines of the figure.
 #[derive(Debug, Default)]
 pub struct EigenApproximations {
     selections: Selections,
@@ -35,10 +36,9 @@ pub struct Grid {
     groups: Vec<usize>,
     /// Shares of principal vectors in per cent.
     shares: Vec<f64>,
-    /// Strategies, or `svd-bound`, to compare with.
+    /// Reference strategies, or `svd-bound`.
     references: Vec<String>,
-    /// Workload → the strategy that is the best competitor on it; its cells have the method
-    /// `competitor`.
+    /// Workload → its best competitor, whose cells have the method `competitor`.
     #[serde(default)]
     competitors: BTreeMap<String, String>,
 }
@@ -62,12 +62,8 @@ impl Kind for EigenApproximations {
     const ERRORS: &'static [&'static str] = &["ratio_to_bound"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, text) in grid.workloads.iter().enumerate() {
-            check_workload(&format!("workloads[{i}]"), text)?;
-        }
-        for (i, method) in grid.references.iter().enumerate() {
-            check_method(&format!("references[{i}]"), method)?;
-        }
+        check_workloads("workloads", &grid.workloads)?;
+        check_methods("references", &grid.references)?;
         for (workload, method) in &grid.competitors {
             let key = format!("competitors.{workload}");
             if !grid.workloads.contains(workload) {
@@ -75,7 +71,7 @@ impl Kind for EigenApproximations {
                     key,
                     "one of `workloads`",
                     workload,
-                    "list the workload there, or drop this",
+                    "add the workload there, or remove this key",
                 ));
             }
             check_method(&key, method)?;
@@ -102,11 +98,11 @@ impl Kind for EigenApproximations {
         let mut cells = Vec::new();
         for workload in &grid.workloads {
             for (approximation, at, strategy) in &points {
-                let own = (*approximation, strategy);
+                let point = (*approximation, strategy);
                 let competitor =
                     grid.competitors.get(workload).map(|strategy| (COMPETITOR, strategy));
                 let references = grid.references.iter().map(|r| (r.as_str(), r)).chain(competitor);
-                for (method, strategy) in [own].into_iter().chain(references) {
+                for (method, strategy) in [point].into_iter().chain(references) {
                     let params = Params { workload: workload.clone(), strategy: strategy.clone() };
                     cells.push(CellOf::new(
                         [workload, &(*approximation).to_owned(), at],
@@ -122,18 +118,18 @@ impl Kind for EigenApproximations {
     fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let Params { workload, strategy } = params;
         let eigen = self.selections.of(&workload, EIGEN_DESIGN)?;
-        let own = self.selections.of(&workload, &strategy)?;
-        let lower = (own.lower / own.svd_bound).sqrt();
-        let seconds = Some(own.seconds);
-        let ratio = own.over_bound();
+        let outcome = self.selections.of(&workload, &strategy)?;
+        let lower = (outcome.lower / outcome.svd_bound).sqrt();
+        let seconds = Some(outcome.seconds);
+        let ratio = outcome.over_bound();
         let mut rows = vec![
             Row { seconds, ..Row::certified("ratio_to_bound", ratio, lower, ratio / lower - 1.0) },
-            Row::new("over_eigen", own.over(&eigen)),
+            Row::new("over_eigen", outcome.over(&eigen)),
         ];
-        if own.seconds > 0.0 {
-            rows.push(Row::new("speedup", eigen.seconds / own.seconds));
+        if outcome.seconds > 0.0 {
+            rows.push(Row::new("speedup", eigen.seconds / outcome.seconds));
         }
-        rows.extend(own.details.iter().map(|(name, value)| Row::new(*name, *value)));
+        rows.extend(outcome.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
     }
 }
@@ -146,10 +142,11 @@ mod tests {
     use crate::experiment::Experiment;
 
     #[test]
-    fn one_group_of_all_and_all_principal_vectors_are_eigen_design() {
+    fn one_group_or_all_principal_vectors_equal_eigen_design() {
         let kind = EigenApproximations::default();
         let kind: &dyn Experiment = &kind;
-        let grid = "workloads = ['range:32']\ngroups = [4, 32]\nshares = [10.0, 100.0]\nreferences = ['eigen-design']";
+        let grid = "workloads = ['range:32']\ngroups = [4, 32]\nshares = [10.0, 100.0]\n\
+                    references = ['eigen-design']";
         let cells = kind.cells(&grid.parse().unwrap()).unwrap();
         assert_eq!(cells.len(), 8);
         let over: Vec<f64> = cells

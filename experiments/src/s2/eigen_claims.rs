@@ -1,5 +1,4 @@
-//! Claims of S2's text about several workloads at once: each is checked, and the result is what
-//! holds.
+//! Checks of claims of S2's text about several workloads at once.
 
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -8,24 +7,24 @@ use super::eigen_comparison::permuted;
 use super::selections::{EIGEN_DESIGN, Selections};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::{SVD_BOUND, check_method, check_workload};
+use crate::strategies::{SVD_BOUND, check_methods, check_workload};
 
-/// One cell per claim; the rows say what was found to hold, with the numbers that it follows from.
+/// One cell per claim; its rows state what holds, with the underlying numbers.
 #[derive(Debug, Default)]
 pub struct EigenClaims {
     selections: Selections,
 }
 
-/// Workloads and strategies that a claim is about.
+/// A workload and the strategies that are compared with Eigen-Design on it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compared {
     /// Workload string.
     workload: String,
-    /// Whether its cells are renamed (with seed 1).
+    /// Whether its cells are permuted (with seed 1).
     #[serde(default)]
     permuted: bool,
-    /// The strategies that compete on it.
+    /// The competing strategies.
     competitors: Vec<String>,
 }
 
@@ -33,7 +32,7 @@ pub struct Compared {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// The name, which becomes the key.
+    /// The name, which is the key of the cell.
     name: String,
     /// The workloads.
     workloads: Vec<Compared>,
@@ -43,16 +42,16 @@ pub struct Class {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// Classes of workloads for which smallest and largest gain are stated.
+    /// Classes of workloads with claims about the smallest and the largest gain.
     #[serde(default)]
     classes: Vec<Class>,
-    /// The alternative workloads, on all but one of which Eigen-Design is said to gain a factor.
+    /// The alternative workloads. The claim: Eigen-Design gains `factor` on all but one of them.
     alternatives: Vec<Compared>,
     /// The factor.
     factor: f64,
-    /// Workloads that the competitors are made for.
+    /// Workloads that the competitors are designed for.
     targeted: Vec<Compared>,
-    /// Workloads on which another design set is said to be better.
+    /// Workloads with the claim that another design set is better.
     other_bases: Vec<Compared>,
 }
 
@@ -60,24 +59,24 @@ pub struct Grid {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "claim", rename_all = "kebab-case")]
 pub enum Params {
-    /// The gain over every competitor is at least the factor, on all workloads but one.
+    /// The gain over every competitor is at least the factor on all workloads but one.
     GainOnAllButOne {
         /// The workloads.
         workloads: Vec<Compared>,
         /// The factor.
         factor: f64,
     },
-    /// The gain over the best competitor, and how far Eigen-Design is above the bound.
+    /// The gain over the best competitor, and the ratio of Eigen-Design to the SVD bound.
     Gains {
         /// The workloads.
         workloads: Vec<Compared>,
     },
-    /// How far the better competitor is above the bound on workloads that competitors are made for.
+    /// The ratio of the best competitor to the SVD bound, on workloads that it is designed for.
     CompetitorsOverBound {
         /// The workloads.
         workloads: Vec<Compared>,
     },
-    /// Some other design set gives less error.
+    /// Another design set gives less error.
     OtherBasis {
         /// The workloads.
         workloads: Vec<Compared>,
@@ -182,7 +181,7 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Refuses workloads and strategies that cannot be read, under the key of the list.
+/// Refuses invalid workloads and strategies, under the key of the list.
 fn check(key: &str, list: &[Compared]) -> Result<()> {
     for (i, compared) in list.iter().enumerate() {
         check_workload(&format!("{key}[{i}].workload"), &compared.workload)?;
@@ -190,9 +189,7 @@ fn check(key: &str, list: &[Compared]) -> Result<()> {
         if compared.competitors.is_empty() {
             return Err(Error::config(key, "at least one strategy", "none", "name one"));
         }
-        for (k, method) in compared.competitors.iter().enumerate() {
-            check_method(&format!("{key}[{k}]"), method)?;
-        }
+        check_methods(&key, &compared.competitors)?;
     }
     Ok(())
 }
@@ -204,7 +201,7 @@ impl Compared {
 }
 
 impl EigenClaims {
-    /// The root mean square error of the best competitor over that of `base`, workload by workload.
+    /// Returns the RMSE of the best competitor over that of `base`, for each workload.
     fn over_all(&self, workloads: &[Compared], base: &str) -> Result<Vec<f64>> {
         let over = |compared: &Compared| {
             let base = self.selections.of(&compared.name(), base)?;
@@ -225,12 +222,15 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    const GRID: &str = "factor = 1.1\nalternatives = [{ workload = 'range:32', permuted = true, competitors = ['wavelet', \
-        'hierarchical'] }, { workload = 'cdf:32', competitors = ['wavelet'] }]\ntargeted = [{ workload = 'range:32', competitors \
-        = ['wavelet', 'hierarchical'] }]\nother_bases = [{ workload = 'cdf:256', competitors = ['eigen-design:wavelet'] }]";
+    const GRID: &str = "factor = 1.1\n\
+        alternatives = [{ workload = 'range:32', permuted = true, \
+        competitors = ['wavelet', 'hierarchical'] }, \
+        { workload = 'cdf:32', competitors = ['wavelet'] }]\n\
+        targeted = [{ workload = 'range:32', competitors = ['wavelet', 'hierarchical'] }]\n\
+        other_bases = [{ workload = 'cdf:256', competitors = ['eigen-design:wavelet'] }]";
 
     #[test]
-    fn claims_follow_from_the_errors() {
+    fn verdicts_follow_from_the_errors() {
         let kind = EigenClaims::default();
         let kind: &dyn Experiment = &kind;
         let rows: Vec<Vec<Row>> = kind
@@ -239,7 +239,7 @@ mod tests {
             .iter()
             .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap())
             .collect();
-        // The wavelet is close to Eigen-Design on CDF and far from it on permuted ranges.
+        // The wavelet is close to Eigen-Design on `cdf` and far from it on permuted ranges.
         assert_eq!(rows[0][0].text.as_deref(), Some("all but one"));
         let over = rows[1][0].value.unwrap();
         assert!(over > 1.0 && Some(over) == rows[1][1].value);

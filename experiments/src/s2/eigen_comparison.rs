@@ -1,24 +1,24 @@
-//! Eigen-Design and what it is compared with: root mean square errors on workloads (S2, Sec. 5).
+//! Root mean square errors of Eigen-Design and its competitors on workloads (S2, Sec. 5).
 
-use matmech::privacy::{Guarantee, PrivacyBudget};
 use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::selections::{EIGEN_DESIGN, Outcome, Selections, select};
+use super::selections::{EIGEN_DESIGN, Outcome, Selections, inverse_privacy_cost, select};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
-use crate::strategies::{SVD_BOUND, check_method, check_workload};
+use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 
-/// Workloads × methods: `rmse` at the budget, `ratio_to_bound` (to the SVD bound), its inverse
-/// `bound_ratio`, and `over_eigen`, the root mean square error as a multiple of Eigen-Design's on
-/// the same workload.
+/// Workloads × methods: `rmse` at the budget and its ratios to the SVD bound and to Eigen-Design.
 ///
-/// A permuted workload has its cells renamed several times; values are means over the permutations,
-/// with `over_eigen_se`, `over_eigen_min` and `over_eigen_max`. Eigen-Design itself, the optimum
-/// and the bound are computed for the first permutation only: renaming cells changes none of them
-/// (S2, Prop. 5), which the library's tests check. Seconds are those of the selection.
+/// `ratio_to_bound` is the ratio to the SVD bound, `bound_ratio` its inverse, and `over_eigen` the
+/// ratio to Eigen-Design on the same workload. Seconds are those of the selection.
+///
+/// With `permutations`, values are means over several permutations of the cells, with
+/// `over_eigen_se`, `over_eigen_min` and `over_eigen_max`. Eigen-Design, the optimum and the bound
+/// are computed for the first permutation only, because they are invariant (S2, Prop. 5; the tests
+/// of the library check this).
 #[derive(Debug, Default)]
 pub struct EigenComparison {
     selections: Selections,
@@ -32,17 +32,17 @@ pub struct Grid {
     epsilon: f64,
     /// δ.
     delta: f64,
-    /// What runs on what.
+    /// Workloads and methods.
     runs: Vec<Run>,
 }
 
-/// Workloads with the methods that are for them.
+/// Workloads and the methods that run on them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
     /// Workload strings.
     workloads: Vec<String>,
-    /// How often their cells are renamed, with seeds 1, 2, …; 0 leaves them as they are.
+    /// Number of permutations of their cells, with seeds 1, 2, …; 0 for the original order.
     #[serde(default)]
     permutations: u64,
     /// Names of strategies, or `svd-bound`.
@@ -64,20 +64,18 @@ impl Kind for EigenComparison {
 
     const NAME: &'static str = "eigen-comparison";
     const SUMMARY: &'static str =
-        "root mean square errors of Eigen-Design and other strategies, beside bound and optimum";
+        "root mean square errors of Eigen-Design and other strategies, with bound and optimum";
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["rmse", "ratio_to_bound"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let Grid { epsilon, delta, runs } = grid;
-        scale(epsilon, delta).map_err(|error| Error::refused("epsilon", error))?;
+        inverse_privacy_cost(epsilon, delta).map_err(|error| Error::refused("epsilon", error))?;
         let mut cells = Vec::new();
         for (k, Run { workloads, permutations, methods }) in runs.into_iter().enumerate() {
-            for (i, method) in methods.iter().enumerate() {
-                check_method(&format!("runs[{k}].methods[{i}]"), method)?;
-            }
-            for (i, workload) in workloads.into_iter().enumerate() {
-                check_workload(&format!("runs[{k}].workloads[{i}]"), &workload)?;
+            check_methods(&format!("runs[{k}].methods"), &methods)?;
+            check_workloads(&format!("runs[{k}].workloads"), &workloads)?;
+            for workload in workloads {
                 let name = if permutations == 0 {
                     workload.clone()
                 } else {
@@ -108,7 +106,8 @@ impl Kind for EigenComparison {
             outcomes.iter().for_each(|outcome| sample.push(value(outcome)));
             sample
         };
-        let scale = (scale(epsilon, delta)? / first.queries).sqrt();
+        // rmse = √(error / (β m)) at privacy cost β, for m queries.
+        let scale = (inverse_privacy_cost(epsilon, delta)? / first.queries).sqrt();
         let rmse = over_all(&|o| scale * o.error.sqrt()).mean();
         let lower = scale * first.lower.sqrt();
         let gap = rmse / lower - 1.0;
@@ -134,14 +133,7 @@ impl Kind for EigenComparison {
     }
 }
 
-/// P of `rmse = √(P/m · error)`: one over the privacy cost, `2 ln(2/δ)/ε²` for the classical
-/// calibration.
-fn scale(epsilon: f64, delta: f64) -> matmech::Result<f64> {
-    let budget = PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta });
-    Ok(1.0 / budget.privacy_cost()?.get())
-}
-
-/// A workload string with its cells renamed.
+/// Returns the workload string with permuted cells.
 pub(super) fn permuted(workload: &str, seed: u64) -> String {
     format!("permuted({workload}; seed={seed})")
 }
@@ -170,11 +162,13 @@ mod tests {
             .unwrap()
     }
 
-    /// Identity on n cells: every query has variance P, and everything is optimal.
+    /// Compares with the closed form for the identity workload, where every method is optimal and
+    /// every query has variance 1/β.
     #[test]
-    fn errors_are_those_of_the_formula() {
+    fn errors_of_the_identity_have_the_closed_form() {
         for (method, rows) in rows(
-            "epsilon = 0.5\ndelta = 1e-4\nruns = [{ workloads = ['identity:8'], methods = ['identity', 'eigen-design', 'svd-bound'] }]",
+            "epsilon = 0.5\ndelta = 1e-4\nruns = [{ workloads = ['identity:8'], \
+             methods = ['identity', 'eigen-design', 'svd-bound'] }]",
         ) {
             let scale = (2.0 * (2.0f64 / 1e-4).ln()).sqrt() / 0.5;
             assert_relative_eq!(value(&rows, "rmse"), scale, max_relative = 1e-9);
@@ -185,10 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn renaming_cells_hurts_the_wavelet_and_not_eigen_design() {
+    fn permutations_increase_the_error_of_the_wavelet_only() {
         let found = rows(
-            "epsilon = 1.0\ndelta = 1e-4\nruns = [{ workloads = ['range:64'], methods = ['eigen-design', 'wavelet'] }, { workloads \
-             = ['range:64'], permutations = 3, methods = ['eigen-design', 'wavelet'] }]",
+            "epsilon = 1.0\ndelta = 1e-4\nruns = [\
+             { workloads = ['range:64'], methods = ['eigen-design', 'wavelet'] }, \
+             { workloads = ['range:64'], permutations = 3, \
+             methods = ['eigen-design', 'wavelet'] }]",
         );
         assert_relative_eq!(
             value(&found[0].1, "rmse"),
@@ -217,7 +213,8 @@ mod tests {
                 "runs[0].workloads[1]",
             ),
             (
-                "runs = [{ workloads = [], methods = [] }, { workloads = ['range:4'], methods = ['eigen'] }]",
+                "runs = [{ workloads = [], methods = [] }, \
+                 { workloads = ['range:4'], methods = ['eigen'] }]",
                 "runs[1].methods[0]",
             ),
         ] {

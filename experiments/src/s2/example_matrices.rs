@@ -1,5 +1,4 @@
-//! The matrices of S2's example: the workload of Fig. 1(b) and the strategies of Example 4, entry
-//! by entry.
+//! The matrices of S2's example: the workload of Fig. 1(b) and the strategies of Example 4.
 
 use matmech::linalg::kron;
 use matmech::strategy;
@@ -13,8 +12,9 @@ use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::check_method;
 
-/// One value, `entry`, for each query and cell of a matrix: of the `workload` itself, or of a
-/// strategy as it is measured, scaled to a largest column norm of 1.
+/// One value `entry` for each query and cell of a matrix.
+///
+/// The matrix is the `workload`, or a strategy scaled to a largest column norm of 1.
 #[derive(Debug)]
 pub struct ExampleMatrices;
 
@@ -26,14 +26,14 @@ pub struct Grid {
     methods: Vec<String>,
 }
 
-/// The params of a cell: which entry, from 0.
+/// The params of a cell: row and column of the entry, from 0.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     query: usize,
     cell: usize,
 }
 
-/// The method that stands for the workload.
+/// The method whose matrix is the workload.
 const WORKLOAD: &str = "workload";
 
 impl Kind for ExampleMatrices {
@@ -75,7 +75,7 @@ impl Kind for ExampleMatrices {
     }
 }
 
-/// The rows of the workload, or of a strategy at unit privacy cost.
+/// Returns the matrix of the workload, or of a strategy at unit privacy cost.
 fn matrix(method: &str) -> Result<Array2<f64>> {
     if method == WORKLOAD {
         return Ok(queries());
@@ -93,10 +93,9 @@ fn matrix(method: &str) -> Result<Array2<f64>> {
 mod tests {
     use super::*;
 
-    /// Every column of a completed strategy has norm 1, and the error of the rows written out is
-    /// the one that Example 4 states.
+    /// The columns have at most norm 1, and the errors are those of Example 4.
     #[test]
-    fn the_rows_give_the_error_of_the_example() {
+    fn the_matrices_have_the_errors_of_the_example() {
         let gram = queries().t().dot(&queries());
         for (method, error) in [("identity", 36.0), ("wavelet", 21.0), ("eigen-design", 15.47)] {
             let rows = matrix(method).unwrap();

@@ -1,19 +1,23 @@
-//! Weighting queries of a known strategy under pure ε-differential privacy (S2, Sec. 3.5).
+//! Weighting the queries of a strategy under pure ε-differential privacy (S2, Sec. 3.5).
 
+use matmech::strategy;
 use matmech::strategy::eigen_design::laplace;
 use matmech::strategy::eigen_design::weighting::WeightingOptions;
-use matmech::strategy::{self};
 use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::{check_method, check_workload};
+use crate::strategies::{check_methods, check_workloads};
 
-/// Workloads × design sets: how much less the root mean square error is with weights than without
-/// (`improvement`), the error `‖A‖₁² tr(G (AᵀA)⁺)` with its certificate among all weights of these
-/// queries, and that of the bare queries.
+/// Workloads × design sets: the gain of weighting the queries.
+///
+/// | metric | value |
+/// |---|---|
+/// | `improvement` | RMSE without weights over RMSE with weights |
+/// | `l1_error` | `‖A‖₁² tr(G (AᵀA)⁺)` with weights; its lower bound holds for all weights |
+/// | `bare_l1_error` | the same without weights |
 #[derive(Debug)]
 pub struct LaplaceDesigns;
 
@@ -44,12 +48,8 @@ impl Kind for LaplaceDesigns {
     const ERRORS: &'static [&'static str] = &["l1_error"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, text) in grid.workloads.iter().enumerate() {
-            check_workload(&format!("workloads[{i}]"), text)?;
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            check_method(&format!("methods[{i}]"), method)?;
-        }
+        check_workloads("workloads", &grid.workloads)?;
+        check_methods("methods", &grid.methods)?;
         let cells = grid.workloads.iter().flat_map(|workload| {
             let params = || Params { workload: workload.clone() };
             grid.methods.iter().map(move |method| CellOf::new([workload], method, params()))
@@ -83,10 +83,10 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// Weights of the identity cannot be better than equal on all ranges' mirror-symmetric rest: on
-    /// the identity workload the improvement is exactly 1, on ranges the wavelet gains.
+    /// On the identity workload equal weights are optimal, so that the improvement of the identity
+    /// is 1. On ranges, weighting improves the wavelet.
     #[test]
-    fn weighting_gains_where_there_is_something_to_gain() {
+    fn weighting_improves_the_wavelet_on_ranges() {
         let kind: &dyn Experiment = &LaplaceDesigns;
         let grid = "workloads = ['identity:16', 'range:16']\nmethods = ['identity', 'wavelet']";
         let improvement: Vec<f64> = kind

@@ -1,14 +1,12 @@
 //! The experiments of S2 (Li & Miklau, An Adaptive Mechanism for Accurate Query Answering).
 
-mod relative_errors;
-mod relative_trials;
-
-pub use relative_errors::RelativeErrors;
 mod eigen_approximations;
 mod eigen_claims;
 mod eigen_comparison;
 mod example_matrices;
 mod laplace_designs;
+mod relative_errors;
+mod relative_trials;
 mod selections;
 mod worked_example;
 
@@ -17,4 +15,5 @@ pub use eigen_claims::EigenClaims;
 pub use eigen_comparison::EigenComparison;
 pub use example_matrices::ExampleMatrices;
 pub use laplace_designs::LaplaceDesigns;
+pub use relative_errors::RelativeErrors;
 pub use worked_example::WorkedExample;

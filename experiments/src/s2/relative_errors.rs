@@ -1,54 +1,52 @@
-//! Relative errors on data, of strategies that were selected for the workload with its queries
-//! scaled (S2, Sec. 3.4 and 5).
+//! Relative errors on data of strategies selected for the scaled workload (S2, Sec. 3.4 and 5).
 
 use std::collections::BTreeSet;
 
 use matmech::strategy;
-use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::relative_trials::{Point, Setting, Trials, budget};
+use super::relative_trials::{Point, Setting, Trials, classical_rho};
+use super::selections::EIGEN_DESIGN;
 use crate::columns;
 use crate::datasets::{Catalogue, DataUse};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::check_workloads;
 
-/// Data sets × workloads × ε × methods. The strategy is selected for the workload with every query
-/// scaled to unit length, measured on the table's cells with Gaussian noise, and the error is that
-/// of the original queries:
+/// Data sets × workloads × ε × methods: relative errors of the original queries.
 ///
-/// | metric | what |
-/// |---|---|
-/// | `relative_error` | mean over trials of the mean over queries of \|estimate − true\| / max(true, sanity bound); its `seconds` are those of one trial, the selection not included |
-/// | `relative_error_se` | its standard error |
-/// | `over_eigen`, `over_eigen_se` | of all methods but Eigen-Design: `relative_error` over that of Eigen-Design in the same result table, and the standard error of the quotient |
-/// | `queries` | how many there are |
+/// The strategy is selected for the workload with every query scaled to unit length, and measured
+/// on the cells of the table with Gaussian noise. Metrics:
 ///
-/// The cell of a claim, on one data set, reports as `relative_error_ratio` the smallest or the
-/// largest over its workloads and all ε of what Eigen-Design gains on the best of the other methods
-/// there, and as `at` where that is.
+/// - `relative_error`: the mean over trials of the mean over queries of
+///   |estimate − true| / max(true, sanity bound). Its `seconds` are those of one trial, without the
+///   selection.
+/// - `relative_error_se`: its standard error.
+/// - `over_eigen`, `over_eigen_se`: `relative_error` over that of Eigen-Design in the same table,
+///   and the standard error of this ratio; for all methods except Eigen-Design.
+/// - `queries`: the number of queries.
 ///
-/// A strategy is selected once per workload and method while it is kept, an error once per process
-/// (see `Trials`); noise comes from streams of its own, so no result depends on that, nor on the
-/// stream of the cell.
+/// A claim is about one data set. Its cell reports as `relative_error_ratio` the smallest or
+/// largest ratio, over workloads and ε, of the best competitor's error to that of Eigen-Design, and
+/// as `at` the workload, ε and competitor.
+///
+/// Strategies and errors are cached (see `Trials`). The noise has separate random streams, so that
+/// results do not depend on the cache or on the stream of the cell.
 #[derive(Debug)]
 pub struct RelativeErrors {
     trials: Trials,
 }
 
 impl RelativeErrors {
-    /// The experiment on the tables of a catalogue.
+    /// Creates the experiment on the tables of a catalogue.
     #[must_use]
     pub fn new(catalogue: Catalogue) -> Self {
         RelativeErrors { trials: Trials::new(catalogue) }
     }
 }
 
-/// The strategy that others are compared with.
-const EIGEN_DESIGN: &str = "eigen-design";
-
-/// The key column `id` of cells that are not about a claim.
+/// The key column `id` of cells without a claim.
 const NO_CLAIM: &str = "-";
 
 /// The key columns `workload` and `epsilon` of claims.
@@ -58,14 +56,14 @@ const ALL: &str = "all";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// ε of (ε, δ)-differential privacy, by the classical calibration of the paper.
+    /// ε of (ε, δ)-differential privacy, with the classical calibration of the paper.
     epsilons: Vec<f64>,
     delta: f64,
     trials: usize,
     sanity_share: f64,
     noise_seed: u64,
     runs: Vec<Run>,
-    /// Claims about the gain on the best competitor.
+    /// Claims about the gain over the best competitor.
     #[serde(default)]
     claims: Vec<Claim>,
 }
@@ -111,7 +109,7 @@ enum What {
     Gain { of: Extreme, workloads: Vec<Compared>, epsilons: Vec<f64> },
 }
 
-/// A workload with the methods that Eigen-Design is compared with there.
+/// A workload with the methods that Eigen-Design is compared with.
 #[derive(Debug, Serialize, Deserialize)]
 struct Compared {
     workload: String,
@@ -123,7 +121,8 @@ impl Kind for RelativeErrors {
     type Params = Params;
 
     const NAME: &'static str = "relative-errors";
-    const SUMMARY: &'static str = "relative error on data of strategies selected for the workload with its queries scaled, over privacy budgets";
+    const SUMMARY: &'static str =
+        "relative error on data of strategies for the scaled workload, over privacy budgets";
     const KEYS: &'static [&'static str] = &["id", "dataset", columns::DATA, "workload", "epsilon"];
     const ERRORS: &'static [&'static str] = &["relative_error"];
 
@@ -137,7 +136,8 @@ impl Kind for RelativeErrors {
                 .map_err(|e| e.under(&format!("runs[{i}].dataset")))?;
             for workload in &run.workloads {
                 for &epsilon in &grid.epsilons {
-                    // The methods side by side: their cells share the strategies that are kept.
+                    // Methods are the innermost loop, so that cells of a workload share cached
+                    // strategies.
                     for method in &run.methods {
                         let what = What::Error { workload: workload.clone(), epsilon };
                         let params = Params { data: data.clone(), setting: grid.setting(), what };
@@ -157,7 +157,7 @@ impl Kind for RelativeErrors {
                     format!("claims[{i}].dataset"),
                     "a data set with a run of eigen-design and another method",
                     format!("\"{}\"", claim.dataset),
-                    "add such a run, or leave the claim out",
+                    "add such a run, or remove the claim",
                 ));
             }
             let what = What::Gain { of: claim.of, workloads, epsilons: grid.epsilons.clone() };
@@ -183,11 +183,11 @@ impl Kind for RelativeErrors {
                     for &epsilon in &epsilons {
                         let point = Point { data: &data, workload, epsilon };
                         let (gain, competitor) = self.gain(&point, &setting, competitors)?;
-                        let further = best.as_ref().is_none_or(|(known, _)| match of {
+                        let is_better = best.as_ref().is_none_or(|(known, _)| match of {
                             Extreme::Smallest => gain < *known,
                             Extreme::Largest => gain > *known,
                         });
-                        if further {
+                        if is_better {
                             best = Some((
                                 gain,
                                 format!("{workload}, epsilon = {epsilon}, against {competitor}"),
@@ -204,22 +204,23 @@ impl Kind for RelativeErrors {
 }
 
 impl RelativeErrors {
-    /// The rows of a method at a point.
+    /// Returns the rows of a method at a point.
     fn errors(&self, point: &Point<'_>, setting: &Setting, method: &str) -> Result<Vec<Row>> {
-        let own = self.trials.error(point, setting, method)?;
-        let error = Row { seconds: Some(own.seconds), ..Row::new("relative_error", own.mean) };
-        let mut rows = vec![error];
-        rows.extend(own.standard_error.map(|se| Row::new("relative_error_se", se)));
+        let error = self.trials.error(point, setting, method)?;
+        let row = Row { seconds: Some(error.seconds), ..Row::new("relative_error", error.mean) };
+        let mut rows = vec![row];
+        rows.extend(error.standard_error.map(|se| Row::new("relative_error_se", se)));
         if method != EIGEN_DESIGN {
-            let (ratio, se) = own.over(self.trials.error(point, setting, EIGEN_DESIGN)?.as_ref());
+            let eigen = self.trials.error(point, setting, EIGEN_DESIGN)?;
+            let (ratio, se) = error.over(&eigen);
             rows.push(Row::new("over_eigen", ratio));
             rows.extend(se.map(|se| Row::new("over_eigen_se", se)));
         }
-        rows.push(Row::new("queries", own.queries as f64));
+        rows.push(Row::new("queries", error.queries as f64));
         Ok(rows)
     }
 
-    /// The error of the best competitor over that of Eigen-Design, and which competitor it is.
+    /// Returns the error of the best competitor over that of Eigen-Design, and the competitor.
     fn gain<'c>(
         &self,
         point: &Point<'_>,
@@ -248,7 +249,7 @@ impl Grid {
         }
     }
 
-    /// The workloads on a data set where Eigen-Design meets another method.
+    /// Returns the workloads on a data set with runs of Eigen-Design and of other methods.
     fn compared(&self, dataset: &str) -> Vec<Compared> {
         let runs = self
             .runs
@@ -272,7 +273,8 @@ impl Grid {
             Err(Error::config(key, expected, found, "correct the value"))
         };
         for (i, &epsilon) in self.epsilons.iter().enumerate() {
-            budget(epsilon, self.delta).map_err(|e| Error::refused(format!("epsilons[{i}]"), e))?;
+            classical_rho(epsilon, self.delta)
+                .map_err(|e| Error::refused(format!("epsilons[{i}]"), e))?;
         }
         if self.trials == 0 {
             return refuse("trials".into(), "at least one trial", "0".into());
@@ -286,10 +288,7 @@ impl Grid {
             );
         }
         for (i, run) in self.runs.iter().enumerate() {
-            for (k, text) in run.workloads.iter().enumerate() {
-                Workload::parse(text)
-                    .map_err(|e| Error::refused(format!("runs[{i}].workloads[{k}]"), e))?;
-            }
+            check_workloads(&format!("runs[{i}].workloads"), &run.workloads)?;
             for (k, method) in run.methods.iter().enumerate() {
                 let key = format!("runs[{i}].methods[{k}]");
                 strategy::by_name(method).map_err(|error| match error {
@@ -297,7 +296,7 @@ impl Grid {
                         let known: Vec<&str> = known.iter().map(String::as_str).collect();
                         Error::unknown_name(key, "strategy", method, &known)
                     }
-                    other => Error::refused(key, other),
+                    error => Error::refused(key, error),
                 })?;
             }
         }
@@ -306,7 +305,7 @@ impl Grid {
             if claim.id.is_empty() || !ids.insert(&claim.id) {
                 return refuse(
                     format!("claims[{i}].id"),
-                    "an id of its own",
+                    "a unique id",
                     format!("\"{}\"", claim.id),
                 );
             }

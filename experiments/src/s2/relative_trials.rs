@@ -1,5 +1,4 @@
-//! One strategy on one table under one budget: the relative error of its answers, by independent
-//! runs.
+//! The relative error of a strategy on a table under a budget, by independent runs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,30 +19,31 @@ use crate::hash::first_bytes;
 use crate::remembered::Remembered;
 use crate::statistics::Sample;
 
-/// Strategies that are kept: those of one workload, and some of the next. Over 2048 cells each may
-/// hold three dense matrices of 34 MB.
-const STRATEGIES: usize = 6;
+/// Maximum number of cached strategies: those of one workload and some of the next.
+///
+/// Over 2048 cells a strategy holds up to three dense matrices of 34 MB.
+const MAX_STRATEGIES: usize = 6;
 
-/// Workloads with their true answers that are kept.
-const TARGETS: usize = 3;
+/// Maximum number of cached workloads with their true answers.
+const MAX_TARGETS: usize = 3;
 
-/// Errors that are kept, a few numbers each: all of the largest experiment.
-const ERRORS: usize = 1 << 14;
+/// Maximum number of cached errors: all of the largest experiment, a few numbers each.
+const MAX_ERRORS: usize = 1 << 14;
 
-/// What all points of an experiment have in common.
+/// The parameters that all points of an experiment share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Setting {
     pub delta: f64,
-    /// Independent runs.
+    /// Number of independent runs.
     pub trials: usize,
-    /// The sanity bound as a share of the table's records.
+    /// The sanity bound as a share of the records of the table.
     pub sanity_share: f64,
-    /// With table, workload, ε and method it determines the noise, so that an error that several
-    /// cells need is the same in all.
+    /// Determines the noise, with table, workload, ε and method, so that all cells have the same
+    /// value of an error.
     pub noise_seed: u64,
 }
 
-/// A point: what the error of a method is a function of, besides the setting.
+/// A table, a workload and an ε.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point<'a> {
     pub data: &'a DataUse,
@@ -58,23 +58,24 @@ pub(super) struct RelativeError {
     pub standard_error: Option<f64>,
     /// The number of queries.
     pub queries: usize,
-    /// Wall time of one trial: noise, estimate and answers, the selection of the strategy not
-    /// included.
+    /// Wall time of one trial in seconds: noise, estimate and answers, without the selection of the
+    /// strategy.
     pub seconds: f64,
 }
 
 impl RelativeError {
-    /// How many times larger this error is than another, with the standard error of the quotient of
-    /// two independent means to first order.
+    /// Returns the ratio of this error to another, with its standard error.
+    ///
+    /// The standard error is that of the ratio of two independent means, to first order.
     pub fn over(&self, other: &Self) -> (f64, Option<f64>) {
         let ratio = self.mean / other.mean;
-        let relative = |error: &Self| error.standard_error.map(|own| own / error.mean);
-        let spread = relative(self).zip(relative(other)).map(|(a, b)| ratio * a.hypot(b));
-        (ratio, spread)
+        let relative = |error: &Self| error.standard_error.map(|se| se / error.mean);
+        let se = relative(self).zip(relative(other)).map(|(a, b)| ratio * a.hypot(b));
+        (ratio, se)
     }
 }
 
-/// A workload on a table: cells, and per query what its error is divided by.
+/// A workload on a table: the counts of the cells and the divisors of the queries' errors.
 #[derive(Debug)]
 struct Target {
     workload: Workload,
@@ -83,7 +84,7 @@ struct Target {
     scales: Vec<f64>,
 }
 
-/// The runs of a process; clones of the catalogue share the tables.
+/// The cached runs of a process. Clones of the catalogue share the tables.
 #[derive(Debug)]
 pub(super) struct Trials {
     catalogue: Catalogue,
@@ -96,13 +97,13 @@ impl Trials {
     pub fn new(catalogue: Catalogue) -> Self {
         Trials {
             catalogue,
-            targets: Remembered::new(TARGETS),
-            strategies: Remembered::new(STRATEGIES),
-            errors: Remembered::new(ERRORS),
+            targets: Remembered::new(MAX_TARGETS),
+            strategies: Remembered::new(MAX_STRATEGIES),
+            errors: Remembered::new(MAX_ERRORS),
         }
     }
 
-    /// Which table a name stands for.
+    /// Returns the table of a name on this machine.
     ///
     /// # Errors
     /// As [`Catalogue::identify`].
@@ -110,23 +111,29 @@ impl Trials {
         self.catalogue.identify(name)
     }
 
-    /// The table of a name.
+    /// Loads the table of a name.
     #[cfg(test)]
     pub fn load(&self, name: &str) -> Arc<crate::datasets::LoadedTable> {
         self.catalogue.load(name).unwrap()
     }
 
-    /// The relative error of a method at a point. A function of its arguments: the noise is drawn
-    /// from a ChaCha20 stream of their own.
+    /// Returns the relative error of a method at a point.
     ///
-    /// The cost of a trial is that of the strategy's answers and least squares, at most two
-    /// products of a dense matrix with a vector, and of the answers by [`Workload::answers`]: all
-    /// 2.1 million ranges over 2048 cells take some 10 ms.
+    /// The arguments determine the result: they seed the ChaCha20 stream of the noise.
+    ///
+    /// *Cost* of a trial: measurement and least squares, at most two products of a dense matrix and
+    /// a vector, and [`Workload::answers`] (about 10 ms for all 2.1 million ranges over 2048
+    /// cells).
     ///
     /// # Errors
-    /// A table of another number of cells than the workload, a strategy that cannot answer it, or a
-    /// budget without meaning.
-    pub fn error(&self, point: &Point<'_>, setting: &Setting, method: &str) -> Result<Shared> {
+    /// Returns an error if the table and the workload have different numbers of cells, the strategy
+    /// cannot answer the workload, or the budget is invalid.
+    pub fn error(
+        &self,
+        point: &Point<'_>,
+        setting: &Setting,
+        method: &str,
+    ) -> Result<Arc<RelativeError>> {
         let Point { data, workload, epsilon } = *point;
         let Setting { delta, trials, sanity_share, noise_seed } = *setting;
         let stream = format!(
@@ -137,7 +144,7 @@ impl Trials {
         self.errors.get(key, || {
             let target = self.target(point, sanity_share)?;
             let strategy = self.strategy(&target.workload, workload, method)?;
-            let rho = budget(epsilon, delta)?;
+            let rho = classical_rho(epsilon, delta)?;
             let mut rng = ChaCha20Rng::from_seed(first_bytes(stream.as_bytes()));
             let started = Instant::now();
             let mut errors = Sample::default();
@@ -167,18 +174,21 @@ impl Trials {
                     what: format!("`{}` on {}", point.workload, point.data.name),
                     expected: format!("a workload over {} cells, those of {sizes:?}", cells.len()),
                     found: format!("{} cells", workload.cells()),
-                    remedy: "write the workload over the sizes of the table, or over one attribute of as many cells"
+                    remedy: "use the attribute sizes of the table, or one attribute with the same \
+                             number of cells"
                         .into(),
                 });
             }
             let bound = sanity_share * table.records.len() as f64;
-            let scales = workload.answers(&cells)?.into_iter().map(|answer| answer.max(bound)).collect();
+            let answers = workload.answers(&cells)?;
+            let scales = answers.into_iter().map(|answer| answer.max(bound)).collect();
             Ok(Target { workload, cells, scales })
         })
     }
 
-    /// The strategy that a method selects for the workload with every query scaled to unit length,
-    /// ready to be measured.
+    /// Returns the strategy that a method selects for the workload with queries of unit length.
+    ///
+    /// Its inverses are computed, so that trials do not include this time.
     pub(super) fn strategy(
         &self,
         workload: &Workload,
@@ -187,26 +197,22 @@ impl Trials {
     ) -> Result<Arc<Strategy>> {
         self.strategies.get((text.to_owned(), method.to_owned()), || {
             let gram = workload.clone().normalised()?.gram()?;
-            let chosen = strategy::by_name(method)?.select(&gram)?.strategy;
-            // What is measured and how it is undone is computed when it is first asked for: here,
-            // not in the first trial.
-            for factor in chosen.factors() {
+            let strategy = strategy::by_name(method)?.select(&gram)?.strategy;
+            for factor in strategy.factors() {
                 factor.inverse()?;
             }
-            Ok(chosen)
+            Ok(strategy)
         })
     }
 }
 
-type Shared = Arc<RelativeError>;
-
 impl Target {
-    /// The mean over the queries of |answer − true answer| / max(true answer, sanity bound), of one
-    /// run.
+    /// Runs one trial and returns the mean over the queries of
+    /// |answer − true answer| / max(true answer, sanity bound).
     fn run(&self, strategy: &Strategy, rho: Rho, rng: &mut ChaCha20Rng) -> Result<f64> {
         let mut table = PrivateTable::of_vector(self.workload.shape(), &self.cells, rho, rng)?;
         let mut estimate = estimate_cells(strategy, &mut table)?;
-        // Answers are linear: the error of an answer is the answer on the error.
+        // Answers are linear in the cells: the errors of the answers are the answers on the errors.
         estimate.iter_mut().zip(&self.cells).for_each(|(x, cell)| *x -= cell);
         let errors = self.workload.answers(&estimate)?;
         let sum: f64 =
@@ -215,11 +221,12 @@ impl Target {
     }
 }
 
-/// ρ by the calibration of S2, β = ε²/(2 ln(2/δ)) = 2ρ.
+/// Returns ρ for the classical calibration of S2, β = ε²/(2 ln(2/δ)) = 2ρ.
 ///
 /// # Errors
-/// ε or δ without meaning, or an ε at which the classical calibration does not keep its promise.
-pub(super) fn budget(epsilon: f64, delta: f64) -> std::result::Result<Rho, matmech::Error> {
+/// Returns an error if ε or δ is invalid, or if the classical calibration does not satisfy
+/// (ε, δ)-differential privacy at this ε.
+pub(super) fn classical_rho(epsilon: f64, delta: f64) -> std::result::Result<Rho, matmech::Error> {
     let budget = PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta });
     Ok(budget.privacy_cost()?.rho())
 }

@@ -1,8 +1,9 @@
-//! Errors of strategies on workloads, each computed once per process.
+//! Errors of strategies on workloads, cached per process.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use matmech::privacy::{Guarantee, PrivacyBudget};
 use matmech::strategy::{self, Selection};
 use matmech::workload::Workload;
 
@@ -10,58 +11,60 @@ use crate::error::Result;
 use crate::remembered::Remembered;
 use crate::strategies::SVD_BOUND;
 
-/// The strategy that S2 is about.
+/// The strategy of S2, which others are compared with.
 pub(super) const EIGEN_DESIGN: &str = "eigen-design";
 
-/// What is kept of a selection.
+/// The error of a selected strategy, its bounds and details.
 #[derive(Debug, Clone)]
 pub(super) struct Outcome {
     /// The total error at unit privacy cost.
     pub error: f64,
-    /// The best lower bound known: the SVD bound, or that of the strategy's own certificate.
+    /// The best known lower bound: the SVD bound or that of the strategy's certificate.
     pub lower: f64,
     /// The SVD bound.
     pub svd_bound: f64,
     /// The number of queries.
     pub queries: f64,
-    /// What the selection took, the workload's Gram matrix apart.
+    /// Time of the selection in seconds, without the Gram matrix of the workload.
     pub seconds: f64,
-    /// What only this selector tells.
+    /// Details that the selector reports, by name.
     pub details: Vec<(&'static str, f64)>,
 }
 
 impl Outcome {
-    /// The root mean square error over that of another outcome on the same workload.
+    /// Returns the RMSE over that of another outcome on the same workload.
     pub fn over(&self, other: &Outcome) -> f64 {
         (self.error / other.error).sqrt()
     }
 
-    /// The root mean square error over the bound.
+    /// Returns the RMSE over the SVD bound.
     pub fn over_bound(&self) -> f64 {
         (self.error / self.svd_bound).sqrt()
     }
 }
 
-/// More than one run asks for.
-const ROOM: usize = 1000;
+/// Maximum number of cached outcomes, more than one run needs.
+const MAX_OUTCOMES: usize = 1000;
 
-/// Cells that compare strategies need the same selections; here each is made once. Values do not
-/// depend on who asks first; the seconds are those of the one selection that was made.
+/// A cache of selections that several cells need.
+///
+/// Values do not depend on the order of requests. Seconds are those of the one computed selection.
 #[derive(Debug)]
 pub(super) struct Selections(Remembered<(String, String), Outcome>);
 
 impl Default for Selections {
     fn default() -> Self {
-        Selections(Remembered::new(ROOM))
+        Selections(Remembered::new(MAX_OUTCOMES))
     }
 }
 
 impl Selections {
-    /// The outcome of a method (the name of a strategy, or the bound) on a workload string. Who
-    /// asks for what is being computed waits for it.
+    /// Returns the outcome of a method (a strategy or `svd-bound`) on a workload string.
+    ///
+    /// Concurrent requests for one outcome compute it once.
     ///
     /// # Errors
-    /// The workload or the method is refused, or the selection fails.
+    /// Returns an error if the workload or the method is invalid, or the selection fails.
     pub fn of(&self, workload: &str, method: &str) -> Result<Arc<Outcome>> {
         self.0.get((workload.to_owned(), method.to_owned()), || {
             select(&Workload::parse(workload)?, method)
@@ -69,21 +72,14 @@ impl Selections {
     }
 }
 
-/// Selects without remembering.
+/// Selects a strategy, without the cache.
 pub(super) fn select(workload: &Workload, method: &str) -> Result<Outcome> {
     let gram = workload.gram()?;
     let svd_bound = strategy::svd_bound(&gram)?;
     let queries = workload.count().as_f64();
     if method == SVD_BOUND {
-        let details = Vec::new();
-        return Ok(Outcome {
-            error: svd_bound,
-            lower: svd_bound,
-            svd_bound,
-            queries,
-            seconds: 0.0,
-            details,
-        });
+        let (error, lower, seconds, details) = (svd_bound, svd_bound, 0.0, Vec::new());
+        return Ok(Outcome { error, lower, svd_bound, queries, seconds, details });
     }
     let selector = strategy::by_name(method)?;
     let started = Instant::now();
@@ -93,12 +89,22 @@ pub(super) fn select(workload: &Workload, method: &str) -> Result<Outcome> {
     Ok(Outcome { error, lower, svd_bound, queries, seconds, details })
 }
 
+/// Returns 1/β = 2 ln(2/δ)/ε² for the classical calibration.
+///
+/// # Errors
+/// Returns an error if ε or δ is invalid, or if the classical calibration does not satisfy
+/// (ε, δ)-differential privacy at this ε.
+pub(super) fn inverse_privacy_cost(epsilon: f64, delta: f64) -> matmech::Result<f64> {
+    let budget = PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta });
+    Ok(1.0 / budget.privacy_cost()?.get())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_selection_is_made_once_and_equals_the_strategy_s() {
+    fn outcomes_are_cached_and_equal_those_of_the_strategy() {
         let selections = Selections::default();
         let first = selections.of("range:16", "wavelet").unwrap();
         assert!(Arc::ptr_eq(&first, &selections.of("range:16", "wavelet").unwrap()));

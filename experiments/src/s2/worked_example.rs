@@ -1,22 +1,24 @@
-//! The eight ad hoc queries of S2's Fig. 1(b) and the strategies for them (Example 4).
+//! Strategies for the eight ad hoc queries of S2's Fig. 1(b) (Example 4).
 
-use matmech::privacy::{Guarantee, PrivacyBudget};
 use matmech::strategy;
 use matmech::workload::{Gram, Workload};
 use ndarray::{Array2, array};
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use super::selections::inverse_privacy_cost;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{SVD_BOUND, check_method};
 
-/// Methods on Fig. 1(b): `total_error` at unit privacy cost, `rmse` at the budget, and its ratio to
-/// Eigen-Design's (`over_eigen`); of the workload itself also `rank` and `sensitivity`.
+/// Methods on Fig. 1(b): `total_error`, `rmse` and `over_eigen`.
 ///
-/// `gaussian-mechanism` is what Example 4 calls the workload as its own strategy: every query is
-/// answered directly, without least squares, so that the error is `m ‖W‖₂²`. The supplied text has
-/// lost the figure; the queries are recalled (spec of S2).
+/// `total_error` is at unit privacy cost, `rmse` at the budget, and `over_eigen` is the ratio of
+/// `rmse` to that of Eigen-Design. The method `workload` also reports `rank` and `sensitivity`.
+///
+/// `gaussian-mechanism` is what Example 4 calls the workload as strategy: every query is answered
+/// directly, without least squares, with error `m ‖W‖₂²`. The available text of S2 lacks the
+/// figure; the queries are reconstructed (spec of S2).
 #[derive(Debug)]
 pub struct WorkedExample;
 
@@ -42,7 +44,8 @@ pub struct Params {
 /// The method that answers every query of the workload directly.
 const GAUSSIAN: &str = "gaussian-mechanism";
 
-/// Fig. 1(b): students by gender (rows of four) and grade (four ranges).
+/// Returns the queries of Fig. 1(b) over students by gender and grade: gender-major cells, four
+/// grade ranges.
 pub(super) fn queries() -> Array2<f64> {
     array![
         [1., 1., 1., 1., 1., 1., 1., 1.],
@@ -72,7 +75,7 @@ impl Kind for WorkedExample {
         for (i, method) in methods.iter().enumerate().filter(|(_, method)| *method != GAUSSIAN) {
             check_method(&format!("methods[{i}]"), method)?;
         }
-        budget(epsilon, delta).map_err(|error| Error::refused("epsilon", error))?;
+        inverse_privacy_cost(epsilon, delta).map_err(|error| Error::refused("epsilon", error))?;
         Ok(methods
             .iter()
             .map(|method| CellOf::new([&"fig1b"], method, Params { epsilon, delta }))
@@ -90,14 +93,15 @@ impl Kind for WorkedExample {
             GAUSSIAN => queries().nrows() as f64 * sensitivity_squared(&gram)?,
             strategy => error(strategy, &gram)?,
         };
-        // The bound is no error: what it bounds is above it.
+        // The SVD bound can be below the lower bound of the optimum's certificate.
         let (lower, gap) = if error < lower { (error, 0.0) } else { (lower, error / lower - 1.0) };
-        let scale = (budget(params.epsilon, params.delta)? / queries().nrows() as f64).sqrt();
+        let variance = inverse_privacy_cost(params.epsilon, params.delta)?;
+        let scale = (variance / queries().nrows() as f64).sqrt();
         let rmse = scale * error.sqrt();
         let over_eigen = (error / self::error("eigen-design", &gram)?).sqrt();
         let mut rows = vec![
             Row::certified("total_error", error, lower, gap),
-            // The gap of the root is the root of the gap.
+            // RMSE is the square root of the error: 1 + gap becomes √(1 + gap).
             Row::certified("rmse", rmse, scale * lower.sqrt(), (1.0 + gap).sqrt() - 1.0),
             Row::new("over_eigen", over_eigen),
         ];
@@ -111,21 +115,13 @@ impl Kind for WorkedExample {
     }
 }
 
-/// ‖W‖₂².
+/// Returns ‖W‖₂².
 fn sensitivity_squared(gram: &Gram) -> matmech::Result<f64> {
     Ok(gram.to_dense()?.diag().iter().copied().fold(0.0, f64::max))
 }
 
 fn error(method: &str, gram: &Gram) -> matmech::Result<f64> {
     Ok(strategy::by_name(method)?.select(gram)?.error)
-}
-
-/// P = 2 ln(2/δ)/ε².
-fn budget(epsilon: f64, delta: f64) -> matmech::Result<f64> {
-    Ok(1.0
-        / PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta })
-            .privacy_cost()?
-            .get())
 }
 
 #[cfg(test)]
@@ -135,10 +131,10 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// ‖W‖₂² = 5, rank 4: every query directly costs 8·5, with least squares 4·5, over the cells
-    /// tr(WᵀW) = 36.
+    /// Compares with values of the text: ‖W‖₂² = 5 and rank 4. The error is 8·5 without least
+    /// squares, 4·5 with least squares, and tr(WᵀW) = 36 for the identity.
     #[test]
-    fn the_figure_has_the_properties_that_the_text_states() {
+    fn the_queries_have_the_properties_that_the_text_states() {
         let kind: &dyn Experiment = &WorkedExample;
         let grid =
             "epsilon = 0.5\ndelta = 1e-4\nmethods = ['workload', 'gaussian-mechanism', 'identity']";

@@ -8,8 +8,10 @@ use super::workloads::{DatasetSizes, OVER_DATASETS, over_dataset};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Data sets × workloads × planners: `rmse` at unit privacy cost with its certificate, `queries`,
-/// `solves`. Only the sizes of the attributes matter; no record is read.
+/// Data sets × workloads × planners: `rmse` at unit privacy cost with lower bound, `queries` and
+/// `solves`.
+///
+/// Plans depend on the attribute sizes only; no record is read.
 #[derive(Debug, Default)]
 pub struct DatasetPlans {
     bounds: KnownBounds<Params>,
@@ -25,12 +27,11 @@ pub struct Grid {
     workloads: Vec<String>,
     /// Names of planners.
     methods: Vec<String>,
-    /// Workloads of which the bound on all mechanisms is computed as well, as the method
-    /// `global-bound`; none by default, since it is to be had for queries on one and two attributes
-    /// only.
+    /// Workloads with the method `global-bound`, the lower bound over all matrix mechanisms. It
+    /// exists for queries on one and two attributes only.
     #[serde(default)]
     bounded: Vec<String>,
-    /// Joint queries only on pairs with at most so many residual cells.
+    /// Maximum number of residual cells of a pair with joint queries.
     product_above: usize,
 }
 
@@ -54,16 +55,10 @@ impl Kind for DatasetPlans {
     const ERRORS: &'static [&'static str] = &["rmse"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, workload) in grid.workloads.iter().enumerate() {
-            plan_rows::check_workload(&format!("workloads[{i}]"), workload, &OVER_DATASETS)?;
-        }
-        for (i, workload) in grid.bounded.iter().enumerate() {
-            let known: Vec<&str> = grid.workloads.iter().map(String::as_str).collect();
-            plan_rows::check_workload(&format!("bounded[{i}]"), workload, &known)?;
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            plan_rows::check_method(&format!("methods[{i}]"), method)?;
-        }
+        plan_rows::check_workloads("workloads", &grid.workloads, &OVER_DATASETS)?;
+        let known: Vec<&str> = grid.workloads.iter().map(String::as_str).collect();
+        plan_rows::check_workloads("bounded", &grid.bounded, &known)?;
+        plan_rows::check_methods("methods", &grid.methods)?;
         let mut cells = Vec::new();
         for (i, dataset) in grid.datasets.iter().enumerate() {
             let key = format!("datasets[{i}]");
@@ -108,7 +103,8 @@ mod tests {
     use crate::experiment::Experiment;
     use rand::SeedableRng;
 
-    const CPS: &str = "product_above = 5000\ndatasets = [{ name = 'CPS', numeric = [50, 100], categorical = [7, 4, 2] }]\n";
+    const CPS: &str = "product_above = 5000\n\
+        datasets = [{ name = 'CPS', numeric = [50, 100], categorical = [7, 4, 2] }]\n";
 
     #[test]
     fn bad_grids_name_the_key() {
@@ -138,19 +134,18 @@ mod tests {
         }
     }
 
-    /// A bound from the planner that proves one, on planners that choose among the same strategies
-    /// and on no other.
+    /// The bound of QuerySmasher holds for the other planners over uniform residual subspaces only.
     #[test]
-    fn bounds_go_to_planners_over_residual_subspaces() {
+    fn bounds_apply_to_planners_over_residual_subspaces() {
         for planner in matmech::planner::planners() {
             let name = planner.name();
             let bound = Kind::bounded_by(&DatasetPlans::default(), name);
-            let own_form = name.starts_with("hdmm") || ["query-smasher", "anova"].contains(&name);
-            assert_eq!(bound, (!own_form).then_some("query-smasher"), "{name}");
+            let excluded = name.starts_with("hdmm") || ["query-smasher", "anova"].contains(&name);
+            assert_eq!(bound, (!excluded).then_some("query-smasher"), "{name}");
         }
     }
 
-    /// S3, Tables 2 and 3: WFF 3.589 on 1-way, 7.147 on affine queries.
+    /// Compares with S3, Tables 2 and 3: WFF has 3.589 on 1-way and 7.147 on affine queries.
     #[test]
     fn fourier_on_cps() {
         let text = format!("{CPS}workloads = ['1-way', 'affine']\nmethods = ['weighted-fourier']");

@@ -1,4 +1,4 @@
-//! Claims of S3's text that are counts, and its worked example (Fig. 1 and 2).
+//! Counts that S3's text states, and its worked example (Fig. 1 and 2).
 
 use matmech::residual::centre_in_place;
 use matmech::schema::Schema;
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Domains and views of `[n]^d` for the workloads of 1-, 2- and 3-way queries of Sec. 8.3, and the
-/// subqueries of Fig. 2.
+/// Domain sizes and numbers of views of `[n]^d` for the workloads of Sec. 8.3, and the subqueries
+/// of Fig. 2.
 #[derive(Debug)]
 pub struct PlanClaims;
 
@@ -22,7 +22,7 @@ pub struct Grid {
     n: Vec<usize>,
     /// Numbers of attributes.
     d: Vec<usize>,
-    /// The number of attributes that `views_ratio` is to.
+    /// The number of attributes in the denominator of `views_ratio`.
     views_over: usize,
 }
 
@@ -31,7 +31,7 @@ pub struct Grid {
 pub enum Params {
     /// The subqueries of Fig. 2.
     WorkedExample,
-    /// n, d and the d that views are divided by.
+    /// n, d, and the d in the denominator of `views_ratio`.
     Domain(usize, usize, usize),
 }
 
@@ -66,14 +66,14 @@ impl Kind for PlanClaims {
     }
 }
 
-/// 1-way ranges, 2-way affine queries, 3-way prefix sums.
+/// The workload of Sec. 8.3: 1-way ranges, 2-way affine queries and 3-way prefix sums.
 const WAYS: [usize; 3] = [1, 2, 3];
 
 fn domain(n: usize, d: usize, over: usize) -> Result<Vec<Row>> {
     let views = |d: usize, ways: &[usize]| -> Result<f64> {
         Ok(attribute_sets(&Schema::uniform(n, d)?, ways)?.len() as f64)
     };
-    // Counted attribute by attribute, in logarithms: 40^40 is no integer that fits.
+    // A floating-point product: 40^40 exceeds `u128`.
     let sizes = Schema::uniform(n, d)?.sizes();
     let cells: f64 = sizes.iter().map(|&size| size as f64).product();
     let mut rows = vec![
@@ -88,11 +88,12 @@ fn domain(n: usize, d: usize, over: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Fig. 1: yes ∧ b, yes ∧ c, no ∧ c, over {yes, no} × {a, b, c}.
+/// The query of Fig. 1: yes ∧ b, yes ∧ c, no ∧ c, over {yes, no} × {a, b, c}.
 const QUERY: [[f64; 3]; 2] = [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]];
 
-/// Fig. 2: the query averaged over the attributes left out and centred along the others, for every
-/// set of attributes.
+/// Computes the subqueries of Fig. 2, one for every set of attributes.
+///
+/// A subquery is the query averaged over the other attributes and centred along those of the set.
 fn worked_example() -> Result<Vec<Row>> {
     let flat: Vec<f64> = QUERY.concat();
     let (rows, columns) = (QUERY.len(), QUERY[0].len());
@@ -115,9 +116,9 @@ fn worked_example() -> Result<Vec<Row>> {
     Ok(found)
 }
 
-/// `[-1/6 1/3 0]`.
+/// Formats values as fractions, such as `[-1/6 1/3 0]`.
 fn in_fractions(values: &[f64]) -> Result<String> {
-    let one = |value: &f64| {
+    let fraction = |value: &f64| {
         let parts = (1..=12).map(|below: i32| (value * f64::from(below), below));
         let (above, below) =
             parts.into_iter().find(|(above, _)| (above - above.round()).abs() < 1e-12).ok_or_else(
@@ -126,7 +127,7 @@ fn in_fractions(values: &[f64]) -> Result<String> {
         let above = above.round() as i64;
         Ok(if below == 1 { above.to_string() } else { format!("{above}/{below}") })
     };
-    let words: Vec<String> = values.iter().map(one).collect::<Result<_>>()?;
+    let words: Vec<String> = values.iter().map(fraction).collect::<Result<_>>()?;
     Ok(if words.len() == 1 { words.concat() } else { format!("[{}]", words.join(" ")) })
 }
 
@@ -137,7 +138,7 @@ mod tests {
     use rand::SeedableRng;
 
     #[test]
-    fn the_subqueries_add_up_to_the_query() {
+    fn subqueries_sum_to_the_query() {
         let rows = worked_example().unwrap();
         let text = |metric: &str| {
             rows.iter().find(|row| row.metric == metric).unwrap().text.clone().unwrap()
@@ -152,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_the_text() {
+    fn counts_are_binomial_coefficients() {
         let kind: &dyn Experiment = &PlanClaims;
         let cells =
             kind.cells(&"n = [40]\nd = [10, 40]\nviews_over = 10".parse().unwrap()).unwrap();
         let rows = kind.run(&cells[2], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
         let value =
             |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().value.unwrap();
-        // Binomial coefficients of 40.
+
         assert_eq!(
             [value("groups_of_2"), value("groups_of_3")],
             [40.0 * 39.0 / 2.0, 40.0 * 39.0 * 38.0 / 6.0]

@@ -10,8 +10,10 @@ use super::workloads;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Parts of a grid n × d × workloads × planners: `rmse` (or `wrmse` with weights) at unit privacy
-/// cost with its certificate, the number of `queries`, and the strategy problems solved (`solves`).
+/// Parts of a grid n × d × workloads × planners: `rmse`, `queries` and `solves`.
+///
+/// `rmse` (`wrmse` with weights) is at unit privacy cost, with lower bound. `solves` is the number
+/// of solved strategy problems.
 #[derive(Debug, Default)]
 pub struct PlanErrors {
     bounds: KnownBounds<Params>,
@@ -21,9 +23,9 @@ pub struct PlanErrors {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// The parts, one after the other.
+    /// The parts, in the order of their cells.
     parts: Vec<Part>,
-    /// Seed of the marginals' weights; without it every query has weight 1.
+    /// Seed of the weights of the marginals; without it every query has weight 1.
     weight_seed: Option<u32>,
 }
 
@@ -49,12 +51,15 @@ pub struct Params {
     weight_seed: Option<u32>,
 }
 
-/// A key of a table; the grid itself has no name.
+/// Returns a key of a table; the name of the grid itself is empty.
 fn joined(table: &str, key: &str) -> String {
     if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }
 
-/// Refuses sizes over which the workload does not exist, naming the key.
+/// Returns the schema `[n]^d`; refuses sizes over which the workload does not exist.
+///
+/// # Errors
+/// Returns an error under the key `n` or `d` of `part`.
 pub(super) fn check_size(part: &str, n: usize, d: usize, workload: &str) -> Result<Schema> {
     if n < 2 {
         return Err(Error::config(
@@ -96,13 +101,11 @@ impl Kind for PlanErrors {
                         "weight_seed",
                         "no weights with the workload mixed",
                         "both",
-                        "drop one of the two",
+                        "remove one of the two",
                     ));
                 }
             }
-            for (k, method) in part.methods.iter().enumerate() {
-                plan_rows::check_method(&format!("{key}.methods[{k}]"), method)?;
-            }
+            plan_rows::check_methods(&format!("{key}.methods"), &part.methods)?;
             for (&n, &d) in part.n.iter().flat_map(|n| part.d.iter().map(move |d| (n, d))) {
                 for workload in &part.workloads {
                     check_size(&key, n, d, workload)?;
@@ -178,10 +181,12 @@ mod tests {
         assert_eq!(kind.cells(&grid(mixed)).unwrap_err().key(), "weight_seed");
     }
 
-    /// S3, Table 4: WFF 39.70 on prefix sums; the certified optimum 33.693 of the specification.
+    /// Compares with S3, Table 4 (WFF has 39.70 on prefix sums) and with the certified optimum
+    /// 33.693 of the specification.
     #[test]
     fn rows_hold_error_queries_and_certificate() {
-        let part = "n = [10], d = [40], workloads = ['prefix'], methods = ['weighted-fourier', 'query-smasher']";
+        let part = "n = [10], d = [40], workloads = ['prefix'], \
+                    methods = ['weighted-fourier', 'query-smasher']";
         let kind: &dyn Experiment = &PlanErrors::default();
         let cells = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(0);

@@ -1,4 +1,4 @@
-//! What every experiment of S3 reports of a plan.
+//! The result rows of plans, shared by the experiments of S3.
 
 use std::time::Instant;
 
@@ -11,20 +11,23 @@ use crate::error::{Error, Result};
 use crate::experiment::Row;
 use crate::remembered::Remembered;
 
-/// How far the privacy cost of what is measured may be from the one asked for.
-const ROUNDING: f64 = 1e-9;
+/// Maximum difference between the recomputed and the requested privacy cost.
+const MAX_COST_ERROR: f64 = 1e-9;
 
 /// The planner that certifies its error.
-const BOUNDED_BY: &str = "query-smasher";
+const CERTIFIED: &str = "query-smasher";
 
-/// A plan at unit privacy cost that spends exactly that, and the seconds that planning took.
+/// Plans at unit privacy cost, and returns the plan and the time of planning in seconds.
+///
+/// # Errors
+/// Returns an error if planning fails or the recomputed privacy cost is not 1.
 pub(super) fn timed(method: &str, workload: &GroupedWorkload) -> Result<(Plan, f64)> {
     let planner = planners::named("method", method)?;
     let started = Instant::now();
     let plan = planner.plan(workload, PrivacyCost::UNIT)?;
     let seconds = started.elapsed().as_secs_f64();
     let spent = plan.recomputed_privacy_cost();
-    if (spent - 1.0).abs() > ROUNDING {
+    if (spent - 1.0).abs() > MAX_COST_ERROR {
         return Err(Error::bug(
             format!("planner {method}"),
             "measurements of privacy cost 1",
@@ -34,12 +37,13 @@ pub(super) fn timed(method: &str, workload: &GroupedWorkload) -> Result<(Plan, f
     Ok((plan, seconds))
 }
 
-/// The error of a plan under the name `metric`, with the certificate where the planner proves one;
-/// its seconds are those of planning.
+/// Returns the row `metric` with the error of a plan and its lower bound, if the planner has one.
+///
+/// `seconds` is the time of planning.
 pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
     let value = plan.rmse();
     let row = match plan.lower_bound_rmse() {
-        // Rounding can lift the bound above the value where both are the optimum.
+        // Rounding can make the bound larger than an optimal value.
         Some(bound) => {
             Row::certified(metric, value, bound.min(value), (value / bound - 1.0).max(0.0))
         }
@@ -48,14 +52,14 @@ pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
     Row { seconds: Some(seconds), ..row }
 }
 
-/// The method that is no planner: the lower bound over all matrix mechanisms.
+/// The method that reports the lower bound over all matrix mechanisms. It is not a planner.
 pub(super) const GLOBAL_BOUND: &str = "global-bound";
 
-/// The planner whose reference measure the search for the bound's weights starts from, beside the
-/// uniform one.
-const NEAR: &str = "anova";
+/// The planner whose reference measure is a start of the search for the weights of the bound,
+/// together with the uniform measure.
+const START: &str = "anova";
 
-/// Bounds over all mechanisms, by the params of their cells: several experiments show the same.
+/// A cache of bounds over all matrix mechanisms, by the params of their cells.
 #[derive(Debug)]
 pub(super) struct KnownBounds<P>(Remembered<P, Vec<Row>>);
 
@@ -65,9 +69,10 @@ impl<P: PartialEq> Default for KnownBounds<P> {
     }
 }
 
-/// Error, number of queries, and how many strategy problems were solved; of [`GLOBAL_BOUND`] the
-/// bound, the error of its quadrature as a share of it, by which it has been rounded down, and the
-/// evaluations of the search.
+/// Returns the rows of a method: error, number of queries and number of solved strategy problems.
+///
+/// The rows of [`GLOBAL_BOUND`] are the bound, the relative error of its quadrature (by which it is
+/// rounded down), and the evaluations of the search.
 pub(super) fn all<P: PartialEq + Clone>(
     metric: &str,
     method: &str,
@@ -91,7 +96,7 @@ pub(super) fn all<P: PartialEq + Clone>(
 }
 
 fn global_bound(metric: &str, workload: &GroupedWorkload) -> Result<Vec<Row>> {
-    let (plan, _) = timed(NEAR, workload)?;
+    let (plan, _) = timed(START, workload)?;
     let started = Instant::now();
     let bound = GlobalBound::of(workload, &BoundWeights::Optimised, Some(plan.measure()))?;
     let seconds = started.elapsed().as_secs_f64();
@@ -103,22 +108,34 @@ fn global_bound(metric: &str, workload: &GroupedWorkload) -> Result<Vec<Row>> {
     ])
 }
 
-/// The planner whose lower bound holds for a planner that proves none itself: QuerySmasher's is on
-/// the error of any choice of strategies for the residual subspaces.
+/// Returns the planner whose lower bound holds for a planner without one.
+///
+/// QuerySmasher's bound holds for any choice of strategies for the residual subspaces.
 pub(super) fn bounded_by(method: &str) -> Option<&'static str> {
-    let other =
-        |planner: &dyn Planner| planner.over_residual_subspaces() && planner.name() != BOUNDED_BY;
+    let needs_bound =
+        |planner: &dyn Planner| planner.over_residual_subspaces() && planner.name() != CERTIFIED;
     planners::named("method", method)
-        .is_ok_and(|planner| other(planner.as_ref()))
-        .then_some(BOUNDED_BY)
+        .is_ok_and(|planner| needs_bound(planner.as_ref()))
+        .then_some(CERTIFIED)
 }
 
-/// Refuses a method that is no planner, naming the key.
-pub(super) fn check_method(key: &str, method: &str) -> Result<()> {
-    if method == GLOBAL_BOUND { Ok(()) } else { planners::named(key, method).map(drop) }
+/// Refuses methods that are neither planners nor [`GLOBAL_BOUND`], under `key[0]`, `key[1]`, ….
+pub(super) fn check_methods(key: &str, methods: &[String]) -> Result<()> {
+    for (i, method) in methods.iter().enumerate().filter(|(_, method)| *method != GLOBAL_BOUND) {
+        planners::named(&format!("{key}[{i}]"), method)?;
+    }
+    Ok(())
 }
 
-/// Refuses an unknown name, naming the key.
+/// Refuses unknown workloads, under `key[0]`, `key[1]`, ….
+pub(super) fn check_workloads(key: &str, names: &[String], known: &[&str]) -> Result<()> {
+    names
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, name)| check_workload(&format!("{key}[{i}]"), name, known))
+}
+
+/// Refuses an unknown workload, under the config key `key`.
 pub(super) fn check_workload(key: &str, name: &str, known: &[&str]) -> Result<()> {
     if known.contains(&name) {
         return Ok(());

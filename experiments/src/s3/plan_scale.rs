@@ -1,5 +1,5 @@
-//! Time and memory of planning and answering as the number of attributes grows (S3, Tables 6 and
-//! 7).
+//! Time and memory of planning and answering over growing numbers of attributes (S3, Tables 6
+//! and 7).
 
 use std::time::Instant;
 
@@ -16,14 +16,20 @@ use super::{plan_rows, workloads};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Planning and answering.
+/// The number of phases: planning and answering.
 const PHASES: usize = 2;
 
-/// n × d × workloads × planners. One row per phase with its seconds: `rmse` (all of planning:
-/// decomposition, strategies, privacy costs, the error of every group), `residual_subspaces`
-/// (decomposition alone), `solves` (the rest of planning), `answers` (measuring synthetic records,
-/// reconstructing, and answering every query), `phases` (planning and answering). The number of
-/// marginals asked for is the key `views`, and a row.
+/// n × d × workloads × planners, with one row per phase.
+///
+/// | metric | `seconds` of |
+/// |---|---|
+/// | `rmse` | planning: decomposition, strategies, privacy costs, the error of every group |
+/// | `residual_subspaces` | decomposition |
+/// | `solves` | the rest of planning |
+/// | `answers` | measuring synthetic records, reconstructing, answering every query |
+/// | `phases` | planning and answering |
+///
+/// The key `views` and the row `views` are the number of marginals in the workload.
 #[derive(Debug)]
 pub struct PlanScale;
 
@@ -64,12 +70,8 @@ impl Kind for PlanScale {
     const ERRORS: &'static [&'static str] = &["rmse"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        for (i, workload) in grid.workloads.iter().enumerate() {
-            plan_rows::check_workload(&format!("workloads[{i}]"), workload, &workloads::UNIFORM)?;
-        }
-        for (i, method) in grid.methods.iter().enumerate() {
-            plan_rows::check_method(&format!("methods[{i}]"), method)?;
-        }
+        plan_rows::check_workloads("workloads", &grid.workloads, &workloads::UNIFORM)?;
+        plan_rows::check_methods("methods", &grid.methods)?;
         let mut cells = Vec::new();
         for (&n, &d) in grid.n.iter().flat_map(|n| grid.d.iter().map(move |d| (n, d))) {
             for workload in &grid.workloads {
@@ -114,11 +116,11 @@ impl Kind for PlanScale {
             ..Row::new(metric, count as f64)
         };
         Ok(vec![
-            // First, because the comparison takes a cell's time from its first row.
+            // The first row, from which the comparison reads the time of the cell.
             phase("phases", PHASES, seconds + answering),
             plan_rows::error("rmse", &plan, seconds),
             phase("residual_subspaces", subspaces, decompose),
-            // Planning decomposes once more by itself; what remains is solving and adding up.
+            // Planning includes a second decomposition, which is subtracted.
             phase("solves", plan.solves(), (seconds - decompose).max(0.0)),
             phase("answers", answers, answering),
             Row::new("views", params.views as f64),
@@ -147,11 +149,12 @@ mod tests {
         }
     }
 
-    /// Table 7's first row has 175 views; its residual subspaces are those and the total, few of
-    /// them distinct.
+    /// The first row of Table 7 has 175 views. The residual subspaces are these and the total; few
+    /// of them are distinct.
     #[test]
     fn solves_do_not_grow_with_attributes() {
-        let text = "records = 100\nn = [5]\nd = [10, 12]\nworkloads = ['mixed']\nmethods = ['query-smasher']";
+        let text = "records = 100\nn = [5]\nd = [10, 12]\nworkloads = ['mixed']\n\
+                    methods = ['query-smasher']";
         let kind: &dyn Experiment = &PlanScale;
         let cells = kind.cells(&text.parse().unwrap()).unwrap();
         assert_eq!(cells[0].key[3].1, "175");

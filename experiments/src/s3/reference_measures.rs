@@ -1,4 +1,4 @@
-//! The reference measures that the planner `anova` finds.
+//! The reference measures of the planner `anova`.
 
 use matmech::planner::{Anova, Planner};
 use matmech::privacy::PrivacyCost;
@@ -11,9 +11,10 @@ use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::remembered::Remembered;
 
-/// One value, `weight`, for each value of an attribute of `[n]^d`: its weight in the measure that
-/// all attributes share, times n, so that the uniform measure is 1 everywhere. The key `place` is
-/// (value + ½)/n.
+/// One value `weight` for each value of an attribute of `[n]^d`.
+///
+/// It is n times the weight in the reference measure, which all attributes share, so that the
+/// uniform measure is 1 everywhere. The key `place` is (value + ½)/n.
 #[derive(Debug)]
 pub struct ReferenceMeasures(Remembered<(usize, usize, String), Vec<f64>>);
 
@@ -23,7 +24,7 @@ impl Default for ReferenceMeasures {
     }
 }
 
-/// The grid: everything with everything.
+/// The grid: all combinations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
@@ -49,7 +50,8 @@ impl Kind for ReferenceMeasures {
     type Params = Params;
 
     const NAME: &'static str = "reference-measures";
-    const SUMMARY: &'static str = "the reference measures that the planner anova finds on workloads over d attributes of n values";
+    const SUMMARY: &'static str =
+        "reference measures of the planner anova on workloads over d attributes of n values";
     const KEYS: &'static [&'static str] = &["n", "d", "workload", "place"];
     const ERRORS: &'static [&'static str] = &[];
 
@@ -88,9 +90,9 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
 
-    /// Weights add up to n; circular queries leave every value alike, so their measure is uniform.
+    /// Weights sum to n. Circular queries are invariant under rotation: their measure is uniform.
     #[test]
-    fn weights_are_a_measure() {
+    fn weights_sum_to_n_and_are_uniform_for_circular_queries() {
         let kind = ReferenceMeasures::default();
         let kind: &dyn Experiment = &kind;
         let cells = kind

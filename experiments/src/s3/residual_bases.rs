@@ -1,11 +1,12 @@
-//! ResidualPlanner+ with the bases that its authors name for marginals.
+//! ResidualPlanner+ with the bases that its authors use for marginals.
 
 use matmech::planner::{Bases, NoiseDivision, Plan, Planner, ResidualBasis, ResidualPlannerPlus};
 use matmech::privacy::PrivacyCost;
 use matmech::workload::GroupedWorkload;
 
-/// ResidualPlanner+ with ResidualPlanner's basis on every attribute, as identity queries call for.
-/// Optimal for marginals.
+/// ResidualPlanner+ with the basis of ResidualPlanner on every attribute.
+///
+/// This is the basis for identity queries; the plan is optimal for marginals.
 ///
 /// *Reference*: S3, Sec. 8.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,10 +39,10 @@ mod tests {
     use super::*;
     use crate::s3::workloads::uniform;
 
-    /// On marginals it has the error of ResidualPlanner, whose plan is a closed form; on prefix
+    /// On marginals the error is that of ResidualPlanner, whose plan is a closed form. On prefix
     /// sums the prefix bases are better.
     #[test]
-    fn optimal_on_marginals_and_not_on_prefix_sums() {
+    fn plans_are_optimal_on_marginals_and_not_on_prefix_sums() {
         let rmse = |planner: &dyn Planner, name: &str| {
             planner.plan(&uniform(10, 40, name, None).unwrap(), PrivacyCost::UNIT).unwrap().rmse()
         };

@@ -1,4 +1,4 @@
-//! The workloads of S3's tables, by the names that the published files use.
+//! The workloads of S3's tables, by their names in the published files.
 
 use crate::error::{Error, Result};
 use matmech::domain::{Attribute, AttributeKind};
@@ -15,19 +15,21 @@ use std::sync::Arc;
 pub(super) const UNIFORM: [&str; 8] =
     ["marginal", "prefix", "range", "circular", "affine", "abs", "random", "mixed"];
 
-/// The largest weight of Table 8; the smallest is 1.
-const LARGEST_WEIGHT: u32 = 5;
+/// The maximum weight of Table 8; the minimum is 1.
+const MAX_WEIGHT: u32 = 5;
 
-/// The numbers of attributes that the queries of a workload over `[n]^d` are on.
+/// Returns the numbers of attributes of the queries of a workload over `[n]^d`.
 pub(super) fn ways(name: &str) -> &'static [usize] {
     if name == "mixed" { &[1, 2, 3] } else { &[1, 2] }
 }
 
-/// A workload over `[n]^d`: all 1- and 2-way queries of one family, or `mixed` (1-way ranges, 2-way
-/// affine queries, 3-way prefix sums). Affine and abs queries have prefix sums as their 1-way part;
-/// random ones are drawn from the stream with the seed 42 + n (S3, Sec. 8).
+/// Returns a workload over `[n]^d`.
 ///
-/// With `weight_seed`, every marginal has a weight in 1..=5.
+/// It has all 1- and 2-way queries of one family, or is `mixed`: 1-way ranges, 2-way affine queries
+/// and 3-way prefix sums. The 1-way queries of `affine` and `abs` are prefix sums. Random queries
+/// have the seed 42 + n (S3, Sec. 8).
+///
+/// With `weight_seed`, every marginal has a random weight in 1..=5.
 pub(super) fn uniform(
     n: usize,
     d: usize,
@@ -65,7 +67,7 @@ pub(super) fn uniform(
             })?;
             GroupFamily::Random { seed, probability: 0.3, queries_per_cell: 3 }
         }
-        other => return Err(Error::unknown_name("workloads", "workload", other, &UNIFORM)),
+        unknown => return Err(Error::unknown_name("workloads", "workload", unknown, &UNIFORM)),
     };
     let sets = attribute_sets(&schema, ways(name))?;
     let weights = weight_seed.map_or_else(|| vec![1.0], |seed| weights(seed, sets.len()));
@@ -73,23 +75,23 @@ pub(super) fn uniform(
     Ok(GroupedWorkload::new(schema, groups)?)
 }
 
-/// NumPy's `RandomState(seed).randint(1, 6, count)`: numbers of 3 bits from MT19937, those above 4
-/// passed over.
+/// Returns NumPy's `RandomState(seed).randint(1, 6, count)`.
+///
+/// These are 3-bit numbers of MT19937 plus 1; numbers above 4 are rejected.
 fn weights(seed: u32, count: usize) -> Vec<f64> {
     let mut generator = Mt::new(seed);
     std::iter::repeat_with(|| generator.next_u32() & 7)
-        .filter(|&draw| draw < LARGEST_WEIGHT)
+        .filter(|&draw| draw < MAX_WEIGHT)
         .take(count)
         .map(|draw| f64::from(draw + 1))
         .collect()
 }
 
-/// The schema of a data set: sizes of the numeric attributes, then of the categorical ones. The
-/// tables need no records.
+/// The attribute sizes of a data set, numeric attributes first. The tables need no records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DatasetSizes {
-    /// The name in the tables.
+    /// Name in the tables.
     pub name: String,
     /// Sizes of the numeric attributes.
     pub numeric: Vec<usize>,
@@ -98,7 +100,7 @@ pub(super) struct DatasetSizes {
 }
 
 impl DatasetSizes {
-    /// The schema.
+    /// Returns the schema, with attributes `A1, A2, …`.
     pub fn schema(&self) -> matmech::Result<Schema> {
         let numeric = self.numeric.iter().map(|&size| (size, AttributeKind::Numeric));
         let categorical = self.categorical.iter().map(|&size| (size, AttributeKind::Categorical));
@@ -111,12 +113,12 @@ impl DatasetSizes {
 pub(super) const OVER_DATASETS: [&str; 6] =
     ["1-way", "2-way", "3-way", "<=3-way", "affine", "abs_diff"];
 
-/// A workload over a data set.
+/// Returns a workload over a data set.
 ///
-/// `k-way`: prefix sums on numeric attributes, the identity on categorical ones (Table 2).
-/// `affine`, `abs_diff`: the same on single attributes, and joint queries on every pair,
-/// categorical attributes included; a pair with (a − 1)(b − 1) > `product_above` has prefix ⊗
-/// prefix instead, as the published code does without saying so (Table 3).
+/// - `k-way` (Table 2): prefix sums on numeric attributes, the identity on categorical ones.
+/// - `affine`, `abs_diff` (Table 3): the same on single attributes, and joint queries on all pairs
+///   of attributes. Pairs of sizes a, b with (a − 1)(b − 1) > `product_above` have prefix ⊗ prefix
+///   instead, as in the published code; the paper does not mention this.
 pub(super) fn over_dataset(
     dataset: &DatasetSizes,
     name: &str,
@@ -132,7 +134,9 @@ pub(super) fn over_dataset(
         "<=3-way" => return Ok(hybrid(&[1, 2, 3])?),
         "affine" => Family::AFFINE,
         "abs_diff" => Family::ABS,
-        other => return Err(Error::unknown_name("workloads", "workload", other, &OVER_DATASETS)),
+        unknown => {
+            return Err(Error::unknown_name("workloads", "workload", unknown, &OVER_DATASETS));
+        }
     };
     let mut groups = hybrid(&[1])?.groups().to_vec();
     let mut shared: HashMap<Vec<usize>, Arc<JointQueries>> = HashMap::new();
@@ -150,7 +154,7 @@ pub(super) fn over_dataset(
                     queries
                 }
             };
-            // The schema says categorical, but the paper orders these values nevertheless.
+            // The paper orders the values of categorical attributes too.
             QueryGroup::joint(&schema, pair, queries, family.name(), 1.0)?
         });
     }
@@ -161,7 +165,7 @@ pub(super) fn over_dataset(
 mod tests {
     use super::*;
 
-    /// The #Queries column of Table 3 tells the readings apart.
+    /// Compares with the column #Queries of Table 3, which determines the reading of the workloads.
     #[test]
     fn query_counts_of_table_3() {
         let adult = DatasetSizes {
@@ -174,9 +178,9 @@ mod tests {
         assert!(over_dataset(&adult, "4-way", 5000).is_err());
     }
 
-    /// `numpy.random.RandomState(42).randint(1, 6, 10)`.
+    /// Compares with `numpy.random.RandomState(42).randint(1, 6, 10)`.
     #[test]
-    fn weights_are_those_of_the_reference_generator() {
+    fn weights_are_those_of_numpy() {
         assert_eq!(weights(42, 10), [4.0, 5.0, 3.0, 5.0, 5.0, 2.0, 3.0, 3.0, 3.0, 5.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! Mechanisms on all marginals of a few attributes, over privacy budgets (S4, Fig. 4 and 6 to 11).
+//! Errors and times of mechanisms on all k-way marginals (S4, Fig. 4 and 6 to 11).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,19 +18,20 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Data sets × ε × mechanisms. Rows, each the mean over the trials with its standard error beside
-/// it (`…_se`):
+/// Data sets × ε × mechanisms: errors and times.
 ///
-/// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the workload's marginals, the metrics of
-///   S4; the seconds of `mean_l1` are those of one trial, the records counted, every marginal of
-///   the workload reconstructed and the true one counted beside it; `seconds_se` is their standard
-///   error; `trials`, how many;
-/// - what a mechanism reports of its runs: of AIM+GReM `rounds` and `residuals_per_round`, the
-///   1-way marginals not counted; of mechanisms with a model `model_mb`; and for mechanisms that
-///   select in rounds `looks_per_round`: how many marginals of candidates were compared with the
-///   data;
-/// - `expected_mean_l1` where it has a closed form: the same without sampling, of ResidualPlanner
-///   Σ_γ n_γ s_γ √(2/π)/(N·#W) with s_γ² the exact variance of a cell.
+/// Each row is the mean over the trials, with its standard error in `…_se`:
+///
+/// - `mean_l1`, `max_l1`, `mean_l2`: ‖μ_γ − μ̂_γ‖/N over the marginals of the workload, the metrics
+///   of S4. The seconds of `mean_l1` are those of one trial, including the counting of the records,
+///   the reconstruction of every marginal, and the counting of the true marginal. `seconds_se` is
+///   their standard error; `trials` is the number of trials.
+/// - Details of the mechanism: `rounds` and `residuals_per_round` of AIM+GReM, without the 1-way
+///   marginals; `model_mb` of mechanisms with a model.
+/// - `looks_per_round` of mechanisms that select in rounds: the number of candidate marginals that
+///   are compared with the data.
+/// - `expected_mean_l1`, if it has a closed form: the expectation of `mean_l1`. For ResidualPlanner
+///   it is Σ_γ n_γ s_γ √(2/π)/(N·#W), where s_γ² is the variance of a cell.
 ///
 /// Ratios between mechanisms are derived from these rows (`[[derive]]` in the config).
 #[derive(Debug)]
@@ -44,21 +45,21 @@ pub struct AdaptiveErrors {
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     delta: f64,
-    /// Attributes per marginal.
+    /// Number of attributes per marginal.
     ways: usize,
     runs: Vec<Run>,
 }
 
-/// Everything with everything.
+/// Data sets, privacy budgets and mechanisms, in all combinations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     datasets: Vec<String>,
     /// ε of (ε, δ)-differential privacy.
     epsilons: Vec<f64>,
-    /// Mechanisms, with a size limit as in `aim-pgm(max-mb=5)`.
+    /// Mechanisms, such as `aim-pgm(max-mb=5)`.
     methods: Vec<String>,
-    /// Independent runs.
+    /// Number of independent runs.
     trials: usize,
 }
 
@@ -98,8 +99,8 @@ impl Kind for AdaptiveErrors {
         for (i, run) in runs.iter().enumerate() {
             run.check(delta).map_err(|error| error.under(&format!("runs[{i}]")))?;
             for (j, dataset) in run.datasets.iter().enumerate() {
-                let place = format!("runs[{i}].datasets[{j}]");
-                let data = self.catalogue.identify(dataset).map_err(|error| error.under(&place))?;
+                let key = format!("runs[{i}].datasets[{j}]");
+                let data = self.catalogue.identify(dataset).map_err(|error| error.under(&key))?;
                 for &epsilon in &run.epsilons {
                     cells.extend(run.methods.iter().map(|method| {
                         let params =
@@ -145,7 +146,7 @@ impl Run {
     }
 }
 
-/// The data, the marginals asked for and the budget of a cell.
+/// The table, the workload and the budget of a cell.
 #[derive(Debug)]
 struct Setting {
     table: Arc<LoadedTable>,
@@ -172,8 +173,8 @@ impl Setting {
         let counter = MarginalCounter::new(records)?;
         let mut counts = Vec::new();
         let mut private = PrivateTable::of_records(records, self.rho, rng)?;
-        let report = mechanism.run(&self.workload, &mut private, &mut |place, answers| {
-            counter.count_into(self.workload.groups()[place].attributes(), &mut counts)?;
+        let report = mechanism.run(&self.workload, &mut private, &mut |group, answers| {
+            counter.count_into(self.workload.groups()[group].attributes(), &mut counts)?;
             errors.add(answers.iter().zip(&counts).map(|(answer, count)| answer - count));
             Ok(())
         })?;
@@ -187,7 +188,7 @@ impl Setting {
         }
         let seconds = started.elapsed().as_secs_f64();
         let mut details = report.details;
-        // A mechanism that left the answers to another one had no round.
+        // A mechanism that falls back to another one has no rounds.
         if let Some(&(_, rounds)) =
             details.iter().find(|(name, rounds)| *name == "rounds" && *rounds > 0.0)
         {
@@ -196,23 +197,23 @@ impl Setting {
         Ok(Outcome { errors, seconds, details })
     }
 
-    /// The mean over the noise of what [`Setting::run`] samples.
+    /// Returns the expectation of `mean_l1` over the noise, if the mechanism knows it.
     fn expected_mean_l1(&self, mechanism: &dyn Mechanism) -> Result<Option<Row>> {
         let expected = mechanism.expected(&self.workload, self.rho)?.mean_l1;
         Ok(expected.map(|l1| Row::new("expected_mean_l1", l1 / self.table.records.len() as f64)))
     }
 }
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Debug)]
 struct Outcome {
     errors: MarginalErrors,
     seconds: f64,
-    /// What only this mechanism has to tell.
+    /// Details that the mechanism reports, by name.
     details: Vec<(&'static str, f64)>,
 }
 
-/// The runs of one method.
+/// The outcomes of the runs of one method.
 #[derive(Debug, Default)]
 struct Outcomes {
     mean_l1: Sample,
@@ -242,7 +243,7 @@ impl Outcomes {
                 .into_iter()
                 .flat_map(|(metric, sample)| sample.rows(metric))
                 .collect::<Vec<_>>();
-        // First, because the comparison takes a cell's time from its first row.
+        // The first row, from which the comparison reads the time of the cell.
         rows[0].seconds = Some(self.seconds.mean());
         rows.push(Row::new("trials", self.mean_l1.len() as f64));
         rows.extend(self.seconds.standard_error().map(|error| Row::new("seconds_se", error)));

@@ -1,5 +1,4 @@
-//! What lazy updates and the conditional division of the budget are worth on a fixed sequence of
-//! marginals (S4, Table 2).
+//! Ablation of lazy updates and conditional noise on a fixed sequence of marginals (S4, Table 2).
 
 use std::f64::consts::PI;
 use std::time::Instant;
@@ -23,23 +22,25 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Data sets × ways to measure and to update, over a random share of the 3-way marginals: half of
-/// the budget equally on all 1-way marginals, half equally on those of the workload, each once.
+/// Data sets × methods of measurement and update, over a random share of the 3-way marginals.
 ///
-/// | metric | what |
-/// |---|---|
-/// | `workload_error` | mean over trials of the mean over γ∈W of ‖μ_γ − μ̂_γ‖₁/N; its `seconds` are those of one trial, counting included and evaluation excluded |
-/// | `standard_error` | of that mean; only of two trials and more |
-/// | `expected_error` | the same without sampling: √(2/π) Σ_γ n_γ s_γ/(N·#W) with s_γ² the exact variance of a cell |
-/// | `cells_touched` | cells of the workload's marginals that updates wrote |
-/// | `residuals_per_marginal` | residuals measured per marginal of the workload |
+/// Each marginal is measured once. All 1-way marginals have equal parts of one half of the budget,
+/// those of the workload have equal parts of the other half. Metrics:
+///
+/// - `workload_error`: the mean over trials of the mean over γ ∈ W of ‖μ_γ − μ̂_γ‖₁/N. Its
+///   `seconds` are those of one trial, including counting, excluding evaluation.
+/// - `standard_error`: that of `workload_error`, for at least two trials.
+/// - `expected_error`: its expectation √(2/π) Σ_γ n_γ s_γ/(N·#W), where s_γ² is the variance of a
+///   cell.
+/// - `cells_touched`: the number of cells of the workload's marginals that updates write.
+/// - `residuals_per_marginal`: the number of measured residuals per marginal of the workload.
 #[derive(Debug)]
 pub struct MeasurementAblation {
     /// The tables.
     pub catalogue: Catalogue,
 }
 
-/// The strategies, by the paper's names.
+/// The methods, by the names of the paper.
 const METHODS: [(&str, (MarginalNoise, MarginalUpdates)); 3] = [
     ("lazy+crp", (MarginalNoise::Conditional, MarginalUpdates::Lazy)),
     ("lazy+iid", (MarginalNoise::Isotropic, MarginalUpdates::Lazy)),
@@ -52,7 +53,7 @@ const METHODS: [(&str, (MarginalNoise, MarginalUpdates)); 3] = [
 pub struct Grid {
     epsilon: f64,
     delta: f64,
-    /// Seed of the workloads and their orders, which all methods share.
+    /// Seed of the workloads and their order, which all methods share.
     workload_seed: u64,
     runs: Vec<Run>,
 }
@@ -83,7 +84,8 @@ impl Kind for MeasurementAblation {
     type Params = Params;
 
     const NAME: &'static str = "measurement-ablation";
-    const SUMMARY: &'static str = "time, error and cells touched of lazy updates and conditional noise on a fixed sequence of marginals";
+    const SUMMARY: &'static str =
+        "time and error of lazy updates and conditional noise on a fixed sequence of marginals";
     const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "share"];
     const ERRORS: &'static [&'static str] = &["workload_error", "expected_error"];
 
@@ -160,7 +162,7 @@ impl Kind for MeasurementAblation {
     }
 }
 
-/// A random share of all sets of three attributes, in random order.
+/// Returns a random share of all sets of three attributes, in random order.
 fn workload(table: &LoadedTable, share: f64, seed: u64) -> Result<Vec<AttributeSet>> {
     let mut sets = attribute_sets(&table.schema, &[3])?;
     let count = (share * sets.len() as f64).round().max(1.0) as usize;
@@ -169,7 +171,7 @@ fn workload(table: &LoadedTable, share: f64, seed: u64) -> Result<Vec<AttributeS
     Ok(sets)
 }
 
-/// The runs of the sequence.
+/// The outcomes of the runs of a sequence.
 #[derive(Debug, Default)]
 struct Trials {
     error: Sample,
@@ -180,7 +182,7 @@ struct Trials {
 }
 
 impl Trials {
-    /// Compares the estimates of a run with the records.
+    /// Adds the errors of a run.
     fn push(
         &mut self,
         table: &LoadedTable,
@@ -230,11 +232,11 @@ mod tests {
     use crate::datasets::Folders;
     use crate::experiment::Experiment;
 
-    /// No folder of data sets: every table is its stand-in.
+    /// Returns the experiment without a folder of data sets, so that every table is a stand-in.
     fn experiment() -> MeasurementAblation {
-        let nowhere = std::env::temp_dir().join("matmech-no-data");
-        let folders = Folders { own: None, downloads: nowhere.clone() };
-        MeasurementAblation { catalogue: Catalogue::new(&nowhere, folders) }
+        let missing = std::env::temp_dir().join("matmech-no-data");
+        let folders = Folders { own: None, downloads: missing.clone() };
+        MeasurementAblation { catalogue: Catalogue::new(&missing, folders) }
     }
 
     const GRID: &str = "epsilon = 1.0\ndelta = 1e-9\nworkload_seed = 1\n";
@@ -257,13 +259,13 @@ mod tests {
         }
     }
 
-    /// The three strategies on a small table: the errors are the expected ones, the updates agree,
-    /// CRP is better and touches less. One trial's error is a mean over 84 marginals; 10% is far
-    /// beyond its spread of about 1%.
+    /// Compares the errors of the three methods with their expectations, within 10%, and with each
+    /// other. The error of a trial is a mean over 84 marginals, with a spread of about 1%.
     #[test]
-    fn the_strategies_compare_as_they_should() {
+    fn errors_have_their_expectations_and_crp_is_better() {
         let text = format!(
-            "{GRID}runs = [{{ dataset = 'titanic', share = 1.0, trials = 3, methods = ['lazy+crp', 'lazy+iid', 'full+iid'] }}]"
+            "{GRID}runs = [{{ dataset = 'titanic', share = 1.0, trials = 3, \
+             methods = ['lazy+crp', 'lazy+iid', 'full+iid'] }}]"
         );
         let experiment = experiment();
         let kind: &dyn Experiment = &experiment;
@@ -279,7 +281,7 @@ mod tests {
             assert_eq!(cell.key[1].1, "stand-in");
             assert!((value(k, "workload_error") / value(k, "expected_error") - 1.0).abs() < 0.1);
         }
-        // The same noise: lazy and full differ by rounding.
+        // Lazy and full updates have the same noise and differ by rounding.
         assert!((value(1, "workload_error") / value(2, "workload_error") - 1.0).abs() < 1e-9);
         assert!(value(0, "expected_error") < value(1, "expected_error"));
         assert!(value(0, "cells_touched") < value(1, "cells_touched"));

@@ -1,4 +1,4 @@
-//! Time of Decomp and Recon by in-axis operations and by Kronecker products (S4, Fig. 3 and 5).
+//! Times of Decomp and Recon by in-axis operations and by Kronecker products (S4, Fig. 3 and 5).
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,19 +16,21 @@ use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 use crate::statistics::Sample;
 
-/// Largest marginal: what is made of it takes some 3 GB.
-const MOST_CELLS: usize = 1 << 26;
+/// Maximum number of cells of a marginal; its computation takes about 3 GB.
+const MAX_CELLS: usize = 1 << 26;
 
-/// Calls are repeated until they have taken this long, and at least [`LEAST_CALLS`] times.
-const SECONDS: f64 = 0.1;
-const LEAST_CALLS: usize = 3;
+/// Minimum total time of the calls in seconds.
+const MIN_SECONDS: f64 = 0.1;
 
-/// The two sides of the figure, and the paper's claims about it.
+/// Minimum number of calls.
+const MIN_CALLS: usize = 3;
+
+/// The two sides of the figure and the claims about it.
 ///
-/// A cell of a side is one size, degree and method; its rows `decomp` and `recon` hold the number
-/// of values that come out, with the median time of a call in `seconds`. A cell of a claim measures
-/// both methods in turn on every point that the claim is about; its values are made of times, so
-/// that they differ from run to run as times do.
+/// A cell of a side is one size, degree and method. Its rows `decomp` and `recon` have the number
+/// of output values, with the median time of a call in `seconds`. A cell of a claim measures all
+/// methods on every point of the claim; its values are computed from times and differ from run to
+/// run.
 #[derive(Debug)]
 pub struct ResidualTiming;
 
@@ -36,20 +38,21 @@ pub struct ResidualTiming;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// Size of all attributes where the degree varies.
+    /// Attribute size of the side with varying degree.
     n: usize,
-    /// Numbers of attributes, at that size.
+    /// Numbers of attributes at that size.
     degrees: Vec<usize>,
-    /// Number of attributes where the size varies.
+    /// Number of attributes of the side with varying size.
     degree: usize,
-    /// Sizes of all attributes, at that degree.
+    /// Attribute sizes at that degree.
     sizes: Vec<usize>,
-    /// How it is computed.
+    /// The methods.
     methods: Vec<Method>,
-    /// Claims of the paper to be measured.
+    /// The claims to measure.
     claims: Vec<Claim>,
 }
 
+/// A method of Decomp and Recon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -57,13 +60,13 @@ pub enum Method {
     InAxis,
     /// The shuffle algorithm with dense factors.
     KroneckerDense,
-    /// The shuffle algorithm with factors in O(rows + columns), as the public code of the baseline
-    /// has it.
+    /// The shuffle algorithm with factors in O(rows + columns), as in the public code of the
+    /// baseline.
     KroneckerStructured,
 }
 
 impl Method {
-    /// The name in configs and tables.
+    /// Returns the name in configs and tables.
     fn name(self) -> &'static str {
         match self {
             Self::InAxis => "in-axis",
@@ -73,25 +76,25 @@ impl Method {
     }
 }
 
-/// What S4 says of Fig. 3, under the ids of the published values.
+/// A claim of S4 about Fig. 3, by the id of the published value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Claim {
-    /// Mean over the degrees of how many times faster Decomp is.
+    /// Mean speedup of Decomp over the degrees.
     #[serde(rename = "fig3-decomp-degree")]
     DecompDegree,
-    /// Mean over the sizes of how many times faster Decomp is.
+    /// Mean speedup of Decomp over the sizes.
     #[serde(rename = "fig3-decomp-size")]
     DecompSize,
-    /// By how many seconds Recon is slower at most.
+    /// Maximum slowdown of Recon in seconds.
     #[serde(rename = "fig3-recon-slower")]
     ReconSlower,
-    /// By how many seconds Recon is faster at most.
+    /// Maximum gain of Recon in seconds.
     #[serde(rename = "fig3-recon-faster")]
     ReconFaster,
 }
 
 impl Claim {
-    /// The id of the published value, also the name in configs.
+    /// Returns the id of the published value, which is also the name in configs.
     fn id(self) -> &'static str {
         match self {
             Self::DecompDegree => "fig3-decomp-degree",
@@ -102,7 +105,7 @@ impl Claim {
     }
 }
 
-/// One marginal: `degree` attributes of `n` values.
+/// A marginal of `degree` attributes with `n` values each.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Point {
     n: usize,
@@ -112,7 +115,9 @@ pub struct Point {
 /// The params of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Params {
+    /// A point of one side of the figure.
     Side { point: Point, method: Method },
+    /// A claim and its points.
     Claim { claim: Claim, points: Vec<Point> },
 }
 
@@ -198,14 +203,15 @@ impl Kind for ResidualTiming {
                 };
                 Ok(vec![row("decomp", residual.len(), down), row("recon", part.len(), up)])
             }
-            Params::Claim { claim, points } => measured(claim, &points, rng),
+            Params::Claim { claim, points } => measure(claim, &points, rng),
         }
     }
 }
 
-/// The claim's quantity against the structured baseline (the public code's), and under longer names
-/// against each baseline.
-fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+/// Measures the quantity of a claim relative to each baseline.
+///
+/// The metric without suffix is relative to the structured baseline, that of the public code.
+fn measure(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     let operation = match claim {
         Claim::DecompDegree | Claim::DecompSize => Operation::Decomp,
         Claim::ReconSlower | Claim::ReconFaster => Operation::Recon,
@@ -227,19 +233,19 @@ fn measured(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec
     Ok(claim_rows(claim, &times))
 }
 
-/// The rows of a claim from the times of each point: in-axis, structured and dense baseline.
+/// Returns the rows of a claim from the times of its points: in-axis, structured, dense.
 fn claim_rows(claim: Claim, times: &[[f64; 3]]) -> Vec<Row> {
     let over = |baseline: usize| {
         let pairs = times.iter().map(|times| (times[0], times[baseline]));
         match claim {
             Claim::DecompDegree | Claim::DecompSize => {
-                pairs.map(|(own, other)| other / own).collect::<Sample>().mean()
+                pairs.map(|(in_axis, baseline)| baseline / in_axis).collect::<Sample>().mean()
             }
             Claim::ReconSlower => {
-                pairs.map(|(own, other)| own - other).collect::<Sample>().largest()
+                pairs.map(|(in_axis, baseline)| in_axis - baseline).collect::<Sample>().largest()
             }
             Claim::ReconFaster => {
-                pairs.map(|(own, other)| other - own).collect::<Sample>().largest()
+                pairs.map(|(in_axis, baseline)| baseline - in_axis).collect::<Sample>().largest()
             }
         }
     };
@@ -271,7 +277,7 @@ impl Point {
     }
 }
 
-/// The result and the median time of a call.
+/// Returns the result and the median time of a call in seconds.
 fn timed(
     operation: Operation,
     method: Method,
@@ -290,10 +296,10 @@ fn timed(
         (Method::KroneckerDense, _) => apply_dense(&factors, given),
         (Method::KroneckerStructured, _) => apply_structured(&factors, given),
     };
-    // The first call is not counted: its memory is still to be allocated.
+    // The first call is not counted, because it allocates memory.
     let mut result = call()?;
     let (mut calls, mut sum) = (Vec::new(), 0.0);
-    while calls.len() < LEAST_CALLS || sum < SECONDS {
+    while calls.len() < MIN_CALLS || sum < MIN_SECONDS {
         drop(std::mem::take(&mut result));
         let started = Instant::now();
         result = black_box(call()?);
@@ -305,20 +311,23 @@ fn timed(
     Ok((result, calls[calls.len() / 2]))
 }
 
-/// Counts that no operation can tell from others: their values do not matter for the time.
+/// Returns random counts; their values do not matter for the time.
 fn marginal(point: Point, rng: &mut ChaCha20Rng) -> Vec<f64> {
     let cells = point.sizes().iter().product();
     (0..cells).map(|_| f64::from(rng.random_range(0..100u32))).collect()
 }
 
-/// The points of one side of the figure, refused if one is too large.
+/// Returns the points of one side of the figure.
+///
+/// # Errors
+/// Returns an error under `key` if a point is empty or too large.
 fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> {
     let points: Vec<Point> = points.collect();
     for Point { n, degree } in &points {
         let cells = u32::try_from(*degree).ok().and_then(|degree| n.checked_pow(degree));
-        if *n < 2 || *degree == 0 || cells.is_none_or(|cells| cells > MOST_CELLS) {
+        if *n < 2 || *degree == 0 || cells.is_none_or(|cells| cells > MAX_CELLS) {
             let expected = format!(
-                "at least one attribute of at least 2 values and at most {MOST_CELLS} cells"
+                "at least one attribute of at least 2 values and at most {MAX_CELLS} cells"
             );
             return Err(Error::config(
                 key,
@@ -331,7 +340,7 @@ fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> 
     Ok(points)
 }
 
-/// `2-6`, or `3` if all are equal.
+/// Formats the range of values, such as `2-6`, or `3` if all are equal.
 fn span(values: impl Iterator<Item = usize> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(low), Some(high)) if low < high => format!("{low}-{high}"),
@@ -365,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Configs, tables and stored params spell methods and claims alike.
+    /// Methods and claims have the same names in configs, tables and stored params.
     #[test]
     fn names_are_those_of_configs() {
         for method in [Method::InAxis, Method::KroneckerDense, Method::KroneckerStructured] {
@@ -378,8 +387,7 @@ mod tests {
         }
     }
 
-    /// Every method gives as many values as there are, each with its time; a claim spans all
-    /// points.
+    /// Rows of a side have the number of values and a time. A claim spans all points.
     #[test]
     fn cells_hold_sizes_and_times() {
         let kind: &dyn Experiment = &ResidualTiming;
@@ -411,9 +419,9 @@ mod tests {
         );
     }
 
-    /// From times that are chosen: in-axis, structured, dense.
+    /// Compares with ratios and differences of given times: in-axis, structured, dense.
     #[test]
-    fn claims_are_made_of_the_times() {
+    fn claims_are_computed_from_the_times() {
         let times = [[1.0, 2.0, 8.0], [2.0, 1.5, 4.0]];
         let values = |claim| {
             claim_rows(claim, &times).into_iter().map(|row| row.value.unwrap()).collect::<Vec<_>>()

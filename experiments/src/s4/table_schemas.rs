@@ -8,11 +8,10 @@ use crate::datasets::{Catalogue, DataUse};
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Each table as S4's Table 3 states it: `schema` is the text records|attributes|mean size|domain,
-/// the domain to three digits.
+/// The columns of S4's Table 3 for each table.
 ///
-/// Of a table that is not there it is the stand-in's, whose sizes were inferred from what the paper
-/// states.
+/// `schema` is the text `records|attributes|mean size|domain`, with the domain size to three
+/// digits. For a missing table it is that of the stand-in, whose sizes are inferred from the paper.
 #[derive(Debug)]
 pub struct TableSchemas {
     /// The tables.
@@ -82,10 +81,10 @@ mod tests {
     use crate::datasets::Folders;
     use crate::experiment::Experiment;
 
-    /// The stand-in of Adult has the sizes of the real one, whose product is the domain that the
-    /// paper prints.
+    /// The stand-in of Adult has the sizes of the real table; their product is the published domain
+    /// size.
     #[test]
-    fn adult_is_as_printed() {
+    fn adult_has_the_published_schema() {
         let root = tempfile::tempdir().unwrap();
         let folders = Folders { own: None, downloads: root.path().join("downloads") };
         let kind = TableSchemas { catalogue: Catalogue::new(root.path(), folders) };

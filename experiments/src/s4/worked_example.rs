@@ -1,4 +1,4 @@
-//! The worked example of S4's App. A: a marginal taken apart and put together again.
+//! The worked example of S4's App. A: the decomposition of a marginal.
 
 use matmech::domain::AxisSet;
 use matmech::residual::{decomp, recon};
@@ -8,26 +8,30 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// Every part of the marginal of Fig. 1(a) on age and education, cell by cell in twelfths; and how
-/// far their sum is from it.
+/// The components of the marginal of Fig. 1(a) on age and education, cell by cell in twelfths.
+///
+/// `largest_difference_of_the_sum` is the maximum absolute difference between their sum and the
+/// marginal.
 #[derive(Debug)]
 pub struct WorkedExample;
 
-/// The grid: nothing to choose.
+/// The grid, which is empty.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {}
 
-/// The params of a cell: the number of the set of axes.
+/// The params of a cell: the number of the component's set of axes.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     kept: usize,
 }
 
-/// Fig. 1(a).
+/// The marginal of Fig. 1(a), in row-major order.
 const MARGINAL: [f64; 12] = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
 const SIZES: [usize; 2] = [4, 3];
-const PARTS: [&str; 4] = ["{}", "{Age}", "{Educ}", "{Age,Educ}"];
+
+/// The components, by the numbers of their sets of axes.
+const COMPONENTS: [&str; 4] = ["{}", "{Age}", "{Educ}", "{Age,Educ}"];
 
 impl Kind for WorkedExample {
     type Grid = Grid;
@@ -39,7 +43,7 @@ impl Kind for WorkedExample {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, _: Grid) -> Result<Vec<CellOf<Params>>> {
-        Ok(PARTS
+        Ok(COMPONENTS
             .iter()
             .enumerate()
             .map(|(kept, name)| CellOf::new([name], "recon", Params { kept }))
@@ -47,22 +51,22 @@ impl Kind for WorkedExample {
     }
 
     fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let part = |kept: usize| -> Result<Vec<f64>> {
+        let component = |kept: usize| -> Result<Vec<f64>> {
             let kept = AxisSet::from_number(kept);
             Ok(recon(&decomp(&MARGINAL, &SIZES, kept)?, &SIZES, kept)?)
         };
         let mut rows = Vec::new();
-        for (cell, value) in part(params.kept)?.iter().enumerate() {
+        for (cell, value) in component(params.kept)?.iter().enumerate() {
             let twelfths = (value * 12.0).round();
             if (value * 12.0 - twelfths).abs() > 1e-12 {
                 return Err(Error::bug("the worked example", "twelfths", value));
             }
-            let place = format!("row_{}_column_{}", cell / SIZES[1] + 1, cell % SIZES[1] + 1);
-            rows.push(Row::text(place, format!("{twelfths}/12")));
+            let metric = format!("row_{}_column_{}", cell / SIZES[1] + 1, cell % SIZES[1] + 1);
+            rows.push(Row::text(metric, format!("{twelfths}/12")));
         }
         let mut rest = MARGINAL.to_vec();
-        for kept in 0..PARTS.len() {
-            rest.iter_mut().zip(part(kept)?).for_each(|(rest, x)| *rest -= x);
+        for kept in 0..COMPONENTS.len() {
+            rest.iter_mut().zip(component(kept)?).for_each(|(rest, x)| *rest -= x);
         }
         rows.push(Row::new(
             "largest_difference_of_the_sum",
@@ -78,7 +82,7 @@ mod tests {
     use crate::experiment::Experiment;
     use rand::SeedableRng;
 
-    /// The rows of a centred component sum to 0, so that the entry printed as 32/12 is 33/12.
+    /// The rows of a centred component sum to 0: the entry that is printed as 32/12 is 33/12.
     #[test]
     fn rows_of_the_last_component_sum_to_zero() {
         let kind: &dyn Experiment = &WorkedExample;

@@ -1,4 +1,4 @@
-//! A kind of figure in one file: markers without lines.
+//! An example of a kind of figure: markers without lines.
 
 use experiments::config::FigureSpec;
 use experiments::error::{Error, Result};
@@ -21,7 +21,7 @@ impl FigureKind for Dots {
                 "value_labels",
                 "only with kind = \"bars\"",
                 "it with \"dots\"",
-                "leave it out",
+                "omit it",
             ));
         }
         Ok(())

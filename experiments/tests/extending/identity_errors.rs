@@ -1,4 +1,4 @@
-//! A kind of experiment in one file: the total error of the identity strategy on all ranges.
+//! An example of a kind of experiment: the total error of the identity strategy on all ranges.
 
 use experiments::error::{Error, Result};
 use experiments::experiment::{CellOf, Kind, Row};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug)]
 pub struct IdentityErrors;
 
-/// What `[grid]` of a config holds.
+/// The contents of `[grid]` in a config.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
@@ -19,7 +19,7 @@ pub struct Grid {
     sizes: Vec<usize>,
 }
 
-/// What determines the result of a cell, besides its method and the seed.
+/// Everything that determines the result of a cell, except its method and the seed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     size: usize,
@@ -35,10 +35,10 @@ impl Kind for IdentityErrors {
     const ERRORS: &'static [&'static str] = &["total_error"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        let cell = |(place, size): (usize, usize)| {
+        let cell = |(index, size): (usize, usize)| {
             if size == 0 {
-                let key = format!("sizes[{place}]");
-                return Err(Error::config(key, "at least one cell", "0", "leave this size out"));
+                let key = format!("sizes[{index}]");
+                return Err(Error::config(key, "at least one cell", "0", "remove this size"));
             }
             Ok(CellOf::new([&size], "identity", Params { size }))
         };

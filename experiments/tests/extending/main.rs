@@ -1,7 +1,7 @@
-//! A kind of experiment and a kind of figure from outside, run by the real commands: what
-//! `docs/extending.md` describes.
+//! The examples of `docs/extending.md`: an external kind of experiment and an external kind of
+//! figure, run by the commands of `reproduce`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 mod dots;
 mod identity_errors;
@@ -59,7 +59,7 @@ fn project() -> tempfile::TempDir {
     folder
 }
 
-/// `reproduce <words>`, with the kinds of the artifact and the two of this test.
+/// Runs `reproduce <words>` with the kinds of the crate and the two of this test.
 fn reproduce(root: &Path, words: &[&str]) -> Result<()> {
     let catalogue = Catalogue::new(root, Folders { own: None, downloads: root.join("downloads") });
     let mut kinds = Kinds::all(&catalogue);
@@ -71,19 +71,19 @@ fn reproduce(root: &Path, words: &[&str]) -> Result<()> {
 }
 
 #[test]
-fn new_kinds_run_draw_and_compare() {
+fn external_kinds_are_run_drawn_and_compared() {
     let folder = project();
     let root = folder.path();
     reproduce(root, &["all"]).unwrap();
     let table = Table::read(&root.join("results/s9/identity.csv"), "the table", "").unwrap();
     assert_eq!(table.fields("size").collect::<Vec<_>>(), ["1", "4", "32"]);
     for row in 0..table.len() {
-        // Every cell lies in (i + 1)(n − i) ranges; their sum is n(n + 1)(n + 2)/6.
+        // Cell i is in (i + 1)(n − i) ranges; the sum over all cells is n(n + 1)(n + 2)/6.
         let n = table.number("size", row).unwrap();
         assert_eq!(table.number(VALUE, row), Some(n * (n + 1.0) * (n + 2.0) / 6.0));
     }
     assert!(root.join("results/s9/identity.provenance.json").is_file());
-    // A marker is a disc in its halo.
+    // A marker is a disc with a halo: two circles.
     let svg = fs::read_to_string(root.join("figures/s9/identity.svg")).unwrap();
     assert_eq!((svg.matches("<circle").count(), svg.matches("<polygon").count()), (2 * 3, 0));
     let report = fs::read_to_string(root.join("results/COMPARISON.md")).unwrap();
@@ -91,7 +91,7 @@ fn new_kinds_run_draw_and_compare() {
 }
 
 #[test]
-fn configs_of_new_kinds_are_checked_like_all_others() {
+fn configs_of_external_kinds_are_checked() {
     for (from, to, key, code) in [
         ("[1, 4, 32]", "[1, 0, 32]", "grid.sizes[1]", 2),
         ("sizes", "size", "grid.size", 2),
@@ -107,7 +107,7 @@ fn configs_of_new_kinds_are_checked_like_all_others() {
 }
 
 #[test]
-fn values_that_are_not_met_are_found() {
+fn deviations_from_published_values_are_errors() {
     let folder = project();
     write(folder.path(), "data/published/s9.csv", &PUBLISHED.replace(",20", ",21"));
     let error = reproduce(folder.path(), &["all"]).unwrap_err();

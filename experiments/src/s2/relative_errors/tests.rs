@@ -1,13 +1,15 @@
-//! On a small table of the test's own.
+//! Tests on a small generated table.
 
 use std::path::Path;
+
+use matmech::workload::Workload;
 
 use super::*;
 use crate::datasets::Folders;
 use crate::experiment::{Cell, Experiment};
 use rand::SeedableRng;
 
-/// A folder with a file of 120 records over 4 × 2 × 2 cells, and the experiment on it.
+/// Returns a folder with a file of 120 records over 4 × 2 × 2 cells, and the experiment on it.
 fn kind() -> (tempfile::TempDir, RelativeErrors) {
     let root = tempfile::tempdir().unwrap();
     let a = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3];
@@ -23,9 +25,11 @@ fn over(folder: &Path) -> RelativeErrors {
     RelativeErrors::new(Catalogue::new(folder, folders))
 }
 
-const GRID: &str = "epsilons = [0.5, 1.0]\ndelta = 1e-4\ntrials = 3\nsanity_share = 0.01\nnoise_seed = 5\n\
-    claims = [{ id = 'low', dataset = 'loans', of = 'smallest' }, { id = 'high', dataset = 'loans', of = 'largest' }]\n\
-    [[runs]]\ndataset = 'loans'\nworkloads = ['identity-marginals(ways=1):4x2x2', 'permuted-range:16']\n\
+const GRID: &str = "epsilons = [0.5, 1.0]\ndelta = 1e-4\ntrials = 3\nsanity_share = 0.01\n\
+    noise_seed = 5\n\
+    claims = [{ id = 'low', dataset = 'loans', of = 'smallest' }, \
+    { id = 'high', dataset = 'loans', of = 'largest' }]\n[[runs]]\ndataset = 'loans'\n\
+    workloads = ['identity-marginals(ways=1):4x2x2', 'permuted-range:16']\n\
     methods = ['eigen-design', 'identity', 'fourier']";
 
 #[test]
@@ -33,7 +37,7 @@ fn bad_grids_name_the_key() {
     let (_root, kind) = kind();
     for (from, to, key) in [
         ("0.5, 1.0", "0.5, 0.0", "epsilons[1]"),
-        // Noise of the classical calibration that does not keep its promise.
+        // At this ε the classical calibration does not satisfy (ε, δ)-differential privacy.
         ("0.5, 1.0", "0.5, 50.0", "epsilons[1]"),
         ("trials = 3", "trials = 0", "trials"),
         ("sanity_share = 0.01", "sanity_share = 0.0", "sanity_share"),
@@ -63,10 +67,10 @@ fn value(rows: &[Row], metric: &str) -> f64 {
     rows.iter().find(|row| row.metric == metric).unwrap().value.unwrap()
 }
 
-/// What a cell reports depends neither on who asked before nor on its own stream, and quotients are
-/// those of the table.
+/// Results do not depend on the order of the cells or on their streams, and ratios agree with the
+/// errors of the table.
 #[test]
-fn cells_agree_with_each_other_in_any_order() {
+fn results_do_not_depend_on_the_order_of_cells() {
     let (root, together) = kind();
     let cells = Experiment::cells(&together, &GRID.parse().unwrap()).unwrap();
     assert_eq!(cells.len(), 2 * 2 * 3 + 2);
@@ -74,7 +78,7 @@ fn cells_agree_with_each_other_in_any_order() {
     let without_times = |rows: &[Row]| -> Vec<Row> {
         rows.iter().map(|row| Row { seconds: None, ..row.clone() }).collect()
     };
-    // Alone, and the last first.
+    // Each cell with an empty cache, in another order.
     for k in [13, 12, 5, 0] {
         assert_eq!(
             without_times(&run(&over(root.path()), &cells[k])),
@@ -96,23 +100,26 @@ fn cells_agree_with_each_other_in_any_order() {
     assert_eq!(value(&rows[13], "relative_error_ratio"), extreme(f64::max));
     assert!(rows[12][1].text.as_ref().unwrap().contains("against"));
     assert_eq!((value(&rows[0], "queries"), value(&rows[6], "queries")), (8.0, 136.0));
-    // Twice the ε, half the noise: 3 trials of 8 queries spread far less than by a factor of 2.
+    // Doubling ε halves the noise; the spread of 3 trials of 8 queries is well below that.
     assert!(value(&rows[0], "relative_error") > value(&rows[3], "relative_error"));
 }
 
-/// With the cells as workload, Eigen-Design measures the cells: every answer has independent noise
-/// of variance 2 ln(2/δ)/ε², and the expected relative error is √(2/π) σ times the mean of
+/// Compares the relative error with its closed form for the identity workload.
+///
+/// Eigen-Design then measures the cells: every answer has independent noise of variance
+/// σ² = 2 ln(2/δ)/ε², and the expected relative error is √(2/π) σ times the mean of
 /// 1/max(count, bound).
 #[test]
 fn the_error_of_the_identity_is_its_closed_form() {
-    let text = "epsilons = [0.5]\ndelta = 1e-4\ntrials = 400\nsanity_share = 0.05\nnoise_seed = 5\n[[runs]]\n\
-                dataset = 'loans'\nworkloads = ['identity:4x2x2']\nmethods = ['eigen-design']";
+    let text = "epsilons = [0.5]\ndelta = 1e-4\ntrials = 400\nsanity_share = 0.05\n\
+                noise_seed = 5\n[[runs]]\ndataset = 'loans'\nworkloads = ['identity:4x2x2']\n\
+                methods = ['eigen-design']";
     let (_root, kind) = kind();
     let cells = Experiment::cells(&kind, &text.parse().unwrap()).unwrap();
     let rows = run(&kind, &cells[0]);
     let table = kind.trials.load("loans");
     let counts = table.records.marginal(matmech::domain::AttributeSet::first(3)).unwrap();
-    // The sanity bound is 6 records, and matters.
+    // The sanity bound is 6 records; some counts are below it.
     assert!(
         counts.iter().any(|&count| count < 6.0) && counts.iter().any(|&count| count > 6.0),
         "{counts:?}"
@@ -127,10 +134,10 @@ fn the_error_of_the_identity_is_its_closed_form() {
     );
 }
 
-/// The strategy is the one for queries of unit length: on Eigen-Design's own terms, the total error
-/// over the scaled workload.
+/// The strategy is selected for queries of unit length: it has the error of the selection on the
+/// scaled workload.
 #[test]
-fn selection_sees_the_scaled_queries() {
+fn strategies_are_selected_for_the_scaled_queries() {
     let (_root, kind) = kind();
     // Queries of 1, 4 and 8 cells.
     let text = "identity-marginals(ways=1+3):4x2x2";
@@ -144,7 +151,7 @@ fn selection_sees_the_scaled_queries() {
 }
 
 #[test]
-fn workloads_of_another_size_are_refused() {
+fn workloads_of_a_different_size_are_refused() {
     let text = GRID.replace("permuted-range:16", "identity:15");
     let (_root, kind) = kind();
     let cells = Experiment::cells(&kind, &text.parse().unwrap()).unwrap();

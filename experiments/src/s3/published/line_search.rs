@@ -1,21 +1,21 @@
-//! Line search with guaranteed decrease (Moré and Thuente).
+//! Line search with sufficient decrease (Moré and Thuente).
 
 use matmech::Result;
 
-/// Lower extrapolation factor while no minimiser is bracketed.
-const NEAREST: f64 = 1.1;
+/// Minimum extrapolation factor while no minimiser is bracketed.
+const MIN_EXTRAPOLATION: f64 = 1.1;
 
-/// Upper extrapolation factor while no minimiser is bracketed.
-const FARTHEST: f64 = 4.0;
+/// Maximum extrapolation factor while no minimiser is bracketed.
+const MAX_EXTRAPOLATION: f64 = 4.0;
 
-/// The share by which two updates must shrink the bracket, and how far into it an extrapolation may
-/// go.
+/// The factor by which two updates must shrink the bracket, and the maximum share of the bracket
+/// that an extrapolation covers.
 const SHRINKAGE: f64 = 0.66;
 
-/// No step is longer.
-const LONGEST: f64 = 1e10;
+/// Maximum step.
+const MAX_STEP: f64 = 1e10;
 
-/// A step along a ray with the value φ and the slope φ' there.
+/// A step along a ray, with the value φ and the slope φ' there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evaluation {
     pub step: f64,
@@ -25,28 +25,32 @@ pub struct Evaluation {
 
 /// Finds a step with `φ(t) <= φ(0) + μ t φ'(0)` and `|φ'(t)| <= η |φ'(0)|`.
 ///
-/// Safeguarded cubic and quadratic interpolation in an interval that holds such steps; until one of
-/// them is known to lie ahead, on `ψ(t) = φ(t) − φ(0) − μ t φ'(0)`. *Requirements*: φ'(0) < 0.
+/// The method is safeguarded cubic and quadratic interpolation in an interval with such steps. It
+/// uses `ψ(t) = φ(t) − φ(0) − μ t φ'(0)` until a step has `ψ(t) <= 0` and `φ'(t) >= 0`, then φ.
+///
+/// *Requirements*: φ'(0) < 0.
+///
 /// *Reference*: J. J. Moré and D. J. Thuente, Line search algorithms with guaranteed sufficient
-/// decrease, ACM TOMS 20 (1994); the letters μ, η are theirs.
+/// decrease, ACM TOMS 20 (1994); μ and η are in their notation.
 #[derive(Debug, Clone, Copy)]
 pub struct LineSearch {
     /// μ.
     pub decrease: f64,
     /// η.
     pub curvature: f64,
-    /// A bracket of this relative width is as good as a step in it.
+    /// Relative width of a bracket at which the search stops.
     pub width: f64,
-    /// Most evaluations of φ.
+    /// Maximum number of evaluations of φ.
     pub evaluations: usize,
 }
 
 impl LineSearch {
-    /// The accepted step, or `None` if the evaluations do not suffice. `evaluate` returns φ and φ'
-    /// and is last called for the step that is returned.
+    /// Returns the accepted step, or `None` after the maximum number of evaluations.
+    ///
+    /// `evaluate` returns φ and φ'. Its last call is for the returned step.
     ///
     /// # Errors
-    /// Those of `evaluate`.
+    /// Returns the errors of `evaluate`.
     pub fn search(
         &self,
         origin: Evaluation,
@@ -60,21 +64,21 @@ impl LineSearch {
             ..t
         };
         let mut interval = Interval { best: origin, other: origin, closed: false };
-        let mut bounds = (0.0, first + FARTHEST * first);
-        let mut widths = (2.0 * LONGEST, LONGEST);
-        let mut ahead = false;
-        let mut step = first.min(LONGEST);
+        let mut bounds = (0.0, first + MAX_EXTRAPOLATION * first);
+        let mut widths = (2.0 * MAX_STEP, MAX_STEP);
+        let mut second_stage = false;
+        let mut step = first.min(MAX_STEP);
         for _ in 0..self.evaluations {
             let (value, slope) = evaluate(step)?;
             let trial = Evaluation { step, value, slope };
             let decreased = value <= origin.value + required * step;
-            ahead |= decreased && slope >= 0.0;
+            second_stage |= decreased && slope >= 0.0;
             let flat = slope.abs() <= self.curvature * -origin.slope;
-            let at_end = step == LONGEST && decreased && slope <= required;
+            let at_end = step == MAX_STEP && decreased && slope <= required;
             if (decreased && flat) || at_end || interval.exhausted(step, bounds, self.width) {
                 return Ok(Some(trial));
             }
-            step = if !ahead && value <= interval.best.value && !decreased {
+            step = if !second_stage && value <= interval.best.value && !decreased {
                 interval.update(trial, bounds, relative)
             } else {
                 interval.update(trial, bounds, |t| t)
@@ -87,9 +91,12 @@ impl LineSearch {
                 widths = (widths.1, (other - best).abs());
                 bounds = (best.min(other), best.max(other));
             } else {
-                bounds = (step + NEAREST * (step - best), step + FARTHEST * (step - best));
+                bounds = (
+                    step + MIN_EXTRAPOLATION * (step - best),
+                    step + MAX_EXTRAPOLATION * (step - best),
+                );
             }
-            step = step.clamp(0.0, LONGEST);
+            step = step.clamp(0.0, MAX_STEP);
             if interval.exhausted(step, bounds, self.width) {
                 step = best;
             }
@@ -98,7 +105,7 @@ impl LineSearch {
     }
 }
 
-/// An interval between the best step so far and another one; closed once it brackets a minimiser.
+/// An interval between the best step and another step; closed once it brackets a minimiser.
 struct Interval {
     best: Evaluation,
     other: Evaluation,
@@ -106,13 +113,15 @@ struct Interval {
 }
 
 impl Interval {
-    /// Whether no step strictly inside can be told from the ends.
+    /// Returns whether a closed interval is too narrow for another step.
     fn exhausted(&self, step: f64, (low, high): (f64, f64), width: f64) -> bool {
         self.closed && (step <= low || step >= high || high - low <= width * high)
     }
 
-    /// Takes a trial into the interval, and the next step: the four cases of the paper's Sec. 4,
-    /// for φ or ψ as `view` says.
+    /// Updates the interval with a trial and returns the next step: the four cases of Sec. 4 of
+    /// the reference.
+    ///
+    /// `view` maps evaluations of φ to those of the function in use, φ or ψ.
     fn update(
         &mut self,
         trial: Evaluation,
@@ -120,12 +129,12 @@ impl Interval {
         view: impl Fn(Evaluation) -> Evaluation,
     ) -> f64 {
         let (best, other, new) = (view(self.best), view(self.other), view(trial));
-        let turned = new.slope * best.slope.signum() < 0.0;
+        let sign_changed = new.slope * best.slope.signum() < 0.0;
         let cubic = || new.step + cubic_minimiser(new, best) * (best.step - new.step);
         let secant = || new.step + new.slope / (new.slope - best.slope) * (best.step - new.step);
         let next = if new.value > best.value {
-            // Higher: a minimiser lies between. The cubic, moved half-way to the quadratic if that
-            // is farther off.
+            // Case 1, a higher value: a minimiser is between the steps. The cubic step, or the mean
+            // of the cubic and the quadratic step if the quadratic one is closer.
             let cubic = best.step + cubic_minimiser(best, new) * (new.step - best.step);
             let mean_slope = (best.value - new.value) / (new.step - best.step);
             let quadratic =
@@ -133,13 +142,14 @@ impl Interval {
             self.closed = true;
             let cubic_is_nearer = (cubic - best.step).abs() < (quadratic - best.step).abs();
             if cubic_is_nearer { cubic } else { cubic + (quadratic - cubic) / 2.0 }
-        } else if turned {
-            // Lower, and the slope has changed its sign: again one lies between.
+        } else if sign_changed {
+            // Case 2, a lower value and a slope of opposite sign: a minimiser is between the steps.
             self.closed = true;
             let (cubic, secant) = (cubic(), secant());
             if (cubic - new.step).abs() > (secant - new.step).abs() { cubic } else { secant }
         } else if new.slope.abs() < best.slope.abs() {
-            // Lower and flatter: the cubic may have no minimiser, or one on the wrong side.
+            // Case 3, a lower value and a smaller slope: the cubic may have no minimiser, or one on
+            // the wrong side.
             let limit = if new.step > best.step { high } else { low };
             let ratio = cubic_minimiser(new, best);
             let cubic = if ratio < 0.0 { new.step + ratio * (best.step - new.step) } else { limit };
@@ -147,14 +157,14 @@ impl Interval {
             let cubic_is_nearer = (cubic - new.step).abs() < (secant - new.step).abs();
             if self.closed {
                 let chosen = if cubic_is_nearer { cubic } else { secant };
-                let most = new.step + SHRINKAGE * (other.step - new.step);
-                if new.step > best.step { chosen.min(most) } else { chosen.max(most) }
+                let bound = new.step + SHRINKAGE * (other.step - new.step);
+                if new.step > best.step { chosen.min(bound) } else { chosen.max(bound) }
             } else {
                 let cubic_is_farther = (cubic - new.step).abs() > (secant - new.step).abs();
                 (if cubic_is_farther { cubic } else { secant }).min(high).max(low)
             }
         } else if self.closed {
-            // Lower and no flatter: the minimiser lies towards the other end.
+            // Case 4, a lower value and no smaller slope: the minimiser is towards the other end.
             new.step + cubic_minimiser(new, other) * (other.step - new.step)
         } else if new.step > best.step {
             high
@@ -164,7 +174,7 @@ impl Interval {
         if new.value > best.value {
             self.other = trial;
         } else {
-            if turned {
+            if sign_changed {
                 self.other = self.best;
             }
             self.best = trial;
@@ -173,8 +183,9 @@ impl Interval {
     }
 }
 
-/// The minimiser of the cubic with the values and slopes of `a` and `b`: its place as a share of
-/// the way from a to b, positive infinity if the cubic has none.
+/// Returns the minimiser of the cubic with the values and slopes of `a` and `b`.
+///
+/// The result is relative: 0 is a, 1 is b. It is infinite if the cubic has no minimiser.
 fn cubic_minimiser(a: Evaluation, b: Evaluation) -> f64 {
     let theta = 3.0 * (a.value - b.value) / (b.step - a.step) + a.slope + b.slope;
     let scale = theta.abs().max(a.slope.abs()).max(b.slope.abs());
@@ -190,8 +201,8 @@ fn cubic_minimiser(a: Evaluation, b: Evaluation) -> f64 {
 mod tests {
     use super::*;
 
-    /// First steps, and the evaluations and accepted steps that Moré and Thuente's Tables I and II
-    /// state for them.
+    /// Compares evaluations and accepted steps with Moré and Thuente's Tables I and II, for four
+    /// first steps.
     fn check(mu: f64, eta: f64, phi: impl Fn(f64) -> (f64, f64), table: [(f64, usize, f64); 4]) {
         let (value, slope) = phi(0.0);
         let origin = Evaluation { step: 0.0, value, slope };
@@ -216,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_first_function() {
+    fn the_first_function_of_the_reference() {
         let phi = |t: f64| (-t / (t * t + 2.0), (t * t - 2.0) / (t * t + 2.0).powi(2));
         check(1e-3, 0.1, phi, [(1e-3, 6, 1.4), (1e-1, 3, 1.4), (1e1, 1, 10.0), (1e3, 4, 37.0)]);
     }
 
     #[test]
-    fn the_papers_second_function() {
+    fn the_second_function_of_the_reference() {
         let phi = |t: f64| {
             let s = t + 0.004;
             (s.powi(5) - 2.0 * s.powi(4), 5.0 * s.powi(4) - 8.0 * s.powi(3))
@@ -231,11 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_after_the_allowed_evaluations() {
+    fn the_search_stops_after_the_maximum_number_of_evaluations() {
         let search = LineSearch { decrease: 0.1, curvature: 0.1, width: 1e-10, evaluations: 3 };
         let origin = Evaluation { step: 0.0, value: 0.0, slope: -1.0 };
         let mut evaluations = 0;
-        // Falls without end: no step is flat enough.
+        // A linear function: no step satisfies the curvature condition.
         let found = search.search(origin, 1.0, |t| {
             evaluations += 1;
             Ok((-t, -1.0))
@@ -244,9 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn comes_back_from_where_the_function_does_not_exist() {
-        // Beyond 2 a high plateau without slope, as an objective reports points that it cannot
-        // evaluate.
+    fn the_search_returns_from_points_outside_the_domain() {
+        // Beyond 2 the function is a high plateau, as for points that an objective cannot evaluate.
         let phi =
             |t: f64| if t > 2.0 { (100.0, 0.0) } else { ((t - 1.0).powi(2), 2.0 * (t - 1.0)) };
         let search = LineSearch { decrease: 1e-3, curvature: 0.9, width: 0.1, evaluations: 20 };

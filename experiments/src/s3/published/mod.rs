@@ -1,5 +1,4 @@
-//! ResidualPlanner+ with the bases of the published tables, which stop short of the optimum: to
-//! compare printed digits.
+//! ResidualPlanner+ with the unconverged bases of the published tables, to compare printed digits.
 
 mod line_search;
 mod optimum;

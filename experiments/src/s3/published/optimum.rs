@@ -1,5 +1,4 @@
-//! The 1-D strategy of the published tables: near the optimum, where a quasi-Newton iteration
-//! stops.
+//! The 1-D strategy of the published tables: the point at which a quasi-Newton iteration stops.
 
 use matmech::linalg;
 use matmech::{Error, Result};
@@ -7,26 +6,29 @@ use ndarray::Array2;
 
 use super::quasi_newton::{QuasiNewton, Stopped};
 
-/// Minimises `tr(G X⁻¹)` over the entries of X below its diagonal, the diagonal being 1, and
-/// returns X and where the iteration stopped.
+/// Minimises `tr(G X⁻¹)` over symmetric X with unit diagonal, as the published code does.
 ///
-/// This is how the published code computes the bases of ResidualPlanner+: L-BFGS-B without bounds
-/// and with one correction, SciPy's default tolerances, from the square root of G scaled to a
-/// largest diagonal entry of 1. Up to n = 100 it stops within 4e-8 of the optimal error, with
-/// entries of X up to 1e-4 from the optimal ones, so that errors of other queries in that basis
-/// differ in the fifth digit. To plan, take the certified optimum; this is for the printed digits.
+/// Returns X and the end of the iteration. The published code computes the bases of
+/// ResidualPlanner+ by L-BFGS-B without bounds, with one correction and SciPy's default tolerances.
+/// It starts from the square root of G scaled to a largest diagonal entry of 1. Up to n = 100 it
+/// stops within 4e-8 of the optimal error, with entries of X up to 1e-4 from the optimal ones, so
+/// that errors of other queries in that basis differ in the fifth digit. This function is for
+/// comparing printed digits; planners use the certified optimum.
 ///
-/// A point where X is not positive definite counts, as there, as 100 times the last value with
-/// gradient zero, so that the line search turns back.
+/// At a point where X is not positive definite, the value is 100 times the last value and the
+/// gradient is zero, as in the published code, so that the line search returns.
 ///
-/// *Requirements*: G (n×n) symmetric positive definite. *Cost*: O(n³) per evaluation, fewer than n
-/// + 10 of them up to n = 100. *Source*: S3, Sec. 8, and its published values.
+/// *Requirements*: G (n×n) is symmetric positive definite.
+///
+/// *Cost*: O(n³) per evaluation; fewer than n + 10 evaluations up to n = 100.
+///
+/// *Source*: S3, Sec. 8, and its published values.
 ///
 /// # Errors
-/// G is not positive definite, or the eigensolver fails.
+/// Returns an error if G is not positive definite or the eigensolver fails.
 pub fn published_optimum(gram: &Array2<f64>) -> Result<(Array2<f64>, Stopped)> {
     if linalg::full_rank_cholesky(gram.view())?.is_none() {
-        let what = "workload of a basis as published".into();
+        let what = "workload of a published basis".into();
         return Err(Error::NotPositiveDefinite { what, order: gram.nrows() });
     }
     let objective = UnitDiagonal { gram };
@@ -40,42 +42,43 @@ pub fn published_optimum(gram: &Array2<f64>) -> Result<(Array2<f64>, Stopped)> {
             (Err(Error::NotPositiveDefinite { .. }), Some(last)) => {
                 Ok((100.0 * last, vec![0.0; parameters.len()]))
             }
-            (Err(other), _) => Err(other),
+            (Err(error), _) => Err(error),
         }
     })?;
     Ok((objective.matrix(&stopped.point), stopped))
 }
 
-/// `tr(G X⁻¹)` as a function of the entries of X below its unit diagonal, row by row.
+/// `tr(G X⁻¹)` as a function of the entries of X below its unit diagonal, in row-major order.
 struct UnitDiagonal<'a> {
     gram: &'a Array2<f64>,
 }
 
 impl UnitDiagonal<'_> {
-    /// `G^½`, scaled to a largest diagonal entry of 1.
+    /// Returns the entries of `G^½`, scaled to a largest diagonal entry of 1.
     fn start(&self) -> Result<Vec<f64>> {
         let eigen = linalg::eigh(self.gram.view())?;
         let scaled = &eigen.vectors * &eigen.values.mapv(|x| x.max(0.0).sqrt());
         let root = linalg::product(scaled.view(), eigen.vectors.t())?;
-        let top = root.diag().iter().copied().fold(0.0, f64::max);
-        Ok(self.places().map(|place| root[place] / top).collect())
+        let largest = root.diag().iter().copied().fold(0.0, f64::max);
+        Ok(self.indices().map(|index| root[index] / largest).collect())
     }
 
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+    fn indices(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         (0..self.gram.nrows()).flat_map(|i| (0..i).map(move |j| (i, j)))
     }
 
     fn matrix(&self, parameters: &[f64]) -> Array2<f64> {
         let mut x = Array2::eye(self.gram.nrows());
-        for ((i, j), &parameter) in self.places().zip(parameters) {
+        for ((i, j), &parameter) in self.indices().zip(parameters) {
             x[[i, j]] = parameter;
             x[[j, i]] = parameter;
         }
         x
     }
 
-    /// The value, and the gradient: `−2 (X⁻¹ G X⁻¹)_ij` for the parameter at (i, j), which stands
-    /// in X twice.
+    /// Returns the value and the gradient.
+    ///
+    /// The derivative is `−2 (X⁻¹ G X⁻¹)_ij` for the entry (i, j), which equals the entry (j, i).
     fn evaluate(&self, parameters: &[f64]) -> Result<(f64, Vec<f64>)> {
         let inverse = linalg::spd_inverse(self.matrix(parameters).view())?;
         let value = inverse.iter().zip(self.gram).map(|(a, b)| a * b).sum();
@@ -83,7 +86,7 @@ impl UnitDiagonal<'_> {
             linalg::product(inverse.view(), self.gram.view())?.view(),
             inverse.view(),
         )?;
-        Ok((value, self.places().map(|place| -2.0 * product[place]).collect()))
+        Ok((value, self.indices().map(|index| -2.0 * product[index]).collect()))
     }
 }
 
@@ -94,14 +97,14 @@ mod tests {
     use matmech::strategy::{Optimal, StrategySelector};
     use matmech::workload::{Family, Gram};
 
-    /// `J + C PᵀP C`.
+    /// Returns `J + C PᵀP C`.
     fn total_and_prefix(n: usize) -> Array2<f64> {
         let residual = Gram::dense(&[n], Family::PREFIX.gram(&[n]).unwrap()).unwrap().residual();
         Array2::<f64>::ones((n, n)) + residual.factors()[0].matrix.as_ref()
     }
 
     #[test]
-    fn gradient_is_that_of_finite_differences() {
+    fn the_gradient_is_that_of_central_differences() {
         let gram = total_and_prefix(5);
         let objective = UnitDiagonal { gram: &gram };
         let point = objective.start().unwrap();
@@ -120,9 +123,9 @@ mod tests {
         }
     }
 
-    /// Near the certified optimum, and never below what is proved to be the least.
+    /// The value is near the certified optimum, and not below its lower bound.
     #[test]
-    fn stops_near_the_certified_optimum() {
+    fn the_iteration_stops_near_the_certified_optimum() {
         for n in [2, 3, 10, 30, 50, 100] {
             let gram = total_and_prefix(n);
             let (x, stopped) = published_optimum(&gram).unwrap();
@@ -139,10 +142,10 @@ mod tests {
         }
     }
 
-    /// Iterations, evaluations and value of the same problem in SciPy 1.17 (`method="L-BFGS-B"`,
+    /// Compares iterations, evaluations and value with SciPy 1.17 (`method="L-BFGS-B"`,
     /// `maxcor=1`).
     #[test]
-    fn stops_where_an_independent_implementation_stops() {
+    fn iterations_and_values_are_those_of_scipy() {
         for (n, iterations, evaluations, value) in [
             (10, 13, 16, 17.024124668775997),
             (20, 19, 22, 42.014875226659186),
@@ -159,11 +162,12 @@ mod tests {
         }
     }
 
-    /// The same for prefix sums themselves: the 1-D strategies of HDMM in S3's Table 2. The error
-    /// of Adult, 1-way, that follows is below the tie 5.6475, so that no single rounding prints
-    /// 5.648 (docs/deviations.md).
+    /// Compares with SciPy on prefix sums, the 1-D strategies of HDMM in S3's Table 2.
+    ///
+    /// The resulting error of Adult, 1-way, is below 5.6475, so that no single rounding gives the
+    /// printed 5.648 (docs/deviations.md).
     #[test]
-    fn prefix_sums_as_in_an_independent_implementation() {
+    fn prefix_sums_have_the_values_of_scipy() {
         let mut roots = 0.0;
         for (n, times, value) in [
             (85, 1.0, 406.1669613319231),
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_singular_gram() {
+    fn singular_grams_are_refused() {
         for gram in [Array2::ones((3, 3)), Array2::zeros((3, 3))] {
             assert!(matches!(
                 published_optimum(&gram),

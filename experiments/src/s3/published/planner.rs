@@ -1,4 +1,4 @@
-//! ResidualPlanner+ as its authors ran it.
+//! ResidualPlanner+ with the bases of the published tables.
 
 use matmech::planner::{
     AttributeBasis, Bases, NoiseDivision, Plan, Planner, PrefixBasis, ResidualPlannerPlus,
@@ -9,8 +9,10 @@ use matmech::workload::GroupedWorkload;
 
 use super::published_optimum;
 
-/// The prefix basis where the published code's optimiser stops: up to n = 100 within 4e-8 of the
-/// optimal error, with entries up to 1e-4 from the optimal ones.
+/// The prefix basis at which the optimiser of the published code stops.
+///
+/// Up to n = 100 its error is within 4e-8 of the optimum, with entries up to 1e-4 from the optimal
+/// ones.
 #[derive(Debug, Clone, Copy)]
 struct PublishedPrefixBasis;
 
@@ -24,13 +26,13 @@ impl AttributeBasis for PublishedPrefixBasis {
     }
 }
 
-/// ResidualPlanner+ with the unconverged prefix bases of the published tables; otherwise the
-/// library's.
+/// ResidualPlanner+ of the library with the unconverged prefix bases of the published tables.
 #[derive(Debug, Clone)]
 pub struct PublishedResidualPlannerPlus(ResidualPlannerPlus);
 
 impl PublishedResidualPlannerPlus {
-    /// Published prefix bases on numeric attributes, residual bases on categorical ones.
+    /// Creates the planner with published prefix bases on numeric attributes and residual bases on
+    /// categorical ones.
     #[must_use]
     pub fn dividing(division: NoiseDivision) -> Self {
         Self(ResidualPlannerPlus { bases: Bases::numeric(PublishedPrefixBasis), division })
@@ -75,7 +77,7 @@ mod tests {
         plan.rmse()
     }
 
-    /// The rows of a published table for RP+.
+    /// Returns the rows of a published table with the method RP+.
     fn published(file: &str) -> Vec<std::collections::HashMap<String, String>> {
         let path =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/published").join(file);
@@ -94,10 +96,10 @@ mod tests {
         );
     }
 
-    /// All 35 cells print as published; with certified bases 26 do (tests/s3_tables.rs of the
-    /// library).
+    /// Compares all 35 cells with the published digits. With certified bases 26 cells agree
+    /// (tests/s3_tables.rs of the library).
     #[test]
-    fn every_cell_of_tables_4_and_5() {
+    fn all_cells_of_tables_4_and_5_have_the_published_digits() {
         let number = |text: &str| text.parse::<usize>().unwrap();
         let mut checked = 0;
         for row in published("s3_table4.csv") {
@@ -118,10 +120,10 @@ mod tests {
         assert_eq!(checked, 35);
     }
 
-    /// All but the three cells of Table 2 that nobody could explain, which are named here with what
-    /// comes out instead.
+    /// Compares all cells with the published digits, except three unexplained cells of Table 2,
+    /// which are compared with our own values.
     #[test]
-    fn tables_2_and_3_over_data_sets() {
+    fn cells_of_tables_2_and_3_have_the_published_digits() {
         let sizes = |dataset: &str| {
             let (numeric, categorical): (&[usize], &[usize]) = match dataset {
                 "Adult" => (&[100, 100, 100, 99, 85], &[42, 16, 15, 9, 7, 6, 5, 2, 2]),

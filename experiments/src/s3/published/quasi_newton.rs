@@ -1,20 +1,20 @@
-//! Unconstrained quasi-Newton minimisation that remembers one correction (L-BFGS).
+//! Unconstrained L-BFGS minimisation with one correction pair.
 
 use matmech::Result;
 
 use super::line_search::{Evaluation, LineSearch};
 
-/// When to stop. The defaults are those that SciPy documents for its method L-BFGS-B.
+/// The options of the method. The defaults are those of SciPy's L-BFGS-B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuasiNewton {
-    /// Stop at a relative decrease of at most this: `f − f' <= tolerance · max(|f|, |f'|, 1)`.
+    /// Maximum relative decrease at which to stop: `f − f' <= tolerance · max(|f|, |f'|, 1)`.
     /// SciPy's `ftol`.
     pub decrease: f64,
-    /// Stop at a largest gradient entry of at most this. SciPy's `gtol`.
+    /// Maximum absolute gradient entry at which to stop. SciPy's `gtol`.
     pub gradient: f64,
-    /// Most iterations. SciPy's `maxiter`.
+    /// Maximum number of iterations. SciPy's `maxiter`.
     pub iterations: usize,
-    /// Most evaluations per line search. SciPy's `maxls`.
+    /// Maximum number of evaluations per line search. SciPy's `maxls`.
     pub steps: usize,
 }
 
@@ -36,24 +36,24 @@ pub enum Stop {
     Gradient,
     /// The last decrease is small.
     Decrease,
-    /// No acceptable step along the steepest descent.
+    /// The line search along the steepest descent failed.
     NoStep,
-    /// The iterations are used up.
+    /// The maximum number of iterations.
     Iterations,
 }
 
-/// Where the iteration ended.
+/// The end of the iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stopped {
     /// The last point.
     pub point: Vec<f64>,
-    /// The objective there.
+    /// The objective at the last point.
     pub value: f64,
-    /// Why.
+    /// The reason.
     pub stop: Stop,
-    /// Accepted steps.
+    /// Number of accepted steps.
     pub iterations: usize,
-    /// Evaluations of the objective and its gradient.
+    /// Number of evaluations of the objective and its gradient.
     pub evaluations: usize,
 }
 
@@ -66,15 +66,17 @@ struct Correction {
 }
 
 impl Correction {
-    /// `None` if the curvature `sᵀy` is not positive to working precision, measured by the decrease
-    /// `−sᵀg` that was expected.
+    /// Creates a correction, or returns `None` if the curvature `sᵀy` is not positive.
+    ///
+    /// The threshold is the machine epsilon times the expected decrease `−sᵀg`.
     fn new(s: Vec<f64>, y: Vec<f64>, expected: f64) -> Option<Self> {
         let (sy, yy) = (dot(&s, &y), dot(&y, &y));
         (sy > f64::EPSILON * expected).then_some(Correction { s, y, sy, yy })
     }
 
-    /// `H g` with the BFGS update H of `(sᵀy/yᵀy) I`: Nocedal and Wright, Algorithm 7.4 with one
-    /// pair.
+    /// Returns `H g` for the BFGS update H of `(sᵀy/yᵀy) I`.
+    ///
+    /// *Reference*: Nocedal and Wright, Algorithm 7.4 with one pair.
     fn apply(&self, g: &[f64]) -> Vec<f64> {
         let alpha = dot(&self.s, g) / self.sy;
         let scale = self.sy / self.yy;
@@ -90,21 +92,24 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn largest(g: &[f64]) -> f64 {
-    g.iter().fold(0.0, |top, x| x.abs().max(top))
+    g.iter().fold(0.0, |max, x| x.abs().max(max))
 }
 
 impl QuasiNewton {
     /// Minimises an objective that returns its value and gradient, from `start`.
     ///
-    /// The directions are those of L-BFGS-B without bounds and with one correction; the first step
-    /// has length 1, later ones start with the full quasi-Newton step, in the line search of Moré
-    /// and Thuente with μ = 10⁻³, η = 0.9. A line search that fails drops the correction. *Cost*:
-    /// O(variables) beside the evaluations. *Reference*: Byrd, Lu, Nocedal and Zhu, A limited
-    /// memory algorithm for bound constrained optimization (1995); Nocedal and Wright, Numerical
-    /// Optimization, Ch. 7.
+    /// The directions are those of L-BFGS-B without bounds and with one correction. The line search
+    /// is that of Moré and Thuente with μ = 10⁻³, η = 0.9. Its first trial has length 1 in the
+    /// first iteration, and is the full quasi-Newton step later. A failed line search drops the
+    /// correction.
+    ///
+    /// *Cost*: O(variables) per iteration, plus the evaluations.
+    ///
+    /// *Reference*: Byrd, Lu, Nocedal and Zhu, A limited memory algorithm for bound constrained
+    /// optimization (1995); Nocedal and Wright, Numerical Optimization, Ch. 7.
     ///
     /// # Errors
-    /// Those of the objective.
+    /// Returns the errors of the objective.
     pub fn minimise(
         &self,
         start: Vec<f64>,
@@ -132,12 +137,12 @@ impl QuasiNewton {
             let mut reached = (point.clone(), gradient.clone());
             let accepted = if origin.slope < 0.0 {
                 search.search(origin, first, |step| {
-                    let there: Vec<f64> =
+                    let trial: Vec<f64> =
                         point.iter().zip(&direction).map(|(x, d)| x + step * d).collect();
-                    let (value, gradient) = objective(&there)?;
+                    let (value, gradient) = objective(&trial)?;
                     evaluations += 1;
                     let slope = dot(&gradient, &direction);
-                    reached = (there, gradient);
+                    reached = (trial, gradient);
                     Ok((value, slope))
                 })?
             } else {
@@ -159,7 +164,7 @@ impl QuasiNewton {
             if small && largest(&gradient) > self.gradient {
                 break Stop::Decrease;
             }
-            // A pair without curvature is not taken; the last one stays.
+            // A pair without positive curvature is skipped; the previous one is kept.
             correction = Correction::new(s, y, expected).or(correction);
         };
         Ok(Stopped { point, value, stop, iterations, evaluations })
@@ -181,9 +186,10 @@ mod tests {
         (value, gradient)
     }
 
-    /// SciPy 1.17, `minimize(rosen, x0, jac=rosen_der, method="L-BFGS-B", options={"maxcor": 1})`.
+    /// Compares with SciPy 1.17,
+    /// `minimize(rosen, x0, jac=rosen_der, method="L-BFGS-B", options={"maxcor": 1})`.
     #[test]
-    fn iterates_are_those_of_an_independent_implementation() {
+    fn iterations_and_evaluations_are_those_of_scipy() {
         for (start, iterations, evaluations, value) in [
             (vec![-1.2, 1.0], 41, 74, 8.551368328201122e-10),
             (vec![-1.2, 1.0, -1.2, 1.0], 71, 87, 4.290335211152134e-8),
@@ -209,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_why_it_stops() {
+    fn the_reason_of_the_stop_is_reported() {
         let bowl = |x: &[f64]| Ok((0.5 * dot(x, x), x.to_vec()));
         let method = QuasiNewton::default();
         let found = method.minimise(vec![3.0, 4.0], bowl).unwrap();
@@ -217,7 +223,7 @@ mod tests {
         assert!(largest(&found.point) <= 1e-5);
         let found = QuasiNewton { iterations: 0, ..method }.minimise(vec![3.0, 4.0], bowl).unwrap();
         assert_eq!((found.stop, found.value, found.evaluations), (Stop::Iterations, 12.5, 1));
-        // A gradient that points the wrong way: no step along it goes down.
+        // The gradient has the wrong sign: no step along the direction decreases the objective.
         let found = method.minimise(vec![3.0], |x| Ok((x[0], vec![-1.0]))).unwrap();
         assert_eq!((found.stop, found.value), (Stop::NoStep, 3.0));
     }

@@ -1,4 +1,4 @@
-//! ResidualPlanner and AIM+GReM on the stand-in of Titanic.
+//! Tests with ResidualPlanner and AIM+GReM on the stand-in of Titanic.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ fn kind() -> (tempfile::TempDir, AdaptiveErrors) {
     (root, AdaptiveErrors { catalogue })
 }
 
-const GRID: &str = "delta = 1e-9\nways = 2\nruns = [{ datasets = ['titanic'], epsilons = [1.0, 10.0], trials = 3, \
+const GRID: &str = "delta = 1e-9\nways = 2\n\
+                    runs = [{ datasets = ['titanic'], epsilons = [1.0, 10.0], trials = 3, \
                     methods = ['residual-planner', 'aim-grem'] }]";
 
 #[test]
@@ -36,9 +37,8 @@ fn values(rows: Vec<Row>) -> BTreeMap<String, f64> {
     rows.into_iter().map(|row| (row.metric, row.value.unwrap())).collect()
 }
 
-/// On the stand-in of Titanic. ResidualPlanner's errors are those that are expected, within five
-/// standard errors, which are taken to be at least 2% of a mean of three; AIM+GReM's obey the
-/// inequalities between norms and the limits of what a round can measure.
+/// Compares ResidualPlanner with its expected error, within five standard errors, each at least 2%
+/// of the mean. For AIM+GReM, checks the inequalities between norms and the limits of a round.
 #[test]
 fn every_cell_reports_its_metrics() {
     let (_root, kind) = kind();
@@ -46,11 +46,11 @@ fn every_cell_reports_its_metrics() {
     let cells = kind.cells(&GRID.parse().unwrap()).unwrap();
     assert_eq!(cells.len(), 2 * 2);
     assert!(cells.iter().all(|cell| cell.key[1].1 == "stand-in" && cell.data().unwrap().is_some()));
-    let rows = |place: usize| {
-        values(kind.run(&cells[place], &mut ChaCha20Rng::seed_from_u64(7 + place as u64)).unwrap())
+    let rows = |index: usize| {
+        values(kind.run(&cells[index], &mut ChaCha20Rng::seed_from_u64(7 + index as u64)).unwrap())
     };
-    for place in [0, 2] {
-        let (planner, adaptive) = (rows(place), rows(place + 1));
+    for index in [0, 2] {
+        let (planner, adaptive) = (rows(index), rows(index + 1));
         let off = planner["mean_l1"] / planner["expected_mean_l1"] - 1.0;
         assert!(
             off.abs() < 5.0 * (planner["mean_l1_se"] / planner["mean_l1"]).max(0.02),
@@ -61,8 +61,8 @@ fn every_cell_reports_its_metrics() {
             "{adaptive:?}"
         );
         assert!(adaptive["rounds"] >= 1.0 && adaptive["seconds_se"] >= 0.0);
-        // A marginal of two attributes has four residuals; there are 36 such marginals, 9 of one
-        // attribute and the total.
+        // A 2-way marginal has four residuals. There are 36 2-way marginals, 9 1-way marginals and
+        // the total.
         assert!((1.0..=4.0).contains(&adaptive["residuals_per_round"]), "{adaptive:?}");
         assert!((1.0..=46.0).contains(&adaptive["looks_per_round"]), "{adaptive:?}");
     }
