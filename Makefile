@@ -1,6 +1,6 @@
-# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. Every target does its own set-up or says what to install.
+# GNU make 3.81 (macOS) or later, POSIX sh. Targets set up what they need or say what to install.
 #
-#   make reproduce JOBS=4        cells computed at the same time (default: number of cores)
+#   make reproduce JOBS=4        cells computed in parallel (default: number of cores)
 #   make reproduce PROFILE=paper another profile: quick, standard or paper
 #   make reproduce ROOT=DIR      another folder with configs/, data/, results/ and figures/
 #   make data NAMES="adult.data" only these data sets
@@ -15,14 +15,14 @@ JOBS ?=
 ROOT ?=
 NAMES ?=
 
-# rustup installs into ~/.cargo/bin, which a shell that was open during the installation does not search yet. The full path,
-# because GNU make 3.81 looks commands up in the PATH it was started with, whatever is exported here.
+# rustup installs into ~/.cargo/bin, which may not yet be in the PATH of an open shell. The full
+# path is needed because GNU make 3.81 looks up commands in its initial PATH and ignores exports.
 ifndef CARGO
 CARGO := $(shell PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin"; command -v cargo || echo cargo)
 endif
 
-# Expected time and memory on 2 cores, the first build apart: the only place that states them. That of `reproduce` is of
-# everything with nothing else to do, in a run that was stopped once and resumed.
+# Expected time and memory on 2 cores, without the first build; stated only here. `reproduce`: a
+# full run on an otherwise idle machine, interrupted once and resumed.
 BUILD_COST       := about 5 min
 REPRODUCE_COST   := about 110 min, 6 GB
 QUICK_COST       := 2 min, 670 MB
@@ -44,27 +44,27 @@ help:
 	@echo 'matmech: the matrix mechanism, and the reproduction of four papers on it'
 	@echo
 	@echo '  target             what it does                                                      expected time and memory'
-	@echo '  make reproduce     every table, figure and the comparison with the published values  $(REPRODUCE_COST)'
-	@echo '  make quick         a slice of every experiment                                       $(QUICK_COST)'
-	@echo '  make figures       the figures again, from stored results                            $(FIGURES_COST)'
-	@echo '  make verify        the results against their provenance, nothing is computed         $(VERIFY_COST)'
-	@echo '  make data          find or download the public data sets and check them              $(DATA_COST)'
+	@echo '  make reproduce     all tables and figures, and comparison with the published values  $(REPRODUCE_COST)'
+	@echo '  make quick         a small part of every experiment                                  $(QUICK_COST)'
+	@echo '  make figures       all figures, redrawn from stored results                          $(FIGURES_COST)'
+	@echo '  make verify        check results against their provenance, without computing         $(VERIFY_COST)'
+	@echo '  make data          find or download the public data sets, and verify them            $(DATA_COST)'
 	@echo '  make test          all tests                                                         $(TEST_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'
 	@echo '  make bench         benchmarks of the kernels, one thread                             $(BENCH_COST)'
-	@echo '  make archive       sources, results and figures of the commit, with metadata, in target/     $(ARCHIVE_COST)'
+	@echo '  make archive       sources, results, figures and metadata of the commit, to target/  $(ARCHIVE_COST)'
 	@echo '  make lint          formatting, clippy, documentation, workspace lints                $(LINT_COST)'
 	@echo '  make doc           documentation of the library in target/doc                        $(DOC_COST)'
 	@echo '  make clean         remove target/, results/cells/ and results/stand-in/              1 s'
 	@echo
-	@echo '  Times are for 2 cores; the first build comes on top, once for all targets: $(BUILD_COST).'
-	@echo '  Variables: JOBS=N, PROFILE=quick|standard|paper, ROOT=DIR, NAMES="data sets"; see the head of the Makefile.'
-	@echo '  Interrupted runs go on where they were: finished cells are kept in results/cells/.'
+	@echo '  Times are for 2 cores, without the first build (once for all targets): $(BUILD_COST).'
+	@echo '  Variables: JOBS=N, PROFILE=quick|standard|paper, ROOT=DIR, NAMES="data sets"; described at the top of the Makefile.'
+	@echo '  Interrupted runs resume where they stopped: finished cells are in results/cells/.'
 
 build: rust
 	$(CARGO) build --release --locked --bins
 
-# The program `reproduce` and what it needs, without tests, benches and examples.
+# The command `reproduce` and its dependencies, without tests, benches and examples.
 program: rust
 	$(CARGO) build --release --locked -p experiments --bin reproduce
 
@@ -86,7 +86,7 @@ data: program
 test: rust
 	$(CARGO) test --release --locked --workspace
 
-# One BLAS thread: the cross-checks compare numbers, and tests already run in parallel.
+# One BLAS thread, because tests already run in parallel.
 test-lapack: rust
 	@sh scripts/require-openblas.sh
 	PKG_CONFIG_PATH="$$(sh scripts/require-openblas.sh --pkg-config-path)" OPENBLAS_NUM_THREADS=1 \
@@ -104,7 +104,7 @@ lint: rust lint-tools
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --locked check; \
 		else echo 'deny.toml is not checked: cargo install cargo-deny'; fi
 
-# The same commit gives the same bytes.
+# Deterministic: the same commit gives the same bytes.
 archive:
 	@sh scripts/archive.sh
 
@@ -112,7 +112,7 @@ doc: rust
 	$(CARGO) doc --release --locked --workspace --no-deps
 	@echo 'open target/doc/matmech/index.html'
 
-# Result tables, provenance and figures are committed and stay; only what a run can make again goes.
+# Keeps committed result tables, provenance and figures.
 clean:
 	rm -rf target results/cells results/stand-in
 

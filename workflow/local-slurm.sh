@@ -1,11 +1,12 @@
 #!/bin/bash
-# A throw-away Slurm cluster of one node, without systemd, for trying the workflow: sets it up in a temporary folder, runs a command
-# with it, and takes it down.
+# Sets up a temporary one-node Slurm cluster for tests of the workflow, without systemd, runs a
+# command with it, and stops it.
 #
-#   workflow/local-slurm.sh                       # the profile quick, in a folder of its own
-#   workflow/local-slurm.sh COMMAND [ARGUMENTS]   # anything else: sbatch, squeue and the like speak to this cluster
+#   workflow/local-slurm.sh                       # the profile quick, in a separate folder
+#   workflow/local-slurm.sh COMMAND [ARGUMENTS]   # sbatch, squeue etc. use this cluster
 #
-# Needs Debian's slurm-wlm and munge (apt-get install --no-install-recommends slurm-wlm munge) and the built command.
+# Needs Debian's slurm-wlm and munge (apt-get install --no-install-recommends slurm-wlm munge) and
+# the built command.
 set -euo pipefail
 
 for tool in munged mungekey slurmctld slurmd sbatch; do
@@ -19,7 +20,7 @@ project=$(cd "$(dirname "$0")/.." && pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/matmech-slurm.XXXXXX")
 pids=()
 down() {
-    # Only what was started here, by number.
+    # Only processes started here, by PID.
     for ((i = ${#pids[@]} - 1; i >= 0; i--)); do kill "${pids[$i]}" 2> /dev/null || true; done
     wait 2> /dev/null || true
     [ -n "${MATMECH_KEEP:-}" ] && echo "kept: $dir" || rm -rf "$dir"
@@ -66,7 +67,7 @@ KillWait=5
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$cores RealMemory=100000 State=UNKNOWN
 PartitionName=local Nodes=$host Default=YES MaxTime=INFINITE State=UP
 CONF
-# The node has whatever memory it has; jobs are not held to it.
+# Accept any memory size of the node; do not limit the memory of jobs.
 sed -i 's/^SelectTypeParameters.*/&\nSlurmdParameters=config_overrides/' "$dir/slurm.conf"
 export SLURM_CONF=$dir/slurm.conf
 for _ in $(seq 50); do [ -S "$dir/munge/socket" ] && break; sleep 0.1; done
@@ -85,7 +86,8 @@ done
 }
 echo "cluster: $(sinfo --version), one node with $cores cores, in $dir"
 
-# Programs that clear Slurm's variables before they call its commands, as Snakemake's executor does, find this cluster all the same.
+# Wrappers for programs that clear Slurm's variables before calling its commands, as Snakemake's
+# executor does.
 mkdir "$dir/bin"
 for tool in srun sbatch squeue scancel sinfo scontrol; do
     printf '#!/bin/sh\nSLURM_CONF=%s exec %s "$@"\n' "$SLURM_CONF" "$(command -v "$tool")" > "$dir/bin/$tool"
@@ -97,7 +99,7 @@ if [ $# -gt 0 ]; then
     "$@"
     exit
 fi
-# A root of its own, so that every cell is computed and nothing of this folder changes.
+# A separate root, so that every cell is computed and this folder does not change.
 root=$dir/root
 mkdir "$root"
 ln -s "$project/configs" "$project/data" "$project/docs" "$root"

@@ -1,13 +1,15 @@
 #!/bin/bash
-# Submits a profile to Slurm: an array of shards, and a job that collects them when all have ended well.
+# Submits a profile to Slurm: an array of shards, and a job that collects them if all succeed.
 #
-#   workflow/submit.sh [--profile quick|standard|paper] [--shards N] [--root DIR] [--wait] [-- SBATCH OPTIONS]
+#   workflow/submit.sh [--profile quick|standard|paper] [--shards N] [--root DIR] [--wait]
+#                      [-- SBATCH OPTIONS]
 #
-# DIR (default: here) holds configs/ and data/ and is on a file system that all nodes share. $MATMECH_REPRODUCE (default:
-# DIR/target/release/reproduce) is the command. Run it again after a failure: finished cells are taken from results/cells/.
+# DIR (default: .) has configs/ and data/ and is on a file system that all nodes share.
+# $MATMECH_REPRODUCE (default: DIR/target/release/reproduce) is the command. After a failure, run it
+# again: finished cells are read from results/cells/.
 set -euo pipefail
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 profile=standard shards=8 root=. wait=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -39,11 +41,11 @@ collect=${collect%%;*}
 echo "submitted: array $array of $shards shards, then job $collect; logs in $logs"
 [ -n "$wait" ] || exit 0
 
-# Without accounting the controller forgets ended jobs soon, so the collector's log is what says how it went.
+# Without accounting, Slurm soon forgets ended jobs, so the collector's log gives the outcome.
 while [ -n "$(squeue --noheader --jobs "$array,$collect" 2> /dev/null)" ]; do sleep 2; done
 grep -h 'killed by signal\|done at attempt [23]' "$logs"/matmech-shard-"${array}"_*.log || true
 log=$logs/matmech-collect-$collect.log
 [ -f "$log" ] || { echo "error: expected the log $log of the collector, found none: a shard failed, see $logs/matmech-shard-${array}_*.log" >&2; exit 1; }
 tail -n 20 "$log"
-# The collector's last word is the report; an error stands in its place.
+# The log of a successful collector ends with the report.
 if grep -q '^report: ' "$log" && ! grep -q '^error' "$log"; then echo "done: profile $profile"; else exit 1; fi

@@ -1,11 +1,14 @@
 #!/bin/bash
-# Tries every engine for real on the profile `quick`: one run, two shards by hand, the Slurm array, Snakemake, Snakemake on Slurm. In
-# each, one process is killed with -9 while it works; the results must be those of an undisturbed run (`reproduce diff`).
+# Tests every engine on the profile `quick`: one run, two shards started manually, the Slurm array,
+# Snakemake, and Snakemake on Slurm. In each, one running process is killed with -9. The results
+# must equal those of an uninterrupted run (`reproduce diff`).
 #
-#   workflow/try-engines.sh [one] [hand] [slurm] [snakemake] [snakemake-slurm]     # default: all of them
+#   workflow/try-engines.sh [one] [hand] [slurm] [snakemake] [snakemake-slurm]   # default: all
 #
-# Needs the built command (or $MATMECH_REPRODUCE); `slurm` also what local-slurm.sh needs, `snakemake` snakemake in PATH, and
-# `snakemake-slurm` both and snakemake-executor-plugin-slurm. About 3 minutes an engine on two cores. Ends with 1 if any result differs.
+# Needs the built command (or $MATMECH_REPRODUCE). `slurm` needs the tools of local-slurm.sh,
+# `snakemake` needs snakemake in PATH, and `snakemake-slurm` needs both and
+# snakemake-executor-plugin-slurm. About 3 minutes per engine on two cores. Exit code 1 if any
+# result differs.
 set -euo pipefail
 
 project=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,7 +22,7 @@ new_root() {
     mkdir "$dir/$1"
     ln -s "$project/configs" "$project/data" "$project/docs" "$dir/$1"
 }
-# kill_one ROOT: kills one process of the command that works in ROOT, once it has finished some cells.
+# kill_one ROOT: kills one process of the command in ROOT, after some cells are finished.
 kill_one() {
     local root=$1 pid exe
     exe=$(readlink -f "$reproduce")
@@ -35,16 +38,16 @@ kill_one() {
         fi
         sleep 0.05
     done
-    echo "error: expected a process that works in $root, found none to kill" >&2
+    echo "error: expected a process of the command in $root to kill, found none" >&2
     return 1
 }
 run() { (cd "$1" && shift && "$reproduce" "$@"); }
-# until_done ROOT ARGUMENTS: as somebody would who sees the run end and starts it again.
+# until_done ROOT ARGUMENTS: runs the command, and restarts it after a failure.
 until_done() {
     local attempt
     for attempt in 1 2 3; do
         run "$@" > "$1/attempt-$attempt.$BASHPID.log" 2>&1 && { echo "done at attempt $attempt"; return; }
-        echo "attempt $attempt ended with exit code $?; started again"
+        echo "attempt $attempt: exit code $?; restarting"
     done
     return 1
 }
@@ -72,10 +75,10 @@ try_slurm() {
 snakemake_with() { # ROOT PROFILE
     (cd "$1" && snakemake --snakefile "$project/workflow/Snakefile" --workflow-profile "$project/workflow/profiles/$2" --directory "$1" \
         --config shards=2 profile=quick root="$1" reproduce="$reproduce") > "$1/snakemake.log" 2>&1 || { tail -n 20 "$1/snakemake.log"; return 1; }
-    # Snakemake's own log says so, or that of the job inside which it worked.
+    # The restart is in the log of Snakemake or of the Slurm job.
     { cat "$1/snakemake.log"; find "$1/.snakemake" -path '*slurm_logs*' -type f -exec cat {} +; } > "$1/said.log"
     grep -i -m 1 'trying to restart' "$1/said.log" ||
-        { echo "error: expected that Snakemake says what it started again, found nothing" >&2; return 1; }
+        { echo "error: expected a restart in the logs of Snakemake, found none" >&2; return 1; }
     grep '^Finished jobid: 0' "$1/snakemake.log"
 }
 try_snakemake() {
@@ -92,16 +95,16 @@ try_snakemake-slurm() {
 }
 
 [ $# -gt 0 ] || set -- one hand slurm snakemake snakemake-slurm
-echo "== undisturbed"
-new_root undisturbed
-run "$dir/undisturbed" all --profile quick > "$dir/undisturbed/log" 2>&1 || { tail -n 20 "$dir/undisturbed/log"; exit 1; }
+echo "== uninterrupted"
+new_root uninterrupted
+run "$dir/uninterrupted" all --profile quick > "$dir/uninterrupted/log" 2>&1 || { tail -n 20 "$dir/uninterrupted/log"; exit 1; }
 failed=0
 for engine; do
     declare -F "try_$engine" > /dev/null || { echo "error: expected one, hand, slurm, snakemake or snakemake-slurm, found \"$engine\"" >&2; exit 2; }
     echo "== $engine"
     new_root "$engine"
-    if "try_$engine" "$dir/$engine" && "$reproduce" diff "$dir/undisturbed/results/quick" "$dir/$engine/results/quick"; then
-        echo "$engine: nothing differs"
+    if "try_$engine" "$dir/$engine" && "$reproduce" diff "$dir/uninterrupted/results/quick" "$dir/$engine/results/quick"; then
+        echo "$engine: no differences"
     else
         echo "$engine: FAILED"
         failed=1
