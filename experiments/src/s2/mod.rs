@@ -8,6 +8,7 @@ mod eigen_approximations;
 mod eigen_claims;
 mod eigen_comparison;
 mod example_matrices;
+mod laplace;
 mod laplace_designs;
 mod selections;
 mod worked_example;
