@@ -1,7 +1,5 @@
 //! Samples of independent runs, and the rows that they give.
 
-use matmech::statistics;
-
 use crate::experiment::Row;
 
 /// Numbers of independent runs or samples, in the order in which they came.
@@ -29,13 +27,15 @@ impl Sample {
     /// The mean; NaN without numbers.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        statistics::mean(&self.0)
+        self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
     /// The standard error of the mean, √(Σ(x − x̄)²/(n − 1)/n); `None` of fewer than two numbers.
     #[must_use]
     pub fn standard_error(&self) -> Option<f64> {
-        statistics::standard_error(&self.0)
+        let (count, mean) = (self.0.len() as f64, self.mean());
+        let squares: f64 = self.0.iter().map(|x| (x - mean).powi(2)).sum();
+        (self.0.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
     }
 
     /// The smallest number; infinity without numbers.
