@@ -50,7 +50,6 @@ pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate};
 pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
 pub use planned::Planned;
-pub(crate) use planned::fitted_to_planned_residuals;
 pub use planned_queries::{PlannedQueries, run_plan};
 pub use registry::{by_name, listing, mechanisms};
 
