@@ -16,7 +16,6 @@ use matmech::data::Records;
 use matmech::mechanism::run_plan;
 use matmech::planner::{self, Plan};
 use matmech::privacy::PrivacyCost;
-use matmech::process::peak_mb;
 use matmech::schema::Schema;
 use matmech::workload::{Family, GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 use rand::SeedableRng;
@@ -116,6 +115,13 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
     }
 }
 
+/// Returns the peak memory of the process in MB (10⁶ bytes); NaN without `/proc` (macOS).
+fn peak_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+    kib.and_then(|kib| kib.trim().parse::<f64>().ok()).map_or(f64::NAN, |kib| kib * 1024.0 / 1e6)
+}
+
 /// Plans and runs one case.
 ///
 /// Prints views, seconds of planning, seconds of running (NaN for a plan of the full domain, which
@@ -123,7 +129,7 @@ fn workload(name: &str, n: usize, d: usize) -> Result<GroupedWorkload> {
 /// the peak memory only.
 fn run_case(arguments: &[String]) -> Result<()> {
     let [name, planner, n, d] = arguments else {
-        println!("{}", peak_mb().unwrap_or(f64::NAN));
+        println!("{}", peak_mb());
         return Ok(());
     };
     let workload = workload(name, n.parse().unwrap_or(FIXED), d.parse().unwrap_or(FIXED))?;
@@ -137,7 +143,7 @@ fn run_case(arguments: &[String]) -> Result<()> {
     let started = Instant::now();
     let ran = run(&plan, &workload, &records, &mut rng);
     let running = ran.map_or(f64::NAN, |()| started.elapsed().as_secs_f64());
-    println!("{} {planning} {running} {}", workload.groups().len(), peak_mb().unwrap_or(f64::NAN));
+    println!("{} {planning} {running} {}", workload.groups().len(), peak_mb());
     Ok(())
 }
 

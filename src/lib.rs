@@ -76,11 +76,9 @@ mod matrix_file;
 pub mod mechanism;
 pub mod planner;
 pub mod privacy;
-pub mod process;
 pub mod release;
 pub mod residual;
 pub mod schema;
-pub mod statistics;
 pub mod strategy;
 pub mod workload;
 

@@ -1,7 +1,5 @@
 //! Samples of independent runs and their result rows.
 
-use matmech::statistics;
-
 use crate::experiment::Row;
 
 /// The numbers of independent runs or samples, in their order.
@@ -29,7 +27,7 @@ impl Sample {
     /// Returns the mean; NaN without numbers.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        statistics::mean(&self.0)
+        self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
     /// Returns the standard error of the mean, √(Σ(x − x̄)²/(n − 1)/n).
@@ -37,7 +35,9 @@ impl Sample {
     /// It is `None` for fewer than two numbers.
     #[must_use]
     pub fn standard_error(&self) -> Option<f64> {
-        statistics::standard_error(&self.0)
+        let (count, mean) = (self.0.len() as f64, self.mean());
+        let squares: f64 = self.0.iter().map(|x| (x - mean).powi(2)).sum();
+        (self.0.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
     }
 
     /// Returns the smallest number; infinity without numbers.

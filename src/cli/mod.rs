@@ -8,6 +8,7 @@ mod completions;
 mod ledger;
 mod output;
 mod plan;
+mod process;
 mod release;
 mod simulate;
 mod solve;

@@ -194,7 +194,7 @@ fn report(
         residuals: plan.measurements().len(),
         solves: plan.solves(),
         seconds,
-        peak_mb: crate::process::peak_mb(),
+        peak_mb: crate::cli::process::peak_mb(),
     }
 }
 

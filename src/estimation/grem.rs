@@ -84,9 +84,8 @@ impl ResidualEstimates {
 
     /// Adds a centred measurement y of τ with noise variance σ², and returns the change of c_τ.
     ///
-    /// c ← (λc + σ⁻²y)/(λ + σ⁻²), λ ← λ + σ⁻².
-    /// [`LazyMarginals::apply`](super::LazyMarginals::apply) applies the change to the marginals on
-    /// γ ⊇ τ. O(n_τ).
+    /// c ← (λc + σ⁻²y)/(λ + σ⁻²), λ ← λ + σ⁻². [`add_spread`](crate::residual::add_spread) adds the
+    /// change to the marginals on γ ⊇ τ. O(n_τ).
     ///
     /// # Errors
     /// A set outside the schema, a wrong number of cells, or a variance that is not a finite number

@@ -6,12 +6,10 @@
 pub mod graphical_model;
 mod grem;
 mod independence;
-mod lazy;
 pub mod soft_ipf;
 
 pub use grem::{ResidualEstimate, ResidualEstimates};
 pub use independence::IndependentMarginals;
-pub use lazy::LazyMarginals;
 
 use crate::domain::AttributeSet;
 use crate::error::Result;

@@ -38,7 +38,6 @@ mod batch_marginals;
 mod conditional_residual_planner;
 mod marginal_errors;
 mod matrix_mechanism;
-mod measured_sequence;
 mod planned;
 mod planned_queries;
 mod registry;
@@ -47,15 +46,10 @@ pub use aim_grem::{AimGrem, Reconstruction};
 pub use aim_hybrid::AimHybrid;
 pub use aim_pgm::AimPgm;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
-pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate, isotropic};
+pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate};
 pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
-pub use measured_sequence::{
-    MarginalNoise, MarginalSequence, MarginalUpdates, MeasuredMarginal, SequenceOutcome,
-    measure_sequence,
-};
 pub use planned::Planned;
-pub(crate) use planned::fitted_to_planned_residuals;
 pub use planned_queries::{PlannedQueries, run_plan};
 pub use registry::{by_name, listing, mechanisms};
 

@@ -31,9 +31,6 @@ use crate::workload::GroupedWorkload;
 /// The share of ρ for the total.
 const TOTAL_SHARE: f64 = 0.005;
 
-/// Maximum number of sweeps over the 1-way factors.
-const SWEEPS: usize = 40;
-
 /// Maximum number of cells of all residuals, which are kept until all are measured.
 const MAX_CELLS: f64 = (1u64 << 28) as f64;
 
@@ -52,8 +49,7 @@ pub struct Planned {
 
 impl Default for Planned {
     fn default() -> Self {
-        let widths = Widths { single: 3.0, pair: 1.0, larger: 0.15 };
-        Planned { singles: 0.1, larger: 0.3, exponent: 0.5, widths }
+        Planned { singles: 0.1, larger: 0.3, exponent: 0.5, widths: Widths::default() }
     }
 }
 
@@ -127,38 +123,13 @@ impl Mechanism for Planned {
         })?;
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
         let sets = measurements.iter().map(|(tau, _)| *tau);
-        let estimates = fitted(residuals, used, sets, self.widths)?;
+        let estimates = SoftIpf::of_residuals(residuals, used, sets, self.widths)?;
         for (index, &gamma) in marginals.iter().enumerate() {
             answers(index, &estimates.marginal(gamma)?)?;
         }
         let details = vec![("measurements", measurements.len() as f64)];
         Ok(RunReport { details, ..RunReport::default() })
     }
-}
-
-/// Fits local maximum entropy to measured residuals, with the default widths.
-///
-/// These are the answers of this mechanism and the adjusted answers of a release.
-///
-/// # Errors
-/// Attributes outside the schema.
-pub(crate) fn fitted_to_planned_residuals(
-    residuals: ResidualEstimates,
-    attributes: AttributeSet,
-    sets: impl IntoIterator<Item = AttributeSet>,
-) -> Result<SoftIpf> {
-    fitted(residuals, attributes, sets, Planned::default().widths)
-}
-
-fn fitted(
-    residuals: ResidualEstimates,
-    attributes: AttributeSet,
-    sets: impl IntoIterator<Item = AttributeSet>,
-    widths: Widths,
-) -> Result<SoftIpf> {
-    let mut estimates = SoftIpf::of_residuals(residuals, attributes, sets, widths)?;
-    estimates.sweep(SWEEPS);
-    Ok(estimates)
 }
 
 impl Planned {

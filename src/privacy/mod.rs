@@ -1,4 +1,4 @@
-//! Privacy accounting for Gaussian noise, and the pure-ε comparison of S1, App. B.
+//! Privacy accounting for Gaussian noise.
 //!
 //! The crate accounts in the **privacy cost** β = Σ Δᵢ²/σᵢ² of Gaussian measurements with L2
 //! sensitivities Δᵢ and standard deviations σᵢ. β adds up, also under adaptive composition; it is
@@ -17,7 +17,6 @@
 //! | [`gaussian_dp`] | μ and (ε, δ): the exact curve of Gaussian noise |
 //! | [`fine_noise`] | ρ and (ε, δ) of integer answers with fine discrete Gaussian noise |
 //! | [`gaussian`] | (ε, δ) and σ: classical (S1, S2) and analytic (exact) calibration |
-//! | [`laplace`] | Laplace compared with Gaussian noise for one strategy |
 //! | [`ZcdpAccountant`] | accountant that pays for every access to private data |
 //! | [`SeededNoise`] | repeatable noise, for experiments |
 //! | [`OperatingSystemNoise`] | exact discrete Gaussian noise, for releases |
@@ -46,7 +45,6 @@ mod exact_rho;
 pub mod fine_noise;
 pub mod gaussian;
 pub mod gaussian_dp;
-pub mod laplace;
 mod neighbours;
 mod noise;
 mod normal_tail;

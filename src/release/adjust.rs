@@ -10,8 +10,8 @@ use super::answers;
 use super::estimates::Estimates;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
+use crate::estimation::soft_ipf::{SoftIpf, Widths};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
-use crate::mechanism::fitted_to_planned_residuals;
 use crate::planner::SubspaceStrategy;
 use crate::workload::{GroupedWorkload, QueryGroup};
 
@@ -91,7 +91,7 @@ pub fn write(
         .iter()
         .fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
     sets.retain(|set| set.is_subset(used));
-    let fitted = fitted_to_planned_residuals(residuals, used, sets)?;
+    let fitted = SoftIpf::of_residuals(residuals, used, sets, Widths::default())?;
     let total = fitted.total().round().max(0.0);
     let whole = workload.groups().iter().map(QueryGroup::attributes).find(|set| *set == used);
     let consistency =

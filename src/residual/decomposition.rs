@@ -63,7 +63,18 @@ pub(crate) fn averaged(sizes: &[usize], kept: AxisSet, values: Vec<f64>) -> Vec<
     means
 }
 
-/// Returns the sums of a row-major box over the axes that are not kept.
+/// Returns the marginal on the kept axes: the sums over the others.
+///
+/// # Errors
+/// `kept` has axes beyond `sizes`, a size is 0, or an array has the wrong length.
+pub fn marginalised(marginal: &[f64], sizes: &[usize], kept: AxisSet) -> Result<Vec<f64>> {
+    check("marginalising", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
+    Ok(summed(sizes, kept, marginal))
+}
+
+/// [`marginalised`] without checks.
+///
+/// The caller guarantees the length of the array.
 pub(crate) fn summed(sizes: &[usize], kept: AxisSet, values: &[f64]) -> Vec<f64> {
     sums(values, sizes, kept).unwrap_or_else(|| values.to_vec())
 }

@@ -44,7 +44,7 @@ pub use centring::centre_in_place;
 pub(crate) use coefficients::smeared_cells;
 pub use coefficients::{privacy_coefficient, variance_coefficient};
 pub(crate) use decomposition::{averaged, summed};
-pub use decomposition::{decomp, decomp_into};
+pub use decomposition::{decomp, decomp_into, marginalised};
 pub use measure::{Measure, ReferenceMeasure};
 pub(crate) use measured::{centre_for, contracted, contraction, product, project_for, spread_for};
 pub use reconstruction::{recon, recon_into};

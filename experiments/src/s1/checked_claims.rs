@@ -1,7 +1,6 @@
 //! Numerical checks of claims of S1 that are a formula, a trend or a count.
 
 use matmech::linalg;
-use matmech::privacy::laplace;
 use matmech::strategy::{self, svd_bound};
 use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
 use ndarray::Array2;
@@ -9,7 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::checked_examples::{self, random};
-use super::refuted;
+use super::{laplace, refuted};
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 
@@ -199,11 +198,11 @@ fn laplace_threshold() -> Result<String> {
     let (mut corrected, mut printed) = (true, true);
     for exponent in 1..=20 {
         let n = 1usize << exponent;
-        let delta = laplace::delta_of_cells(n)?;
+        let delta = laplace::delta_of_cells(n);
         let (mut low, mut high) = (1e-3, 1e6);
         for _ in 0..200 {
             let middle = f64::sqrt(low * high);
-            if laplace::error_ratio_to_gaussian(middle, middle.sqrt(), delta)? > 1.0 {
+            if laplace::error_ratio_to_gaussian(middle, middle.sqrt(), delta) > 1.0 {
                 high = middle
             } else {
                 low = middle

@@ -3,6 +3,7 @@
 mod checked_claims;
 mod checked_examples;
 mod covered_ranges;
+mod laplace;
 mod laplace_comparison;
 mod level_cap;
 mod sample_errors;

@@ -1,12 +1,12 @@
 //! Weighting the queries of a strategy under pure ε-differential privacy (S2, Sec. 3.5).
 
 use matmech::strategy;
-use matmech::strategy::eigen_design::laplace;
 use matmech::strategy::eigen_design::weighting::WeightingOptions;
 use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use super::laplace;
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 use crate::strategies::{check_methods, check_workloads};
@@ -61,7 +61,7 @@ impl Kind for LaplaceDesigns {
         let gram = Workload::parse(&params.workload)?.gram()?;
         let selector = strategy::by_name(method)?;
         let bare = laplace::error(&selector.select(&gram)?.strategy, &gram)?;
-        let weighted = laplace::reweighted(selector.as_ref(), &gram, &WeightingOptions::default())?;
+        let weighted = laplace::reweighted(selector.as_ref(), &gram)?;
         let gap = weighted.error / weighted.lower_bound - 1.0;
         Ok(vec![
             Row::new("improvement", (bare / weighted.error).sqrt()),

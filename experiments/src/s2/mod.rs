@@ -4,6 +4,7 @@ mod eigen_approximations;
 mod eigen_claims;
 mod eigen_comparison;
 mod example_matrices;
+mod laplace;
 mod laplace_designs;
 mod relative_errors;
 mod relative_trials;

@@ -6,9 +6,6 @@ use std::time::Instant;
 use matmech::access::PrivateTable;
 use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
-use matmech::mechanism::{
-    MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, measure_sequence,
-};
 use matmech::privacy::Rho;
 use matmech::workload::attribute_sets;
 use rand::SeedableRng;
@@ -16,6 +13,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use super::measured_sequence::{
+    MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, measure_sequence,
+};
 use crate::columns;
 use crate::datasets::{Catalogue, DataUse, LoadedTable};
 use crate::error::{Error, Result};

@@ -2,6 +2,8 @@
 //! Domains).
 
 mod adaptive_errors;
+mod lazy_marginals;
+mod measured_sequence;
 mod measurement_ablation;
 mod residual_timing;
 mod table_schemas;

@@ -94,5 +94,5 @@ fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
     let largest = workload.groups().iter().map(group).fold(0.0, f64::max);
     let answers =
         BASE_MB + (strategies + BYTES_PER_INTEGER * plan.answers() as f64 + largest) / 1e6;
-    answers.max(crate::process::peak_mb().unwrap_or(0.0))
+    answers.max(crate::cli::process::peak_mb().unwrap_or(0.0))
 }

@@ -8,7 +8,6 @@ use super::trial::{Setting, Trial};
 use crate::data::CsvTable;
 use crate::mechanism::ExpectedErrors;
 use crate::privacy::{Neighbours, Rho};
-use crate::statistics::{mean, standard_error};
 use crate::workload::Family;
 
 /// Marginals listed in the text report; `--json` lists all.
@@ -157,15 +156,27 @@ impl Report {
             trials: trials.len(),
             nonnegative: trials.iter().all(|trial| trial.nonnegative),
             means: Figures::new(trials, mean),
-            // The standard error exists for two or more values.
-            standard_errors: (trials.len() > 1)
-                .then(|| Figures::new(trials, |values| standard_error(values).unwrap_or(f64::NAN))),
+            standard_errors: (trials.len() > 1).then(|| Figures::new(trials, standard_error)),
             expected_squared_error: expected.squared_error,
             expected_mean_l1: expected.mean_l1.map(|l1| l1 / records as f64),
-            peak_mb: crate::process::peak_mb(),
+            peak_mb: crate::cli::process::peak_mb(),
             by_marginal,
         }
     }
+}
+
+/// Returns the mean; NaN for an empty slice.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns the standard error of the mean of independent values, √(Σ (x − mean)²/(k − 1)/k).
+///
+/// NaN for fewer than two values.
+fn standard_error(values: &[f64]) -> f64 {
+    let (count, mean) = (values.len() as f64, mean(values));
+    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+    (squares / (count - 1.0) / count).sqrt()
 }
 
 /// Prints the report as text.
@@ -237,4 +248,18 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_error_matches_manual_values() {
+        let values = [1.0, 2.0, 4.0, 5.0];
+        assert_eq!(mean(&values), 3.0);
+        // The variance of one value is 10/3, that of the mean a quarter of it.
+        assert!((standard_error(&values) - (10.0f64 / 12.0).sqrt()).abs() < 1e-15);
+        assert!(standard_error(&[1.0]).is_nan() && standard_error(&[]).is_nan());
+    }
 }

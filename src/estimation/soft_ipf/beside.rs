@@ -17,6 +17,9 @@ const SHIFT_STEPS: usize = 3;
 /// Number of sweeps over the parts of a marginal that contains pairs outside the tree.
 const FITTING_SWEEPS: usize = 5;
 
+/// Maximum number of sweeps over the 1-way factors of given residuals.
+const SWEEPS: usize = 40;
+
 /// Estimates from residuals by a soft model and measured sets outside its junction tree.
 #[derive(Debug)]
 pub struct SoftIpf {
@@ -97,9 +100,10 @@ impl SoftIpf {
         Ok(())
     }
 
-    /// Creates estimates from given residuals with every set of `sets` outside the tree.
+    /// Fits local maximum entropy to given residuals, with every set of `sets` outside the tree.
     ///
-    /// For measurements that were planned in advance.
+    /// For measurements that were planned in advance: those of the mechanism `planned` and the
+    /// adjusted answers of a release.
     ///
     /// # Errors
     /// Attributes that the model lacks.
@@ -112,6 +116,7 @@ impl SoftIpf {
         let mut estimates = Self::new(residuals, attributes, 0.0, widths)?;
         estimates.outside = sets.into_iter().filter(|set| set.len() > 1).collect();
         estimates.model.follow(&estimates.residuals)?;
+        estimates.sweep(SWEEPS);
         Ok(estimates)
     }
 

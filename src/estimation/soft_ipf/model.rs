@@ -39,6 +39,13 @@ pub struct Widths {
     pub larger: f64,
 }
 
+/// The widths for planned measurements (`docs/simulating.md` compares them with others).
+impl Default for Widths {
+    fn default() -> Self {
+        Widths { single: 3.0, pair: 1.0, larger: 0.15 }
+    }
+}
+
 impl Widths {
     /// The width τ for a number of attributes.
     pub fn of(&self, attributes: usize) -> f64 {

@@ -111,25 +111,6 @@ pub fn allocate(sizes: &[usize], precisions: &[f64], rho: Rho) -> Result<Allocat
     Ok(Allocation { variances, objective, lower_bound })
 }
 
-/// Returns the noise of the residuals in an isotropic measurement of the whole marginal.
-///
-/// For y = μ_γ + N(0, σ²I) with σ² = 1/(2ρ) it is σ_τ² = σ² n_{γ∖τ}, independent for all τ (S4,
-/// Sec. 4.3, "iid"). The lower bound is that of [`allocate`].
-///
-/// # Errors
-/// As [`allocate`].
-pub fn isotropic(sizes: &[usize], precisions: &[f64], rho: Rho) -> Result<Allocation> {
-    let lower_bound = allocate(sizes, precisions, rho)?.lower_bound;
-    let variances: Vec<f64> = AxisSet::subsets(sizes.len())
-        .map(|tau| match privacy_coefficient(sizes, tau) > 0.0 {
-            true => smeared_cells(sizes, tau) / rho.privacy_cost().get(),
-            false => f64::INFINITY,
-        })
-        .collect();
-    let objective = cell_variance_after(sizes, precisions, &variances);
-    Ok(Allocation { variances, objective, lower_bound })
-}
-
 /// One residual, in units of 2ρ.
 struct ResidualShare {
     /// The residual τ.

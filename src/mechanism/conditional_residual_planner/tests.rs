@@ -14,8 +14,17 @@ fn allocate(sizes: &[usize], precisions: &[f64], rho: f64) -> Result<Allocation>
     super::allocate(sizes, precisions, Rho::new(rho)?)
 }
 
-fn isotropic(sizes: &[usize], precisions: &[f64], rho: f64) -> Result<Allocation> {
-    super::isotropic(sizes, precisions, Rho::new(rho)?)
+/// Returns the noise σ_τ² = σ² n_{γ∖τ} of the residuals in y = μ_γ + N(0, σ²I) with σ² = 1/(2ρ) (S4,
+/// Sec. 4.3, "iid"), for a marginal without earlier measurements.
+fn isotropic(sizes: &[usize], rho: f64) -> Allocation {
+    let variances: Vec<f64> = AxisSet::subsets(sizes.len())
+        .map(|tau| match privacy_coefficient(sizes, tau) > 0.0 {
+            true => smeared_cells(sizes, tau) / (2.0 * rho),
+            false => f64::INFINITY,
+        })
+        .collect();
+    let objective = cell_variance_after(sizes, &vec![0.0; variances.len()], &variances);
+    Allocation { variances, objective, lower_bound: f64::NAN }
 }
 
 /// p_τ and v_τ of all residuals, independent of the code under test.
@@ -217,7 +226,7 @@ fn zero_precisions_have_a_closed_form() {
         }
         assert_relative_eq!(found.objective, s * s / (2.0 * rho), max_relative = 1e-12);
         // It equals the isotropic measurement.
-        let same = isotropic(&sizes, &vec![0.0; 1 << sizes.len()], rho).unwrap();
+        let same = isotropic(&sizes, rho);
         assert_relative_eq!(
             found.variances.as_slice(),
             same.variances.as_slice(),
@@ -245,7 +254,7 @@ fn small_precisions_have_a_closed_form() {
 #[test]
 fn isotropic_noise_is_independent_noise_on_residuals() {
     let (sizes, rho) = ([3, 1, 5, 2], 0.02);
-    let found = isotropic(&sizes, &[0.0; 16], rho).unwrap();
+    let found = isotropic(&sizes, rho);
     let sigma_squared = 1.0 / (2.0 * rho);
     assert_relative_eq!(found.variances[0], sigma_squared * 30.0, max_relative = 1e-14);
     assert_relative_eq!(found.variances[0b0101], sigma_squared * 2.0, max_relative = 1e-14);

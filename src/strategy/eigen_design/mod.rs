@@ -23,7 +23,6 @@
 mod completion;
 mod design;
 mod eigenbasis;
-pub mod laplace;
 mod principal;
 mod program2;
 mod separation;
