@@ -46,7 +46,7 @@ impl LazyMarginals {
                 continue;
             }
             let kept = gamma.axes_in(tau);
-            let cells: usize = kept.of_items(sizes).iter().product();
+            let cells: usize = kept.select(sizes).iter().product();
             if change.len() != cells {
                 return Err(Error::bad_input(
                     format!("change of the residual on {tau:?}"),

@@ -174,7 +174,7 @@ fn measure(
                     access.measure(&Question::Marginal { attributes: gamma, variance }, stream)?;
                 for (axes, variance) in isotropic(&sizes, &precisions, rho)?.measured() {
                     let (tau, mut part) = (gamma.at(axes), summed(&sizes, axes, &noisy));
-                    centre_box(&axes.of_items(&sizes), &mut part);
+                    centre_box(&axes.select(&sizes), &mut part);
                     changes.push((tau, estimates.update(tau, &part, variance)?));
                 }
             }
@@ -261,7 +261,7 @@ mod tests {
             assert_abs_diff_eq!(a.as_slice(), b.as_slice(), epsilon = 1e-9);
         }
         assert_eq!((lazy.residuals_measured, full.residuals_measured), (32, 32));
-        let cells = |g: &AttributeSet| g.items(&[5u64, 2, 7, 3]).iter().product::<u64>();
+        let cells = |g: &AttributeSet| g.select(&[5u64, 2, 7, 3]).iter().product::<u64>();
         let all: u64 = case.workload.iter().map(cells).sum();
         // ∅ changes all four marginals, an attribute three, a pair two, a triple one.
         let mut expected = 0;

@@ -37,7 +37,7 @@ pub fn decomp_into(
     residual: &mut Vec<f64>,
 ) -> Result<()> {
     check("Decomp", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
-    let kept_sizes = kept.of_items(sizes);
+    let kept_sizes = kept.select(sizes);
     residual.resize(kept_sizes.iter().map(|n| n - 1).product(), 0.0);
     if residual.is_empty() {
         return Ok(());

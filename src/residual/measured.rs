@@ -181,7 +181,7 @@ mod tests {
         let mixed = vec![Measure::uniform(3), measures()[1].clone(), Measure::uniform(4)];
         for measures in [measures(), mixed, SIZES.map(Measure::uniform).to_vec()] {
             for kept in AxisSet::subsets(3) {
-                let kept_sizes = kept.of_items(&SIZES);
+                let kept_sizes = kept.select(&SIZES);
                 let kept_measures: Vec<Measure> =
                     (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
                 let whole = matrix(kept, &measures);
@@ -208,7 +208,7 @@ mod tests {
             let kept_measures: Vec<Measure> =
                 (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
             let mut part = crate::residual::summed(&SIZES, kept, &values());
-            project_for(&kept.of_items(&SIZES), &mut part, &kept_measures);
+            project_for(&kept.select(&SIZES), &mut part, &kept_measures);
             spread_for(&mut sum, &SIZES, kept, &part, &measures);
         }
         assert_abs_diff_eq!(sum.as_slice(), values().as_slice(), epsilon = 1e-12);

@@ -45,7 +45,7 @@ pub fn recon_into(
         kept,
         |n, kept| if kept { n - 1 } else { 1 },
     )?;
-    let kept_sizes = kept.of_items(sizes);
+    let kept_sizes = kept.select(sizes);
     part.resize(kept_sizes.iter().product(), 0.0);
     if residual.is_empty() {
         // An attribute of one value has no differences: its residuals are empty.

@@ -172,11 +172,11 @@ proptest! {
         for kept in AxisSet::subsets(sizes.len()) {
             let part = recon(&decomp(&marginal, &sizes, kept).unwrap(), &sizes, kept).unwrap();
             sum.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x);
-            let kept_cells = kept.of_items(&sizes).iter().product::<usize>();
+            let kept_cells = kept.select(&sizes).iter().product::<usize>();
             let cells = marginal.len() as f64 / kept_cells as f64;
             let mut centred = averaged(&sizes, kept, marginal.clone());
             centred.iter_mut().for_each(|mean| *mean *= cells);
-            centre_in_place(&kept.of_items(&sizes), &mut centred).unwrap();
+            centre_in_place(&kept.select(&sizes), &mut centred).unwrap();
             let before = by_centred.clone();
             add_spread(&mut by_centred, &sizes, kept, &centred).unwrap();
             let added: Vec<f64> =
@@ -192,7 +192,7 @@ proptest! {
     fn residuals_do_not_depend_on_the_marginal((sizes, kept, marginal) in boxes()) {
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         for between in AxisSet::subsets(sizes.len()).filter(|&set| kept.is_subset(set)) {
-            let inner = between.of_items(&sizes);
+            let inner = between.select(&sizes);
             let share = marginal.len() as f64 / inner.iter().product::<usize>() as f64;
             let mut smaller = averaged(&sizes, between, marginal.clone());
             smaller.iter_mut().for_each(|mean| *mean *= share);
@@ -222,7 +222,7 @@ proptest! {
     ) {
         let (sizes, kept): (Vec<usize>, Vec<bool>) = axes.into_iter().unzip();
         let kept = set(&kept);
-        let inner = kept.of_items(&sizes);
+        let inner = kept.select(&sizes);
         let centred: Vec<f64> =
             (0..inner.iter().product()).map(|i: usize| (i as f64 + seed).sin()).collect();
         let start: Vec<f64> =
@@ -231,7 +231,7 @@ proptest! {
         add_spread(&mut found, &sizes, kept, &centred).unwrap();
         let share = centred.len() as f64 / start.len() as f64;
         for (cell, (found, start)) in found.iter().zip(&start).enumerate() {
-            let position = kept.of_items(&crate::domain::coordinates(&sizes, cell));
+            let position = kept.select(&crate::domain::coordinates(&sizes, cell));
             let expected = start + share * centred[crate::domain::cell_index(&inner, &position)];
             assert_abs_diff_eq!(*found, expected, epsilon = 1e-13);
         }

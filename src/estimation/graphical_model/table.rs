@@ -18,8 +18,8 @@ impl Projection {
     /// Creates the map from the cells over `larger` to those over its subset `smaller`.
     pub(crate) fn new(sizes: &[usize], larger: AttributeSet, smaller: AttributeSet) -> Self {
         Projection {
-            runs: runs(&larger.items(sizes), larger.axes_in(smaller)),
-            cells: smaller.items(sizes).iter().product(),
+            runs: runs(&larger.select(sizes), larger.axes_in(smaller)),
+            cells: smaller.select(sizes).iter().product(),
         }
     }
 
@@ -149,7 +149,7 @@ impl Table {
     /// Sums over the attributes not in `kept`.
     pub(crate) fn onto(&self, sizes: &[usize], kept: AttributeSet) -> Table {
         let set = self.set.intersection(kept);
-        Table { set, values: summed(&self.set.items(sizes), self.set.axes_in(set), &self.values) }
+        Table { set, values: summed(&self.set.select(sizes), self.set.axes_in(set), &self.values) }
     }
 
     /// As [`Table::onto`], or the table itself if no attribute is summed.
@@ -193,7 +193,7 @@ pub(crate) fn contracted(
         return multiplied(sizes, a.into_owned(), &b);
     }
     let (left, right) = (a.set.without(shared), b.set.without(shared));
-    let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
+    let cells = |set: AttributeSet| set.select(sizes).iter().product::<usize>();
     // The longer side is the innermost loop.
     if cells(left) > cells(right) {
         return product(sizes, [&b, &a], [batch, shared.without(batch), right, left], scratch);
@@ -215,7 +215,7 @@ fn product(
     [batch, summed, left, right]: [AttributeSet; 4],
     scratch: &mut Scratch,
 ) -> Table {
-    let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
+    let cells = |set: AttributeSet| set.select(sizes).iter().product::<usize>();
     let Scratch { first, second, out } = scratch;
     let first =
         arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values, first);
