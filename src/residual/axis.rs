@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`sum`] | Σ v | 1ᵀ |
 //! | [`sub`] | `v[1..] − v[0]` | S = [−1 I] |
-//! | [`center`] | u − mean(u), u = (0, v) | S⁺ |
+//! | [`centre`] | u − mean(u), u = (0, v) | S⁺ |
 //! | [`smear`] | v/n, n times | 1/n, the pseudoinverse of 1ᵀ |
 
 use super::wide::add_slices;
@@ -103,7 +103,7 @@ pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
 ///
 /// # Panics
 /// A slice has the wrong length.
-pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
+pub fn centre(from: &[f64], lanes: Lanes, to: &mut [f64]) {
     check(from, lanes.cells(lanes.n.saturating_sub(1)), to, lanes.cells(lanes.n));
     let Lanes { n, inner, .. } = lanes;
     if from.is_empty() || to.is_empty() {
@@ -219,11 +219,11 @@ mod tests {
         );
         let differences = [3.0, 6.0, 9.0, 0.0];
         assert_eq!(
-            run(center, &differences, Lanes { outer: 2, n: 3, inner: 1 }, 6),
+            run(centre, &differences, Lanes { outer: 2, n: 3, inner: 1 }, 6),
             [-3.0, 0.0, 3.0, -3.0, 6.0, -3.0]
         );
         assert_eq!(
-            run(center, &differences, Lanes { outer: 1, n: 3, inner: 2 }, 6),
+            run(centre, &differences, Lanes { outer: 1, n: 3, inner: 2 }, 6),
             [-4.0, -2.0, -1.0, 4.0, 5.0, -2.0]
         );
     }
@@ -234,7 +234,7 @@ mod tests {
         let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         sub(&x, single, &mut []);
         let mut to = [f64::NAN; 6];
-        center(&[], single, &mut to);
+        centre(&[], single, &mut to);
         assert_eq!(to, [0.0; 6]);
         sum(&x, single, &mut to);
         assert_eq!(to, x);

@@ -156,7 +156,7 @@ proptest! {
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         assert_abs_diff_eq!(residual[..], x[..], epsilon = 1e-10);
         for axis in (0..sizes.len()).filter(|&a| kept.contains(a)) {
-            along(&mut x, &mut shape, axis, sizes[axis], axis::center);
+            along(&mut x, &mut shape, axis, sizes[axis], axis::centre);
         }
         for axis in (0..sizes.len()).filter(|&a| !kept.contains(a)) {
             along(&mut x, &mut shape, axis, sizes[axis], axis::smear);
@@ -272,7 +272,7 @@ fn residuals_on_an_attribute_of_one_value_are_empty() {
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::all(2)).unwrap(), Vec::<f64>::new());
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::from_number(0b01)).unwrap(), [1.0]);
     assert_eq!(recon(&[], &[2, 1], AxisSet::from_number(0b10)).unwrap(), [0.0, 0.0]);
-    assert_eq!(apply_dense(&[Factor::Smear(2), Factor::Center(1)], &[]).unwrap(), [0.0, 0.0]);
+    assert_eq!(apply_dense(&[Factor::Smear(2), Factor::Centre(1)], &[]).unwrap(), [0.0, 0.0]);
     assert_eq!(
         apply_structured(&[Factor::Sub(2), Factor::Sub(1)], &[3.0, 4.0]).unwrap(),
         Vec::<f64>::new()
