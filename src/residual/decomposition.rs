@@ -1,6 +1,6 @@
 //! Decomp, from a marginal to a residual (S4, Alg. 1), and sums and means over some axes.
 
-use super::axis::{self, Lanes};
+use super::axis::{self, AxisView};
 use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::domain::AxisSet;
@@ -79,9 +79,9 @@ fn sums(values: &[f64], sizes: &[usize], kept: AxisSet) -> Option<Vec<f64>> {
         runs.iter().enumerate().filter(|(_, run)| !run.0).max_by_key(|(_, run)| run.1)
     {
         let lengths: Vec<usize> = runs.iter().map(|run| run.1).collect();
-        let lanes = Lanes::of(&lengths, index);
-        next.resize(lanes.outer * lanes.inner, 0.0);
-        axis::sum(current.as_deref().unwrap_or(values), lanes, &mut next);
+        let view = AxisView::of(&lengths, index);
+        next.resize(view.outer * view.inner, 0.0);
+        axis::sum(current.as_deref().unwrap_or(values), view, &mut next);
         let read = current.replace(std::mem::take(&mut next));
         next = read.unwrap_or_default();
         runs.remove(index);

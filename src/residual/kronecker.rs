@@ -14,7 +14,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::axis::{self, Lanes};
+use super::axis::{self, AxisView};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -66,12 +66,12 @@ impl Factor {
     ///
     /// Does not form the factor's matrix.
     fn times_rows(self, from: &[f64], rows: usize, to: &mut [f64]) {
-        let lanes = |n| Lanes { outer: rows, n, inner: 1 };
+        let view = |n| AxisView { outer: rows, n, inner: 1 };
         match self {
-            Factor::Sum(n) => axis::sum(from, lanes(n), to),
-            Factor::Sub(n) => axis::sub(from, lanes(n), to),
-            Factor::Centre(n) => axis::centre(from, lanes(n), to),
-            Factor::Smear(n) => axis::smear(from, lanes(n), to),
+            Factor::Sum(n) => axis::sum(from, view(n), to),
+            Factor::Sub(n) => axis::sub(from, view(n), to),
+            Factor::Centre(n) => axis::centre(from, view(n), to),
+            Factor::Smear(n) => axis::smear(from, view(n), to),
         }
     }
 }

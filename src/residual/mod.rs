@@ -38,7 +38,7 @@ mod spread;
 mod three_axes;
 mod wide;
 
-pub(crate) use axis::Lanes;
+pub(crate) use axis::AxisView;
 pub(crate) use centring::centre_box;
 pub use centring::centre_in_place;
 pub(crate) use coefficients::smeared_cells;

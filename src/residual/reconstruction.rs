@@ -1,6 +1,6 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
-use super::axis::{self, Lanes, total};
+use super::axis::{self, AxisView, total};
 use super::three_axes::{self, ThreeAxes};
 use super::wide::{Loops, Mean, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
@@ -81,9 +81,9 @@ fn smear_all(part: &mut Vec<f64>, runs: &[(bool, usize)]) {
     let mut next = Vec::new();
     for index in others {
         lengths[index] = runs[index].1;
-        let lanes = Lanes::of(&lengths, index);
-        next.resize(lanes.outer * lanes.n * lanes.inner, 0.0);
-        axis::smear(part, lanes, &mut next);
+        let view = AxisView::of(&lengths, index);
+        next.resize(view.outer * view.n * view.inner, 0.0);
+        axis::smear(part, view, &mut next);
         std::mem::swap(part, &mut next);
     }
 }

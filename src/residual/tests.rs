@@ -1,4 +1,4 @@
-use super::axis::{self, Lanes};
+use super::axis::{self, AxisView};
 use super::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
 use super::*;
 use crate::linalg;
@@ -132,7 +132,7 @@ proptest! {
     /// Decomp and Recon against S4, Alg. 1 and 2, one axis after the other.
     #[test]
     fn fused_passes_equal_the_in_axis_operations((sizes, kept, marginal) in boxes()) {
-        type Operation = fn(&[f64], Lanes, &mut [f64]);
+        type Operation = fn(&[f64], AxisView, &mut [f64]);
         let along = |
             x: &mut Vec<f64>,
             shape: &mut Vec<usize>,
@@ -140,10 +140,10 @@ proptest! {
             length: usize,
             op: Operation,
         | {
-            let lanes = Lanes { n: sizes[axis], ..Lanes::of(shape, axis) };
+            let view = AxisView { n: sizes[axis], ..AxisView::of(shape, axis) };
             shape[axis] = length;
             let mut to = vec![f64::NAN; shape.iter().product()];
-            op(x, lanes, &mut to);
+            op(x, view, &mut to);
             *x = to;
         };
         let (mut x, mut shape) = (marginal.clone(), sizes.clone());
