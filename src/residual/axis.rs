@@ -9,7 +9,7 @@
 //! | [`centre`] | u − mean(u), u = (0, v) | S⁺ |
 //! | [`smear`] | v/n, n times | 1/n, the pseudoinverse of 1ᵀ |
 
-use super::wide::add_slices;
+use super::slices::add_slices;
 
 /// A row-major array viewed along one axis.
 ///

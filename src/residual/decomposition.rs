@@ -1,10 +1,11 @@
 //! Decomp, from a marginal to a residual (S4, Alg. 1), and sums and means over some axes.
 
 use super::axis::{self, AxisView};
-use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
+use super::slices::{Sum, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
+use crate::linalg::{Loops, Wide};
 
 /// Returns the residual `ζ_τ = Decomp(μ_γ, γ, τ)`.
 ///
@@ -45,7 +46,7 @@ pub fn decomp_into(
     let sums = sums(marginal, sizes, kept);
     let mut scratch = vec![0.0; scratch_cells(&kept_sizes)];
     differences(
-        Wide::new(),
+        Wide::detect(),
         sums.as_deref().unwrap_or(marginal),
         &kept_sizes,
         None,

@@ -34,9 +34,9 @@ mod measure;
 mod measure_file;
 mod measured;
 mod reconstruction;
+mod slices;
 mod spread;
 mod three_axes;
-mod wide;
 
 pub(crate) use axis::AxisView;
 pub(crate) use centring::centre_box;
@@ -50,7 +50,6 @@ pub(crate) use measured::{centre_for, contracted, contraction, product, project_
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
 pub(crate) use spread::spread_onto;
-pub(crate) use wide::{Loops, Wide};
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};

@@ -1,11 +1,12 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
 use super::axis::{self, AxisView, total};
+use super::slices::{Mean, Sum, fill1, fill2, fill3};
 use super::three_axes::{self, ThreeAxes};
-use super::wide::{Loops, Mean, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
+use crate::linalg::{Loops, Wide};
 
 /// Returns the part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ determines.
 ///
@@ -57,7 +58,7 @@ pub fn recon_into(
         && n >= three_axes::MIN_LAST_AXIS
     {
         let mut scratch = vec![0.0; three_axes::scratch_cells([l, m, n])];
-        Wide::new().run(ThreeAxes {
+        Wide::detect().run(ThreeAxes {
             from: residual,
             sizes: [l, m, n],
             to: part,
@@ -65,7 +66,7 @@ pub fn recon_into(
         });
     } else {
         let mut scratch = vec![0.0; scratch_cells(&kept_sizes)];
-        centred(Wide::new(), residual, &kept_sizes, None, part, &mut scratch);
+        centred(Wide::detect(), residual, &kept_sizes, None, part, &mut scratch);
     }
     smear_all(part, &runs(sizes, kept));
     Ok(())

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::domain::AttributeSet;
-use crate::residual::{Loops, Wide, runs, summed};
+use crate::linalg::{Loops, Wide};
+use crate::residual::{runs, summed};
 
 /// The map from the cells of a table to those of a table over a subset of its attributes.
 ///
@@ -56,9 +57,11 @@ fn apply(
     f: impl Fn(&mut f64, f64) + Copy,
 ) {
     match *runs {
-        [] | [(true, _)] => Wide::new().run(Rows { larger, smaller, f }),
-        [(false, n)] | [(true, _), (false, n)] => Wide::new().run(Runs { larger, n, smaller, f }),
-        [(false, _), (true, _)] => Wide::new().run(Rows { larger, smaller, f }),
+        [] | [(true, _)] => Wide::detect().run(Rows { larger, smaller, f }),
+        [(false, n)] | [(true, _), (false, n)] => {
+            Wide::detect().run(Runs { larger, n, smaller, f })
+        }
+        [(false, _), (true, _)] => Wide::detect().run(Rows { larger, smaller, f }),
         [(true, blocks), ref rest @ ..] => {
             let parts = smaller.chunks_exact(smaller.len() / blocks);
             for (block, part) in larger.chunks_exact_mut(larger.len() / blocks).zip(parts) {
@@ -228,7 +231,7 @@ fn product(
     );
     let (rows, middle, columns) = (cells(left), cells(summed), cells(right));
     let out = resized(out, cells(batch) * rows * columns);
-    Wide::new().run(Products { first, second, rows, middle, columns, out: &mut *out });
+    Wide::detect().run(Products { first, second, rows, middle, columns, out: &mut *out });
     let set = batch.union(left).union(right);
     let mut values = Vec::new();
     if let Some(axes) = moved_axes(sizes, &positions(&[batch, left, right]), &positions(&[set])) {
