@@ -332,12 +332,12 @@ mod tests {
             let text = format!("{value:.decimals$}");
             let printed = Printed::parse(&text);
             let unit = 10f64.powi(-(decimals as i32));
-            let center: f64 = text.parse().unwrap();
-            prop_assert!(printed.accepts(center));
+            let centre: f64 = text.parse().unwrap();
+            prop_assert!(printed.accepts(centre));
             prop_assert!(printed.accepts(value));
-            prop_assert!(printed.accepts(center + offset * unit));
-            prop_assert!(!printed.accepts(center + 0.51 * unit));
-            prop_assert!(!printed.accepts(center - 0.51 * unit));
+            prop_assert!(printed.accepts(centre + offset * unit));
+            prop_assert!(!printed.accepts(centre + 0.51 * unit));
+            prop_assert!(!printed.accepts(centre - 0.51 * unit));
         }
 
         #[test]

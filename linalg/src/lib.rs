@@ -13,6 +13,7 @@
 //! | `walsh` | the Walsh–Hadamard transform | |
 //! | `low_rank` | roots of low-rank matrices by pivoted Cholesky | |
 //! | `row_major` | cells of a box and their coordinates | |
+//! | `simd` | loops compiled for the vector instructions of the processor | `pulp` |
 //!
 //! Every kernel runs on the calling thread, so results do not depend on the number of threads.
 
@@ -26,6 +27,7 @@ mod kronecker;
 mod low_rank;
 mod row_major;
 mod semidefinite;
+mod simd;
 mod spd_factor;
 mod walsh;
 
@@ -41,5 +43,6 @@ pub use row_major::{cell_index, coordinates};
 pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
 };
+pub use simd::{Loops, Wide};
 pub use spd_factor::{SpdFactor, lower_gram_of};
 pub use walsh::walsh_hadamard;

@@ -133,7 +133,7 @@ impl Counts for Zeros {
 
     fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
         counts.clear();
-        counts.resize(attributes.items(&self.0).iter().product(), 0.0);
+        counts.resize(attributes.select(&self.0).iter().product(), 0.0);
         Ok(())
     }
 }

@@ -95,7 +95,7 @@ impl PaidAccess for Impulse<'_> {
         }
         self.drawn += values.len();
         if let Question::Residual { attributes, .. } = question {
-            centre_box(&attributes.items(self.records.sizes()), &mut values);
+            centre_box(&attributes.select(self.records.sizes()), &mut values);
         }
         Ok(values)
     }

@@ -139,7 +139,7 @@ impl PrivateTable<'_> {
         let known = self.reserved.as_ref().and_then(|reserved| reserved.counted.as_ref());
         if let Some((larger, counts)) = known.filter(|(larger, _)| attributes.is_subset(*larger)) {
             return Ok(summed(
-                &larger.items(self.counts.sizes()),
+                &larger.select(self.counts.sizes()),
                 larger.axes_in(attributes),
                 counts,
             ));
@@ -196,7 +196,7 @@ impl PaidAccess for PrivateTable<'_> {
         };
         self.noise.add_gaussian(&mut values, deviation, stream, attributes.bits())?;
         if let Question::Residual { .. } = question {
-            centre_box(&attributes.items(self.counts.sizes()), &mut values);
+            centre_box(&attributes.select(self.counts.sizes()), &mut values);
         }
         Ok(values)
     }
@@ -243,7 +243,7 @@ mod tests {
                 .measure(&Question::Marginal { attributes, variance: 4.0 }, NoiseStream::Shared)
                 .unwrap();
             let candidates = [attributes, AttributeSet::first(1)].map(|attributes| {
-                let cells = attributes.items(&schema.sizes()).iter().product();
+                let cells = attributes.select(&schema.sizes()).iter().product();
                 Candidate { attributes, cells, weight: 1.0 }
             });
             let selection = CandidateSelection { epsilon: 0.1, penalty_per_cell: 0.0 };

@@ -79,7 +79,7 @@ impl Question<'_> {
         match *self {
             Self::Marginal { variance, .. } => gaussian(1.0, variance),
             Self::Residual { attributes, variance } => {
-                let shape = attributes.items(sizes);
+                let shape = attributes.select(sizes);
                 gaussian(privacy_coefficient(&shape, AxisSet::all(shape.len())), variance)
             }
             Self::Strategy { strategy, privacy_cost, .. } => {

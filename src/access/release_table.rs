@@ -97,7 +97,7 @@ impl<'a> ReleaseTable<'a> {
         for question in questions {
             let attributes = question.attributes;
             if attributes.end() > sizes.len()
-                || attributes.items(sizes) != question.strategy.shape()
+                || attributes.select(sizes) != question.strategy.shape()
             {
                 let expected = format!("a strategy over attributes {attributes:?}");
                 let found = format!("a strategy of shape {:?}", question.strategy.shape());

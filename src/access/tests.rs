@@ -36,7 +36,7 @@ fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
     match question {
         Question::Marginal { .. } => {}
         Question::Residual { attributes, .. } => {
-            centre_box(&attributes.items(records.sizes()), &mut exact)
+            centre_box(&attributes.select(records.sizes()), &mut exact)
         }
         Question::Strategy { strategy, .. } => exact = strategy.answers(&exact).unwrap(),
     }
@@ -72,7 +72,7 @@ fn the_noise_of_a_question_has_its_variance() {
 fn costs_follow_from_the_largest_change_by_one_record() {
     let sizes = [3, 4, 2];
     for attributes in set(&[0, 1, 2]).subsets() {
-        let shape = attributes.items(&sizes);
+        let shape = attributes.select(&sizes);
         let cells: usize = shape.iter().product();
         let change = |centred: bool| {
             let squared = (0..cells).map(|cell| {

@@ -13,13 +13,12 @@
 
 use std::fmt;
 
-use pulp::Arch;
-
 use super::Records;
 use super::column::Column;
 use super::popcount::{WORDS, intersection_size};
 use crate::domain::AttributeSet;
 use crate::error::Result;
+use crate::linalg::Wide;
 
 /// Maximum size of an attribute with bit sets; above it, direct counting is cheaper.
 const MAX_SIZE_WITH_BIT_SETS: usize = 64;
@@ -34,7 +33,7 @@ const WORDS_PER_INCREMENT: usize = 5;
 /// 378,817 records of S4's ACS.
 pub struct MarginalCounter<'a> {
     records: &'a Records,
-    arch: Arch,
+    wide: Wide,
     /// The bit sets of every attribute; `None` for a large one.
     sets: Vec<Option<BitSets>>,
     /// The marginal on (p, q), row-major, at p · attributes + q, for p < q with bit sets; otherwise
@@ -104,7 +103,8 @@ impl<'a> MarginalCounter<'a> {
                 has_sets.then(|| BitSets::new(records, p)).transpose()
             })
             .collect::<Result<Vec<_>>>()?;
-        let mut counter = MarginalCounter { records, arch: Arch::new(), sets, pairs: Vec::new() };
+        let mut counter =
+            MarginalCounter { records, wide: Wide::detect(), sets, pairs: Vec::new() };
         let mut pairs = vec![Vec::new(); count * count];
         for (p, q) in (0..count).flat_map(|q| (0..q).map(move |p| (p, q))) {
             if counter.sets[p].is_some() && counter.sets[q].is_some() {
@@ -164,7 +164,7 @@ impl<'a> MarginalCounter<'a> {
             for (i, row) in a.sets.block(k).iter().enumerate() {
                 for (j, other) in b.sets.block(k).iter().enumerate() {
                     counts[i * a.stride + j * b.stride] +=
-                        f64::from(intersection_size(self.arch, row, other));
+                        f64::from(intersection_size(self.wide, row, other));
                 }
             }
         }
@@ -188,7 +188,7 @@ impl<'a> MarginalCounter<'a> {
                     let start = i * a.stride + j * b.stride;
                     for (l, third) in c.sets.block(k).iter().enumerate() {
                         counts[start + l * c.stride] +=
-                            f64::from(intersection_size(self.arch, &both, third));
+                            f64::from(intersection_size(self.wide, &both, third));
                     }
                 }
             }

@@ -1,25 +1,27 @@
 //! Sizes of intersections of bit sets.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::linalg::{Loops, Wide};
 
 /// Words of a block: 4 KiB, so that a few blocks fit the first-level cache.
 pub(super) const WORDS: usize = 512;
 
 /// Returns |a ∩ b|, by the widest vector instructions of the processor at run time.
-pub(super) fn intersection_size(arch: Arch, a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
-    arch.dispatch(Intersection(a, b))
+pub(super) fn intersection_size(wide: Wide, a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
+    let mut size = 0;
+    wide.run(Intersection { a, b, size: &mut size });
+    size
 }
 
-struct Intersection<'a>(&'a [u64; WORDS], &'a [u64; WORDS]);
+struct Intersection<'a> {
+    a: &'a [u64; WORDS],
+    b: &'a [u64; WORDS],
+    size: &'a mut u32,
+}
 
-impl WithSimd for Intersection<'_> {
-    type Output = u32;
-
-    /// Inlined into one function per instruction set, so that the compiler vectorises this loop for
-    /// it.
+impl Loops for Intersection<'_> {
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> u32 {
-        self.0.iter().zip(self.1).map(|(a, b)| (a & b).count_ones()).sum()
+    fn run(self) {
+        *self.size = self.a.iter().zip(self.b).map(|(a, b)| (a & b).count_ones()).sum();
     }
 }
 
@@ -39,14 +41,14 @@ mod tests {
             let expected: usize = a.iter().zip(&b).map(|(a, b)| bits(a & b)).sum();
             let a: [u64; WORDS] = a.try_into().unwrap();
             let b: [u64; WORDS] = b.try_into().unwrap();
-            prop_assert_eq!(intersection_size(Arch::new(), &a, &b) as usize, expected);
+            prop_assert_eq!(intersection_size(Wide::detect(), &a, &b) as usize, expected);
         }
     }
 
     #[test]
     fn full_sets_intersect_in_every_record() {
         assert_eq!(
-            intersection_size(Arch::new(), &[u64::MAX; WORDS], &[u64::MAX; WORDS]),
+            intersection_size(Wide::detect(), &[u64::MAX; WORDS], &[u64::MAX; WORDS]),
             64 * WORDS as u32
         );
     }

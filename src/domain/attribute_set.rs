@@ -173,7 +173,7 @@ impl AttributeSet {
     /// Returns the set's items of a list with one item per attribute of the domain.
     ///
     /// They are in ascending order of position. Positions beyond the list are skipped.
-    pub(crate) fn items<T: Copy>(self, all: &[T]) -> Vec<T> {
+    pub(crate) fn select<T: Copy>(self, all: &[T]) -> Vec<T> {
         self.positions().filter_map(|p| all.get(p)).copied().collect()
     }
 }
@@ -225,7 +225,7 @@ mod tests {
         let gamma = set(&[2, 3, 9]);
         assert_eq!(gamma.axes_in(set(&[3, 9, 40])), AxisSet::of(3, |axis| axis > 0));
         assert_eq!(gamma.at(AxisSet::of(3, |axis| axis == 2)), set(&[9]));
-        assert_eq!(gamma.items(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), [2, 3, 9]);
+        assert_eq!(gamma.select(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), [2, 3, 9]);
         assert_eq!(AttributeSet::first(3), set(&[0, 1, 2]));
         assert_eq!(AttributeSet::single(7), set(&[7]));
     }

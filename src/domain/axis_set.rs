@@ -87,7 +87,7 @@ impl AxisSet {
     }
 
     /// Returns the items at the axes of the set, given one item per axis.
-    pub fn of_items<T: Copy>(self, items: &[T]) -> Vec<T> {
+    pub fn select<T: Copy>(self, items: &[T]) -> Vec<T> {
         items
             .iter()
             .enumerate()
@@ -135,7 +135,7 @@ mod tests {
             (set.len(), set.end(), set.contains(2), set.contains(3), set.contains(500)),
             (3, 5, true, false, false)
         );
-        assert_eq!(set.of_items(&[7, 8, 9, 10, 11]), [7, 9, 11]);
+        assert_eq!(set.select(&[7, 8, 9, 10, 11]), [7, 9, 11]);
         assert_eq!(set.without(4), AxisSet::of(3, |axis| axis != 1));
         assert_eq!(set.without(0).among(set), AxisSet::of(3, |axis| axis > 0));
         assert!(set.without(0).is_subset(set) && !set.is_subset(set.without(0)));

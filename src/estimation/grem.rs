@@ -161,7 +161,7 @@ impl ResidualEstimates {
         }
         for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
             let mut centred = summed(&sizes, kept, measured);
-            centre_box(&kept.of_items(&sizes), &mut centred);
+            centre_box(&kept.select(&sizes), &mut centred);
             self.update(tau, &centred, variance * smeared_cells(&sizes, kept))?;
         }
         Ok(())
@@ -205,7 +205,7 @@ impl ResidualEstimates {
     ) -> Vec<f64> {
         for axis in fixed..sizes.len() {
             let kept = AxisSet::all(sizes.len()).without(axis);
-            let (subset, shape) = (gamma.at(kept), kept.of_items(sizes));
+            let (subset, shape) = (gamma.at(kept), kept.select(sizes));
             let part = self.collected(self.centred_or_zero(subset, &shape), subset, &shape, axis);
             spread_onto(&mut sum, sizes, kept, &part);
         }
@@ -234,7 +234,7 @@ impl ResidualEstimates {
         if gamma.end() > self.sizes.len() {
             return Err(outside(gamma, self.sizes.len()));
         }
-        Ok(gamma.items(&self.sizes))
+        Ok(gamma.select(&self.sizes))
     }
 }
 

@@ -58,7 +58,7 @@ impl IndependentMarginals {
         let mut parts = HashMap::with_capacity(estimates.measured());
         for tau in estimates.measured_sets() {
             let mut part = estimates.marginal(tau)?;
-            project_for(&tau.items(estimates.sizes()), &mut part, &measure.of(tau));
+            project_for(&tau.select(estimates.sizes()), &mut part, &measure.of(tau));
             parts.insert(tau, part);
         }
         Ok(IndependentMarginals { sizes: estimates.sizes().to_vec(), measure, parts })
@@ -76,7 +76,7 @@ impl MarginalEstimates for IndependentMarginals {
         if gamma.end() > self.sizes.len() {
             return Err(super::grem::outside(gamma, self.sizes.len()));
         }
-        let (sizes, measures) = (gamma.items(&self.sizes), self.measure.of(gamma));
+        let (sizes, measures) = (gamma.select(&self.sizes), self.measure.of(gamma));
         let mut sum = vec![0.0; sizes.iter().product()];
         for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
             if let Some(part) = self.parts.get(&tau) {
@@ -114,7 +114,7 @@ mod tests {
             ResidualEstimates::new(&Schema::of_sizes(&SIZES, AttributeKind::Categorical).unwrap());
         for &bits in measured {
             let tau = numbered(bits);
-            let sizes = tau.items(&SIZES);
+            let sizes = tau.select(&SIZES);
             let mut counts: Vec<f64> =
                 (0..sizes.iter().product()).map(|_| rng.random_range(0.0..9.0)).collect();
             centre_box(&sizes, &mut counts);
@@ -187,7 +187,7 @@ mod tests {
         for gamma in numbered(15).subsets() {
             let marginal = independent.marginal(gamma).unwrap();
             for beta in gamma.subsets() {
-                let added = summed(&gamma.items(&SIZES), gamma.axes_in(beta), &marginal);
+                let added = summed(&gamma.select(&SIZES), gamma.axes_in(beta), &marginal);
                 assert_abs_diff_eq!(
                     added.as_slice(),
                     independent.marginal(beta).unwrap().as_slice(),

@@ -33,7 +33,7 @@ fn normals(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
 
 /// A measurement of a residual: random numbers over the marginal's cells, centred.
 fn measurement(tau: AttributeSet, rng: &mut ChaCha20Rng) -> Vec<f64> {
-    let sizes = tau.items(&SIZES);
+    let sizes = tau.select(&SIZES);
     let mut y = normals(sizes.iter().product(), rng);
     centre_box(&sizes, &mut y);
     y
@@ -93,7 +93,7 @@ fn estimates_minimise_the_weighted_squared_error() {
     let row = |n: usize| Array2::ones((1, n));
     for (positions, variance) in measured {
         let tau = set(positions);
-        let sizes = tau.items(&SIZES);
+        let sizes = tau.select(&SIZES);
         let y = normals(sizes.iter().product(), &mut rng);
         // z = Decomp(y, τ, τ); R is the residual query on the data; V = D Dᵀ with D the matrix of
         // Decomp.
@@ -128,7 +128,7 @@ fn estimated_marginals_are_consistent() {
     for gamma in all_marginals() {
         let marginal = estimates.marginal(gamma).unwrap();
         for beta in gamma.subsets() {
-            let added = summed(&gamma.items(&SIZES), gamma.axes_in(beta), &marginal);
+            let added = summed(&gamma.select(&SIZES), gamma.axes_in(beta), &marginal);
             assert_abs_diff_eq!(
                 added.as_slice(),
                 estimates.marginal(beta).unwrap().as_slice(),
@@ -152,7 +152,7 @@ fn cell_variances_are_exact() {
         .filter(|(tau, _)| !tau.contains(2))
         .collect();
     let coordinates: usize =
-        measured.iter().map(|(tau, _)| tau.items(&SIZES).iter().product::<usize>()).sum();
+        measured.iter().map(|(tau, _)| tau.select(&SIZES).iter().product::<usize>()).sum();
     let mut sums = vec![0.0; 24];
     let mut expected = f64::NAN;
     for coordinate in 0..coordinates {
@@ -160,7 +160,7 @@ fn cell_variances_are_exact() {
         assert!(estimates.cell_variance(gamma).is_infinite());
         let mut drawn = 0;
         for &(tau, variance) in &measured {
-            let sizes = tau.items(&SIZES);
+            let sizes = tau.select(&SIZES);
             let mut y = vec![0.0; sizes.iter().product()];
             if let Some(value) = coordinate.checked_sub(drawn).and_then(|k| y.get_mut(k)) {
                 *value = variance.sqrt();

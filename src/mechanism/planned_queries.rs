@@ -205,11 +205,7 @@ impl<'a> Run<'a> {
                 // The strategy determines the residual only up to the null space of its rows. The
                 // projection for the measure fixes that component.
                 if !self.measure.is_uniform() {
-                    project_for(
-                        &kept.of_items(group.sizes()),
-                        &mut estimate,
-                        &self.measure.of(set),
-                    );
+                    project_for(&kept.select(group.sizes()), &mut estimate, &self.measure.of(set));
                 }
                 spread_for(&mut marginal, group.sizes(), kept, &estimate, &measures);
             }

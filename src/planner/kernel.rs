@@ -94,7 +94,7 @@ impl Kernel {
         kept: AxisSet,
         axes: &[Axis],
     ) -> Result<Self> {
-        let sizes = kept.of_items(queries.sizes());
+        let sizes = kept.select(queries.sizes());
         let dropped = smeared_cells(queries.sizes(), kept);
         let mut energy = 0.0;
         for row in queries.residual_rows_for(kept, &measures(axes))? {

@@ -197,7 +197,7 @@ fn check(
                 remedy,
             ))
         };
-        if attributes.end() > sizes.len() || planned.strategy.shape() != attributes.items(&sizes) {
+        if attributes.end() > sizes.len() || planned.strategy.shape() != attributes.select(&sizes) {
             let expected = "attributes of the schema, and a strategy over their cells".to_owned();
             return refuse(expected, format!("a strategy over {:?}", planned.strategy.shape()));
         }

@@ -271,7 +271,7 @@ impl Plan {
                 let mut variance = 0.0;
                 for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
                     let mut part = contracted(&sizes, kept, query.to_vec(), &measures);
-                    centre_for(&kept.of_items(&sizes), &mut part, &self.measure.of(set));
+                    centre_for(&kept.select(&sizes), &mut part, &self.measure.of(set));
                     let spread = query.len() as f64 / part.len() as f64;
                     if part.iter().map(|x| x * x).sum::<f64>() * spread <= 1e-20 * norm {
                         continue;

@@ -279,7 +279,7 @@ impl Measurements {
             let rows = factors.iter().try_fold(1usize, |all, f| all.checked_mul(f.rows().nrows()));
             total = rows.and_then(|rows| total.checked_add(rows)).unwrap_or(usize::MAX);
             let fit =
-                positions.is_sorted() && shape == attributes.items(&sizes) && measures == expected;
+                positions.is_sorted() && shape == attributes.select(&sizes) && measures == expected;
             if !fit || rows != Some(entry.answers) || total > MAX_ANSWERS {
                 let found = format!("other numbers for {:?}", entry.attributes);
                 return Err(refuse(

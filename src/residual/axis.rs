@@ -6,17 +6,17 @@
 //! |---|---|---|
 //! | [`sum`] | Σ v | 1ᵀ |
 //! | [`sub`] | `v[1..] − v[0]` | S = [−1 I] |
-//! | [`center`] | u − mean(u), u = (0, v) | S⁺ |
+//! | [`centre`] | u − mean(u), u = (0, v) | S⁺ |
 //! | [`smear`] | v/n, n times | 1/n, the pseudoinverse of 1ᵀ |
 
-use super::wide::add_slices;
+use super::slices::add_slices;
 
 /// A row-major array viewed along one axis.
 ///
 /// It has `outer` blocks of `n` slices of `inner` contiguous cells. Several neighbouring axes may
 /// count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lanes {
+pub struct AxisView {
     /// The product of the sizes before the axis.
     pub outer: usize,
     /// The size of the axis.
@@ -25,10 +25,10 @@ pub struct Lanes {
     pub inner: usize,
 }
 
-impl Lanes {
+impl AxisView {
     /// Creates the view of an array with these sizes along `axis`.
     pub fn of(sizes: &[usize], axis: usize) -> Self {
-        Lanes {
+        AxisView {
             outer: sizes.iter().take(axis).product(),
             n: sizes.get(axis).copied().unwrap_or(1),
             inner: sizes.iter().skip(axis + 1).product(),
@@ -47,17 +47,17 @@ impl Lanes {
 ///
 /// # Panics
 /// A slice has the wrong length.
-pub fn sum(from: &[f64], lanes: Lanes, to: &mut [f64]) {
-    check(from, lanes.cells(lanes.n), to, lanes.cells(1));
-    if lanes.n == 0 || to.is_empty() {
+pub fn sum(from: &[f64], view: AxisView, to: &mut [f64]) {
+    check(from, view.cells(view.n), to, view.cells(1));
+    if view.n == 0 || to.is_empty() {
         to.fill(0.0);
-    } else if lanes.inner == 1 {
-        for (run, sum) in from.chunks_exact(lanes.n).zip(to) {
+    } else if view.inner == 1 {
+        for (run, sum) in from.chunks_exact(view.n).zip(to) {
             *sum = total(run);
         }
     } else {
         for (block, sums) in
-            from.chunks_exact(lanes.n * lanes.inner).zip(to.chunks_exact_mut(lanes.inner))
+            from.chunks_exact(view.n * view.inner).zip(to.chunks_exact_mut(view.inner))
         {
             add_slices(block, sums);
         }
@@ -70,12 +70,12 @@ pub fn sum(from: &[f64], lanes: Lanes, to: &mut [f64]) {
 ///
 /// # Panics
 /// A slice has the wrong length.
-pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
-    check(from, lanes.cells(lanes.n), to, lanes.cells(lanes.n.saturating_sub(1)));
+pub fn sub(from: &[f64], view: AxisView, to: &mut [f64]) {
+    check(from, view.cells(view.n), to, view.cells(view.n.saturating_sub(1)));
     if to.is_empty() {
         return;
     }
-    let Lanes { n, inner, .. } = lanes;
+    let AxisView { n, inner, .. } = view;
     for (block, differences) in
         from.chunks_exact(n * inner).zip(to.chunks_exact_mut((n - 1) * inner))
     {
@@ -98,14 +98,14 @@ pub fn sub(from: &[f64], lanes: Lanes, to: &mut [f64]) {
 
 /// Applies the pseudoinverse of [`sub`].
 ///
-/// Puts a slice of zeros first and subtracts the mean along the axis. `lanes` describes the result,
+/// Puts a slice of zeros first and subtracts the mean along the axis. `view` describes the result,
 /// `outer × n × inner`; `from` has `outer × (n − 1) × inner` cells.
 ///
 /// # Panics
 /// A slice has the wrong length.
-pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
-    check(from, lanes.cells(lanes.n.saturating_sub(1)), to, lanes.cells(lanes.n));
-    let Lanes { n, inner, .. } = lanes;
+pub fn centre(from: &[f64], view: AxisView, to: &mut [f64]) {
+    check(from, view.cells(view.n.saturating_sub(1)), to, view.cells(view.n));
+    let AxisView { n, inner, .. } = view;
     if from.is_empty() || to.is_empty() {
         // With a single slice the result is zero.
         to.fill(0.0);
@@ -136,12 +136,12 @@ pub fn center(from: &[f64], lanes: Lanes, to: &mut [f64]) {
 ///
 /// # Panics
 /// A slice has the wrong length.
-pub fn smear(from: &[f64], lanes: Lanes, to: &mut [f64]) {
-    check(from, lanes.cells(1), to, lanes.cells(lanes.n));
+pub fn smear(from: &[f64], view: AxisView, to: &mut [f64]) {
+    check(from, view.cells(1), to, view.cells(view.n));
     if to.is_empty() {
         return;
     }
-    let Lanes { n, inner, .. } = lanes;
+    let AxisView { n, inner, .. } = view;
     for (values, block) in from.chunks_exact(inner).zip(to.chunks_exact_mut(n * inner)) {
         if let [value] = values {
             block.fill(value / n as f64);
@@ -194,15 +194,15 @@ mod tests {
     #[test]
     fn operations_along_inner_and_last_axes() {
         let x: Vec<f64> = [1, 2, 3, 5, 8, 13, 0, 1, 4, 9, 16, 25].map(f64::from).to_vec();
-        let middle = Lanes::of(&[2, 3, 2], 1);
-        let last = Lanes::of(&[4, 3], 1);
+        let middle = AxisView::of(&[2, 3, 2], 1);
+        let last = AxisView::of(&[4, 3], 1);
         assert_eq!(
             (middle, last),
-            (Lanes { outer: 2, n: 3, inner: 2 }, Lanes { outer: 4, n: 3, inner: 1 })
+            (AxisView { outer: 2, n: 3, inner: 2 }, AxisView { outer: 4, n: 3, inner: 1 })
         );
-        let run = |op: fn(&[f64], Lanes, &mut [f64]), from: &[f64], lanes, cells| {
+        let run = |op: fn(&[f64], AxisView, &mut [f64]), from: &[f64], view, cells| {
             let mut to = vec![f64::NAN; cells];
-            op(from, lanes, &mut to);
+            op(from, view, &mut to);
             to
         };
         assert_eq!(run(sum, &x, middle, 4), [12.0, 20.0, 20.0, 35.0]);
@@ -210,31 +210,31 @@ mod tests {
         assert_eq!(run(sub, &x, middle, 8), [2.0, 3.0, 7.0, 11.0, 4.0, 8.0, 16.0, 24.0]);
         assert_eq!(run(sub, &x, last, 8), [1.0, 2.0, 3.0, 8.0, 1.0, 4.0, 7.0, 16.0]);
         assert_eq!(
-            run(smear, &[6.0, 3.0], Lanes { outer: 1, n: 3, inner: 2 }, 6),
+            run(smear, &[6.0, 3.0], AxisView { outer: 1, n: 3, inner: 2 }, 6),
             [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]
         );
         assert_eq!(
-            run(smear, &[6.0, 3.0], Lanes { outer: 2, n: 3, inner: 1 }, 6),
+            run(smear, &[6.0, 3.0], AxisView { outer: 2, n: 3, inner: 1 }, 6),
             [2.0, 2.0, 2.0, 1.0, 1.0, 1.0]
         );
         let differences = [3.0, 6.0, 9.0, 0.0];
         assert_eq!(
-            run(center, &differences, Lanes { outer: 2, n: 3, inner: 1 }, 6),
+            run(centre, &differences, AxisView { outer: 2, n: 3, inner: 1 }, 6),
             [-3.0, 0.0, 3.0, -3.0, 6.0, -3.0]
         );
         assert_eq!(
-            run(center, &differences, Lanes { outer: 1, n: 3, inner: 2 }, 6),
+            run(centre, &differences, AxisView { outer: 1, n: 3, inner: 2 }, 6),
             [-4.0, -2.0, -1.0, 4.0, 5.0, -2.0]
         );
     }
 
     #[test]
     fn an_axis_of_one_value_has_no_differences() {
-        let single = Lanes { outer: 2, n: 1, inner: 3 };
+        let single = AxisView { outer: 2, n: 1, inner: 3 };
         let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         sub(&x, single, &mut []);
         let mut to = [f64::NAN; 6];
-        center(&[], single, &mut to);
+        centre(&[], single, &mut to);
         assert_eq!(to, [0.0; 6]);
         sum(&x, single, &mut to);
         assert_eq!(to, x);

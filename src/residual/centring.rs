@@ -2,9 +2,10 @@
 
 use super::axis::total;
 use super::check;
-use super::wide::{Loops, Mean, Sum, Wide, change1, change2};
+use super::slices::{Mean, Sum, change1, change2};
 use crate::domain::AxisSet;
 use crate::error::Result;
+use crate::linalg::{Loops, Wide};
 
 /// Subtracts the mean along every axis from an array over a row-major box.
 ///
@@ -32,7 +33,7 @@ pub(crate) fn centre_box(sizes: &[usize], values: &mut [f64]) {
     } else if !values.is_empty() {
         let scratch: usize =
             (1..sizes.len()).map(|level| 2 * sizes[level..].iter().product::<usize>()).sum();
-        centre(Wide::new(), values, sizes, None, &mut vec![0.0; scratch]);
+        centre(Wide::detect(), values, sizes, None, &mut vec![0.0; scratch]);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::AxisSet;
 ///
 /// Measuring the residual on τ with noise of variance σ² costs ρ = p_τ/(2σ²) (S4, Prop. 4.3).
 pub fn privacy_coefficient(sizes: &[usize], tau: AxisSet) -> f64 {
-    tau.of_items(sizes).iter().map(|&n| (n as f64 - 1.0) / n as f64).product()
+    tau.select(sizes).iter().map(|&n| (n as f64 - 1.0) / n as f64).product()
 }
 
 /// Returns the variance coefficient `v_τ = p_τ · Π_{j∈γ∖τ} n_j⁻²`.

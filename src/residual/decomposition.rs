@@ -1,10 +1,11 @@
 //! Decomp, from a marginal to a residual (S4, Alg. 1), and sums and means over some axes.
 
-use super::axis::{self, Lanes};
-use super::wide::{Loops, Sum, Wide, fill1, fill2, fill3};
+use super::axis::{self, AxisView};
+use super::slices::{Sum, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
+use crate::linalg::{Loops, Wide};
 
 /// Returns the residual `ζ_τ = Decomp(μ_γ, γ, τ)`.
 ///
@@ -37,7 +38,7 @@ pub fn decomp_into(
     residual: &mut Vec<f64>,
 ) -> Result<()> {
     check("Decomp", "marginal", marginal.len(), sizes, kept, |n, _| n)?;
-    let kept_sizes = kept.of_items(sizes);
+    let kept_sizes = kept.select(sizes);
     residual.resize(kept_sizes.iter().map(|n| n - 1).product(), 0.0);
     if residual.is_empty() {
         return Ok(());
@@ -45,7 +46,7 @@ pub fn decomp_into(
     let sums = sums(marginal, sizes, kept);
     let mut scratch = vec![0.0; scratch_cells(&kept_sizes)];
     differences(
-        Wide::new(),
+        Wide::detect(),
         sums.as_deref().unwrap_or(marginal),
         &kept_sizes,
         None,
@@ -90,9 +91,9 @@ fn sums(values: &[f64], sizes: &[usize], kept: AxisSet) -> Option<Vec<f64>> {
         runs.iter().enumerate().filter(|(_, run)| !run.0).max_by_key(|(_, run)| run.1)
     {
         let lengths: Vec<usize> = runs.iter().map(|run| run.1).collect();
-        let lanes = Lanes::of(&lengths, index);
-        next.resize(lanes.outer * lanes.inner, 0.0);
-        axis::sum(current.as_deref().unwrap_or(values), lanes, &mut next);
+        let view = AxisView::of(&lengths, index);
+        next.resize(view.outer * view.inner, 0.0);
+        axis::sum(current.as_deref().unwrap_or(values), view, &mut next);
         let read = current.replace(std::mem::take(&mut next));
         next = read.unwrap_or_default();
         runs.remove(index);

@@ -14,7 +14,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::axis::{self, Lanes};
+use super::axis::{self, AxisView};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -27,7 +27,7 @@ pub enum Factor {
     /// S = [−1 I]: (n − 1) × n.
     Sub(usize),
     /// S⁺: n × (n − 1).
-    Center(usize),
+    Centre(usize),
     /// 1/n: n × 1.
     Smear(usize),
 }
@@ -38,7 +38,7 @@ impl Factor {
         match self {
             Factor::Sum(_) => 1,
             Factor::Sub(n) => n.saturating_sub(1),
-            Factor::Center(n) | Factor::Smear(n) => n,
+            Factor::Centre(n) | Factor::Smear(n) => n,
         }
     }
 
@@ -46,7 +46,7 @@ impl Factor {
     pub fn columns(self) -> usize {
         match self {
             Factor::Sum(n) | Factor::Sub(n) => n,
-            Factor::Center(n) => n.saturating_sub(1),
+            Factor::Centre(n) => n.saturating_sub(1),
             Factor::Smear(_) => 1,
         }
     }
@@ -57,7 +57,7 @@ impl Factor {
         Array2::from_shape_fn((self.rows(), self.columns()), |(i, j)| match self {
             Factor::Sum(_) => 1.0,
             Factor::Sub(_) => indicator(j == i + 1) - indicator(j == 0),
-            Factor::Center(n) => indicator(i == j + 1) - 1.0 / n as f64,
+            Factor::Centre(n) => indicator(i == j + 1) - 1.0 / n as f64,
             Factor::Smear(n) => 1.0 / n as f64,
         })
     }
@@ -66,12 +66,12 @@ impl Factor {
     ///
     /// Does not form the factor's matrix.
     fn times_rows(self, from: &[f64], rows: usize, to: &mut [f64]) {
-        let lanes = |n| Lanes { outer: rows, n, inner: 1 };
+        let view = |n| AxisView { outer: rows, n, inner: 1 };
         match self {
-            Factor::Sum(n) => axis::sum(from, lanes(n), to),
-            Factor::Sub(n) => axis::sub(from, lanes(n), to),
-            Factor::Center(n) => axis::center(from, lanes(n), to),
-            Factor::Smear(n) => axis::smear(from, lanes(n), to),
+            Factor::Sum(n) => axis::sum(from, view(n), to),
+            Factor::Sub(n) => axis::sub(from, view(n), to),
+            Factor::Centre(n) => axis::centre(from, view(n), to),
+            Factor::Smear(n) => axis::smear(from, view(n), to),
         }
     }
 }
@@ -87,7 +87,7 @@ pub fn decomp_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
 /// Returns the factors of Recon: S⁺ for kept axes, 1/n for the others (S4, Eq. 4).
 pub fn recon_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
     let factor = |(axis, &n): (usize, &usize)| {
-        if kept.contains(axis) { Factor::Center(n) } else { Factor::Smear(n) }
+        if kept.contains(axis) { Factor::Centre(n) } else { Factor::Smear(n) }
     };
     sizes.iter().enumerate().map(factor).collect()
 }

@@ -9,7 +9,7 @@
 //!
 //! Both rows apply the same matrix, `P = I − ν 1ᵀ` or `ν`, from the right or from the left.
 
-use super::axis::Lanes;
+use super::axis::AxisView;
 use super::measure::Measure;
 use super::{averaged, centre_box, spread_onto};
 use crate::domain::AxisSet;
@@ -40,7 +40,7 @@ pub(crate) fn contracted(
     }
     let (mut sizes, mut values) = (sizes.to_vec(), values);
     for (axis, measure) in dropped(measures, kept) {
-        values = contraction(&values, Lanes::of(&sizes, axis), measure);
+        values = contraction(&values, AxisView::of(&sizes, axis), measure);
         sizes[axis] = 1;
     }
     values
@@ -49,11 +49,11 @@ pub(crate) fn contracted(
 /// Returns `Σ_c ν(c) slice_c` of every block.
 ///
 /// Maps outer × n × inner cells to outer × inner.
-pub(crate) fn contraction(values: &[f64], lanes: Lanes, measure: &Measure) -> Vec<f64> {
-    let mut sums = vec![0.0; lanes.outer * lanes.inner];
-    let blocks = values.chunks_exact((lanes.n * lanes.inner).max(1));
-    for (block, sums) in blocks.zip(sums.chunks_exact_mut(lanes.inner.max(1))) {
-        for (value, slice) in block.chunks_exact(lanes.inner.max(1)).enumerate() {
+pub(crate) fn contraction(values: &[f64], view: AxisView, measure: &Measure) -> Vec<f64> {
+    let mut sums = vec![0.0; view.outer * view.inner];
+    let blocks = values.chunks_exact((view.n * view.inner).max(1));
+    for (block, sums) in blocks.zip(sums.chunks_exact_mut(view.inner.max(1))) {
+        for (value, slice) in block.chunks_exact(view.inner.max(1)).enumerate() {
             let weight = measure.weight(value);
             sums.iter_mut().zip(slice).for_each(|(sum, x)| *sum += weight * x);
         }
@@ -69,9 +69,9 @@ pub(crate) fn centre_for(sizes: &[usize], values: &mut [f64], measures: &[Measur
         return centre_box(sizes, values);
     }
     for (axis, measure) in measures.iter().enumerate() {
-        let lanes = Lanes::of(sizes, axis);
-        let means = contraction(values, lanes, measure);
-        subtract(values, lanes, &means, |_| 1.0);
+        let view = AxisView::of(sizes, axis);
+        let means = contraction(values, view, measure);
+        subtract(values, view, &means, |_| 1.0);
     }
 }
 
@@ -83,18 +83,18 @@ pub(crate) fn project_for(sizes: &[usize], values: &mut [f64], measures: &[Measu
         return centre_box(sizes, values);
     }
     for (axis, measure) in measures.iter().enumerate() {
-        let lanes = Lanes::of(sizes, axis);
-        let mut totals = vec![0.0; lanes.outer * lanes.inner];
-        super::axis::sum(values, lanes, &mut totals);
-        subtract(values, lanes, &totals, |value| measure.weight(value));
+        let view = AxisView::of(sizes, axis);
+        let mut totals = vec![0.0; view.outer * view.inner];
+        super::axis::sum(values, view, &mut totals);
+        subtract(values, view, &totals, |value| measure.weight(value));
     }
 }
 
 /// Computes `slice_c ← slice_c − factor(c) · term` in every block.
-fn subtract(values: &mut [f64], lanes: Lanes, term: &[f64], factor: impl Fn(usize) -> f64) {
-    let blocks = values.chunks_exact_mut((lanes.n * lanes.inner).max(1));
-    for (block, term) in blocks.zip(term.chunks_exact(lanes.inner.max(1))) {
-        for (value, slice) in block.chunks_exact_mut(lanes.inner.max(1)).enumerate() {
+fn subtract(values: &mut [f64], view: AxisView, term: &[f64], factor: impl Fn(usize) -> f64) {
+    let blocks = values.chunks_exact_mut((view.n * view.inner).max(1));
+    for (block, term) in blocks.zip(term.chunks_exact(view.inner.max(1))) {
+        for (value, slice) in block.chunks_exact_mut(view.inner.max(1)).enumerate() {
             let factor = factor(value);
             slice.iter_mut().zip(term).for_each(|(x, t)| *x -= factor * t);
         }
@@ -120,7 +120,7 @@ pub(crate) fn spread_for(
     let mut whole = part.to_vec();
     for (axis, measure) in dropped(measures, kept) {
         lengths[axis] = sizes[axis];
-        whole = product(&whole, Lanes::of(&lengths, axis), measure);
+        whole = product(&whole, AxisView::of(&lengths, axis), measure);
     }
     marginal.iter_mut().zip(&whole).for_each(|(x, part)| *x += part);
 }
@@ -128,10 +128,10 @@ pub(crate) fn spread_for(
 /// Returns the slices `slice_c = ν(c) · values`.
 ///
 /// Maps outer × inner cells to outer × n × inner.
-pub(crate) fn product(values: &[f64], lanes: Lanes, measure: &Measure) -> Vec<f64> {
-    let mut whole = Vec::with_capacity(lanes.outer * lanes.n * lanes.inner);
-    for slice in values.chunks_exact(lanes.inner.max(1)) {
-        for value in 0..lanes.n {
+pub(crate) fn product(values: &[f64], view: AxisView, measure: &Measure) -> Vec<f64> {
+    let mut whole = Vec::with_capacity(view.outer * view.n * view.inner);
+    for slice in values.chunks_exact(view.inner.max(1)) {
+        for value in 0..view.n {
             let weight = measure.weight(value);
             whole.extend(slice.iter().map(|x| weight * x));
         }
@@ -181,7 +181,7 @@ mod tests {
         let mixed = vec![Measure::uniform(3), measures()[1].clone(), Measure::uniform(4)];
         for measures in [measures(), mixed, SIZES.map(Measure::uniform).to_vec()] {
             for kept in AxisSet::subsets(3) {
-                let kept_sizes = kept.of_items(&SIZES);
+                let kept_sizes = kept.select(&SIZES);
                 let kept_measures: Vec<Measure> =
                     (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
                 let whole = matrix(kept, &measures);
@@ -208,7 +208,7 @@ mod tests {
             let kept_measures: Vec<Measure> =
                 (0..3).filter(|&k| kept.contains(k)).map(|k| measures[k].clone()).collect();
             let mut part = crate::residual::summed(&SIZES, kept, &values());
-            project_for(&kept.of_items(&SIZES), &mut part, &kept_measures);
+            project_for(&kept.select(&SIZES), &mut part, &kept_measures);
             spread_for(&mut sum, &SIZES, kept, &part, &measures);
         }
         assert_abs_diff_eq!(sum.as_slice(), values().as_slice(), epsilon = 1e-12);

@@ -34,11 +34,11 @@ mod measure;
 mod measure_file;
 mod measured;
 mod reconstruction;
+mod slices;
 mod spread;
 mod three_axes;
-mod wide;
 
-pub(crate) use axis::Lanes;
+pub(crate) use axis::AxisView;
 pub(crate) use centring::centre_box;
 pub use centring::centre_in_place;
 pub(crate) use coefficients::smeared_cells;
@@ -50,7 +50,6 @@ pub(crate) use measured::{centre_for, contracted, contraction, product, project_
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
 pub(crate) use spread::spread_onto;
-pub(crate) use wide::{Loops, Wide};
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};

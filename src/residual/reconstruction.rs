@@ -1,11 +1,12 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
-use super::axis::{self, Lanes, total};
+use super::axis::{self, AxisView, total};
+use super::slices::{Mean, Sum, fill1, fill2, fill3};
 use super::three_axes::{self, ThreeAxes};
-use super::wide::{Loops, Mean, Sum, Wide, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
+use crate::linalg::{Loops, Wide};
 
 /// Returns the part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ determines.
 ///
@@ -45,7 +46,7 @@ pub fn recon_into(
         kept,
         |n, kept| if kept { n - 1 } else { 1 },
     )?;
-    let kept_sizes = kept.of_items(sizes);
+    let kept_sizes = kept.select(sizes);
     part.resize(kept_sizes.iter().product(), 0.0);
     if residual.is_empty() {
         // An attribute of one value has no differences: its residuals are empty.
@@ -57,7 +58,7 @@ pub fn recon_into(
         && n >= three_axes::MIN_LAST_AXIS
     {
         let mut scratch = vec![0.0; three_axes::scratch_cells([l, m, n])];
-        Wide::new().run(ThreeAxes {
+        Wide::detect().run(ThreeAxes {
             from: residual,
             sizes: [l, m, n],
             to: part,
@@ -65,7 +66,7 @@ pub fn recon_into(
         });
     } else {
         let mut scratch = vec![0.0; scratch_cells(&kept_sizes)];
-        centred(Wide::new(), residual, &kept_sizes, None, part, &mut scratch);
+        centred(Wide::detect(), residual, &kept_sizes, None, part, &mut scratch);
     }
     smear_all(part, &runs(sizes, kept));
     Ok(())
@@ -81,9 +82,9 @@ fn smear_all(part: &mut Vec<f64>, runs: &[(bool, usize)]) {
     let mut next = Vec::new();
     for index in others {
         lengths[index] = runs[index].1;
-        let lanes = Lanes::of(&lengths, index);
-        next.resize(lanes.outer * lanes.n * lanes.inner, 0.0);
-        axis::smear(part, lanes, &mut next);
+        let view = AxisView::of(&lengths, index);
+        next.resize(view.outer * view.n * view.inner, 0.0);
+        axis::smear(part, view, &mut next);
         std::mem::swap(part, &mut next);
     }
 }

@@ -32,7 +32,7 @@ pub fn add_spread(
 /// The caller guarantees the lengths of the arrays.
 pub(crate) fn spread_onto(marginal: &mut [f64], sizes: &[usize], kept: AxisSet, centred: &[f64]) {
     debug_assert_eq!(marginal.len(), sizes.iter().product::<usize>());
-    debug_assert_eq!(centred.len(), kept.of_items(sizes).iter().product::<usize>());
+    debug_assert_eq!(centred.len(), kept.select(sizes).iter().product::<usize>());
     if !marginal.is_empty() {
         let share = centred.len() as f64 / marginal.len() as f64;
         spread(marginal, &runs(sizes, kept), centred, share);

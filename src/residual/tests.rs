@@ -1,4 +1,4 @@
-use super::axis::{self, Lanes};
+use super::axis::{self, AxisView};
 use super::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
 use super::*;
 use crate::linalg;
@@ -132,7 +132,7 @@ proptest! {
     /// Decomp and Recon against S4, Alg. 1 and 2, one axis after the other.
     #[test]
     fn fused_passes_equal_the_in_axis_operations((sizes, kept, marginal) in boxes()) {
-        type Operation = fn(&[f64], Lanes, &mut [f64]);
+        type Operation = fn(&[f64], AxisView, &mut [f64]);
         let along = |
             x: &mut Vec<f64>,
             shape: &mut Vec<usize>,
@@ -140,10 +140,10 @@ proptest! {
             length: usize,
             op: Operation,
         | {
-            let lanes = Lanes { n: sizes[axis], ..Lanes::of(shape, axis) };
+            let view = AxisView { n: sizes[axis], ..AxisView::of(shape, axis) };
             shape[axis] = length;
             let mut to = vec![f64::NAN; shape.iter().product()];
-            op(x, lanes, &mut to);
+            op(x, view, &mut to);
             *x = to;
         };
         let (mut x, mut shape) = (marginal.clone(), sizes.clone());
@@ -156,7 +156,7 @@ proptest! {
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         assert_abs_diff_eq!(residual[..], x[..], epsilon = 1e-10);
         for axis in (0..sizes.len()).filter(|&a| kept.contains(a)) {
-            along(&mut x, &mut shape, axis, sizes[axis], axis::center);
+            along(&mut x, &mut shape, axis, sizes[axis], axis::centre);
         }
         for axis in (0..sizes.len()).filter(|&a| !kept.contains(a)) {
             along(&mut x, &mut shape, axis, sizes[axis], axis::smear);
@@ -172,11 +172,11 @@ proptest! {
         for kept in AxisSet::subsets(sizes.len()) {
             let part = recon(&decomp(&marginal, &sizes, kept).unwrap(), &sizes, kept).unwrap();
             sum.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x);
-            let kept_cells = kept.of_items(&sizes).iter().product::<usize>();
+            let kept_cells = kept.select(&sizes).iter().product::<usize>();
             let cells = marginal.len() as f64 / kept_cells as f64;
             let mut centred = averaged(&sizes, kept, marginal.clone());
             centred.iter_mut().for_each(|mean| *mean *= cells);
-            centre_in_place(&kept.of_items(&sizes), &mut centred).unwrap();
+            centre_in_place(&kept.select(&sizes), &mut centred).unwrap();
             let before = by_centred.clone();
             add_spread(&mut by_centred, &sizes, kept, &centred).unwrap();
             let added: Vec<f64> =
@@ -192,7 +192,7 @@ proptest! {
     fn residuals_do_not_depend_on_the_marginal((sizes, kept, marginal) in boxes()) {
         let residual = decomp(&marginal, &sizes, kept).unwrap();
         for between in AxisSet::subsets(sizes.len()).filter(|&set| kept.is_subset(set)) {
-            let inner = between.of_items(&sizes);
+            let inner = between.select(&sizes);
             let share = marginal.len() as f64 / inner.iter().product::<usize>() as f64;
             let mut smaller = averaged(&sizes, between, marginal.clone());
             smaller.iter_mut().for_each(|mean| *mean *= share);
@@ -222,7 +222,7 @@ proptest! {
     ) {
         let (sizes, kept): (Vec<usize>, Vec<bool>) = axes.into_iter().unzip();
         let kept = set(&kept);
-        let inner = kept.of_items(&sizes);
+        let inner = kept.select(&sizes);
         let centred: Vec<f64> =
             (0..inner.iter().product()).map(|i: usize| (i as f64 + seed).sin()).collect();
         let start: Vec<f64> =
@@ -231,7 +231,7 @@ proptest! {
         add_spread(&mut found, &sizes, kept, &centred).unwrap();
         let share = centred.len() as f64 / start.len() as f64;
         for (cell, (found, start)) in found.iter().zip(&start).enumerate() {
-            let position = kept.of_items(&crate::domain::coordinates(&sizes, cell));
+            let position = kept.select(&crate::domain::coordinates(&sizes, cell));
             let expected = start + share * centred[crate::domain::cell_index(&inner, &position)];
             assert_abs_diff_eq!(*found, expected, epsilon = 1e-13);
         }
@@ -272,7 +272,7 @@ fn residuals_on_an_attribute_of_one_value_are_empty() {
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::all(2)).unwrap(), Vec::<f64>::new());
     assert_eq!(decomp(&[3.0, 4.0], &[2, 1], AxisSet::from_number(0b01)).unwrap(), [1.0]);
     assert_eq!(recon(&[], &[2, 1], AxisSet::from_number(0b10)).unwrap(), [0.0, 0.0]);
-    assert_eq!(apply_dense(&[Factor::Smear(2), Factor::Center(1)], &[]).unwrap(), [0.0, 0.0]);
+    assert_eq!(apply_dense(&[Factor::Smear(2), Factor::Centre(1)], &[]).unwrap(), [0.0, 0.0]);
     assert_eq!(
         apply_structured(&[Factor::Sub(2), Factor::Sub(1)], &[3.0, 4.0]).unwrap(),
         Vec::<f64>::new()

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use super::axis::total;
 use super::centring;
-use super::wide::{Loops, fill1, fill2, fill3};
+use super::slices::{fill1, fill2, fill3};
+use crate::linalg::Loops;
 
 /// The number of columns per block.
 const BLOCK: usize = 8;

@@ -147,7 +147,7 @@ impl Schema {
                 "use positions of the schema",
             ));
         }
-        Ok(attributes.items(&self.sizes()))
+        Ok(attributes.select(&self.sizes()))
     }
 
     /// Returns the names of some attributes, separated by commas.

@@ -137,7 +137,7 @@ fn greedy_cover(shape: &[usize], wanted: &[AttributeSet], threshold: f64) -> Vec
 /// Returns the picked marginals, stacked into one strategy factor.
 fn stacked(shape: &[usize], picks: &[AttributeSet]) -> Result<StrategyFactor> {
     let identity = |c: &AttributeSet| {
-        let sizes = c.items(shape);
+        let sizes = c.select(shape);
         let matrix =
             |size: &usize| GramFactor { shape: vec![*size], matrix: Arc::new(Array2::eye(*size)) };
         Ok(MarginalGram {
@@ -161,7 +161,7 @@ struct MarginalRows {
 impl QuerySource for MarginalRows {
     fn rows(&self) -> Array2<f64> {
         let cells: usize = self.shape.iter().product();
-        let sizes = |c: &AttributeSet| c.items(&self.shape).iter().product::<usize>();
+        let sizes = |c: &AttributeSet| c.select(&self.shape).iter().product::<usize>();
         let mut rows = Array2::zeros((self.picks.iter().map(sizes).sum(), cells));
         let mut first = 0;
         for pick in &self.picks {

@@ -212,7 +212,7 @@ impl JointQueries {
                 "give one measure per attribute of the queries",
             ));
         }
-        let kept_sizes = kept.of_items(&self.sizes);
+        let kept_sizes = kept.select(&self.sizes);
         let kept_measures: Vec<Measure> = measures
             .iter()
             .enumerate()

@@ -75,7 +75,7 @@ pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()>
         if attributes.is_empty() || attributes.end() > shape.len() {
             return refuse(format!("attributes below {}", shape.len()), format!("{attributes:?}"));
         }
-        let sizes = attributes.items(shape);
+        let sizes = attributes.select(shape);
         if gram.shape() != sizes {
             return refuse(
                 format!("a Gram matrix over {sizes:?} for attributes {attributes:?}"),
@@ -168,7 +168,7 @@ impl Workload {
                 let attributes = AttributeSet::from_positions(&chosen)?;
                 break Ok((
                     attributes,
-                    Workload::family(Family::IDENTITY, &attributes.items(shape))?,
+                    Workload::family(Family::IDENTITY, &attributes.select(shape))?,
                 ));
             }
         };
@@ -208,7 +208,9 @@ impl Workload {
         let parts = ways
             .iter()
             .flat_map(|&way| AttributeSet::first(shape.len()).of_size(way))
-            .map(|attributes| Ok((attributes, Workload::family(family, &attributes.items(shape))?)))
+            .map(|attributes| {
+                Ok((attributes, Workload::family(family, &attributes.select(shape))?))
+            })
             .collect::<Result<_>>()?;
         let options = if ways == [1] { String::new() } else { format!("(ways={written})") };
         Ok(Workload {

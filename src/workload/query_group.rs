@@ -71,7 +71,7 @@ impl QueryGroup {
         let same = families.iter().all(|f| *f == families[0]);
         Ok(QueryGroup {
             attributes,
-            sizes: attributes.items(&schema.sizes()),
+            sizes: attributes.select(&schema.sizes()),
             family: if same { families[0].name() } else { "product" },
             queries: GroupQueries::Product(families.to_vec()),
             weight,
@@ -91,7 +91,7 @@ impl QueryGroup {
         weight: f64,
     ) -> Result<Self> {
         let chosen = checked(schema, attributes, weight)?;
-        let sizes = attributes.items(&schema.sizes());
+        let sizes = attributes.select(&schema.sizes());
         if queries.sizes() != sizes {
             return Err(refuse(
                 &chosen,

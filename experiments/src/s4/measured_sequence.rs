@@ -187,7 +187,7 @@ fn measure(
                         continue;
                     }
                     let (tau, mut part) = (gamma.at(axes), marginalised(&noisy, &sizes, axes)?);
-                    centre_in_place(&axes.of_items(&sizes), &mut part)?;
+                    centre_in_place(&axes.select(&sizes), &mut part)?;
                     let variance = (noisy.len() / part.len()) as f64 / rho.privacy_cost().get();
                     changes.push((tau, estimates.update(tau, &part, variance)?));
                 }

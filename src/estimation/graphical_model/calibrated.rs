@@ -369,7 +369,7 @@ impl CalibratedTree {
         let (sender, receiver) = if upwards { (lower, parent) } else { (parent, lower) };
         let cliques = self.tree.cliques();
         let (from, to) = (cliques[sender], cliques[receiver]);
-        let new = summed(&from.items(&self.sizes), from.axes_in(separator), &self.tables[sender]);
+        let new = summed(&from.select(&self.sizes), from.axes_in(separator), &self.tables[sender]);
         let old = std::mem::replace(&mut self.separators[lower], new);
         let ratios: Vec<f64> = self.separators[lower]
             .iter()
@@ -382,6 +382,6 @@ impl CalibratedTree {
 
     fn summed(&self, clique: usize, kept: AttributeSet) -> Vec<f64> {
         let set = self.tree.cliques()[clique];
-        summed(&set.items(&self.sizes), set.axes_in(kept), &self.tables[clique])
+        summed(&set.select(&self.sizes), set.axes_in(kept), &self.tables[clique])
     }
 }

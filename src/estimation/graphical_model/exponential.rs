@@ -1,4 +1,6 @@
-//! Vectorized exponentials of whole tables.
+//! Vectorised exponentials of whole tables.
+
+use crate::linalg::{Loops, Wide};
 
 /// ln 2 in two parts: the product of the first with an integer up to 2¹⁰ is exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
@@ -32,15 +34,16 @@ const TAYLOR: [f64; 14] = [
 ///
 /// The result has the same bits on every processor.
 pub(super) fn exponentials(values: &mut [f64]) {
-    struct Call<'a>(&'a mut [f64]);
-    impl pulp::NullaryFnOnce for Call<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn call(self) {
-            self.0.iter_mut().for_each(|x| *x = exponential(*x));
-        }
+    Wide::detect().run(Exponentials(values));
+}
+
+struct Exponentials<'a>(&'a mut [f64]);
+
+impl Loops for Exponentials<'_> {
+    #[inline(always)]
+    fn run(self) {
+        self.0.iter_mut().for_each(|x| *x = exponential(*x));
     }
-    pulp::Arch::new().dispatch(Call(values));
 }
 
 /// 2^k e^r with x = k ln 2 + r.

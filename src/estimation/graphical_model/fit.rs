@@ -109,7 +109,7 @@ impl GraphicalModel {
     pub fn new(sizes: &[usize], attributes: AttributeSet) -> Result<Self> {
         let tree = JunctionTree::new(sizes, attributes, &[])?;
         let potentials =
-            tree.cliques().iter().map(|c| vec![0.0; c.items(sizes).iter().product()]).collect();
+            tree.cliques().iter().map(|c| vec![0.0; c.select(sizes).iter().product()]).collect();
         let marginals = CalibratedTree::of_potentials(sizes, &tree, potentials, 1.0);
         Ok(GraphicalModel { attributes, measured: Vec::new(), marginals, total: 1.0, step: 0.0 })
     }
@@ -137,7 +137,7 @@ impl GraphicalModel {
                 format!("{gamma:?}"),
             );
         }
-        let cells: usize = gamma.items(&self.marginals.sizes).iter().product();
+        let cells: usize = gamma.select(&self.marginals.sizes).iter().product();
         if values.len() != cells || values.iter().any(|x| !x.is_finite()) {
             return refuse(format!("{cells} finite numbers"), format!("{} numbers", values.len()));
         }
@@ -264,7 +264,7 @@ impl GraphicalModel {
         let (mut loss, mut gradients, mut projected) = (0.0, Vec::new(), Vec::new());
         for (m, (clique, _)) in self.measured.iter().zip(&frame.projections) {
             let set = frame.tree.cliques()[*clique];
-            let marginal = summed(&set.items(sizes), set.axes_in(m.set), &tables[*clique]);
+            let marginal = summed(&set.select(sizes), set.axes_in(m.set), &tables[*clique]);
             let gradient: Vec<f64> =
                 marginal.iter().zip(&m.target).map(|(mu, y)| (mu - y) / m.variance).collect();
             loss += 0.5 * m.variance * gradient.iter().map(|g| g * g).sum::<f64>();
@@ -316,7 +316,7 @@ impl Frame {
             })?;
             projections.push((clique, Projection::new(sizes, tree.cliques()[clique], set)));
         }
-        let cells = tree.cliques().iter().map(|c| c.items(sizes).iter().product()).collect();
+        let cells = tree.cliques().iter().map(|c| c.select(sizes).iter().product()).collect();
         Ok(Frame { propagation: Propagation::new(sizes, &tree), tree, projections, cells })
     }
 }

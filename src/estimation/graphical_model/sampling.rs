@@ -59,7 +59,7 @@ impl CalibratedTree {
             |sets: &[AttributeSet]| sets.iter().flat_map(|s| s.positions()).collect::<Vec<usize>>();
         let table = Table { set, values: self.tables[clique].clone() };
         let mut sums = permuted(&self.sizes, &order(&[set]), &order(&[given, new]), &table.values);
-        let sizes = new.items(&self.sizes);
+        let sizes = new.select(&self.sizes);
         let row: usize = sizes.iter().product();
         for cumulative in sums.chunks_exact_mut(row) {
             let mut sum = 0.0;

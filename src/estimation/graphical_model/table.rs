@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::domain::AttributeSet;
-use crate::residual::{Loops, Wide, runs, summed};
+use crate::linalg::{Loops, Wide};
+use crate::residual::{runs, summed};
 
 /// The map from the cells of a table to those of a table over a subset of its attributes.
 ///
@@ -18,8 +19,8 @@ impl Projection {
     /// Creates the map from the cells over `larger` to those over its subset `smaller`.
     pub(crate) fn new(sizes: &[usize], larger: AttributeSet, smaller: AttributeSet) -> Self {
         Projection {
-            runs: runs(&larger.items(sizes), larger.axes_in(smaller)),
-            cells: smaller.items(sizes).iter().product(),
+            runs: runs(&larger.select(sizes), larger.axes_in(smaller)),
+            cells: smaller.select(sizes).iter().product(),
         }
     }
 
@@ -56,9 +57,11 @@ fn apply(
     f: impl Fn(&mut f64, f64) + Copy,
 ) {
     match *runs {
-        [] | [(true, _)] => Wide::new().run(Rows { larger, smaller, f }),
-        [(false, n)] | [(true, _), (false, n)] => Wide::new().run(Runs { larger, n, smaller, f }),
-        [(false, _), (true, _)] => Wide::new().run(Rows { larger, smaller, f }),
+        [] | [(true, _)] => Wide::detect().run(Rows { larger, smaller, f }),
+        [(false, n)] | [(true, _), (false, n)] => {
+            Wide::detect().run(Runs { larger, n, smaller, f })
+        }
+        [(false, _), (true, _)] => Wide::detect().run(Rows { larger, smaller, f }),
         [(true, blocks), ref rest @ ..] => {
             let parts = smaller.chunks_exact(smaller.len() / blocks);
             for (block, part) in larger.chunks_exact_mut(larger.len() / blocks).zip(parts) {
@@ -149,7 +152,7 @@ impl Table {
     /// Sums over the attributes not in `kept`.
     pub(crate) fn onto(&self, sizes: &[usize], kept: AttributeSet) -> Table {
         let set = self.set.intersection(kept);
-        Table { set, values: summed(&self.set.items(sizes), self.set.axes_in(set), &self.values) }
+        Table { set, values: summed(&self.set.select(sizes), self.set.axes_in(set), &self.values) }
     }
 
     /// As [`Table::onto`], or the table itself if no attribute is summed.
@@ -193,7 +196,7 @@ pub(crate) fn contracted(
         return multiplied(sizes, a.into_owned(), &b);
     }
     let (left, right) = (a.set.without(shared), b.set.without(shared));
-    let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
+    let cells = |set: AttributeSet| set.select(sizes).iter().product::<usize>();
     // The longer side is the innermost loop.
     if cells(left) > cells(right) {
         return product(sizes, [&b, &a], [batch, shared.without(batch), right, left], scratch);
@@ -215,7 +218,7 @@ fn product(
     [batch, summed, left, right]: [AttributeSet; 4],
     scratch: &mut Scratch,
 ) -> Table {
-    let cells = |set: AttributeSet| set.items(sizes).iter().product::<usize>();
+    let cells = |set: AttributeSet| set.select(sizes).iter().product::<usize>();
     let Scratch { first, second, out } = scratch;
     let first =
         arranged(sizes, &positions(&[a.set]), &positions(&[batch, left, summed]), &a.values, first);
@@ -228,7 +231,7 @@ fn product(
     );
     let (rows, middle, columns) = (cells(left), cells(summed), cells(right));
     let out = resized(out, cells(batch) * rows * columns);
-    Wide::new().run(Products { first, second, rows, middle, columns, out: &mut *out });
+    Wide::detect().run(Products { first, second, rows, middle, columns, out: &mut *out });
     let set = batch.union(left).union(right);
     let mut values = Vec::new();
     if let Some(axes) = moved_axes(sizes, &positions(&[batch, left, right]), &positions(&[set])) {

@@ -68,7 +68,7 @@ fn index(sizes: &[usize], larger: AttributeSet, smaller: AttributeSet, cell: usi
 
 fn marginal(sizes: &[usize], cells: &[f64], of: AttributeSet) -> Vec<f64> {
     let all = AttributeSet::first(sizes.len());
-    let mut out = vec![0.0; of.items(sizes).iter().product()];
+    let mut out = vec![0.0; of.select(sizes).iter().product()];
     cells.iter().enumerate().for_each(|(cell, x)| out[index(sizes, all, of, cell)] += x);
     out
 }
@@ -87,7 +87,7 @@ fn propagation_and_elimination_agree_with_enumeration() {
             .cliques()
             .iter()
             .map(|c| {
-                (0..c.items(&sizes).iter().product())
+                (0..c.select(&sizes).iter().product())
                     .map(|_| rng.random_range(-spread..spread))
                     .collect()
             })
@@ -300,7 +300,7 @@ fn marginals_of_a_fitted_model_agree_and_measurements_are_pooled() {
         let larger = model.marginals().marginal(gamma).unwrap();
         assert!(larger.iter().all(|x| *x >= 0.0));
         for beta in gamma.subsets() {
-            let added = summed(&gamma.items(&sizes), gamma.axes_in(beta), &larger);
+            let added = summed(&gamma.select(&sizes), gamma.axes_in(beta), &larger);
             let smaller = model.marginals().marginal(beta).unwrap();
             added
                 .iter()
@@ -327,7 +327,7 @@ fn draws_follow_the_model() {
     let tree = JunctionTree::new(&sizes, all, &[set(&[0, 1]), set(&[1, 2]), set(&[0, 2])]).unwrap();
     let mut rng = rng(5);
     let potential = |c: &AttributeSet| {
-        (0..c.items(&sizes).iter().product()).map(|_| rng.random_range(-2.0..2.0)).collect()
+        (0..c.select(&sizes).iter().product()).map(|_| rng.random_range(-2.0..2.0)).collect()
     };
     let potentials = tree.cliques().iter().map(potential).collect();
     let model = CalibratedTree::of_potentials(&sizes, &tree, potentials, 1.0);

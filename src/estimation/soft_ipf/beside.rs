@@ -207,7 +207,7 @@ impl SoftIpf {
             };
             targets.push((gamma.axes_in(part), Projection::new(sizes, gamma, part), estimate));
         }
-        let shape = gamma.items(sizes);
+        let shape = gamma.select(sizes);
         for _ in 0..FITTING_SWEEPS {
             for (axes, projection, target) in &targets {
                 let mut ratios = crate::residual::summed(&shape, *axes, marginal);

@@ -242,7 +242,7 @@ impl SoftModel {
         }
         let clique = self.tree.tree.cliques()[factor.clique];
         let table = &mut self.tree.tables[factor.clique];
-        let (shape, axes) = (clique.items(&self.tree.sizes), clique.axes_in(factor.set));
+        let (shape, axes) = (clique.select(&self.tree.sizes), clique.axes_in(factor.set));
         let mut marginal = crate::residual::summed(&shape, axes, table);
         let mut cavity: Vec<f64> =
             marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
@@ -301,5 +301,5 @@ fn order(set: AttributeSet) -> (usize, u128) {
 }
 
 fn ones(sizes: &[usize], set: AttributeSet) -> Vec<f64> {
-    vec![1.0; set.items(sizes).iter().product()]
+    vec![1.0; set.select(sizes).iter().product()]
 }

@@ -184,7 +184,7 @@ fn random_noisy_models_do_not_diverge() {
                 .fold(0, |bits, _| bits | 1 << rng.random_range(0..sizes.len()));
             let gamma = all.at(AxisSet::from_number(bits));
             let sigma = scale * 10f64.powf(rng.random_range(-6.0..1.0));
-            let n: usize = gamma.items(&sizes).iter().product();
+            let n: usize = gamma.select(&sizes).iter().product();
             let values: Vec<f64> = (0..n)
                 .map(|_| {
                     let count = if rng.random_bool(0.3) { scale / n as f64 } else { 0.0 };
@@ -215,7 +215,7 @@ fn random_noisy_models_do_not_diverge() {
                 );
                 if estimates.beside() == 0 {
                     let first = set(&[gamma.positions().next().unwrap()]);
-                    let added = summed(&gamma.items(&sizes), gamma.axes_in(first), &estimate);
+                    let added = summed(&gamma.select(&sizes), gamma.axes_in(first), &estimate);
                     for (a, b) in added.iter().zip(estimates.marginal(first).unwrap()) {
                         assert!((a - b).abs() < 1e-6 * estimates.total(), "seed {seed}, {gamma:?}");
                     }

@@ -62,7 +62,7 @@ impl Closure {
         let sizes = schema.sizes();
         let mut list = Vec::with_capacity(sets.len());
         for (_, positions, attributes) in sets {
-            let shape = attributes.items(&sizes);
+            let shape = attributes.select(&sizes);
             let cells = shape
                 .iter()
                 .try_fold(1usize, |cells, &n| cells.checked_mul(n))

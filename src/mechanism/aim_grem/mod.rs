@@ -226,7 +226,7 @@ pub fn run(
         };
         let index = access.select(&selection, closure.candidates(), &estimates)?;
         let chosen = closure.candidates().list()[index];
-        let shape = chosen.attributes.items(&sizes);
+        let shape = chosen.attributes.select(&sizes);
         let precisions = estimates.residuals.precisions(chosen.attributes);
         let allocation = allocate(&shape, &precisions, Rho::new(budget.measurement_cost())?)?;
         let mut changes: Vec<Option<Vec<f64>>> = vec![None; precisions.len()];
@@ -256,7 +256,7 @@ pub fn run(
 ///
 /// `sizes` are those of γ, and `changes` are indexed by τ ⊆ γ.
 fn change_norm(sizes: &[usize], beta: AxisSet, changes: &[Option<Vec<f64>>]) -> f64 {
-    let shape = beta.of_items(sizes);
+    let shape = beta.select(sizes);
     let mut total: Option<Vec<f64>> = None;
     for (tau, change) in
         AxisSet::subsets(sizes.len()).zip(changes).filter(|(tau, _)| tau.is_subset(beta))

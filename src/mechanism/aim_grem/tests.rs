@@ -52,7 +52,7 @@ impl PaidAccess for Exhaustive<'_> {
         let &Question::Residual { attributes, variance } = question else {
             panic!("only residuals are measured")
         };
-        let sizes = attributes.items(self.records.sizes());
+        let sizes = attributes.select(self.records.sizes());
         let price: f64 = sizes.iter().map(|&n| (n as f64 - 1.0) / n as f64).product();
         self.accountant.spend("measurement", rho(price / (2.0 * variance)))?;
         let mut values = self.records.marginal(attributes)?;

@@ -120,7 +120,7 @@ fn the_last_fit_ends_near_the_optimum_of_small_problems() {
         let best = model.clone().fit(PRECISE).unwrap();
         let noise: f64 = pairs
             .iter()
-            .map(|gamma| 0.5 * gamma.items(&sizes).iter().product::<usize>() as f64)
+            .map(|gamma| 0.5 * gamma.select(&sizes).iter().product::<usize>() as f64)
             .sum();
         assert!(best.gap <= 1e-4 * (best.loss + 1.0), "{best:?}");
         let excess = (last.loss - (best.loss - best.gap)) / best.loss.max(noise);

@@ -249,11 +249,8 @@ impl<'a> Objective<'a> {
                         for dropped in (0..way).filter(|&axis| !kept.contains(axis)) {
                             let others =
                                 AxisSet::of(way, |axis| axis != dropped && !kept.contains(axis));
-                            let rest: f64 = others
-                                .of_items(&factors)
-                                .iter()
-                                .map(|(_, energy)| energy)
-                                .product();
+                            let rest: f64 =
+                                others.select(&factors).iter().map(|(_, energy)| energy).product();
                             upstream[factors[dropped].0].energy += by * rest;
                         }
                     }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::linalg;
 use crate::planner::Kernel;
 use crate::planner::kernel::Source;
-use crate::residual::{Lanes, Measure, contraction, product};
+use crate::residual::{AxisView, Measure, contraction, product};
 
 /// The derivatives of a function by the parts of a kernel.
 #[derive(Debug, Clone, Default)]
@@ -110,17 +110,16 @@ fn row_gradient(
     let (mut lengths, mut values) = (sizes.to_vec(), row);
     let mut steps = Vec::with_capacity(sizes.len());
     for axis in order {
-        let lanes = Lanes::of(&lengths, axis);
-        let means = contraction(&values, lanes, &measures[axis]);
+        let view = AxisView::of(&lengths, axis);
+        let means = contraction(&values, view, &measures[axis]);
         let next = if kept.contains(axis) {
             let mut centred = values.clone();
-            for (block, cells) in
-                centred.chunks_exact_mut((lanes.n * lanes.inner).max(1)).enumerate()
+            for (block, cells) in centred.chunks_exact_mut((view.n * view.inner).max(1)).enumerate()
             {
-                for slice in cells.chunks_exact_mut(lanes.inner.max(1)) {
+                for slice in cells.chunks_exact_mut(view.inner.max(1)) {
                     slice
                         .iter_mut()
-                        .zip(&means[block * lanes.inner..])
+                        .zip(&means[block * view.inner..])
                         .for_each(|(x, mean)| *x -= mean);
                 }
             }
@@ -129,23 +128,23 @@ fn row_gradient(
             lengths[axis] = 1;
             means
         };
-        steps.push((axis, lanes, std::mem::replace(&mut values, next)));
+        steps.push((axis, view, std::mem::replace(&mut values, next)));
     }
     let mut out = Vec::with_capacity(sizes.len());
     let mut by_values = by_part;
-    for (axis, lanes, before) in steps.into_iter().rev() {
-        let mut gradient = vec![0.0; lanes.n];
+    for (axis, view, before) in steps.into_iter().rev() {
+        let mut gradient = vec![0.0; view.n];
         let centred = kept.contains(axis);
         // The derivative by the contraction of the step's input.
-        let by_means = if centred { sums(&by_values, lanes) } else { by_values.clone() };
+        let by_means = if centred { sums(&by_values, view) } else { by_values.clone() };
         let sign = if centred { -1.0 } else { 1.0 };
-        for (block, cells) in before.chunks_exact((lanes.n * lanes.inner).max(1)).enumerate() {
-            let by_means = &by_means[block * lanes.inner..(block + 1) * lanes.inner];
-            for (g, slice) in gradient.iter_mut().zip(cells.chunks_exact(lanes.inner.max(1))) {
+        for (block, cells) in before.chunks_exact((view.n * view.inner).max(1)).enumerate() {
+            let by_means = &by_means[block * view.inner..(block + 1) * view.inner];
+            for (g, slice) in gradient.iter_mut().zip(cells.chunks_exact(view.inner.max(1))) {
                 *g += sign * slice.iter().zip(by_means).map(|(x, b)| x * b).sum::<f64>();
             }
         }
-        let through = product(&by_means, lanes, &measures[axis]);
+        let through = product(&by_means, view, &measures[axis]);
         by_values = if centred {
             by_values.iter().zip(&through).map(|(b, t)| b - t).collect()
         } else {
@@ -157,11 +156,11 @@ fn row_gradient(
 }
 
 /// Returns the sums along the axis (outer × inner).
-fn sums(values: &[f64], lanes: Lanes) -> Vec<f64> {
-    let mut out = vec![0.0; lanes.outer * lanes.inner];
-    for (block, cells) in values.chunks_exact((lanes.n * lanes.inner).max(1)).enumerate() {
-        for slice in cells.chunks_exact(lanes.inner.max(1)) {
-            out[block * lanes.inner..].iter_mut().zip(slice).for_each(|(sum, x)| *sum += x);
+fn sums(values: &[f64], view: AxisView) -> Vec<f64> {
+    let mut out = vec![0.0; view.outer * view.inner];
+    for (block, cells) in values.chunks_exact((view.n * view.inner).max(1)).enumerate() {
+        for slice in cells.chunks_exact(view.inner.max(1)) {
+            out[block * view.inner..].iter_mut().zip(slice).for_each(|(sum, x)| *sum += x);
         }
     }
     out

@@ -38,8 +38,9 @@ pub(super) fn gram(workload: &GroupedWorkload) -> Result<Array2<f64>> {
             }
             GroupQueries::Joint(queries) => queries.gram()?,
         };
-        let group_cell =
-            |cell| cell_index(group.sizes(), &group.attributes().items(&coordinates(&sizes, cell)));
+        let group_cell = |cell| {
+            cell_index(group.sizes(), &group.attributes().select(&coordinates(&sizes, cell)))
+        };
         let group_cells: Vec<usize> = (0..cells).map(group_cell).collect();
         for (&i, mut row) in group_cells.iter().zip(sum.rows_mut()) {
             for (x, &j) in row.iter_mut().zip(&group_cells) {

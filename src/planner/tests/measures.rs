@@ -15,7 +15,7 @@ fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64)
 }
 
 fn joint(schema: &Schema, positions: &[usize], family: Family, weight: f64) -> QueryGroup {
-    let queries = JointQueries::family(family, &set(positions).items(&schema.sizes())).unwrap();
+    let queries = JointQueries::family(family, &set(positions).select(&schema.sizes())).unwrap();
     QueryGroup::joint(schema, set(positions), Arc::new(queries), family.name(), weight).unwrap()
 }
 

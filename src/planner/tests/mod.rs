@@ -96,10 +96,10 @@ fn marginalisation(attributes: AttributeSet) -> Array2<f64> {
 
 fn marginalisation_of(all: &[usize], attributes: AttributeSet) -> Array2<f64> {
     let cells: usize = all.iter().product();
-    let sizes = attributes.items(all);
+    let sizes = attributes.select(all);
     let mut out = Array2::zeros((sizes.iter().product(), cells));
     for cell in 0..cells {
-        let position = attributes.items(&coordinates(all, cell));
+        let position = attributes.select(&coordinates(all, cell));
         out[[crate::domain::cell_index(&sizes, &position), cell]] = 1.0;
     }
     out
@@ -249,7 +249,7 @@ fn the_query_of_figure_1_decomposes_as_in_figure_2() {
         (0b11, vec![-sixth, 2.0 * sixth, -sixth, sixth, -2.0 * sixth, sixth]),
     ] {
         let kept = AxisSet::from_number(number);
-        let kept_sizes = kept.of_items(&sizes);
+        let kept_sizes = kept.select(&sizes);
         let mut part = averaged(&sizes, kept, query.clone());
         centre_box(&kept_sizes, &mut part);
         assert_abs_diff_eq!(part.as_slice(), expected.as_slice(), epsilon = 1e-15);
@@ -257,7 +257,7 @@ fn the_query_of_figure_1_decomposes_as_in_figure_2() {
             .map(|cell| {
                 part[crate::domain::cell_index(
                     &kept_sizes,
-                    &kept.of_items(&coordinates(&sizes, cell)),
+                    &kept.select(&coordinates(&sizes, cell)),
                 )]
             })
             .collect();

@@ -37,7 +37,7 @@ impl Estimates {
         for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
             let Some(part) = self.parts.get(&set) else { continue };
             let mut component = contracted(&sizes, kept, query.to_vec(), &measures);
-            centre_for(&kept.of_items(&sizes), &mut component, &self.measure.of(set));
+            centre_for(&kept.select(&sizes), &mut component, &self.measure.of(set));
             variance += part.noise * part.strategy.variance(&component)?;
         }
         Ok(variance)

@@ -103,7 +103,7 @@ fn the_joint_cost_is_the_maximum_over_all_neighbours() {
         let sets: Vec<AttributeSet> = AttributeSet::first(sizes.len()).subsets().collect();
         let mut terms = Vec::new();
         for set in sets {
-            let sizes_of_set = set.items(&sizes);
+            let sizes_of_set = set.select(&sizes);
             let factors = if sizes_of_set.len() == 2 && random.random_bool(0.2) {
                 vec![random_factor(&mut random, &sizes_of_set)]
             } else if random.random_bool(0.2) {

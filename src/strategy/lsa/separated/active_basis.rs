@@ -31,7 +31,7 @@ impl<'a> ActiveBasis<'a> {
     ) -> Array2<f64> {
         let mut rotated = Vec::new();
         for (attributes, matrix) in terms {
-            let sizes = attributes.items(self.shape);
+            let sizes = attributes.select(self.shape);
             let indices: Vec<usize> = (0..matrix.nrows())
                 .map(|index| self.index_of(attributes, &GridBox::cell(&sizes, index)))
                 .collect();

@@ -129,7 +129,7 @@ impl SeparatedOutcome {
     /// There are too many cells for a dense matrix.
     pub fn gram(&self) -> Result<Array2<f64>> {
         let part = |(attributes, part): &Part| {
-            let gram = Gram::dense(&attributes.items(&self.shape), part.v.clone())?;
+            let gram = Gram::dense(&attributes.select(&self.shape), part.v.clone())?;
             Ok(MarginalGram { attributes: *attributes, gram })
         };
         let parts = self.parts.iter().map(part).collect::<Result<_>>()?;

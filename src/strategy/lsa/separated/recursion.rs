@@ -75,7 +75,7 @@ impl<'a> Separable<'a> {
             .into_iter()
             .map(|(attributes, gram)| {
                 let outcome =
-                    run_dense(&attributes.items(self.shape), gram, Reading::JointSweep, options)?;
+                    run_dense(&attributes.select(self.shape), gram, Reading::JointSweep, options)?;
                 Ok((attributes, outcome))
             })
             .collect()
@@ -103,7 +103,7 @@ impl<'a> Separable<'a> {
                 given.levels += part.levels.len();
             }
             let outcome = run_given(
-                &attributes.items(self.shape),
+                &attributes.select(self.shape),
                 gram,
                 &given,
                 Reading::JointSweep,
@@ -139,7 +139,7 @@ impl<'a> Separable<'a> {
     /// maps cells of γ to cells of τ, and m cells of γ are in each. (The part of a query w of γ
     /// among the functions of τ is `E(EᵀE)⁻¹Eᵀw`.) `None` if it is zero.
     fn restricted(&self, attributes: AttributeSet) -> Option<Array2<f64>> {
-        let cells: usize = attributes.items(self.shape).iter().product();
+        let cells: usize = attributes.select(self.shape).iter().product();
         let mut out = Array2::zeros((cells, cells));
         let mut non_zero = false;
         for (larger, gram) in self.grams.iter().filter(|(larger, _)| attributes.is_subset(*larger))
@@ -173,7 +173,7 @@ impl<'a> Separable<'a> {
 
     /// Returns, for every cell of a marginal, its cell of a smaller marginal.
     fn cell_map(&self, larger: AttributeSet, smaller: AttributeSet) -> Vec<usize> {
-        let (sizes, kept) = (larger.items(self.shape), larger.axes_in(smaller));
+        let (sizes, kept) = (larger.select(self.shape), larger.axes_in(smaller));
         (0..sizes.iter().product()).map(|cell| projected(&sizes, kept, cell)).collect()
     }
 

@@ -57,7 +57,7 @@ fn several_way() -> Vec<(&'static str, Gram)> {
 
 /// One row per cell of the domain, with a 1 at its cell of the marginal.
 fn cells_of(shape: &[usize], attributes: AttributeSet) -> Array2<f64> {
-    let cells: usize = attributes.items(shape).iter().product();
+    let cells: usize = attributes.select(shape).iter().product();
     let mut out = Array2::zeros((shape.iter().product(), cells));
     for cell in 0..out.nrows() {
         out[[cell, projected(shape, attributes.axes(), cell)]] = 1.0;
@@ -250,7 +250,7 @@ fn every_part_of_the_recursion_matches_brute_force() {
                 v += &restricted(&full(*sigma, &below.v));
                 given_levels += below.levels.len();
             }
-            let shape_of_part = tau.items(&shape);
+            let shape_of_part = tau.select(&shape);
             let brute =
                 BruteForce { gram: workload, v, given_levels, shape: shape_of_part.clone() };
             let brute = brute.run(Reading::JointSweep, recursion::MAX_LEVELS);

@@ -1,43 +1,6 @@
-//! Loops over slices with the widest vector instructions of the processor.
+//! Element-wise loops over slices.
 
-/// The vector instructions of the processor.
-///
-/// They are detected once per operation and passed to its inner loops. Results do not depend on
-/// them: the loops fix the order of additions, and none is contracted.
-#[derive(Clone, Copy)]
-pub(crate) struct Wide(pulp::Arch);
-
-/// Loops over slices, with their arguments.
-///
-/// A trait instead of a closure: only `#[inline(always)]` functions are sure to be compiled for the
-/// detected instructions.
-pub(crate) trait Loops {
-    /// Runs the loops.
-    ///
-    /// Must be `#[inline(always)]`, like everything it calls.
-    fn run(self);
-}
-
-impl Wide {
-    /// Detects the processor's instructions.
-    pub(crate) fn new() -> Self {
-        Wide(pulp::Arch::new())
-    }
-
-    /// Runs loops with these instructions.
-    #[inline(always)]
-    pub(crate) fn run(self, loops: impl Loops) {
-        struct Call<L>(L);
-        impl<L: Loops> pulp::NullaryFnOnce for Call<L> {
-            type Output = ();
-            #[inline(always)]
-            fn call(self) {
-                self.0.run();
-            }
-        }
-        self.0.dispatch(Call(loops));
-    }
-}
+use crate::linalg::Loops;
 
 /// The block width of loops: two or four vector registers.
 const BLOCK: usize = 8;
