@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use super::experiment_plan::ExperimentPlan;
-use super::recorded::Recorded;
+use super::provenance_record::ProvenanceRecord;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::{DataUse, REAL};
@@ -28,11 +28,11 @@ pub struct Kept {
     /// End of the run that computed it (UTC), from its provenance.
     pub finished: Option<String>,
     /// Names of its real data sets of which this machine has stand-ins.
-    pub missing: Vec<String>,
+    pub stand_ins: Vec<String>,
     /// Whether the config has changed since.
     pub other_config: bool,
     /// Path of the table of this machine's results below the root.
-    pub own: String,
+    pub local_table: String,
 }
 
 impl Kept {
@@ -82,18 +82,20 @@ impl Kept {
         Some(Self {
             experiment: config.experiment.clone(),
             table: shown(root, &table),
-            data: record.iter().flat_map(Recorded::real).cloned().collect(),
-            missing: missing.into_iter().map(str::to_owned).collect(),
-            other_config: record.as_ref().is_some_and(|record| !record.is_of(config, profile)),
+            data: record.iter().flat_map(ProvenanceRecord::real).cloned().collect(),
+            stand_ins: missing.into_iter().map(str::to_owned).collect(),
+            other_config: record
+                .as_ref()
+                .is_some_and(|record| !record.matches_config(config, profile)),
             finished: record.map(|record| record.finished),
-            own: shown(root, &usual.on_stand_ins().table(&config.experiment)),
+            local_table: shown(root, &usual.on_stand_ins().table(&config.experiment)),
         })
     }
 }
 
 /// Reads a provenance record; `None` if it is absent or unreadable.
-fn read(provenance: &Path) -> Option<Recorded> {
-    Recorded::read(provenance).ok().flatten()
+fn read(provenance: &Path) -> Option<ProvenanceRecord> {
+    ProvenanceRecord::read(provenance).ok().flatten()
 }
 
 /// Whether some row of a result table is on real data; false for an unreadable table.
@@ -125,8 +127,8 @@ impl fmt::Display for Kept {
         write!(
             f,
             "; this machine has only stand-ins for {}. Results of this machine: {}",
-            self.missing.join(", "),
-            self.own
+            self.stand_ins.join(", "),
+            self.local_table
         )
     }
 }

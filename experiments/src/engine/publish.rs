@@ -11,7 +11,7 @@ use super::experiment_plan::ExperimentPlan;
 use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
-use super::recorded::Recorded;
+use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
 use crate::atomic::write_atomically;
@@ -21,7 +21,7 @@ use crate::layout::Results;
 
 /// The outcome for the result table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Published {
+pub enum TableOutcome {
     /// Written, with its provenance.
     Written {
         /// The table.
@@ -63,7 +63,7 @@ pub(super) fn publish(
     plan: &ExperimentPlan<'_>,
     records: &[&CellRecord],
     run: Run<'_>,
-) -> Result<Published> {
+) -> Result<TableOutcome> {
     let config = plan.config;
     let kept = Kept::by(root, plan);
     let usual = Results::new(root, plan.profile);
@@ -78,7 +78,7 @@ pub(super) fn publish(
         && is_provenance_of(&provenance_file, plan, &table_sha256)
     {
         remove_on_stand_ins(usual, &config.experiment, kept.as_ref())?;
-        return Ok(Published::Unchanged { file, kept });
+        return Ok(TableOutcome::Unchanged { file, kept });
     }
     let sources: BTreeSet<&str> =
         records.iter().map(|record| record.code.source.as_str()).collect();
@@ -122,7 +122,7 @@ pub(super) fn publish(
     write_atomically(&provenance_file, (json + "\n").as_bytes())
         .map_err(|error| Error::unwritable(FileRole::Provenance, &provenance_file, &error))?;
     remove_on_stand_ins(usual, &config.experiment, kept.as_ref())?;
-    Ok(Published::Written { file, kept })
+    Ok(TableOutcome::Written { file, kept })
 }
 
 /// Removes earlier results on stand-ins, unless the run kept results on real data.
@@ -144,9 +144,9 @@ fn remove_on_stand_ins(usual: Results<'_>, experiment: &str, kept: Option<&Kept>
 
 /// Whether the provenance on disk is that of this table under the same config values.
 fn is_provenance_of(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
-    let record = Recorded::read(provenance).ok().flatten();
+    let record = ProvenanceRecord::read(provenance).ok().flatten();
     record.is_some_and(|record| {
-        record.is_of(plan.config, plan.profile)
+        record.matches_config(plan.config, plan.profile)
             && record.revision == plan.experiment.revision()
             && record.table_sha256 == table
     })

@@ -17,7 +17,7 @@ use super::kept::Kept;
 use super::machine::{Code, peak_mb, reset_peak};
 use super::part_lock::{PartLock, lock_part};
 use super::progress::Display;
-use super::publish::{self, Published, now};
+use super::publish::{self, TableOutcome, now};
 use super::select::{Shard, select};
 use super::store::{CellRecord, Store};
 use super::validate;
@@ -62,7 +62,7 @@ pub struct Summary {
     /// Failed cells, in grid order.
     pub failed: Vec<CellFailure>,
     /// The result table.
-    pub table: Published,
+    pub table: TableOutcome,
     /// Wall time of the run in seconds.
     pub wall_seconds: f64,
 }
@@ -205,7 +205,7 @@ impl Prepared<'_> {
         let missing = self.records.len() - records.len();
         let wall_seconds = clock.elapsed().as_secs_f64();
         let table = if missing > 0 {
-            Published::Incomplete { missing }
+            TableOutcome::Incomplete { missing }
         } else {
             let run = publish::Run {
                 code: &self.code,
