@@ -92,7 +92,7 @@ fn cost(config: &Config, profile: Profile) -> String {
 /// The data sets of the results, as their provenance names them.
 fn data(root: &Path, config: &Config, profile: Profile) -> String {
     let file = Results::new(root, profile).provenance(&config.experiment);
-    let record = ProvenanceRecord::read(&file).ok().flatten();
+    let record = ProvenanceRecord::find(&file);
     let names = record.iter().flat_map(|record| &record.data);
     let labelled = names.map(|data| format!("{} ({})", data.name, data.label()));
     labelled.collect::<Vec<_>>().join(", ")

@@ -10,9 +10,9 @@
 
 mod address;
 mod experiment_plan;
-mod kept;
 mod machine;
 mod part_lock;
+mod placement;
 mod progress;
 mod provenance;
 mod provenance_record;
@@ -25,8 +25,8 @@ mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
 pub use experiment_plan::{ExperimentPlan, PlannedCell};
-pub use kept::Kept;
 pub use machine::{Code, Machine, peak_mb};
+pub use placement::{Kept, Placement};
 pub use progress::Display;
 pub use provenance::{Provenance, built_with};
 pub use provenance_record::ProvenanceRecord;

@@ -53,6 +53,12 @@ impl ProvenanceRecord {
         }
     }
 
+    /// Reads a record; `None` if it is absent or unreadable.
+    #[must_use]
+    pub fn find(file: &Path) -> Option<Self> {
+        Self::read(file).ok().flatten()
+    }
+
     /// Whether the table was computed with the same config values; for old records, with the same
     /// config file.
     #[must_use]

@@ -13,7 +13,6 @@ use tracing::{error, warn};
 
 use super::address::cell_rng;
 use super::experiment_plan::{ExperimentPlan, PlannedCell};
-use super::kept::Kept;
 use super::machine::{Code, peak_mb, reset_peak};
 use super::part_lock::{PartLock, lock_part};
 use super::progress::Display;
@@ -23,7 +22,7 @@ use super::store::{CellRecord, Store};
 use super::validate;
 use crate::atomic::check_writable;
 use crate::error::{CellFailure, Error, FileRole, Result};
-use crate::layout::{self, Results};
+use crate::layout;
 
 /// The options of a run.
 #[derive(Clone, Debug)]
@@ -106,9 +105,7 @@ pub fn prepare<'a>(
         }
         let store = Store::new(root, &plan.config.experiment);
         store.check_writable()?;
-        let usual = Results::new(root, plan.profile);
-        let folder = if Kept::by(root, &plan).is_some() { usual.on_stand_ins() } else { usual };
-        let table = folder.table(&plan.config.experiment);
+        let table = plan.placement(root).local().table(&plan.config.experiment);
         let dir = table.parent().unwrap_or(root);
         check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
