@@ -24,7 +24,7 @@ pub(super) fn data(root: &Path, names: &[String]) -> Result<()> {
         match obtain(dataset, &folders) {
             Ok(found) => {
                 let source = match &found {
-                    Found::Own(_) => "in your own folder",
+                    Found::User(_) => "in your own folder",
                     Found::Downloaded(_) => "downloaded",
                 };
                 say(&format!("{}: {source}, checked: {}", dataset.name, found.path().display()));

@@ -26,7 +26,7 @@ pub(super) fn diff(
         });
     }
     let is_timed =
-        |metric: &str| kinds.experiments.iter().any(|kind| kind.timed().contains(&metric));
+        |metric: &str| kinds.experiments.iter().any(|kind| kind.cost_metrics().contains(&metric));
     let outcome = between(first, second, &is_timed, costs_within)?;
     for difference in outcome.differences.iter().take(MAX_SHOWN) {
         say(&difference.to_string());

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{report_error, say, steps};
 use crate::config::{Config, Profile};
 use crate::datasets::Catalogue;
-use crate::engine::{Display, Prepared, Published, RunOptions, Summary, prepare};
+use crate::engine::{Display, Prepared, RunOptions, Summary, TableOutcome, prepare};
 use crate::error::{CellFailure, Error, Result};
 use crate::layout::Results;
 use crate::registry::Kinds;
@@ -105,11 +105,13 @@ fn describe(summary: &Summary) -> String {
         summary.failed.len()
     );
     let (table, kept) = match &summary.table {
-        Published::Written { file, kept } => (format!("wrote {}", file.display()), kept.as_ref()),
-        Published::Unchanged { file, kept } => {
+        TableOutcome::Written { file, kept } => {
+            (format!("wrote {}", file.display()), kept.as_ref())
+        }
+        TableOutcome::Unchanged { file, kept } => {
             (format!("{} is up to date", file.display()), kept.as_ref())
         }
-        Published::Incomplete { missing } => {
+        TableOutcome::Incomplete { missing } => {
             let table = format!(
                 "table not written: {missing} of {cells} cells have no result yet; an older table \
                  is kept. Run without --only and --shard, or run the other shards on the same \
@@ -127,7 +129,7 @@ fn describe(summary: &Summary) -> String {
 /// Errors of the store are returned alone, because they explain the others.
 fn cell_failures(failed: Vec<CellFailure>) -> Result<()> {
     let (unstored, failed): (Vec<_>, Vec<_>) =
-        failed.into_iter().partition(|failure| failure.reason.is_of_the_store());
+        failed.into_iter().partition(|failure| failure.reason.is_storage_error());
     if !unstored.is_empty() {
         return Err(Error::Several(unstored.into_iter().map(|failure| failure.reason).collect()));
     }

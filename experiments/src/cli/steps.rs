@@ -52,12 +52,8 @@ pub(super) fn plans_with_data<'a>(
     profile: Profile,
 ) -> Result<Vec<ExperimentPlan<'a>>> {
     let planned = plans(configs, experiments, profile)?;
-    let missing: BTreeSet<String> = planned
-        .iter()
-        .flat_map(ExperimentPlan::data)
-        .filter(|data| data.is_stand_in())
-        .map(|data| data.name.clone())
-        .collect();
+    let missing: BTreeSet<String> =
+        planned.iter().flat_map(ExperimentPlan::stand_ins).map(|data| data.name.clone()).collect();
     if missing.is_empty() {
         return Ok(planned);
     }
@@ -77,10 +73,10 @@ pub(super) fn on_real_tables<'a>(
     catalogue: &Catalogue,
 ) -> (Vec<ExperimentPlan<'a>>, Result<()>) {
     let (ready, missing): (Vec<_>, Vec<_>) =
-        plans.into_iter().partition(|plan| !plan.data().iter().any(|data| data.is_stand_in()));
+        plans.into_iter().partition(|plan| plan.stand_ins().next().is_none());
     let mut errors = Vec::new();
     for plan in missing {
-        for data in plan.data().iter().filter(|data| data.is_stand_in()) {
+        for data in plan.stand_ins() {
             let expected =
                 format!("the table {} of the experiment {}", data.name, plan.config.experiment);
             let remedy = "put the file there or into the folder MATMECH_DATA (see data/README.md \

@@ -6,14 +6,14 @@ use std::path::Path;
 use super::bands::Bands;
 use super::deviations::{self, Deviations};
 use super::explained;
-use super::found::{bound_on_all, certificate, ours, published_text};
+use super::found::{certificate, lower_bound, ours, published_text};
 use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, DeriveSpec, Profile};
 use crate::derive;
-use crate::engine::Recorded;
+use crate::engine::ProvenanceRecord;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
 use crate::layout::{Results, shown};
@@ -55,7 +55,7 @@ pub fn assemble(
     let mut used = BTreeSet::new();
     let mut errors = Vec::new();
     let mut ordered: Vec<&Config> = configs.iter().collect();
-    ordered.sort_by(|a, b| a.in_order_of_papers(b));
+    ordered.sort_by(|a, b| a.cmp_by_paper(b));
     for config in ordered {
         if config.compare.is_empty() && config.figure.is_empty() {
             continue;
@@ -92,7 +92,7 @@ fn cost(config: &Config, profile: Profile) -> String {
 /// The data sets of the results, as their provenance names them.
 fn data(root: &Path, config: &Config, profile: Profile) -> String {
     let file = Results::new(root, profile).provenance(&config.experiment);
-    let record = Recorded::read(&file).ok().flatten();
+    let record = ProvenanceRecord::find(&file);
     let names = record.iter().flat_map(|record| &record.data);
     let labelled = names.map(|data| format!("{} ({})", data.name, data.label()));
     labelled.collect::<Vec<_>>().join(", ")
@@ -202,13 +202,13 @@ impl Judge<'_> {
             .iter()
             .position(|column| column == columns::METHOD)
             .and_then(|position| value.key.get(position));
-        let is_error = self.kind.errors().contains(&value.metric.as_str());
+        let is_error = self.kind.error_metrics().contains(&value.metric.as_str());
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
             band: value.band.or_else(|| self.band(value)),
             tolerance: spec.tolerance(),
-            beyond_tolerance: value
+            deviation_reason: value
                 .ids
                 .iter()
                 .find_map(|id| spec.deviations.get(id))
@@ -221,7 +221,7 @@ impl Judge<'_> {
             deviation: value.ids.iter().find_map(|id| self.known.deviations.get(id)),
         };
         let mut line = Line {
-            place: value.part.clone(),
+            source: value.part.clone(),
             id: value.ids.first().cloned().unwrap_or_default(),
             cell: key.join("/"),
             method: method.cloned().unwrap_or_default(),
@@ -233,7 +233,7 @@ impl Judge<'_> {
             published: published_text(value),
             ours: String::new(),
             certificate: String::new(),
-            bound_on_all: String::new(),
+            lower_bound: String::new(),
             verdict: Verdict::Failed,
             reason: String::new(),
             reference: claim.reference,
@@ -251,13 +251,13 @@ impl Judge<'_> {
                     |number| value.printed.format_like(number),
                 );
                 line.certificate = certificate(value, &ours);
-                let bounding = self.kind.bound_on_all().filter(|_| claim.is_error);
+                let bounding = self.kind.lower_bound_method().filter(|_| claim.is_error);
                 let bound =
-                    bounding.and_then(|method| bound_on_all(method, results, *row, &value.metric));
+                    bounding.and_then(|method| lower_bound(method, results, *row, &value.metric));
                 let over = bound.zip(ours.value).map(|(bound, value)| value / bound - 1.0);
                 let bound = bound.map(|bound| value.printed.format_like(bound));
                 if let (Some(bound), Some(over)) = (&bound, over) {
-                    line.bound_on_all =
+                    line.lower_bound =
                         format!("≥ {bound}, {} % above", significant(100.0 * over.max(0.0), 2));
                 }
                 match over {
@@ -346,8 +346,11 @@ impl Judge<'_> {
             _ => format!("add the column to `join` in {}", self.config_name()),
         };
         self.assembly.findings.push(Finding {
-            title: format!("{}: {} ({} in {})", judgement.reason, line.id, line.metric, line.place),
-            place: format!("{}, {}", self.config.experiment, spec.relative_path()),
+            title: format!(
+                "{}: {} ({} in {})",
+                judgement.reason, line.id, line.metric, line.source
+            ),
+            location: format!("{}, {}", self.config.experiment, spec.relative_path()),
             expected: judgement.expected.clone(),
             found,
             remedy,
@@ -367,7 +370,7 @@ impl Judge<'_> {
                     let path = shown(root, &path);
                     self.assembly.findings.push(Finding {
                         title: format!("missing figure: {}", spec.title),
-                        place: config.experiment.clone(),
+                        location: config.experiment.clone(),
                         expected: format!("the file {path}"),
                         found: "no readable file".to_owned(),
                         remedy: format!("run `reproduce figures --profile {}`", self.profile),
@@ -389,7 +392,9 @@ impl Judge<'_> {
             derived.metric == metric && columns::COSTS.contains(&derived.column.as_str())
         };
         let compared = spec.our_column.is_some() || spec.tolerance().is_some();
-        compared || self.kind.timed().contains(&metric) || self.config.derive.iter().any(from_cost)
+        compared
+            || self.kind.cost_metrics().contains(&metric)
+            || self.config.derive.iter().any(from_cost)
     }
 
     /// Returns the listed band of a noisy value.

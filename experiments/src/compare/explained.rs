@@ -21,7 +21,7 @@ pub(super) fn check_deviations(
         if profile != Profile::Quick && !used.contains(&entry.id) {
             findings.push(Finding {
                 title: format!("unused deviation: {}", entry.id),
-                place: deviations::LIST.to_owned(),
+                location: deviations::LIST.to_owned(),
                 expected: "a published value with this id that a config selects and \
                            that is not reproduced"
                     .to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn check_reasons(
         if !values.iter().any(|value| value.ids.contains(id)) {
             findings.push(Finding {
                 title: format!("deviation of an unknown value: {id}"),
-                place: config.to_owned(),
+                location: config.to_owned(),
                 expected: format!(
                     "the id of a row of {} that `filter` selects",
                     spec.relative_path()
@@ -61,10 +61,10 @@ pub(super) fn check_reasons(
     }
 }
 
-fn without_explanation(id: &str, place: &str) -> Finding {
+fn without_explanation(id: &str, location: &str) -> Finding {
     Finding {
         title: format!("deviation without explanation: {id}"),
-        place: place.to_owned(),
+        location: location.to_owned(),
         expected: format!("the anchor <a id=\"{id}\"></a> in {}", deviations::EXPLANATIONS),
         found: "no such anchor".to_owned(),
         remedy: "explain the deviation there, under this anchor".to_owned(),

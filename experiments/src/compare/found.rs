@@ -58,7 +58,7 @@ pub(super) fn certificate(value: &KnownValue, ours: &Ours<'_>) -> String {
 /// Returns the lower bound for any matrix mechanism on the cell of a result row.
 ///
 /// It is the value of the method `bounding` in the cell that differs only in its method.
-pub(super) fn bound_on_all(
+pub(super) fn lower_bound(
     bounding: &str,
     results: &Table,
     row: usize,

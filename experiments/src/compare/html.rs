@@ -67,7 +67,7 @@ fn findings(report: &Report) -> Markup {
                 @for finding in &report.findings {
                     h3 { (finding.title) }
                     dl {
-                        dt { "location" } dd { (finding.place) }
+                        dt { "location" } dd { (finding.location) }
                         dt { "expected" } dd { (finding.expected) }
                         dt { "found" } dd { (finding.found) }
                         dt { "remedy" } dd { (finding.remedy) }
@@ -103,8 +103,8 @@ fn kept(report: &Report) -> Markup {
                                 }
                             }
                             td { (kept_run(kept)) }
-                            td { (kept.missing.join(", ")) }
-                            td { code { (kept.own) } }
+                            td { (kept.stand_ins.join(", ")) }
+                            td { code { (kept.local_table) } }
                         }
                     }
                 }
@@ -230,14 +230,14 @@ fn line(report: &Report, line: &Line, bounded: bool) -> Markup {
     let explanation = format!("{}{}#{}", up(report.profile), deviations::EXPLANATIONS, line.id);
     html! {
         tr {
-            th scope="row" { (line.place) br; code.soft { (line.id) } }
+            th scope="row" { (line.source) br; code.soft { (line.id) } }
             td { code { (line.cell) } }
             td { (line.method) }
             td { (line.metric) }
             td.number { (line.published) }
             td.number { (line.ours) }
             td { (line.certificate) }
-            @if bounded { td { (line.bound_on_all) } }
+            @if bounded { td { (line.lower_bound) } }
             td {
                 @if line.verdict == Verdict::Deviates {
                     a href=(explanation) { (badge(line.verdict)) }

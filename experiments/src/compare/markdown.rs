@@ -72,8 +72,8 @@ fn write_kept(out: &mut String, report: &Report) -> std::fmt::Result {
             kept.table,
             data.join("<br>"),
             kept_run(kept),
-            kept.missing.join(", "),
-            kept.own
+            kept.stand_ins.join(", "),
+            kept.local_table
         )?;
     }
     writeln!(out)
@@ -114,7 +114,7 @@ pub(super) fn kept_run(kept: &Kept) -> String {
 }
 
 fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
-    writeln!(out, "- **{}** — {}", cell(&finding.title), cell(&finding.place))?;
+    writeln!(out, "- **{}** — {}", cell(&finding.title), cell(&finding.location))?;
     writeln!(out, "  - expected: {}", cell(&finding.expected))?;
     writeln!(out, "  - found: {}", cell(&finding.found))?;
     writeln!(out, "  - remedy: {}\n", cell(&finding.remedy))
@@ -208,12 +208,11 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
         writeln!(out, "|---|---|---|---|---:|---:|---|{rule}---|")?;
     }
     for line in &shown {
-        let bound =
-            if bounded { format!(" {} |", cell(&line.bound_on_all)) } else { String::new() };
+        let bound = if bounded { format!(" {} |", cell(&line.lower_bound)) } else { String::new() };
         writeln!(
             out,
             "| {} `{}` | `{}` | {} | {} | {} | {} | {} |{bound} {} |",
-            cell(&line.place),
+            cell(&line.source),
             line.id,
             cell(&line.cell),
             cell(&line.method),

@@ -27,7 +27,7 @@ pub use report::Report;
 
 use crate::atomic::write_atomically;
 use crate::config::{Config, Profile};
-use crate::engine::Kept;
+use crate::engine::Placement;
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::layout::Results;
@@ -55,7 +55,7 @@ pub fn run(
         profile,
         kept: configs
             .iter()
-            .filter_map(|config| Kept::by_an_earlier_run(root, config, profile))
+            .filter_map(|config| Placement::of_latest_run(root, config, profile).kept)
             .collect(),
         sections: assembly.sections,
         findings: assembly.findings,

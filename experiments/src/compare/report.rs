@@ -13,7 +13,7 @@ use crate::engine::Kept;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The part of the paper that states it.
-    pub place: String,
+    pub source: String,
     /// Id of the known value, or `file:line`.
     pub id: String,
     /// Address of the result's cell without the experiment; for a missing result, its join key.
@@ -30,7 +30,7 @@ pub struct Line {
     pub certificate: String,
     /// The lower bound for any matrix mechanism, and how far above it our value is; empty if no
     /// bound is known.
-    pub bound_on_all: String,
+    pub lower_bound: String,
     /// The verdict.
     pub verdict: Verdict,
     /// The reason for the verdict.
@@ -120,7 +120,7 @@ pub struct Section {
 impl Section {
     /// Returns paper and item.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn paper_and_item(&self) -> String {
         if self.item.is_empty() {
             self.paper.clone()
         } else {
@@ -131,7 +131,7 @@ impl Section {
     /// Returns the heading: paper, item and title.
     #[must_use]
     pub fn heading(&self) -> String {
-        format!("{}: {}", self.place(), self.title)
+        format!("{}: {}", self.paper_and_item(), self.title)
     }
 
     /// Returns the values that were run, differences from the paper first.
@@ -146,7 +146,7 @@ impl Section {
     /// Whether any value has a lower bound for any matrix mechanism.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
-        self.lines.iter().any(|line| !line.bound_on_all.is_empty())
+        self.lines.iter().any(|line| !line.lower_bound.is_empty())
     }
 
     /// Returns the number of values that were not run.
@@ -162,7 +162,7 @@ pub struct Finding {
     /// The problem, in a few words.
     pub title: String,
     /// Location: experiment and file.
-    pub place: String,
+    pub location: String,
     /// What was expected.
     pub expected: String,
     /// What was found.
@@ -273,7 +273,7 @@ impl Report {
             writeln!(out, "\n{} problems:", self.findings.len())?;
         }
         for finding in self.findings.iter().take(MAX_FINDINGS) {
-            writeln!(out, "\n{} · {}", finding.title, finding.place)?;
+            writeln!(out, "\n{} · {}", finding.title, finding.location)?;
             writeln!(out, "  expected: {}", finding.expected)?;
             writeln!(out, "  found:    {}", finding.found)?;
             writeln!(out, "  remedy:   {}", finding.remedy)?;

@@ -107,7 +107,7 @@ pub struct Claim<'c> {
     /// Tolerance of a value computed from times or memory.
     pub tolerance: Option<Tolerance>,
     /// Why the value deviates if it is outside the tolerance.
-    pub beyond_tolerance: Option<&'c str>,
+    pub deviation_reason: Option<&'c str>,
     /// Whether our value is only an upper bound.
     pub upper_bound: bool,
     /// Why the metric cannot be compared, if the config says so.
@@ -264,7 +264,7 @@ fn judge_with_tolerance(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance
             (near, format!("within {distance}, the tolerance for exponents of growth"))
         }
     };
-    match claim.beyond_tolerance {
+    match claim.deviation_reason {
         _ if near => Judgement::new(Verdict::Reproduced, words),
         Some(reason) => Judgement::new(Verdict::Deviates, reason),
         None => Judgement::failed(

@@ -94,7 +94,7 @@ impl Config {
     /// Compares by paper and by item within it: the four papers first, then experiments beyond
     /// them.
     #[must_use]
-    pub fn in_order_of_papers(&self, other: &Self) -> Ordering {
+    pub fn cmp_by_paper(&self, other: &Self) -> Ordering {
         let paper =
             |config: &Self| (config.paper().starts_with("Beyond"), config.paper().to_owned());
         let order = |config: &Self| config.order.unwrap_or(f64::INFINITY);
@@ -223,7 +223,7 @@ mod tests {
             config("d", "S1, App. B", "order = 11"),
             config("e", "S1, Sec. 3", "order = 3"),
         ];
-        configs.sort_by(Config::in_order_of_papers);
+        configs.sort_by(Config::cmp_by_paper);
         assert_eq!(configs.map(|config| config.experiment), ["s/e", "s/d", "s/c", "s/b", "s/a"]);
     }
 

@@ -273,12 +273,12 @@ impl Catalogue {
 
     /// Returns the files of an origin with their SHA-256, or `None` if one is missing.
     fn find_all(&self, wanted: &[File]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
-        let Folders { own, downloads } = &self.inner.folders;
+        let Folders { user, downloads } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
         for file in wanted {
             let found = match file.in_manifest {
                 Some(entry) => self.find_listed(entry)?,
-                None => own
+                None => user
                     .iter()
                     .chain([downloads])
                     .map(|folder| folder.join(file.name))

@@ -16,7 +16,7 @@ pub const DATA_VARIABLE: &str = "MATMECH_DATA";
 #[derive(Clone, Debug)]
 pub struct Folders {
     /// The user's folder, which is never written.
-    pub own: Option<PathBuf>,
+    pub user: Option<PathBuf>,
     /// The folder of downloads.
     pub downloads: PathBuf,
 }
@@ -26,7 +26,7 @@ impl Folders {
     #[must_use]
     pub fn of_process(root: &Path) -> Self {
         let folder = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
-        Self { own: folder.map(PathBuf::from), downloads: layout::downloads_dir(root) }
+        Self { user: folder.map(PathBuf::from), downloads: layout::downloads_dir(root) }
     }
 }
 
@@ -34,7 +34,7 @@ impl Folders {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// In the user's folder.
-    Own(PathBuf),
+    User(PathBuf),
     /// Among the downloads.
     Downloaded(PathBuf),
 }
@@ -44,7 +44,7 @@ impl Found {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Own(path) | Self::Downloaded(path) => path,
+            Self::User(path) | Self::Downloaded(path) => path,
         }
     }
 }
@@ -54,13 +54,13 @@ impl Found {
 /// # Errors
 /// Returns an error if a file of that name cannot be read or has a different SHA-256.
 pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
-    if let Some(folder) = &folders.own {
+    if let Some(folder) = &folders.user {
         let file = folder.join(&dataset.file);
         if file.exists() {
             let remedy =
                 format!("put the file from {} there, or unset {DATA_VARIABLE}", dataset.source);
             check(dataset, &file, &remedy)?;
-            return Ok(Some(Found::Own(file)));
+            return Ok(Some(Found::User(file)));
         }
     }
     let file = folders.downloads.join(&dataset.file);

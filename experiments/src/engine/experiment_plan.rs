@@ -1,8 +1,10 @@
 //! Expands a config into its list of cells.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use super::address::{cell_address, inputs_hash};
+use super::placement::Placement;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::DataUse;
@@ -70,6 +72,17 @@ impl<'a> ExperimentPlan<'a> {
             .map(|data| (data.name.as_str(), data))
             .collect();
         by_name.into_values().collect()
+    }
+
+    /// Returns the data sets that are stand-ins, by name.
+    pub fn stand_ins(&self) -> impl Iterator<Item = &DataUse> {
+        self.data().into_iter().filter(|data| data.is_stand_in())
+    }
+
+    /// Decides where a run writes its results.
+    #[must_use]
+    pub fn placement<'r>(&self, root: &'r Path) -> Placement<'r> {
+        Placement::new(root, self.config, self.profile, self.data())
     }
 }
 

@@ -10,13 +10,13 @@
 
 mod address;
 mod experiment_plan;
-mod kept;
 mod machine;
 mod part_lock;
+mod placement;
 mod progress;
 mod provenance;
+mod provenance_record;
 mod publish;
-mod recorded;
 mod results;
 mod runner;
 mod select;
@@ -25,12 +25,12 @@ mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
 pub use experiment_plan::{ExperimentPlan, PlannedCell};
-pub use kept::Kept;
 pub use machine::{Code, Machine, peak_mb};
+pub use placement::{Kept, Placement};
 pub use progress::Display;
 pub use provenance::{Provenance, built_with};
-pub use publish::Published;
-pub use recorded::Recorded;
+pub use provenance_record::ProvenanceRecord;
+pub use publish::TableOutcome;
 pub use runner::{Prepared, RunOptions, Summary, prepare};
 pub use select::Shard;
 pub use store::{CellRecord, Store};

@@ -8,20 +8,19 @@ use std::path::{Path, PathBuf};
 use chrono::SecondsFormat;
 
 use super::experiment_plan::ExperimentPlan;
-use super::kept::Kept;
 use super::machine::{Code, Machine, peak_mb};
+use super::placement::{Kept, Placement};
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
-use super::recorded::Recorded;
+use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
 use crate::atomic::write_atomically;
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_hex;
-use crate::layout::Results;
 
 /// The outcome for the result table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Published {
+pub enum TableOutcome {
     /// Written, with its provenance.
     Written {
         /// The table.
@@ -63,11 +62,10 @@ pub(super) fn publish(
     plan: &ExperimentPlan<'_>,
     records: &[&CellRecord],
     run: Run<'_>,
-) -> Result<Published> {
+) -> Result<TableOutcome> {
     let config = plan.config;
-    let kept = Kept::by(root, plan);
-    let usual = Results::new(root, plan.profile);
-    let folder = if kept.is_some() { usual.on_stand_ins() } else { usual };
+    let placement = plan.placement(root);
+    let folder = placement.local();
     let file = folder.table(&config.experiment);
     let provenance_file = folder.provenance(&config.experiment);
     let content = table(plan, records)
@@ -77,8 +75,8 @@ pub(super) fn publish(
         && fs::read(&file).is_ok_and(|old| old == content)
         && is_provenance_of(&provenance_file, plan, &table_sha256)
     {
-        remove_on_stand_ins(usual, &config.experiment, kept.as_ref())?;
-        return Ok(Published::Unchanged { file, kept });
+        remove_unused(&placement, &config.experiment)?;
+        return Ok(TableOutcome::Unchanged { file, kept: placement.kept });
     }
     let sources: BTreeSet<&str> =
         records.iter().map(|record| record.code.source.as_str()).collect();
@@ -121,16 +119,13 @@ pub(super) fn publish(
         .map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
     write_atomically(&provenance_file, (json + "\n").as_bytes())
         .map_err(|error| Error::unwritable(FileRole::Provenance, &provenance_file, &error))?;
-    remove_on_stand_ins(usual, &config.experiment, kept.as_ref())?;
-    Ok(Published::Written { file, kept })
+    remove_unused(&placement, &config.experiment)?;
+    Ok(TableOutcome::Written { file, kept: placement.kept })
 }
 
-/// Removes earlier results on stand-ins, unless the run kept results on real data.
-fn remove_on_stand_ins(usual: Results<'_>, experiment: &str, kept: Option<&Kept>) -> Result<()> {
-    if kept.is_some() {
-        return Ok(());
-    }
-    let folder = usual.on_stand_ins();
+/// Removes earlier results from folders that the experiment no longer uses.
+fn remove_unused(placement: &Placement<'_>, experiment: &str) -> Result<()> {
+    let Some(folder) = placement.unused() else { return Ok(()) };
     for file in [folder.table(experiment), folder.provenance(experiment)] {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -144,9 +139,8 @@ fn remove_on_stand_ins(usual: Results<'_>, experiment: &str, kept: Option<&Kept>
 
 /// Whether the provenance on disk is that of this table under the same config values.
 fn is_provenance_of(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
-    let record = Recorded::read(provenance).ok().flatten();
-    record.is_some_and(|record| {
-        record.is_of(plan.config, plan.profile)
+    ProvenanceRecord::find(provenance).is_some_and(|record| {
+        record.matches_config(plan.config, plan.profile)
             && record.revision == plan.experiment.revision()
             && record.table_sha256 == table
     })

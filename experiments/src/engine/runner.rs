@@ -13,17 +13,16 @@ use tracing::{error, warn};
 
 use super::address::cell_rng;
 use super::experiment_plan::{ExperimentPlan, PlannedCell};
-use super::kept::Kept;
 use super::machine::{Code, peak_mb, reset_peak};
 use super::part_lock::{PartLock, lock_part};
 use super::progress::Display;
-use super::publish::{self, Published, now};
+use super::publish::{self, TableOutcome, now};
 use super::select::{Shard, select};
 use super::store::{CellRecord, Store};
 use super::validate;
 use crate::atomic::check_writable;
 use crate::error::{CellFailure, Error, FileRole, Result};
-use crate::layout::{self, Results};
+use crate::layout;
 
 /// The options of a run.
 #[derive(Clone, Debug)]
@@ -62,7 +61,7 @@ pub struct Summary {
     /// Failed cells, in grid order.
     pub failed: Vec<CellFailure>,
     /// The result table.
-    pub table: Published,
+    pub table: TableOutcome,
     /// Wall time of the run in seconds.
     pub wall_seconds: f64,
 }
@@ -106,9 +105,7 @@ pub fn prepare<'a>(
         }
         let store = Store::new(root, &plan.config.experiment);
         store.check_writable()?;
-        let usual = Results::new(root, plan.profile);
-        let folder = if Kept::by(root, &plan).is_some() { usual.on_stand_ins() } else { usual };
-        let table = folder.table(&plan.config.experiment);
+        let table = plan.placement(root).local().table(&plan.config.experiment);
         let dir = table.parent().unwrap_or(root);
         check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
@@ -205,7 +202,7 @@ impl Prepared<'_> {
         let missing = self.records.len() - records.len();
         let wall_seconds = clock.elapsed().as_secs_f64();
         let table = if missing > 0 {
-            Published::Incomplete { missing }
+            TableOutcome::Incomplete { missing }
         } else {
             let run = publish::Run {
                 code: &self.code,

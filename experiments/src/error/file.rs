@@ -29,7 +29,7 @@ pub enum FileRole {
 impl FileRole {
     /// Whether runs write results to it.
     #[must_use]
-    pub fn is_of_the_store(self) -> bool {
+    pub fn is_storage_error(self) -> bool {
         matches!(
             self,
             Self::StoredCells

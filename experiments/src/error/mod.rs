@@ -1,8 +1,8 @@
 //! Errors with their parts, and exit codes.
 
 mod file;
+mod location;
 mod parts;
-mod place;
 mod problem;
 
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use parts::Parts;
 
 pub use file::FileRole;
-pub use place::{Document, Place};
+pub use location::{Document, Location};
 pub use problem::Problem;
 
 /// The result of every fallible function of this crate.
@@ -38,7 +38,7 @@ pub enum Error {
     #[error("{at}{problem}")]
     Config {
         /// The location.
-        at: Box<Place>,
+        at: Box<Location>,
         /// The problem.
         problem: Box<Problem>,
     },
@@ -174,7 +174,7 @@ impl Error {
 
     /// Returns the error of a problem at `key` of a config.
     pub fn at(key: impl Into<String>, problem: Problem) -> Self {
-        Self::Config { at: Box::new(Place::key(key)), problem: Box::new(problem) }
+        Self::Config { at: Box::new(Location::key(key)), problem: Box::new(problem) }
     }
 
     /// Returns the error of an unusable file or folder.
@@ -240,16 +240,16 @@ impl Error {
     /// Adds the document and file to an invalid config; other errors are unchanged.
     #[must_use]
     pub fn in_document(self, document: Document, file: &Path) -> Self {
-        self.relocated(|at| Place { document, file: Some(file.to_owned()), ..at })
+        self.relocated(|at| Location { document, file: Some(file.to_owned()), ..at })
     }
 
     /// Adds the line to an invalid config without a line; other errors are unchanged.
     #[must_use]
     pub fn on_line(self, line: impl FnOnce(&str) -> Option<usize>) -> Self {
-        self.relocated(|at| Place { line: at.line.or_else(|| line(&at.key)), ..at })
+        self.relocated(|at| Location { line: at.line.or_else(|| line(&at.key)), ..at })
     }
 
-    fn relocated(self, change: impl FnOnce(Place) -> Place) -> Self {
+    fn relocated(self, change: impl FnOnce(Location) -> Location) -> Self {
         match self {
             Self::Config { at, problem } => Self::Config { at: Box::new(change(*at)), problem },
             other => other,
@@ -258,8 +258,8 @@ impl Error {
 
     /// Whether stored cells or results cannot be read or written.
     #[must_use]
-    pub fn is_of_the_store(&self) -> bool {
-        matches!(self, Self::File { role, .. } if role.is_of_the_store())
+    pub fn is_storage_error(&self) -> bool {
+        matches!(self, Self::File { role, .. } if role.is_storage_error())
     }
 
     /// Returns the exit code of the process, see [`EXIT_CODES`].

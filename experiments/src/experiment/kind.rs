@@ -35,10 +35,10 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// The key columns of the result table, in order.
     const KEYS: &'static [&'static str];
 
-    /// The metrics that are errors. See [`Experiment::errors`].
+    /// The metrics that are errors. See [`Experiment::error_metrics`].
     const ERRORS: &'static [&'static str];
 
-    /// The metrics that are computed from times. See [`Experiment::timed`].
+    /// The metrics that are computed from times. See [`Experiment::cost_metrics`].
     const TIMED: &'static [&'static str] = &[];
 
     /// Returns the cells of a grid.
@@ -47,7 +47,7 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// Returns an error if a value is invalid, with the key relative to the grid.
     fn cells(&self, grid: Self::Grid) -> Result<Vec<CellOf<Self::Params>>>;
 
-    /// See [`Experiment::bound_on_all`]. By default there is no such method.
+    /// See [`Experiment::lower_bound_method`]. By default there is no such method.
     const BOUND_ON_ALL: Option<&'static str> = None;
 
     /// See [`Experiment::bounded_by`]. By default there is no such method.
@@ -101,11 +101,11 @@ impl<K: Kind> Experiment for K {
         K::KEYS
     }
 
-    fn errors(&self) -> &'static [&'static str] {
+    fn error_metrics(&self) -> &'static [&'static str] {
         K::ERRORS
     }
 
-    fn timed(&self) -> &'static [&'static str] {
+    fn cost_metrics(&self) -> &'static [&'static str] {
         K::TIMED
     }
 
@@ -132,7 +132,7 @@ impl<K: Kind> Experiment for K {
         Kind::bounded_by(self, method)
     }
 
-    fn bound_on_all(&self) -> Option<&'static str> {
+    fn lower_bound_method(&self) -> Option<&'static str> {
         K::BOUND_ON_ALL
     }
 

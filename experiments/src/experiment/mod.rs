@@ -102,10 +102,10 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// Returns the metrics that are errors.
     ///
     /// Lower is better: a certified lower value improves on a published one.
-    fn errors(&self) -> &'static [&'static str];
+    fn error_metrics(&self) -> &'static [&'static str];
 
     /// Returns the metrics that are computed from times. Their values differ from run to run.
-    fn timed(&self) -> &'static [&'static str] {
+    fn cost_metrics(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -125,7 +125,7 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// Returns the method whose values are lower bounds on those of every other method.
     ///
     /// The two cells differ in the method only. The comparison has a column for these bounds.
-    fn bound_on_all(&self) -> Option<&'static str>;
+    fn lower_bound_method(&self) -> Option<&'static str>;
 
     /// Computes one cell.
     ///

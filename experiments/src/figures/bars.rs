@@ -49,8 +49,8 @@ impl FigureKind for Bars {
     fn form(&self) -> Form {
         Form {
             x: XAxis::Categories,
-            stands_on_axis: true,
-            series_are_rows: false,
+            marks_start_at_axis: true,
+            rows_on_y_axis: false,
             sample_width: 34.0,
         }
     }

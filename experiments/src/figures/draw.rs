@@ -100,12 +100,12 @@ fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<(
             canvas.text(&tick.label, at, lettering(em::TICK, false, Align::End))?;
         }
     }
-    let base_line = area.bottom + TICK + em::TICK;
+    let baseline = area.bottom + TICK + em::TICK;
     if let Some(x) = &frame.x {
         for tick in &x.ticks {
             let at = area.left + x.fraction(tick.at) * (area.right - area.left);
             canvas.line(&[(at, area.bottom), (at, area.bottom + TICK)], 2.0, INK, None)?;
-            canvas.text(&tick.label, (at, base_line), lettering(em::TICK, false, Align::Middle))?;
+            canvas.text(&tick.label, (at, baseline), lettering(em::TICK, false, Align::Middle))?;
         }
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn axes(canvas: &dyn Canvas, frame: &Frame, area: Area, first: bool) -> Result<(
                 let upwards = Lettering { upwards: true, ..lettering(em::TICK, false, Align::End) };
                 canvas.text(line, (at + em::TICK * 0.36, area.bottom + TICK), upwards)?;
             } else {
-                let below = base_line + number as f64 * em::TICK * LEADING;
+                let below = baseline + number as f64 * em::TICK * LEADING;
                 canvas.text(line, (at, below), lettering(em::TICK, false, Align::Middle))?;
             }
         }
@@ -151,7 +151,7 @@ fn legend_entry(
     frame: &Frame,
     entry: &Entry,
 ) -> Result<()> {
-    let y = entry.base_line - em::LEGEND * 0.36;
+    let y = entry.baseline - em::LEGEND * 0.36;
     let (left, right) = (entry.x, entry.x + figure.kind.form().sample_width);
     let on_second = matches!(entry.key, Key::Series(series) if frame.is_on_second(series));
     let unmarked =
@@ -171,5 +171,5 @@ fn legend_entry(
         Key::Whisker => marks::whisker(canvas, (middle.0, y - 13.0), (middle.0, y + 13.0), GREY)?,
     }
     let text = lettering(em::LEGEND, false, Align::Start);
-    canvas.text(&entry.label, (right + 12.0, entry.base_line), text)
+    canvas.text(&entry.label, (right + 12.0, entry.baseline), text)
 }

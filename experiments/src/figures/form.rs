@@ -15,10 +15,10 @@ pub struct Form {
     /// The type of the x axis.
     pub x: XAxis,
     /// Whether marks start at the x axis, so that the y axis must leave each a visible height.
-    pub stands_on_axis: bool,
+    pub marks_start_at_axis: bool,
     /// Whether series are the rows of a matrix: labelled on the y axis, from the top, and without a
     /// legend.
-    pub series_are_rows: bool,
+    pub rows_on_y_axis: bool,
     /// Width of a sample in the legend.
     pub sample_width: f64,
 }

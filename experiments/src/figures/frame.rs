@@ -72,7 +72,7 @@ pub struct Entry {
     /// Left end of the sample.
     pub x: f64,
     /// Baseline of the text.
-    pub base_line: f64,
+    pub baseline: f64,
 }
 
 /// The labels of categories.
@@ -123,10 +123,10 @@ impl Frame {
         let has_headings = chart.panels.iter().any(|panel| !panel.heading.is_empty());
         let top = title_bottom + if has_headings { 1.7 * GAP + em::HEADING * LEADING } else { GAP };
         let mut legend = legend(spec, form, chart, width);
-        let legend_rows = legend.iter().map(|entry| entry.base_line).fold(-1.0, f64::max) + 1.0;
+        let legend_rows = legend.iter().map(|entry| entry.baseline).fold(-1.0, f64::max) + 1.0;
         let legend_top = height - MARGIN - legend_rows * em::LEGEND * LEADING * 1.1;
         for entry in &mut legend {
-            entry.base_line = legend_top + (entry.base_line + 0.85) * em::LEGEND * LEADING * 1.1;
+            entry.baseline = legend_top + (entry.baseline + 0.85) * em::LEGEND * LEADING * 1.1;
         }
         let x_label = legend_top - GAP - em::LABEL * 0.4;
         let labels_bottom = x_label - em::LABEL - 0.3 * GAP;
@@ -243,7 +243,7 @@ fn second_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Opt
 }
 
 fn y_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Axis {
-    if form.series_are_rows {
+    if form.rows_on_y_axis {
         return Axis::rows(&chart.series);
     }
     axis_of(spec, form, chart.values().collect(), height)
@@ -252,7 +252,7 @@ fn y_axis(spec: &FigureSpec, form: Form, chart: &Chart, height: f64) -> Axis {
 /// Returns the y axis that shows the given values.
 fn axis_of(spec: &FigureSpec, form: Form, mut values: Vec<f64>, height: f64) -> Axis {
     values.extend(spec.reference_lines.iter().map(|line| line.value));
-    let on_axis = form.stands_on_axis;
+    let on_axis = form.marks_start_at_axis;
     let (data_low, data_high) = extent(&values);
     let (mut low, mut high) = padded((data_low, data_high), spec.y_log, 0.05);
     if spec.y_log && on_axis {
@@ -329,11 +329,11 @@ fn categories_height(categories: &Categories) -> f64 {
     lines as f64 * em::TICK * LEADING
 }
 
-/// Arranges the legend in centred rows; `base_line` is the number of the row for now.
+/// Arranges the legend in centred rows; `baseline` is the number of the row for now.
 fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry> {
     let mut keys: Vec<(Key, String)> = Vec::new();
     let named = chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty());
-    if named && !form.series_are_rows {
+    if named && !form.rows_on_y_axis {
         keys.extend(
             chart
                 .series
@@ -344,7 +344,7 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
     }
     let with_published =
         chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty()));
-    if !named && !form.series_are_rows && with_published {
+    if !named && !form.rows_on_y_axis && with_published {
         keys.push((Key::Series(0), "ours".to_owned()));
     }
     let shade = |(index, shade): (usize, &String)| {
@@ -386,7 +386,7 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
         let mut x = (width - total) / 2.0;
         for (key, label) in row {
             let next = x + entry_width(&label) + 3.0 * GAP;
-            entries.push(Entry { key, label, x, base_line: number as f64 });
+            entries.push(Entry { key, label, x, baseline: number as f64 });
             x = next;
         }
     }

@@ -32,8 +32,8 @@ impl FigureKind for Lines {
     fn form(&self) -> Form {
         Form {
             x: XAxis::Numbers,
-            stands_on_axis: false,
-            series_are_rows: false,
+            marks_start_at_axis: false,
+            rows_on_y_axis: false,
             sample_width: 62.0,
         }
     }

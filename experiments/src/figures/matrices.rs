@@ -52,8 +52,8 @@ impl FigureKind for Matrices {
     fn form(&self) -> Form {
         Form {
             x: XAxis::Categories,
-            stands_on_axis: false,
-            series_are_rows: true,
+            marks_start_at_axis: false,
+            rows_on_y_axis: true,
             sample_width: 34.0,
         }
     }

@@ -43,7 +43,7 @@ use crate::columns;
 use crate::config::{Config, FigureSpec, Profile};
 use crate::datasets::STAND_IN;
 use crate::derive;
-use crate::engine::Kept;
+use crate::engine::Placement;
 use crate::error::{Error, FileRole, Result};
 use crate::layout::{Results, shown};
 use crate::table::Table;
@@ -65,17 +65,15 @@ pub fn draw_all(
 ) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut errors = Vec::new();
-    let usual = Results::new(root, profile);
     for config in configs.iter().filter(|config| !config.figure.is_empty()) {
         let figures = Figure::all_of(config, kinds)?;
-        let kept = Kept::by_an_earlier_run(root, config, profile);
-        let on_stand_ins = kept.map(|_| usual.on_stand_ins());
-        for folder in [Some(usual), on_stand_ins].into_iter().flatten() {
+        let placement = Placement::of_latest_run(root, config, profile);
+        for folder in placement.used() {
             let drawing = Drawing { root, config, figures: &figures, profile, folder };
             files.extend(drawing.all(&mut errors)?);
         }
-        if on_stand_ins.is_none() {
-            remove(config, usual.on_stand_ins())?;
+        if let Some(unused) = placement.unused() {
+            remove(config, unused)?;
         }
     }
     Error::all(errors)?;

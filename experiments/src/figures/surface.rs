@@ -19,14 +19,14 @@ pub struct TextPlacement {
     /// The size to request for a text of one em.
     size: f64,
     /// Distance of the baseline from the top, in em.
-    base_line: f64,
+    baseline: f64,
 }
 
 impl TextPlacement {
     /// Of the SVG backend, which divides sizes by 1.24 and lowers text by 0.76 em.
-    pub const SVG: Self = Self { size: 1.24, base_line: 0.76 };
+    pub const SVG: Self = Self { size: 1.24, baseline: 0.76 };
     /// Of the bitmap backend, which uses the line height as size and lowers text by half of it.
-    pub const BITMAP: Self = Self { size: LINE_HEIGHT, base_line: LINE_HEIGHT / 2.0 };
+    pub const BITMAP: Self = Self { size: LINE_HEIGHT, baseline: LINE_HEIGHT / 2.0 };
 }
 
 /// A canvas on a drawing area of some backend, with a scale from figure units to backend units.
@@ -106,7 +106,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     }
 
     fn text(&self, text: &str, at: Point, lettering: Lettering) -> Result<()> {
-        let drop = lettering.em * self.text.base_line;
+        let drop = lettering.em * self.text.baseline;
         let (x, y) = at;
         let top = if lettering.upwards { (x - drop, y) } else { (x, y - drop) };
         let h_pos = match lettering.align {

@@ -54,8 +54,8 @@ impl FigureKind for TradeOff {
     fn form(&self) -> Form {
         Form {
             x: XAxis::Numbers,
-            stands_on_axis: false,
-            series_are_rows: false,
+            marks_start_at_axis: false,
+            rows_on_y_axis: false,
             sample_width: 34.0,
         }
     }

@@ -128,7 +128,7 @@ pub struct Finding {
     /// The check.
     pub check: Check,
     /// The experiment, source hash, table or figure.
-    pub place: String,
+    pub location: String,
     /// What was found.
     pub found: String,
 }
@@ -150,8 +150,8 @@ pub struct Verified {
 
 impl Verified {
     /// Adds a finding.
-    pub(super) fn add(&mut self, check: Check, place: &str, found: String) {
-        self.findings.push(Finding { check, place: place.to_owned(), found });
+    pub(super) fn add(&mut self, check: Check, location: &str, found: String) {
+        self.findings.push(Finding { check, location: location.to_owned(), found });
     }
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for Verified {
             let Some(first) = same.first() else { continue };
             writeln!(f, "{}: {}", first.check.title(), same.len())?;
             for finding in same.iter().take(MAX_SHOWN) {
-                writeln!(f, "    {}: {}", finding.place, finding.found.replace('\n', " "))?;
+                writeln!(f, "    {}: {}", finding.location, finding.found.replace('\n', " "))?;
             }
             if same.len() > MAX_SHOWN {
                 writeln!(f, "    … and {} more", same.len() - MAX_SHOWN)?;

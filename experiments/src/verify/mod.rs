@@ -22,7 +22,7 @@ pub use check::{Check, Finding, Verified};
 use crate::config::{Config, Profile};
 use crate::datasets::Catalogue;
 use crate::difference;
-use crate::engine::{Code, ExperimentPlan, Recorded};
+use crate::engine::{Code, ExperimentPlan, ProvenanceRecord};
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::hash::sha256_hex;
@@ -92,8 +92,8 @@ fn record_of(
     name: &str,
     experiment: &str,
     verified: &mut Verified,
-) -> Option<Recorded> {
-    let found = match Recorded::read(file) {
+) -> Option<ProvenanceRecord> {
+    let found = match ProvenanceRecord::read(file) {
         Ok(Some(record)) => return Some(record),
         Ok(None) => format!("no {name}"),
         Err(error) => format!("{name}: {error}"),

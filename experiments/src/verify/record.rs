@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::check::{Check, Verified};
 use super::start;
 use crate::datasets::{Catalogue, DataUse};
-use crate::engine::{ExperimentPlan, Recorded, built_with};
+use crate::engine::{ExperimentPlan, ProvenanceRecord, built_with};
 use crate::error::Result;
 
 /// Checks a record, except its sources, which are checked over all records.
 pub(super) fn check(
-    record: &Recorded,
+    record: &ProvenanceRecord,
     plan: &ExperimentPlan<'_>,
     table_sha256: &str,
     catalogue: &Catalogue,
@@ -31,7 +31,7 @@ pub(super) fn check(
         let found =
             format!("a record of {} with the profile {}", record.experiment, record.profile);
         verified.add(Check::Config, experiment, found);
-    } else if !record.is_of(config, plan.profile) {
+    } else if !record.matches_config(config, plan.profile) {
         let found = match &record.values_sha256 {
             Some(_) => "another kind, seed or grid",
             None => "another config file (the record has no hash of the config values)",
@@ -59,7 +59,7 @@ pub(super) fn check(
 
 /// Checks the data sets of the record against those of the plan.
 fn data(
-    record: &Recorded,
+    record: &ProvenanceRecord,
     plan: &ExperimentPlan<'_>,
     catalogue: &Catalogue,
     verified: &mut Verified,

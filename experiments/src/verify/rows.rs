@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::check::{Check, Verified};
 use super::in_short;
 use crate::columns;
-use crate::engine::{ExperimentPlan, PlannedCell, Recorded};
+use crate::engine::{ExperimentPlan, PlannedCell, ProvenanceRecord};
 use crate::table::Table;
 
 /// Relative tolerance for a bound above its value, and for the definition of the gap.
@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-9;
 pub(super) fn check(
     table: &Table,
     plan: &ExperimentPlan<'_>,
-    record: Option<&Recorded>,
+    record: Option<&ProvenanceRecord>,
     verified: &mut Verified,
 ) {
     let experiment = plan.config.experiment.as_str();
@@ -90,7 +90,7 @@ fn holds(value: f64, lower_bound: Option<f64>, gap: Option<f64>) -> bool {
 fn cells(
     table: &Table,
     plan: &ExperimentPlan<'_>,
-    record: Option<&Recorded>,
+    record: Option<&ProvenanceRecord>,
     verified: &mut Verified,
 ) {
     let expected: Vec<String> = plan.cells.iter().map(|cell| address(cell, record)).collect();
@@ -121,7 +121,7 @@ fn cells(
 
 /// Returns the address of a cell on the machine of the record, where a data set may be real that is
 /// a stand-in here.
-fn address(cell: &PlannedCell, record: Option<&Recorded>) -> String {
+fn address(cell: &PlannedCell, record: Option<&ProvenanceRecord>) -> String {
     let Some(here) = &cell.data else { return cell.address.clone() };
     let Some(used) =
         record.and_then(|record| record.data.iter().find(|used| used.name == here.name))

@@ -79,9 +79,9 @@ fn bound_for_any_matrix_mechanism_has_a_column() {
         root.compare()
     };
     let report = bound("1.5");
-    assert_eq!(line(&report, "ref-digits").bound_on_all, "≥ 1.500000, 1.9 % above");
+    assert_eq!(line(&report, "ref-digits").lower_bound, "≥ 1.500000, 1.9 % above");
     // Only errors have a bound.
-    assert_eq!(line(&report, "svdb").bound_on_all, "");
+    assert_eq!(line(&report, "svdb").lower_bound, "");
     let text = root.read("results/COMPARISON.md");
     assert!(
         text.contains("| lower bound, gap | any matrix mechanism | verdict |")

@@ -29,8 +29,10 @@ pub fn setup() -> Setup {
         source: "the archive".to_owned(),
         required: true,
     };
-    let folders =
-        Folders { own: Some(dir.path().join("own")), downloads: dir.path().join("data/downloads") };
+    let folders = Folders {
+        user: Some(dir.path().join("own")),
+        downloads: dir.path().join("data/downloads"),
+    };
     Setup { dir, dataset, folders }
 }
 
@@ -42,10 +44,10 @@ fn user_folder_comes_before_downloads() {
     fs::create_dir_all(downloaded.parent().unwrap()).unwrap();
     fs::write(&downloaded, CONTENT).unwrap();
     assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Downloaded(downloaded.clone()));
-    let own = folders.own.clone().unwrap().join("census/adult.csv");
+    let own = folders.user.clone().unwrap().join("census/adult.csv");
     fs::create_dir_all(own.parent().unwrap()).unwrap();
     fs::write(&own, CONTENT).unwrap();
-    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Own(own.clone()));
+    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::User(own.clone()));
     fs::write(&own, "something else").unwrap();
     let message = obtain(&dataset, &folders).unwrap_err().to_string();
     for part in [
@@ -95,7 +97,7 @@ fn manifests_are_refused_with_key_and_remedy() {
 #[test]
 fn data_command_uses_the_environment_variable_and_the_exit_codes() {
     let Setup { dir, mut dataset, folders } = setup();
-    let own = folders.own.unwrap();
+    let own = folders.user.unwrap();
     fs::create_dir_all(own.join("census")).unwrap();
     fs::write(own.join("census/adult.csv"), CONTENT).unwrap();
     dataset.url = "file:///no/such/file".to_owned();

@@ -1,7 +1,7 @@
 //! Tests that results do not depend on jobs, shards and order, and that no cell is computed twice.
 
 use experiments::config::Profile;
-use experiments::engine::{Published, RunOptions};
+use experiments::engine::{RunOptions, TableOutcome};
 use serde_json::Value;
 
 use crate::toy::{Project, Toy, jobs, only};
@@ -103,9 +103,11 @@ fn all_shards_together_give_the_whole_table() {
         let summary = parts.run(&toy, &options).unwrap();
         let expected_missing = [9, 4, 0][index - 1];
         match summary.table {
-            Published::Incomplete { missing } => assert_eq!(missing, expected_missing),
-            Published::Written { .. } => assert_eq!(expected_missing, 0),
-            Published::Unchanged { .. } => panic!("the table cannot be there before the last part"),
+            TableOutcome::Incomplete { missing } => assert_eq!(missing, expected_missing),
+            TableOutcome::Written { .. } => assert_eq!(expected_missing, 0),
+            TableOutcome::Unchanged { .. } => {
+                panic!("the table cannot be there before the last part")
+            }
         }
         assert_eq!(parts.root().join(TABLE).exists(), expected_missing == 0);
     }
@@ -124,13 +126,13 @@ fn second_run_computes_nothing_and_changes_no_file() {
     let provenance = project.read("results/toy/one.provenance.json");
     let second = project.run(&toy, &jobs(2)).unwrap();
     assert_eq!((second.computed, second.reused), (0, 14));
-    assert!(matches!(second.table, Published::Unchanged { .. }));
+    assert!(matches!(second.table, TableOutcome::Unchanged { .. }));
     assert!(toy.take_computed().is_empty());
     assert_eq!(table, project.read(TABLE));
     assert_eq!(provenance, project.read("results/toy/one.provenance.json"));
     // A table that was edited is written again from the store.
     project.write(TABLE, "edited");
-    assert!(matches!(project.run(&toy, &jobs(2)).unwrap().table, Published::Written { .. }));
+    assert!(matches!(project.run(&toy, &jobs(2)).unwrap().table, TableOutcome::Written { .. }));
     assert_eq!(table, project.read(TABLE));
 }
 
@@ -189,7 +191,7 @@ fn only_selects_a_union_and_suggests_similar_cells() {
     };
     let summary = project.run(&toy, &options).unwrap();
     assert_eq!(toy.take_computed(), ["bob/product", "bob/sum", "gus/sum"]);
-    assert_eq!(summary.table, Published::Incomplete { missing: 11 });
+    assert_eq!(summary.table, TableOutcome::Incomplete { missing: 11 });
     let failure = project.run(&toy, &only("name=cloe/method=sum")).unwrap_err();
     assert_eq!(failure.exit_code(), 2);
     let message = failure.to_string();

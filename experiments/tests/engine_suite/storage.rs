@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use experiments::engine::{Published, RunOptions};
+use experiments::engine::{RunOptions, TableOutcome};
 use experiments::error::{Error, FileRole};
 
 use crate::toy::{Project, Toy, jobs, only};
@@ -73,11 +73,11 @@ fn other_cells_are_stored_when_a_cell_fails() {
     toy.undefined = vec!["gus"];
     let summary = project.run(&toy, &jobs(2)).unwrap();
     assert_eq!(summary.computed, 8);
-    assert_eq!(summary.table, Published::Incomplete { missing: 6 });
+    assert_eq!(summary.table, TableOutcome::Incomplete { missing: 6 });
     assert!(!project.root().join("results/toy/one.csv").exists());
     assert_eq!(project.cell_files().len(), 8);
     let reasons: Vec<String> = summary.failed.iter().map(ToString::to_string).collect();
-    assert!(summary.failed.iter().all(|failure| !failure.reason.is_of_the_store()));
+    assert!(summary.failed.iter().all(|failure| !failure.reason.is_storage_error()));
     assert_eq!(reasons.len(), 6);
     let bob =
         "toy/one/name=bob/method=sum: a toy: expected a name that is to be computed, found bob";
@@ -97,7 +97,7 @@ fn other_cells_are_stored_when_a_cell_fails() {
     toy.undefined.clear();
     let summary = project.run(&toy, &jobs(2)).unwrap();
     assert_eq!((summary.computed, summary.reused, summary.failed.len()), (6, 8, 0));
-    assert!(matches!(summary.table, Published::Written { .. }));
+    assert!(matches!(summary.table, TableOutcome::Written { .. }));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn older_table_is_kept_while_the_new_table_is_incomplete() {
     let table = project.read("results/toy/one.csv");
     toy.revision = 2;
     let summary = project.run(&toy, &only("name=ann")).unwrap();
-    assert_eq!(summary.table, Published::Incomplete { missing: 12 });
+    assert_eq!(summary.table, TableOutcome::Incomplete { missing: 12 });
     assert_eq!(table, project.read("results/toy/one.csv"));
 }
 

@@ -49,7 +49,7 @@ impl Experiment for Count {
         &["dataset", "data"]
     }
 
-    fn errors(&self) -> &'static [&'static str] {
+    fn error_metrics(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -57,7 +57,7 @@ impl Experiment for Count {
         None
     }
 
-    fn bound_on_all(&self) -> Option<&'static str> {
+    fn lower_bound_method(&self) -> Option<&'static str> {
         None
     }
 

@@ -94,7 +94,7 @@ impl Experiment for Toy {
         &["name"]
     }
 
-    fn errors(&self) -> &'static [&'static str] {
+    fn error_metrics(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -125,7 +125,7 @@ impl Experiment for Toy {
         (self.bounded && method == "product").then_some("sum")
     }
 
-    fn bound_on_all(&self) -> Option<&'static str> {
+    fn lower_bound_method(&self) -> Option<&'static str> {
         None
     }
 
@@ -204,7 +204,7 @@ impl Project {
     /// Returns the folders of data sets below the project folder; the user's does not exist yet.
     pub fn folders(&self) -> Folders {
         Folders {
-            own: Some(self.root().join("own")),
+            user: Some(self.root().join("own")),
             downloads: self.root().join("data/downloads"),
         }
     }

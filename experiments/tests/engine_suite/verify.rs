@@ -6,7 +6,7 @@ use clap::Parser;
 use experiments::cli::{Arguments, execute};
 use experiments::config::{self, Profile};
 use experiments::datasets::Catalogue;
-use experiments::engine::{Display, Published};
+use experiments::engine::{Display, TableOutcome};
 use experiments::error::Error;
 use experiments::hash::sha256_hex;
 use experiments::verify::{self, Check, Verified};
@@ -82,7 +82,7 @@ fn only_config_values_make_a_result_stale() {
     assert_eq!(checks(&verified(&project)), NONE, "neither a title nor another profile");
     // A run that computes nothing does not change the record.
     let again = project.run(&Toy::new(), &jobs(2)).unwrap();
-    assert!(matches!(again.table, Published::Unchanged { .. }));
+    assert!(matches!(again.table, TableOutcome::Unchanged { .. }));
     assert_eq!((project.read(TABLE), project.read(RECORD)), before);
 
     edit(&project, CONFIG, "draws = 5", "draws = 6");
@@ -219,7 +219,7 @@ fn changed_kinds_and_tables_without_config_are_found() {
         [Check::Orphan],
         "other profiles and files outside the papers' folders are not checked"
     );
-    assert_eq!(verified.findings[0].place, "toy/old.csv");
+    assert_eq!(verified.findings[0].location, "toy/old.csv");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn figures_without_config_and_stale_pages_are_found() {
     project.write("figures/toy/old.svg", "<svg/>");
     let found = verified(&project);
     assert_eq!(checks(&found), [Check::OrphanFigure]);
-    assert_eq!(found.findings[0].place, "figures/toy/old.svg");
+    assert_eq!(found.findings[0].location, "figures/toy/old.svg");
     fs::remove_file(project.root().join("figures/toy/old.svg")).unwrap();
     project.write("README.md", "<!-- results\nrows = []\n");
     let found = verified(&project);

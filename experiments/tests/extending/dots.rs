@@ -30,8 +30,8 @@ impl FigureKind for Dots {
     fn form(&self) -> Form {
         Form {
             x: XAxis::Numbers,
-            stands_on_axis: false,
-            series_are_rows: false,
+            marks_start_at_axis: false,
+            rows_on_y_axis: false,
             sample_width: 24.0,
         }
     }

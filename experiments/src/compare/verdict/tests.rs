@@ -11,7 +11,7 @@ fn claim(printed: &Printed) -> Claim<'_> {
         band: None,
         reference: false,
         tolerance: None,
-        beyond_tolerance: None,
+        deviation_reason: None,
         upper_bound: false,
         not_comparable: None,
         is_error: true,
@@ -108,7 +108,7 @@ fn ratios_of_times_are_within_the_factor_or_deviate_with_a_reason() {
     let printed = Printed::parse("18.5");
     let times = Claim {
         tolerance: Some(Tolerance::Factor(2.0)),
-        beyond_tolerance: Some("The baseline is slower here."),
+        deviation_reason: Some("The baseline is slower here."),
         is_error: false,
         improvable: false,
         ..claim(&printed)
@@ -125,7 +125,7 @@ fn ratios_of_times_are_within_the_factor_or_deviate_with_a_reason() {
         assert_eq!(judge(&times, &ours(value)).verdict, verdict, "{value}");
     }
     assert_eq!(judge(&times, &ours(9.24)).reason, "The baseline is slower here.");
-    let unexplained = Claim { beyond_tolerance: None, ..times.clone() };
+    let unexplained = Claim { deviation_reason: None, ..times.clone() };
     let failure = judge(&unexplained, &ours(9.24));
     assert_eq!(failure.verdict, Verdict::Failed);
     assert!(failure.expected.starts_with("18.5, within a factor of 2"), "{}", failure.expected);
@@ -141,7 +141,7 @@ fn exponents_of_growth_are_compared_by_their_difference() {
     let printed = Printed::parse("0.40");
     let growth = Claim {
         tolerance: Some(Tolerance::Absolute(0.1)),
-        beyond_tolerance: Some("The solves are shared."),
+        deviation_reason: Some("The solves are shared."),
         is_error: false,
         improvable: false,
         ..claim(&printed)
@@ -207,8 +207,8 @@ fn stand_ins_are_never_compared() {
         (true, None, None),
         (false, None, near),
     ] {
-        let beyond_tolerance = Some("A reason.");
-        let claim = Claim { reference, deviation, tolerance, beyond_tolerance, ..claim(&printed) };
+        let deviation_reason = Some("A reason.");
+        let claim = Claim { reference, deviation, tolerance, deviation_reason, ..claim(&printed) };
         for value in [2.23, 1.7, 9.0] {
             let judgement = judge(&claim, &Ours { stand_in: true, ..certified(value, 1.0) });
             assert_eq!(

@@ -8,7 +8,7 @@ use crate::experiment::Experiment;
 
 fn kind() -> (tempfile::TempDir, AdaptiveErrors) {
     let root = tempfile::tempdir().unwrap();
-    let folders = Folders { own: None, downloads: root.path().join("downloads") };
+    let folders = Folders { user: None, downloads: root.path().join("downloads") };
     let catalogue = Catalogue::new(root.path(), folders);
     (root, AdaptiveErrors { catalogue })
 }

@@ -1,12 +1,11 @@
-//! Result tables on real data that this machine does not have: they are kept and reported.
+//! The placement of results: tables on real data that this machine does not have are kept.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use super::experiment_plan::ExperimentPlan;
-use super::recorded::Recorded;
+use super::provenance_record::ProvenanceRecord;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::{DataUse, REAL};
@@ -19,8 +18,6 @@ use crate::table::Table;
 /// The results of this machine are written to the folder of results on stand-ins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Experiment id.
-    pub experiment: String,
     /// Path of the kept table below the root.
     pub table: String,
     /// Its real data sets, from its provenance; empty without provenance.
@@ -28,45 +25,82 @@ pub struct Kept {
     /// End of the run that computed it (UTC), from its provenance.
     pub finished: Option<String>,
     /// Names of its real data sets of which this machine has stand-ins.
-    pub missing: Vec<String>,
+    pub stand_ins: Vec<String>,
     /// Whether the config has changed since.
     pub other_config: bool,
     /// Path of the table of this machine's results below the root.
-    pub own: String,
+    pub local_table: String,
+}
+
+/// Where the results of an experiment are.
+///
+/// Results on stand-ins use the default folders, unless they would replace results on real data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement<'r> {
+    /// The default folders.
+    pub default: Results<'r>,
+    /// The table in the default folder, if results on stand-ins must not replace it.
+    pub kept: Option<Kept>,
+}
+
+impl<'r> Placement<'r> {
+    /// Decides where results on `data` are written.
+    pub(super) fn new<'d>(
+        root: &'r Path,
+        config: &Config,
+        profile: Profile,
+        data: impl IntoIterator<Item = &'d DataUse>,
+    ) -> Self {
+        let stand_ins =
+            data.into_iter().filter(|data| !data.real).map(|data| data.name.as_str()).collect();
+        Self {
+            default: Results::new(root, profile),
+            kept: Kept::against(root, config, profile, stand_ins),
+        }
+    }
+
+    /// Returns where the latest run wrote its results, from its record in the folder of results on
+    /// stand-ins.
+    #[must_use]
+    pub fn of_latest_run(root: &'r Path, config: &Config, profile: Profile) -> Self {
+        let on_stand_ins = Results::new(root, profile).on_stand_ins();
+        let record = ProvenanceRecord::find(&on_stand_ins.provenance(&config.experiment));
+        Self::new(root, config, profile, record.iter().flat_map(|record| &record.data))
+    }
+
+    /// Returns the folders of this machine's results.
+    #[must_use]
+    pub fn local(&self) -> Results<'r> {
+        if self.kept.is_some() { self.default.on_stand_ins() } else { self.default }
+    }
+
+    /// Returns the folders with results: the default folders, and those on stand-ins if used.
+    pub fn used(&self) -> impl Iterator<Item = Results<'r>> {
+        let on_stand_ins = self.kept.as_ref().map(|_| self.local());
+        [Some(self.default), on_stand_ins].into_iter().flatten()
+    }
+
+    /// Returns the folders of results on stand-ins if no results belong there.
+    #[must_use]
+    pub fn unused(&self) -> Option<Results<'r>> {
+        self.kept.is_none().then(|| self.default.on_stand_ins())
+    }
 }
 
 impl Kept {
-    /// Returns the table at the usual path, if a run of the plan would replace its results on real
-    /// data by results on stand-ins.
-    #[must_use]
-    pub fn by(root: &Path, plan: &ExperimentPlan<'_>) -> Option<Self> {
-        Self::against(root, plan.config, plan.profile, plan.data().into_iter())
-    }
-
-    /// Returns the table that an earlier run kept, if any.
-    ///
-    /// That run's own table is then in the folder of results on stand-ins.
-    #[must_use]
-    pub fn by_an_earlier_run(root: &Path, config: &Config, profile: Profile) -> Option<Self> {
-        let record =
-            read(&Results::new(root, profile).on_stand_ins().provenance(&config.experiment))?;
-        Self::against(root, config, profile, record.data.iter())
-    }
-
-    fn against<'d>(
+    /// Returns the table in the default folder, if it has results on real data of `stand_ins`.
+    fn against(
         root: &Path,
         config: &Config,
         profile: Profile,
-        data: impl Iterator<Item = &'d DataUse>,
+        stand_ins: BTreeSet<&str>,
     ) -> Option<Self> {
-        let stand_ins: BTreeSet<&str> =
-            data.filter(|data| !data.real).map(|data| data.name.as_str()).collect();
-        let usual = Results::new(root, profile);
-        let table = usual.table(&config.experiment);
+        let default = Results::new(root, profile);
+        let table = default.table(&config.experiment);
         let content = fs::read(&table).ok().filter(|_| !stand_ins.is_empty())?;
-        let record = read(&usual.provenance(&config.experiment))
+        let record = ProvenanceRecord::find(&default.provenance(&config.experiment))
             .filter(|record| record.table_sha256 == sha256_hex(&content));
-        let missing: Vec<&str> = match &record {
+        let replaced: Vec<&str> = match &record {
             Some(record) => record
                 .real()
                 .map(|data| data.name.as_str())
@@ -76,24 +110,20 @@ impl Kept {
             None if has_real_rows(&table) => stand_ins.into_iter().collect(),
             None => Vec::new(),
         };
-        if missing.is_empty() {
+        if replaced.is_empty() {
             return None;
         }
         Some(Self {
-            experiment: config.experiment.clone(),
             table: shown(root, &table),
-            data: record.iter().flat_map(Recorded::real).cloned().collect(),
-            missing: missing.into_iter().map(str::to_owned).collect(),
-            other_config: record.as_ref().is_some_and(|record| !record.is_of(config, profile)),
+            data: record.iter().flat_map(ProvenanceRecord::real).cloned().collect(),
+            stand_ins: replaced.into_iter().map(str::to_owned).collect(),
+            other_config: record
+                .as_ref()
+                .is_some_and(|record| !record.matches_config(config, profile)),
             finished: record.map(|record| record.finished),
-            own: shown(root, &usual.on_stand_ins().table(&config.experiment)),
+            local_table: shown(root, &default.on_stand_ins().table(&config.experiment)),
         })
     }
-}
-
-/// Reads a provenance record; `None` if it is absent or unreadable.
-fn read(provenance: &Path) -> Option<Recorded> {
-    Recorded::read(provenance).ok().flatten()
 }
 
 /// Whether some row of a result table is on real data; false for an unreadable table.
@@ -125,8 +155,8 @@ impl fmt::Display for Kept {
         write!(
             f,
             "; this machine has only stand-ins for {}. Results of this machine: {}",
-            self.missing.join(", "),
-            self.own
+            self.stand_ins.join(", "),
+            self.local_table
         )
     }
 }

@@ -12,7 +12,7 @@ use crate::datasets::DataUse;
 
 /// The part of a [`Provenance`](super::Provenance) that states the inputs of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Recorded {
+pub struct ProvenanceRecord {
     /// Experiment id.
     pub experiment: String,
     /// Kind.
@@ -40,7 +40,7 @@ pub struct Recorded {
     pub finished: String,
 }
 
-impl Recorded {
+impl ProvenanceRecord {
     /// Reads a record; `None` if there is no such file.
     ///
     /// # Errors
@@ -53,10 +53,16 @@ impl Recorded {
         }
     }
 
+    /// Reads a record; `None` if it is absent or unreadable.
+    #[must_use]
+    pub fn find(file: &Path) -> Option<Self> {
+        Self::read(file).ok().flatten()
+    }
+
     /// Whether the table was computed with the same config values; for old records, with the same
     /// config file.
     #[must_use]
-    pub fn is_of(&self, config: &Config, profile: Profile) -> bool {
+    pub fn matches_config(&self, config: &Config, profile: Profile) -> bool {
         match &self.values_sha256 {
             Some(values) => *values == config.values_hash(profile),
             None => self.config_sha256 == config.hash,

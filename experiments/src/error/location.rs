@@ -44,7 +44,7 @@ impl fmt::Display for Document {
 
 /// A location: document, file, line and key. Unknown parts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The document.
     pub document: Document,
     /// Its file.
@@ -55,7 +55,7 @@ pub struct Place {
     pub key: String,
 }
 
-impl Place {
+impl Location {
     /// Returns the location of a key, relative to a table that is added later.
     pub fn key(key: impl Into<String>) -> Self {
         Self { key: key.into(), ..Self::default() }
@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     /// Writes "config FILE, line N" and the key on separate lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.document)?;
