@@ -34,7 +34,7 @@ impl SubspaceSolver for SquareRoot {
         let trace = root.diag().sum();
         let largest = root.diag().iter().copied().fold(0.0, f64::max);
         let bound = trace * trace / root.nrows() as f64;
-        let factor = StrategyFactor::of_unit_cost(problem.sizes, root)?;
+        let factor = StrategyFactor::from_gram_scaled(problem.sizes, root)?;
         Ok(Solved {
             strategy: SubspaceStrategy::Kronecker(vec![factor]),
             // tr(G V⁺) = largest · tr(G G^−½) = largest · tr G^½.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::linalg;
 use crate::privacy::PrivacyError;
+use matmech_linalg as linalg;
 
 /// The result type of the library.
 pub type Result<T> = std::result::Result<T, Error>;

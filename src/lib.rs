@@ -87,7 +87,7 @@ pub use data::Records;
 pub use domain::{Attribute, AttributeKind, AttributeSet};
 pub use error::{Error, Place, Result};
 pub use matrix_file::{read as read_matrix, write_npy};
-pub use mechanism::{ExpectedErrors, Mechanism, PlannedQueries, RunReport, mechanisms};
+pub use mechanism::{ExpectedErrors, Mechanism, QuerySmasherMechanism, RunReport, mechanisms};
 pub use planner::{
     CertifiedSolver, Plan, Planner, QuerySmasher, Solved, SubspaceProblem, SubspaceSolver,
     SubspaceStrategy, planners,

@@ -19,14 +19,14 @@ pub struct Candidate {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
     list: Vec<Candidate>,
-    largest_weight: f64,
+    max_weight: f64,
 }
 
 impl Candidates {
     /// Collects candidates in the given order.
     pub fn new(list: Vec<Candidate>) -> Self {
-        let largest_weight = list.iter().map(|c| c.weight).fold(0.0, f64::max);
-        Candidates { list, largest_weight }
+        let max_weight = list.iter().map(|c| c.weight).fold(0.0, f64::max);
+        Candidates { list, max_weight }
     }
 
     /// The candidates.
@@ -35,7 +35,7 @@ impl Candidates {
     }
 
     /// The sensitivity of weighted scores, max_γ w_γ: one record changes no score by more.
-    pub fn largest_weight(&self) -> f64 {
-        self.largest_weight
+    pub fn max_weight(&self) -> f64 {
+        self.max_weight
     }
 }

@@ -72,7 +72,7 @@ impl Selector {
         self.update_bounds(counts, candidates, estimates);
         let list = candidates.list();
         let noise = noise.gumbel(list.len());
-        let scale = 0.5 * selection.epsilon / candidates.largest_weight();
+        let scale = 0.5 * selection.epsilon / candidates.max_weight();
         let noisy_score = |index: usize, error: f64| {
             let candidate = &list[index];
             let score =

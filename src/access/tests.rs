@@ -203,7 +203,7 @@ fn summed_marginals_equal_counted_marginals() {
     ];
     let ask = |access: &mut dyn PaidAccess, (round, attributes): (usize, AttributeSet)| {
         let question = Question::Residual { attributes, variance: 0.5 };
-        access.measure(&question, NoiseStream::Own { round: round as u64 }).unwrap()
+        access.measure(&question, NoiseStream::Separate { round: round as u64 }).unwrap()
     };
     let (mut first, mut second) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
     let mut table = PrivateTable::of_records(&records, rho(100.0), &mut first).unwrap();

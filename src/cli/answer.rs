@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::output;
 use super::release::{check_count, steps};
 use super::target;
-use crate::Error;
 use crate::durable;
+use crate::error::Error;
 use crate::release::{Estimates, Measurements, adjust, answers};
 
 /// Arguments of `matmech answer`.
@@ -55,7 +55,7 @@ impl AnswerCommand {
         let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
         let names = ["statement.json", "statement.md"];
         let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
-        let statements = statements.collect::<crate::Result<Vec<_>>>()?;
+        let statements = statements.collect::<crate::error::Result<Vec<_>>>()?;
         let measured = Measurements::read(&self.measurements)?;
         let workload = match &self.workload {
             Some(path) => target::from_file(&measured.schema, path)?.0,
@@ -80,7 +80,7 @@ impl AnswerCommand {
             let statement = measured
                 .statement
                 .clone()
-                .adjusted(self.adjust.then(|| adjust::IN_WORDS.to_owned()));
+                .adjusted(self.adjust.then(|| adjust::DESCRIPTION.to_owned()));
             json.write(&statement.to_json()?)?;
             markdown.write(&statement.to_markdown())?;
         }
@@ -114,7 +114,7 @@ struct NewFile {
 }
 
 impl NewFile {
-    fn at(path: PathBuf) -> crate::Result<Self> {
+    fn at(path: PathBuf) -> crate::error::Result<Self> {
         // `exists` is false for a broken symbolic link.
         if std::fs::symlink_metadata(&path).is_ok() {
             let remedy = "choose an --out in a folder that has none of the files to write";

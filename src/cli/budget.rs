@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::Error;
+use crate::error::Error;
 use crate::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
 
 /// The total privacy budget, in exactly one notion.

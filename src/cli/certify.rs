@@ -97,7 +97,7 @@ impl CertifyCommand {
     }
 
     /// Refuses to overwrite a strategy file with the dual vector.
-    fn check_target(&self, path: &Path) -> crate::Result<()> {
+    fn check_target(&self, path: &Path) -> crate::error::Result<()> {
         let target = path.canonicalize().ok();
         let same = |file: &&PathBuf| target.is_some() && file.canonicalize().ok() == target;
         match self.strategy.iter().find(same) {
@@ -117,7 +117,7 @@ impl CertifyCommand {
         strategy: &Strategy,
         assessment: &Assessment,
         seconds: f64,
-    ) -> crate::Result<Report> {
+    ) -> crate::error::Result<Report> {
         let mut strategy_queries = 1;
         for factor in strategy.factors() {
             strategy_queries *= factor.queries()?.nrows();
@@ -141,8 +141,8 @@ impl CertifyCommand {
             lower_bound: assessment.lower_bound,
             upper_bound: assessment.upper_bound,
             gap: assessment.upper_bound / assessment.lower_bound - 1.0,
-            at_least_above_optimum: assessment.at_least_above(),
-            at_most_above_optimum: assessment.at_most_above(),
+            at_least_above_optimum: assessment.min_excess(),
+            at_most_above_optimum: assessment.max_excess(),
             iterations: assessment.certificate.iterations,
             status: assessment.certificate.status,
             neighbours: Neighbours::default(),

@@ -106,7 +106,7 @@ fn report(
     gram: &Gram,
     selection: &Selection,
     seconds: f64,
-) -> crate::Result<Report> {
+) -> crate::error::Result<Report> {
     let svd_bound = strategy::svd_bound(gram)?;
     let lower_bound = selection.certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound));
     let mut details: serde_json::Map<String, serde_json::Value> = selection

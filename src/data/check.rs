@@ -30,7 +30,7 @@ pub struct AttributeCheck {
 
 /// A value that is not valid for its attribute, or an unclosed quotation mark.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Offence {
+pub struct InvalidValue {
     /// The first line of its record, from 1.
     pub line: usize,
     /// The attribute; `None` for an unclosed quotation mark.
@@ -55,7 +55,7 @@ pub struct DataCheck {
     /// The counts per attribute of the schema.
     pub attributes: Vec<AttributeCheck>,
     /// The first invalid values.
-    pub offences: Vec<Offence>,
+    pub offences: Vec<InvalidValue>,
 }
 
 /// Checks how a release would handle every record of a file.
@@ -103,9 +103,10 @@ fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Resu
                 };
                 let expected = "a quotation mark that is closed".to_owned();
                 let value = "one that is opened and never closed: a release fails".to_owned();
-                found
-                    .offences
-                    .insert(0, Offence { line: opened, attribute: None, expected, found: value });
+                found.offences.insert(
+                    0,
+                    InvalidValue { line: opened, attribute: None, expected, found: value },
+                );
                 return Ok(found);
             }
         }
@@ -135,7 +136,7 @@ fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Resu
                 };
                 let attribute = Some(check.attribute.clone());
                 let line = line_number;
-                found.offences.push(Offence { line, attribute, expected, found: value });
+                found.offences.push(InvalidValue { line, attribute, expected, found: value });
             }
         }
         if is_inside {

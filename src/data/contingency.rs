@@ -18,7 +18,7 @@ use super::column::Column;
 use super::popcount::{WORDS, intersection_size};
 use crate::domain::AttributeSet;
 use crate::error::Result;
-use crate::linalg::Wide;
+use matmech_linalg::Wide;
 
 /// Maximum size of an attribute with bit sets; above it, direct counting is cheaper.
 const MAX_SIZE_WITH_BIT_SETS: usize = 64;

@@ -23,7 +23,7 @@ mod private_csv;
 mod record_coder;
 mod records;
 
-pub use check::{AttributeCheck, DataCheck, Offence, check_csv};
+pub use check::{AttributeCheck, DataCheck, InvalidValue, check_csv};
 pub use column::Column;
 pub use contingency::MarginalCounter;
 pub use csv_file::{CsvTable, read_csv, read_csv_from};

@@ -1,6 +1,6 @@
 //! Sizes of intersections of bit sets.
 
-use crate::linalg::{Loops, Wide};
+use matmech_linalg::{Loops, Wide};
 
 /// Words of a block: 4 KiB, so that a few blocks fit the first-level cache.
 pub(super) const WORDS: usize = 512;

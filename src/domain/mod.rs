@@ -7,7 +7,7 @@ pub use attribute_set::AttributeSet;
 pub use axis_set::AxisSet;
 
 use crate::error::{Error, Result};
-pub use crate::linalg::{cell_index, coordinates};
+pub use matmech_linalg::{cell_index, coordinates};
 
 /// Whether an attribute's values are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

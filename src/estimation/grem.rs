@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::residual::{centre_box, smeared_cells, spread_onto, summed, variance_coefficient};
+use crate::residual::{cells_summed_out, centre_box, spread_onto, summed, variance_coefficient};
 use crate::schema::Schema;
 
 /// The estimate of one residual τ: the mean of its measurements, weighted by their precisions.
@@ -162,7 +162,7 @@ impl ResidualEstimates {
         for (kept, tau) in AxisSet::subsets(sizes.len()).zip(gamma.subsets()) {
             let mut centred = summed(&sizes, kept, measured);
             centre_box(&kept.select(&sizes), &mut centred);
-            self.update(tau, &centred, variance * smeared_cells(&sizes, kept))?;
+            self.update(tau, &centred, variance * cells_summed_out(&sizes, kept))?;
         }
         Ok(())
     }

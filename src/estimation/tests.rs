@@ -8,9 +8,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
 use crate::domain::{AttributeKind, AttributeSet, AxisSet};
-use crate::linalg;
 use crate::residual::{centre_box, summed};
 use crate::schema::Schema;
+use matmech_linalg as linalg;
 
 const SIZES: [usize; 4] = [3, 2, 1, 4];
 

@@ -182,7 +182,7 @@ impl BatchMarginals {
                     continue;
                 }
                 let question = Question::Residual { attributes, variance };
-                let measured = access.measure(&question, NoiseStream::Own { round: 0 })?;
+                let measured = access.measure(&question, NoiseStream::Separate { round: 0 })?;
                 if attributes == gamma && needed.get(&gamma) == Some(&1) {
                     last_residual = Some(measured);
                 } else {

@@ -42,15 +42,15 @@ mod planned;
 mod planned_queries;
 mod registry;
 
-pub use aim_grem::{AimGrem, Reconstruction};
+pub use aim_grem::{AimGrem, UnmeasuredResiduals};
 pub use aim_hybrid::AimHybrid;
 pub use aim_pgm::AimPgm;
 pub use batch_marginals::{BatchMarginals, ResidualPlannerMechanism};
-pub use conditional_residual_planner::{Allocation, SMALLEST_SHARE, allocate};
+pub use conditional_residual_planner::{Allocation, MIN_SHARE, allocate};
 pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
-pub use planned::Planned;
-pub use planned_queries::{PlannedQueries, run_plan};
+pub use planned::PlannedResiduals;
+pub use planned_queries::{QuerySmasherMechanism, run_plan};
 pub use registry::{by_name, listing, mechanisms};
 
 use crate::access::PaidAccess;

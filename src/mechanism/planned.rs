@@ -1,4 +1,4 @@
-//! *Planned*: residuals measured once by a plan without data, then local maximum entropy.
+//! `planned`: residuals measured once by a plan without data, then local maximum entropy.
 //!
 //! The total gets 0.5 % of ρ, residuals of one attribute 10 %, of two 59.5 %, and larger ones 30 %
 //! (in equal parts for each order above two). The share of an order that the workload lacks is
@@ -36,7 +36,7 @@ const MAX_CELLS: f64 = (1u64 << 28) as f64;
 
 /// The mechanism `planned`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Planned {
+pub struct PlannedResiduals {
     /// The share of ρ for residuals of one attribute.
     singles: f64,
     /// The share of ρ for residuals of three or more attributes; those of two get the rest.
@@ -47,13 +47,13 @@ pub struct Planned {
     widths: Widths,
 }
 
-impl Default for Planned {
+impl Default for PlannedResiduals {
     fn default() -> Self {
-        Planned { singles: 0.1, larger: 0.3, exponent: 0.5, widths: Widths::default() }
+        PlannedResiduals { singles: 0.1, larger: 0.3, exponent: 0.5, widths: Widths::default() }
     }
 }
 
-impl Mechanism for Planned {
+impl Mechanism for PlannedResiduals {
     fn name(&self) -> &str {
         "planned"
     }
@@ -95,7 +95,7 @@ impl Mechanism for Planned {
             pair: width("width-2", self.widths.pair)?,
             larger: width("width-3", self.widths.larger)?,
         };
-        Ok(Box::new(Planned { singles, larger, exponent, widths }))
+        Ok(Box::new(PlannedResiduals { singles, larger, exponent, widths }))
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
@@ -116,7 +116,7 @@ impl Mechanism for Planned {
         access.reserved(self.name(), rho, &mut |access| {
             for &(attributes, variance) in &measurements {
                 let question = Question::Residual { attributes, variance };
-                let measured = access.measure(&question, NoiseStream::Own { round: 0 })?;
+                let measured = access.measure(&question, NoiseStream::Separate { round: 0 })?;
                 residuals.update(attributes, &measured, variance)?;
             }
             Ok(())
@@ -132,7 +132,7 @@ impl Mechanism for Planned {
     }
 }
 
-impl Planned {
+impl PlannedResiduals {
     /// Returns the residuals of W↓ with noise variances σ_τ², ∅ first, with Σ p_τ/(2σ_τ²) = ρ.
     fn plan(
         &self,
@@ -202,7 +202,7 @@ mod tests {
         for (ways, shares) in
             [(vec![3], vec![0.005, 0.1, 0.595, 0.3]), (vec![2], vec![0.005, 0.1, 0.595])]
         {
-            let measured = Planned::default()
+            let measured = PlannedResiduals::default()
                 .plan(&schema, &attribute_sets(&schema, &ways).unwrap(), 0.2)
                 .unwrap();
             let mut spent = vec![0.0; shares.len()];
@@ -224,7 +224,7 @@ mod tests {
         }
         let large = Schema::uniform(5000, 3).unwrap();
         assert!(
-            Planned::default()
+            PlannedResiduals::default()
                 .plan(&large, &attribute_sets(&large, &[3]).unwrap(), 1.0)
                 .unwrap_err()
                 .to_string()

@@ -19,25 +19,25 @@ const MAX_CELLS: usize = 1 << 27;
 /// Every answer has the planned variance. *Requirements*: those of the planner. *Reference*: S3,
 /// Sec. 6.
 #[derive(Debug)]
-pub struct PlannedQueries {
+pub struct QuerySmasherMechanism {
     planner: Box<dyn Planner>,
 }
 
-impl PlannedQueries {
+impl QuerySmasherMechanism {
     /// Creates the mechanism that runs a planner's plans; it has the planner's name.
     pub fn of(planner: Box<dyn Planner>) -> Self {
-        PlannedQueries { planner }
+        QuerySmasherMechanism { planner }
     }
 }
 
-impl Default for PlannedQueries {
+impl Default for QuerySmasherMechanism {
     /// Runs the plans of [`QuerySmasher`].
     fn default() -> Self {
         Self::of(Box::new(QuerySmasher::default()))
     }
 }
 
-impl Mechanism for PlannedQueries {
+impl Mechanism for QuerySmasherMechanism {
     fn name(&self) -> &str {
         self.planner.name()
     }
@@ -127,7 +127,7 @@ pub fn run_plan(
                     Reconstruction::ResidualSubspaces => {
                         run.marginal_by_residuals(group, access)?
                     }
-                    Reconstruction::OwnMarginal => {
+                    Reconstruction::SameMarginal => {
                         run.take(group.attributes(), access)?.unwrap_or_default()
                     }
                     Reconstruction::FullDomain => run.marginal_of_full_domain(group, access)?,
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
                         *needed.entry(set).or_default() += 1;
                     }
                 }
-                Reconstruction::OwnMarginal => *needed.entry(group.attributes()).or_default() += 1,
+                Reconstruction::SameMarginal => *needed.entry(group.attributes()).or_default() += 1,
                 Reconstruction::FullDomain => *needed.entry(everything).or_default() += 1,
             }
         }

@@ -1,7 +1,8 @@
 //! The list of mechanisms.
 
 use super::{
-    AimGrem, AimHybrid, AimPgm, Mechanism, Planned, PlannedQueries, ResidualPlannerMechanism,
+    AimGrem, AimHybrid, AimPgm, Mechanism, PlannedResiduals, QuerySmasherMechanism,
+    ResidualPlannerMechanism,
 };
 use crate::call::{self, named};
 use crate::error::Result;
@@ -12,8 +13,8 @@ named!(Mechanism, |_| false);
 pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
     vec![
         Box::new(ResidualPlannerMechanism),
-        Box::new(PlannedQueries::default()),
-        Box::new(Planned::default()),
+        Box::new(QuerySmasherMechanism::default()),
+        Box::new(PlannedResiduals::default()),
         Box::new(AimGrem::default()),
         Box::new(AimPgm::default()),
         Box::new(AimHybrid::default()),

@@ -11,11 +11,11 @@ use super::solver::check_dense_memory;
 use super::subspace::{SubspaceStrategy, entrywise};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
 use crate::strategy::{Optimal, StrategyFactor, StrategySelector};
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
+use matmech_linalg as linalg;
 
 /// The maximum number of sweeps over the attributes for the single Kronecker strategy.
 const MAX_SWEEPS: usize = 10;
@@ -115,7 +115,7 @@ fn optimum(sizes: &[usize], gram: Array2<f64>) -> Result<Optimum> {
     let best = Optimal::default().select(&Gram::dense(sizes, gram)?)?;
     let matrix = best.strategy.factors()[0].gram()?.as_ref().clone();
     Ok(Optimum {
-        strategy: StrategyFactor::of_unit_cost(sizes, matrix)?,
+        strategy: StrategyFactor::from_gram_scaled(sizes, matrix)?,
         error: best.error,
         tightness: best.certificate.map_or(0.0, |c| c.lower_bound / best.error),
         iterations: best.certificate.map_or(0, |c| c.iterations),
@@ -178,7 +178,7 @@ fn single(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> 
             }
         }
         let strategy =
-            StrategyFactor::of_unit_cost(&[attribute.size], Array2::eye(attribute.size))?;
+            StrategyFactor::from_gram_scaled(&[attribute.size], Array2::eye(attribute.size))?;
         axes.push(Axis { size: attribute.size, families, total: attribute.size as f64, strategy });
     }
     let (mut solves, mut iterations) = (0, 0);
@@ -404,7 +404,7 @@ fn union(name: &str, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> R
         schema: workload.schema().clone(),
         privacy_cost,
         measurements,
-        reconstruction: Reconstruction::OwnMarginal,
+        reconstruction: Reconstruction::SameMarginal,
         measure: ReferenceMeasure::uniform(&workload.schema().sizes()),
         search: None,
         groups: groups.collect(),

@@ -6,9 +6,9 @@ use ndarray::{Array1, Array2};
 
 use crate::domain::AxisSet;
 use crate::error::Result;
-use crate::linalg::BoxTransform;
-use crate::residual::{Measure, centre_for, smeared_cells};
+use crate::residual::{Measure, cells_summed_out, centre_for};
 use crate::workload::{Family, Gram, GramFactor, JointQueries};
+use matmech_linalg::BoxTransform;
 
 /// The maximum number of cells of kernels that are compared entry by entry.
 const MAX_COMPARED_CELLS: usize = 128;
@@ -95,7 +95,7 @@ impl Kernel {
         axes: &[Axis],
     ) -> Result<Self> {
         let sizes = kept.select(queries.sizes());
-        let dropped = smeared_cells(queries.sizes(), kept);
+        let dropped = cells_summed_out(queries.sizes(), kept);
         let mut energy = 0.0;
         for row in queries.residual_rows_for(kept, &measures(axes))? {
             energy += row.iter().map(|x| x * x).sum::<f64>();

@@ -48,7 +48,7 @@ mod weighted_fourier;
 
 pub use anova::{Anova, MeasureChoice, SearchOptions};
 pub use decomposition::{Decomposition, KernelId, ResidualProblem, Term};
-pub use global_bound::{BoundMethod, BoundWeights, GlobalBound, MOST_EXPLICIT_CELLS};
+pub use global_bound::{BoundMethod, BoundWeights, GlobalBound, MAX_EXPLICIT_CELLS};
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};

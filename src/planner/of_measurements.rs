@@ -55,7 +55,7 @@ impl Plan {
             Reconstruction::ResidualSubspaces => {
                 residual_errors(workload, measure, &plan.measurements, &HashSet::new())?
             }
-            Reconstruction::OwnMarginal | Reconstruction::FullDomain => {
+            Reconstruction::SameMarginal | Reconstruction::FullDomain => {
                 let group =
                     |group: &QueryGroup| Ok(GroupError::of(group, plan.variance_of(group)?));
                 workload.groups().iter().map(group).collect::<Result<_>>()?
@@ -84,7 +84,7 @@ impl Plan {
     /// # Errors
     /// The workload is not the plan's, the plan does not measure residual subspaces, the number of
     /// strategies is wrong, or a strategy costs more than its share.
-    pub fn remeasured(
+    pub fn with_strategies(
         &self,
         workload: &GroupedWorkload,
         measure: &ReferenceMeasure,

@@ -33,7 +33,7 @@ pub enum Reconstruction {
     /// Each is answered from the measurement of its residual subspace.
     ResidualSubspaces,
     /// A query is answered from the measurement of its attribute set.
-    OwnMarginal,
+    SameMarginal,
     /// All queries are answered from one measurement of the full domain.
     FullDomain,
 }
@@ -258,7 +258,7 @@ impl Plan {
             refuse("a query that the plan's measurements determine".into(), what, remedy)
         };
         match self.reconstruction {
-            Reconstruction::OwnMarginal => {
+            Reconstruction::SameMarginal => {
                 let found = self.measurements.iter().find(|m| m.attributes == attributes);
                 let measurement =
                     found.ok_or_else(|| unanswered("no measurement of this marginal".into()))?;

@@ -13,7 +13,7 @@ named!(Planner, |_| false);
 pub fn planners() -> Vec<Box<dyn Planner>> {
     vec![
         Box::new(ResidualPlanner),
-        Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Own)),
+        Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Workload)),
         Box::new(ResidualPlannerPlus::dividing(NoiseDivision::Prefix)),
         Box::new(WeightedFourier),
         Box::new(Hdmm::default()),

@@ -119,7 +119,7 @@ impl<'a> Solutions<'a> {
             match factor.strategy.as_ref() {
                 SubspaceStrategy::Kronecker(parts) => factors.extend(parts.iter().cloned()),
                 fourier @ SubspaceStrategy::Fourier { .. } => {
-                    factors.push(StrategyFactor::of_unit_cost(&[*n], fourier.gram()?)?);
+                    factors.push(StrategyFactor::from_gram_scaled(&[*n], fourier.gram()?)?);
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::workload::{Family, GroupedWorkload};
 pub enum NoiseDivision {
     /// The coefficients of the workload.
     #[default]
-    Own,
+    Workload,
     /// The coefficients of the workload with prefix sums in place of every ordered family.
     ///
     /// The published code does this for product workloads.
@@ -40,7 +40,7 @@ pub struct ResidualPlannerPlus {
     pub bases: Bases,
     /// How the noise is divided.
     ///
-    /// Default [`NoiseDivision::Own`].
+    /// Default [`NoiseDivision::Workload`].
     pub division: NoiseDivision,
 }
 
@@ -62,7 +62,7 @@ impl ResidualPlannerPlus {
     ) -> Result<Plan> {
         let solver = BasisSolver { bases: self.bases.clone() };
         let prefix = match self.division {
-            NoiseDivision::Own => None,
+            NoiseDivision::Workload => None,
             NoiseDivision::Prefix => {
                 let groups =
                     workload.groups().iter().map(|g| g.with_ordered_as(Family::PREFIX)).collect();
@@ -77,14 +77,14 @@ impl ResidualPlannerPlus {
 impl Planner for ResidualPlannerPlus {
     fn name(&self) -> &str {
         match self.division {
-            NoiseDivision::Own => "residual-planner-plus",
+            NoiseDivision::Workload => "residual-planner-plus",
             NoiseDivision::Prefix => "residual-planner-plus-prefix",
         }
     }
 
     fn summary(&self) -> &str {
         match self.division {
-            NoiseDivision::Own => {
+            NoiseDivision::Workload => {
                 "prefix bases on numeric attributes, noise divided by the workload's coefficients"
             }
             NoiseDivision::Prefix => "the same bases, noise divided as for prefix sums",

@@ -4,8 +4,8 @@ use ndarray::Array2;
 
 use super::kernel::Kernel;
 use crate::error::{Error, Result};
-use crate::linalg::{self, BoxTransform};
 use crate::strategy::StrategyFactor;
+use matmech_linalg::{self as linalg, BoxTransform};
 
 /// A strategy for one residual subspace at unit privacy cost.
 #[derive(Debug)]

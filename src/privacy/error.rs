@@ -56,7 +56,7 @@ pub enum PrivacyError {
          mechanism, please report it"
     )]
     StreamUsedTwice {
-        /// The round of [`NoiseStream::Own`](super::NoiseStream::Own).
+        /// The round of [`NoiseStream::Separate`](super::NoiseStream::Separate).
         round: u64,
     },
     /// The operating system returned no random bytes. Nothing was released.

@@ -41,7 +41,7 @@ pub enum NoiseStream {
     Shared,
     /// A separate stream for the measured object and the round. Half of its key is the seed, half
     /// the measured object (128 bits each); its nonce is the round. It can be used once.
-    Own {
+    Separate {
         /// Distinguishes measurements of the same marginal.
         round: u64,
     },
@@ -69,7 +69,7 @@ impl<'a> SeededNoise<'a> {
         let deviation = super::parameters::noise_scale(standard_deviation)?;
         match stream {
             NoiseStream::Shared => draw(values, deviation, self.shared()),
-            NoiseStream::Own { round } => {
+            NoiseStream::Separate { round } => {
                 if !self.used.insert((measured, round)) {
                     return Err(PrivacyError::StreamUsedTwice { round });
                 }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn gaussian_noise_has_the_normal_distribution() {
         let normal = |x: f64| 0.5 * libm::erfc(-x / (2.5 * 2f64.sqrt()));
-        for stream in [NoiseStream::Shared, NoiseStream::Own { round: 3 }] {
+        for stream in [NoiseStream::Shared, NoiseStream::Separate { round: 3 }] {
             let sample = drawn(1, |noise| {
                 let mut values = vec![0.0; 200_000];
                 noise.add_gaussian(&mut values, 2.5, stream, 9)?;
@@ -179,7 +179,7 @@ mod tests {
         let first = |seed: u64, stream, measured| {
             drawn(seed, |noise| gaussian(noise, 1, stream, measured))[0]
         };
-        let separate = |round| NoiseStream::Own { round };
+        let separate = |round| NoiseStream::Separate { round };
         assert_eq!(first(5, separate(2), 1 << 90), first(5, separate(2), 1 << 90));
         let mut draws = vec![
             first(5, separate(0), 8),
@@ -200,7 +200,7 @@ mod tests {
         let mut noise = SeededNoise::new(&mut seeds);
         let shared = gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap();
         assert_ne!(shared, gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap());
-        let stream = NoiseStream::Own { round: 0 };
+        let stream = NoiseStream::Separate { round: 0 };
         gaussian(&mut noise, 2, stream, 1).unwrap();
         assert!(matches!(
             gaussian(&mut noise, 2, stream, 1),

@@ -89,7 +89,7 @@ impl RationalDeviation {
     ///
     /// # Errors
     /// The result is too large.
-    pub fn times_two_to(self, power: u32) -> Result<Self, PrivacyError> {
+    pub fn times_power_of_two(self, power: u32) -> Result<Self, PrivacyError> {
         let cancelled = self.denominator.trailing_zeros().min(power);
         let found = || PrivacyError::InvalidDeviation { found: format!("{self} times 2^{power}") };
         let left = power - cancelled;
@@ -168,11 +168,12 @@ mod tests {
             assert!(RationalDeviation::rounded_up(bad).is_err());
         }
         let sigma = RationalDeviation::new(3, 8).unwrap();
-        assert_eq!(sigma.times_two_to(2).unwrap(), RationalDeviation::new(3, 2).unwrap());
-        assert_eq!(sigma.times_two_to(5).unwrap(), RationalDeviation::new(12, 1).unwrap());
-        assert!(sigma.times_two_to(120).is_err());
+        assert_eq!(sigma.times_power_of_two(2).unwrap(), RationalDeviation::new(3, 2).unwrap());
+        assert_eq!(sigma.times_power_of_two(5).unwrap(), RationalDeviation::new(12, 1).unwrap());
+        assert!(sigma.times_power_of_two(120).is_err());
         assert!(
-            !sigma.times_two_to(17).unwrap().is_fine() && sigma.times_two_to(18).unwrap().is_fine()
+            !sigma.times_power_of_two(17).unwrap().is_fine()
+                && sigma.times_power_of_two(18).unwrap().is_fine()
         );
         for bad in ["", "1", "0/2", "1/0", "a/b", "-1/2", "1/99999999999999999999999"] {
             assert!(bad.parse::<RationalDeviation>().is_err(), "{bad}");

@@ -139,7 +139,7 @@ impl IntegerPlan {
         let real: Vec<_> = (strategies.iter().zip(&measurements))
             .map(|((_, real), measurement)| Ok((real.clone(), measurement.worth()?)))
             .collect::<Result<_>>()?;
-        let plan = plan.remeasured(workload, &measure, &real)?;
+        let plan = plan.with_strategies(workload, &measure, &real)?;
         Ok(IntegerPlan { plan, weights, measurements, unit, cost, precision, rounding })
     }
 
@@ -198,7 +198,8 @@ fn with_fine_noise(
     deviation: RationalDeviation,
     scalars: &mut HashMap<u32, Arc<IntegerFactor>>,
 ) -> Result<(IntegerStrategy, RationalDeviation)> {
-    let is_fine = |power: u32| -> Result<bool> { Ok(deviation.times_two_to(power)?.is_fine()) };
+    let is_fine =
+        |power: u32| -> Result<bool> { Ok(deviation.times_power_of_two(power)?.is_fine()) };
     let mut power = 0;
     while deviation != RationalDeviation::ZERO && !is_fine(power)? {
         power += 1;
@@ -216,7 +217,7 @@ fn with_fine_noise(
         None => scalars.entry(power).or_insert(Arc::new(IntegerFactor::scalar(number)?)).clone(),
     };
     let factors = std::iter::once(scalar).chain(strategy.factors().iter().cloned());
-    Ok((IntegerStrategy::new(factors.collect())?, deviation.times_two_to(power)?))
+    Ok((IntegerStrategy::new(factors.collect())?, deviation.times_power_of_two(power)?))
 }
 
 /// Returns `deviations(s)` for the smallest s whose cost is at most ρ.
@@ -362,7 +363,7 @@ impl Rounded {
             .iter()
             .zip(plan.measurements())
             .map(|((_, real), m)| (real.clone(), Some(m.privacy_cost)));
-        let rounded = plan.remeasured(workload, &measure, &shares.collect::<Vec<_>>())?;
+        let rounded = plan.with_strategies(workload, &measure, &shares.collect::<Vec<_>>())?;
         let variance = rounded.total_variance();
         Ok(Some((Rounded { weights, measure, strategies, variance }, made.is_rounded)))
     }

@@ -87,17 +87,17 @@ pub struct Balance {
 
 /// How to wait for a ledger that another process has locked.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting {
+pub struct LockWait {
     /// The maximum time to wait.
     pub limit: Duration,
     /// Called once if the lock is not free at first.
     pub notice: fn(&Path, Duration),
 }
 
-impl Default for Waiting {
+impl Default for LockWait {
     /// One minute, without notice.
     fn default() -> Self {
-        Waiting { limit: Duration::from_secs(60), notice: |_, _| () }
+        LockWait { limit: Duration::from_secs(60), notice: |_, _| () }
     }
 }
 
@@ -105,7 +105,7 @@ impl Default for Waiting {
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    waiting: Waiting,
+    waiting: LockWait,
 }
 
 /// A budget that the ledger on disk records as spent.
@@ -170,14 +170,14 @@ impl Ledger {
         let opening = text_of(&Opening { total_rho: total.get(), delta, unit })?;
         let head = text_of(&Head::of(2, &opening))?;
         file::create(path, &format!("{head}\n{opening}\n"))?;
-        Ok(Ledger { path: path.to_path_buf(), waiting: Waiting::default() })
+        Ok(Ledger { path: path.to_path_buf(), waiting: LockWait::default() })
     }
 
     /// Opens the ledger in a file.
     ///
     /// # Errors
     /// As [`Ledger::balance`].
-    pub fn open(path: &Path, waiting: Waiting) -> Result<Self> {
+    pub fn open(path: &Path, waiting: LockWait) -> Result<Self> {
         let ledger = Ledger { path: path.to_path_buf(), waiting };
         ledger.balance()?;
         Ok(ledger)

@@ -37,7 +37,7 @@ mod statement;
 
 pub use estimates::Estimates;
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
-pub use ledger::{Balance, Ledger, Reservation, Waiting};
+pub use ledger::{Balance, Ledger, LockWait, Reservation};
 pub use measurements::Measurements;
 pub use reach::Reach;
 pub use rounding::Precision;

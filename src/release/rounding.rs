@@ -3,9 +3,9 @@
 use ndarray::Array2;
 
 use crate::error::{Error, Result};
-use crate::linalg::{self, Semidefinite};
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{IntegerFactor, StrategyFactor};
+use matmech_linalg::{self as linalg, Semidefinite};
 
 /// Maximum cells of a joint factor, whose rows are a dense matrix.
 const MAX_CELLS: usize = 2500;

@@ -5,7 +5,7 @@ use super::check;
 use super::slices::{Mean, Sum, change1, change2};
 use crate::domain::AxisSet;
 use crate::error::Result;
-use crate::linalg::{Loops, Wide};
+use matmech_linalg::{Loops, Wide};
 
 /// Subtracts the mean along every axis from an array over a row-major box.
 ///

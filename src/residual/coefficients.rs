@@ -14,11 +14,11 @@ pub fn privacy_coefficient(sizes: &[usize], tau: AxisSet) -> f64 {
 /// Noise of variance σ² on the residual on τ adds v_τ σ² to the variance of every cell of the
 /// marginal on γ (S4, Prop. 4.4 and Eq. 6).
 pub fn variance_coefficient(sizes: &[usize], tau: AxisSet) -> f64 {
-    privacy_coefficient(sizes, tau) / smeared_cells(sizes, tau).powi(2)
+    privacy_coefficient(sizes, tau) / cells_summed_out(sizes, tau).powi(2)
 }
 
 /// Returns n_{γ∖τ}, the number of marginal cells over which one residual cell is spread.
-pub(crate) fn smeared_cells(sizes: &[usize], tau: AxisSet) -> f64 {
+pub(crate) fn cells_summed_out(sizes: &[usize], tau: AxisSet) -> f64 {
     sizes
         .iter()
         .enumerate()
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(privacy_coefficient(&sizes, first), 0.5);
         assert_eq!(variance_coefficient(&sizes, first), 0.5 / 25.0);
         assert_eq!(
-            (privacy_coefficient(&sizes, AxisSet::EMPTY), smeared_cells(&sizes, AxisSet::EMPTY)),
+            (privacy_coefficient(&sizes, AxisSet::EMPTY), cells_summed_out(&sizes, AxisSet::EMPTY)),
             (1.0, 10.0)
         );
         assert_eq!(privacy_coefficient(&[1, 5], first), 0.0);
@@ -50,7 +50,7 @@ mod tests {
     fn variance_coefficients_of_isotropic_noise_sum_to_one() {
         let sizes = [3, 4, 2];
         let sum: f64 = AxisSet::subsets(3)
-            .map(|tau| variance_coefficient(&sizes, tau) * smeared_cells(&sizes, tau))
+            .map(|tau| variance_coefficient(&sizes, tau) * cells_summed_out(&sizes, tau))
             .sum();
         assert!((sum - 1.0).abs() < 1e-15, "{sum}");
     }

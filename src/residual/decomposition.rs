@@ -5,7 +5,7 @@ use super::slices::{Sum, fill1, fill2, fill3};
 use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
-use crate::linalg::{Loops, Wide};
+use matmech_linalg::{Loops, Wide};
 
 /// Returns the residual `ζ_τ = Decomp(μ_γ, γ, τ)`.
 ///

@@ -17,7 +17,7 @@ use ndarray::{Array2, ArrayView2};
 use super::axis::{self, AxisView};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// One factor of a Kronecker matrix, for an axis of `n` values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

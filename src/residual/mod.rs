@@ -32,7 +32,7 @@ mod decomposition;
 pub mod kronecker;
 mod measure;
 mod measure_file;
-mod measured;
+mod projection;
 mod reconstruction;
 mod slices;
 mod spread;
@@ -41,12 +41,14 @@ mod three_axes;
 pub(crate) use axis::AxisView;
 pub(crate) use centring::centre_box;
 pub use centring::centre_in_place;
-pub(crate) use coefficients::smeared_cells;
+pub(crate) use coefficients::cells_summed_out;
 pub use coefficients::{privacy_coefficient, variance_coefficient};
 pub(crate) use decomposition::{averaged, summed};
 pub use decomposition::{decomp, decomp_into, marginalised};
 pub use measure::{Measure, ReferenceMeasure};
-pub(crate) use measured::{centre_for, contracted, contraction, product, project_for, spread_for};
+pub(crate) use projection::{
+    centre_for, contracted, contraction, product, project_for, spread_for,
+};
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
 pub(crate) use spread::spread_onto;

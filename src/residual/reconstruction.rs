@@ -6,7 +6,7 @@ use super::three_axes::{self, ThreeAxes};
 use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
-use crate::linalg::{Loops, Wide};
+use matmech_linalg::{Loops, Wide};
 
 /// Returns the part `Recon(ζ_τ, τ, γ)` of the marginal on γ that its residual on τ determines.
 ///

@@ -1,6 +1,6 @@
 //! Element-wise loops over slices.
 
-use crate::linalg::Loops;
+use matmech_linalg::Loops;
 
 /// The block width of loops: two or four vector registers.
 const BLOCK: usize = 8;

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::axis::total;
 use super::centring;
 use super::slices::{fill1, fill2, fill3};
-use crate::linalg::Loops;
+use matmech_linalg::Loops;
 
 /// The number of columns per block.
 const BLOCK: usize = 8;

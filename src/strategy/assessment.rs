@@ -2,8 +2,8 @@
 
 use super::{Certificate, DualVector, Optimal, Strategy, svd_bound, unanswered};
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::workload::Workload;
+use matmech_linalg as linalg;
 
 /// Relative rounding error allowed below the lower bound.
 const ROUNDING: f64 = 1e-6;
@@ -35,12 +35,12 @@ pub struct Assessment {
 impl Assessment {
     /// Returns `error / lower_bound − 1`, an upper bound on the relative excess of the strategy's
     /// error over the optimum.
-    pub fn at_most_above(&self) -> f64 {
+    pub fn max_excess(&self) -> f64 {
         self.error / self.lower_bound - 1.0
     }
 
     /// Returns `error / upper_bound − 1`, a lower bound on the relative excess over the optimum.
-    pub fn at_least_above(&self) -> f64 {
+    pub fn min_excess(&self) -> f64 {
         self.error / self.upper_bound - 1.0
     }
 }
@@ -119,8 +119,8 @@ mod tests {
         assert_relative_eq!(assessment.error, gram.trace(), max_relative = 1e-12);
         assert_eq!(assessment.rank, 54);
         assert_relative_eq!(assessment.condition, 1.0, max_relative = 1e-12);
-        assert!(assessment.at_least_above() <= assessment.at_most_above());
-        assert!(assessment.at_most_above() - assessment.at_least_above() < 1e-5);
+        assert!(assessment.min_excess() <= assessment.max_excess());
+        assert!(assessment.max_excess() - assessment.min_excess() < 1e-5);
         assert!(
             assessment.svd_bound <= assessment.lower_bound
                 && assessment.lower_bound <= assessment.upper_bound
@@ -135,7 +135,7 @@ mod tests {
         let scaled = StrategyFactor::from_queries(&[20], queries.as_ref() * 37.0).unwrap();
         let assessment =
             Optimal::default().assess(&Strategy::single("scaled", scaled), &workload).unwrap();
-        assert!(assessment.at_most_above() < 1e-6, "{assessment:?}");
+        assert!(assessment.max_excess() < 1e-6, "{assessment:?}");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::error::{Error, Result};
-use crate::linalg::{self, Semidefinite};
 use crate::residual::centre_box;
+use matmech_linalg::{self as linalg, Semidefinite};
 
 /// A source of queries that are cheaper to store in a special form than as a matrix.
 pub trait QuerySource: fmt::Debug + Send + Sync {
@@ -92,7 +92,7 @@ impl StrategyFactor {
     ///
     /// # Errors
     /// The order of the matrix is not the number of cells, or no diagonal entry is positive.
-    pub fn of_unit_cost(shape: &[usize], mut gram: Array2<f64>) -> Result<Self> {
+    pub fn from_gram_scaled(shape: &[usize], mut gram: Array2<f64>) -> Result<Self> {
         let cells: usize = shape.iter().product();
         let max = gram.diag().iter().copied().fold(0.0, f64::max);
         if gram.dim() != (cells, cells) || !(max > 0.0 && max.is_finite()) {
@@ -114,7 +114,7 @@ impl StrategyFactor {
     ///
     /// # Errors
     /// The columns are not the cells of the shape, or all queries are zero.
-    pub fn of_few_queries(shape: &[usize], queries: ArrayView2<'_, f64>) -> Result<Self> {
+    pub fn low_rank(shape: &[usize], queries: ArrayView2<'_, f64>) -> Result<Self> {
         let cells: usize = shape.iter().product();
         let max = largest_column(queries);
         if queries.ncols() != cells || !(max > 0.0 && max.is_finite()) {
@@ -358,8 +358,8 @@ mod tests {
         ];
         let max = largest_column(queries.view());
         [
-            StrategyFactor::of_unit_cost(&[2, 3], queries.t().dot(&queries)).unwrap(),
-            StrategyFactor::of_few_queries(&[2, 3], queries.view()).unwrap(),
+            StrategyFactor::from_gram_scaled(&[2, 3], queries.t().dot(&queries)).unwrap(),
+            StrategyFactor::low_rank(&[2, 3], queries.view()).unwrap(),
             StrategyFactor::from_queries(&[2, 3], queries / max.sqrt()).unwrap(),
         ]
     }
@@ -421,11 +421,11 @@ mod tests {
 
     #[test]
     fn bad_strategies_are_refused() {
-        assert!(StrategyFactor::of_unit_cost(&[2], Array2::zeros((2, 2))).is_err());
+        assert!(StrategyFactor::from_gram_scaled(&[2], Array2::zeros((2, 2))).is_err());
         let zeros: Array2<f64> = Array2::zeros((2, 4));
-        let message = StrategyFactor::of_few_queries(&[4], zeros.view()).err().unwrap().to_string();
+        let message = StrategyFactor::low_rank(&[4], zeros.view()).err().unwrap().to_string();
         assert!(message.contains("not zero"), "{message}");
-        assert!(StrategyFactor::of_few_queries(&[3], Array2::ones((2, 4)).view()).is_err());
+        assert!(StrategyFactor::low_rank(&[3], Array2::ones((2, 4)).view()).is_err());
         assert!(StrategyFactor::from_queries(&[3], Array2::eye(2)).is_err());
         for factor in forms() {
             assert!(factor.variance(&[1.0; 5]).is_err());

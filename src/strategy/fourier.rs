@@ -6,8 +6,8 @@ use ndarray::{Array1, Array2};
 
 use super::{QuerySource, Selection, Strategy, StrategyFactor, StrategySelector};
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::workload::{Gram, GramFactor};
+use matmech_linalg as linalg;
 
 /// Energies below this multiple of cells × the largest energy are rounding.
 const MIN_ENERGY: f64 = 8.0 * f64::EPSILON;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::error::{Error, Result};
-use crate::workload::{Gram, by_x, check_dense_size};
+use crate::workload::{Gram, check_dense_size, format_shape};
 
 /// The strategy with queries from a `.npy` or `.csv` file, one per row: `matrix:FILE.npy`.
 #[derive(Debug, Clone)]
@@ -46,8 +46,8 @@ pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
             return Err(Error::bad_input(
                 format!("strategy `{}`", path.display()),
                 match attributes {
-                    [] => format!("at most one file per attribute of {}", by_x(shape)),
-                    _ => format!("{cells} columns, one per cell of {}", by_x(attributes)),
+                    [] => format!("at most one file per attribute of {}", format_shape(shape)),
+                    _ => format!("{cells} columns, one per cell of {}", format_shape(attributes)),
                 },
                 format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
                 remedy(paths.len(), queries.nrows() == cells),

@@ -227,7 +227,7 @@ impl IntegerFactor {
         if cells > MAX_COMPARED {
             // The error of every entry is at most rows + 4 roundings of max_square.
             let max_square = self.squared_sensitivity().to_f64().unwrap_or(f64::INFINITY);
-            let gram = crate::linalg::gram_of(self.rows.mapv(|x| x as f64).view());
+            let gram = matmech_linalg::gram_of(self.rows.mapv(|x| x as f64).view());
             let min_product = gram.iter().copied().fold(max_square, f64::min);
             let lower = min_product - (count as f64 + 4.0) * f64::EPSILON * max_square;
             let min_product = BigInt::from_f64(lower.floor())

@@ -3,7 +3,7 @@
 use ndarray::{Array2, arr2};
 
 use super::*;
-use crate::linalg::kron_all;
+use matmech_linalg::kron_all;
 
 fn factors() -> Vec<Arc<IntegerFactor>> {
     let rows = arr2(&[[4, -1, 2], [0, 3, 7], [-5, 1, 1]]);

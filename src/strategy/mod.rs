@@ -48,8 +48,8 @@ pub use workload_itself::WorkloadItself;
 use ndarray::Array2;
 
 use crate::error::{Error, Result};
-use crate::linalg::{self, Quotient};
 use crate::workload::{Gram, GramFactor};
+use matmech_linalg::{self as linalg, Quotient};
 
 /// Selects a strategy for a workload given by its Gram matrix.
 pub trait StrategySelector: std::fmt::Debug + Send + Sync {

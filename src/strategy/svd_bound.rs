@@ -1,8 +1,8 @@
 //! The singular value bound.
 
 use crate::error::Result;
-use crate::linalg;
 use crate::workload::Gram;
+use matmech_linalg as linalg;
 
 /// Returns the SVD bound `svdb(G) = (Σ_i √λ_i(G))² / n`.
 ///

@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayView2};
 use super::answered;
 use crate::domain::{cell_index, coordinates};
 use crate::error::Result;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// Maximum number of involutions; the number of blocks doubles with each.
 const MAX_INVOLUTIONS: usize = 10;

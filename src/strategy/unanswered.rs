@@ -7,8 +7,8 @@ use rand_chacha::ChaCha20Rng;
 use super::Strategy;
 use crate::domain::coordinates;
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::workload::Workload;
+use matmech_linalg as linalg;
 
 /// Maximum number of entries of the rows that are examined.
 const MAX_ENTRIES: usize = 1 << 32;

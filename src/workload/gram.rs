@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ndarray::{Array2, Axis};
 
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::residual::centre_box;
+use matmech_linalg as linalg;
 
 /// Maximum cells of a dense factor: one n × n matrix of f64 takes 2 GiB.
 pub const MAX_DENSE_CELLS: usize = 16_384;

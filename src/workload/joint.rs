@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use rand_mt::Mt;
 
-use super::{Family, by_x};
+use super::{Family, format_shape};
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::residual::{Measure, centre_for, contracted};
@@ -74,7 +74,7 @@ impl JointQueries {
                 "workload matrix of a query group",
                 format!(
                     "at least one row of {cells} finite numbers for attributes of sizes {}",
-                    by_x(sizes)
+                    format_shape(sizes)
                 ),
                 format!("{} x {}", rows.nrows(), rows.ncols()),
                 "give one row per query and one column per cell; the last attribute varies fastest",
@@ -247,7 +247,7 @@ pub(crate) fn sum_of_squares(
         let chunk: Vec<f64> = rows.by_ref().take(CHUNK).flatten().collect();
         let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk)
             .map_err(|e| Error::bug("rows of queries", "one value per cell", e))?;
-        crate::linalg::add_gram(&mut sum, block.view());
+        matmech_linalg::add_gram(&mut sum, block.view());
     }
     Ok(sum)
 }

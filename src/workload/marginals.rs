@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use rand::{Rng, RngExt};
 
-use super::{Family, Gram, QueryCount, Workload, by_x, check_dense_size};
+use super::{Family, Gram, QueryCount, Workload, check_dense_size, format_shape};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 
@@ -62,7 +62,7 @@ impl Gram {
 pub(crate) fn check_terms(shape: &[usize], terms: &[MarginalGram]) -> Result<()> {
     let refuse = |expected: String, found: String| {
         Err(Error::bad_input(
-            format!("workload over marginals of {}", by_x(shape)),
+            format!("workload over marginals of {}", format_shape(shape)),
             expected,
             found,
             "give each part attributes of the domain and a Gram matrix over their cells",
@@ -155,7 +155,7 @@ impl Workload {
     ) -> Result<Self> {
         if count == 0 {
             return Err(Error::bad_input(
-                format!("workload `random-marginals:{}`", by_x(shape)),
+                format!("workload `random-marginals:{}`", format_shape(shape)),
                 "at least one marginal",
                 "0",
                 "use e.g. count=20",
@@ -174,7 +174,7 @@ impl Workload {
         };
         let parts = (0..count).map(draw).collect::<Result<_>>()?;
         Ok(Workload {
-            name: format!("random-marginals(count={count}):{}", by_x(shape)),
+            name: format!("random-marginals(count={count}):{}", format_shape(shape)),
             shape: shape.to_vec(),
             queries: super::Queries::Marginals(Marginals(parts)),
         })
@@ -189,7 +189,7 @@ impl Workload {
         let name = format!("{}-marginals", family.name());
         if family.arity() != 1 || family == Family::PREDICATE {
             return Err(Error::bad_input(
-                format!("workload `{name}:{}`", by_x(shape)),
+                format!("workload `{name}:{}`", format_shape(shape)),
                 "a family on single attributes without query weights",
                 format!("`{}`", family.name()),
                 "use e.g. range-marginals, prefix-marginals or identity-marginals",
@@ -198,7 +198,7 @@ impl Workload {
         let written = ways.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
         if !super::groups::are_distinct_ways(ways, shape.len()) {
             return Err(Error::bad_input(
-                format!("workload `{name}:{}`: ways", by_x(shape)),
+                format!("workload `{name}:{}`: ways", format_shape(shape)),
                 format!("1 to {} attributes, each number once", shape.len()),
                 format!("`{written}`"),
                 "use e.g. ways=1 or ways=1+2",
@@ -214,7 +214,7 @@ impl Workload {
             .collect::<Result<_>>()?;
         let options = if ways == [1] { String::new() } else { format!("(ways={written})") };
         Ok(Workload {
-            name: format!("{name}{options}:{}", by_x(shape)),
+            name: format!("{name}{options}:{}", format_shape(shape)),
             shape: shape.to_vec(),
             queries: super::Queries::Marginals(Marginals(parts)),
         })
@@ -231,7 +231,7 @@ mod tests {
         let (g1, g2) = (Family::RANGE.gram(&[2]).unwrap(), Family::RANGE.gram(&[3]).unwrap());
         let (j1, j2) = (Array2::<f64>::ones((2, 2)), Array2::<f64>::ones((3, 3)));
         let expected =
-            crate::linalg::kron(g1.view(), j2.view()) + crate::linalg::kron(j1.view(), g2.view());
+            matmech_linalg::kron(g1.view(), j2.view()) + matmech_linalg::kron(j1.view(), g2.view());
         assert_eq!(gram.to_dense().unwrap(), expected);
         assert_eq!(gram.marginals().unwrap().len(), 2);
     }

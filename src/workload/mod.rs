@@ -98,7 +98,7 @@ impl Workload {
         crate::domain::Domain::from_shape(&shape)?;
         let name = factors
             .iter()
-            .map(|(f, sizes)| format!("{}:{}", f.name(), by_x(sizes)))
+            .map(|(f, sizes)| format!("{}:{}", f.name(), format_shape(sizes)))
             .collect::<Vec<_>>()
             .join("*");
         Ok(Workload {
@@ -120,7 +120,7 @@ impl Workload {
         } else {
             Self::product(&[(family, shape)])?
         };
-        workload.name = format!("{}:{}", family.name(), by_x(shape));
+        workload.name = format!("{}:{}", family.name(), format_shape(shape));
         Ok(workload)
     }
 
@@ -139,7 +139,7 @@ impl Workload {
             ));
         }
         Ok(Workload {
-            name: format!("matrix:{}", by_x(shape)),
+            name: format!("matrix:{}", format_shape(shape)),
             shape: shape.to_vec(),
             queries: Queries::Explicit(rows),
         })
@@ -170,14 +170,18 @@ impl Workload {
         });
         let mut workload = Self::explicit(shape, rows)?;
         workload.name =
-            format!("predicate-sample(queries={queries},p={probability}):{}", by_x(shape));
+            format!("predicate-sample(queries={queries},p={probability}):{}", format_shape(shape));
         Ok(workload)
     }
 
     /// Creates a workload of sampled ranges.
     pub fn sample(sample: RangeSample) -> Self {
         Workload {
-            name: format!("range-sample(queries={}):{}", sample.len(), by_x(sample.shape())),
+            name: format!(
+                "range-sample(queries={}):{}",
+                sample.len(),
+                format_shape(sample.shape())
+            ),
             shape: sample.shape().to_vec(),
             queries: Queries::Sample(sample),
         }
@@ -263,7 +267,7 @@ impl Workload {
                 let mut gram_factors = Vec::with_capacity(factors.len());
                 for (family, sizes) in factors {
                     check_dense_size(
-                        &format!("Gram matrix of {}:{}", family.name(), by_x(sizes)),
+                        &format!("Gram matrix of {}:{}", family.name(), format_shape(sizes)),
                         sizes.iter().product(),
                     )?;
                     let matrix = match cache.get(&(*family, sizes.as_slice())) {
@@ -280,7 +284,7 @@ impl Workload {
             }
             Queries::Explicit(rows) => {
                 check_dense_size("Gram matrix of an explicit workload", self.cells())?;
-                Gram::dense(&self.shape, crate::linalg::gram_of(rows.view()))
+                Gram::dense(&self.shape, matmech_linalg::gram_of(rows.view()))
             }
             Queries::Sample(sample) => Gram::dense(&self.shape, sample.gram()),
             Queries::Marginals(parts) => parts.gram(&self.shape),
@@ -347,7 +351,7 @@ fn product_rows(factors: &[(Family, Vec<usize>)]) -> Box<dyn Iterator<Item = Vec
 }
 
 /// Formats sizes: `[16, 8, 8]` as `16x8x8`.
-pub fn by_x(sizes: &[usize]) -> String {
+pub fn format_shape(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::{Family, RangeSample, Workload, by_x};
+use super::{Family, RangeSample, Workload, format_shape};
 use crate::call::Call;
 use crate::error::{Error, Result};
 
@@ -212,7 +212,7 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
     if shape.iter().product::<usize>() != rows.ncols() {
         return Err(refuse(
             text,
-            format!("a matrix with {} columns", by_x(&shape)),
+            format!("a matrix with {} columns", format_shape(&shape)),
             format!("{} columns", rows.ncols()),
         ));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::joint::JointQueries;
-use super::{Family, Lanes, QueryCount, by_x};
+use super::{Family, Lanes, QueryCount, format_shape};
 use crate::domain::{Attribute, AttributeKind, AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -95,8 +95,8 @@ impl QueryGroup {
         if queries.sizes() != sizes {
             return Err(refuse(
                 &chosen,
-                format!("queries over sizes {}", by_x(&sizes)),
-                format!("queries over sizes {}", by_x(queries.sizes())),
+                format!("queries over sizes {}", format_shape(&sizes)),
+                format!("queries over sizes {}", format_shape(queries.sizes())),
             ));
         }
         Ok(QueryGroup { attributes, sizes, family, queries: GroupQueries::Joint(queries), weight })

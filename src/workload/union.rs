@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::{Gram, Queries, Workload, by_x, check_dense_size};
+use super::{Gram, Queries, Workload, check_dense_size, format_shape};
 use crate::error::{Error, Result};
 
 impl Workload {
@@ -26,7 +26,7 @@ impl Workload {
         let shape = first.shape.clone();
         if let Some(other) = parts.iter().find(|part| part.shape != shape) {
             return refuse(
-                &format!("workloads over {}", by_x(&shape)),
+                &format!("workloads over {}", format_shape(&shape)),
                 format!("`{}`", other.name),
             );
         }

@@ -5,7 +5,7 @@ use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
 use matmech::privacy::PrivacyUnit;
-use matmech::release::{Ledger, Waiting};
+use matmech::release::{Ledger, LockWait};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
@@ -149,7 +149,7 @@ fn an_incomplete_ledger_line_is_reported_and_charged_correctly() {
         let here = folder.path();
         // One reservation before, long enough to leave this space.
         let filling = LIMIT - room - read(here, "L.jsonl").len() - line(1, "");
-        let ledger_of_test = Ledger::open(&here.join("L.jsonl"), Waiting::default()).unwrap();
+        let ledger_of_test = Ledger::open(&here.join("L.jsonl"), LockWait::default()).unwrap();
         let rho = matmech::privacy::Rho::new(0.25).unwrap();
         ledger_of_test.reserve(rho, PrivacyUnit::default(), &"x".repeat(filling)).unwrap();
         let before = read(here, "L.jsonl");

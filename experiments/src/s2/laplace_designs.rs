@@ -1,7 +1,6 @@
 //! Weighting the queries of a strategy under pure ε-differential privacy (S2, Sec. 3.5).
 
 use matmech::strategy;
-use matmech::strategy::eigen_design::weighting::WeightingOptions;
 use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub(super) fn planners() -> Vec<Box<dyn Planner>> {
     let mut all = planner::planners();
     all.push(Box::new(ResidualBasesEverywhere));
-    for division in [NoiseDivision::Own, NoiseDivision::Prefix] {
+    for division in [NoiseDivision::Workload, NoiseDivision::Prefix] {
         all.push(Box::new(PublishedResidualPlannerPlus::dividing(division)));
     }
     all

@@ -28,7 +28,7 @@ impl Planner for ResidualBasesEverywhere {
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> matmech::Result<Plan> {
         let planner = ResidualPlannerPlus {
             bases: Bases::uniform(ResidualBasis),
-            division: NoiseDivision::Own,
+            division: NoiseDivision::Workload,
         };
         planner.plan_as(self.name(), workload, privacy_cost)
     }
@@ -52,7 +52,7 @@ mod tests {
             closed_form,
             max_relative = 1e-12
         );
-        let prefix_bases = ResidualPlannerPlus::dividing(NoiseDivision::Own);
+        let prefix_bases = ResidualPlannerPlus::dividing(NoiseDivision::Workload);
         assert!(rmse(&prefix_bases, "marginal") > 1.4 * closed_form);
         assert!(rmse(&ResidualBasesEverywhere, "prefix") > 1.1 * rmse(&prefix_bases, "prefix"));
     }

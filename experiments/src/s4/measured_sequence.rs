@@ -158,7 +158,7 @@ fn measure(
     let gamma = marginal.attributes;
     let (sizes, precisions) = (schema.shape_of(gamma)?, estimates.precisions(gamma));
     let rho = affordable(access, marginal.rho);
-    let stream = NoiseStream::Own { round };
+    let stream = NoiseStream::Separate { round };
     let mut changes = Vec::new();
     access.reserved(&format!("marginal on {gamma:?}"), rho, &mut |access| {
         match division {

@@ -44,7 +44,7 @@ impl Forecast {
         plan: &IntegerPlan,
         workload: &GroupedWorkload,
         planning: Duration,
-    ) -> crate::Result<Self> {
+    ) -> crate::error::Result<Self> {
         let queries = plan.plan().queries().as_f64();
         let seconds = 2.0 * planning.as_secs_f64() + drawing(plan)? + SECONDS_PER_QUERY * queries;
         let measured = plan
@@ -64,7 +64,7 @@ impl Forecast {
 }
 
 /// Returns the expected seconds to draw the plan's noise, from timing a discarded sample.
-fn drawing(plan: &IntegerPlan) -> crate::Result<f64> {
+fn drawing(plan: &IntegerPlan) -> crate::error::Result<f64> {
     let Some(largest) = plan.measurements().iter().max_by_key(|m| m.strategy.rows()) else {
         return Ok(0.0);
     };

@@ -20,11 +20,11 @@ pub(super) use self::unit::UnitArguments;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use crate::Error;
 use crate::data::{OutOfDomain, PersonLimit, PrivateCsv};
+use crate::error::Error;
 use crate::planner;
 use crate::release::{
-    Estimates, IntegerPlan, Ledger, Reservation, Statement, Terms, Waiting, adjust, answers, run,
+    Estimates, IntegerPlan, Ledger, LockWait, Reservation, Statement, Terms, adjust, answers, run,
 };
 use crate::schema::{Schema, read_text};
 use crate::workload::GroupedWorkload;
@@ -96,8 +96,8 @@ pub(super) struct WaitingArguments {
 }
 
 impl WaitingArguments {
-    pub(super) fn waiting(&self) -> Waiting {
-        Waiting {
+    pub(super) fn waiting(&self) -> LockWait {
+        LockWait {
             limit: Duration::from_secs(self.wait.into()),
             notice: |path, limit| {
                 let (path, seconds) = (path.display(), limit.as_secs());
@@ -136,7 +136,7 @@ impl ReleaseCommand {
             rule: self.out_of_domain,
             person: person.clone(),
         };
-        let adjusted = self.adjust.then(|| adjust::IN_WORDS.to_owned());
+        let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
         let statement = Statement::of(&plan, terms, &schema_text, &workload_text, adjusted)?;
         let mut report = Report::of(&plan, &statement, &workload, planning)?;
         if self.dry_run {
@@ -211,7 +211,7 @@ impl ReleaseCommand {
 /// Maximum queries of one run.
 const MAX_QUERIES: f64 = (1u64 << 31) as f64;
 
-pub(super) fn check_count(workload: &GroupedWorkload) -> crate::Result<()> {
+pub(super) fn check_count(workload: &GroupedWorkload) -> crate::error::Result<()> {
     let queries = workload.count().as_f64();
     if queries <= MAX_QUERIES {
         return Ok(());

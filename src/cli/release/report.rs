@@ -49,7 +49,7 @@ impl Report {
         statement: &Statement,
         workload: &GroupedWorkload,
         planning: Duration,
-    ) -> crate::Result<Self> {
+    ) -> crate::error::Result<Self> {
         let rho = plan.cost().rounded_up()?;
         let (planned, rounded) = plan.rounding();
         let schema = plan.plan().schema();

@@ -18,9 +18,9 @@ use self::trial::Setting;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use crate::Error;
 use crate::call::Call;
 use crate::data::{OutOfDomain, read_csv};
+use crate::error::Error;
 use crate::mechanism::{self, Mechanism};
 use crate::schema::Schema;
 
@@ -99,7 +99,7 @@ fn mechanism_help() -> String {
 impl SimulateCommand {
     /// Returns the mechanism with the options of the flags. Synthetic records need a run that ends
     /// with a model; for `aim-hybrid`, this turns off the switch to ResidualPlanner.
-    fn mechanism(&self) -> crate::Result<Box<dyn Mechanism>> {
+    fn mechanism(&self) -> crate::error::Result<Box<dyn Mechanism>> {
         let max_mb = ("max-mb", self.max_mb.map(|mb| mb.to_string()));
         let call = Call::with_options(
             &self.mechanism,
@@ -143,7 +143,7 @@ impl SimulateCommand {
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let trials = (0..self.trials)
             .map(|_| setting.run(mechanism.as_ref(), &mut ChaCha20Rng::from_rng(&mut rng)))
-            .collect::<crate::Result<Vec<_>>>()?;
+            .collect::<crate::error::Result<Vec<_>>>()?;
         if let Some(path) = &self.synthetic {
             let model = trials.last().and_then(|trial| trial.report.model.as_ref());
             synthetic::write(path, &schema, model, &mut rng)?;

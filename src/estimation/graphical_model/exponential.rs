@@ -1,6 +1,6 @@
 //! Vectorised exponentials of whole tables.
 
-use crate::linalg::{Loops, Wide};
+use matmech_linalg::{Loops, Wide};
 
 /// ln 2 in two parts: the product of the first with an integer up to 2¹⁰ is exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::domain::AttributeSet;
-use crate::linalg::{Loops, Wide};
 use crate::residual::{runs, summed};
+use matmech_linalg::{Loops, Wide};
 
 /// The map from the cells of a table to those of a table over a subset of its attributes.
 ///

@@ -7,7 +7,7 @@ use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::estimation::MarginalEstimates;
 use crate::mechanism::aim::RoundBudget;
-use crate::mechanism::{AimHybrid, AimPgm, Mechanism, Planned, by_name};
+use crate::mechanism::{AimHybrid, AimPgm, Mechanism, PlannedResiduals, by_name};
 use crate::privacy::Rho;
 use crate::residual::privacy_coefficient;
 use crate::schema::Schema;
@@ -30,7 +30,7 @@ fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
         (by_name("aim-hybrid(switch=0,last-rounds=3,patience=2,width=1,rounds=2)").unwrap(), 0.5),
         (by_name("aim-pgm(max-mb=0.002)").unwrap(), 0.5),
         (Box::new(AimPgm::default()), 0.5),
-        (Box::new(Planned::default()), 0.5),
+        (Box::new(PlannedResiduals::default()), 0.5),
     ]
 }
 

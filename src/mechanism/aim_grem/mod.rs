@@ -19,7 +19,7 @@
 //! the records, the measured residuals, one marginal, and the counts that selection caches.
 //!
 //! *Reconstruction*: for unmeasured residuals, GReM's estimate is an additive model, with negative
-//! cells for skewed attributes. [`Reconstruction::Independence`] uses the product of the estimated
+//! cells for skewed attributes. [`UnmeasuredResiduals::Independence`] uses the product of the estimated
 //! 1-way marginals instead ([`IndependentMarginals`]). The loop, its measurements and its privacy
 //! are the same.
 //!
@@ -44,7 +44,7 @@ use crate::workload::GroupedWorkload;
 
 /// The treatment of unmeasured residuals in the final reconstruction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reconstruction {
+pub enum UnmeasuredResiduals {
     /// Unmeasured residuals are 0: GReM-MLE, linear in the measurements (S4).
     #[default]
     Additive,
@@ -55,13 +55,13 @@ pub enum Reconstruction {
     Independence,
 }
 
-impl FromStr for Reconstruction {
+impl FromStr for UnmeasuredResiduals {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
         match name {
-            "additive" => Ok(Reconstruction::Additive),
-            "independence" => Ok(Reconstruction::Independence),
+            "additive" => Ok(UnmeasuredResiduals::Additive),
+            "independence" => Ok(UnmeasuredResiduals::Independence),
             _ => Err(Error::unknown_name(
                 "reconstruction",
                 name,
@@ -75,7 +75,7 @@ impl FromStr for Reconstruction {
 /// The mechanism AIM+GReM, `aim-grem`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AimGrem {
-    reconstruction: Reconstruction,
+    reconstruction: UnmeasuredResiduals,
 }
 
 impl Mechanism for AimGrem {
@@ -113,8 +113,8 @@ impl Mechanism for AimGrem {
         let marginals = marginals_of(self.name(), workload)?;
         let outcome = run(workload.schema(), &marginals, access)?;
         let independent = match self.reconstruction {
-            Reconstruction::Additive => None,
-            Reconstruction::Independence => {
+            UnmeasuredResiduals::Additive => None,
+            UnmeasuredResiduals::Independence => {
                 Some(IndependentMarginals::of_estimates(&outcome.estimates)?)
             }
         };

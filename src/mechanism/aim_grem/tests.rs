@@ -69,7 +69,7 @@ impl PaidAccess for Exhaustive<'_> {
     ) -> Result<usize> {
         self.accountant.spend("selection", rho(selection.epsilon.powi(2) / 8.0))?;
         let noise = self.noise.gumbel(candidates.list().len());
-        let scale = 0.5 * selection.epsilon / candidates.largest_weight();
+        let scale = 0.5 * selection.epsilon / candidates.max_weight();
         let key = |(c, noise): (&crate::access::Candidate, &f64)| {
             let error = true_error(self.records, c.attributes, estimates);
             scale * (c.weight * (error - selection.penalty_per_cell * c.cells as f64)) + noise
@@ -111,7 +111,7 @@ fn selection_follows_the_exponential_mechanism() {
     let selection = CandidateSelection { epsilon: 0.2, penalty_per_cell: 0.9 };
     let scores = candidates.list().iter().map(|c| {
         let error = true_error(&records, c.attributes, &estimates);
-        0.1 / candidates.largest_weight() * c.weight * (error - 0.9 * c.cells as f64)
+        0.1 / candidates.max_weight() * c.weight * (error - 0.9 * c.cells as f64)
     });
     let weights: Vec<f64> = scores.map(f64::exp).collect();
     let total: f64 = weights.iter().sum();
@@ -283,7 +283,7 @@ fn candidates_are_the_closure_with_its_weights() {
             .sum();
         assert_eq!(candidate.weight, expected as f64);
     }
-    assert_eq!(candidates.largest_weight(), 3.0 * 91.0);
+    assert_eq!(candidates.max_weight(), 3.0 * 91.0);
 }
 
 /// Both reconstructions have the same measurements and costs; they differ if residuals were not
@@ -320,7 +320,7 @@ fn independence_changes_the_reconstruction_only() {
         (report, ledger, all)
     };
     let (additive, independent) =
-        (answers(Reconstruction::Additive), answers(Reconstruction::Independence));
+        (answers(UnmeasuredResiduals::Additive), answers(UnmeasuredResiduals::Independence));
     assert_eq!((additive.0, additive.1), (independent.0, independent.1));
     let totals = |marginals: &[Vec<f64>]| {
         marginals.iter().map(|cells| cells.iter().sum()).collect::<Vec<f64>>()

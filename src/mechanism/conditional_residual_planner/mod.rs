@@ -6,10 +6,10 @@
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::privacy::Rho;
-use crate::residual::{privacy_coefficient, smeared_cells, variance_coefficient};
+use crate::residual::{cells_summed_out, privacy_coefficient, variance_coefficient};
 
 /// Minimum share of the round's budget for a measurement (η of S4, App. D.2).
-pub const SMALLEST_SHARE: f64 = 1e-3;
+pub const MIN_SHARE: f64 = 1e-3;
 
 /// Maximum number of attributes of a marginal: 2^20 residuals.
 const MAX_ATTRIBUTES: usize = 20;
@@ -67,7 +67,7 @@ impl Allocation {
 /// a_τ n_{γ∖τ}, where b_k ≤ L ≤ b_{k+1}.
 ///
 /// A residual that was measured before is not measured again if its share p_τ x_τ is below
-/// [`SMALLEST_SHARE`]; the problem is then solved again for the others. This only raises the level,
+/// [`MIN_SHARE`]; the problem is then solved again for the others. This only raises the level,
 /// so their shares stay above the threshold and one more solve is enough. If all shares are that
 /// small (ten or more attributes), the largest are kept. A residual without an estimate is always
 /// measured, since otherwise no cell would have a finite variance. Attributes of one value have no
@@ -92,14 +92,14 @@ pub fn allocate(sizes: &[usize], precisions: &[f64], rho: Rho) -> Result<Allocat
             tau,
             price: privacy_coefficient(sizes, tau),
             known: precision / cost,
-            smeared: smeared_cells(sizes, tau),
+            smeared: cells_summed_out(sizes, tau),
         })
         .filter(|r| r.price > 0.0)
         .collect();
     let level = water_level(residuals.iter());
     let lower_bound = dual(&residuals, level) / cost;
     let largest = residuals.iter().map(|r| r.share(level)).fold(0.0, f64::max);
-    let threshold = SMALLEST_SHARE.min(largest);
+    let threshold = MIN_SHARE.min(largest);
     let kept: Vec<&ResidualShare> =
         residuals.iter().filter(|r| r.known == 0.0 || r.share(level) >= threshold).collect();
     let level = water_level(kept.iter().copied());

@@ -19,7 +19,7 @@ fn allocate(sizes: &[usize], precisions: &[f64], rho: f64) -> Result<Allocation>
 fn isotropic(sizes: &[usize], rho: f64) -> Allocation {
     let variances: Vec<f64> = AxisSet::subsets(sizes.len())
         .map(|tau| match privacy_coefficient(sizes, tau) > 0.0 {
-            true => smeared_cells(sizes, tau) / (2.0 * rho),
+            true => cells_summed_out(sizes, tau) / (2.0 * rho),
             false => f64::INFINITY,
         })
         .collect();
@@ -279,7 +279,7 @@ fn the_budget_is_spent() {
         for (mask, (p, _)) in coefficients(&sizes).into_iter().enumerate() {
             let share = p / (2.0 * rho * found.variances[mask]);
             assert!(
-                share == 0.0 || share >= SMALLEST_SHARE || precisions[mask] == 0.0,
+                share == 0.0 || share >= MIN_SHARE || precisions[mask] == 0.0,
                 "{sizes:?} {mask} {share}"
             );
             omitted += usize::from(p > 0.0 && share == 0.0);

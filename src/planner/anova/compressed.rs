@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::linalg::{self, Semidefinite};
 use crate::workload::{GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
+use matmech_linalg::{self as linalg, Semidefinite};
 
 /// Replaces every group of more joint queries than cells by one query per cell.
 ///

@@ -14,12 +14,12 @@ use super::classes::Classes;
 use super::pullback::{Upstream, pull_back};
 use crate::domain::AxisSet;
 use crate::error::Result;
-use crate::linalg;
 use crate::planner::decomposition::{Decomposition, KernelId};
 use crate::planner::solver::SubspaceProblem;
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{Centre, Optimal, derivative_by_gram, derivative_by_rows};
 use crate::workload::{GroupQueries, GroupedWorkload};
+use matmech_linalg as linalg;
 
 /// The kernels of terms with the ratios of their coefficients (as bits).
 type Signature = Vec<(u64, Vec<KernelId>)>;

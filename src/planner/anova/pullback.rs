@@ -4,10 +4,10 @@ use ndarray::{Array1, Array2};
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::planner::Kernel;
 use crate::planner::kernel::Source;
 use crate::residual::{AxisView, Measure, contraction, product};
+use matmech_linalg as linalg;
 
 /// The derivatives of a function by the parts of a kernel.
 #[derive(Debug, Clone, Default)]

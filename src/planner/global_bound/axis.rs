@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis as Dimension};
 
 use crate::error::Result;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// The relative gap up to which eigenvalues count as equal.
 ///

@@ -5,9 +5,9 @@ use ndarray::Array2;
 use super::{BoundMethod, GlobalBound};
 use crate::domain::{cell_index, coordinates};
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::strategy::{Optimal, OptimalOptions, StrategySelector};
 use crate::workload::{Gram, GroupQueries, GroupedWorkload};
+use matmech_linalg as linalg;
 
 /// Maximum evaluations of the dual function for large domains.
 ///

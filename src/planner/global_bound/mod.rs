@@ -23,7 +23,7 @@ use crate::strategy::Status;
 use crate::workload::GroupedWorkload;
 
 /// The maximum number of cells of a domain that is solved explicitly for lack of structure.
-pub const MOST_EXPLICIT_CELLS: usize = 4_096;
+pub const MAX_EXPLICIT_CELLS: usize = 4_096;
 
 /// The maximum number of cells of a domain that is always solved explicitly.
 const MAX_CELLS_ALWAYS_EXPLICIT: usize = 1_024;
@@ -97,7 +97,7 @@ impl GlobalBound {
     ///
     /// # Errors
     /// The workload has queries on three or more attributes, joint queries, or several families of
-    /// pairs on one attribute, over a domain of more than [`MOST_EXPLICIT_CELLS`] cells. Or the
+    /// pairs on one attribute, over a domain of more than [`MAX_EXPLICIT_CELLS`] cells. Or the
     /// weights do not match the schema.
     pub fn of(
         workload: &GroupedWorkload,
@@ -116,7 +116,7 @@ impl GlobalBound {
         }
         match Structure::of(workload) {
             Ok(structure) => by_structure(&structure, weights, near),
-            Err(_) if cells <= MOST_EXPLICIT_CELLS && *weights == BoundWeights::Optimised => {
+            Err(_) if cells <= MAX_EXPLICIT_CELLS && *weights == BoundWeights::Optimised => {
                 explicit::bound(workload)
             }
             Err(reason) => Err(Error::bad_input(
@@ -129,7 +129,7 @@ impl GlobalBound {
                 ),
                 format!(
                     "ask for the bound of such a workload, or of a workload over at most \
-                     {MOST_EXPLICIT_CELLS} cells"
+                     {MAX_EXPLICIT_CELLS} cells"
                 ),
             )),
         }

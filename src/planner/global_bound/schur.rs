@@ -12,7 +12,7 @@
 use ndarray::Array2;
 
 use super::axis::{Axis, ByAxis};
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// The range of x, in units of the largest singular value.
 const RANGE: (f64, f64) = (1e-7, 1e8);

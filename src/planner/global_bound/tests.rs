@@ -7,11 +7,11 @@ use rand_chacha::ChaCha20Rng;
 
 use super::*;
 use crate::domain::{AttributeKind, AttributeSet, coordinates};
-use crate::linalg;
 use crate::planner::{Anova, Planner};
 use crate::privacy::PrivacyCost;
 use crate::schema::Schema;
 use crate::workload::{Family, GroupFamily, QueryGroup, attribute_sets, groups_of};
+use matmech_linalg as linalg;
 
 fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
     GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()

@@ -85,7 +85,7 @@ fn centred(x: Array2<f64>) -> Result<Array2<f64>> {
 }
 
 fn of_residual(x: Array2<f64>) -> Result<StrategyFactor> {
-    StrategyFactor::of_unit_cost(&[x.nrows()], centred(x)?)
+    StrategyFactor::from_gram_scaled(&[x.nrows()], centred(x)?)
 }
 
 /// The bases of attributes, by their kind.

@@ -69,7 +69,7 @@ impl SubspaceSolver for CertifiedSolver {
         if joint_rows.is_some_and(|rows| solves_by_rows(problem.sizes, rows)) {
             let rows = problem.rows()?;
             let selection = optimal.select_rows(problem.sizes, rows.view())?;
-            let strategy = StrategyFactor::of_few_queries(problem.sizes, selection.queries.view())?;
+            let strategy = StrategyFactor::low_rank(problem.sizes, selection.queries.view())?;
             return Ok(Solved {
                 strategy: SubspaceStrategy::Kronecker(vec![strategy]),
                 error: selection.certificate.upper_bound,
@@ -82,7 +82,7 @@ impl SubspaceSolver for CertifiedSolver {
         let certificate = selection.certificate;
         let matrix = selection.strategy.factors()[0].gram()?.as_ref().clone();
         Ok(Solved {
-            strategy: SubspaceStrategy::Kronecker(vec![StrategyFactor::of_unit_cost(
+            strategy: SubspaceStrategy::Kronecker(vec![StrategyFactor::from_gram_scaled(
                 problem.sizes,
                 matrix,
             )?]),

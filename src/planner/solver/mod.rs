@@ -15,7 +15,7 @@ use super::kernel::Kernel;
 use super::subspace::SubspaceStrategy;
 use crate::domain::AttributeKind;
 use crate::error::{Error, Result};
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// A residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1.
 ///

@@ -11,10 +11,10 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::*;
 use crate::domain::{AttributeSet, AxisSet, coordinates};
-use crate::linalg;
 use crate::residual::{averaged, centre_box};
 use crate::schema::Schema;
 use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries, QueryGroup};
+use matmech_linalg as linalg;
 
 const SIZES: [usize; 3] = [3, 2, 4];
 
@@ -137,7 +137,7 @@ fn check_against_matrices(plan: &Plan, workload: &GroupedWorkload) {
     assert!(plan.recomputed_privacy_cost() >= cost * (1.0 - 1e-12));
     let mut total = 0.0;
     for (group, error) in workload.groups().iter().zip(plan.groups()) {
-        let same_marginal_only = plan.reconstruction() == Reconstruction::OwnMarginal;
+        let same_marginal_only = plan.reconstruction() == Reconstruction::SameMarginal;
         let information =
             information(&|m| !same_marginal_only || m.attributes == group.attributes());
         let inverse = pseudo_inverse(&information);
@@ -368,7 +368,7 @@ fn planners_with_fixed_bases_equal_sums_over_residual_spaces() {
         );
         assert!(gram.sum_axis(Axis(0)).iter().all(|s| s.abs() < 1e-12));
     }
-    let plus = ResidualPlannerPlus::dividing(NoiseDivision::Own);
+    let plus = ResidualPlannerPlus::dividing(NoiseDivision::Workload);
     assert_relative_eq!(
         variance(&plus, &workload),
         total_of_bases(&workload, &prefix),

@@ -167,7 +167,7 @@ impl Estimates {
 fn checked(factor: &IntegerFactor) -> Result<StrategyFactor> {
     let real = factor.real()?;
     let full = rounding::full_rank(factor.shape());
-    let rank = crate::linalg::Semidefinite::of(real.gram()?.view())?.rank();
+    let rank = matmech_linalg::Semidefinite::of(real.gram()?.view())?.rank();
     if rank == full {
         return Ok(real);
     }

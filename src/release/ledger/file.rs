@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use same_file::Handle;
 
-use super::Waiting;
+use super::LockWait;
 use crate::error::{Error, Result};
 
 /// Maximum size of a ledger: 256 MiB hold half a million runs.
@@ -67,12 +67,12 @@ pub(super) struct LockedFile {
 
 impl LockedFile {
     /// Locks the file for reading.
-    pub(super) fn shared(path: &Path, waiting: Waiting) -> Result<Self> {
+    pub(super) fn shared(path: &Path, waiting: LockWait) -> Result<Self> {
         Self::locked(path, waiting, When::Before, false)
     }
 
     /// Locks the file for appending.
-    pub(super) fn exclusive(path: &Path, waiting: Waiting, when: When) -> Result<Self> {
+    pub(super) fn exclusive(path: &Path, waiting: LockWait, when: When) -> Result<Self> {
         Self::locked(path, waiting, when, true)
     }
 
@@ -80,7 +80,7 @@ impl LockedFile {
     ///
     /// Repeated if the path names another file by then: an editor or a restore may have renamed a
     /// new file to it while this process waited.
-    fn locked(path: &Path, waiting: Waiting, when: When, write: bool) -> Result<Self> {
+    fn locked(path: &Path, waiting: LockWait, when: When, write: bool) -> Result<Self> {
         let deadline = Instant::now() + waiting.limit;
         let mut has_notified = false;
         loop {

@@ -173,7 +173,7 @@ fn invalid_ledgers_are_refused_with_the_line() {
         assert_eq!(kept, text, "nothing is repaired silently");
     }
     let nowhere =
-        Ledger::open(Path::new("/nowhere/L.jsonl"), Waiting::default()).unwrap_err().to_string();
+        Ledger::open(Path::new("/nowhere/L.jsonl"), LockWait::default()).unwrap_err().to_string();
     assert!(nowhere.contains("matmech ledger create"), "{nowhere}");
     assert!(Ledger::create(&ledger.path, rho(1.0), None, unit()).is_err());
 }
@@ -182,7 +182,7 @@ fn invalid_ledgers_are_refused_with_the_line() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_is_refused() {
-    assert!(Ledger::open(Path::new("/dev/full"), Waiting::default()).is_err());
+    assert!(Ledger::open(Path::new("/dev/full"), LockWait::default()).is_err());
 }
 
 /// A file that an editor or a restore renames to the ledger's path has neither its lock nor its
@@ -193,7 +193,7 @@ fn a_replaced_ledger_is_detected() {
     let copy = folder.path().join("copy");
     std::fs::copy(&ledger.path, &copy).unwrap();
     // Replaced after the lock was taken and before the line is written.
-    let mut file = LockedFile::exclusive(&ledger.path, Waiting::default(), When::Before).unwrap();
+    let mut file = LockedFile::exclusive(&ledger.path, LockWait::default(), When::Before).unwrap();
     let read = ledger.read(&mut file).unwrap();
     std::fs::rename(&copy, &ledger.path).unwrap();
     let refused = file
@@ -214,7 +214,7 @@ fn a_replaced_ledger_is_detected() {
     assert!(refused.contains("older copy") && refused.contains(&hash), "{refused}");
 }
 
-/// Waiting for a lock is announced, and no longer than requested.
+/// LockWait for a lock is announced, and no longer than requested.
 #[test]
 fn waiting_for_a_lock_has_a_notice_and_a_limit() {
     static NOTICES: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
@@ -223,8 +223,8 @@ fn waiting_for_a_lock_has_a_notice_and_a_limit() {
     let notice = |_: &Path, _: Duration| {
         NOTICES.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     };
-    ledger.waiting = Waiting { limit: Duration::from_millis(100), notice };
-    let held = LockedFile::exclusive(&ledger.path, Waiting::default(), When::Before).unwrap();
+    ledger.waiting = LockWait { limit: Duration::from_millis(100), notice };
+    let held = LockedFile::exclusive(&ledger.path, LockWait::default(), When::Before).unwrap();
     let refused = ledger.reserve(rho(0.5), unit(), "x").unwrap_err().to_string();
     assert!(
         refused.contains("--wait") && refused.contains("nothing was read or spent"),
@@ -260,7 +260,7 @@ fn concurrent_reservations_wait_for_each_other() {
             .map(|_| {
                 let path = ledger.path.clone();
                 scope.spawn(move || {
-                    Ledger { path, waiting: Waiting::default() }
+                    Ledger { path, waiting: LockWait::default() }
                         .reserve(rho(0.1), unit(), "x")
                         .is_ok()
                 })

@@ -194,7 +194,7 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
             Err(error) if error.to_string().contains("the number of records is public") => {}
             // Three factors of a non-uniform measure may need more than 128 bits; they are refused
             // with a remedy.
-            Err(error @ crate::Error::TooLarge { .. })
+            Err(error @ crate::error::Error::TooLarge { .. })
                 if planner == "anova" && sizes.len() == 3 =>
             {
                 assert!(error.to_string().contains("query-smasher"), "{error}");

@@ -17,8 +17,8 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::eigenbasis::EigenQueries;
 use crate::error::Result;
-use crate::linalg;
 use crate::strategy::symmetry::error_trace;
+use matmech_linalg as linalg;
 
 /// Smaller slack is rounding of the weights and is not used.
 const MIN_SLACK: f64 = 1e-7;

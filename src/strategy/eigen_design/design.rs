@@ -3,9 +3,9 @@
 use ndarray::{Array1, Array2, Axis};
 
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::strategy::{Selection, StrategySelector, factor_ends};
 use crate::workload::{Gram, GramFactor};
+use matmech_linalg as linalg;
 
 /// Largest share of the workload outside the row space of the design queries; less is rounding.
 const NEGLIGIBLE: f64 = 1e-9;

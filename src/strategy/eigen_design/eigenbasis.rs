@@ -16,9 +16,9 @@
 use ndarray::{Array1, Array2, Axis};
 
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::strategy::symmetry::Reduction;
 use crate::workload::{Gram, GramFactor, MarginalGram};
+use matmech_linalg as linalg;
 
 /// Relative tolerance for equal entries and for commuting matrices.
 const EQUAL: f64 = 1e-12;

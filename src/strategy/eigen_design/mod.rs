@@ -40,8 +40,8 @@ use weighting::WeightingOptions;
 
 use super::{Call, Selection, StrategySelector, svd_bound};
 use crate::error::Result;
-use crate::linalg;
 use crate::workload::Gram;
+use matmech_linalg as linalg;
 
 /// Returns the bound of S2, Thm 3, on Eigen-Design's error over the SVD bound, `√(n λ₁/svdb)`.
 ///

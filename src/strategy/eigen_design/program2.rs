@@ -8,10 +8,10 @@ use super::completion::{self, Completed};
 use super::weighting::{ColumnNorm, Weighting, WeightingOptions, WeightingProblem};
 use super::{Design, EigenQueries};
 use crate::error::Result;
-use crate::linalg;
 use crate::strategy::symmetry::error_trace;
 use crate::strategy::{Selection, Strategy, StrategyFactor};
 use crate::workload::{Gram, GramFactor, check_dense_size};
+use matmech_linalg as linalg;
 
 /// Which columns are completed (steps 4 and 5 of Program 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

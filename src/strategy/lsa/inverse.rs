@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis, Zip};
 
 use crate::error::{Error, Result};
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// `V = AᵀA` of the current strategy, its inverse, and the workload's Gram matrix G.
 ///

@@ -8,7 +8,7 @@ use super::inverse::{Inverse, sum_rows};
 use super::profile::{Profile, Split};
 use super::square::Square;
 use crate::error::Result;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// One box of a level.
 #[derive(Debug, Clone)]
@@ -169,6 +169,7 @@ impl Level {
 
 /// Appends a row in amortised O(row length).
 pub(super) fn append(rows: &mut Array2<f64>, row: ArrayView1<'_, f64>) -> Result<()> {
-    rows.push_row(row)
-        .map_err(|e| crate::Error::bug("level of boxes", "one row per box over the cells", e))
+    rows.push_row(row).map_err(|e| {
+        crate::error::Error::bug("level of boxes", "one row per box over the cells", e)
+    })
 }

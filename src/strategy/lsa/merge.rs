@@ -6,7 +6,7 @@ use super::boxes::add_box;
 use super::inverse::Inverse;
 use super::level::Level;
 use crate::error::Result;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// Maximum fall of the trace, as a factor, between two inversions.
 ///

@@ -98,7 +98,7 @@ impl Reading {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LsaOptions {
     /// Maximum number of levels, the identity included; k in the paper. Default
-    /// [`LsaOptions::MOST_LEVELS`].
+    /// [`LsaOptions::MAX_LEVELS`].
     pub max_levels: usize,
     /// Relative tolerance: gains up to this share of the trace are ignored, and gains that differ
     /// by no more are equal. Default 1e-10.
@@ -107,7 +107,7 @@ pub struct LsaOptions {
 
 impl LsaOptions {
     /// The default maximum number of levels.
-    pub const MOST_LEVELS: usize = 4096;
+    pub const MAX_LEVELS: usize = 4096;
 
     /// Checks the options.
     ///
@@ -136,7 +136,7 @@ impl LsaOptions {
 
 impl Default for LsaOptions {
     fn default() -> Self {
-        LsaOptions { max_levels: Self::MOST_LEVELS, tolerance: 1e-10 }
+        LsaOptions { max_levels: Self::MAX_LEVELS, tolerance: 1e-10 }
     }
 }
 

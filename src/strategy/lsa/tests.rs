@@ -108,7 +108,7 @@ impl BruteForce {
     fn trace(&self, boxes: &[GridBox]) -> f64 {
         let mut v = self.v.clone();
         boxes.iter().for_each(|b| boxes::add_box(&mut v, &b.cells(&self.shape), 1.0));
-        crate::linalg::spd_inverse(v.view()).unwrap().dot(&self.gram).diag().sum()
+        matmech_linalg::spd_inverse(v.view()).unwrap().dot(&self.gram).diag().sum()
     }
 
     fn best(&self, level: &[GridBox], part: usize, forced: bool) -> Option<Candidate> {

@@ -9,8 +9,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::low_rank::RowReduction;
 use crate::error::Result;
-use crate::linalg::{self, Semidefinite};
 use crate::strategy::symmetry::Reduction;
+use matmech_linalg::{self as linalg, Semidefinite};
 
 /// Largest zero eigenvalue of a Gram block, relative to the largest and per order of the block.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;

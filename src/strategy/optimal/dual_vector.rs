@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Result};
-use crate::linalg::{self, Semidefinite};
 use crate::workload::{Gram, GramFactor};
+use matmech_linalg::{self as linalg, Semidefinite};
 
 /// Maximum number of cells whose weights are written out: 128 MiB.
 const MAX_CELLS: usize = 1 << 24;

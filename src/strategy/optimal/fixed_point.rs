@@ -11,7 +11,7 @@ use ndarray::{Array1, Array2};
 use super::dual::{Dual, Point};
 use super::{Bounds, OptimalOptions};
 use crate::error::Result;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// The exponent p of the plain update. Locally stable below 4.
 const EXPONENT: f64 = 2.0;

@@ -9,8 +9,8 @@
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::error::Result;
-use crate::linalg;
 use crate::strategy::symmetry::{EQUAL, Orbits};
+use matmech_linalg as linalg;
 
 /// Largest zero singular value, relative to the largest one and per cell; ρ is then below 1e-20 of
 /// tr G.

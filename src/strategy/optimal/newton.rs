@@ -11,7 +11,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::dual::{Dual, Point, Spectrum};
 use crate::error::Result;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// Number of orbits up to which H is always formed.
 const ALWAYS_FORMED: usize = 1024;

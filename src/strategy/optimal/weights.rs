@@ -79,7 +79,7 @@ pub(crate) fn by_gram(gram: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Arr
     for mut row in rows.rows_mut() {
         row.iter_mut().zip(&roots).for_each(|(x, root)| *x *= root);
     }
-    Ok((t, crate::linalg::gram_of(rows.view())))
+    Ok((t, matmech_linalg::gram_of(rows.view())))
 }
 
 /// Returns t and a matrix P for which `2t P` is the derivative of `E = t²` by R.
@@ -93,15 +93,15 @@ pub(crate) fn by_rows(rows: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Arr
     for mut row in weighted.rows_mut() {
         row.iter_mut().zip(mu).for_each(|(x, m)| *x *= m);
     }
-    let (t, roots) = inverse_roots(crate::linalg::matmul(rows, weighted.t()).view())?;
-    let inverse = crate::linalg::gram_of(roots.view());
-    Ok((t, crate::linalg::matmul(inverse.view(), weighted.view())))
+    let (t, roots) = inverse_roots(matmech_linalg::matmul(rows, weighted.t()).view())?;
+    let inverse = matmech_linalg::gram_of(roots.view());
+    Ok((t, matmech_linalg::matmul(inverse.view(), weighted.view())))
 }
 
 /// Returns tr A^½, and rows whose Gram matrix is `A^(−½)` on the range of A.
 fn inverse_roots(a: ArrayView2<'_, f64>) -> Result<(f64, Array2<f64>)> {
     const RANK_CUT: f64 = 1e-13;
-    let eigen = crate::linalg::eigh(a)?;
+    let eigen = matmech_linalg::eigh(a)?;
     let max = eigen.values.iter().copied().fold(0.0, f64::max);
     let kept: Vec<usize> =
         (0..eigen.values.len()).filter(|&k| eigen.values[k] > RANK_CUT * max).collect();

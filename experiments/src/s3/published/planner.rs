@@ -42,14 +42,14 @@ impl PublishedResidualPlannerPlus {
 impl Planner for PublishedResidualPlannerPlus {
     fn name(&self) -> &str {
         match self.0.division {
-            NoiseDivision::Own => "residual-planner-plus-published",
+            NoiseDivision::Workload => "residual-planner-plus-published",
             NoiseDivision::Prefix => "residual-planner-plus-prefix-published",
         }
     }
 
     fn summary(&self) -> &str {
         match self.0.division {
-            NoiseDivision::Own => {
+            NoiseDivision::Workload => {
                 "residual-planner-plus with the unconverged bases of the published tables"
             }
             NoiseDivision::Prefix => "residual-planner-plus-prefix with those bases",
@@ -105,7 +105,7 @@ mod tests {
         for row in published("s3_table4.csv") {
             let division = match row["workload"].as_str() {
                 "prefix" | "range" => NoiseDivision::Prefix,
-                "affine" | "abs" => NoiseDivision::Own,
+                "affine" | "abs" => NoiseDivision::Workload,
                 _ => continue,
             };
             let workload = uniform(number(&row["n"]), 40, &row["workload"], None).unwrap();
@@ -114,7 +114,11 @@ mod tests {
         }
         for row in published("s3_table5.csv") {
             let workload = uniform(number(&row["n"]), number(&row["d"]), "mixed", None).unwrap();
-            assert_printed(rmse(NoiseDivision::Own, &workload), &row["rmse"], &format!("{row:?}"));
+            assert_printed(
+                rmse(NoiseDivision::Workload, &workload),
+                &row["rmse"],
+                &format!("{row:?}"),
+            );
             checked += 1;
         }
         assert_eq!(checked, 35);
@@ -138,7 +142,7 @@ mod tests {
         };
         let mut checked = 0;
         for (file, division) in
-            [("s3_table2.csv", NoiseDivision::Prefix), ("s3_table3.csv", NoiseDivision::Own)]
+            [("s3_table2.csv", NoiseDivision::Prefix), ("s3_table3.csv", NoiseDivision::Workload)]
         {
             for row in published(file) {
                 let (dataset, name) = (row["dataset"].as_str(), row["workload"].as_str());

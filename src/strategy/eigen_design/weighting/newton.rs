@@ -16,7 +16,7 @@ use ndarray::{Array1, Array2, Axis};
 use super::WeightingOptions;
 use super::reduced::{Point, Reduced, Search};
 use crate::error::Result;
-use crate::linalg::{SpdFactor, lower_gram_of};
+use matmech_linalg::{SpdFactor, lower_gram_of};
 
 /// Minimum starting weight, relative to the mean weight.
 const MIN_WEIGHT: f64 = 1e-9;
@@ -57,7 +57,7 @@ pub(super) fn run(
         }
         let system = match System::at(reduced, &y, &z, &point) {
             Ok(system) => system,
-            Err(crate::Error::NotPositiveDefinite { .. }) => return Ok(()),
+            Err(crate::error::Error::NotPositiveDefinite { .. }) => return Ok(()),
             Err(other) => return Err(other),
         };
         let Some((dy, dz)) = direction(&system, &y, &z, &point)? else { return Ok(()) };

@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::super::GridBox;
 use crate::domain::AttributeSet;
-use crate::linalg;
+use matmech_linalg as linalg;
 
 /// The vectors of the domain's orthonormal product basis that some marginal uses.
 ///

@@ -65,9 +65,9 @@ use self::recursion::{Part, Separable};
 use super::{BoxQueries, GridBox, LsaOptions, LsaOutcome, details};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::strategy::{Selection, Strategy, StrategyFactor, StrategySelector, answered};
 use crate::workload::{Gram, MarginalGram, check_terms};
+use matmech_linalg as linalg;
 
 /// The separation of marginals of several attributes. For disjoint marginals all are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]

@@ -2,13 +2,13 @@
 //! the whole domain.
 
 use super::*;
-use crate::linalg::nonzero_eigenvalues;
 use crate::strategy::lsa::tests::BruteForce;
 use crate::strategy::lsa::{self, Reading};
 use crate::strategy::tests::assert_digits;
 use crate::strategy::{QuerySource, svd_bound};
 use crate::workload::{Workload, projected};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
+use matmech_linalg::nonzero_eigenvalues;
 use ndarray::{Array2, Axis, concatenate};
 
 fn set(attributes: &[usize]) -> AttributeSet {

@@ -145,7 +145,7 @@ mod tests {
     use ndarray::{Array1, Array2};
 
     use super::*;
-    use crate::linalg::kron_all;
+    use matmech_linalg::kron_all;
 
     fn measures() -> Vec<Measure> {
         [vec![0.2, 0.5, 0.3], vec![0.9, 0.1], vec![0.1, 0.2, 0.3, 0.4]]
