@@ -82,6 +82,8 @@ pub mod residual;
 pub mod schema;
 pub mod statistics;
 pub mod strategy;
+#[cfg(test)]
+mod test_support;
 pub mod workload;
 
 pub use access::{PaidAccess, PrivateTable, Question};

@@ -187,15 +187,13 @@ fn measure(
 #[cfg(test)]
 mod tests {
     use approx::{assert_abs_diff_eq, assert_relative_eq};
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
 
     use super::*;
     use crate::access::PrivateTable;
-    use crate::access::impulse::Impulse;
     use crate::data::Records;
-    use crate::domain::AttributeKind;
+
     use crate::error::Error;
+    use crate::test_support::{Impulse, rho, rng, schema};
     use crate::workload::attribute_sets;
 
     const ALL: [(MarginalNoise, MarginalUpdates); 3] = [
@@ -211,14 +209,10 @@ mod tests {
     }
 
     fn case() -> Case {
-        let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
-        let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(10)).unwrap();
+        let schema = schema(&[5, 2, 7, 3]);
+        let records = Records::uniform(&schema, 300, &mut rng(10)).unwrap();
         let workload = attribute_sets(&schema, &[3]).unwrap();
         Case { schema, records, workload }
-    }
-
-    fn rho(x: f64) -> Rho {
-        Rho::new(x).unwrap()
     }
 
     fn run(
@@ -229,7 +223,7 @@ mod tests {
     ) -> SequenceOutcome {
         let sequence =
             MarginalSequence::half_and_half(&case.schema, &case.workload, rho(budget)).unwrap();
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut rng = rng(seed);
         let mut table = PrivateTable::of_records(&case.records, rho(budget), &mut rng).unwrap();
         let outcome =
             measure_sequence(&case.schema, &case.workload, &sequence, method, &mut table).unwrap();
@@ -337,7 +331,7 @@ mod tests {
         let sequence =
             MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.8)).unwrap();
         for (budget, paid) in [(0.05, 0), (0.75, 7)] {
-            let mut rng = ChaCha20Rng::seed_from_u64(0);
+            let mut rng = rng(0);
             let mut table = PrivateTable::of_records(&case.records, rho(budget), &mut rng).unwrap();
             let refused =
                 measure_sequence(&case.schema, &case.workload, &sequence, ALL[0], &mut table);

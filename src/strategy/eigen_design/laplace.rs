@@ -112,7 +112,8 @@ pub fn error(strategy: &Strategy, gram: &Gram) -> Result<f64> {
 mod tests {
     use super::*;
     use crate::strategy::{Hierarchical, Identity, Wavelet};
-    use crate::workload::Workload;
+    use crate::test_support::gram;
+
     use approx::assert_relative_eq;
 
     /// The duality gap closes, the objective equals the error of independent queries, and weighting
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn weighting_improves_strategies_with_a_certificate() {
         for text in ["range:32", "range:8x6", "cdf:20", "range-sample(queries=60,seed=2):24"] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             for selector in [&Wavelet as &dyn StrategySelector, &Identity, &Hierarchical] {
                 let found = reweighted(selector, &gram, &WeightingOptions::default()).unwrap();
                 assert!(
@@ -149,7 +150,7 @@ mod tests {
     /// The identity on n cells: all weights are 1 and the error is tr G.
     #[test]
     fn the_identity_has_a_closed_form() {
-        let gram = Workload::parse("range:9").unwrap().gram().unwrap();
+        let gram = gram("range:9");
         let found = reweighted(&Identity, &gram, &WeightingOptions::default()).unwrap();
         assert_relative_eq!(found.error, gram.trace(), max_relative = 1e-9);
     }
