@@ -80,6 +80,8 @@ pub mod release;
 pub mod residual;
 pub mod schema;
 pub mod strategy;
+#[cfg(test)]
+mod test_support;
 pub mod workload;
 
 pub use access::{PaidAccess, PrivateTable, Question};

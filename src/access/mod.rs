@@ -18,8 +18,6 @@
 
 mod candidates;
 mod counts;
-#[cfg(test)]
-pub(crate) mod impulse;
 mod interval;
 mod private_table;
 mod question;

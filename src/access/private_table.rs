@@ -220,13 +220,12 @@ impl PaidAccess for PrivateTable<'_> {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
 
     use super::*;
     use crate::access::{Candidate, Question};
     use crate::estimation::ResidualEstimates;
     use crate::schema::Schema;
+    use crate::test_support::{rho, rng};
 
     /// After the same questions, tables with different records, numbers of records and noise have
     /// the same debug output.
@@ -235,10 +234,9 @@ mod tests {
         let schema = Schema::uniform(4, 3).unwrap();
         let attributes = AttributeSet::first(2);
         let shown = |count, seed| {
-            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            let mut rng = rng(seed);
             let records = Records::uniform(&schema, count, &mut rng).unwrap();
-            let mut table =
-                PrivateTable::of_records(&records, Rho::new(0.5).unwrap(), &mut rng).unwrap();
+            let mut table = PrivateTable::of_records(&records, rho(0.5), &mut rng).unwrap();
             table
                 .measure(&Question::Marginal { attributes, variance: 4.0 }, NoiseStream::Shared)
                 .unwrap();
@@ -260,9 +258,8 @@ mod tests {
         );
         assert_eq!(output, shown(300, 2));
         let cells = [7.25; 64];
-        let mut rng = ChaCha20Rng::seed_from_u64(3);
-        let vector =
-            PrivateTable::of_vector(&[64], &cells, Rho::new(0.5).unwrap(), &mut rng).unwrap();
+        let mut rng = rng(3);
+        let vector = PrivateTable::of_vector(&[64], &cells, rho(0.5), &mut rng).unwrap();
         assert!(!format!("{vector:?}").contains("7.25"));
     }
 }

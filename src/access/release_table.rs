@@ -148,13 +148,13 @@ mod tests {
 
     use super::*;
     use crate::data::Column;
-    use crate::domain::AttributeKind;
-    use crate::schema::Schema;
+
     use crate::strategy::IntegerFactor;
+    use crate::test_support::{rho, schema};
 
     #[test]
     fn questions_are_paid_before_they_are_answered() {
-        let schema = Schema::of_sizes(&[3, 2], AttributeKind::Categorical).unwrap();
+        let schema = schema(&[3, 2]);
         let columns = vec![Column::from_iter([0, 1, 1]), Column::from_iter([0, 0, 1])];
         let records = Records::new(&schema, columns).unwrap();
         let factors = [IntegerFactor::scalar(1 << 16), IntegerFactor::centred_identity(3)];
@@ -166,14 +166,9 @@ mod tests {
         // Δ² = 6 · 2³², σ² = 4 · 2³².
         let unit = PrivacyUnit::default();
         assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
-        let open = |rho| {
-            ReleaseTable::open(
-                &records,
-                Rho::new(rho).unwrap(),
-                unit,
-                OperatingSystemNoise::of_counter(1),
-            )
-            .unwrap()
+        let open = |total| {
+            ReleaseTable::open(&records, rho(total), unit, OperatingSystemNoise::of_counter(1))
+                .unwrap()
         };
         let mut table = open(1.0);
         assert_eq!(table.answer(&[question]).unwrap()[0].len(), 3);
@@ -191,13 +186,9 @@ mod tests {
         assert!(open(1.0).answer(&[wrong]).is_err());
         // Answers minus their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
-        let mut empty = ReleaseTable::open(
-            &zeros,
-            Rho::new(1.0).unwrap(),
-            unit,
-            OperatingSystemNoise::of_counter(1),
-        )
-        .unwrap();
+        let mut empty =
+            ReleaseTable::open(&zeros, rho(1.0), unit, OperatingSystemNoise::of_counter(1))
+                .unwrap();
         let (with, without) =
             (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
         let exact: Vec<i128> = with[0].iter().zip(&without[0]).map(|(a, b)| a - b).collect();

@@ -1,8 +1,5 @@
 //! Paid access: costs, refusals, and the noise of answers.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-
 use super::*;
 use crate::data::Records;
 use crate::domain::{AttributeSet, AxisSet};
@@ -12,24 +9,16 @@ use crate::privacy::PrivacyCost;
 use crate::residual::centre_box;
 use crate::schema::Schema;
 use crate::strategy::StrategyFactor;
-
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
-
-fn rho(x: f64) -> Rho {
-    Rho::new(x).unwrap()
-}
+use crate::test_support::{rho, rng, schema, set};
 
 fn records() -> Records {
-    Records::uniform(&Schema::uniform(4, 3).unwrap(), 50, &mut ChaCha20Rng::seed_from_u64(1))
-        .unwrap()
+    Records::uniform(&Schema::uniform(4, 3).unwrap(), 50, &mut rng(1)).unwrap()
 }
 
 /// The noise of a question from a shared stream: its answer minus the noiseless answer.
 fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
     let records = records();
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let mut rng = rng(seed);
     let mut table = PrivateTable::of_records(&records, rho(1e12), &mut rng).unwrap();
     let noisy = table.measure(question, NoiseStream::Shared).unwrap();
     let mut exact = records.marginal(question.attributes()).unwrap();
@@ -102,7 +91,7 @@ fn costs_follow_from_the_largest_change_by_one_record() {
 #[test]
 fn invalid_questions_are_refused_before_anything_is_paid() {
     let records = records();
-    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let mut rng = rng(2);
     let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
     for variance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let question = Question::Residual { attributes: set(&[1]), variance };
@@ -126,7 +115,7 @@ fn invalid_questions_are_refused_before_anything_is_paid() {
 #[test]
 fn an_exhausted_budget_is_a_structured_error() {
     let records = records();
-    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let mut rng = rng(3);
     let mut table = PrivateTable::of_records(&records, rho(0.3), &mut rng).unwrap();
     let ask = |variance| Question::Marginal { attributes: set(&[0]), variance };
     let exhausted = |error: Error| match error {
@@ -163,24 +152,23 @@ fn a_data_vector_has_the_marginals_of_its_records() {
     let everything = AttributeSet::first(3);
     let vector = records.marginal(everything).unwrap();
     let question = |attributes| Question::Marginal { attributes, variance: 1e-20 };
-    let mut rng = ChaCha20Rng::seed_from_u64(4);
-    let mut table = PrivateTable::of_vector(&[4, 4, 4], &vector, rho(1e30), &mut rng).unwrap();
+    let [mut noise, mut unused] = [4, 4].map(rng);
+    let mut table = PrivateTable::of_vector(&[4, 4, 4], &vector, rho(1e30), &mut noise).unwrap();
     for axes in AxisSet::subsets(3) {
         let attributes = everything.at(axes);
         let found = table.measure(&question(attributes), NoiseStream::Shared).unwrap();
         let expected = records.marginal(attributes).unwrap();
         approx::assert_abs_diff_eq!(found.as_slice(), expected.as_slice(), epsilon = 1e-8);
     }
-    let mut rng = ChaCha20Rng::seed_from_u64(4);
-    assert!(PrivateTable::of_vector(&[4, 4], &vector, rho(1.0), &mut rng).is_err());
-    assert!(PrivateTable::of_vector(&[64], &[f64::NAN; 64], rho(1.0), &mut rng).is_err());
+    assert!(PrivateTable::of_vector(&[4, 4], &vector, rho(1.0), &mut unused).is_err());
+    assert!(PrivateTable::of_vector(&[64], &[f64::NAN; 64], rho(1.0), &mut unused).is_err());
 }
 
 #[test]
 fn empty_records_are_refused() {
     let schema = Schema::uniform(2, 1).unwrap();
     let none = Records::new(&schema, vec![crate::data::Column::default()]).unwrap();
-    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let mut rng = rng(6);
     let message = PrivateTable::of_records(&none, rho(1.0), &mut rng).err().unwrap().to_string();
     assert!(message.contains("records") && message.contains("remedy"), "{message}");
 }
@@ -189,9 +177,8 @@ fn empty_records_are_refused() {
 /// of a table without a reservation, which counts each marginal.
 #[test]
 fn summed_marginals_equal_counted_marginals() {
-    let schema =
-        Schema::of_sizes(&[3, 5, 2, 4], crate::domain::AttributeKind::Categorical).unwrap();
-    let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+    let schema = schema(&[3, 5, 2, 4]);
+    let records = Records::uniform(&schema, 300, &mut rng(1)).unwrap();
     let asked = [
         set(&[0, 1, 3]),
         set(&[1, 3]),
@@ -205,7 +192,7 @@ fn summed_marginals_equal_counted_marginals() {
         let question = Question::Residual { attributes, variance: 0.5 };
         access.measure(&question, NoiseStream::Separate { round: round as u64 }).unwrap()
     };
-    let (mut first, mut second) = (ChaCha20Rng::seed_from_u64(2), ChaCha20Rng::seed_from_u64(2));
+    let (mut first, mut second) = (rng(2), rng(2));
     let mut table = PrivateTable::of_records(&records, rho(100.0), &mut first).unwrap();
     let alone: Vec<Vec<f64>> =
         asked.into_iter().enumerate().map(|asked| ask(&mut table, asked)).collect();

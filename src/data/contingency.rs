@@ -257,18 +257,17 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
+    use rand::RngExt;
 
     use super::*;
-    use crate::domain::AttributeKind;
-    use crate::schema::Schema;
+
+    use crate::test_support::{rng, schema, set};
 
     /// Skewed records: the square of a uniform number, so that last values are rare, and absent
     /// from small tables.
     fn skewed(sizes: &[usize], count: usize, seed: u64) -> Records {
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();
+        let mut rng = rng(seed);
+        let schema = schema(sizes);
         let columns = sizes
             .iter()
             .map(|&n| (0..count).map(|_| (rng.random::<f64>().powi(2) * n as f64) as u32).collect())
@@ -302,7 +301,6 @@ mod tests {
     fn bit_sets_are_used_where_they_are_cheaper() {
         let records = skewed(&[2, 3, 4, 30, 40, 65], 40_000, 1);
         let counter = MarginalCounter::new(&records).unwrap();
-        let set = |positions: &[usize]| AttributeSet::from_positions(positions).unwrap();
         assert!(counter.axes::<3>(set(&[0, 1, 2])).is_some());
         assert!(counter.axes::<3>(set(&[2, 3, 4])).is_none());
         assert!(counter.axes::<3>(set(&[0, 1, 5])).is_none());

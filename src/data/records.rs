@@ -247,15 +247,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::AttributeKind;
 
-    fn schema(sizes: &[usize]) -> Schema {
-        Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap()
-    }
-
-    fn set(positions: &[usize]) -> AttributeSet {
-        AttributeSet::from_positions(positions).unwrap()
-    }
+    use crate::test_support::{schema, set};
 
     proptest! {
         #[test]

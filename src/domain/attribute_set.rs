@@ -187,10 +187,7 @@ impl fmt::Debug for AttributeSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn set(positions: &[usize]) -> AttributeSet {
-        AttributeSet::from_positions(positions).unwrap()
-    }
+    use crate::test_support::set;
 
     #[test]
     fn attribute_sets_behave_as_sets() {

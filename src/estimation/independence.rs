@@ -97,21 +97,20 @@ fn normalised(counts: &[f64]) -> Measure {
 #[cfg(test)]
 mod tests {
     use approx::assert_abs_diff_eq;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
+    use rand::RngExt;
 
     use super::*;
-    use crate::domain::AttributeKind;
+
     use crate::residual::{centre_box, summed};
-    use crate::schema::Schema;
+
+    use crate::test_support::{rng, schema};
 
     const SIZES: [usize; 4] = [3, 2, 1, 4];
 
     /// Estimates from noisy measurements of these residuals, by the bits of their attributes.
     fn estimates(measured: &[usize]) -> ResidualEstimates {
-        let mut rng = ChaCha20Rng::seed_from_u64(11);
-        let mut estimates =
-            ResidualEstimates::new(&Schema::of_sizes(&SIZES, AttributeKind::Categorical).unwrap());
+        let mut rng = rng(11);
+        let mut estimates = ResidualEstimates::new(&schema(&SIZES));
         for &bits in measured {
             let tau = numbered(bits);
             let sizes = tau.select(&SIZES);

@@ -2,25 +2,16 @@
 
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use ndarray::{Array1, Array2, ArrayView2};
-use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
-use crate::domain::{AttributeKind, AttributeSet, AxisSet};
+use crate::domain::{AttributeSet, AxisSet};
 use crate::residual::{centre_box, summed};
-use crate::schema::Schema;
+use crate::test_support::{rng, schema, set};
 use matmech_linalg as linalg;
 
 const SIZES: [usize; 4] = [3, 2, 1, 4];
-
-fn schema(sizes: &[usize]) -> Schema {
-    Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap()
-}
-
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
 
 /// The set whose attributes are the bits of a number.
 fn numbered(bits: usize) -> AttributeSet {
@@ -76,7 +67,7 @@ fn pseudoinverse(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
 /// minimiser where residuals are not measured.
 #[test]
 fn estimates_minimise_the_weighted_squared_error() {
-    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let mut rng = rng(4);
     let measured: [(&[usize], f64); 8] = [
         (&[], 2.0),
         (&[0], 0.5),
@@ -119,7 +110,7 @@ fn estimates_minimise_the_weighted_squared_error() {
 /// Marginalising μ̂_γ gives μ̂_β for every β ⊆ γ, for any measurements.
 #[test]
 fn estimated_marginals_are_consistent() {
-    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let mut rng = rng(5);
     let mut estimates = ResidualEstimates::new(&schema(&SIZES));
     for mask in [0, 1, 8, 9, 3, 15, 10, 9, 1] {
         let y = measurement(numbered(mask), &mut rng);

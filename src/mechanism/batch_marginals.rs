@@ -214,19 +214,11 @@ mod tests {
 
     use super::*;
     use crate::access::PrivateTable;
-    use crate::access::impulse::Impulse;
     use crate::data::Records;
-    use crate::domain::AttributeKind;
+
     use crate::planner::{Planner, ResidualPlanner};
+    use crate::test_support::{Impulse, rho, rng, schema};
     use crate::workload::{Family, GroupFamily, attribute_sets};
-
-    fn schema(sizes: &[usize]) -> Schema {
-        Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap()
-    }
-
-    fn rho(x: f64) -> Rho {
-        Rho::new(x).unwrap()
-    }
 
     /// Adult at (ε, δ) = (1, 1e-9), all 3-way marginals, against the independently computed value
     /// of the specification of S4.
@@ -286,7 +278,7 @@ mod tests {
     #[test]
     fn errors_equal_those_of_the_plan() {
         let schema = schema(&[3, 1, 4, 2]);
-        let records = Records::uniform(&schema, 100, &mut ChaCha20Rng::seed_from_u64(8)).unwrap();
+        let records = Records::uniform(&schema, 100, &mut rng(8)).unwrap();
         let workload = attribute_sets(&schema, &[2, 3]).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho(0.3)).unwrap();
         let exact = answers(&plan, &mut Impulse::new(&records, rho(0.3), None));
@@ -311,7 +303,7 @@ mod tests {
     #[test]
     fn answers_on_zeros_equal_the_errors_on_data() {
         let schema = schema(&[3, 1, 4, 2]);
-        let records = Records::uniform(&schema, 100, &mut ChaCha20Rng::seed_from_u64(8)).unwrap();
+        let records = Records::uniform(&schema, 100, &mut rng(8)).unwrap();
         let workload = attribute_sets(&schema, &[2, 3]).unwrap();
         let plan = BatchMarginals::plan(&schema, &workload, rho(0.3)).unwrap();
         let [mut rng, mut same] = [9, 9].map(ChaCha20Rng::seed_from_u64);
@@ -330,7 +322,7 @@ mod tests {
         let schema = schema(&[2, 3]);
         assert!(BatchMarginals::plan(&schema, &[], rho(1.0)).is_err());
         assert!(BatchMarginals::plan(&schema, &[AttributeSet::first(3)], rho(1.0)).is_err());
-        let mut rng = ChaCha20Rng::seed_from_u64(9);
+        let mut rng = rng(9);
         let records = Records::uniform(&schema, 10, &mut rng).unwrap();
         let plan = BatchMarginals::plan(&schema, &[AttributeSet::first(2)], rho(1.0)).unwrap();
         let mut table = PrivateTable::of_records(&records, rho(0.999), &mut rng).unwrap();

@@ -97,21 +97,13 @@ pub fn answer(workload: &Workload, data: &[f64]) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use approx::{assert_abs_diff_eq, assert_relative_eq};
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
 
     use super::*;
     use crate::access::PrivateTable;
-    use crate::access::impulse::Impulse;
     use crate::data::Records;
-    use crate::domain::AttributeKind;
-    use crate::privacy::Rho;
-    use crate::schema::Schema;
-    use crate::strategy;
 
-    fn rho(x: f64) -> Rho {
-        Rho::new(x).unwrap()
-    }
+    use crate::strategy;
+    use crate::test_support::{Impulse, gram, rho, rng, schema};
 
     /// Against the exact variances: the answers are unbiased, the questions cost the budget, and
     /// the total error is err(A)/β.
@@ -133,9 +125,8 @@ mod tests {
             let workload = Workload::parse(text).unwrap();
             let selection =
                 strategy::by_name(name).unwrap().select(&workload.gram().unwrap()).unwrap();
-            let schema = Schema::of_sizes(workload.shape(), AttributeKind::Numeric).unwrap();
-            let records =
-                Records::uniform(&schema, 40, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+            let schema = schema(workload.shape());
+            let records = Records::uniform(&schema, 40, &mut rng(1)).unwrap();
             let budget = rho(0.125);
             let run = |access: &mut dyn PaidAccess| {
                 answer(&workload, &estimate_cells(&selection.strategy, access).unwrap()).unwrap()
@@ -158,17 +149,16 @@ mod tests {
 
     #[test]
     fn data_and_strategies_of_another_domain_are_refused() {
-        let gram = Workload::parse("range:3x4").unwrap().gram().unwrap();
+        let gram = gram("range:3x4");
         let strategy = strategy::by_name("hierarchical").unwrap().select(&gram).unwrap().strategy;
         let data: Vec<f64> = (0..12).map(f64::from).collect();
-        let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let mut table = PrivateTable::of_vector(&[3, 4], &data, rho(1e24), &mut rng).unwrap();
+        let [mut first, mut second] = [0, 0].map(rng);
+        let mut table = PrivateTable::of_vector(&[3, 4], &data, rho(1e24), &mut first).unwrap();
         let estimate = estimate_cells(&strategy, &mut table).unwrap();
         assert_abs_diff_eq!(estimate.as_slice(), data.as_slice(), epsilon = 1e-9);
         let spent = estimate_cells(&strategy, &mut table);
         assert!(matches!(spent, Err(Error::BudgetExhausted { left: 0.0, .. })));
-        let mut rng = ChaCha20Rng::seed_from_u64(0);
-        let mut other = PrivateTable::of_vector(&[12], &data, rho(1.0), &mut rng).unwrap();
+        let mut other = PrivateTable::of_vector(&[12], &data, rho(1.0), &mut second).unwrap();
         assert!(estimate_cells(&strategy, &mut other).unwrap_err().to_string().contains("[12]"));
         assert!(other.accountant().ledger().is_empty());
         let workload = Workload::parse("range:3x4").unwrap();

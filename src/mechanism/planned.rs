@@ -191,13 +191,14 @@ impl PlannedResiduals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AttributeKind;
+
+    use crate::test_support::schema;
     use crate::workload::attribute_sets;
 
     /// The plan spends ρ by the shares, with λ ∝ n^½ within an order.
     #[test]
     fn the_plan_spends_the_budget_by_its_shares() {
-        let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
+        let schema = schema(&[5, 2, 7, 3]);
         let sizes = schema.sizes();
         for (ways, shares) in
             [(vec![3], vec![0.005, 0.1, 0.595, 0.3]), (vec![2], vec![0.005, 0.1, 0.595])]

@@ -229,33 +229,21 @@ mod tests {
     use std::sync::Arc;
 
     use approx::{assert_abs_diff_eq, assert_relative_eq};
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
 
     use super::*;
     use crate::access::PrivateTable;
-    use crate::access::impulse::Impulse;
     use crate::data::Records;
-    use crate::domain::AttributeKind;
+
     use crate::planner::planners;
     use crate::privacy::PrivacyCost;
     use crate::schema::Schema;
+    use crate::test_support::{Impulse, all_ways, rho, rng, schema, set};
     use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries};
 
-    fn schema() -> Schema {
-        Schema::of_sizes(&[3, 2, 4], AttributeKind::Numeric).unwrap()
-    }
-
-    fn set(positions: &[usize]) -> AttributeSet {
-        AttributeSet::from_positions(positions).unwrap()
-    }
-
-    fn rho(x: f64) -> Rho {
-        Rho::new(x).unwrap()
-    }
+    const SIZES: [usize; 3] = [3, 2, 4];
 
     fn workload(joint: bool) -> GroupedWorkload {
-        let schema = schema();
+        let schema = schema(&SIZES);
         let product = |positions: &[usize], families: &[Family], weight| {
             QueryGroup::product(&schema, set(positions), families, weight).unwrap()
         };
@@ -272,7 +260,7 @@ mod tests {
     }
 
     fn records() -> Records {
-        Records::uniform(&schema(), 200, &mut ChaCha20Rng::seed_from_u64(1)).unwrap()
+        Records::uniform(&schema(&SIZES), 200, &mut rng(1)).unwrap()
     }
 
     /// The answers of all groups of a run, concatenated.
@@ -359,9 +347,9 @@ mod tests {
     fn other_workloads_tables_and_small_budgets_are_refused() {
         let (mixed, products) = (workload(true), workload(false));
         let plan = planners()[0].plan(&mixed, PrivacyCost::UNIT).unwrap();
-        let (mut rng, records) = (ChaCha20Rng::seed_from_u64(4), records());
+        let (mut source, records) = (rng(4), records());
         let refused = |plan: &Plan, workload: &GroupedWorkload, records: &Records, budget: f64| {
-            let mut rng = ChaCha20Rng::seed_from_u64(4);
+            let mut rng = rng(4);
             let mut table = PrivateTable::of_records(records, rho(budget), &mut rng).unwrap();
             let error =
                 run_plan(plan, workload, &mut table, &mut |_, _| panic!("nothing may be answered"))
@@ -372,17 +360,14 @@ mod tests {
         let message = refused(&plan, &products, &records, 1.0).to_string();
         assert!(message.contains("plan this workload"), "{message}");
         assert!(matches!(refused(&plan, &mixed, &records, 0.499), Error::BudgetExhausted { .. }));
-        let other = Records::uniform(&Schema::uniform(2, 3).unwrap(), 10, &mut rng).unwrap();
+        let other = Records::uniform(&Schema::uniform(2, 3).unwrap(), 10, &mut source).unwrap();
         assert!(refused(&plan, &mixed, &other, 1.0).to_string().contains("a table of its schema"));
-        let large = Schema::uniform(40, 40).unwrap();
-        let marginals =
-            GroupedWorkload::all_ways(large.clone(), &GroupFamily::Product(Family::IDENTITY), &[1])
-                .unwrap();
+        let marginals = all_ways(40, 40, GroupFamily::Product(Family::IDENTITY), &[1]);
         let plan = crate::planner::by_name("hdmm-kronecker")
             .unwrap()
             .plan(&marginals, PrivacyCost::UNIT)
             .unwrap();
-        let few = Records::uniform(&large, 3, &mut rng).unwrap();
+        let few = Records::uniform(marginals.schema(), 3, &mut source).unwrap();
         let message = refused(&plan, &marginals, &few, 1.0).to_string();
         assert!(message.contains("full domain"), "{message}");
     }

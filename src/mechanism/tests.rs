@@ -1,28 +1,15 @@
 //! Tests of every registered mechanism.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-
 use super::*;
-use crate::access::{CandidateSelection, Candidates, PrivateTable, Question};
+use crate::access::PrivateTable;
 use crate::data::Records;
-use crate::estimation::MarginalEstimates;
-use crate::privacy::NoiseStream;
-use crate::schema::Schema;
+use crate::test_support::{Forwarding, all_ways, rho, rng};
 use crate::workload::GroupFamily;
 
-fn rho(x: f64) -> Rho {
-    Rho::new(x).unwrap()
-}
-
 fn setting() -> (GroupedWorkload, Records) {
-    let schema = Schema::uniform(3, 4).unwrap();
-    let records = Records::uniform(&schema, 400, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
-    (
-        GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::IDENTITY), &[1, 2])
-            .unwrap(),
-        records,
-    )
+    let workload = all_ways(3, 4, GroupFamily::Product(Family::IDENTITY), &[1, 2]);
+    let records = Records::uniform(workload.schema(), 400, &mut rng(1)).unwrap();
+    (workload, records)
 }
 
 #[test]
@@ -49,8 +36,8 @@ fn every_mechanism_answers_the_workload_within_its_budget() {
     for mechanism in mechanisms() {
         mechanism.accepts(&workload).unwrap();
         for budget in [1e-4, 1.0, 1e12] {
-            let mut rng = ChaCha20Rng::seed_from_u64(2);
-            let mut table = PrivateTable::of_records(&records, rho(budget), &mut rng).unwrap();
+            let mut noise = rng(2);
+            let mut table = PrivateTable::of_records(&records, rho(budget), &mut noise).unwrap();
             let mut next = 0;
             mechanism
                 .run(&workload, &mut table, &mut |index, answers| {
@@ -93,10 +80,10 @@ fn expected_errors_agree_with_observed_errors() {
             continue;
         };
         closed_forms += 1;
-        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let mut noise = rng(3);
         let errors: Vec<f64> = (0..RUNS)
             .map(|_| {
-                let mut table = PrivateTable::of_records(&records, budget, &mut rng).unwrap();
+                let mut table = PrivateTable::of_records(&records, budget, &mut noise).unwrap();
                 let mut squared = 0.0;
                 let mut add = |index: usize, answers: &[f64]| -> Result<()> {
                     let truth = records.marginal(workload.groups()[index].attributes())?;
@@ -126,71 +113,14 @@ fn expected_errors_agree_with_observed_errors() {
 fn an_exhausted_budget_is_an_error_of_every_mechanism() {
     let (workload, records) = setting();
     for mechanism in mechanisms() {
-        let mut rng = ChaCha20Rng::seed_from_u64(4);
-        let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
+        let mut noise = rng(4);
+        let mut table = PrivateTable::of_records(&records, rho(1.0), &mut noise).unwrap();
         // A reservation that is not used up is lost.
         table.reserved("another user", rho(1.0), &mut |_| Ok(())).unwrap();
         let outcome =
             mechanism.run(&workload, &mut table, &mut |_, _| panic!("nothing may be answered"));
         assert!(matches!(outcome, Err(Error::BudgetExhausted { .. })), "{}", mechanism.name());
         assert_eq!(table.accountant().ledger().len(), 1, "{}", mechanism.name());
-    }
-}
-
-/// A table whose remaining budget is spent by another user just before the mechanism asks its
-/// `questions`-th question.
-struct Drained<'a, 'b> {
-    table: &'a mut PrivateTable<'b>,
-    questions: usize,
-}
-
-impl Drained<'_, '_> {
-    fn count(&mut self) {
-        if self.questions == 0
-            && let Some(rest) = self.table.remaining()
-        {
-            self.table.reserved("another user", rest, &mut |_| Ok(())).unwrap();
-        }
-        self.questions = self.questions.wrapping_sub(1);
-    }
-}
-
-impl PaidAccess for Drained<'_, '_> {
-    fn sizes(&self) -> &[usize] {
-        self.table.sizes()
-    }
-
-    fn total(&self) -> Rho {
-        self.table.total()
-    }
-
-    fn remaining(&self) -> Option<Rho> {
-        self.table.remaining()
-    }
-
-    fn reserved(
-        &mut self,
-        what: &str,
-        rho: Rho,
-        measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
-    ) -> Result<()> {
-        self.count();
-        self.table.reserved(what, rho, measure)
-    }
-
-    fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>> {
-        self.count();
-        self.table.measure(question, stream)
-    }
-
-    fn select(
-        &mut self,
-        selection: &CandidateSelection,
-        candidates: &Candidates,
-        estimates: &dyn MarginalEstimates,
-    ) -> Result<usize> {
-        self.count();
-        self.table.select(selection, candidates, estimates)
     }
 }
 
@@ -202,9 +132,10 @@ fn a_budget_exhausted_during_a_run_is_an_error_without_answers() {
     for mechanism in mechanisms() {
         let mut failures = 0;
         for questions in 0.. {
-            let mut rng = ChaCha20Rng::seed_from_u64(6);
-            let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
-            let mut access = Drained { table: &mut table, questions };
+            let mut noise = rng(6);
+            let mut table = PrivateTable::of_records(&records, rho(1.0), &mut noise).unwrap();
+            let mut access =
+                Forwarding { drained_before: questions, ..Forwarding::new(&mut table) };
             let mut answered = 0;
             let outcome = mechanism.run(&workload, &mut access, &mut |_, _| {
                 answered += 1;
@@ -235,10 +166,8 @@ fn a_budget_exhausted_during_a_run_is_an_error_without_answers() {
 
 #[test]
 fn mechanisms_for_marginals_refuse_other_workloads() {
-    let schema = Schema::uniform(3, 2).unwrap();
-    let ranges =
-        GroupedWorkload::all_ways(schema.clone(), &GroupFamily::Product(Family::RANGE), &[1])
-            .unwrap();
+    let ranges = all_ways(3, 2, GroupFamily::Product(Family::RANGE), &[1]);
+    let schema = ranges.schema();
     for mechanism in mechanisms() {
         let refused = mechanism.accepts(&ranges);
         match mechanism.name() {
@@ -250,12 +179,12 @@ fn mechanisms_for_marginals_refuse_other_workloads() {
         }
     }
     let identity =
-        QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 2.0).unwrap();
+        QueryGroup::product(schema, AttributeSet::first(1), &[Family::IDENTITY], 2.0).unwrap();
     let weighted = GroupedWorkload::new(schema.clone(), vec![identity]).unwrap();
     assert!(marginals_of("m", &weighted).unwrap_err().to_string().contains("weight 2"));
     let identity =
-        QueryGroup::product(&schema, AttributeSet::first(1), &[Family::IDENTITY], 1.0).unwrap();
-    let twice = GroupedWorkload::new(schema, vec![identity.clone(), identity]).unwrap();
+        QueryGroup::product(schema, AttributeSet::first(1), &[Family::IDENTITY], 1.0).unwrap();
+    let twice = GroupedWorkload::new(schema.clone(), vec![identity.clone(), identity]).unwrap();
     assert!(marginals_of("m", &twice).unwrap_err().to_string().contains("a second time"));
 }
 

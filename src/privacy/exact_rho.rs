@@ -122,6 +122,7 @@ impl ExactRho {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_support::rho;
 
     fn deviation(numerator: u128, denominator: u128) -> RationalDeviation {
         RationalDeviation::new(numerator, denominator).unwrap()
@@ -146,20 +147,18 @@ mod tests {
             ExactRho::of_discrete_gaussian(&BigUint::from(6u32), deviation(3, 1), 1).unwrap();
         let found = third.rounded_up().unwrap().get();
         assert!(found * 3.0 >= 1.0 && found.next_down() <= 1.0 / 3.0, "{found}");
-        assert!(
-            third.plus(&third).plus(&third) > ExactRho::of_rounded_down(Rho::new(1.0).unwrap())
-        );
+        assert!(third.plus(&third).plus(&third) > ExactRho::of_rounded_down(rho(1.0)));
     }
 
     #[test]
     fn doubles_round_trip() {
         for x in [1.0, 0.1, 1e-60, 3e-77, 12345.678, 1e20] {
-            let rho = Rho::new(x).unwrap();
+            let rho = rho(x);
             let found = ExactRho::of_rounded_down(rho).to_f64_rounded_up();
             assert!(found <= x && found >= x * (1.0 - 1e-12) || x < 1e-76, "{x} {found}");
         }
-        assert!(ExactRho::of_rounded_down(Rho::new(1e-200).unwrap()).is_zero());
-        let exact = |x| ExactRho::of_rounded_down(Rho::new(x).unwrap());
+        assert!(ExactRho::of_rounded_down(rho(1e-200)).is_zero());
+        let exact = |x| ExactRho::of_rounded_down(rho(x));
         assert_eq!(exact(2.0).minus(&exact(1.0)), Some(exact(1.0)));
         assert_eq!(exact(1.0).minus(&exact(2.0)), None);
     }

@@ -116,15 +116,15 @@ fn draw(values: &mut [f64], deviation: f64, generator: &mut impl Rng) {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::ChaCha20Rng;
 
     use super::*;
+    use crate::test_support::rng;
 
     fn drawn(
         seed: u64,
         ask: impl FnOnce(&mut SeededNoise<'_>) -> Result<Vec<f64>, PrivacyError>,
     ) -> Vec<f64> {
-        ask(&mut SeededNoise::new(&mut ChaCha20Rng::seed_from_u64(seed))).unwrap()
+        ask(&mut SeededNoise::new(&mut rng(seed))).unwrap()
     }
 
     fn gaussian(
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_separate_stream_is_used_once() {
-        let mut seeds = ChaCha20Rng::seed_from_u64(7);
+        let mut seeds = rng(7);
         let mut noise = SeededNoise::new(&mut seeds);
         let shared = gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap();
         assert_ne!(shared, gaussian(&mut noise, 2, NoiseStream::Shared, 1).unwrap());
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn invalid_scales_are_refused() {
-        let mut seeds = ChaCha20Rng::seed_from_u64(8);
+        let mut seeds = rng(8);
         let mut noise = SeededNoise::new(&mut seeds);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(noise.add_gaussian(&mut [0.0], bad, NoiseStream::Shared, 0).is_err());

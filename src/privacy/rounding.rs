@@ -52,8 +52,8 @@ fn error_of_sum(a: f64, b: f64, sum: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
+    use crate::test_support::rng;
+    use rand::RngExt;
 
     /// A double as mantissa · 2^exponent with an integer mantissa of 53 bits.
     fn exact(x: f64) -> (i128, i32) {
@@ -72,7 +72,7 @@ mod tests {
     /// the exact value, and the next double towards it lies on the other side.
     #[test]
     fn results_are_the_nearest_doubles_on_the_requested_side() {
-        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let mut rng = rng(3);
         for _ in 0..20_000 {
             let (a, b): (f64, f64) = (rng.random_range(1.0..2.0), rng.random_range(1.0..2.0));
             let ((ma, ea), (mb, eb)) = (exact(a), exact(b));

@@ -130,7 +130,8 @@ fn value(schema: &Schema, position: usize, cell: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AttributeSet;
+
+    use crate::test_support::set;
 
     #[test]
     fn queries_are_described_with_the_schemas_values() {
@@ -143,7 +144,6 @@ mod tests {
             "S.toml",
         )
         .unwrap();
-        let set = |p: &[usize]| AttributeSet::from_positions(p).unwrap();
         let words = |p: &[usize], families: &[Family], k| {
             QueryWords::of(&schema, &QueryGroup::product(&schema, set(p), families, 1.0).unwrap())
                 .unwrap()

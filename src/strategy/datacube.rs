@@ -177,7 +177,8 @@ impl QuerySource for MarginalRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
+    use crate::test_support::gram;
+
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
     /// The smallest objective over all sets of candidates.
@@ -239,7 +240,7 @@ mod tests {
             "range-marginals(ways=1+2):3x2x4",
             "identity-marginals(ways=2):4x3x2",
         ] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             let selection = DataCube.select(&gram).unwrap();
             assert_relative_eq!(
                 selection.strategy.error(&gram).unwrap(),
@@ -254,7 +255,7 @@ mod tests {
                 epsilon = 1e-12
             );
         }
-        let range = Workload::parse("range:3x3").unwrap().gram().unwrap();
+        let range = gram("range:3x3");
         assert!(DataCube.select(&range).unwrap_err().to_string().contains("marginals"));
     }
 
@@ -266,7 +267,7 @@ mod tests {
             ("range-marginals(ways=1):8x16x16", 1.2425, 1.2435),
             ("range-marginals(ways=2):8x16x16", 1.575, 1.735),
         ] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             let error =
                 |name: &str| crate::strategy::by_name(name).unwrap().select(&gram).unwrap().error;
             let ratio = (error("datacube") / error("eigen-design")).sqrt();
@@ -278,8 +279,7 @@ mod tests {
             );
         }
         // Scaled queries are not integers: blocks without a query have rounding errors, not zeros.
-        let scaled =
-            Workload::parse("normalised(range-marginals(ways=1):8x16x16)").unwrap().gram().unwrap();
+        let scaled = gram("normalised(range-marginals(ways=1):8x16x16)");
         let selection = DataCube.select(&scaled).unwrap();
         assert_relative_eq!(
             selection.error,

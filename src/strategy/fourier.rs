@@ -136,7 +136,8 @@ impl QuerySource for WalshRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
+    use crate::test_support::gram;
+
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
     /// Against the explicit matrix: the rows kept, their Gram matrix, and the error.
@@ -150,7 +151,7 @@ mod tests {
             ("range:4x4", 16),
             ("total:8", 1),
         ] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             let selection = Fourier.select(&gram).unwrap();
             let cells = gram.cells();
             let dense = gram.to_dense().unwrap();
@@ -177,7 +178,7 @@ mod tests {
                 max_relative = 1e-10
             );
         }
-        let other = Workload::parse("identity-marginals(ways=1):2x6").unwrap().gram().unwrap();
+        let other = gram("identity-marginals(ways=1):2x6");
         assert!(Fourier.select(&other).unwrap_err().to_string().contains("6 values"));
     }
 }

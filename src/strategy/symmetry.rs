@@ -271,6 +271,7 @@ fn candidates(shape: &[usize], cells: usize) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_support::gram;
     use crate::workload::Workload;
     use approx::assert_abs_diff_eq;
 
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn reflections_of_every_attribute_diagonalise_binary_domains() {
-        let gram = Workload::parse("range:2^6").unwrap().gram().unwrap().to_dense().unwrap();
+        let gram = gram("range:2^6").to_dense().unwrap();
         let reduction = Reduction::of(&[2; 6], gram.view());
         assert_eq!((reduction.orbits.sizes.len(), reduction.blocks.len()), (1, 64));
     }

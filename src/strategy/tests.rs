@@ -1,13 +1,9 @@
 //! Tests against the independent values of the S1 specification and explicit matrices.
 
 use super::*;
-use crate::workload::Workload;
+use crate::test_support::gram;
 use approx::assert_relative_eq;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assume, proptest};
-
-fn gram(text: &str) -> Gram {
-    Workload::parse(text).unwrap().gram().unwrap()
-}
 
 /// Asserts that `value` rounds to the digits of `printed`.
 pub(super) fn assert_digits(value: f64, printed: &str, context: &str) {

@@ -209,12 +209,10 @@ pub fn groups_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_support::{all_ways, set};
 
     fn count(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> String {
-        GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways)
-            .unwrap()
-            .count()
-            .to_string()
+        all_ways(n, d, family, ways).count().to_string()
     }
 
     /// Compared with the #Queries columns of S3, Table 4.
@@ -256,9 +254,10 @@ mod tests {
             attribute("pay", AttributeKind::Numeric),
         ])
         .unwrap();
-        let of = |family: GroupFamily, set: &[usize], weights: &[f64]| {
-            let set = AttributeSet::from_positions(set).unwrap();
-            groups_of(&schema, &family, &[set], weights).map(|g| g.len()).map_err(|e| e.to_string())
+        let of = |family: GroupFamily, positions: &[usize], weights: &[f64]| {
+            groups_of(&schema, &family, &[set(positions)], weights)
+                .map(|g| g.len())
+                .map_err(|e| e.to_string())
         };
         assert_eq!(of(GroupFamily::Hybrid, &[2, 1, 0], &[1.0]), Ok(1));
         assert!(
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!(of(eye.clone(), &[0, 2], &[1.0]), Ok(1));
         assert!(of(eye, &[0], &[1.0]).unwrap_err().contains("9 x 9"));
         assert!(GroupedWorkload::new(schema.clone(), Vec::new()).is_err());
-        let pair = AttributeSet::from_positions(&[0, 2]).unwrap();
+        let pair = set(&[0, 2]);
         assert!(
             QueryGroup::product(&schema, pair, &[Family::AFFINE, Family::PREFIX], 1.0).is_err()
         );

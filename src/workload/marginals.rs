@@ -224,10 +224,11 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_support::{gram, set};
 
     #[test]
     fn grams_of_one_way_marginals_are_sums_of_kronecker_products() {
-        let gram = Workload::parse("range-marginals:2x3").unwrap().gram().unwrap();
+        let gram = gram("range-marginals:2x3");
         let (g1, g2) = (Family::RANGE.gram(&[2]).unwrap(), Family::RANGE.gram(&[3]).unwrap());
         let (j1, j2) = (Array2::<f64>::ones((2, 2)), Array2::<f64>::ones((3, 3)));
         let expected =
@@ -238,11 +239,11 @@ mod tests {
 
     #[test]
     fn terms_that_do_not_fit_are_refused() {
-        let gram = || Workload::parse("range:3").unwrap().gram().unwrap();
+        let range = || gram("range:3");
         for (attributes, part) in [(&[][..], "[]"), (&[2], "below 2"), (&[0], "[2]")] {
-            let attributes = AttributeSet::from_positions(attributes).unwrap();
+            let attributes = set(attributes);
             let message =
-                Gram::over_marginals(&[2, 3], vec![MarginalGram { attributes, gram: gram() }])
+                Gram::over_marginals(&[2, 3], vec![MarginalGram { attributes, gram: range() }])
                     .unwrap_err();
             assert!(message.to_string().contains(part), "{message}");
         }

@@ -370,8 +370,7 @@ fn eccentricity(shape: &[usize], (low, high): (usize, usize)) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha20Rng;
+    use crate::test_support::rng;
 
     fn gram_from_rows(sample: &RangeSample) -> Array2<f64> {
         let rows: Vec<Vec<f64>> = sample.rows().collect();
@@ -381,7 +380,7 @@ mod tests {
 
     #[test]
     fn grams_match_the_rows() {
-        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let mut rng = rng(3);
         for shape in [vec![9], vec![4, 5], vec![3, 2, 4]] {
             let uniform = RangeSample::uniform(&shape, 17, &mut rng).unwrap();
             assert_eq!(uniform.gram(), gram_from_rows(&uniform));
@@ -392,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_sample_of_all_ranges_is_the_range_family() {
-        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        let mut rng = rng(4);
         let all = range_count(&[6]).unwrap();
         let sample = RangeSample::uniform(&[6], all, &mut rng).unwrap();
         assert_eq!(sample.gram(), crate::workload::Family::RANGE.gram(&[6]).unwrap());
@@ -402,7 +401,7 @@ mod tests {
 
     #[test]
     fn ranges_have_the_given_coverage() {
-        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        let mut rng = rng(6);
         for (shape, coverage, tolerance) in
             [(vec![256], 0.3, 0.01), (vec![32, 32], 0.25, 0.02), (vec![16, 16, 16], 0.5, 0.03)]
         {
@@ -421,7 +420,7 @@ mod tests {
 
     #[test]
     fn two_step_samples_restrict_attributes_with_equal_probability() {
-        let mut rng = ChaCha20Rng::seed_from_u64(8);
+        let mut rng = rng(8);
         let shape = [6, 5, 4];
         let sample = RangeSample::two_step(&shape, 6000, &mut rng).unwrap();
         // An attribute is restricted with probability (1 + 2 + 3)/(3·3) = 2/3, and one of the
@@ -444,7 +443,7 @@ mod tests {
 
     #[test]
     fn bias_favours_the_edge() {
-        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        let mut rng = rng(5);
         let mean = |s: &RangeSample| {
             s.corners.iter().map(|&c| eccentricity(&[64], c)).sum::<f64>() / s.len() as f64
         };

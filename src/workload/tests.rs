@@ -1,6 +1,7 @@
 //! Gram matrices and counts against the rows, on small domains.
 
 use super::*;
+use crate::test_support::gram;
 use approx::assert_abs_diff_eq;
 use proptest::prelude::*;
 
@@ -204,7 +205,6 @@ fn normalised_queries_have_unit_length() {
 /// Unions of workloads over marginals are workloads over marginals.
 #[test]
 fn unions_keep_their_marginals() {
-    let gram = |text: &str| Workload::parse(text).unwrap().gram().unwrap();
     assert_eq!(
         gram("union(identity-marginals(ways=2):3x4x2; range-marginals:3x4x2)")
             .marginals()

@@ -4,21 +4,13 @@ use approx::assert_relative_eq;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{NonnegativeConeT, ZeroConeT};
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus};
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::domain::{AttributeKind, AttributeSet, AxisSet};
+use crate::domain::{AttributeSet, AxisSet};
 use crate::residual::summed;
-use crate::schema::Schema;
-
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
-
-fn rng(seed: u64) -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(seed)
-}
+use crate::test_support::{rng, schema, set};
 
 /// Random sizes of up to six attributes, and random sets of one to three attributes.
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<AttributeSet>) {
@@ -322,7 +314,7 @@ fn marginals_of_a_fitted_model_agree_and_measurements_are_pooled() {
 fn draws_follow_the_model() {
     const DRAWS: usize = 40_000;
     let sizes = [3, 2, 4, 2];
-    let schema = Schema::of_sizes(&sizes, AttributeKind::Categorical).unwrap();
+    let [schema, other] = [sizes, [3, 2, 4, 3]].map(|sizes| schema(&sizes));
     let all = AttributeSet::first(4);
     let tree = JunctionTree::new(&sizes, all, &[set(&[0, 1]), set(&[1, 2]), set(&[0, 2])]).unwrap();
     let mut rng = rng(5);
@@ -343,7 +335,6 @@ fn draws_follow_the_model() {
             );
         }
     }
-    let other = Schema::of_sizes(&[3, 2, 4, 3], AttributeKind::Categorical).unwrap();
     assert!(model.sample(&other, 1, &mut rng).unwrap_err().to_string().contains("sizes"));
 }
 
@@ -367,7 +358,7 @@ fn invalid_measurements_and_attributes_are_refused() {
         assert!(model.measure(set(&[0]), vec![0.0; 3], variance).is_err());
     }
     assert!(model.marginals().marginal(set(&[1])).is_err());
-    let schema = Schema::of_sizes(&sizes, AttributeKind::Categorical).unwrap();
+    let schema = schema(&sizes);
     assert!(
         model
             .marginals()

@@ -2,24 +2,19 @@
 //! measurements.
 
 use approx::assert_relative_eq;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha20Rng;
+use rand::RngExt;
 
 use super::*;
-use crate::domain::{AttributeKind, AttributeSet, AxisSet};
+use crate::domain::{AttributeSet, AxisSet};
 use crate::estimation::graphical_model::cells_of_mb;
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 use crate::residual::summed;
-use crate::schema::Schema;
+use crate::test_support::{rng, schema, set};
 
 const WIDTHS: Widths = Widths { single: 3.0, pair: 2.0, larger: 2.0 };
 
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
-
 fn soft(sizes: &[usize], cells: f64) -> SoftIpf {
-    let schema = Schema::of_sizes(sizes, AttributeKind::Categorical).unwrap();
+    let schema = schema(sizes);
     SoftIpf::new(ResidualEstimates::new(&schema), AttributeSet::first(sizes.len()), cells, WIDTHS)
         .unwrap()
 }
@@ -50,7 +45,7 @@ fn minimiser(q: &[f64], y: &[f64], variance: f64, width: f64, total: f64) -> Vec
 
 #[test]
 fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let mut rng = rng(1);
     for round in 0..40 {
         let n = rng.random_range(2..9);
         let q: Vec<f64> = (0..n).map(|_| rng.random_range(0.5..30.0)).collect();
@@ -80,8 +75,7 @@ fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
 fn sweeps_over_one_factor_end_at_its_minimiser() {
     let widths = Widths { pair: 1.5, ..WIDTHS };
     let y = [14.0, -3.0, 6.0, 2.0, 9.0, 12.0];
-    let mut residuals =
-        ResidualEstimates::new(&Schema::of_sizes(&[2, 3], AttributeKind::Categorical).unwrap());
+    let mut residuals = ResidualEstimates::new(&schema(&[2, 3]));
     residuals.update_by_marginal(set(&[0, 1]), &y, 4.0).unwrap();
     assert_relative_eq!(residuals.cell_variance(set(&[0, 1])), 4.0, max_relative = 1e-12);
     let mut model = SoftModel::new(&[2, 3], AttributeSet::first(2), widths).unwrap();
@@ -107,7 +101,7 @@ fn sweeps_over_one_factor_end_at_its_minimiser() {
 #[test]
 fn exact_measurements_of_a_tree_are_reproduced() {
     let sizes = [2, 3, 4, 2, 3];
-    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let mut rng = rng(2);
     // A chain with a branch: 0 − 1 − 2 − 3, 1 − 4.
     let edges = [(0, 1), (1, 2), (2, 3), (1, 4)];
     let conditionals: Vec<Vec<f64>> = edges
@@ -171,7 +165,7 @@ fn normalised(values: Vec<f64>) -> Vec<f64> {
 #[test]
 fn random_noisy_models_do_not_diverge() {
     for seed in 0..1000 {
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut rng = rng(seed);
         let sizes: Vec<usize> =
             (0..rng.random_range(2..=6)).map(|_| rng.random_range(1..=6)).collect();
         let all = AttributeSet::first(sizes.len());
@@ -271,7 +265,7 @@ fn invalid_measurements_and_attributes_are_refused() {
             .contains("variance")
     );
     assert!(estimates.marginal(set(&[3])).is_err());
-    let schema = Schema::of_sizes(&[2], AttributeKind::Categorical).unwrap();
+    let schema = schema(&[2]);
     assert!(SoftModel::new(&[2], AttributeSet::EMPTY, WIDTHS).is_err());
     assert!(SoftIpf::new(ResidualEstimates::new(&schema), set(&[1]), 1.0, WIDTHS).is_err());
 }

@@ -18,5 +18,3 @@ pub(in crate::mechanism) use rounds::{
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(in crate::mechanism) mod witness;

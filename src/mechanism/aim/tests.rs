@@ -1,6 +1,5 @@
 //! AIM+PGM, the hybrid and `planned`: questions, costs, and independence of unpaid data.
 
-use super::witness::{Exchange, Witness, dependent, rho, rng, schema};
 use crate::access::{CandidateSelection, Candidates, PaidAccess, PrivateTable};
 use crate::data::{Column, Records};
 use crate::domain::{AttributeSet, AxisSet};
@@ -8,9 +7,9 @@ use crate::error::Result;
 use crate::estimation::MarginalEstimates;
 use crate::mechanism::aim::RoundBudget;
 use crate::mechanism::{AimHybrid, AimPgm, Mechanism, PlannedResiduals, by_name};
-use crate::privacy::Rho;
 use crate::residual::privacy_coefficient;
 use crate::schema::Schema;
+use crate::test_support::{Exchange, Forwarding, dependent, rho, rng, schema, set};
 use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
 
 fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
@@ -56,13 +55,13 @@ fn nothing_but_paid_answers_depends_on_the_data() {
                 let mut table =
                     PrivateTable::of_records(records, rho(budget), &mut noise_rng).unwrap();
                 let replay = replay.map(Vec::into_iter);
-                let mut witness = Witness { table: &mut table, replay, seen: Vec::new() };
+                let mut access = Forwarding { replay, ..Forwarding::new(&mut table) };
                 let mut answers = Vec::new();
-                let report = mechanism.run(&workload, &mut witness, &mut |_, cells| {
+                let report = mechanism.run(&workload, &mut access, &mut |_, cells| {
                     answers.extend_from_slice(cells);
                     Ok(())
                 });
-                let seen = witness.seen;
+                let seen = access.seen;
                 (seen, answers, report.unwrap(), table.accountant().spent())
             };
             let (seen, answers, report, spent) = run(&records, seed + 50, None);
@@ -126,11 +125,8 @@ fn selection_is_the_exponential_mechanism_at_its_cost() {
     // weights, each score over its own weight would give 0.68 instead of 0.72, and the smallest
     // weight as sensitivity 0.98.
     for (weights, difference) in [([4.0, 4.0], 4.0 * 3.0), ([4.0, 1.0], 4.0 * 4.0 - 1.0)] {
-        let candidate = |(p, cells, weight)| crate::access::Candidate {
-            attributes: AttributeSet::from_positions(&[p]).unwrap(),
-            cells,
-            weight,
-        };
+        let candidate =
+            |(p, cells, weight)| crate::access::Candidate { attributes: set(&[p]), cells, weight };
         let candidates =
             Candidates::new([(0, 2, weights[0]), (1, 3, weights[1])].map(candidate).to_vec());
         let mut noise_rng = rng(2);
@@ -212,11 +208,10 @@ fn the_hybrid_switches_to_residual_planner_for_small_noise() {
 /// The last rounds have equal budgets, which together spend the remaining budget.
 #[test]
 fn the_last_rounds_have_equal_shares() {
-    let rho = rho(0.5);
     for rounds in [1, 2, 7] {
-        let (mut left, mut costs) = (rho.get(), Vec::new());
+        let (mut left, mut costs) = (0.5, Vec::new());
         for k in (1..=rounds).rev() {
-            let budget = RoundBudget::share_of(Rho::new(left).unwrap(), k);
+            let budget = RoundBudget::share_of(rho(left), k);
             assert_eq!(budget.last, k == 1);
             costs.push(budget.cost());
             left -= budget.cost();
@@ -284,9 +279,7 @@ fn workloads_may_be_disconnected() {
     let schema = schema(&[3, 4, 2, 5]);
     let records = dependent(&schema, 2000, &mut rng(3));
     let group = |positions: &[usize]| {
-        let attributes = AttributeSet::from_positions(positions).unwrap();
-        QueryGroup::product(&schema, attributes, &[Family::IDENTITY, Family::IDENTITY], 1.0)
-            .unwrap()
+        QueryGroup::product(&schema, set(positions), &[Family::IDENTITY; 2], 1.0).unwrap()
     };
     let workload =
         GroupedWorkload::new(schema.clone(), vec![group(&[0, 1]), group(&[2, 3])]).unwrap();

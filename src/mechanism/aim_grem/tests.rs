@@ -5,14 +5,10 @@ use rand::RngExt;
 use super::*;
 use crate::access::{CandidateSelection, Candidates, PrivateTable, Question};
 use crate::data::{Column, Records};
-use crate::mechanism::aim::witness::{Exchange, Witness, dependent, rho, rng, schema};
 use crate::privacy::{SeededNoise, ZcdpAccountant};
 use crate::residual::centre_box;
+use crate::test_support::{Exchange, Forwarding, dependent, rho, rng, schema, set};
 use crate::workload::attribute_sets;
-
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
 
 /// The oracle for selection: the exponential mechanism with the scores of all candidates.
 struct Exhaustive<'a> {
@@ -174,14 +170,14 @@ fn nothing_but_paid_answers_depends_on_the_data() {
         let neighbour = Records::new(&schema, columns).unwrap();
         let (mut first, mut second) = (rng(seed + 50), rng(seed + 90));
         let mut table = PrivateTable::of_records(&records, rho(0.5), &mut first).unwrap();
-        let mut witness = Witness { table: &mut table, replay: None, seen: Vec::new() };
-        let outcome = run(&schema, &workload, &mut witness).unwrap();
-        let seen = witness.seen;
+        let mut access = Forwarding::new(&mut table);
+        let outcome = run(&schema, &workload, &mut access).unwrap();
+        let seen = access.seen;
         let mut table = PrivateTable::of_records(&neighbour, rho(0.5), &mut second).unwrap();
-        let mut witness =
-            Witness { table: &mut table, replay: Some(seen.clone().into_iter()), seen: Vec::new() };
-        let again = run(&schema, &workload, &mut witness).unwrap();
-        assert_eq!(witness.seen, seen);
+        let replay = Some(seen.clone().into_iter());
+        let mut access = Forwarding { replay, ..Forwarding::new(&mut table) };
+        let again = run(&schema, &workload, &mut access).unwrap();
+        assert_eq!(access.seen, seen);
         assert_eq!(again.rounds, outcome.rounds);
         for &gamma in &workload {
             assert_eq!(
@@ -201,11 +197,11 @@ fn bounds_on_the_estimates_hold_and_are_tight() {
     let workload = attribute_sets(&schema, &[3]).unwrap();
     let mut noise_rng = rng(13);
     let mut table = PrivateTable::of_records(&records, rho(0.2), &mut noise_rng).unwrap();
-    let mut witness = Witness { table: &mut table, replay: None, seen: Vec::new() };
-    run(&schema, &workload, &mut witness).unwrap();
+    let mut access = Forwarding::new(&mut table);
+    run(&schema, &workload, &mut access).unwrap();
     let closure = Closure::of_workload(&schema, &workload).unwrap();
     let sizes: Vec<usize> = closure.candidates().list().iter().map(|c| c.cells).collect();
-    let shown: Vec<&Vec<f64>> = witness
+    let shown: Vec<&Vec<f64>> = access
         .seen
         .iter()
         .filter_map(|e| match e {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::access::PrivateTable;
 use crate::estimation::graphical_model::FitStatus;
-use crate::mechanism::aim::witness::{dependent, rho, rng, schema};
+use crate::test_support::{dependent, rho, rng, schema};
 use crate::workload::attribute_sets;
 use rand::RngExt;
 

@@ -5,10 +5,11 @@ use approx::assert_relative_eq;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{NonnegativeConeT, SecondOrderConeT};
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus};
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
+use crate::test_support::rng;
 
 fn allocate(sizes: &[usize], precisions: &[f64], rho: f64) -> Result<Allocation> {
     super::allocate(sizes, precisions, Rho::new(rho)?)
@@ -112,7 +113,7 @@ fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
 /// solver's tolerance of it, and the shares agree.
 #[test]
 fn agrees_with_clarabel() {
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let mut rng = rng(1);
     for _ in 0..60 {
         let (sizes, precisions, rho) = instance(&mut rng);
         let found = allocate(&sizes, &precisions, rho).unwrap();
@@ -166,7 +167,7 @@ fn no_division_on_a_grid_is_better() {
             .map(|(((p, v), known), s)| v / (known + 2.0 * rho * s / p))
             .sum()
     };
-    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let mut rng = rng(2);
     for round in 0..20 {
         // With sizes 1 and 5 there are two residuals, ∅ and the second attribute.
         let (sizes, steps) = if round % 2 == 0 { (vec![1, 5], 100_000) } else { (vec![3, 4], 60) };
@@ -267,7 +268,7 @@ fn isotropic_noise_is_independent_noise_on_residuals() {
 /// The budget is spent to 1e-12 for all precisions; omitted shares are divided among the others.
 #[test]
 fn the_budget_is_spent() {
-    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let mut rng = rng(3);
     let mut omitted = 0;
     for _ in 0..2000 {
         let (sizes, mut precisions, rho) = instance(&mut rng);

@@ -169,15 +169,14 @@ fn numbered<T: Ord>(items: &[T]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AttributeSet;
+
     use crate::schema::Schema;
+    use crate::test_support::{all_ways, set};
     use crate::workload::{Family, GroupFamily, QueryGroup};
 
     #[test]
     fn attributes_in_the_same_role_share_a_class() {
-        let pairs = |family, n, d| {
-            GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, &[1, 2]).unwrap()
-        };
+        let pairs = |family, n, d| all_ways(n, d, family, &[1, 2]);
         assert_eq!(Classes::of(&pairs(GroupFamily::Product(Family::PREFIX), 5, 6)).of, [0; 6]);
         let affine = Classes::of(&pairs(GroupFamily::Pairs(Family::AFFINE), 5, 6));
         assert_eq!((affine.of, affine.sizes, affine.joint), (vec![0; 6], vec![5], vec![true]));
@@ -190,9 +189,8 @@ mod tests {
     fn classes_depend_on_the_other_attributes_of_pairs() {
         let schema = Schema::uniform(4, 4).unwrap();
         let group = |positions: &[usize], weight| {
-            let set = AttributeSet::from_positions(positions).unwrap();
-            QueryGroup::product(&schema, set, &vec![Family::PREFIX; positions.len()], weight)
-                .unwrap()
+            let families = vec![Family::PREFIX; positions.len()];
+            QueryGroup::product(&schema, set(positions), &families, weight).unwrap()
         };
         let mut groups = vec![group(&[0, 1], 1.0), group(&[1, 2], 1.0), group(&[2, 3], 1.0)];
         let classes = |groups: &[QueryGroup]| {

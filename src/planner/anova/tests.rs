@@ -5,18 +5,10 @@ use std::sync::Arc;
 use approx::assert_relative_eq;
 
 use super::*;
-use crate::domain::AttributeSet;
 use crate::planner::QuerySmasher;
 use crate::schema::Schema;
+use crate::test_support::{all_ways, schema, set};
 use crate::workload::{Family, GroupFamily, JointQueries, QueryGroup};
-
-fn all_ways(n: usize, d: usize, family: GroupFamily) -> GroupedWorkload {
-    GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, &[1, 2]).unwrap()
-}
-
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
 
 /// Errors of 1- and 2-way workloads on [n]^d against independently computed values.
 ///
@@ -39,7 +31,7 @@ fn errors_equal_independently_computed_values() {
         (GroupFamily::Pairs(Family::ABS), 20, 10, 10.2002, 9.898),
     ] {
         let name = format!("{} {n}, {d}", family.name());
-        let workload = all_ways(n, d, family);
+        let workload = all_ways(n, d, family, &[1, 2]);
         let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
         let search = *plan.measure_search().unwrap();
         assert_relative_eq!(
@@ -94,7 +86,7 @@ fn objective(
 /// The independent search did not leave the uniform start.
 #[test]
 fn absolute_differences_of_few_attributes_leave_the_uniform_measure() {
-    let workload = all_ways(10, 5, GroupFamily::Pairs(Family::ABS));
+    let workload = all_ways(10, 5, GroupFamily::Pairs(Family::ABS), &[1, 2]);
     let (value, _) = objective(&workload, 1e-9)(&[0.0; 10]).unwrap();
     let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
     assert_relative_eq!(
@@ -139,7 +131,7 @@ fn both_starts_find_the_same_minimum() {
 /// attributes.
 #[test]
 fn gradients_equal_central_differences() {
-    let schema = Schema::of_sizes(&[3, 4, 3], crate::domain::AttributeKind::Numeric).unwrap();
+    let schema = schema(&[3, 4, 3]);
     let rows = Arc::new(
         JointQueries::random(
             &[3, 3],
@@ -206,7 +198,7 @@ fn gradients_equal_central_differences() {
 /// Some attributes have several terms.
 #[test]
 fn gradients_of_the_central_path_equal_central_differences() {
-    let schema = Schema::of_sizes(&[6, 7, 6], crate::domain::AttributeKind::Numeric).unwrap();
+    let schema = schema(&[6, 7, 6]);
     let joint = |p: &[usize], family, sizes: &[usize], w| {
         let queries = Arc::new(JointQueries::family(family, sizes).unwrap());
         QueryGroup::joint(&schema, set(p), queries, family.name(), w).unwrap()
@@ -247,7 +239,7 @@ fn gradients_of_the_central_path_equal_central_differences() {
 
 #[test]
 fn identity_queries_keep_the_uniform_measure() {
-    let workload = all_ways(6, 4, GroupFamily::Product(Family::IDENTITY));
+    let workload = all_ways(6, 4, GroupFamily::Product(Family::IDENTITY), &[1, 2]);
     let best = QuerySmasher::default().plan(&workload, PrivacyCost::UNIT).unwrap();
     let plan = Anova::default().plan(&workload, PrivacyCost::UNIT).unwrap();
     assert_eq!(plan.total_variance(), best.total_variance());

@@ -2,31 +2,26 @@
 
 use approx::assert_relative_eq;
 use ndarray::Array2;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha20Rng;
+use rand::RngExt;
 
 use super::*;
-use crate::domain::{AttributeKind, AttributeSet, coordinates};
+use crate::domain::coordinates;
 use crate::planner::{Anova, Planner};
 use crate::privacy::PrivacyCost;
 use crate::schema::Schema;
+use crate::test_support::{all_ways, rng, schema, set};
 use crate::workload::{Family, GroupFamily, QueryGroup, attribute_sets, groups_of};
 use matmech_linalg as linalg;
 
-fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
-    GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()
-}
-
 fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> QueryGroup {
-    QueryGroup::product(schema, AttributeSet::from_positions(positions).unwrap(), families, weight)
-        .unwrap()
+    QueryGroup::product(schema, set(positions), families, weight).unwrap()
 }
 
 /// Returns a workload of mixed sizes and families, with weights.
 ///
 /// Four pairs, and an attribute whose single queries are of another family.
 fn mixed() -> GroupedWorkload {
-    let schema = Schema::of_sizes(&[4, 3, 5, 2], AttributeKind::Numeric).unwrap();
+    let schema = schema(&[4, 3, 5, 2]);
     use Family as F;
     let groups = vec![
         group(&schema, &[0, 1], &[F::PREFIX, F::IDENTITY], 1.0),
@@ -119,11 +114,11 @@ fn gradients_equal_central_differences() {
 /// Uniform weights give a smaller bound than optimised ones.
 #[test]
 fn bounds_are_at_most_the_optimum_of_the_full_domain() {
-    let mut rng = ChaCha20Rng::seed_from_u64(30);
+    let mut rng = rng(30);
     for domain in 0..30 {
         let sizes: Vec<usize> =
             (0..rng.random_range(2..5)).map(|_| rng.random_range(2..6)).collect();
-        let schema = Schema::of_sizes(&sizes, AttributeKind::Numeric).unwrap();
+        let schema = schema(&sizes);
         let family = [Family::PREFIX, Family::RANGE, Family::IDENTITY][domain % 3];
         let sets = attribute_sets(&schema, [&[1, 2][..], &[2]][domain % 2]).unwrap();
         // Half of the domains have random weights.

@@ -2,12 +2,13 @@
 //!
 //! Tested against explicit matrices and the propositions of `docs/reference-measures.md`.
 
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::StrategySelector;
+use crate::test_support::{rng, schema, set};
 use crate::workload::Gram;
 
 fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> QueryGroup {
@@ -37,7 +38,7 @@ fn domains() -> Vec<GroupedWorkload> {
         vec![group(&c, &[0, 1], &[F::RANGE, F::PREFIX], 1.0), group(&c, &[1], &[F::PREFIX], 3.0)],
     );
     vec![
-        uniform(4, 3, GroupFamily::Product(F::PREFIX), &[1, 2]),
+        all_ways(4, 3, GroupFamily::Product(F::PREFIX), &[1, 2]),
         GroupedWorkload::new(a, cube).unwrap(),
         GroupedWorkload::new(b, mixed).unwrap(),
         GroupedWorkload::new(c, pair).unwrap(),
@@ -58,7 +59,7 @@ fn some_measure(sizes: &[usize], rng: &mut ChaCha20Rng) -> ReferenceMeasure {
 
 #[test]
 fn plans_for_any_measure_equal_explicit_matrices() {
-    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let mut rng = rng(3);
     for workload in domains() {
         let given = MeasureChoice::Given(some_measure(&workload.schema().sizes(), &mut rng));
         for planner in [Anova::default(), Anova::with_measure(given)] {
@@ -96,10 +97,10 @@ fn the_uniform_measure_gives_query_smasher() {
 #[test]
 fn plans_are_at_most_the_kronecker_strategy_of_their_measure() {
     let mut checked = 0;
-    let three = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[3]);
+    let three = all_ways(4, 3, GroupFamily::Product(Family::PREFIX), &[3]);
     for workload in domains()
         .into_iter()
-        .chain([three, uniform(5, 2, GroupFamily::Product(Family::RANGE), &[1, 2])])
+        .chain([three, all_ways(5, 2, GroupFamily::Product(Family::RANGE), &[1, 2])])
     {
         let Ok(single) = (Hdmm { form: HdmmForm::SingleKronecker }).plan(&workload, cost(1.0))
         else {
@@ -133,14 +134,14 @@ fn plans_are_at_most_the_kronecker_strategy_of_their_measure() {
 /// Proposition 3: with one attribute, the optimum over measures is the optimum over strategies.
 #[test]
 fn one_attribute_plans_equal_the_optimum() {
-    let mut rng = ChaCha20Rng::seed_from_u64(8);
+    let mut rng = rng(8);
     let random = Array2::from_shape_fn((14, 7), |_| f64::from(u8::from(rng.random_bool(0.4))));
     for (n, family) in [
         (10, GroupFamily::Product(Family::PREFIX)),
         (9, GroupFamily::Product(Family::RANGE)),
         (7, GroupFamily::Matrix(Arc::new(random.clone()))),
     ] {
-        let workload = uniform(n, 1, family.clone(), &[1]);
+        let workload = all_ways(n, 1, family.clone(), &[1]);
         let gram = match &family {
             GroupFamily::Product(family) => family.gram(&[n]).unwrap(),
             _ => random.t().dot(&random),
@@ -165,7 +166,7 @@ fn one_attribute_plans_equal_the_optimum() {
 /// joint queries.
 #[test]
 fn anova_is_at_most_query_smasher_and_hdmm() {
-    let mut rng = ChaCha20Rng::seed_from_u64(21);
+    let mut rng = rng(21);
     let families = [Family::IDENTITY, Family::PREFIX, Family::RANGE, Family::CIRCULAR];
     let pairs = [Family::AFFINE, Family::ABS];
     let mut with_joint = 0;
@@ -215,7 +216,7 @@ fn anova_is_at_most_query_smasher_and_hdmm() {
 #[test]
 fn shift_invariant_workloads_give_query_smasher() {
     for family in [Family::IDENTITY, Family::CIRCULAR] {
-        let workload = uniform(5, 4, GroupFamily::Product(family), &[1, 2]);
+        let workload = all_ways(5, 4, GroupFamily::Product(family), &[1, 2]);
         let plan = Anova::default().plan(&workload, cost(1.0)).unwrap();
         assert_eq!(plan.total_variance(), variance(&QuerySmasher::default(), &workload));
         assert!(plan.measure().is_uniform());
@@ -224,7 +225,7 @@ fn shift_invariant_workloads_give_query_smasher() {
 
 #[test]
 fn measures_of_another_schema_are_refused() {
-    let workload = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[1]);
+    let workload = all_ways(4, 3, GroupFamily::Product(Family::PREFIX), &[1]);
     let given = MeasureChoice::Given(ReferenceMeasure::uniform(&[4, 3, 4]));
     let message = Anova::with_measure(given).plan(&workload, cost(1.0)).err().unwrap().to_string();
     assert!(message.contains("[4, 4, 4]") && message.contains("[4, 3, 4]"), "{message}");

@@ -13,25 +13,14 @@ use super::*;
 use crate::domain::{AttributeSet, AxisSet, coordinates};
 use crate::residual::{averaged, centre_box};
 use crate::schema::Schema;
+use crate::test_support::{all_ways, gram, schema, set};
 use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries, QueryGroup};
 use matmech_linalg as linalg;
 
 const SIZES: [usize; 3] = [3, 2, 4];
 
-fn schema(sizes: &[usize]) -> Schema {
-    Schema::of_sizes(sizes, crate::domain::AttributeKind::Numeric).unwrap()
-}
-
-fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
-
 fn cost(beta: f64) -> PrivacyCost {
     PrivacyCost::new(beta).unwrap()
-}
-
-fn uniform(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
-    GroupedWorkload::all_ways(Schema::uniform(n, d).unwrap(), &family, ways).unwrap()
 }
 
 /// Returns a workload of overlapping products and joint queries over three attributes.
@@ -396,13 +385,13 @@ fn no_planner_is_below_the_certified_bound() {
 /// On pairs, `Best` is the minimum of both forms.
 #[test]
 fn hdmm_on_one_group_equals_the_certified_optimum() {
-    let workload = uniform(8, 1, GroupFamily::Product(Family::RANGE), &[1]);
-    let gram = crate::workload::Workload::parse("range:8").unwrap().gram().unwrap();
+    let workload = all_ways(8, 1, GroupFamily::Product(Family::RANGE), &[1]);
+    let gram = gram("range:8");
     let optimum = crate::strategy::by_name("optimal").unwrap().select(&gram).unwrap().error;
     for form in [HdmmForm::Best, HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers] {
         assert_relative_eq!(variance(&Hdmm { form }, &workload), optimum, max_relative = 1e-6);
     }
-    let pairs = uniform(4, 3, GroupFamily::Product(Family::PREFIX), &[2]);
+    let pairs = all_ways(4, 3, GroupFamily::Product(Family::PREFIX), &[2]);
     let (single, union) = (HdmmForm::SingleKronecker, HdmmForm::UnionOfKroneckers);
     let best = variance(&Hdmm::default(), &pairs);
     assert_eq!(
@@ -429,11 +418,11 @@ fn every_distinct_residual_problem_is_solved_once() {
     let certified = QuerySmasher::default();
     let prefix = || GroupFamily::Product(Family::PREFIX);
     assert_eq!(
-        certified.plan(&uniform(6, 30, prefix(), &[1, 2, 3]), cost(1.0)).unwrap().solves(),
+        certified.plan(&all_ways(6, 30, prefix(), &[1, 2, 3]), cost(1.0)).unwrap().solves(),
         1
     );
     let affine = certified
-        .plan(&uniform(6, 30, GroupFamily::Pairs(Family::AFFINE), &[1, 2]), cost(1.0))
+        .plan(&all_ways(6, 30, GroupFamily::Pairs(Family::AFFINE), &[1, 2]), cost(1.0))
         .unwrap();
     assert_eq!((affine.solves(), affine.measurements().len()), (2, 1 + 30 + 435));
     let decomposition = Decomposition::of(&small_workload()).unwrap();

@@ -3,18 +3,18 @@
 use num_bigint::BigUint;
 use prio::dp::Rational;
 use prio::dp::distributions::DiscreteGaussian as Reference;
-use rand::{RngExt, SeedableRng, TryRng};
-use rand_chacha::ChaCha20Rng;
+use rand::{RngExt, TryRng};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
+use crate::test_support::rng;
 
 fn deviation(numerator: u128, denominator: u128) -> RationalDeviation {
     RationalDeviation::new(numerator, denominator).unwrap()
 }
 
 fn sample(count: usize, deviation: RationalDeviation, seed: u64) -> Vec<i128> {
-    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+    let mut generator = rng(seed);
     let mut bits = RandomBits::new(&mut generator);
     let gaussian = DiscreteGaussian::new(deviation);
     (0..count).map(|_| gaussian.sample(&mut bits).unwrap()).collect()
@@ -69,7 +69,7 @@ fn the_noise_has_exact_probabilities() {
             assert!(found > critical(degrees), "{sigma}, {wrong}: {found} on {degrees}");
         }
     }
-    let mut generator = ChaCha20Rng::seed_from_u64(1);
+    let mut generator = rng(1);
     let rounded: Vec<i128> = (0..60_000)
         .map(|_| {
             let z: f64 = StandardNormal.sample(&mut generator);
@@ -103,7 +103,7 @@ fn the_distribution_matches_prio() {
         let rational =
             Rational::from_unsigned(deviation.numerator(), deviation.denominator()).unwrap();
         let reference = Reference::new(rational).unwrap();
-        let mut generator = ChaCha20Rng::seed_from_u64(7);
+        let mut generator = rng(7);
         let expected: Vec<i128> = (0..30_000)
             .map(|_| i128::try_from(reference.sample(&mut generator)).unwrap())
             .collect();
@@ -118,14 +118,14 @@ fn the_distribution_matches_prio() {
 /// distribution. Beyond σ = 2²⁴ only the second exists.
 #[test]
 fn both_paths_make_the_same_decisions() {
-    let mut random = ChaCha20Rng::seed_from_u64(2);
+    let mut random = rng(2);
     for k in 0..200 {
         let sigma =
             RationalDeviation::rounded_up(2f64.powf(random.random_range(-4.0..24.0))).unwrap();
         let small = DiscreteGaussian::new(sigma);
         assert!(small.small.is_some(), "{sigma}");
         let big = DiscreteGaussian { small: None, ..small.clone() };
-        let [mut a, mut b] = [ChaCha20Rng::seed_from_u64(k), ChaCha20Rng::seed_from_u64(k)];
+        let [mut a, mut b] = [rng(k), rng(k)];
         let [mut a, mut b] = [RandomBits::new(&mut a), RandomBits::new(&mut b)];
         for _ in 0..50 {
             assert_eq!(small.sample(&mut a), big.sample(&mut b), "{sigma}");
@@ -205,15 +205,15 @@ fn probabilities_are_exact_over_all_bit_strings() {
 /// Bits are taken across word boundaries without loss or repetition.
 #[test]
 fn bits_are_taken_in_order() {
-    let mut words = ChaCha20Rng::seed_from_u64(4);
+    let mut words = rng(4);
     let mut expected = Vec::new();
     for _ in 0..200 {
         let word = words.next_u64();
         expected.extend((0..64).map(|k| word >> k & 1));
     }
-    let mut generator = ChaCha20Rng::seed_from_u64(4);
+    let mut generator = rng(4);
     let mut bits = RandomBits::new(&mut generator);
-    let mut random = ChaCha20Rng::seed_from_u64(5);
+    let mut random = rng(5);
     let mut found = Vec::new();
     while found.len() < 12_000 {
         let count = random.random_range(0..=64);

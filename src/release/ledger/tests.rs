@@ -1,10 +1,7 @@
 //! Tests of the ledger: reservations are spent, invalid ledgers are refused, nothing is overspent.
 
 use super::*;
-
-fn rho(x: f64) -> Rho {
-    Rho::new(x).unwrap()
-}
+use crate::test_support::rho;
 
 fn unit() -> PrivacyUnit {
     PrivacyUnit::default()

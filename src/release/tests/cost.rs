@@ -3,11 +3,12 @@
 use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::ToPrimitive;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
 use crate::privacy::{ExactRho, Neighbours};
+use crate::test_support::{rho, rng, schema};
 
 type Rational = Ratio<BigInt>;
 
@@ -178,13 +179,13 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
         ][random.random_range(0..3usize)];
         let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
         let budget = 2f64.powf(random.random_range(-12.0..4.0));
-        let schema = Schema::of_sizes(&sizes, AttributeKind::Numeric).unwrap();
+        let schema = schema(&sizes);
         let Ok(workload) =
             GroupedWorkload::from_toml(&schema, &text, "W.toml", std::path::Path::new(""))
         else {
             continue;
         };
-        let rho = Rho::new(budget).unwrap();
+        let rho = rho(budget);
         // Planners return an error for families that they do not support.
         let planned = crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost());
         let Ok(planned) = planned else { continue };
@@ -209,7 +210,7 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
 /// read back; the variances of single queries sum to the plan's errors.
 #[test]
 fn the_cost_matches_the_written_integers() {
-    let mut random = ChaCha20Rng::seed_from_u64(15);
+    let mut random = rng(15);
     let (mut attained, mut rounded) = (0, 0);
     for _ in 0..200 {
         let (sizes, workload, plan, budget) = random_plan(&mut random);
@@ -250,10 +251,10 @@ fn marginals_are_not_rounded_and_unsupported_plans_are_refused() {
     let marginals = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
     let (_, plan) = plan_of("query-smasher", &[5, 4, 2], marginals, 0.5, PrivacyUnit::default());
     assert_eq!(plan.precision(), None);
-    let schema = Schema::of_sizes(&[4, 3], AttributeKind::Numeric).unwrap();
+    let schema = schema(&[4, 3]);
     let workload =
         GroupedWorkload::from_toml(&schema, marginals, "W.toml", std::path::Path::new("")).unwrap();
-    let rho = Rho::new(0.5).unwrap();
+    let rho = rho(0.5);
     let whole = crate::planner::by_name("hdmm-kronecker")
         .unwrap()
         .plan(&workload, rho.privacy_cost())

@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::data::{OutOfDomain, PrivateCsv};
 use crate::domain::AttributeSet;
+use crate::test_support::rho;
 
 const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\n\
                       bins = { low = 0.0, high = 40.0, count = 4 }\n\
@@ -99,7 +100,7 @@ impl Texts {
                         [[queries]]\nfamily = \"identity\"\nways = [2]\n";
         let workload =
             GroupedWorkload::from_toml(&schema, workload, "W", std::path::Path::new("")).unwrap();
-        let rho = Rho::new(0.5).unwrap();
+        let rho = rho(0.5);
         let plan = crate::planner::by_name("query-smasher")
             .unwrap()
             .plan(&workload, rho.privacy_cost())

@@ -7,6 +7,7 @@ use super::*;
 use crate::data::{PersonLimit, PrivateCsv};
 use crate::domain::AttributeSet;
 use crate::privacy::{Neighbours, RationalDeviation};
+use crate::test_support::rho;
 
 const SCHEMA: &str =
     "[[attribute]]\nname = \"job\"\nsize = 2\nkind = \"categorical\"\nvalues = [\"a\", \"b\"]\n";
@@ -19,9 +20,9 @@ fn schema(other: &str) -> Schema {
     Schema::from_toml(&format!("{SCHEMA}{other}"), "S.toml").unwrap()
 }
 
-fn plan(schema: &Schema, unit: PrivacyUnit, rho: f64) -> IntegerPlan {
+fn plan(schema: &Schema, unit: PrivacyUnit, budget: f64) -> IntegerPlan {
     let workload = GroupedWorkload::from_toml(schema, WORKLOAD, "W.toml", Path::new("")).unwrap();
-    let rho = Rho::new(rho).unwrap();
+    let rho = rho(budget);
     let plan = crate::planner::by_name("query-smasher")
         .unwrap()
         .plan(&workload, rho.privacy_cost())

@@ -8,6 +8,7 @@ use super::*;
 use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::privacy::{ExactRho, Neighbours, RationalDeviation};
 use crate::strategy::{IntegerFactor, IntegerStrategy};
+use crate::test_support::rho;
 
 /// A mistake in measuring, while the published statement claims correct measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +31,7 @@ fn with_mistake(
 ) -> Measurements {
     let mut measured = released(plan, records, seed);
     let table = |seed| {
-        let total = Rho::new(1e9).unwrap();
+        let total = rho(1e9);
         ReleaseTable::open(records, total, plan.unit(), OperatingSystemNoise::of_counter(seed))
             .unwrap()
     };
@@ -179,8 +180,8 @@ fn mistakes_in_what_is_measured_are_caught() {
     rows_off[[0, 0]] += 1;
     assert!(IntegerFactor::new(factor.shape(), factor.weights().to_vec(), rows_off).is_err());
     let records = records_of(plan.plan().schema(), &rows(&[3, 2]));
-    let unpaid = |rho: f64, unit| {
-        let reservation = Reservation::unwritten(Rho::new(rho).unwrap(), unit);
+    let unpaid = |paid: f64, unit| {
+        let reservation = Reservation::unwritten(rho(paid), unit);
         run::measure(
             &plan,
             statement_of(&plan),
@@ -199,7 +200,7 @@ fn mistakes_in_what_is_measured_are_caught() {
     let larger =
         IntegerStrategy::new(factors.map(|factor| std::sync::Arc::new(factor.unwrap())).to_vec())
             .unwrap();
-    let reservation = Rho::new(0.1).unwrap();
+    let reservation = rho(0.1);
     let mut table =
         ReleaseTable::open(&records, reservation, plan.unit(), OperatingSystemNoise::of_counter(1))
             .unwrap();

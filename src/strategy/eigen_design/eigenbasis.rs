@@ -278,7 +278,8 @@ fn common_basis(matrices: &[Array2<f64>]) -> Result<Option<Array2<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
+    use crate::test_support::gram;
+
     use approx::assert_abs_diff_eq;
 
     /// For every structure: orthonormal rows that reconstruct the Gram matrix, with its rank.
@@ -301,7 +302,7 @@ mod tests {
             ("predicate-sample(queries=5,seed=2):40", 5),
             ("affine:5x6", 10),
         ] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             let eigen = EigenQueries::of(&gram).unwrap();
             assert_eq!(eigen.rank(), rank, "{text}");
             assert_abs_diff_eq!(
@@ -322,7 +323,7 @@ mod tests {
 
     #[test]
     fn marginals_have_a_flat_kronecker_basis() {
-        let gram = Workload::parse("identity-marginals(ways=2):4x2x4").unwrap().gram().unwrap();
+        let gram = gram("identity-marginals(ways=2):4x2x4");
         let eigen = EigenQueries::of(&gram).unwrap();
         assert!(eigen.rows.iter().all(|x| (x.abs() - 1.0 / 32f64.sqrt()).abs() < 1e-15));
         assert!(EigenQueries::of(&Gram::dense(&[3], Array2::zeros((3, 3))).unwrap()).is_err());

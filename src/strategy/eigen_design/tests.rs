@@ -3,14 +3,11 @@
 use super::*;
 use crate::error::Error;
 use crate::strategy::by_name;
+use crate::test_support::gram;
 use crate::workload::{GramFactor, Workload};
 use approx::assert_relative_eq;
 use ndarray::{Array2, array};
 use std::sync::Arc;
-
-fn gram(text: &str) -> Gram {
-    Workload::parse(text).unwrap().gram().unwrap()
-}
 
 fn select(strategy: &str, gram: &Gram) -> Selection {
     by_name(strategy).unwrap().select(gram).unwrap()

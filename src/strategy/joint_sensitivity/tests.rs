@@ -2,11 +2,12 @@
 
 use ndarray::{Array2, arr2};
 use num_rational::Ratio;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
 use crate::domain::coordinates;
+use crate::test_support::rng;
 
 type Rational = Ratio<BigInt>;
 
@@ -93,7 +94,7 @@ fn random_factor(random: &mut ChaCha20Rng, shape: &[usize]) -> Arc<IntegerFactor
 /// relations. An attained cost equals it up to a relative 2⁻¹⁰⁰, and no cost is below it.
 #[test]
 fn the_joint_cost_is_the_maximum_over_all_neighbours() {
-    let mut random = ChaCha20Rng::seed_from_u64(24);
+    let mut random = rng(24);
     let mut saved = 0;
     for _ in 0..300 {
         let sizes: Vec<usize> =

@@ -5,12 +5,8 @@ use super::*;
 use crate::strategy::QuerySource;
 use crate::strategy::svd_bound;
 use crate::strategy::tests::assert_digits;
-use crate::workload::Workload;
+use crate::test_support::gram;
 use approx::assert_relative_eq;
-
-fn gram(text: &str) -> Gram {
-    Workload::parse(text).unwrap().gram().unwrap()
-}
 
 fn outcome(text: &str, reading: Reading) -> LsaOutcome {
     run(&gram(text), reading, &LsaOptions::default()).unwrap()

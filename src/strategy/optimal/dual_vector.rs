@@ -111,7 +111,8 @@ fn nuclear_norm(gram: &Array2<f64>, weights: &[f64]) -> Result<f64> {
 mod tests {
     use super::*;
     use crate::strategy::{Optimal, svd_bound};
-    use crate::workload::Workload;
+    use crate::test_support::gram;
+
     use approx::assert_relative_eq;
 
     #[test]
@@ -124,7 +125,7 @@ mod tests {
             "residual(abs:8x8)",
             "prefix:4x4x6",
         ] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
             let certificate = selection.certificate.unwrap();
             assert_relative_eq!(
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn uniform_weights_give_the_svd_bound() {
         for text in ["range:12", "prefix:3x5", "residual(prefix:9)"] {
-            let gram = Workload::parse(text).unwrap().gram().unwrap();
+            let gram = gram(text);
             let uniform = |factor: &GramFactor| {
                 Arc::new(vec![1.0 / factor.matrix.nrows() as f64; factor.matrix.nrows()])
             };
@@ -160,7 +161,6 @@ mod tests {
 
     #[test]
     fn vectors_of_other_workloads_and_of_huge_domains_are_refused() {
-        let gram = |text: &str| Workload::parse(text).unwrap().gram().unwrap();
         let (_, dual) = Optimal::default().select_with_dual(&gram("range:3x4")).unwrap();
         assert!(dual.lower_bound(&gram("range:12")).unwrap_err().to_string().contains("[3, 4]"));
         let (_, dual) = Optimal::default().select_with_dual(&gram("range:2^25")).unwrap();

@@ -76,7 +76,8 @@ mod tests {
 
     use super::*;
     use crate::strategy::{Optimal, StrategySelector};
-    use crate::workload::{Gram, Workload};
+    use crate::test_support::gram;
+    use crate::workload::Gram;
 
     #[test]
     fn classes_are_those_of_equal_columns() {
@@ -100,7 +101,7 @@ mod tests {
     /// sensitivity 1 and the stated error.
     #[test]
     fn repeated_cells_change_neither_error_nor_certificate() {
-        let plain = Workload::parse("range:6").unwrap().gram().unwrap();
+        let plain = gram("range:6");
         let reference = Optimal::default().select(&plain).unwrap();
         let cells = [0, 3, 1, 1, 4, 5, 2, 2, 2, 3, 5, 0, 5];
         let small = &plain.factors()[0].matrix;

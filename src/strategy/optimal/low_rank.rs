@@ -113,12 +113,12 @@ fn keeps_rows(rows: ArrayView2<'_, f64>, permutation: &[usize]) -> bool {
 #[cfg(test)]
 mod tests {
     use ndarray::Array1;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
+    use rand::RngExt;
 
     use super::*;
     use crate::domain::AxisSet;
     use crate::strategy::{Optimal, Status, StrategySelector};
+    use crate::test_support::rng;
     use crate::workload::{Family, Gram, JointQueries};
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
@@ -130,7 +130,7 @@ mod tests {
 
     /// Five random rows and seven linear combinations of them: rank 5.
     fn deficient(cells: usize) -> Array2<f64> {
-        let mut rng = ChaCha20Rng::seed_from_u64(11);
+        let mut rng = rng(11);
         let mut random = |rows: usize, columns: usize| {
             Array2::from_shape_fn((rows, columns), |_| rng.random_range(-1.0..1.0))
         };

@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::strategy::svd_bound;
+use crate::test_support::gram;
 use crate::workload::{Family, Workload};
 use approx::assert_relative_eq;
 
 fn solve(text: &str) -> (Gram, Selection) {
-    let gram = Workload::parse(text).unwrap().gram().unwrap();
+    let gram = gram(text);
     let selection = Optimal::default().select(&gram).unwrap();
     (gram, selection)
 }
@@ -142,7 +143,7 @@ fn kronecker_products_of_optima_are_optimal() {
 
 #[test]
 fn limits_and_bad_options_are_reported() {
-    let gram = Workload::parse("prefix:64").unwrap().gram().unwrap();
+    let gram = gram("prefix:64");
     let short = Optimal::new(OptimalOptions { tolerance: 1e-12, max_iterations: 3 }).unwrap();
     let certificate = short.select(&gram).unwrap().certificate.unwrap();
     assert_eq!((certificate.status, certificate.iterations), (Status::IterationLimit, 3));

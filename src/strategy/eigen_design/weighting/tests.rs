@@ -8,10 +8,10 @@ use ndarray::array;
 
 use super::*;
 use crate::strategy::eigen_design::EigenQueries;
-use crate::workload::Workload;
+use crate::test_support::gram;
 
 fn eigen(text: &str, norm: ColumnNorm) -> WeightingProblem {
-    let gram = Workload::parse(text).unwrap().gram().unwrap();
+    let gram = gram(text);
     let eigen = EigenQueries::of(&gram).unwrap();
     WeightingProblem::new(eigen.values, &eigen.rows, norm).unwrap()
 }

@@ -3,12 +3,8 @@
 use super::*;
 use crate::strategy::svd_bound;
 use crate::strategy::tests::assert_digits;
-use crate::workload::Workload;
+use crate::test_support::gram;
 use approx::assert_relative_eq;
-
-fn gram(text: &str) -> Gram {
-    Workload::parse(text).unwrap().gram().unwrap()
-}
 
 /// Against the specification: errors over the SVD bound.
 #[test]

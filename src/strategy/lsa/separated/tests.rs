@@ -6,18 +6,11 @@ use crate::strategy::lsa::tests::BruteForce;
 use crate::strategy::lsa::{self, Reading};
 use crate::strategy::tests::assert_digits;
 use crate::strategy::{QuerySource, svd_bound};
+use crate::test_support::{gram, set};
 use crate::workload::{Workload, projected};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use matmech_linalg::nonzero_eigenvalues;
 use ndarray::{Array2, Axis, concatenate};
-
-fn set(attributes: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(attributes).unwrap()
-}
-
-fn gram(text: &str) -> Gram {
-    Workload::parse(text).unwrap().gram().unwrap()
-}
 
 fn separated(gram: &Gram, separation: Separation) -> SeparatedOutcome {
     run(

@@ -1,5 +1,4 @@
-//! Files import only from floors below their own, as the tables in `docs/architecture.md` have
-//! them.
+//! Files import only from lower layers, as listed in the tables of `docs/architecture.md`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
@@ -11,8 +10,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Module → height of its floor, from the table below a heading: the first row is the highest.
-fn floors(heading: &str) -> BTreeMap<String, usize> {
+/// Module → height of its layer, from the table below a heading: the first row is the highest.
+fn layers(heading: &str) -> BTreeMap<String, usize> {
     let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     let section = text.split(heading).nth(1).unwrap();
     let table = section
@@ -20,19 +19,16 @@ fn floors(heading: &str) -> BTreeMap<String, usize> {
         .skip_while(|line| !line.starts_with("| "))
         .take_while(|line| line.starts_with('|'));
     let rows: Vec<&str> = table.filter(|line| line.starts_with("| ")).skip(1).collect();
-    let mut floors = BTreeMap::new();
+    let mut layers = BTreeMap::new();
     for (depth, row) in rows.iter().enumerate() {
-        let places = row.split('|').nth(2).unwrap();
-        for place in places.split('`').skip(1).step_by(2) {
-            let module = place.trim_end_matches('/').trim_end_matches(".rs");
-            assert_eq!(
-                floors.insert(module.to_owned(), rows.len() - depth),
-                None,
-                "{module} twice"
-            );
+        let paths = row.split('|').nth(2).unwrap();
+        for path in paths.split('`').skip(1).step_by(2) {
+            let module = path.trim_end_matches('/').trim_end_matches(".rs").to_owned();
+            let previous = layers.insert(module, rows.len() - depth);
+            assert_eq!(previous, None, "{path} twice");
         }
     }
-    floors
+    layers
 }
 
 fn sources(dir: &Path) -> Vec<PathBuf> {
@@ -52,57 +48,51 @@ fn named(source: &str) -> BTreeSet<String> {
         Some(list) => list.split('}').next().unwrap().split(',').map(word).collect(),
         None => vec![word(rest)],
     });
-    // Items at the root of the crate belong to no floor of their own.
+    // Items at the root of the crate belong to no layer.
     names.filter(|name| !name.is_empty() && name.starts_with(char::is_lowercase)).collect()
 }
 
-/// Checks the files below `src`; `crates` are re-exported as modules.
+/// The top-level module of a file below `src`.
+fn module_of(file: &Path, src: &Path) -> String {
+    let path = file.strip_prefix(src).unwrap().with_extension("");
+    path.components().next().unwrap().as_os_str().to_str().unwrap().to_owned()
+}
+
+/// Checks the files below `src`; `crates` are re-exported as modules. Test support has no layer.
 fn check(heading: &str, src: &Path, crates: &[&str]) {
-    let floors = floors(heading);
+    let layers = layers(heading);
     let mut seen: BTreeSet<String> = crates.iter().map(|name| (*name).to_owned()).collect();
-    for file in sources(src)
-        .iter()
-        .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
-    {
-        let place = file.strip_prefix(src).unwrap();
-        let module = place
-            .components()
-            .next()
-            .unwrap()
-            .as_os_str()
-            .to_str()
-            .unwrap()
-            .trim_end_matches(".rs")
-            .to_owned();
-        if module == "lib" || module == "main" && !floors.contains_key("main") {
+    for file in sources(src) {
+        let module = module_of(&file, src);
+        if ["lib", "test_support"].contains(&module.as_str()) {
             continue;
         }
-        let own = *floors
+        let file_name = file.display();
+        let layer = *layers
             .get(&module)
-            .unwrap_or_else(|| panic!("{module} is on no floor of docs/architecture.md"));
-        for other in named(&fs::read_to_string(file).unwrap()) {
-            let floor = *floors.get(&other).unwrap_or_else(|| {
-                panic!("{} names {other}, which is on no floor", place.display())
-            });
-            assert!(
-                other == module || floor < own,
-                "{} imports {other}, which is not below it",
-                place.display()
-            );
+            .unwrap_or_else(|| panic!("{module} is in no layer of docs/architecture.md"));
+        for import in named(&fs::read_to_string(&file).unwrap()) {
+            if import == module || import == "test_support" {
+                continue;
+            }
+            let lower = *layers
+                .get(&import)
+                .unwrap_or_else(|| panic!("{file_name} imports {import}, which is in no layer"));
+            assert!(lower < layer, "{file_name} imports {import}, which is not in a lower layer");
         }
         seen.insert(module);
     }
-    assert_eq!(seen, floors.into_keys().collect(), "every place of the table exists");
+    assert_eq!(seen, layers.into_keys().collect(), "every path of the table exists");
 }
 
 #[test]
-fn no_file_of_the_library_imports_from_its_own_floor_or_above() {
-    check("### The library: floors", &root().join("src"), &["linalg"]);
+fn files_of_the_library_import_only_from_lower_layers() {
+    check("### The library: layers", &root().join("src"), &["linalg"]);
 }
 
 #[test]
-fn no_file_of_the_experiments_imports_from_its_own_floor_or_above() {
-    check("### The experiments: floors", &root().join("experiments/src"), &[]);
+fn files_of_the_experiments_import_only_from_lower_layers() {
+    check("### The experiments: layers", &root().join("experiments/src"), &[]);
 }
 
 /// What the hash of the sources leaves out of the library decides no result: neither the rest of
@@ -116,19 +106,15 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
     assert!(parts.contains(&"cli") && parts.contains(&"release"), "{parts:?}");
     let src = root().join("src");
     for file in sources(&src) {
-        let place = file.strip_prefix(&src).unwrap().with_extension("");
-        let module = place.components().next().unwrap().as_os_str().to_str().unwrap().to_owned();
+        let module = module_of(&file, &src);
         if !parts.contains(&module.as_str()) && module != "lib" {
             let named = named(&fs::read_to_string(&file).unwrap());
-            assert!(
-                parts.iter().all(|part| !named.contains(*part)),
-                "{}: {named:?}",
-                place.display()
-            );
+            let file_name = file.display();
+            assert!(parts.iter().all(|part| !named.contains(*part)), "{file_name}: {named:?}");
         }
     }
     for file in sources(&root().join("experiments/src")) {
-        // Names of the library alone: this crate has a `cli` of its own.
+        // Names of the library only: this crate has its own `cli`.
         let source = fs::read_to_string(&file)
             .unwrap()
             .replace("crate::", "")
@@ -140,6 +126,7 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
 
 #[test]
 fn imports_are_found_in_every_form() {
-    let source = "use crate::a::{B, c};\nuse crate::{d, e as f};\n    x(crate::g::h())\n/// [`crate::i`]\nuse crate::Result;\n";
+    let source = "use crate::a::{B, c};\nuse crate::{d, e as f};\n    x(crate::g::h())\n\
+                  /// [`crate::i`]\nuse crate::Result;\n";
     assert_eq!(named(source), ["a", "d", "e", "g"].map(str::to_owned).into());
 }

@@ -1,6 +1,6 @@
 //! Noise in one coordinate, for tests: exact variances without sampling.
 
-use super::{CandidateSelection, Candidates, PaidAccess, Question};
+use crate::access::{CandidateSelection, Candidates, PaidAccess, Question};
 use crate::data::Records;
 use crate::domain::AttributeSet;
 use crate::error::Result;

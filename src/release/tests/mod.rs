@@ -9,9 +9,9 @@ mod statistics;
 
 use super::*;
 use crate::data::{Column, OutOfDomain, Records};
-use crate::domain::AttributeKind;
-use crate::privacy::{OperatingSystemNoise, PrivacyUnit, Rho};
+use crate::privacy::{OperatingSystemNoise, PrivacyUnit};
 use crate::schema::Schema;
+use crate::test_support::{rho, schema};
 use crate::workload::GroupedWorkload;
 
 /// Returns a plan on a schema of numeric attributes with these sizes, for a workload in TOML.
@@ -21,13 +21,13 @@ fn plan_of(
     planner: &str,
     sizes: &[usize],
     workload: &str,
-    rho: f64,
+    budget: f64,
     unit: PrivacyUnit,
 ) -> (GroupedWorkload, IntegerPlan) {
-    let schema = Schema::of_sizes(sizes, AttributeKind::Numeric).unwrap();
+    let schema = schema(sizes);
     let workload =
         GroupedWorkload::from_toml(&schema, workload, "W.toml", std::path::Path::new("")).unwrap();
-    let rho = Rho::new(rho).unwrap();
+    let rho = rho(budget);
     let plan =
         crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost()).unwrap();
     let plan = IntegerPlan::of(&plan, &workload, rho, unit).unwrap();

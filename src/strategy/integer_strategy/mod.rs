@@ -157,5 +157,4 @@ impl IntegerStrategy {
 }
 
 #[cfg(test)]
-#[path = "integer_tests.rs"]
 mod tests;

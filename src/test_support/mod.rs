@@ -1,0 +1,56 @@
+//! Inputs of tests in short form, and access to data with known or recorded noise.
+
+mod forwarding;
+mod impulse;
+
+pub(crate) use forwarding::{Exchange, Forwarding};
+pub(crate) use impulse::Impulse;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use crate::data::{Column, Records};
+use crate::domain::{AttributeKind, AttributeSet};
+use crate::privacy::Rho;
+use crate::schema::Schema;
+use crate::workload::{Gram, GroupFamily, GroupedWorkload, Workload};
+
+pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+pub(crate) fn rho(x: f64) -> Rho {
+    Rho::new(x).unwrap()
+}
+
+pub(crate) fn set(positions: &[usize]) -> AttributeSet {
+    AttributeSet::from_positions(positions).unwrap()
+}
+
+pub(crate) fn schema(sizes: &[usize]) -> Schema {
+    Schema::of_sizes(sizes, AttributeKind::Numeric).unwrap()
+}
+
+pub(crate) fn gram(text: &str) -> Gram {
+    Workload::parse(text).unwrap().gram().unwrap()
+}
+
+/// A family on all sets of `ways` attributes, of `d` attributes of size `n`.
+pub(crate) fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
+    GroupedWorkload::all_ways(schema(&vec![n; d]), &family, ways).unwrap()
+}
+
+/// Records with dependent attributes: each value is the previous one, or uniformly random.
+pub(crate) fn dependent(schema: &Schema, count: usize, rng: &mut ChaCha20Rng) -> Records {
+    let mut columns = vec![Column::default(); schema.attributes().len()];
+    for _ in 0..count {
+        let mut previous = 0;
+        for (column, attribute) in columns.iter_mut().zip(schema.attributes()) {
+            let size = attribute.size as u32;
+            let copied = rng.random::<f64>() < 0.6;
+            previous = if copied { previous % size } else { rng.random_range(0..size) };
+            column.push(previous);
+        }
+    }
+    Records::new(schema, columns).unwrap()
+}
