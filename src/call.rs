@@ -279,14 +279,14 @@ pub(crate) fn choose<T: Named + ?Sized>(
 
 /// Returns a list of entries with their options, for CLI help.
 pub(crate) fn listing<T: Named + ?Sized>(entries: &[Box<T>]) -> String {
-    let line = |entry: &Box<T>| {
+    let line = |entry: &T| {
         let options = match entry.options() {
             [] => String::new(),
             options => format!(" [{}]", options.join(", ")),
         };
         format!("  {:<28} {}{options}\n", entry.name(), entry.summary())
     };
-    entries.iter().map(line).collect()
+    entries.iter().map(|entry| line(entry)).collect()
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ fn rendered(head: &str) -> Result<String, String> {
     fs::write(&page, text).unwrap();
     let rendered = pages::rendered(folder.path(), &page, &[]).map_err(|error| error.to_string())?;
     assert_eq!(pages::stale(folder.path(), &[]).unwrap(), [(page.clone(), rendered.clone())]);
-    assert_eq!(pages::write(folder.path(), &[]).unwrap(), [page.clone()]);
+    assert_eq!(pages::write(folder.path(), &[]).unwrap(), std::slice::from_ref(&page));
     assert_eq!(fs::read_to_string(&page).unwrap(), rendered);
     assert!(pages::stale(folder.path(), &[]).unwrap().is_empty());
     let lines = rendered.lines().skip_while(|line| !line.starts_with('|'));

@@ -64,7 +64,7 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     writeln!(
         out,
         "records       {records} read, {kept} kept, {dropped} outside the schema, \
-         {over_limit} over the limit per person"
+         {over_limit} over the limit per person or without one"
     )?;
     writeln!(out, "{:>10}  {:>10}  {:>10}  attribute", "outside", "clamped", "other")?;
     for counts in attributes {

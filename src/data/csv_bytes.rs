@@ -5,12 +5,22 @@ use std::io::{Error, ErrorKind, Read, Result};
 /// Bytes read per call.
 const BLOCK: usize = 1 << 16;
 
-/// A source of CSV bytes that handles two cases that the reader does not report.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+fn invalid(reason: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidData, reason)
+}
+
+/// A source of CSV bytes that handles cases that the reader does not report.
 ///
 /// - A quotation mark that is opened and never closed is an error at the end of the file. The
-///   reader would treat the rest of the file as one value.
+///   reader would treat the rest of the file as one value. In the header it is an error at the end
+///   of the line.
 /// - A blank line of a file with one column is a record with an empty value. The reader skips it,
-///   so replacing a value by nothing would remove a record. The header may follow blank lines.
+///   so replacing a value by nothing would remove a record. For the same reason the last line of
+///   such a file must have a line end. The header may follow blank lines.
+///
+/// The header is read byte by byte, so that no record is read before it is asked for.
 ///
 /// The states are those of the reader: a field is quoted if its first byte is a quotation mark, two
 /// quotation marks in a quoted field stand for one, and `\n`, `\r\n` and `\r` end a record. A byte
@@ -23,7 +33,8 @@ pub(super) struct CsvBytes<R> {
     after_carriage_return: bool,
     out: Vec<u8>,
     used: usize,
-    started: bool,
+    /// Bytes of the byte order mark found so far; all of them once the search has ended.
+    mark: usize,
     ended: bool,
     /// The current line, from 1, and the line of the last quotation mark that opened a field.
     line: usize,
@@ -64,51 +75,59 @@ impl<R: Read> CsvBytes<R> {
             after_carriage_return: false,
             out: Vec::new(),
             used: 0,
-            started: false,
+            mark: 0,
             ended: false,
             line: 1,
             opened: 0,
         }
     }
 
-    /// Reads the next block of the source into `out`.
+    /// Reads the next block of the source into `out`; of the header, byte by byte, so that no record
+    /// is read with it.
     fn refill(&mut self) -> Result<()> {
         self.out.clear();
         self.used = 0;
-        let mut block = vec![0; BLOCK];
-        let mut filled = 0;
-        // A byte order mark must not be split between blocks.
-        while filled < 3 {
-            let read = loop {
-                match self.source.read(&mut block[filled..]) {
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    other => break other?,
-                }
-            };
-            filled += read;
-            if read == 0 {
-                self.ended = true;
-                break;
+        let is_header = matches!(self.header, Header::Open { .. });
+        let mut block = vec![0; if is_header { 1 } else { BLOCK }];
+        let filled = loop {
+            match self.source.read(&mut block) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other?,
             }
-            if self.started {
-                break;
+        };
+        for &byte in &block[..filled] {
+            if self.mark == BYTE_ORDER_MARK.len() {
+                self.take(byte);
+            } else if byte == BYTE_ORDER_MARK[self.mark] {
+                self.mark += 1;
+            } else {
+                self.end_of_mark();
+                self.take(byte);
+            }
+            let is_quoted = self.is_quoted() && matches!(self.header, Header::Open { .. });
+            if is_quoted && matches!(byte, b'\n' | b'\r') {
+                return Err(invalid("a quotation mark of the header is not closed in its line"));
             }
         }
-        let mut bytes = &block[..filled];
-        if !self.started {
-            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            self.started = true;
-        }
-        for &byte in bytes {
-            self.take(byte);
-        }
-        if self.ended && self.is_quoted() {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                "a quotation mark is opened and never closed",
-            ));
+        if filled == 0 {
+            self.ended = true;
+            self.end_of_mark();
+            if self.is_quoted() {
+                return Err(invalid("a quotation mark is opened and never closed"));
+            }
+            if self.header == Header::OneColumn && self.state != State::RecordStart {
+                return Err(invalid("the last line of a file with one column has no line end"));
+            }
         }
         Ok(())
+    }
+
+    /// Ends the search for a byte order mark; a part of one belongs to the text.
+    fn end_of_mark(&mut self) {
+        let found = std::mem::replace(&mut self.mark, BYTE_ORDER_MARK.len());
+        if found < BYTE_ORDER_MARK.len() {
+            BYTE_ORDER_MARK[..found].iter().for_each(|&byte| self.take(byte));
+        }
     }
 
     fn take(&mut self, byte: u8) {
@@ -243,11 +262,29 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_header_over_several_lines_is_one_record() {
+    fn headers_and_last_lines_are_told_from_records() {
         for (text, count) in
-            [("\"a\nb\"\nx\n\ny\n", 4), ("\"a\",b\nx\n\ny\n", 3), ("a\r\n\r\nx\r\n", 3), ("", 0)]
+            [("\"a\",b\nx\n\ny\n", 3), ("a\r\n\r\nx\r\n", 3), ("a,b\nx", 2), ("a", 1), ("", 0)]
         {
             assert_eq!(records(CsvBytes::new(text.as_bytes())).unwrap().len(), count, "{text:?}");
+        }
+        // Without a line end an empty last value would be no record.
+        for (text, part) in [("a\nx\ny", "no line end"), ("\"a\nb\"\nx\n", "header")] {
+            let error = records(CsvBytes::new(text.as_bytes())).unwrap_err().to_string();
+            assert!(error.contains(part), "{text:?}: {error}");
+        }
+    }
+
+    /// The header is complete when nothing after its line has been read.
+    #[test]
+    fn no_record_is_read_with_the_header() {
+        for header in ["job\n", "\u{feff}job\n", "id,job\n", "\njob\n"] {
+            let text = format!("{header}secret\n");
+            let mut source = text.as_bytes();
+            let mut reader = csv::Reader::from_reader(CsvBytes::new(&mut source));
+            assert!(reader.byte_headers().unwrap().iter().any(|name| name == b"job"));
+            drop(reader);
+            assert_eq!(source, b"secret\n", "{header:?}");
         }
     }
 }

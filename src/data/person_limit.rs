@@ -5,8 +5,9 @@ use std::collections::HashMap;
 /// A maximum number of records per person.
 ///
 /// The first records with the same identifier are kept, in the order of the file, whether they are
-/// inside the schema or not. So the kept records of a person depend on that person's records only.
-/// Records without an identifier (empty or missing) count as those of one person.
+/// inside the schema or not. So the kept records of a person depend on that person's records only,
+/// and there are at most `rows` of them. Records without an identifier (empty or missing) belong to
+/// no person and are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PersonLimit {
     /// The column with the identifier.
@@ -31,6 +32,9 @@ impl<'a> Persons<'a> {
     /// Whether the line is among the first records of its person.
     pub(super) fn admit(&mut self, line: &csv::ByteRecord) -> bool {
         let identifier = line.get(self.column).unwrap_or_default().trim_ascii();
+        if identifier.is_empty() {
+            return false;
+        }
         match self.seen.get_mut(identifier) {
             Some(seen) if *seen >= self.limit.rows => false,
             Some(seen) => {

@@ -164,8 +164,8 @@ impl<R: Read> PrivateCsv<R> {
 fn unreadable(path: &Path, error: csv::Error) -> Error {
     match error.into_kind() {
         csv::ErrorKind::Io(source) => {
-            let remedy = "make the whole file readable; `matmech check-data` finds the line of a \
-                          quotation mark that is not closed";
+            let remedy = "make the whole file readable and end its last line; `matmech check-data` \
+                          finds the line of a quotation mark that is not closed";
             Error::io(path, "reading", source, remedy)
         }
         // Other errors of the reader would quote the file.
@@ -269,6 +269,7 @@ mod tests {
 
     #[test]
     fn the_first_records_of_a_person_are_kept() {
+        // Records without an identifier belong to no person and are not kept.
         let text = b"id,age,job\np,5,clerk\nq,15,clerk\np,99,clerk\n p ,25,clerk\nq,35,clerk\n\
                      ,5,baker\n,15,baker\nr\n";
         let ages = |rows| {
@@ -276,10 +277,10 @@ mod tests {
             let records = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap();
             records.column(0).unwrap().collect::<Vec<_>>()
         };
-        assert_eq!(ages(1), [0, 1, 0]);
+        assert_eq!(ages(1), [0, 1]);
         // The record outside the schema counts as one of p's.
-        assert_eq!(ages(2), [0, 1, 3, 0, 1]);
-        assert_eq!(ages(3), [0, 1, 2, 3, 0, 1]);
+        assert_eq!(ages(2), [0, 1, 3]);
+        assert_eq!(ages(3), [0, 1, 2, 3]);
         let limit = PersonLimit { column: "ssn".into(), rows: 1 };
         let refused =
             read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap_err().to_string();

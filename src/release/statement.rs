@@ -268,6 +268,12 @@ impl Statement {
             true => "recomputed from the integers and attained by some neighbours",
             false => "an upper bound recomputed from the integers",
         };
+        let who = match &self.person_limit {
+            None => format!("everybody with at most {} record(s)", self.unit.rows),
+            Some(PersonLimit { column, .. }) => {
+                format!("everybody, with all records that have the same value of `{column}`")
+            }
+        };
         let neighbours = match self.unit.neighbours {
             Neighbours::AddOrRemoveOneRecord => "whether or not these records are in the table",
             Neighbours::ReplaceOneRecord => {
@@ -281,10 +287,8 @@ impl Statement {
         };
         let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.delta));
         format!(
-            "**Guarantee.** ({epsilon}, {delta})-differential privacy for everybody with at most \
-             {} record(s), {neighbours}: ρ = {} of zero-concentrated differential privacy, \
-             {is_attained}; {} was reserved.",
-            self.unit.rows,
+            "**Guarantee.** ({epsilon}, {delta})-differential privacy for {who}, {neighbours}: \
+             ρ = {} of zero-concentrated differential privacy, {is_attained}; {} was reserved.",
             as_in_json(self.rho),
             as_in_json(self.rho_reserved)
         )
@@ -324,7 +328,7 @@ impl Statement {
             Some(PersonLimit { column, rows }) => {
                 format!(
                     " Of the records with the same value of `{column}`, the first {rows} of the \
-                     file were kept."
+                     file were kept, and records without a value of `{column}` were dropped."
                 )
             }
         };

@@ -8,6 +8,7 @@ mod report;
 pub(super) mod steps;
 mod unit;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,7 +102,9 @@ impl WaitingArguments {
             limit: Duration::from_secs(self.wait.into()),
             notice: |path, limit| {
                 let (path, seconds) = (path.display(), limit.as_secs());
-                eprintln!(
+                // A standard error that cannot be written is no failure of the release.
+                let _ = writeln!(
+                    std::io::stderr(),
                     "waiting       for the lock on {path}, held by another process; \
                      at most {seconds} s"
                 );
@@ -149,7 +152,7 @@ impl ReleaseCommand {
         let ledger = Ledger::open(ledger, self.waiting.waiting())?;
         let data = PrivateCsv::open(data, &schema, person)?;
         let folder = Folder::create(out)?;
-        eprintln!("{}", report.expectation());
+        let _ = writeln!(std::io::stderr(), "{}", report.expectation());
         let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display()))
         {
             Ok(reservation) => reservation,

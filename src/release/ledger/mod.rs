@@ -316,9 +316,8 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
         place: Some(Place { line, column: 0 }),
         expected: expected.to_owned(),
         found,
-        remedy: "restore the ledger from a complete copy; an incomplete last line can be removed \
-                 manually: a run with an incomplete reservation has read no data, and a \
-                 reservation without a settlement is spent"
+        remedy: "restore the ledger from a complete copy; only a last line without a line end can \
+                 be removed manually instead, as a run with such a reservation has read no data"
             .into(),
     };
     let lines: Vec<&str> = text.lines().collect();

@@ -113,3 +113,36 @@ fn records_above_the_limit_of_a_person_do_not_count() {
     assert!(found.covers(mu), "{} ± {} against {mu}", found.mu, found.error);
     assert!(!found.covers(mu / 3.0) && !found.covers(20.0 / 3.0 * mu));
 }
+
+/// Records without an identifier belong to no person: with one person's record among them, and
+/// without it, the tables are equal. Otherwise removing it would admit another person's record.
+#[test]
+fn records_without_an_identifier_are_never_kept() {
+    let schema = schema("");
+    let limit = || Some(PersonLimit { column: "id".into(), rows: 1 });
+    let cells = |text: &str| {
+        let records = read(text, &schema, limit());
+        records.column(0).unwrap().collect::<Vec<_>>()
+    };
+    assert_eq!(cells("id,job\n,a\n,b\np,a\n"), cells("id,job\n,b\np,a\n"));
+    assert_eq!(cells("id,job\n,a\n,b\np,a\n"), [0]);
+}
+
+/// A person whose first record is removed: the second is kept instead. The change is a replaced
+/// record, which `replace` charges and `add-remove` does not.
+#[test]
+fn a_change_of_some_records_of_a_person_is_a_replacement() {
+    let schema = schema("");
+    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceAddOrRemoveOneRecord, rows: 1 };
+    let plan = plan(&schema, unit, 1.0);
+    let limit = || Some(PersonLimit { column: "id".into(), rows: 1 });
+    let others: String = (0..40).map(|k| format!("p{k},{}\n", ["a", "b"][k % 2])).collect();
+    let [both, second] = ["x,a\nx,b\n", "x,b\n"]
+        .map(|person| read(&format!("id,job\n{others}{person}"), &schema, limit()));
+    assert_eq!((both.len(), second.len()), (41, 41));
+    let found = attack_tables(&plan, &both, &second, 20_000, &|records, seed| {
+        measured(&plan, records, seed)
+    });
+    let mu = (2.0 * plan.cost().to_f64_rounded_up()).sqrt();
+    assert!(found.mu - found.error <= mu, "{} ± {} against {mu}", found.mu, found.error);
+}

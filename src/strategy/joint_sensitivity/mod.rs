@@ -28,7 +28,7 @@
 //!    attained if the search completes.
 //! 2. *Pairs of cells*, if there are few: all are enumerated (`cells`), and the maximum is
 //!    attained.
-//! 3. The bound of method 1, as an upper bound.
+//! 3. The bound of method 1, or the sum of the largest terms if that is smaller, as an upper bound.
 //!
 //! Every term is rounded up to a multiple of 2⁻²⁵⁶, and in the search to 120 bits of the sum.
 
@@ -223,26 +223,40 @@ impl<'a> JointSensitivity<'a> {
         {
             return Ok(JointCost { rho, is_attained: true });
         }
-        let tables = self.terms.iter().zip(deviations).map(|(term, deviation)| {
-            let (choices, squares) = self.squares_at_corners(term);
-            let costs = squares
-                .iter()
-                .map(|square| ExactRho::of_discrete_gaussian(square, *deviation, self.unit.rows));
-            Ok((choices, costs.collect::<std::result::Result<Vec<_>, _>>()?))
-        });
-        let tables = tables.collect::<Result<Vec<_>>>()?;
-        let (rho, is_maximum) = Corners::new(self.units.len(), tables).largest();
+        let (rho, is_maximum) = self.of_replaced_at_corners(deviations)?;
         Ok(JointCost { rho, is_attained: can_be_attained && is_maximum })
     }
 
-    /// Returns `2 Π D − 2 Π r` for every choice of r ∈ {D, m}.
+    /// Returns the bound of method 1, and whether it is the maximum over all corners.
     ///
-    /// The first unit's choice is the highest bit of the index. Values are bounded by the largest
-    /// squared distance of two columns, if it is known.
-    fn squares_at_corners<'b>(&self, term: &'b Term<'_>) -> (&'b [usize], Vec<BigUint>) {
-        let max = term.strategy.squared_sensitivity(Neighbours::ReplaceOneRecord).value;
+    /// The bound is at most the sum of the largest terms. That minimum is taken of the sums and not
+    /// of each term: a sum of minima is not affine, so its maximum may be between the corners.
+    fn of_replaced_at_corners(&self, deviations: &[RationalDeviation]) -> Result<(ExactRho, bool)> {
+        let mut sum = ExactRho::zero();
+        let mut tables = Vec::with_capacity(self.terms.len());
+        for (term, deviation) in self.terms.iter().zip(deviations) {
+            let cost = |square| ExactRho::of_discrete_gaussian(square, *deviation, self.unit.rows);
+            let max = term.strategy.squared_sensitivity(Neighbours::ReplaceOneRecord).value;
+            let (choices, squares) = self.squares_at_corners(term, &max);
+            let costs = squares.iter().map(cost);
+            tables.push((choices, costs.collect::<std::result::Result<Vec<_>, _>>()?));
+            sum = sum.plus(&cost(&max)?);
+        }
+        let (rho, is_maximum) = Corners::new(self.units.len(), tables).largest();
+        Ok((rho.min(sum), is_maximum))
+    }
+
+    /// Returns `2 Π D − 2 Π r` for every choice of r ∈ {D, m}, or the largest term `max` without
+    /// choices if there are too many factors.
+    ///
+    /// The first unit's choice is the highest bit of the index.
+    fn squares_at_corners<'b>(
+        &self,
+        term: &'b Term<'_>,
+        max: &BigUint,
+    ) -> (&'b [usize], Vec<BigUint>) {
         if term.units.len() > MAX_FACTORS {
-            return (&[], vec![max]);
+            return (&[], vec![max.clone()]);
         }
         let mut products = vec![BigInt::from(term.scale.clone())];
         for &index in &term.units {
@@ -256,8 +270,7 @@ impl<'a> JointSensitivity<'a> {
                 .collect();
         }
         let same = products[0].clone();
-        let square =
-            |product: &BigInt| ((&same - product) * 2u32).magnitude().clone().min(max.clone());
+        let square = |product: &BigInt| ((&same - product) * 2u32).magnitude().clone();
         (&term.units, products.iter().map(square).collect())
     }
 }

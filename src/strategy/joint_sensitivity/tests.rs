@@ -148,6 +148,11 @@ fn the_joint_cost_is_the_maximum_over_all_neighbours() {
                 },
             );
             assert!(found.rho <= separate);
+            if neighbours == Neighbours::ReplaceOneRecord {
+                let (bound, _) = joint.of_replaced_at_corners(&deviations).unwrap();
+                assert!(exact(&bound) >= expected, "{sizes:?} {unit}: {bound:?} {expected}");
+                assert!(bound <= separate);
+            }
             saved += usize::from(
                 exact(&separate) > exact(&found.rho) * Rational::new(21.into(), 20.into()),
             );
@@ -216,6 +221,36 @@ fn a_cost_that_is_not_attained_is_an_upper_bound() {
     let alone = strategy.squared_sensitivity(Neighbours::ReplaceOneRecord);
     assert!(!alone.exact);
     assert!(found.rho <= ExactRho::of_discrete_gaussian(&alone.value, deviation, 1).unwrap());
+}
+
+/// The bound for products whose columns have different norms, by the terms |f|² and |f ⊗ g|²: f has
+/// two columns u and v of squared norm D with u·v = D/4, and shorter ones, g has columns ±1. The
+/// pair (u, +), (v, −) costs more than every corner if the term |f|² is limited to its largest value
+/// there, 2D − 2u·v.
+#[test]
+fn the_bound_holds_between_the_corners() {
+    let (u, v) = ([1, 1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 1, 1]);
+    let rows = Array2::from_shape_fn((7, 8), |(i, j)| match j {
+        0 => 6 * u[i],
+        1 => 6 * v[i],
+        _ => -(u[i] + v[i]),
+    });
+    let f = Arc::new(IntegerFactor::new(&[8], vec![vec![1; 8]], rows).unwrap());
+    let g = Arc::new(IntegerFactor::centred_identity(2).unwrap());
+    let terms = vec![
+        (AttributeSet::single(0), IntegerStrategy::new(vec![f.clone()]).unwrap()),
+        (AttributeSet::first(2), IntegerStrategy::new(vec![f, g]).unwrap()),
+    ];
+    // The second term has larger values by the squared norm 2 of a column of g.
+    let deviations = [10, 20].map(|sigma| RationalDeviation::new(sigma, 1).unwrap());
+    for rows in [1, 3] {
+        let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows };
+        let joint =
+            JointSensitivity::of(terms.iter().map(|(set, strategy)| (*set, strategy)), unit);
+        let (bound, _) = joint.of_replaced_at_corners(&deviations).unwrap();
+        let expected = by_definition(&[8, 2], &terms, &deviations, unit);
+        assert!(exact(&bound) >= expected, "{} {expected}", exact(&bound));
+    }
 }
 
 /// Zero noise has zero cost only if neighbours have the same answers.
