@@ -144,9 +144,9 @@ impl Axis {
     }
 }
 
-/// Returns the root mean square error of the products over all sets of `ways` axes at privacy cost
-/// 1. By S3, the total is `(Σ_A √L_A)²`, with `L_A` the sum over the groups S ⊇ A of the product of
-/// the residuals of A and the energies of S \ A.
+/// Returns the root mean square error of the products over all sets of `ways` axes, at unit privacy
+/// cost. By S3, the total is `(Σ_A √L_A)²`, with `L_A` the sum over the groups S ⊇ A of the product
+/// of the residuals of A and the energies of `S \ A`.
 fn rmse(axes: &[Axis], ways: &[u32]) -> f64 {
     let groups = || (0u32..1 << axes.len()).filter(|set| ways.contains(&set.count_ones()));
     let product = |of: &dyn Fn(usize) -> f64| (0..axes.len()).map(of).product::<f64>();

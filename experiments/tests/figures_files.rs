@@ -277,7 +277,7 @@ fn published_values_are_drawn_in_the_figure_s_unit() {
 fn invalid_inputs_are_refused_with_the_reason() {
     let duplicated = refusal(&results(), &BARS.replace("where = { queries = [\"100\"] }\n", ""));
     assert!(
-        duplicated.contains("line 3 falls on the same point") && duplicated.contains("aggregate"),
+        duplicated.contains("line 3 on the same point") && duplicated.contains("aggregate"),
         "{duplicated}"
     );
     let categorical = refusal(&results(), &LINES.replace("x = \"queries\"", "x = \"method\""));

@@ -97,7 +97,8 @@ fn a_block_that_selects_nothing_or_too_much_is_refused() {
 #[test]
 fn the_index_names_every_config_and_commands_are_commands() {
     let comparison = fs::read_to_string(root().join("results/COMPARISON.md")).unwrap();
-    for config in config::load_all(&root()).unwrap() {
+    let configs = config::load_all(&root()).unwrap();
+    for config in configs.iter().filter(|c| !c.compare.is_empty() || !c.figure.is_empty()) {
         let command = format!("| `reproduce run {}` |", config.experiment);
         assert_eq!(comparison.matches(&command).count(), 1, "{command}");
     }

@@ -28,7 +28,7 @@ pub(super) fn ordinary(
     if (1e-300..=1e300).contains(&value) {
         return Ok(value);
     }
-    let expected = "a number from 1e-300 to 1e300";
+    let expected = "a number greater than 0, from 1e-300 to 1e300";
     Err(PrivacyError::InvalidParameter { quantity, expected, found: value, remedy })
 }
 

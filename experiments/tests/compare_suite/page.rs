@@ -107,10 +107,13 @@ fn every_paper_has_an_index_of_its_items() {
         ),
         "{text}"
     );
-    let item = "| [S9, Example 9: Example 9](#s9/x) | `s9/x` | 1 deviates, 1 improved, 1 not \
-                comparable, 2 reproduced | \
-                2 reproduced |";
-    assert!(text.contains(item), "{text}");
+    let item = "| [S9, Example 9: Example 9](#s9/x) | `reproduce run s9/x` | ";
+    let row = text.lines().find(|line| line.starts_with(item)).unwrap();
+    assert!(row.contains("[config](../configs/s9/x.toml), [table](s9/x.csv)"), "{row}");
+    let verdicts = "| 1 deviates, 1 improved, 1 not comparable, 2 reproduced | 2 reproduced |";
+    assert!(row.ends_with(verdicts), "{row}");
+    let totals = root.read("results/verdicts.csv");
+    assert!(totals.contains("\nS9 published,2,1,0,1,1,0,0,5\n"), "{totals}");
     assert!(text.contains("<a id=\"s9/x\"></a>\n\n## S9, Example 9: Example 9\n"), "{text}");
     let page = root.read("results/comparison.html");
     assert!(page.contains("<a href=\"#s9/x\">S9, Example 9: Example 9</a>"), "{page}");
