@@ -46,7 +46,7 @@ enum Command {
     /// with fine discrete Gaussian noise are (epsilon, delta)-differentially private. At delta =
     /// 1e-9 this rho is 8 to 11 % larger than the rho that holds for every zCDP mechanism.
     ///
-    /// The ledger is charged before the data is opened, and an interrupted run counts as spent.
+    /// The ledger is charged before a record is read, and an interrupted run counts as spent.
     /// Nothing that is printed depends on the records.
     Release(release::ReleaseCommand),
     /// Compute answers from the measurements of a release, at no privacy cost.
