@@ -1,8 +1,8 @@
 //! Tables of pages that are made of results.
 //!
-//! A page is Markdown that is written manually, except for its blocks. A block begins with a comment
-//! that says in TOML which rows of which files make the table below it (`Block`), and ends with
-//! the line `<!-- end of results -->`:
+//! A page is Markdown that is written manually, except for its blocks. A block begins with a
+//! comment that says in TOML which rows of which files make the table below it (`Block`), and ends
+//! with the line `<!-- end of results -->`:
 //!
 //! ```text
 //! <!-- results

@@ -51,7 +51,7 @@ pub trait PaidAccess {
     /// (a relative 1e-9). The unused part is lost.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`](crate::error::Error::BudgetExhausted): ρ exceeds the remaining budget;
+    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): ρ exceeds the remaining budget;
     /// nothing was paid or asked. Errors of `measure`.
     fn reserved(
         &mut self,
@@ -63,7 +63,7 @@ pub trait PaidAccess {
     /// Returns the noisy answer to a question.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`](crate::error::Error::BudgetExhausted): the question costs more than the
+    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): the question costs more than the
     /// rest of the reservation, or than the remaining budget if there is no reservation; no count
     /// was read. Attributes that the table lacks, or a marginal of 2³² cells or more.
     fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>>;

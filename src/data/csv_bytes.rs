@@ -82,8 +82,8 @@ impl<R: Read> CsvBytes<R> {
         }
     }
 
-    /// Reads the next block of the source into `out`; of the header, byte by byte, so that no record
-    /// is read with it.
+    /// Reads the next block of the source into `out`; of the header, byte by byte, so that no
+    /// record is read with it.
     fn refill(&mut self) -> Result<()> {
         self.out.clear();
         self.used = 0;

@@ -76,8 +76,8 @@ fn an_external_planner_has_the_error_of_its_best_basis() {
     }
 }
 
-/// The closed form of 1- and 2-way marginals of 3 attributes of 5 values: a cell of a k-way marginal
-/// is a sum of 5^(3−k) cells, and there are 5^k of them.
+/// The closed form of 1- and 2-way marginals of 3 attributes of 5 values: a cell of a k-way
+/// marginal is a sum of 5^(3−k) cells, and there are 5^k of them.
 #[test]
 fn an_external_planner_of_any_measurements_has_the_errors_of_its_closed_form() {
     let workload = one_and_two_way(Family::IDENTITY);

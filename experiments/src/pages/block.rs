@@ -31,8 +31,8 @@ pub(super) struct Block {
     columns: Vec<Entry>,
 }
 
-/// A column of values, in full or as one name: the value of the column `across`, or, without it, the
-/// column of the files that is shown as it is.
+/// A column of values, in full or as one name: the value of the column `across`, or, without it,
+/// the column of the files that is shown as it is.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Entry {

@@ -19,9 +19,9 @@
 //! the records, the measured residuals, one marginal, and the counts that selection caches.
 //!
 //! *Reconstruction*: for unmeasured residuals, GReM's estimate is an additive model, with negative
-//! cells for skewed attributes. [`UnmeasuredResiduals::Independence`] uses the product of the estimated
-//! 1-way marginals instead ([`IndependentMarginals`]). The loop, its measurements and its privacy
-//! are the same.
+//! cells for skewed attributes. [`UnmeasuredResiduals::Independence`] uses the product of the
+//! estimated 1-way marginals instead ([`IndependentMarginals`]). The loop, its measurements and its
+//! privacy are the same.
 //!
 //! *Differences from the paper*: annealing compares old and new estimates (its Alg. 7 compares with
 //! the true marginal), and a flag ends the loop after the last round. *Reference*: S4, Sec. 5,

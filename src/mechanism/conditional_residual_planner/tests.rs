@@ -15,8 +15,8 @@ fn allocate(sizes: &[usize], precisions: &[f64], rho: f64) -> Result<Allocation>
     super::allocate(sizes, precisions, Rho::new(rho)?)
 }
 
-/// Returns the noise σ_τ² = σ² n_{γ∖τ} of the residuals in y = μ_γ + N(0, σ²I) with σ² = 1/(2ρ) (S4,
-/// Sec. 4.3, "iid"), for a marginal without earlier measurements.
+/// Returns the noise σ_τ² = σ² n_{γ∖τ} of the residuals in y = μ_γ + N(0, σ²I) with σ² = 1/(2ρ)
+/// (S4, Sec. 4.3, "iid"), for a marginal without earlier measurements.
 fn isotropic(sizes: &[usize], rho: f64) -> Allocation {
     let variances: Vec<f64> = AxisSet::subsets(sizes.len())
         .map(|tau| match privacy_coefficient(sizes, tau) > 0.0 {

@@ -225,8 +225,8 @@ fn a_cost_that_is_not_attained_is_an_upper_bound() {
 
 /// The bound for products whose columns have different norms, by the terms |f|² and |f ⊗ g|²: f has
 /// two columns u and v of squared norm D with u·v = D/4, and shorter ones, g has columns ±1. The
-/// pair (u, +), (v, −) costs more than every corner if the term |f|² is limited to its largest value
-/// there, 2D − 2u·v.
+/// pair (u, +), (v, −) costs more than every corner if the term |f|² is limited to its largest
+/// value there, 2D − 2u·v.
 #[test]
 fn the_bound_holds_between_the_corners() {
     let (u, v) = ([1, 1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 1, 1]);

@@ -57,7 +57,7 @@ pub(super) fn run(
         }
         let system = match System::at(reduced, &y, &z, &point) {
             Ok(system) => system,
-            Err(crate::error::Error::NotPositiveDefinite { .. }) => return Ok(()),
+            Err(crate::Error::NotPositiveDefinite { .. }) => return Ok(()),
             Err(other) => return Err(other),
         };
         let Some((dy, dz)) = direction(&system, &y, &z, &point)? else { return Ok(()) };
