@@ -6,7 +6,7 @@ use std::path::Path;
 use super::bands::Bands;
 use super::deviations::{self, Deviations};
 use super::explained;
-use super::found::{certificate, lower_bound, ours, published_text};
+use super::found::{certificate, found_text, lower_bound, ours, published_text};
 use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
@@ -304,28 +304,6 @@ impl Judge<'_> {
         results: &Table,
         judgement: &Judgement,
     ) {
-        let found = match rows {
-            [] => format!(
-                "no row with {} and metric={} in {}",
-                line.cell,
-                line.metric,
-                results.name()
-            ),
-            [row] => {
-                let raw = [results.field(columns::VALUE, *row), results.field(columns::TEXT, *row)];
-                let raw = raw
-                    .iter()
-                    .find(|field| !field.is_empty())
-                    .unwrap_or(&"neither a value nor a text");
-                let line_number = results.line(*row);
-                format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
-            }
-            several => {
-                let lines: Vec<String> =
-                    several.iter().map(|&row| results.line(row).to_string()).collect();
-                format!("lines {} of {}", lines.join(", "), results.name())
-            }
-        };
         let remedy = match rows {
             [] => format!(
                 "run `{}`; if the grid in {} lacks the cell, add it or exclude the row with \
@@ -352,7 +330,7 @@ impl Judge<'_> {
             ),
             location: format!("{}, {}", self.config.experiment, spec.relative_path()),
             expected: judgement.expected.clone(),
-            found,
+            found: found_text(line, rows, results),
             remedy,
         });
     }

@@ -1,6 +1,7 @@
-//! Reads what a result row states about a known value.
+//! Reads what result rows state about a known value, and formats it for reports.
 
 use super::known::KnownValue;
+use super::report::Line;
 use super::verdict::Ours;
 use crate::columns;
 use crate::config::CompareSpec;
@@ -72,4 +73,23 @@ pub(super) fn lower_bound(
             && results.field(columns::CELL, index) == cell
     })?;
     results.number(columns::VALUE, bound)
+}
+
+/// Formats the result rows of a failed value: its raw value and line, or why there is none.
+pub(super) fn found_text(line: &Line, rows: &[usize], results: &Table) -> String {
+    match rows {
+        [] => format!("no row with {} and metric={} in {}", line.cell, line.metric, results.name()),
+        [row] => {
+            let raw = [results.field(columns::VALUE, *row), results.field(columns::TEXT, *row)];
+            let raw =
+                raw.iter().find(|field| !field.is_empty()).unwrap_or(&"neither a value nor a text");
+            let line_number = results.line(*row);
+            format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
+        }
+        several => {
+            let lines: Vec<String> =
+                several.iter().map(|&row| results.line(row).to_string()).collect();
+            format!("lines {} of {}", lines.join(", "), results.name())
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The embedded font and its text widths.
+//! The embedded font, its text widths, and line breaks.
 
 use std::sync::OnceLock;
 
@@ -41,6 +41,22 @@ pub fn text_width(text: &str, bold: bool) -> f64 {
         .map_or(0.6 * text.chars().count() as f64, |((left, _), (right, _))| {
             f64::from(right - left) / EM
         })
+}
+
+/// Breaks a text at spaces into lines of at most the width `room`; longer words are not broken.
+#[must_use]
+pub fn wrap(text: &str, em: f64, bold: bool, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line} {word}"), bold) * em <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 pub(super) fn style(bold: bool) -> FontStyle {

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::chart::{Chart, whiskers};
-use super::font::text_width;
+use super::font::{text_width, wrap};
 use super::form::{Form, XAxis};
 use super::theme::SIZE;
 use crate::config::FigureSpec;
@@ -391,22 +391,6 @@ fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry
         }
     }
     entries
-}
-
-/// Breaks a text at spaces into lines of at most the width `room`; longer words are not broken.
-#[must_use]
-pub fn wrap(text: &str, em: f64, bold: bool, room: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if text_width(&format!("{line} {word}"), bold) * em <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn widest(widths: impl Iterator<Item = f64>) -> f64 {

@@ -11,6 +11,7 @@
 //! *Source*: S4, App. F (AIM+PGM); Koller and Friedman, Probabilistic Graphical Models, Ch. 9
 //! and 10.
 
+mod axis_order;
 mod calibrated;
 mod exponential;
 mod fit;

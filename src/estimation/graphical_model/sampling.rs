@@ -2,8 +2,9 @@
 
 use rand::{Rng, RngExt};
 
+use super::axis_order::permuted;
 use super::calibrated::CalibratedTree;
-use super::table::{Table, permuted};
+use super::table::Table;
 use crate::data::{Column, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};

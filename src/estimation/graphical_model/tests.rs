@@ -379,7 +379,7 @@ fn permuted_tables_have_the_right_cells() {
         if (0..5).any(|p| !order.contains(&p)) {
             continue;
         }
-        let moved = super::table::permuted(&sizes, &[0, 1, 2, 3, 4], &order, &values);
+        let moved = super::axis_order::permuted(&sizes, &[0, 1, 2, 3, 4], &order, &values);
         for (index, &value) in moved.iter().enumerate() {
             let (mut rest, mut at) = (index, [0; 5]);
             for &p in order.iter().rev() {

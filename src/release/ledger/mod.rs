@@ -325,16 +325,14 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
         let found = "a last line without a line end".into();
         return Err(refuse(lines.len().max(1), "a ledger of complete lines", found));
     }
-    let head: Head = serde_json::from_str(lines[0]).map_err(|_| {
-        refuse(1, "the first line of a ledger of version 2", "something else".into())
-    })?;
+    let bad_head = |found: &str| refuse(1, "the first line of a ledger of version 2", found.into());
+    let head: Head = serde_json::from_str(lines[0]).map_err(|_| bad_head("something else"))?;
     let promised = head
         .lines
         .parse::<usize>()
         .ok()
         .filter(|_| head.lines.len() == 10 && head.ledger == FORMAT);
-    let promised = promised
-        .ok_or_else(|| refuse(1, "the first line of a ledger of version 2", "another".into()))?;
+    let promised = promised.ok_or_else(|| bad_head("another"))?;
     if lines.len() < promised.max(2) {
         let found = format!("{} lines: the last lines were removed", lines.len());
         return Err(refuse(lines.len(), &format!("a ledger of {promised} lines"), found));
