@@ -76,10 +76,12 @@ impl Folder {
         std::fs::write(&path, bytes).unwrap();
         path
     }
-}
 
-fn bytes(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+    /// Writes an .npy file of doubles; `values` are its data, in the order of the file.
+    fn doubles(&self, name: &str, fortran: bool, shape: &str, values: &[f64]) -> String {
+        let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.npy(name, "<f8", fortran, shape, &data)
+    }
 }
 
 /// Reads the last `count` numbers of an .npy file; the header can be of any length.
@@ -184,10 +186,8 @@ fn factors_and_their_product_have_the_same_error() {
 fn row_major_column_major_and_csv_files_are_read_alike() {
     let folder = Folder::new();
     // [[1, 0], [2, 1], [0, 4]]
-    let rows =
-        folder.npy("rows.npy", "<f8", false, "(3, 2)", &bytes(&[1.0, 0.0, 2.0, 1.0, 0.0, 4.0]));
-    let columns =
-        folder.npy("columns.npy", "<f8", true, "(3, 2)", &bytes(&[1.0, 2.0, 0.0, 0.0, 1.0, 4.0]));
+    let rows = folder.doubles("rows.npy", false, "(3, 2)", &[1.0, 0.0, 2.0, 1.0, 0.0, 4.0]);
+    let columns = folder.doubles("columns.npy", true, "(3, 2)", &[1.0, 2.0, 0.0, 0.0, 1.0, 4.0]);
     let csv = folder.path("rows.csv");
     std::fs::write(&csv, "1,0\n2,1\n0,4\n").unwrap();
     // AᵀA = [[5, 2], [2, 17]], sensitivity² 17, G = [[2, 1], [1, 1]], and
@@ -284,23 +284,19 @@ fn errors_name_the_invalid_input() {
         ),
         (folder.npy("i8.npy", "<i8", false, "(2, 3)", &integers), "range:3", ["<i8", "float64"]),
         (
-            folder.npy("flat.npy", "<f8", false, "(6,)", &bytes(&six)),
+            folder.doubles("flat.npy", false, "(6,)", &six),
             "range:6",
             ["1 dimension", "reshape(1, -1)"],
         ),
         (
-            folder.npy("cube.npy", "<f8", false, "(1, 2, 3)", &bytes(&six)),
+            folder.doubles("cube.npy", false, "(1, 2, 3)", &six),
             "range:3",
             ["3 dimension", "two-dim"],
         ),
-        (folder.npy("none.npy", "<f8", false, "(0, 3)", &[]), "range:3", ["empty array", "(0, 3)"]),
+        (folder.doubles("none.npy", false, "(0, 3)", &[]), "range:3", ["empty array", "(0, 3)"]),
+        (folder.doubles("cut.npy", false, "(3, 3)", &six), "range:3", ["cut.npy", "expected a"]),
         (
-            folder.npy("cut.npy", "<f8", false, "(3, 3)", &bytes(&six)),
-            "range:3",
-            ["cut.npy", "expected a"],
-        ),
-        (
-            folder.npy("long.npy", "<f8", false, "(1, 3)", &bytes(&six)),
+            folder.doubles("long.npy", false, "(1, 3)", &six),
             "range:3",
             ["24 bytes after", "changed or cut"],
         ),
@@ -380,13 +376,7 @@ fn numpy_agrees_with_every_certificate() {
             "{name}: {said}{output:?}"
         );
         // NaN in the strategy is refused.
-        let broken = folder.npy(
-            "broken.npy",
-            "<f8",
-            false,
-            "(1, 2)",
-            &[f64::NAN, 1.0].map(f64::to_le_bytes).concat(),
-        );
+        let broken = folder.doubles("broken.npy", false, "(1, 2)", &[f64::NAN, 1.0]);
         let output = check(&python, &[&broken, &dual, workload, &certificate]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("certificate refused: NaN or infinity in"), "{name}: {said}");

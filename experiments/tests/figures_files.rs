@@ -60,12 +60,27 @@ fn drawn(root: &Path, figures: &str) -> Vec<PathBuf> {
     draw_all(root, &[config(root, figures)], Profile::Standard).unwrap()
 }
 
-fn refusal(results: &str, figures: &str) -> String {
+/// Creates a root with a result table.
+fn root_with(results: &str) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "results/s9/f.csv", results);
-    draw_all(root.path(), &[config(root.path(), figures)], Profile::Standard)
-        .unwrap_err()
-        .to_string()
+    root
+}
+
+/// Returns the SVG of the first figure, drawn from a result table.
+fn svg_of(results: &str, figures: &str) -> String {
+    fs::read_to_string(&drawn(root_with(results).path(), figures)[0]).unwrap()
+}
+
+/// Asserts that no figure is drawn, with an error that has all of `parts`.
+#[track_caller]
+fn assert_refused(results: &str, figures: &str, parts: &[&str]) {
+    let root = root_with(results);
+    let error = draw_all(root.path(), &[config(root.path(), figures)], Profile::Standard);
+    let message = error.unwrap_err().to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part} in {message}");
+    }
 }
 
 /// Returns the texts of an SVG, in the order of drawing.
@@ -87,8 +102,7 @@ fn two_drawings_of_a_table_are_identical() {
     let figures = format!("{LINES}{BARS}");
     let runs: Vec<Vec<Vec<u8>>> = (0..2)
         .map(|_| {
-            let root = tempfile::tempdir().unwrap();
-            write(root.path(), "results/s9/f.csv", &results());
+            let root = root_with(&results());
             let files = drawn(root.path(), &figures);
             let names: Vec<String> = files
                 .iter()
@@ -111,10 +125,7 @@ fn two_drawings_of_a_table_are_identical() {
 
 #[test]
 fn a_line_chart_has_labels_and_an_ordered_legend() {
-    let root = tempfile::tempdir().unwrap();
-    write(root.path(), "results/s9/f.csv", &results());
-    let files = drawn(root.path(), LINES);
-    let svg = fs::read_to_string(&files[0]).unwrap();
+    let svg = svg_of(&results(), LINES);
     let texts = texts(&svg);
     for label in [
         "Sampled workloads",
@@ -141,8 +152,7 @@ fn a_line_chart_has_labels_and_an_ordered_legend() {
 
 #[test]
 fn the_png_has_both_series_on_a_white_background() {
-    let root = tempfile::tempdir().unwrap();
-    write(root.path(), "results/s9/f.csv", &results());
+    let root = root_with(&results());
     let (width, height, pixels) = pixels(&drawn(root.path(), LINES)[1]);
     assert_eq!((width, height), (1600, 1000));
     let count = |color: [u8; 3]| pixels.chunks_exact(3).filter(|pixel| **pixel == color).count();
@@ -155,9 +165,7 @@ fn the_png_has_both_series_on_a_white_background() {
 
 #[test]
 fn bars_start_at_the_axis_and_have_the_heights_of_their_values() {
-    let root = tempfile::tempdir().unwrap();
-    write(root.path(), "results/s9/f.csv", &results());
-    let svg = fs::read_to_string(&drawn(root.path(), BARS)[0]).unwrap();
+    let svg = svg_of(&results(), BARS);
     let rectangles = |color: &str| -> Vec<(f64, f64)> {
         svg.lines()
             .filter(|line| {
@@ -191,12 +199,11 @@ fn bars_start_at_the_axis_and_have_the_heights_of_their_values() {
 
 #[test]
 fn means_have_whiskers_and_published_values_rings() {
-    let root = tempfile::tempdir().unwrap();
+    let root = root_with(&results());
     let figure = "[[figure]]\nfile = \"s9/means\"\ntitle = \"Means\"\nkind = \"lines\"\n\
         x = \"queries\"\nx_label = \"q\"\ny = \"share\"\ny_label = \"share\"\n\
         series = \"sampling\"\naggregate = \"mean\"\n\
         published = { file = \"p.csv\", rename = { sampling = { \"U\" = \"uniform\" } } }\n";
-    write(root.path(), "results/s9/f.csv", &results());
     write(
         root.path(),
         "data/published/p.csv",
@@ -214,14 +221,12 @@ fn means_have_whiskers_and_published_values_rings() {
 /// An unmarked series has no markers in the drawing or the legend; other series have markers.
 #[test]
 fn an_unmarked_series_is_a_line_only() {
-    let root = tempfile::tempdir().unwrap();
     let figure = "[[figure]]\nfile = \"s9/bound\"\ntitle = \"B\"\nkind = \"lines\"\n\
         x = \"queries\"\nx_label = \"q\"\ny = \"share\"\ny_label = \"share\"\n\
         series = \"sampling\"\nwhere = { domain = [\"1024\"] }\n";
-    write(root.path(), "results/s9/f.csv", &results());
     // For each colour, whether there are shapes other than lines.
     let marked = |more: &str| {
-        let svg = fs::read_to_string(&drawn(root.path(), &format!("{figure}{more}"))[0]).unwrap();
+        let svg = svg_of(&results(), &format!("{figure}{more}"));
         ["#0072B2", "#D55E00"].map(|color| {
             svg.lines().any(|line| line.contains(color) && !line.starts_with("<polyline"))
         })
@@ -241,26 +246,20 @@ fn standard_errors_are_whiskers() {
         )
     };
     let figure = LINES.replace("series_names", "y_error = \"share_se\"\nseries_names");
-    let drawing = |se: f64, figure: &str| {
-        let root = tempfile::tempdir().unwrap();
-        write(root.path(), "results/s9/f.csv", &table(se));
-        fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap()
-    };
+    let drawing = |se: f64, figure: &str| svg_of(&table(se), figure);
     let (narrow, wide) = (drawing(0.1, &figure), drawing(0.5, &figure));
     assert!(texts(&narrow).contains(&"± standard error"));
     assert!(!texts(&drawing(0.1, LINES)).contains(&"± standard error"));
     assert_ne!(narrow, wide);
-    let absent = refusal(&results(), &figure);
-    assert!(absent.contains("\"share_se\"") && absent.contains("y_error"), "{absent}");
+    assert_refused(&results(), &figure, &["\"share_se\"", "y_error"]);
 }
 
 /// A published value of 0.0007 with scale 1000 is drawn like 0.7.
 #[test]
 fn published_values_are_drawn_in_the_figure_s_unit() {
     let drawing = |value: &str, scale: &str| {
-        let root = tempfile::tempdir().unwrap();
+        let root = root_with(&results());
         let figure = format!("{}published = {{ file = \"p.csv\"{scale} }}\n", LINES);
-        write(root.path(), "results/s9/f.csv", &results());
         write(
             root.path(),
             "data/published/p.csv",
@@ -275,38 +274,23 @@ fn published_values_are_drawn_in_the_figure_s_unit() {
 
 #[test]
 fn invalid_inputs_are_refused_with_the_reason() {
-    let duplicated = refusal(&results(), &BARS.replace("where = { queries = [\"100\"] }\n", ""));
-    assert!(
-        duplicated.contains("line 3 on the same point") && duplicated.contains("aggregate"),
-        "{duplicated}"
-    );
-    let categorical = refusal(&results(), &LINES.replace("x = \"queries\"", "x = \"method\""));
-    assert!(
-        categorical.contains("a positive number in column \"method\" on line 2"),
-        "{categorical}"
-    );
-    let unknown = refusal(&results(), &LINES.replace("series = \"domain\"", "series = \"domian\""));
-    assert!(
-        unknown.contains("a column \"domian\" (named by the config key `series`)"),
-        "{unknown}"
-    );
-    let absent = refusal(&results(), &LINES.replace("y = \"share\"", "y = \"rmse\""));
-    assert!(
-        absent.contains("rows with metric \"rmse\"") && absent.contains("configs/s9/f.toml"),
-        "{absent}"
-    );
-    let negative = refusal(&format!("{HEAD}s9/f,c,u,1024,100,m,share,-1,,,,0,1,7\n"), BARS);
-    assert!(
-        negative.contains("a positive number as metric share on line 2")
-            && negative.contains("\"-1\""),
-        "{negative}"
-    );
+    let duplicated = BARS.replace("where = { queries = [\"100\"] }\n", "");
+    assert_refused(&results(), &duplicated, &["line 3 on the same point", "aggregate"]);
+    let categorical = LINES.replace("x = \"queries\"", "x = \"method\"");
+    let parts = ["a positive number in column \"method\" on line 2"];
+    assert_refused(&results(), &categorical, &parts);
+    let unknown = LINES.replace("series = \"domain\"", "series = \"domian\"");
+    let parts = ["a column \"domian\" (named by the config key `series`)"];
+    assert_refused(&results(), &unknown, &parts);
+    let absent = LINES.replace("y = \"share\"", "y = \"rmse\"");
+    assert_refused(&results(), &absent, &["rows with metric \"rmse\"", "configs/s9/f.toml"]);
+    let negative = format!("{HEAD}s9/f,c,u,1024,100,m,share,-1,,,,0,1,7\n");
+    assert_refused(&negative, BARS, &["a positive number as metric share on line 2", "\"-1\""]);
 }
 
 #[test]
 fn a_missing_table_names_the_command_and_other_figures_are_drawn() {
-    let root = tempfile::tempdir().unwrap();
-    write(root.path(), "results/s9/f.csv", &results());
+    let root = root_with(&results());
     let present = config(root.path(), LINES);
     let mut absent = present.clone();
     absent.experiment = "s9/absent".to_owned();
@@ -331,18 +315,13 @@ fn figures_of_quick_have_a_separate_folder_and_may_be_absent() {
 
 #[test]
 fn a_single_point_can_be_drawn() {
-    let root = tempfile::tempdir().unwrap();
-    write(
-        root.path(),
-        "results/s9/f.csv",
-        &format!("{HEAD}s9/f,c,u,1024,100,m,share,1,,,,0,1,7\n"),
-    );
+    let table = format!("{HEAD}s9/f,c,u,1024,100,m,share,1,,,,0,1,7\n");
     for figure in [
         LINES.replace("reference_lines", "#"),
         LINES.replace("y = ", "y_log = true\ny = "),
         BARS.to_owned(),
     ] {
-        let svg = fs::read_to_string(&drawn(root.path(), &figure)[0]).unwrap();
+        let svg = svg_of(&table, &figure);
         assert!(!svg.contains("NaN") && texts(&svg).len() > 5, "{:?}", texts(&svg));
         assert!(!svg.contains(&i32::MAX.to_string()) && !svg.contains(&i32::MIN.to_string()));
     }
@@ -350,15 +329,13 @@ fn a_single_point_can_be_drawn() {
 
 #[test]
 fn drawings_of_stand_ins_are_labelled() {
-    let root = tempfile::tempdir().unwrap();
     let drawn_on = |label: &dyn Fn(usize) -> &'static str| {
         let table: String = results()
             .lines()
             .enumerate()
             .map(|(k, line)| format!("{line},{}\n", if k == 0 { "data" } else { label(k) }))
             .collect();
-        write(root.path(), "results/s9/f.csv", &table);
-        fs::read_to_string(&drawn(root.path(), LINES)[0]).unwrap()
+        svg_of(&table, LINES)
     };
     assert!(drawn_on(&|_| "stand-in").contains("Sampled workloads (stand-in data)"));
     assert!(
@@ -377,16 +354,15 @@ fn drawings_of_stand_ins_are_labelled() {
 /// Compares the labels of both axes with those of a drawing without the second axis.
 #[test]
 fn a_second_axis_has_a_separate_scale() {
-    let root = tempfile::tempdir().unwrap();
-    write(root.path(), "results/s9/f.csv", &results().replace(",0.1,1,7", ",250,1,7"));
+    let table = results().replace(",0.1,1,7", ",250,1,7");
     let second = "[figure.second]\ny = \"share\"\ny_column = \"seconds\"\ny_label = \"time / s\"\n\
                   series_names = { \"1024\" = \"time, 1024\" }\nwhere = { domain = [\"1024\"] }\n";
-    let svg = fs::read_to_string(&drawn(root.path(), &format!("{LINES}{second}"))[0]).unwrap();
+    let svg = svg_of(&table, &format!("{LINES}{second}"));
     let texts = texts(&svg);
     for part in ["share of the error", "time / s", "time, 1024"] {
         assert!(texts.contains(&part), "{part} in {texts:?}");
     }
-    let alone = fs::read_to_string(&drawn(root.path(), LINES)[0]).unwrap();
+    let alone = svg_of(&table, LINES);
     let labels = |svg: &str| {
         self::texts(svg).iter().filter(|text| text.parse::<f64>().is_ok_and(|x| x <= 1.2)).count()
     };
@@ -399,7 +375,6 @@ fn a_second_axis_has_a_separate_scale() {
 
 #[test]
 fn matrices_have_an_entry_per_cell_and_no_legend() {
-    let root = tempfile::tempdir().unwrap();
     let mut rows = HEAD.to_owned();
     for (query, entries) in [(1, [0.25, -1.0]), (2, [0.0, 0.5])] {
         for (cell, entry) in entries.iter().enumerate() {
@@ -409,11 +384,10 @@ fn matrices_have_an_entry_per_cell_and_no_legend() {
             ));
         }
     }
-    write(root.path(), "results/s9/f.csv", &rows);
     let figure = "[[figure]]\nfile = \"s9/m\"\ntitle = \"M\"\nkind = \"matrices\"\n\
                   x = \"domain\"\nx_label = \"cell\"\ny = \"entry\"\ny_label = \"query\"\n\
                   series = \"queries\"\n";
-    let svg = fs::read_to_string(&drawn(root.path(), figure)[0]).unwrap();
+    let svg = svg_of(&rows, figure);
     let texts = texts(&svg);
     let count = |text: &str| texts.iter().filter(|found| **found == text).count();
     assert_eq!((count("0.25"), count("−1"), count("0.5")), (1, 1, 1), "{texts:?}");
