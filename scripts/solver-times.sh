@@ -4,7 +4,7 @@
 #   bash scripts/solver-times.sh > results/bench.csv
 #
 # `seconds` is the time that the solver reports; `processor_seconds` is the user time of the whole
-# command, which other programs on the machine hardly affect. The README quotes the table.
+# command, which other programs on the machine hardly affect. The README rounds the time of range:1024.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
