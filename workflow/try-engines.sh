@@ -3,7 +3,7 @@
 # Snakemake, and Snakemake on Slurm. In each, one running process is killed with -9. The results
 # must equal those of an uninterrupted run (`reproduce diff`).
 #
-#   workflow/try-engines.sh [one] [hand] [slurm] [snakemake] [snakemake-slurm]   # default: all
+#   workflow/try-engines.sh [one] [manual] [slurm] [snakemake] [snakemake-slurm]   # default: all
 #
 # Needs the built command (or $MATMECH_REPRODUCE). `slurm` needs the tools of local-slurm.sh,
 # `snakemake` needs snakemake in PATH, and `snakemake-slurm` needs both and
@@ -57,7 +57,7 @@ try_one() { # ROOT
     until_done "$1" all --profile quick
     wait "$killer"
 }
-try_hand() {
+try_manual() {
     kill_one "$1" & killer=$!
     local shard pids=()
     for shard in 1/2 2/2; do
@@ -94,13 +94,13 @@ try_snakemake-slurm() {
     wait "$killer"
 }
 
-[ $# -gt 0 ] || set -- one hand slurm snakemake snakemake-slurm
+[ $# -gt 0 ] || set -- one manual slurm snakemake snakemake-slurm
 echo "== uninterrupted"
 new_root uninterrupted
 run "$dir/uninterrupted" all --profile quick > "$dir/uninterrupted/log" 2>&1 || { tail -n 20 "$dir/uninterrupted/log"; exit 1; }
 failed=0
 for engine; do
-    declare -F "try_$engine" > /dev/null || { echo "error: expected one, hand, slurm, snakemake or snakemake-slurm, found \"$engine\"" >&2; exit 2; }
+    declare -F "try_$engine" > /dev/null || { echo "error: expected one, manual, slurm, snakemake or snakemake-slurm, found \"$engine\"" >&2; exit 2; }
     echo "== $engine"
     new_root "$engine"
     if "try_$engine" "$dir/$engine" && "$reproduce" diff "$dir/uninterrupted/results/quick" "$dir/$engine/results/quick"; then

@@ -82,13 +82,13 @@ pub fn between(
     for name in ours.union(&theirs) {
         outcome.tables += 1;
         if !(ours.contains(name) && theirs.contains(name)) {
-            let there = |has| if has { "there" } else { "no such table" }.to_owned();
+            let presence = |has| if has { "present" } else { "no such table" }.to_owned();
             outcome.differences.push(Difference {
                 table: name.clone(),
                 row: String::new(),
                 column: String::new(),
-                first: there(ours.contains(name)),
-                second: there(theirs.contains(name)),
+                first: presence(ours.contains(name)),
+                second: presence(theirs.contains(name)),
             });
             continue;
         }
@@ -213,8 +213,8 @@ fn compare_tables(
             });
         };
         let (Some(&first_row), Some(&second_row)) = (ours.get(key), theirs.get(key)) else {
-            let there = |has| if has { "there" } else { "no such row" };
-            differs("", there(ours.contains_key(key)), there(theirs.contains_key(key)));
+            let presence = |has| if has { "present" } else { "no such row" };
+            differs("", presence(ours.contains_key(key)), presence(theirs.contains_key(key)));
             continue;
         };
         for column in &columns {
@@ -303,7 +303,7 @@ mod tests {
     fn rows_and_tables_of_one_folder_only_are_differences() {
         let ours = "s9/t,a,m,error,0.1,5,1\n";
         let both = format!("{ours}s9/t,b,m,error,0.1,5,1\n");
-        assert_eq!(differences(ours, &both, None), ["s9/t.csv · b error: no such row | there"]);
+        assert_eq!(differences(ours, &both, None), ["s9/t.csv · b error: no such row | present"]);
         let (first, second) = (folder(ours), folder(ours));
         fs::rename(second.path().join("s9/t.csv"), second.path().join("s9/u.csv")).unwrap();
         let outcome = between(first.path(), second.path(), &|_| false, None).unwrap();

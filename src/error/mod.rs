@@ -88,8 +88,8 @@ pub enum Error {
     ///
     /// Nothing was spent and no data was read.
     #[error(
-        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, \
-         found {asked}\n  remedy: spend less, or start with a larger budget"
+        "privacy budget of {what}: expected at most rho = {left}, the rest of {total}, found \
+         {asked}\n  remedy: spend less, or start with a larger budget"
     )]
     BudgetExhausted {
         /// The access.
@@ -120,9 +120,9 @@ pub enum Error {
     /// A strategy that cannot answer the workload, with the first query that it cannot answer.
     #[error(
         "strategy `{strategy}`: expected every query of `{workload}` to be a combination of the \
-         strategy's rows, found query {query}, counted from 1 ({weights}), a share {outside:.3e} \
-         of whose squared length is outside their span\n  remedy: add this query to the strategy \
-         as a row, or rows that span it; of the whole workload a share {share:.3e} is outside"
+         strategy's rows, found query {query}, counted from 1 ({weights}), with a share \
+         {outside:.3e} of its squared length outside their span (whole workload: {share:.3e})\n  \
+         remedy: add this query, or rows that span it, to the strategy"
     )]
     UnansweredQuery {
         /// The strategy's name.

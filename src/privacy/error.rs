@@ -37,8 +37,8 @@ pub enum PrivacyError {
     ///
     /// Nothing was spent and no data was read.
     #[error(
-        "privacy budget of {what}: expected at most {left} of zCDP, what remains of {total}, \
-         found {asked}\n  remedy: spend less, or start with a larger budget"
+        "privacy budget of {what}: expected at most rho = {left}, the rest of {total}, found \
+         {asked}\n  remedy: spend less, or start with a larger budget"
     )]
     BudgetExhausted {
         /// The access.

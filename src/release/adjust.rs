@@ -16,10 +16,10 @@ use crate::planner::SubspaceStrategy;
 use crate::workload::{GroupedWorkload, QueryGroup};
 
 /// The description of adjusted answers in a statement.
-pub const DESCRIPTION: &str = "adjusted.csv has nonnegative integer answers by local maximum entropy from the same \
-     measurements. They are biased, and the standard errors do not apply to them. Queries on one \
-     set of attributes agree with each other; those on different sets need not, unless one set of \
-     the workload contains all others.";
+pub const DESCRIPTION: &str = "adjusted.csv has nonnegative integer answers by local maximum \
+     entropy from the same measurements. They are biased, and the standard errors do not apply to \
+     them. Queries on one set of attributes agree with each other; those on different sets need \
+     not, unless one set of the workload contains all others.";
 
 /// The variance assigned to noiseless measurements, in records².
 const MIN_VARIANCE: f64 = 1e-12;

@@ -142,37 +142,37 @@ fn an_incomplete_ledger_line_is_reported_and_charged_correctly() {
         .len()
     };
     let length = line(2, "release to R");
-    for (room, reserved) in
+    for (space, reserved) in
         [(1, false), (30, false), (length - 1, false), (length, true), (length + 12, true)]
     {
         let folder = folder();
         let here = folder.path();
         // One reservation before, long enough to leave this space.
-        let filling = LIMIT - room - read(here, "L.jsonl").len() - line(1, "");
+        let filling = LIMIT - space - read(here, "L.jsonl").len() - line(1, "");
         let ledger_of_test = Ledger::open(&here.join("L.jsonl"), LockWait::default()).unwrap();
         let rho = matmech::privacy::Rho::new(0.25).unwrap();
         ledger_of_test.reserve(rho, PrivacyUnit::default(), &"x".repeat(filling)).unwrap();
         let before = read(here, "L.jsonl");
-        assert_eq!(before.len(), LIMIT - room);
+        assert_eq!(before.len(), LIMIT - space);
         let program = env!("CARGO_BIN_EXE_matmech");
         let script =
             format!("trap '' XFSZ; ulimit -f 64; exec {program} {}", words("R", &[]).join(" "));
         let output = Process::new("sh").current_dir(here).args(["-c", &script]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains("writing the ledger"), "{room}: {said}");
+        assert!(!output.status.success() && said.contains("writing the ledger"), "{space}: {said}");
         let after = read(here, "L.jsonl");
         let balance = ledger(here);
         let count = balance["reservations"].as_u64().unwrap();
         if reserved {
             // The reservation and its line end fit, the settlement does not.
-            assert_eq!((count, balance["unsettled"].as_u64()), (2, Some(2)), "{room}");
+            assert_eq!((count, balance["unsettled"].as_u64()), (2, Some(2)), "{space}");
             assert!(
                 said.contains("its cost is spent") && !said.contains("nothing was read"),
                 "{said}"
             );
             assert!(here.join("R/answers.csv").exists());
         } else {
-            assert_eq!((after, count), (before, 1), "{room}");
+            assert_eq!((after, count), (before, 1), "{space}");
             assert!(said.contains("nothing was read or spent"), "{said}");
             assert!(!here.join("R").exists() && !here.join("R.partial").exists());
         }

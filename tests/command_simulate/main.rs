@@ -189,7 +189,7 @@ fn text_starts_with_a_warning() {
     simulate(folder.path(), &words).success().stdout(
         starts_with("NOT PRIVATE")
             .and(contains("rounds"))
-            .and(contains("2 better ones"))
+            .and(contains("2 with smaller errors"))
             .and(contains("±").not()),
     );
     simulate(

@@ -107,7 +107,7 @@ pub enum Command {
         #[arg(long, value_name = "FACTOR")]
         costs_within: Option<f64>,
     },
-    /// Write the tables of README.md and docs/ that are made of results
+    /// Write the tables of README.md, docs/ and results/*/README.md from the results
     #[command(after_help = EXIT_CODES)]
     Pages,
     /// Check the results against their provenance: config, data, lock file, sources, columns, cells

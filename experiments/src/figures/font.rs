@@ -43,13 +43,13 @@ pub fn text_width(text: &str, bold: bool) -> f64 {
         })
 }
 
-/// Breaks a text at spaces into lines of at most the width `room`; longer words are not broken.
+/// Breaks a text at spaces into lines of at most `max_width`; longer words are not broken.
 #[must_use]
-pub fn wrap(text: &str, em: f64, bold: bool, room: f64) -> Vec<String> {
+pub fn wrap(text: &str, em: f64, bold: bool, max_width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if text_width(&format!("{line} {word}"), bold) * em <= room => {
+            Some(line) if text_width(&format!("{line} {word}"), bold) * em <= max_width => {
                 line.push(' ');
                 line.push_str(word);
             }

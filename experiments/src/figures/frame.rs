@@ -309,10 +309,10 @@ fn padded((low, high): (f64, f64), log: bool, share: f64) -> (f64, f64) {
 }
 
 fn categories(chart: &Chart, panel_width: f64) -> Categories {
-    let room = panel_width / chart.categories.len().max(1) as f64 - 14.0;
+    let max_width = panel_width / chart.categories.len().max(1) as f64 - 14.0;
     let wrapped: Vec<Vec<String>> =
-        chart.categories.iter().map(|label| wrap(label, em::TICK, false, room)).collect();
-    let fits = wrapped.iter().flatten().all(|line| text_width(line, false) * em::TICK <= room);
+        chart.categories.iter().map(|label| wrap(label, em::TICK, false, max_width)).collect();
+    let fits = wrapped.iter().flatten().all(|line| text_width(line, false) * em::TICK <= max_width);
     if fits && wrapped.iter().all(|lines| lines.len() <= 3) {
         return Categories { labels: wrapped, upwards: false };
     }

@@ -205,7 +205,7 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     writeln!(out, "budget        rho = {:.7e} (zCDP), spent {:.7e}", report.rho, report.spent)?;
     let sign = if report.nonnegative { "none is negative" } else { "some are negative" };
     writeln!(out, "estimates     {sign}")?;
-    writeln!(out, "errors per record, over them")?;
+    writeln!(out, "errors per record, over the {}", groups.trim_end())?;
     writeln!(out, "  mean L1     {}", figure(report.means.mean_l1, errors.map(|e| e.mean_l1)))?;
     if let Some(expected) = report.expected_mean_l1 {
         writeln!(out, "    expected  {expected:.6}")?;
@@ -243,7 +243,7 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     if report.by_marginal.len() > MARGINALS_SHOWN {
         writeln!(
             out,
-            "… and {} better ones; --json lists all",
+            "… and {} with smaller errors; --json lists all",
             report.by_marginal.len() - MARGINALS_SHOWN
         )?;
     }
