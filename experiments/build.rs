@@ -55,8 +55,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The packages of the workspace: its root, and the folders in it, or one level deeper, that have a
-/// manifest. Folders are watched, so that a package or file that is added is noticed.
+/// Returns the packages of the workspace: its root, and the folders in it, or one level deeper,
+/// that have a manifest. Folders are watched, so that a package or file that is added is noticed.
 fn packages(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![root.to_owned()];
     let mut folders = folders_in(root)?;

@@ -96,7 +96,7 @@ impl<'a> Call<'a> {
         self.operand
     }
 
-    /// Whether the text is a name without options and operand.
+    /// Returns whether the text is a name without options and operand.
     pub fn is_plain(&self) -> bool {
         self.options.is_empty() && self.operand.is_none()
     }
@@ -216,16 +216,16 @@ fn options(text: &str) -> Vec<&str> {
 
 /// An entry of a registry: a strategy, planner or mechanism.
 pub(crate) trait Named {
-    /// The name used on the command line and in configs.
+    /// Returns the name used on the command line and in configs.
     fn name(&self) -> &str;
 
-    /// One line for listings.
+    /// Returns one line for listings.
     fn summary(&self) -> &str;
 
-    /// The options in parentheses after the name.
+    /// Returns the options in parentheses after the name.
     fn options(&self) -> &'static [&'static str];
 
-    /// Whether it takes an operand after a colon.
+    /// Returns whether it takes an operand after a colon.
     fn takes_operand(&self) -> bool;
 }
 

@@ -76,7 +76,7 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
     Ok(if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() })
 }
 
-/// Whether a file starts with the magic bytes of .npy files.
+/// Returns whether a file starts with the magic bytes of .npy files.
 fn starts_as_npy(path: &Path) -> bool {
     let mut start = [0; 6];
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()

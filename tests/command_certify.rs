@@ -91,7 +91,7 @@ fn last_numbers(path: &str, count: usize) -> Vec<f64> {
     data.chunks_exact(8).map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap())).collect()
 }
 
-/// The strategy of all cells and all blocks of `size` cells.
+/// Returns the strategy of all cells and all blocks of `size` cells.
 fn cells_and_blocks(cells: usize, size: usize) -> Array2<f64> {
     let blocks =
         Array2::from_shape_fn((cells / size, cells), |(b, c)| f64::from(u8::from(c / size == b)));

@@ -1,8 +1,8 @@
-//! Tables of pages that are made of results.
+//! Tables in Markdown pages, generated from results.
 //!
 //! A page is Markdown that is written manually, except for its blocks. A block begins with a
-//! comment that says in TOML which rows of which files make the table below it (`Block`), and ends
-//! with the line `<!-- end of results -->`:
+//! comment that selects, in TOML, files, rows and columns for the table below it (`Block`), and
+//! ends with the line `<!-- end of results -->`:
 //!
 //! ```text
 //! <!-- results
@@ -30,7 +30,7 @@ const BEGIN: &str = "<!-- results\n";
 const HEAD_END: &str = "-->\n";
 const END: &str = "<!-- end of results -->\n";
 
-/// The pages with blocks, in the order of their paths.
+/// Returns the pages with blocks, in the order of their paths.
 ///
 /// # Errors
 /// A folder or page that cannot be read.
@@ -64,7 +64,7 @@ pub fn pages(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(with_blocks)
 }
 
-/// The page with its blocks as the committed results make them.
+/// Returns the page with its tables generated from the committed results.
 ///
 /// # Errors
 /// A page that cannot be read, a block without an end, with unknown keys or without rows, and
@@ -98,7 +98,7 @@ pub fn rendered(root: &Path, page: &Path, configs: &[Config]) -> Result<String> 
     Ok(out + rest)
 }
 
-/// Writes the pages, and returns those that were not what the results make of them.
+/// Writes the pages, and returns those whose tables differed from the results.
 ///
 /// # Errors
 /// As [`pages`] and [`rendered`], and a page that cannot be written.
@@ -111,7 +111,7 @@ pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
     Ok(stale.into_iter().map(|(page, _)| page).collect())
 }
 
-/// The pages that are not what the results make of them, with what they should be.
+/// Returns the pages whose tables differ from the results, with their correct texts.
 ///
 /// # Errors
 /// As [`pages`] and [`rendered`].

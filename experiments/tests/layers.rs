@@ -36,7 +36,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
 }
 
-/// The modules of this crate that a source names: `crate::a::…`, `crate::{a, b as c}`.
+/// Returns the modules of this crate that a source names: `crate::a::…`, `crate::{a, b as c}`.
 fn named(source: &str) -> BTreeSet<String> {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code: String = code.map(|line| format!("{line}\n")).collect();
@@ -52,7 +52,7 @@ fn named(source: &str) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && name.starts_with(char::is_lowercase)).collect()
 }
 
-/// The top-level module of a file below `src`.
+/// Returns the top-level module of a file below `src`.
 fn module_of(file: &Path, src: &Path) -> String {
     let path = file.strip_prefix(src).unwrap().with_extension("");
     path.components().next().unwrap().as_os_str().to_str().unwrap().to_owned()

@@ -27,7 +27,7 @@ fn tables_of_pages_are_up_to_date() {
 const TABLE: &str = "n,method,metric,value,gap\n\
     1,a,error,2,1e-13\n1,b,error,8,1e-8\n2,a,error,3,\n2,b,error,3,2e-8\n1,a,ratio,0.25,\n1,b,ratio,4,\n3,c,ratio,1,\n";
 
-/// A page with one block and the given columns, rendered.
+/// Returns a page with one block and the given columns, rendered.
 fn rendered(head: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("results/x")).unwrap();

@@ -163,7 +163,7 @@ mod tests {
     use approx::assert_abs_diff_eq;
     use ndarray::array;
 
-    /// Three queries of rank 2 over 4 cells.
+    /// Returns three queries of rank 2 over 4 cells.
     fn queries() -> Array2<f64> {
         array![[1.0, 2.0, 0.0, 4.0], [0.0, 1.0, 1.0, -1.0], [1.0, 3.0, 1.0, 3.0]]
     }

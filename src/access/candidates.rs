@@ -29,12 +29,12 @@ impl Candidates {
         Candidates { list, max_weight }
     }
 
-    /// The candidates.
+    /// Returns the candidates.
     pub fn list(&self) -> &[Candidate] {
         &self.list
     }
 
-    /// The sensitivity of weighted scores, max_γ w_γ: one record changes no score by more.
+    /// Returns the sensitivity of weighted scores, max_γ w_γ: one record changes no score by more.
     pub fn max_weight(&self) -> f64 {
         self.max_weight
     }

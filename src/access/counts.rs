@@ -7,13 +7,13 @@ use crate::residual::summed;
 
 /// Marginals of private data.
 pub(super) trait Counts {
-    /// The sizes of the attributes.
+    /// Returns the sizes of the attributes.
     fn sizes(&self) -> &[usize];
 
-    /// The number of records: ‖μ_γ‖₁ of every marginal.
+    /// Returns the number of records: ‖μ_γ‖₁ of every marginal.
     fn total(&self) -> f64;
 
-    /// Whether all counts are integers, whose sums are exact in any order.
+    /// Returns whether all counts are integers, whose sums are exact in any order.
     fn are_whole(&self) -> bool;
 
     /// Writes the marginal on some attributes, row-major, into a reused vector.

@@ -11,12 +11,12 @@ pub(super) struct Interval {
 const ROUNDING: f64 = 1e-9;
 
 impl Interval {
-    /// An exactly known error.
+    /// Returns the bounds of an exactly known error.
     pub(super) fn exact(error: f64) -> Self {
         Interval { low: error, high: error }
     }
 
-    /// The bounds before the marginal was read: 0 and ‖μ_γ‖₁ + ‖μ̂_γ‖₁.
+    /// Returns the bounds before the marginal was read: 0 and ‖μ_γ‖₁ + ‖μ̂_γ‖₁.
     pub(super) fn at_most(high: f64) -> Self {
         Interval { low: 0.0, high: high * (1.0 + ROUNDING) }
     }

@@ -36,13 +36,13 @@ use crate::privacy::{NoiseStream, Rho};
 
 /// Paid access of a mechanism to private data.
 pub trait PaidAccess {
-    /// The public sizes of the attributes.
+    /// Returns the public sizes of the attributes.
     fn sizes(&self) -> &[usize];
 
-    /// The total budget.
+    /// Returns the total budget.
     fn total(&self) -> Rho;
 
-    /// The remaining budget without the reserved part; `None` if it is zero.
+    /// Returns the remaining budget without the reserved part; `None` if it is zero.
     fn remaining(&self) -> Option<Rho>;
 
     /// Pays for several measurements together.

@@ -102,12 +102,13 @@ impl<'a> PrivateTable<'a> {
         }
     }
 
-    /// The accountant, with every payment and its purpose.
+    /// Returns the accountant, with every payment and its purpose.
     pub fn accountant(&self) -> &ZcdpAccountant {
         &self.accountant
     }
 
-    /// The number of comparisons of a candidate's marginal with its estimate in all selections.
+    /// Returns the number of comparisons of a candidate's marginal with its estimate in all
+    /// selections.
     pub fn looks(&self) -> usize {
         self.selector.looks()
     }

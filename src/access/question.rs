@@ -43,7 +43,7 @@ pub enum Question<'a> {
 }
 
 impl Question<'_> {
-    /// The attributes of the marginal that the question reads.
+    /// Returns the attributes of the marginal that the question reads.
     pub fn attributes(&self) -> AttributeSet {
         match *self {
             Self::Marginal { attributes, .. }

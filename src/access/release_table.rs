@@ -20,7 +20,8 @@ pub struct IntegerQuestion<'a> {
 }
 
 impl IntegerQuestion<'_> {
-    /// The privacy cost ρ = k²Δ²/(2σ²) of this question alone, from the integers, rounded up.
+    /// Returns the privacy cost ρ = k²Δ²/(2σ²) of this question alone, from the integers, rounded
+    /// up.
     ///
     /// # Errors
     /// σ = 0 for answers that differ between neighbours.
@@ -29,7 +30,8 @@ impl IntegerQuestion<'_> {
         Ok(ExactRho::of_discrete_gaussian(&sensitivity.value, self.deviation, unit.rows)?)
     }
 
-    /// The privacy cost of several questions, from the maximum joint change between neighbours.
+    /// Returns the privacy cost of several questions, from the maximum joint change between
+    /// neighbours.
     ///
     /// # Errors
     /// As [`IntegerQuestion::cost`].
@@ -81,7 +83,7 @@ impl<'a> ReleaseTable<'a> {
         Ok(ReleaseTable { records, counter, unit, total, spent, noise, counts: Vec::new() })
     }
 
-    /// The privacy cost paid so far.
+    /// Returns the privacy cost paid so far.
     pub fn spent(&self) -> &ExactRho {
         &self.spent
     }

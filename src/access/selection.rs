@@ -23,7 +23,7 @@ pub struct CandidateSelection {
 }
 
 impl CandidateSelection {
-    /// The privacy cost ρ = ε²/8, rounded to nearest.
+    /// Returns the privacy cost ρ = ε²/8, rounded to nearest.
     ///
     /// The exponential mechanism has bounded range, which gives a quarter of the usual ε²/2 (S4,
     /// App. B).
@@ -55,7 +55,8 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// The number of comparisons of a candidate's marginal with its estimate in all selections.
+    /// Returns the number of comparisons of a candidate's marginal with its estimate in all
+    /// selections.
     pub(super) fn looks(&self) -> usize {
         self.looks
     }

@@ -15,7 +15,7 @@ fn records() -> Records {
     Records::uniform(&Schema::uniform(4, 3).unwrap(), 50, &mut rng(1)).unwrap()
 }
 
-/// The noise of a question from a shared stream: its answer minus the noiseless answer.
+/// Returns the noise of a question from a shared stream: its answer minus the noiseless answer.
 fn noise_of(question: &Question<'_>, seed: u64) -> Vec<f64> {
     let records = records();
     let mut rng = rng(seed);

@@ -78,7 +78,7 @@ impl Column {
         }
     }
 
-    /// Whether the column is empty.
+    /// Returns whether the column is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

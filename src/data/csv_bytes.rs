@@ -60,7 +60,7 @@ enum Header {
 }
 
 impl<R> CsvBytes<R> {
-    /// Whether the last byte is inside quotation marks.
+    /// Returns whether the last byte is inside quotation marks.
     pub(super) fn is_quoted(&self) -> bool {
         self.state == State::Quoted
     }
@@ -82,8 +82,9 @@ impl<R: Read> CsvBytes<R> {
         }
     }
 
-    /// Reads the next block of the source into `out`; of the header, byte by byte, so that no
-    /// record is read with it.
+    /// Reads the next block of the source into `out`.
+    ///
+    /// The header is read byte by byte, so that no record is read with it.
     fn refill(&mut self) -> Result<()> {
         self.out.clear();
         self.used = 0;
@@ -207,8 +208,8 @@ mod tests {
         }
     }
 
-    /// Whether the reader is inside quotation marks at the end of the file: then an appended line
-    /// becomes part of a value and not a separate record.
+    /// Returns whether the reader is inside quotation marks at the end of the file: then an
+    /// appended line becomes part of a value and not a separate record.
     fn is_open_at_the_end(bytes: &[u8]) -> bool {
         let marked = [bytes, b"\n\"mark\"\n"].concat();
         let all = records(marked.as_slice()).unwrap();

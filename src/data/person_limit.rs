@@ -29,7 +29,7 @@ impl<'a> Persons<'a> {
         Persons { limit, column, seen: HashMap::new() }
     }
 
-    /// Whether the line is among the first records of its person.
+    /// Returns whether the line is among the first records of its person.
     pub(super) fn admit(&mut self, line: &csv::ByteRecord) -> bool {
         let identifier = line.get(self.column).unwrap_or_default().trim_ascii();
         if identifier.is_empty() {

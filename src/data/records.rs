@@ -120,8 +120,9 @@ impl Records {
         Self::new(schema, columns)
     }
 
-    /// Returns the cell numbers of one attribute, record by record; `None` for an attribute that is
-    /// outside the schema or was not read.
+    /// Returns the cell numbers of one attribute, record by record.
+    ///
+    /// `None` for an attribute that is outside the schema or was not read.
     pub fn column(&self, position: usize) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
         Some(self.column_at(position)?.iter())
     }
@@ -131,7 +132,7 @@ impl Records {
         self.count
     }
 
-    /// Whether the table is empty.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -223,8 +224,9 @@ impl Records {
         self.columns.get(position)?.as_ref()
     }
 
-    /// Passes the cell numbers of all records in a marginal of fewer than 2³² cells to `count`, one
-    /// block of records at a time.
+    /// Passes the records' cell numbers in a marginal to `count`, one block at a time.
+    ///
+    /// The marginal must have fewer than 2³² cells.
     fn for_each_block(&self, attributes: AttributeSet, mut count: impl FnMut(&[u32])) {
         let mut cells = [0u32; BLOCK];
         let mut start = 0;

@@ -19,17 +19,17 @@ pub struct ResidualEstimate {
 }
 
 impl ResidualEstimate {
-    /// The centred estimate c_τ, row-major over the cells of the marginal on τ.
+    /// Returns the centred estimate c_τ, row-major over the cells of the marginal on τ.
     pub fn centred(&self) -> &[f64] {
         &self.centred
     }
 
-    /// The norm ‖c_τ‖₁.
+    /// Returns the norm ‖c_τ‖₁.
     pub fn norm(&self) -> f64 {
         self.centred.iter().map(|x| x.abs()).sum()
     }
 
-    /// The precision λ_τ = Σ σ⁻² over the measurements of τ.
+    /// Returns the precision λ_τ = Σ σ⁻² over the measurements of τ.
     pub fn precision(&self) -> f64 {
         self.precision
     }
@@ -52,32 +52,32 @@ impl ResidualEstimates {
         ResidualEstimates { sizes: schema.sizes(), known: HashMap::new() }
     }
 
-    /// The sizes of all attributes.
+    /// Returns the sizes of all attributes.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The estimate of τ; `None` if it has not been measured.
+    /// Returns the estimate of τ; `None` if it has not been measured.
     pub fn get(&self, tau: AttributeSet) -> Option<&ResidualEstimate> {
         self.known.get(&tau)
     }
 
-    /// The precision λ_τ; 0 if τ has not been measured.
+    /// Returns the precision λ_τ; 0 if τ has not been measured.
     pub fn precision(&self, tau: AttributeSet) -> f64 {
         self.known.get(&tau).map_or(0.0, |e| e.precision)
     }
 
-    /// The precisions λ_τ for all τ ⊆ γ, in the order of [`AttributeSet::subsets`].
+    /// Returns the precisions λ_τ for all τ ⊆ γ, in the order of [`AttributeSet::subsets`].
     pub fn precisions(&self, gamma: AttributeSet) -> Vec<f64> {
         gamma.subsets().map(|tau| self.precision(tau)).collect()
     }
 
-    /// The measured residuals, in arbitrary order.
+    /// Returns the measured residuals, in arbitrary order.
     pub(crate) fn measured_sets(&self) -> impl Iterator<Item = AttributeSet> + '_ {
         self.known.keys().copied()
     }
 
-    /// The number of measured residuals.
+    /// Returns the number of measured residuals.
     pub fn measured(&self) -> usize {
         self.known.len()
     }
@@ -217,7 +217,7 @@ impl ResidualEstimates {
         self.known.remove(&tau);
     }
 
-    /// The variance of every cell of μ̂_γ, Σ_{τ⊆γ} v_τ/λ_τ (S4, Prop. 4.4).
+    /// Returns the variance of every cell of μ̂_γ, Σ_{τ⊆γ} v_τ/λ_τ (S4, Prop. 4.4).
     ///
     /// Infinite if a residual of γ is not measured, and for attributes that the schema lacks.
     pub fn cell_variance(&self, gamma: AttributeSet) -> f64 {
@@ -229,7 +229,7 @@ impl ResidualEstimates {
         AxisSet::subsets(sizes.len()).zip(self.precisions(gamma)).map(term).sum()
     }
 
-    /// The sizes of some attributes.
+    /// Returns the sizes of some attributes.
     pub(crate) fn shape_of(&self, gamma: AttributeSet) -> Result<Vec<usize>> {
         if gamma.end() > self.sizes.len() {
             return Err(outside(gamma, self.sizes.len()));

@@ -64,7 +64,7 @@ impl IndependentMarginals {
         Ok(IndependentMarginals { sizes: estimates.sizes().to_vec(), measure, parts })
     }
 
-    /// The reference measure ν.
+    /// Returns the reference measure ν.
     pub fn measure(&self) -> &ReferenceMeasure {
         &self.measure
     }

@@ -24,12 +24,13 @@ pub trait MarginalEstimates {
     /// A set whose marginal the estimator does not have.
     fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>>;
 
-    /// An upper bound on ‖μ̂_γ‖₁ that is cheaper than the marginal; infinite by default.
+    /// Returns an upper bound on ‖μ̂_γ‖₁ that is cheaper than the marginal; infinite by default.
     fn norm_bound(&self, _gamma: AttributeSet) -> f64 {
         f64::INFINITY
     }
 
-    /// An upper bound on the change ‖μ̂_γ − μ̂'_γ‖₁ since the estimates μ̂' of the previous round.
+    /// Returns an upper bound on the change ‖μ̂_γ − μ̂'_γ‖₁ since the estimates μ̂' of the previous
+    /// round.
     ///
     /// Infinite by default: selection then reads every marginal again.
     fn change_bound(&self, _gamma: AttributeSet) -> f64 {

@@ -13,7 +13,7 @@ use matmech_linalg as linalg;
 
 const SIZES: [usize; 4] = [3, 2, 1, 4];
 
-/// The set whose attributes are the bits of a number.
+/// Returns the set whose attributes are the bits of a number.
 fn numbered(bits: usize) -> AttributeSet {
     AttributeSet::first(SIZES.len()).at(AxisSet::from_number(bits))
 }
@@ -22,7 +22,7 @@ fn normals(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
     StandardNormal.sample_iter(rng).take(count).collect()
 }
 
-/// A measurement of a residual: random numbers over the marginal's cells, centred.
+/// Returns a measurement of a residual: random numbers over the marginal's cells, centred.
 fn measurement(tau: AttributeSet, rng: &mut ChaCha20Rng) -> Vec<f64> {
     let sizes = tau.select(&SIZES);
     let mut y = normals(sizes.iter().product(), rng);
@@ -34,8 +34,8 @@ fn all_marginals() -> Vec<AttributeSet> {
     AttributeSet::first(SIZES.len()).subsets().collect()
 }
 
-/// A Kronecker product over all attributes, with one matrix for those in the set and one for the
-/// others.
+/// Returns a Kronecker product over all attributes, with one matrix for those in the set and one
+/// for the others.
 fn kronecker(
     set: AttributeSet,
     inside: impl Fn(usize) -> Array2<f64>,
@@ -47,7 +47,7 @@ fn kronecker(
     })
 }
 
-/// The paper's subtraction matrix, (n − 1) × n.
+/// Returns the paper's subtraction matrix, (n − 1) × n.
 fn subtraction(n: usize) -> Array2<f64> {
     Array2::from_shape_fn((n - 1, n), |(i, j)| match j {
         0 => -1.0,

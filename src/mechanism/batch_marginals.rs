@@ -116,12 +116,12 @@ impl BatchMarginals {
         })
     }
 
-    /// The total expected squared error T of all cells of all marginals.
+    /// Returns the total expected squared error T of all cells of all marginals.
     pub fn expected_squared_error(&self) -> f64 {
         self.expected_squared_error
     }
 
-    /// The expected L1 error ‖μ̂_γ − μ_γ‖₁, averaged over the marginals of the workload.
+    /// Returns the expected L1 error ‖μ̂_γ − μ_γ‖₁, averaged over the marginals of the workload.
     ///
     /// Every cell of the marginal on γ has Gaussian noise of the same variance Σ_{τ⊆γ} v_τ(γ) σ_τ²
     /// (S4, Prop. 4.4), so the expected error is n_γ √(2/π · variance).
@@ -140,7 +140,7 @@ impl BatchMarginals {
         total / self.workload.len() as f64
     }
 
-    /// The measured residuals τ and their variances σ_τ², ∅ first.
+    /// Returns the measured residuals τ and their variances σ_τ², ∅ first.
     pub fn variances(&self) -> impl Iterator<Item = (AttributeSet, f64)> + '_ {
         self.variances.iter().map(|(&tau, &variance)| (tau, variance))
     }
@@ -261,7 +261,7 @@ mod tests {
         assert_relative_eq!(cost, rho.get(), max_relative = 1e-12);
     }
 
-    /// The estimated marginals of a plan, concatenated.
+    /// Returns the estimated marginals of a plan, concatenated.
     fn answers(plan: &BatchMarginals, access: &mut dyn PaidAccess) -> Vec<f64> {
         let mut all = Vec::new();
         plan.run(access, &mut |index, marginal| {

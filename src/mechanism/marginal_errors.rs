@@ -43,22 +43,23 @@ impl MarginalErrors {
         l1 / self.records
     }
 
-    /// The mean of ‖μ_γ − μ̂_γ‖₁/N over the marginals.
+    /// Returns the mean of ‖μ_γ − μ̂_γ‖₁/N over the marginals.
     pub fn mean_l1(&self) -> f64 {
         self.sum_l1 / self.marginals as f64 / self.records
     }
 
-    /// The mean of ‖μ_γ − μ̂_γ‖₂/N over the marginals.
+    /// Returns the mean of ‖μ_γ − μ̂_γ‖₂/N over the marginals.
     pub fn mean_l2(&self) -> f64 {
         self.sum_l2 / self.marginals as f64 / self.records
     }
 
-    /// The maximum of ‖μ_γ − μ̂_γ‖₁/N over the marginals.
+    /// Returns the maximum of ‖μ_γ − μ̂_γ‖₁/N over the marginals.
     pub fn max_l1(&self) -> f64 {
         self.max_l1 / self.records
     }
 
-    /// The total squared error Σ_γ ‖μ_γ − μ̂_γ‖₂², in counts, as ResidualPlanner predicts it.
+    /// Returns the total squared error Σ_γ ‖μ_γ − μ̂_γ‖₂², in counts, as ResidualPlanner predicts
+    /// it.
     pub fn squared_error(&self) -> f64 {
         self.squared
     }

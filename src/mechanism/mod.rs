@@ -63,18 +63,18 @@ use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
 /// Estimates the answers of a workload over many attributes from private data.
 pub trait Mechanism: std::fmt::Debug + Send + Sync {
-    /// The name used on the command line and in configs.
+    /// Returns the name used on the command line and in configs.
     fn name(&self) -> &str;
 
-    /// A one-line summary for listings.
+    /// Returns a one-line summary for listings.
     fn summary(&self) -> &str;
 
-    /// Whether questions depend on earlier answers.
+    /// Returns whether questions depend on earlier answers.
     ///
     /// A mechanism that is not adaptive adds the same noise to every table.
     fn is_adaptive(&self) -> bool;
 
-    /// Whether the answers are the true ones plus noise that does not depend on the table.
+    /// Returns whether the answers are the true ones plus noise that does not depend on the table.
     ///
     /// A run on a table of zeros then has the errors of a run on any table. The default is that
     /// mechanisms are linear unless they are adaptive.
@@ -82,14 +82,14 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         !self.is_adaptive()
     }
 
-    /// Whether every run ends with a model from which synthetic records can be drawn.
+    /// Returns whether every run ends with a model from which synthetic records can be drawn.
     ///
     /// False by default.
     fn ends_with_model(&self) -> bool {
         false
     }
 
-    /// The keys of its options, as in `aim-pgm(max-mb=5)`; none by default.
+    /// Returns the keys of its options, as in `aim-pgm(max-mb=5)`; none by default.
     fn options(&self) -> &'static [&'static str] {
         &[]
     }
@@ -196,7 +196,7 @@ pub fn marginals_of(mechanism: &str, workload: &GroupedWorkload) -> Result<Vec<A
     Ok(workload.groups().iter().map(QueryGroup::attributes).collect())
 }
 
-/// Whether a group's queries are the cells of its marginal.
+/// Returns whether a group's queries are the cells of its marginal.
 pub(crate) fn is_marginal(group: &QueryGroup) -> bool {
     match group.queries() {
         GroupQueries::Product(families) => families.iter().all(|f| *f == Family::IDENTITY),

@@ -263,7 +263,7 @@ mod tests {
         Records::uniform(&schema(&SIZES), 200, &mut rng(1)).unwrap()
     }
 
-    /// The answers of all groups of a run, concatenated.
+    /// Returns the answers of all groups of a run, concatenated.
     fn answers(plan: &Plan, workload: &GroupedWorkload, access: &mut dyn PaidAccess) -> Vec<f64> {
         let mut all = Vec::new();
         run_plan(plan, workload, access, &mut |_, answers| {
@@ -274,7 +274,7 @@ mod tests {
         all
     }
 
-    /// The true answers of all groups, from the records' marginals.
+    /// Returns the true answers of all groups, from the records' marginals.
     fn truth(workload: &GroupedWorkload, records: &Records) -> Vec<f64> {
         let of_group = |group: &QueryGroup| {
             group.answers(&records.marginal(group.attributes()).unwrap()).unwrap()
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// The rows of a product, by its answers on unit marginals.
+    /// Returns the rows of a product, by its answers on unit marginals.
     fn unit_rows(group: &QueryGroup) -> Vec<Vec<f64>> {
         let cells: usize = group.sizes().iter().product();
         let unit = |cell: usize| {

@@ -106,8 +106,8 @@ mod tests {
 
     use super::*;
 
-    /// A double between 2⁻⁶⁰ and 4 as an integer multiple of 2⁻¹²⁰: exact, since its last bit is at
-    /// least 2⁻¹¹².
+    /// Returns a double between 2⁻⁶⁰ and 4 as an integer multiple of 2⁻¹²⁰: exact, since its last
+    /// bit is at least 2⁻¹¹².
     fn units(x: f64) -> i128 {
         let (bits, exponent) =
             (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);

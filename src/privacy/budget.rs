@@ -62,7 +62,7 @@ pub enum Guarantee {
 }
 
 impl From<Guarantee> for PrivacyBudget {
-    /// The guarantee between tables that differ by adding or removing one record.
+    /// Returns the guarantee between tables that differ by adding or removing one record.
     fn from(guarantee: Guarantee) -> Self {
         PrivacyBudget { guarantee, neighbours: Neighbours::default() }
     }

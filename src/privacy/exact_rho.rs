@@ -84,7 +84,7 @@ impl ExactRho {
         })
     }
 
-    /// Whether ρ = 0.
+    /// Returns whether ρ = 0.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }

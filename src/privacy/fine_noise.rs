@@ -43,7 +43,8 @@ pub(crate) const REACH: f64 = 8.0;
 /// An upper bound on ln(F/Φ(u)) plus the relative rounding error of the curves.
 const MARGIN: f64 = 1e-11;
 
-/// ln δ(ρ, ε), rounded up: the smaller of the curves for fine noise and for every ρ-zCDP mechanism.
+/// Returns ln δ(ρ, ε), rounded up: the smaller of the curves for fine noise and for every ρ-zCDP
+/// mechanism.
 fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     let generic = zcdp::ln_curve(rho, epsilon);
     let mu = (2.0 * rho).sqrt();
@@ -95,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// P(N = z) of the discrete Gaussian.
+    /// Returns P(N = z) of the discrete Gaussian.
     fn probability(sigma: f64) -> impl Fn(i64) -> f64 {
         let weight = move |z: i64| (-0.5 * (z as f64 / sigma).powi(2)).exp();
         let reach = (39.0 * sigma) as i64;
@@ -103,7 +104,7 @@ mod tests {
         move |z| weight(z) / sum
     }
 
-    /// The bound for any κ and u, with F for M answers.
+    /// Returns the bound for any κ and u, with F for M answers.
     fn bound(mu: f64, epsilon: f64, sigma: f64, (kappa, u): (f64, f64), answers: f64) -> f64 {
         let square = (sigma * kappa).powi(2) / (1.0 + kappa * kappa);
         let excess: f64 = (1..5)
@@ -114,7 +115,7 @@ mod tests {
         factor * gaussian_dp::ln_curve(mu * (1.0 + kappa * kappa).sqrt(), shifted).exp()
     }
 
-    /// δ by its definition, Σ (P − e^ε Q)₊, for one answer that changes by v.
+    /// Returns δ by its definition, Σ (P − e^ε Q)₊, for one answer that changes by v.
     fn exact_delta(sigma: f64, v: i64, epsilon: f64) -> f64 {
         let reach = (16.0 * sigma) as i64;
         let at = probability(sigma);

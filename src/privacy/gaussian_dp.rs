@@ -105,7 +105,7 @@ pub fn epsilon_rounded_up(mu: f64, delta: f64) -> Result<f64, PrivacyError> {
     })
 }
 
-/// ln δ(μ, ε) for validated arguments.
+/// Returns ln δ(μ, ε) for validated arguments.
 pub(super) fn ln_curve(mu: f64, epsilon: f64) -> f64 {
     let a = epsilon / mu - 0.5 * mu;
     if a <= -1.0 {
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// δ as the expected excess of the privacy loss over ε, by Simpson's rule.
+    /// Returns δ as the expected excess of the privacy loss over ε, by Simpson's rule.
     ///
     /// The loss of N(μ, 1) against N(0, 1) is N(μ²/2, μ²), so δ = ∫ over z > a of (1 − e^(−μ(z−a)))
     /// φ(z) dz with a = (ε − μ²/2)/μ. Independent of the Mills-ratio formula.

@@ -138,7 +138,8 @@ mod tests {
         Ok(values)
     }
 
-    /// The Kolmogorov–Smirnov distance of a sample from a distribution, in units of 1/√count.
+    /// Returns the Kolmogorov–Smirnov distance of a sample from a distribution, in units of
+    /// 1/√count.
     fn distance(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
         sample.sort_by(f64::total_cmp);
         let count = sample.len() as f64;

@@ -22,17 +22,18 @@ const GAUSS_LEGENDRE: [(f64, f64); 4] = [
     (0.960_289_856_497_536_3, 0.101_228_536_290_376_26),
 ];
 
-/// ln φ(x) = −x²/2 − ln √(2π).
+/// Returns ln φ(x) = −x²/2 − ln √(2π).
 pub(super) fn ln_density(x: f64) -> f64 {
     -0.5 * x * x - 0.5 * (2.0 * PI).ln()
 }
 
-/// K(x) = 1/(x + 2/(x + 3/(x + …))) for x >= [`CONTINUED_FRACTION_FROM`], evaluated backwards.
+/// Returns K(x) = 1/(x + 2/(x + 3/(x + …))) for x >= [`CONTINUED_FRACTION_FROM`], evaluated
+/// backwards.
 fn continued_fraction_tail(x: f64) -> f64 {
     (1..=CONTINUED_FRACTION_TERMS).rev().fold(0.0, |tail, term| f64::from(term) / (x + tail))
 }
 
-/// The Mills ratio m(x) = Q(x)/φ(x) for x >= −30 or so (it overflows below −37).
+/// Returns the Mills ratio m(x) = Q(x)/φ(x) for x >= −30 or so (it overflows below −37).
 pub(super) fn mills_ratio(x: f64) -> f64 {
     if x >= CONTINUED_FRACTION_FROM {
         1.0 / (x + continued_fraction_tail(x))
@@ -41,7 +42,7 @@ pub(super) fn mills_ratio(x: f64) -> f64 {
     }
 }
 
-/// −m′(x) = 1 − x·m(x), positive everywhere; no cancellation for large x, where it is K/(x + K).
+/// Returns −m′(x) = 1 − x·m(x) > 0, without cancellation for large x, where it is `K/(x + K)`.
 fn mills_ratio_descent(x: f64) -> f64 {
     if x >= CONTINUED_FRACTION_FROM {
         let tail = continued_fraction_tail(x);
@@ -51,8 +52,8 @@ fn mills_ratio_descent(x: f64) -> f64 {
     }
 }
 
-/// m(a) − m(a + width) for a > −2 and width > 0, to nearly full relative precision even if the two
-/// values are close.
+/// Returns m(a) − m(a + width) for a > −2 and width > 0, to nearly full relative precision even if
+/// the two values are close.
 pub(super) fn mills_ratio_drop(a: f64, width: f64) -> f64 {
     if width <= MAX_INTEGRATED_WIDTH {
         let half = 0.5 * width;

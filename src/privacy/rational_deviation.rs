@@ -77,7 +77,7 @@ impl RationalDeviation {
         }
     }
 
-    /// Whether the noise is fine: σ ≥ 2¹⁶.
+    /// Returns whether the noise is fine: σ ≥ 2¹⁶.
     ///
     /// Fine noise is almost as private as Gaussian noise ([`fine_noise`](super::fine_noise)), and
     /// its variance is σ² to all digits of a double.

@@ -55,7 +55,7 @@ mod tests {
     use crate::test_support::rng;
     use rand::RngExt;
 
-    /// A double as mantissa · 2^exponent with an integer mantissa of 53 bits.
+    /// Returns a double as mantissa · 2^exponent with an integer mantissa of 53 bits.
     fn exact(x: f64) -> (i128, i32) {
         let bits = x.to_bits();
         ((bits & ((1 << 52) - 1) | 1 << 52) as i128, (bits >> 52 & 0x7ff) as i32 - 1075)

@@ -164,7 +164,7 @@ impl fmt::LowerExp for Rho {
     }
 }
 
-/// ln δ(ρ, ε) for validated arguments, by bisection of the derivative in u = ln(α − 1).
+/// Returns ln δ(ρ, ε) for validated arguments, by bisection of the derivative in u = ln(α − 1).
 pub(super) fn ln_curve(rho: f64, epsilon: f64) -> f64 {
     // ln(1 + 1/t) for t = e^u, also where t underflows.
     let ln_one_plus_inverse =

@@ -62,7 +62,7 @@ fn upper_point(missed: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// P(N = z) for z = 0, 1, … of the discrete Gaussian.
+    /// Returns P(N = z) for z = 0, 1, … of the discrete Gaussian.
     fn probabilities(sigma: f64) -> Vec<f64> {
         let reach = (12.0 * sigma).ceil() as i32 + 2;
         let weight = |z: i32| (-0.5 * (f64::from(z) / sigma).powi(2)).exp();
@@ -70,7 +70,7 @@ mod tests {
         (0..=reach).map(|z| weight(z) / sum).collect()
     }
 
-    /// P(|a N + b M| > length) for N and M of the same σ, summed over exact probabilities.
+    /// Returns P(|a N + b M| > length) for N and M of the same σ, summed over exact probabilities.
     fn missed(sigma: f64, (a, b): (f64, f64), length: f64) -> f64 {
         let probabilities = probabilities(sigma);
         let all = |x: f64| -> Vec<(f64, f64)> {

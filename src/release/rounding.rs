@@ -79,7 +79,7 @@ fn measure(weights: &[i64], size: usize) -> Result<Measure> {
     })
 }
 
-/// Whether a factor is represented by `nI − J`, which needs no rounding.
+/// Returns whether a factor is represented by `nI − J`, which needs no rounding.
 pub(super) fn is_centred_identity(factor: &StrategyFactor, uniform: bool) -> Result<bool> {
     let &[n] = factor.shape() else { return Ok(false) };
     if !uniform || n < 2 {

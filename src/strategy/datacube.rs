@@ -181,7 +181,7 @@ mod tests {
 
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
-    /// The smallest objective over all sets of candidates.
+    /// Returns the smallest objective over all sets of candidates.
     fn exhaustive(shape: &[usize], wanted: &[AttributeSet]) -> f64 {
         let sets = 1usize..1 << wanted.len();
         let of = |bits: usize| -> Vec<AttributeSet> {

@@ -35,7 +35,7 @@ pub(crate) fn gram(text: &str) -> Gram {
     Workload::parse(text).unwrap().gram().unwrap()
 }
 
-/// A family on all sets of `ways` attributes, of `d` attributes of size `n`.
+/// Returns a family on all sets of `ways` attributes, of `d` attributes of size `n`.
 pub(crate) fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
     GroupedWorkload::all_ways(schema(&vec![n; d]), &family, ways).unwrap()
 }

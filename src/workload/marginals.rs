@@ -19,10 +19,10 @@ pub struct MarginalGram {
 }
 
 impl Gram {
-    /// Computes the Gram matrix of a union of workloads over marginals, `G = Σ_γ G_γ ⊗ J` with J
-    /// the all-ones matrix over the attributes outside γ.
+    /// Computes the Gram matrix of a union of workloads over marginals, `G = Σ_γ G_γ ⊗ J`.
     ///
-    /// Dense over the domain, O(terms · cells²). The terms are kept in [`Gram::marginals`].
+    /// J is the all-ones matrix over the attributes outside γ. G is dense over the domain,
+    /// O(terms · cells²). The terms are kept in [`Gram::marginals`].
     ///
     /// # Errors
     /// No term, a term with attributes outside the domain or a Gram matrix of the wrong shape, or

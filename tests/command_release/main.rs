@@ -37,7 +37,7 @@ fn data() -> String {
     format!("age,job\n{inside}99,clerk\n7,sorcerer\nxyzzy,clerk\n12\n12,cook,plugh\n")
 }
 
-/// A folder with S.toml, W.toml, X.csv and a ledger of ρ = 1.
+/// Returns a folder with S.toml, W.toml, X.csv and a ledger of ρ = 1.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("S.toml", SCHEMA), ("W.toml", WORKLOAD), ("X.csv", &data())] {
@@ -51,7 +51,7 @@ fn matmech(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("matmech").unwrap().current_dir(folder).args(words).assert()
 }
 
-/// The arguments of a release of ρ = 0.25 into a folder.
+/// Returns the arguments of a release of ρ = 0.25 into a folder.
 fn words<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = [
         "release",

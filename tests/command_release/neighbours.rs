@@ -8,7 +8,8 @@ use predicates::str::contains;
 
 use super::{folder, matmech, read, release, words};
 
-/// A report without the costs measured before the records are read, and without the folder name.
+/// Returns a report without the costs measured before the records are read, and without the folder
+/// name.
 fn report(bytes: &[u8]) -> serde_json::Value {
     let mut report: serde_json::Value = serde_json::from_slice(bytes).unwrap();
     for field in ["expected_seconds", "expected_mb", "out"] {
@@ -18,7 +19,7 @@ fn report(bytes: &[u8]) -> serde_json::Value {
     report
 }
 
-/// The statement without its ledger line, which counts releases.
+/// Returns the statement without its ledger line, which counts releases.
 fn statement(here: &Path, name: &str) -> serde_json::Value {
     let mut statement: serde_json::Value = serde_json::from_str(&read(here, name)).unwrap();
     assert!(statement["ledger"]["line"].as_u64().is_some_and(|line| line > 2));

@@ -23,12 +23,12 @@ fn family(name: &str, n: usize) -> GroupFamily {
     }
 }
 
-/// The workload of Table 4: a query family on all sets of one or two of 40 attributes.
+/// Returns the workload of Table 4: a query family on all sets of one or two of 40 attributes.
 pub fn one_and_two_way(n: usize, name: &str) -> GroupedWorkload {
     GroupedWorkload::all_ways(Schema::uniform(n, 40).unwrap(), &family(name, n), &[1, 2]).unwrap()
 }
 
-/// The workload of Table 8, with weights 1 to 5 per marginal from NumPy's
+/// Returns the workload of Table 8, with weights 1 to 5 per marginal from NumPy's
 /// `RandomState(42).randint(1, 6, …)`: masked rejection on 32-bit numbers.
 pub fn weighted(n: usize, name: &str) -> GroupedWorkload {
     let schema = Schema::uniform(n, 40).unwrap();
@@ -49,7 +49,8 @@ pub fn weighted(n: usize, name: &str) -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// The workload of Tables 5 and 7: all 1-way ranges, 2-way affine queries and 3-way prefix sums.
+/// Returns the workload of Tables 5 and 7: all 1-way ranges, 2-way affine queries and 3-way prefix
+/// sums.
 pub fn mixed(n: usize, d: usize) -> GroupedWorkload {
     let schema = Schema::uniform(n, d).unwrap();
     let mut groups = Vec::new();
@@ -65,7 +66,7 @@ pub fn mixed(n: usize, d: usize) -> GroupedWorkload {
     GroupedWorkload::new(schema, groups).unwrap()
 }
 
-/// The workload of Table 2: prefix on numeric attributes, identity on categorical ones.
+/// Returns the workload of Table 2: prefix on numeric attributes, identity on categorical ones.
 pub fn hybrid(dataset: &str, ways: &str) -> GroupedWorkload {
     let (numeric, categorical): (&[usize], &[usize]) = match dataset {
         "Adult" => (&[100, 100, 100, 99, 85], &[42, 16, 15, 9, 7, 6, 5, 2, 2]),
@@ -89,8 +90,8 @@ pub fn hybrid(dataset: &str, ways: &str) -> GroupedWorkload {
     GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
 }
 
-/// The workload of Table 3: identity on single categorical attributes, and prefix sums on pairs
-/// with more than 5000 residual cells.
+/// Returns the workload of Table 3: identity on single categorical attributes, and prefix sums on
+/// pairs with more than 5000 residual cells.
 pub fn pairs(dataset: &str, family: Family) -> GroupedWorkload {
     let singles = hybrid(dataset, "1-way");
     let schema = singles.schema().clone();

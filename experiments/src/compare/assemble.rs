@@ -89,7 +89,7 @@ fn cost(config: &Config, profile: Profile) -> String {
     format!("{}, {}", duration(seconds), memory(mb))
 }
 
-/// The data sets of the results, as their provenance names them.
+/// Returns the data sets of the results, as their provenance names them.
 fn data(root: &Path, config: &Config, profile: Profile) -> String {
     let file = Results::new(root, profile).provenance(&config.experiment);
     let record = ProvenanceRecord::find(&file);
@@ -364,7 +364,7 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// Whether a metric is computed from times or memory.
+    /// Returns whether a metric is computed from times or memory.
     fn is_cost(&self, spec: &CompareSpec, metric: &str) -> bool {
         let from_cost = |derived: &DeriveSpec| {
             derived.metric == metric && columns::COSTS.contains(&derived.column.as_str())

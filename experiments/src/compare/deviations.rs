@@ -78,7 +78,7 @@ impl Deviations {
         self.entries.values()
     }
 
-    /// Whether `docs/deviations.md` has an anchor for the id.
+    /// Returns whether `docs/deviations.md` has an anchor for the id.
     #[must_use]
     pub fn is_explained(&self, id: &str) -> bool {
         has_anchor(&self.explanations, id)
@@ -96,7 +96,7 @@ pub(super) fn read_if_present(root: &Path, file: &str) -> Result<String> {
     })
 }
 
-/// Whether a Markdown text has `<a id="ID">` (or `name="ID"`).
+/// Returns whether a Markdown text has `<a id="ID">` (or `name="ID"`).
 fn has_anchor(text: &str, id: &str) -> bool {
     ["id", "name"].iter().any(|attribute| text.contains(&format!("{attribute}=\"{id}\"")))
 }

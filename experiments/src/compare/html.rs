@@ -146,7 +146,7 @@ fn row_of_counts(Total { name, is_sum, counts }: &Total) -> Markup {
     }
 }
 
-/// One index per paper: its totals, and its items in order.
+/// Returns one index per paper: its totals, and its items in order.
 fn contents(report: &Report) -> Markup {
     html! {
         nav aria-label="Papers and their items" {
@@ -177,7 +177,7 @@ fn contents(report: &Report) -> Markup {
     }
 }
 
-/// A section: differences from the paper are shown, reproduced values are folded.
+/// Returns a section: differences from the paper are shown, reproduced values are folded.
 fn section(report: &Report, section: &Section) -> Markup {
     let (reproduced, others): (Vec<&Line>, Vec<&Line>) =
         section.by_interest().into_iter().partition(|line| line.verdict == Verdict::Reproduced);
@@ -306,7 +306,7 @@ fn remaining(remaining: &[Remaining]) -> Markup {
     }
 }
 
-/// The name of a verdict in its colour.
+/// Returns the name of a verdict in its colour.
 fn badge(verdict: Verdict) -> Markup {
     let class = match verdict {
         Verdict::Reproduced => "reproduced",

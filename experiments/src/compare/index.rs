@@ -26,7 +26,7 @@ pub struct PaperIndex<'r> {
     pub sections: Vec<&'r Section>,
 }
 
-/// The papers with known values or figures, in their order.
+/// Returns the papers with known values or figures, in their order.
 #[must_use]
 pub fn papers(report: &Report) -> Vec<PaperIndex<'_>> {
     report
@@ -83,7 +83,7 @@ pub fn source_name(reference: bool) -> &'static str {
     if reference { "independent reference" } else { "published" }
 }
 
-/// The number of values per verdict of printed values, or of references.
+/// Returns the number of values per verdict of printed values, or of references.
 #[must_use]
 pub fn counts(sections: &[Section], reference: bool) -> Counts {
     lines(sections, reference).map(|line| line.verdict).collect()

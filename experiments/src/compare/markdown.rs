@@ -143,7 +143,7 @@ fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out)
 }
 
-/// The table of totals as CSV: one line per group of values, one column per verdict.
+/// Returns the table of totals as CSV: one line per group of values, one column per verdict.
 #[must_use]
 pub fn totals(report: &Report) -> String {
     let names: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
@@ -240,7 +240,7 @@ fn write_section(out: &mut String, report: &Report, section: &Section) -> std::f
     Ok(())
 }
 
-/// The way from the report's folder to the figures.
+/// Returns the relative path from the report's folder to the figures.
 fn figures(profile: Profile) -> &'static str {
     match profile {
         Profile::Standard => "../figures/",

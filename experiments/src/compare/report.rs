@@ -143,7 +143,7 @@ impl Section {
         lines
     }
 
-    /// Whether any value has a lower bound for any matrix mechanism.
+    /// Returns whether any value has a lower bound for any matrix mechanism.
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.lines.iter().any(|line| !line.lower_bound.is_empty())

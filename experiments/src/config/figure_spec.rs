@@ -118,8 +118,9 @@ pub struct FigureSpec {
     /// Order of the series; series not named here follow in the order of the table.
     #[serde(default)]
     pub series_order: Vec<String>,
-    /// Values of the series column whose lines have no markers, such as a bound or an optimum that
-    /// does not depend on x (kinds with lines).
+    /// Values of the series column whose lines have no markers (kinds with lines).
+    ///
+    /// Such as a bound or an optimum that does not depend on x.
     #[serde(default)]
     pub unmarked: Vec<String>,
     /// Numeric column that determines the shade of the markers (kinds with shades).

@@ -165,7 +165,7 @@ impl Config {
     }
 }
 
-/// The default of keys that name a column of values.
+/// Returns the default of keys that name a column of values.
 fn value_column() -> String {
     columns::VALUE.to_owned()
 }

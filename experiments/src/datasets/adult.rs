@@ -354,7 +354,7 @@ pub(super) mod tests {
         assert!(read_adult(missing, missing).unwrap_err().to_string().contains("missing.data"));
     }
 
-    /// Returns the real files, if they are in one of the usual folders of a developer's machine.
+    /// Returns the real files, if they are in one of the usual data folders.
     pub(in crate::datasets) fn real_files() -> Option<[PathBuf; 3]> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let named = std::env::var_os("MATMECH_DATA").map(PathBuf::from);

@@ -49,7 +49,7 @@ const DOWNLOADERS: [Downloader; 2] = [
     },
 ];
 
-/// Searches a data set on this machine, and downloads it if it is missing.
+/// Searches for a data set on this machine, and downloads it if it is missing.
 ///
 /// # Errors
 /// As [`locate`]; also if there is no download program or no network, or if the downloaded file has

@@ -12,7 +12,7 @@ use crate::layout;
 /// The environment variable with the user's folder of data sets.
 pub const DATA_VARIABLE: &str = "MATMECH_DATA";
 
-/// The folders in which data sets are searched.
+/// The folders that are searched for data sets.
 #[derive(Clone, Debug)]
 pub struct Folders {
     /// The user's folder, which is never written.

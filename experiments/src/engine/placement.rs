@@ -126,7 +126,7 @@ impl Kept {
     }
 }
 
-/// Whether some row of a result table is on real data; false for an unreadable table.
+/// Returns whether some row of a result table is on real data; false for an unreadable table.
 fn has_real_rows(table: &Path) -> bool {
     Table::read(table, "", "")
         .is_ok_and(|table| table.fields(columns::DATA).any(|data| data == REAL))

@@ -59,8 +59,8 @@ impl ProvenanceRecord {
         Self::read(file).ok().flatten()
     }
 
-    /// Whether the table was computed with the same config values; for old records, with the same
-    /// config file.
+    /// Returns whether the table was computed with the same config values; for old records, with
+    /// the same config file.
     #[must_use]
     pub fn matches_config(&self, config: &Config, profile: Profile) -> bool {
         match &self.values_sha256 {

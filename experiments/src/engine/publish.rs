@@ -137,7 +137,7 @@ fn remove_unused(placement: &Placement<'_>, experiment: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the provenance on disk is that of this table under the same config values.
+/// Returns whether the provenance on disk is that of this table under the same config values.
 fn is_provenance_of(provenance: &Path, plan: &ExperimentPlan<'_>, table: &str) -> bool {
     ProvenanceRecord::find(provenance).is_some_and(|record| {
         record.matches_config(plan.config, plan.profile)

@@ -18,7 +18,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether the cell at `position` of the full grid, from 0, belongs to this shard.
+    /// Returns whether the cell at `position` of the full grid, from 0, belongs to this shard.
     #[must_use]
     pub fn contains(self, position: usize) -> bool {
         position % self.count == self.index - 1

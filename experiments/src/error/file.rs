@@ -27,7 +27,7 @@ pub enum FileRole {
 }
 
 impl FileRole {
-    /// Whether runs write results to it.
+    /// Returns whether runs write results to it.
     #[must_use]
     pub fn is_storage_error(self) -> bool {
         matches!(

@@ -256,7 +256,7 @@ impl Error {
         }
     }
 
-    /// Whether stored cells or results cannot be read or written.
+    /// Returns whether stored cells or results cannot be read or written.
     #[must_use]
     pub fn is_storage_error(&self) -> bool {
         matches!(self, Self::File { role, .. } if role.is_storage_error())

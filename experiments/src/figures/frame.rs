@@ -180,7 +180,7 @@ impl Frame {
         height(&self.y, area, value)
     }
 
-    /// Whether a series belongs to the second y axis.
+    /// Returns whether a series belongs to the second y axis.
     #[must_use]
     pub fn is_on_second(&self, series: usize) -> bool {
         self.second.as_ref().is_some_and(|(_, first)| series >= *first)

@@ -13,8 +13,9 @@ const RADIUS: f64 = 9.0;
 /// Radius of the rings of published values.
 pub(super) const RING: f64 = 14.0;
 
-/// The colours of Okabe and Ito, which are distinct with common colour vision deficiencies; yellow
-/// is last because it is faint on white.
+/// The colours of Okabe and Ito, which are distinct with common colour vision deficiencies.
+///
+/// Yellow is last because it is faint on white.
 pub(super) const COLORS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -123,7 +124,7 @@ pub fn whisker(canvas: &dyn Canvas, from: Point, to: Point, color: RGBColor) -> 
     Ok(())
 }
 
-/// Whether a point is in the area or on its edge.
+/// Returns whether a point is in the area or on its edge.
 #[must_use]
 pub fn inside(area: Area, (x, y): Point) -> bool {
     // A tolerance of half a unit, for values at the end of an axis.

@@ -1,4 +1,4 @@
-//! A table of a page: which fields of which files it shows.
+//! A table of a page, and the fields of files that it shows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) struct Block {
     filter: BTreeMap<String, Vec<String>>,
     /// Key columns with their headings.
     rows: Vec<(String, String)>,
-    /// Key → how the page writes it.
+    /// Key → its spelling on the page.
     #[serde(default)]
     labels: BTreeMap<String, String>,
     /// A column whose values are the titles of the short columns.
@@ -55,7 +55,7 @@ struct Column {
     column: String,
     #[serde(default)]
     format: Format,
-    /// What is shown if several rows are selected; without it that is an error.
+    /// The choice among several selected rows; without it, several rows are an error.
     pick: Option<Pick>,
     /// With `pick`: the column that names the row that was picked.
     label: Option<String>,
@@ -98,7 +98,7 @@ impl Default for Format {
 const NONE: &str = "–";
 
 impl Block {
-    /// The table in Markdown; `origin` is the block's page and line.
+    /// Returns the table in Markdown; `origin` is the block's page and line.
     ///
     /// # Errors
     /// A file that cannot be read, a column that no file has, a column of the block without any
@@ -175,7 +175,7 @@ impl Block {
         }
     }
 
-    /// The keys of the selected rows, each once.
+    /// Returns the keys of the selected rows, each once.
     fn keys(&self, tables: &[Table]) -> Vec<Vec<String>> {
         let mut keys: Vec<Vec<String>> = Vec::new();
         for table in tables {
@@ -205,7 +205,7 @@ impl Block {
         keys
     }
 
-    /// Whether the block's filter lets a row pass. A column that the table lacks is no restriction.
+    /// Returns whether the block's filter selects a row. Columns that the table lacks are ignored.
     fn selects(&self, table: &Table, row: usize) -> bool {
         let columns = table.columns();
         self.filter.iter().all(|(column, values)| {
@@ -214,7 +214,7 @@ impl Block {
         })
     }
 
-    /// The field of a key and a column, if a row has it. What is wrong is said in words.
+    /// Returns the field of a key and a column, `None` without a row, or what was found instead.
     fn field(
         &self,
         tables: &[Table],

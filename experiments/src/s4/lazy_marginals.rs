@@ -96,7 +96,7 @@ mod tests {
         Schema::of_sizes(&SIZES, AttributeKind::Categorical).unwrap()
     }
 
-    /// The set whose attributes are the bits of a number.
+    /// Returns the set whose attributes are the bits of a number.
     fn numbered(bits: usize) -> AttributeSet {
         AttributeSet::first(SIZES.len()).at(AxisSet::from_number(bits))
     }

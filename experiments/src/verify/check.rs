@@ -33,7 +33,7 @@ pub enum Check {
     Orphan,
     /// The figure has a config.
     OrphanFigure,
-    /// The tables of pages are those of the results.
+    /// The tables of pages agree with the results.
     Page,
 }
 
@@ -159,7 +159,7 @@ impl Verified {
 const MAX_SHOWN: usize = 12;
 
 impl fmt::Display for Verified {
-    /// One paragraph per failed check, then the notes and totals.
+    /// Returns one paragraph per failed check, then the notes and totals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut findings: Vec<&Finding> = self.findings.iter().collect();
         findings.sort_by_key(|finding| finding.check);

@@ -4,7 +4,7 @@
 //! ```text
 //! configs/*.toml ──▶ cells, columns ─┐
 //! results/…/*.provenance.json ───────┼─▶ findings, one list per check
-//! results/…/*.csv, figures/, README ─┘
+//! results/…/*.csv, figures/, pages ──┘
 //! ```
 //!
 //! Nothing is recomputed; `reproduce all --fresh` and `reproduce diff` do that.
@@ -175,7 +175,7 @@ fn orphan_figures(
     Ok(())
 }
 
-/// Checks that the tables of pages are those of the results.
+/// Checks that the tables of pages agree with the results.
 fn stale_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
     match pages::stale(root, configs) {
         Ok(stale) => stale.iter().for_each(|(page, _)| {

@@ -60,7 +60,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether a row belongs to the config and has a value or text, and its numbers are finite.
+/// Returns whether a row belongs to the config and has a value or text, and its numbers are finite.
 fn is_result(table: &Table, plan: &ExperimentPlan<'_>, row: usize) -> bool {
     let field = |column| table.field(column, row);
     let numbers =
@@ -74,7 +74,7 @@ fn is_result(table: &Table, plan: &ExperimentPlan<'_>, row: usize) -> bool {
         && finite
 }
 
-/// Whether the bound is at most the value, and the gap is their relative distance.
+/// Returns whether the bound is at most the value, and the gap is their relative distance.
 fn holds(value: f64, lower_bound: Option<f64>, gap: Option<f64>) -> bool {
     let below = lower_bound.is_none_or(|bound| bound <= value * (1.0 + ROUNDING));
     let distance =
@@ -119,8 +119,9 @@ fn cells(
     verified.add(Check::Cells, &plan.config.experiment, found);
 }
 
-/// Returns the address of a cell on the machine of the record, where a data set may be real that is
-/// a stand-in here.
+/// Returns the address of a cell on the machine of the record.
+///
+/// A data set that is a stand-in here may be real there.
 fn address(cell: &PlannedCell, record: Option<&ProvenanceRecord>) -> String {
     let Some(here) = &cell.data else { return cell.address.clone() };
     let Some(used) =

@@ -10,7 +10,7 @@ use crate::toy::Project;
 
 const CELLS: usize = 24;
 
-/// A project with cells of about 50 ms each, some of them random.
+/// Returns a project with cells of about 50 ms each, some of them random.
 fn project() -> Project {
     let project = Project::new();
     let workloads: Vec<String> =

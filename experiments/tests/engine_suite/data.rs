@@ -15,7 +15,7 @@ pub struct Setup {
     pub folders: Folders,
 }
 
-/// A data set with a `file://` address, in no folder yet.
+/// Returns a data set with a `file://` address, in no folder yet.
 pub fn setup() -> Setup {
     let dir = tempfile::tempdir().unwrap();
     let origin = dir.path().join("origin.csv");

@@ -38,7 +38,8 @@ y_label = "error"
 const TABLE: &str = "results/s4/loans.csv";
 const LOCAL_TABLE: &str = "results/stand-in/s4/loans.csv";
 
-/// A project with a user's file of Loans with four attributes; the manifest does not list it.
+/// Returns a project with a user's file of Loans with four attributes; the manifest does not list
+/// it.
 fn project() -> Project {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();
@@ -72,7 +73,7 @@ fn reproduce(project: &Project, with_data: bool, words: &[&str]) -> String {
     text
 }
 
-/// A project whose results are on real data and equal the published value by construction.
+/// Returns a project whose results are on real data and equal the published value by construction.
 fn computed_on_real_data() -> Project {
     let project = project();
     reproduce(&project, true, &["run", "s4/loans"]);

@@ -84,7 +84,7 @@ impl Experiment for Count {
     }
 }
 
-/// A project with the config `count/one`.
+/// Returns a project with the config `count/one`.
 fn project() -> Project {
     let project = Project::new();
     fs::remove_file(project.root().join("configs/toy/one.toml")).unwrap();

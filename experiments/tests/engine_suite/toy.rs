@@ -71,7 +71,7 @@ impl Toy {
         vec![Box::new(self.clone())]
     }
 
-    /// The toy kind, and the figures of the artifact.
+    /// Returns the toy kind, and the figures of the artifact.
     pub fn kinds(&self) -> Kinds {
         Kinds { experiments: self.boxed(), figures: registry::figures() }
     }

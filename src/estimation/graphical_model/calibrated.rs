@@ -73,37 +73,37 @@ impl CalibratedTree {
         CalibratedTree { sizes, tree, tables, separators, below, clique_cells, separator_cells }
     }
 
-    /// The junction tree.
+    /// Returns the junction tree.
     pub fn tree(&self) -> &JunctionTree {
         &self.tree
     }
 
-    /// The sizes of all attributes of the schema.
+    /// Returns the sizes of all attributes of the schema.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The attributes of the model.
+    /// Returns the attributes of the model.
     pub fn attributes(&self) -> AttributeSet {
         self.below.first().copied().unwrap_or_default()
     }
 
-    /// The marginal on a clique, by its index, row-major.
+    /// Returns the marginal on a clique, by its index, row-major.
     pub fn table(&self, clique: usize) -> &[f64] {
         self.tables.get(clique).map_or(&[], Vec::as_slice)
     }
 
-    /// The number of records of the model.
+    /// Returns the number of records of the model.
     pub fn total(&self) -> f64 {
         self.tables.first().map_or(0.0, |table| table.iter().sum())
     }
 
-    /// The total number of allocated cells of the cliques.
+    /// Returns the total number of allocated cells of the cliques.
     pub fn cells(&self) -> usize {
         self.tables.iter().map(Vec::len).sum()
     }
 
-    /// The model size in MB (2²⁰ bytes), with 8 bytes per allocated cell.
+    /// Returns the model size in MB (2²⁰ bytes), with 8 bytes per allocated cell.
     pub fn megabytes(&self) -> f64 {
         (self.cells() * size_of::<f64>()) as f64 / f64::from(1 << 20)
     }
@@ -219,7 +219,7 @@ impl CalibratedTree {
             .unwrap_or(0)
     }
 
-    /// The approximate number of multiplications of [`CalibratedTree::eliminated`].
+    /// Returns the approximate number of multiplications of [`CalibratedTree::eliminated`].
     fn cost(
         &self,
         messages: &Messages,

@@ -46,7 +46,7 @@ impl Loops for Exponentials<'_> {
     }
 }
 
-/// 2^k e^r with x = k ln 2 + r.
+/// Returns 2^k e^r with x = k ln 2 + r.
 #[inline(always)]
 fn exponential(x: f64) -> f64 {
     let x = x.max(MIN_EXPONENT);

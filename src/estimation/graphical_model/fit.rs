@@ -290,17 +290,17 @@ impl GraphicalModel {
         (along + self.total * frame.propagation.largest(&mut tables)).max(0.0)
     }
 
-    /// The marginals of the last fit.
+    /// Returns the marginals of the last fit.
     pub fn marginals(&self) -> &CalibratedTree {
         &self.marginals
     }
 
-    /// The measured sets.
+    /// Returns the measured sets.
     pub fn sets(&self) -> impl Iterator<Item = AttributeSet> + '_ {
         self.measured.iter().map(|m| m.set)
     }
 
-    /// The number of records N̂ of the last fit.
+    /// Returns the number of records N̂ of the last fit.
     pub fn total(&self) -> f64 {
         self.total
     }

@@ -9,7 +9,7 @@ const BYTES_PER_MEGABYTE: f64 = (1u64 << 20) as f64;
 /// Bytes per cell.
 const BYTES_PER_CELL: f64 = 8.0;
 
-/// The number of cells of 8 bytes in `mb` megabytes of 2²⁰ bytes.
+/// Returns the number of cells of 8 bytes in `mb` megabytes of 2²⁰ bytes.
 pub fn cells_of_mb(mb: f64) -> f64 {
     mb * BYTES_PER_MEGABYTE / BYTES_PER_CELL
 }
@@ -76,41 +76,41 @@ impl JunctionTree {
         Ok(tree)
     }
 
-    /// The total number of cells of the cliques, without building the tree.
+    /// Returns the total number of cells of the cliques, without building the tree.
     ///
     /// It decides whether a model is within a size limit. It is rounded beyond 2⁵³.
     pub fn cells_for(sizes: &[usize], attributes: AttributeSet, sets: &[AttributeSet]) -> f64 {
         maximal_cliques(sizes, attributes, sets).iter().map(|&clique| cells(sizes, clique)).sum()
     }
 
-    /// The total number of cells of the cliques.
+    /// Returns the total number of cells of the cliques.
     pub fn cells(&self, sizes: &[usize]) -> f64 {
         self.cliques.iter().map(|&clique| cells(sizes, clique)).sum()
     }
 
-    /// The model size in MB (2²⁰ bytes), with 8 bytes per cell of every clique.
+    /// Returns the model size in MB (2²⁰ bytes), with 8 bytes per cell of every clique.
     pub fn megabytes(&self, sizes: &[usize]) -> f64 {
         self.cells(sizes) * BYTES_PER_CELL / BYTES_PER_MEGABYTE
     }
 
-    /// The cliques, parents first.
+    /// Returns the cliques, parents first.
     pub fn cliques(&self) -> &[AttributeSet] {
         &self.cliques
     }
 
-    /// The parent of a clique and their separator.
+    /// Returns the parent of a clique and their separator.
     ///
     /// `None` for the first clique and for indices out of range.
     pub fn parent(&self, clique: usize) -> Option<(usize, AttributeSet)> {
         self.parents.get(clique).copied().filter(|_| clique > 0)
     }
 
-    /// The children of a clique.
+    /// Returns the children of a clique.
     pub fn children(&self, clique: usize) -> &[usize] {
         self.children.get(clique).map_or(&[], Vec::as_slice)
     }
 
-    /// The smallest clique that contains a set.
+    /// Returns the smallest clique that contains a set.
     pub fn clique_of(&self, sizes: &[usize], set: AttributeSet) -> Option<usize> {
         let containing = (0..self.cliques.len()).filter(|&k| set.is_subset(self.cliques[k]));
         containing.min_by(|&a, &b| {
@@ -119,7 +119,7 @@ impl JunctionTree {
     }
 }
 
-/// The number of cells n_γ, rounded beyond 2⁵³.
+/// Returns the number of cells n_γ, rounded beyond 2⁵³.
 pub(crate) fn cells(sizes: &[usize], set: AttributeSet) -> f64 {
     set.positions().map(|p| sizes[p] as f64).product()
 }

@@ -12,7 +12,7 @@ use crate::domain::{AttributeSet, AxisSet};
 use crate::residual::summed;
 use crate::test_support::{rng, schema, set};
 
-/// Random sizes of up to six attributes, and random sets of one to three attributes.
+/// Returns random sizes of up to six attributes, and random sets of one to three attributes.
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<AttributeSet>) {
     let sizes: Vec<usize> = (0..rng.random_range(1..=6)).map(|_| rng.random_range(1..=3)).collect();
     let random = |rng: &mut ChaCha20Rng| {
@@ -24,7 +24,7 @@ fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<AttributeSet>) {
     (sizes, sets)
 }
 
-/// exp Σ θ over all cells, scaled to the total.
+/// Returns exp Σ θ over all cells, scaled to the total.
 fn enumerated(
     sizes: &[usize],
     tree: &JunctionTree,
@@ -44,7 +44,7 @@ fn enumerated(
     cells.into_iter().map(|x| x * total / sum).collect()
 }
 
-/// The cell of a smaller table to which a cell of a larger one maps, digit by digit.
+/// Returns the cell of a smaller table to which a cell of a larger one maps, digit by digit.
 fn index(sizes: &[usize], larger: AttributeSet, smaller: AttributeSet, cell: usize) -> usize {
     let (mut rest, mut index, mut stride) = (cell, 0, 1);
     for p in larger.positions().collect::<Vec<_>>().into_iter().rev() {
@@ -102,7 +102,7 @@ fn propagation_and_elimination_agree_with_enumeration() {
     }
 }
 
-/// The cells of the triangulation by a given elimination order, with an adjacency matrix.
+/// Returns the cells of the triangulation by a given elimination order, with an adjacency matrix.
 fn cells_by_order(sizes: &[usize], sets: &[AttributeSet], order: &[usize]) -> f64 {
     let d = sizes.len();
     let mut linked = vec![vec![false; d]; d];
@@ -176,7 +176,8 @@ fn trees_are_valid_and_small() {
     assert!(greedy <= 1.02 * best, "{greedy} against {best}");
 }
 
-/// min Σ ‖A_c x − y_c‖²/(2σ_c²) over x ≥ 0, 1ᵀx = N by Clarabel, in the cells of the whole domain.
+/// Returns min Σ ‖A_c x − y_c‖²/(2σ_c²) over x ≥ 0, 1ᵀx = N by Clarabel, in the cells of the whole
+/// domain.
 fn by_quadratic_program(
     sizes: &[usize],
     measured: &[(AttributeSet, Vec<f64>, f64)],
@@ -215,7 +216,7 @@ fn by_quadratic_program(
     solver.solution.obj_val + constant
 }
 
-/// Noisy marginals of random records. With large noise some cells of the optimum are zero.
+/// Returns noisy marginals of random records. With large noise some cells of the optimum are zero.
 fn noisy(
     sizes: &[usize],
     sets: &[AttributeSet],

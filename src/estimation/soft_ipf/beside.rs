@@ -127,24 +127,24 @@ impl SoftIpf {
         made
     }
 
-    /// The estimated number of records N̂, at least 1.
+    /// Returns the estimated number of records N̂, at least 1.
     pub fn total(&self) -> f64 {
         self.model.total()
     }
 
-    /// The number of measured sets outside the tree.
+    /// Returns the number of measured sets outside the tree.
     pub fn beside(&self) -> usize {
         self.outside.len()
     }
 
-    /// The calibrated tree, from which records can be drawn.
+    /// Returns the calibrated tree, from which records can be drawn.
     ///
     /// Measurements of sets outside the tree do not enter it.
     pub fn tree(&self) -> &CalibratedTree {
         self.model.tree()
     }
 
-    /// The residuals.
+    /// Returns the residuals.
     pub fn residuals(&self) -> &ResidualEstimates {
         &self.residuals
     }

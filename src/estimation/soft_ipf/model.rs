@@ -47,7 +47,7 @@ impl Default for Widths {
 }
 
 impl Widths {
-    /// The width τ for a number of attributes.
+    /// Returns the width τ for a number of attributes.
     pub fn of(&self, attributes: usize) -> f64 {
         match attributes {
             0 | 1 => self.single,
@@ -102,7 +102,7 @@ impl SoftModel {
         Ok(model)
     }
 
-    /// Whether the junction tree of the factors and one more set has at most `cells` cells.
+    /// Returns whether the junction tree of the factors and one more set has at most `cells` cells.
     pub fn has_room(&self, set: AttributeSet, cells: f64) -> bool {
         let tree = self.tree.tree();
         tree.clique_of(self.tree.sizes(), set).is_some() || {
@@ -111,7 +111,7 @@ impl SoftModel {
         }
     }
 
-    /// Whether the model has a factor for a set.
+    /// Returns whether the model has a factor for a set.
     pub fn has(&self, set: AttributeSet) -> bool {
         self.factors.binary_search_by_key(&order(set), |f| order(f.set)).is_ok()
     }
@@ -279,23 +279,23 @@ impl SoftModel {
         }
     }
 
-    /// The calibrated tree with the marginals of the model.
+    /// Returns the calibrated tree with the marginals of the model.
     pub fn tree(&self) -> &CalibratedTree {
         &self.tree
     }
 
-    /// The number of records N̂.
+    /// Returns the number of records N̂.
     pub fn total(&self) -> f64 {
         self.total
     }
 
-    /// The prior widths.
+    /// Returns the prior widths.
     pub fn widths(&self) -> Widths {
         self.widths
     }
 }
 
-/// The sort key of factors: smaller sets first.
+/// Returns the sort key of factors: smaller sets first.
 fn order(set: AttributeSet) -> (usize, u128) {
     (set.len(), set.bits())
 }

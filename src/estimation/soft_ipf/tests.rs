@@ -19,7 +19,7 @@ fn soft(sizes: &[usize], cells: f64) -> SoftIpf {
         .unwrap()
 }
 
-/// The minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by nested
+/// Returns the minimiser of Σ (v − y)²/(2s²) + Σ (v ln(v/q) − v)/(τ²q) with Σv = total, by nested
 /// bisection: the derivative in every cell is increasing in v, and the sum of the cells decreasing
 /// in the multiplier.
 fn minimiser(q: &[f64], y: &[f64], variance: f64, width: f64, total: f64) -> Vec<f64> {

@@ -45,17 +45,17 @@ impl RoundBudget {
         }
     }
 
-    /// The privacy cost of the round, ρ_t = 1/(2σ_t²) + ε_t²/8.
+    /// Returns the privacy cost of the round, ρ_t = 1/(2σ_t²) + ε_t²/8.
     pub fn cost(&self) -> f64 {
         self.measurement_cost() + self.epsilon * self.epsilon / 8.0
     }
 
-    /// The privacy cost of the measurement, 1/(2σ_t²).
+    /// Returns the privacy cost of the measurement, 1/(2σ_t²).
     pub fn measurement_cost(&self) -> f64 {
         0.5 / self.variance
     }
 
-    /// The expected absolute noise of a cell, √(2/π) σ_t, the penalty per cell of a score.
+    /// Returns the expected absolute noise of a cell, √(2/π) σ_t, the penalty per cell of a score.
     pub fn expected_noise(&self) -> f64 {
         (2.0 / std::f64::consts::PI * self.variance).sqrt()
     }

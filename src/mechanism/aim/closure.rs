@@ -83,17 +83,17 @@ impl Closure {
         Ok(Closure { candidates: Candidates::new(list), attributes })
     }
 
-    /// The candidates.
+    /// Returns the candidates.
     pub fn candidates(&self) -> &Candidates {
         &self.candidates
     }
 
-    /// The size K = |W↓| of the closure, including ∅.
+    /// Returns the size K = |W↓| of the closure, including ∅.
     pub fn size(&self) -> usize {
         self.candidates.list().len() + 1
     }
 
-    /// The attributes of the workload.
+    /// Returns the attributes of the workload.
     pub fn attributes(&self) -> AttributeSet {
         self.attributes
     }

@@ -9,7 +9,7 @@ use crate::privacy::NoiseStream;
 
 /// Estimates that are updated by measurements.
 pub(in crate::mechanism) trait AdaptiveEstimates: MarginalEstimates {
-    /// Whether a candidate may be selected in a round with this budget.
+    /// Returns whether a candidate may be selected in a round with this budget.
     ///
     /// `used` is the fraction of ρ that is spent after the round. The result depends only on
     /// measurements and sizes and is therefore public.

@@ -17,7 +17,8 @@ fn all_ways(schema: &Schema, ways: usize) -> GroupedWorkload {
         .unwrap()
 }
 
-/// The tested mechanisms with their ρ; at the largest ρ the hybrid switches to ResidualPlanner.
+/// Returns the tested mechanisms with their ρ; at the largest ρ the hybrid switches to
+/// ResidualPlanner.
 fn tested() -> Vec<(Box<dyn Mechanism>, f64)> {
     let hybrid = |mb: f64| by_name(&format!("aim-hybrid(switch=0,max-mb={mb})")).unwrap();
     vec![
@@ -83,8 +84,8 @@ fn nothing_but_paid_answers_depends_on_the_data() {
     assert_eq!(reservations, 8);
 }
 
-/// The cost of the questions, and whether some were paid by a reservation; checks that these cost
-/// what was reserved.
+/// Returns the cost of the questions, and whether some were paid by a reservation; checks that
+/// these cost what was reserved.
 fn costs(schema: &Schema, seen: &[Exchange]) -> (f64, bool) {
     let (mut costs, mut inside, mut reserved) = (0.0, 0.0, None);
     for exchange in seen {

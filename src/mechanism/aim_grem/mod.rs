@@ -154,7 +154,7 @@ pub struct Round {
 }
 
 impl AimGremOutcome {
-    /// The mean number of residuals measured per round.
+    /// Returns the mean number of residuals measured per round.
     pub fn residuals_per_round(&self) -> f64 {
         let measured: usize = self.rounds.iter().map(|round| round.residuals).sum();
         measured as f64 / self.rounds.len().max(1) as f64

@@ -30,7 +30,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// The measured residuals and their variances, ∅ first.
+    /// Returns the measured residuals and their variances, ∅ first.
     pub fn measured(&self) -> impl Iterator<Item = (AxisSet, f64)> + '_ {
         let numbered = self.variances.iter().copied().enumerate();
         numbered
@@ -38,12 +38,12 @@ impl Allocation {
             .map(|(k, variance)| (AxisSet::from_number(k), variance))
     }
 
-    /// The relative gap objective / lower bound − 1.
+    /// Returns the relative gap objective / lower bound − 1.
     pub fn gap(&self) -> f64 {
         self.objective / self.lower_bound - 1.0
     }
 
-    /// The zCDP parameter Σ p_τ/(2σ_τ²), for a marginal of these sizes (S4, Prop. 4.3).
+    /// Returns the zCDP parameter Σ p_τ/(2σ_τ²), for a marginal of these sizes (S4, Prop. 4.3).
     pub fn rho(&self, sizes: &[usize]) -> f64 {
         self.measured()
             .map(|(tau, variance)| privacy_coefficient(sizes, tau) / (2.0 * variance))
@@ -124,17 +124,17 @@ struct ResidualShare {
 }
 
 impl ResidualShare {
-    /// The level b_τ above which the residual is measured.
+    /// Returns the level b_τ above which the residual is measured.
     fn entry(&self) -> f64 {
         self.known * self.smeared
     }
 
-    /// The added precision x_τ.
+    /// Returns the added precision x_τ.
     fn added(&self, level: Level) -> f64 {
         ((level.rise - (self.entry() - level.base)) / self.smeared).max(0.0)
     }
 
-    /// The share p_τ x_τ of the round's budget.
+    /// Returns the share p_τ x_τ of the round's budget.
     fn share(&self, level: Level) -> f64 {
         self.price * self.added(level)
     }

@@ -28,7 +28,7 @@ fn isotropic(sizes: &[usize], rho: f64) -> Allocation {
     Allocation { variances, objective, lower_bound: f64::NAN }
 }
 
-/// p_τ and v_τ of all residuals, independent of the code under test.
+/// Returns p_τ and v_τ of all residuals, independent of the code under test.
 fn coefficients(sizes: &[usize]) -> Vec<(f64, f64)> {
     (0..1usize << sizes.len())
         .map(|mask| {
@@ -47,7 +47,7 @@ fn coefficients(sizes: &[usize]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// A random instance: sizes 1 to 40, a third of the residuals unmeasured, the others with
+/// Returns a random instance: sizes 1 to 40, a third of the residuals unmeasured, the others with
 /// precisions over six decades.
 fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<f64>, f64) {
     let sizes: Vec<usize> =
@@ -62,9 +62,9 @@ fn instance(rng: &mut ChaCha20Rng) -> (Vec<usize>, Vec<f64>, f64) {
     (sizes, precisions, rho)
 }
 
-/// The x of min Σ v t with t (x + a) ≥ 1, x ≥ 0, Σ p x ≤ 1, by interior points. With the scaling
-/// s = √(p/v), X = s x, b = s a and T = t/s: min Σ v s T with ‖(2, T − X − b)‖ ≤ T + X + b, X ≥ 0,
-/// Σ (p/s) X ≤ 1.
+/// Returns the x of min Σ v t with t (x + a) ≥ 1, x ≥ 0, Σ p x ≤ 1, by interior points. With the
+/// scaling s = √(p/v), X = s x, b = s a and T = t/s: min Σ v s T with ‖(2, T − X − b)‖ ≤ T + X + b,
+/// X ≥ 0, Σ (p/s) X ≤ 1.
 fn by_cones(pv: &[(f64, f64)], a: &[f64]) -> Vec<f64> {
     let m = pv.len();
     let (mut rows, mut columns, mut values, mut right) = (vec![], vec![], vec![], vec![]);

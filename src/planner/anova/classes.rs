@@ -78,7 +78,7 @@ impl Classes {
     }
 }
 
-/// What a group asks of one attribute, and of the other attributes with their colours.
+/// The queries of a group on one attribute, and those on the other attributes with their colours.
 type Role = (Vec<u64>, Vec<(usize, Vec<u64>)>);
 
 /// Partitions the attributes by colour refinement.
@@ -100,8 +100,7 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
         let mut roles: Vec<Vec<Role>> = vec![Vec::new(); attributes.len()];
         for group in workload.groups() {
             let way = group.attributes().len();
-            // What the group asks of the attribute at each axis: a family, or an axis of joint
-            // queries.
+            // The queries on the attribute at each axis: a family, or an axis of joint queries.
             let asked: Vec<Vec<u64>> = match group.queries() {
                 GroupQueries::Product(families) => {
                     families.iter().map(|f| f.name().bytes().map(u64::from).collect()).collect()

@@ -64,8 +64,8 @@ pub(super) struct Objective<'a> {
 impl<'a> Objective<'a> {
     /// Creates the objective of a workload.
     ///
-    /// `by_rows` says which joint problems are solved by rows. For these, E is the central path's φ
-    /// at a barrier for the given gap, which is smooth where E is not.
+    /// `by_rows` selects the joint problems that are solved by rows. For these, E is the central
+    /// path's φ at a barrier for the given gap, which is smooth where E is not.
     pub fn new(
         workload: &'a GroupedWorkload,
         classes: &'a Classes,

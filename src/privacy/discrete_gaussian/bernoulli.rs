@@ -25,7 +25,7 @@ pub(super) fn exponential(
     is_odd(bits, |bits| bits.below(denominator) < numerator)
 }
 
-/// The same as [`exponential`] for big integers, from the same bits.
+/// Computes the same as [`exponential`] for big integers, from the same bits.
 pub(super) fn exponential_of_big(
     mut numerator: BigUint,
     denominator: &BigUint,

@@ -56,7 +56,7 @@ impl<'a, R: Rng> RandomBits<'a, R> {
         }
     }
 
-    /// The same as [`RandomBits::below`] for big integers, from the same bits.
+    /// Computes the same as [`RandomBits::below`] for big integers, from the same bits.
     pub(super) fn below_big(&mut self, end: &BigUint) -> BigUint {
         let count = (end - 1u32).bits();
         let words = count.div_ceil(64);

@@ -20,15 +20,15 @@ fn sample(count: usize, deviation: RationalDeviation, seed: u64) -> Vec<i128> {
     (0..count).map(|_| gaussian.sample(&mut bits).unwrap()).collect()
 }
 
-/// P(Z = z) ∝ exp(−z²/(2σ²)), summed directly.
+/// Returns P(Z = z) ∝ exp(−z²/(2σ²)), summed directly.
 fn probability(z: i128, sigma: f64) -> f64 {
     let weight = |z: i128| (-(z as f64).powi(2) / (2.0 * sigma * sigma)).exp();
     let reach = (40.0 * sigma).ceil() as i128 + 1;
     weight(z) / (-reach..=reach).map(weight).sum::<f64>()
 }
 
-/// The chi-square statistic of a sample against the exact probabilities of its values, and its
-/// degrees of freedom. Neighbouring values are merged until each class expects at least 25.
+/// Returns the chi-square statistic of a sample against the exact probabilities of its values, and
+/// its degrees of freedom. Neighbouring values are merged until each class expects at least 25.
 fn chi_square(sample: &[i128], sigma: f64) -> (f64, usize) {
     let reach = (8.0 * sigma).ceil() as i128;
     let (mut statistic, mut classes) = (0.0, 0usize);
@@ -48,8 +48,8 @@ fn chi_square(sample: &[i128], sigma: f64) -> (f64, usize) {
     (statistic, classes)
 }
 
-/// The value that a chi-square variable exceeds with probability 1e-6, by the Wilson–Hilferty
-/// approximation (within 1 % from 3 degrees of freedom on).
+/// Returns the value that a chi-square variable exceeds with probability 1e-6, by the
+/// Wilson–Hilferty approximation (within 1 % from 3 degrees of freedom on).
 fn critical(degrees: usize) -> f64 {
     let share = 2.0 / (9.0 * degrees as f64);
     degrees as f64 * (1.0 - share + 4.753_424 * share.sqrt()).powi(3)
@@ -153,7 +153,8 @@ impl TryRng for Exhausted {
     }
 }
 
-/// The shares of all strings of 16 bits for which `event` holds, and for which it needs more bits.
+/// Returns the shares of all strings of 16 bits for which `event` holds, and for which it needs
+/// more bits.
 fn enumerated(event: impl Fn(&mut RandomBits<'_, Exhausted>) -> bool) -> (f64, f64) {
     const BITS: u32 = 16;
     let (mut holds, mut open) = (0u32, 0u32);

@@ -162,7 +162,7 @@ impl IntegerPlan {
         &self.cost.rho
     }
 
-    /// Whether some neighbours attain the cost; otherwise it is an upper bound.
+    /// Returns whether some neighbours attain the cost; otherwise it is an upper bound.
     pub fn is_attained(&self) -> bool {
         self.cost.is_attained
     }

@@ -125,7 +125,7 @@ impl LockedFile {
         }
     }
 
-    /// Whether the path still names the locked file.
+    /// Returns whether the path still names the locked file.
     fn is_current(&self) -> bool {
         let locked = self.file.try_clone().and_then(Handle::from_file);
         locked

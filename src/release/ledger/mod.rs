@@ -95,7 +95,7 @@ pub struct LockWait {
 }
 
 impl Default for LockWait {
-    /// One minute, without notice.
+    /// Returns a limit of one minute, without notice.
     fn default() -> Self {
         LockWait { limit: Duration::from_secs(60), notice: |_, _| () }
     }

@@ -61,7 +61,7 @@ fn another_unit_is_refused() {
     assert_eq!(ledger.balance().unwrap().reservations, 0);
 }
 
-/// The lines of a valid ledger with one settled reservation of 0.5.
+/// Returns the lines of a valid ledger with one settled reservation of 0.5.
 fn settled_ledger() -> (tempfile::TempDir, Ledger, Vec<String>) {
     let (folder, ledger) = new(1.0);
     let first = ledger.reserve(rho(0.5), unit(), "x").unwrap();
@@ -211,7 +211,7 @@ fn a_replaced_ledger_is_detected() {
     assert!(refused.contains("older copy") && refused.contains(&hash), "{refused}");
 }
 
-/// LockWait for a lock is announced, and no longer than requested.
+/// The wait for a lock is announced, and ends at the requested limit.
 #[test]
 fn waiting_for_a_lock_has_a_notice_and_a_limit() {
     static NOTICES: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);

@@ -17,8 +17,8 @@ pub(super) struct Attack {
 }
 
 impl Attack {
-    /// Whether μ is within 4.4 standard errors, which fails for the true μ with probability 1e-5 if
-    /// the statistic is normal.
+    /// Returns whether μ is within 4.4 standard errors, which fails for the true μ with probability
+    /// 1e-5 if the statistic is normal.
     pub fn covers(&self, mu: f64) -> bool {
         (self.mu - mu).abs() <= 4.4 * self.error
     }

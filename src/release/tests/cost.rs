@@ -130,8 +130,8 @@ fn exact(x: f64) -> Rational {
     if exponent >= 0 { mantissa * power } else { mantissa / power }
 }
 
-/// Whether a stated ρ is at least the recomputed one and, if it is attained, exceeds it only by
-/// rounding.
+/// Returns whether a stated ρ is at least the recomputed one and, if it is attained, exceeds it
+/// only by rounding.
 pub(super) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -> bool {
     let stated = exact(stated.to_f64_rounded_up());
     let above =

@@ -80,7 +80,7 @@ fn damaged(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
     bytes
 }
 
-/// The records of a CSV file in memory.
+/// Returns the records of a CSV file in memory.
 fn read(bytes: &[u8], schema: &Schema, rule: OutOfDomain) -> crate::error::Result<Records> {
     let csv = PrivateCsv::from_source(bytes, std::path::Path::new("X"), schema, None)?;
     csv.read(schema, rule, AttributeSet::first(schema.attributes().len()))

@@ -40,7 +40,7 @@ fn plan_of(
     (workload, plan)
 }
 
-/// The text of a schema with these sizes.
+/// Returns the text of a schema with these sizes.
 fn schema_text(sizes: &[usize]) -> String {
     let entry = |(k, n): (usize, &usize)| {
         format!("[[attribute]]\nname = \"A{}\"\nsize = {n}\nkind = \"numeric\"\n", k + 1)
@@ -54,14 +54,14 @@ fn records_of(schema: &Schema, rows: &[Vec<u32>]) -> Records {
     Records::new(schema, (0..schema.attributes().len()).map(column).collect()).unwrap()
 }
 
-/// Ten records of dependent attributes.
+/// Returns ten records of dependent attributes.
 fn rows(sizes: &[usize]) -> Vec<Vec<u32>> {
     (0..10usize)
         .map(|k| sizes.iter().enumerate().map(|(p, n)| ((k * k + p * k) % n) as u32).collect())
         .collect()
 }
 
-/// A release without file and ledger, with the noise of a deterministic stream.
+/// Returns a release without file and ledger, with the noise of a deterministic stream.
 fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     let sizes = plan.plan().schema().sizes();
     // Tests reserve the cost of the plan, rounded up to a double.
@@ -71,7 +71,7 @@ fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
         .unwrap()
 }
 
-/// A statement without ledger, made once; the measurements do not depend on its plan.
+/// Returns a statement without ledger, made once; the measurements do not depend on its plan.
 fn statement_of(plan: &IntegerPlan) -> Statement {
     static STATEMENT: std::sync::OnceLock<Statement> = std::sync::OnceLock::new();
     let of_plan = || {

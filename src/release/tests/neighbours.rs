@@ -41,7 +41,7 @@ fn measured(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     run::measure(plan, statement_of(plan), SCHEMA, records, &reservation, noise).unwrap()
 }
 
-/// The released number of records.
+/// Returns the released number of records.
 fn total(measured: &Measurements) -> i128 {
     let total = measured.list.iter().find(|(measurement, _)| measurement.attributes.is_empty());
     total.unwrap().1[0]

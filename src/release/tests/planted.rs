@@ -89,7 +89,7 @@ fn with_mistake(
     measured
 }
 
-/// Whether the checks of `statistics` and `audit` pass, with fewer releases.
+/// Returns whether the checks of `statistics` and `audit` pass, with fewer releases.
 fn passes(
     plan: &IntegerPlan,
     workload: &GroupedWorkload,

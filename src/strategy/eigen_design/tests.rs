@@ -17,7 +17,7 @@ fn detail(selection: &Selection, name: &str) -> f64 {
     selection.details.iter().find(|(key, _)| *key == name).unwrap().1
 }
 
-/// √(svdb / error): "Bound" of S2, the ratio of root mean square errors.
+/// Returns √(svdb / error): "Bound" of S2, the ratio of root mean square errors.
 fn bound_share(gram: &Gram, error: f64) -> f64 {
     (svd_bound(gram).unwrap() / error).sqrt()
 }

@@ -3,7 +3,7 @@
 use super::*;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 
-/// Three queries of rank 2 over six cells, in every form.
+/// Returns three queries of rank 2 over six cells, in every form.
 fn forms() -> [StrategyFactor; 3] {
     let queries = ndarray::array![
         [1.0, 0.0, 2.0, -1.0, 0.5, 0.0],

@@ -246,10 +246,10 @@ impl<'a> JointSensitivity<'a> {
         Ok((rho.min(sum), is_maximum))
     }
 
-    /// Returns `2 Π D − 2 Π r` for every choice of r ∈ {D, m}, or the largest term `max` without
-    /// choices if there are too many factors.
+    /// Returns `2 Π D − 2 Π r` for every choice of r ∈ {D, m}.
     ///
-    /// The first unit's choice is the highest bit of the index.
+    /// With too many factors, returns the largest term `max` without choices. The first unit's
+    /// choice is the highest bit of the index.
     fn squares_at_corners<'b>(
         &self,
         term: &'b Term<'_>,

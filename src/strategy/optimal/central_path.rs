@@ -22,8 +22,9 @@ use crate::error::{Error, Result};
 /// Factor between the barriers of successive steps, until τ is reached.
 const BARRIER_FACTOR: f64 = 0.15;
 
-/// Newton's method stops after a step that raises φ by less than this share of Σμ; the remaining
-/// error is of the order of its square.
+/// Newton's method stops after a step that raises φ by less than this share of Σμ.
+///
+/// The remaining error is of the order of its square.
 const PRECISION: f64 = 1e-6;
 
 /// Maximum error of a start's slacks, weighted by μ and relative to the slacks.
@@ -123,8 +124,10 @@ impl Dual {
     }
 }
 
-/// Runs Newton's method on μ and the slacks `z = 1 − v` for `μ z = τ`, with decreasing barriers if
-/// the products of the start are larger. Returns `None` if the steps do not converge.
+/// Runs Newton's method on μ and the slacks `z = 1 − v` for `μ z = τ`.
+///
+/// The barriers decrease if the products of the start are larger. Returns `None` if the steps do
+/// not converge.
 fn solve(dual: &Dual, start: Iterate, barrier: f64) -> Result<Option<Centre>> {
     let Iterate { mut mu, mut slack } = start;
     let cells = mu.len();

@@ -18,8 +18,9 @@ const RANK_CUT: f64 = 8.0 * f64::EPSILON;
 /// Largest zero eigenvalue of K for rows that may not have full rank, relative to the largest.
 const ROW_CUT: f64 = 1e-13;
 
-/// Minimum ratio of two weights for `diag(μ)^½ G diag(μ)^½`; below it the accuracy of the small
-/// ones is lost, and K is used instead.
+/// Minimum ratio of two weights for `diag(μ)^½ G diag(μ)^½`.
+///
+/// Below it the accuracy of the small ones is lost, and K is used instead.
 const MIN_WEIGHT_RATIO: f64 = 1e-8;
 
 /// The dual problem of one Gram factor.

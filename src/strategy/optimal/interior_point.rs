@@ -1,8 +1,8 @@
-//! A primal–dual interior-point method for problems of low rank, where many μ_i are zero at the
-//! optimum and the fixed point is slow.
+//! A primal–dual interior-point method for problems of low rank.
 //!
-//! It maximises `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`.
-//! The derivative of g is −H, and one Newton step on `μ Z = τ` solves
+//! There many μ_i are zero at the optimum, and the fixed point is slow. The method maximises
+//! `2 tr K(μ)^½ − Σ |O| μ_O` over μ ≥ 0, with slacks `Z = |O| − g`, `g_O = |O| v_O`. The derivative
+//! of g is −H, and one Newton step on `μ Z = τ` solves
 //! `(H + diag(Z/μ)) Δμ = τ/μ − (|O| − g)` (Mehrotra predictor–corrector). See
 //! [`newton`](super::newton) for H, these systems and their cost.
 

@@ -128,7 +128,7 @@ mod tests {
         Array2::from_shape_vec((queries.count(), shape.iter().product()), rows).unwrap()
     }
 
-    /// Five random rows and seven linear combinations of them: rank 5.
+    /// Returns five random rows and seven linear combinations of them: rank 5.
     fn deficient(cells: usize) -> Array2<f64> {
         let mut rng = rng(11);
         let mut random = |rows: usize, columns: usize| {

@@ -286,7 +286,7 @@ pub fn expectation(claim: &Claim<'_>) -> String {
     }
 }
 
-/// Whether our value agrees with the printed digits, or lies in the band.
+/// Returns whether our value agrees with the printed digits, or lies in the band.
 fn is_reproduced(claim: &Claim<'_>, ours: &Ours<'_>) -> bool {
     match (claim.band, ours.value) {
         (Some((low, high)), Some(value)) => low <= value && value <= high,
@@ -299,7 +299,7 @@ fn is_reproduced(claim: &Claim<'_>, ours: &Ours<'_>) -> bool {
     }
 }
 
-/// Whether our number or text agrees with the printed value.
+/// Returns whether our number or text agrees with the printed value.
 fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
     ours.value.is_some_and(|value| printed.accepts(value))
         || (ours.value.is_none() && !ours.text.is_empty() && printed.accepts_text(ours.text))

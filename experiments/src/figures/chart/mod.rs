@@ -230,7 +230,8 @@ fn of_cells(
         .collect())
 }
 
-/// Whether every panel has only real tables or only stand-ins, which its heading then states.
+/// Returns whether every panel has only real tables or only stand-ins, which its heading then
+/// states.
 pub fn panels_are_labelled(spec: &FigureSpec, drawn: &Table) -> bool {
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     spec.panel.is_some()

@@ -48,7 +48,7 @@ fn several_way() -> Vec<(&'static str, Gram)> {
     texts.into_iter().map(|text| (text, gram(text))).chain([("nested", nested())]).collect()
 }
 
-/// One row per cell of the domain, with a 1 at its cell of the marginal.
+/// Returns one row per cell of the domain, with a 1 at its cell of the marginal.
 fn cells_of(shape: &[usize], attributes: AttributeSet) -> Array2<f64> {
     let cells: usize = attributes.select(shape).iter().product();
     let mut out = Array2::zeros((shape.iter().product(), cells));
@@ -58,7 +58,8 @@ fn cells_of(shape: &[usize], attributes: AttributeSet) -> Array2<f64> {
     out
 }
 
-/// The pseudo-inverse of a symmetric positive semidefinite matrix, and the projector on its range.
+/// Returns the pseudo-inverse of a symmetric positive semidefinite matrix, and the projector on its
+/// range.
 fn pseudo_inverse(v: &Array2<f64>) -> (Array2<f64>, Array2<f64>) {
     let eigen = linalg::eigh(v.view()).unwrap();
     let kept = nonzero_eigenvalues(&eigen.values);

@@ -346,8 +346,9 @@ fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f
     part
 }
 
-/// Returns nodes x and weights with `1/s ≈ Σ weight · e^{−sx}` for s between two positive numbers,
-/// up to a relative error of a thousandth.
+/// Returns nodes x and weights with `1/s ≈ Σ weight · e^{−sx}` for s between two positive numbers.
+///
+/// The relative error is at most a thousandth.
 fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
     const STEP: f64 = 1.0;
     // After the last node e^{−sx} is negligible. Before the first it is nearly 1, and all nodes
