@@ -7,7 +7,8 @@
 //! Arrays are row-major over γ (the last attribute fastest); their sizes are a separate argument.
 //! An [`AxisSet`] holds the axes of γ that are in τ. Recon ∘ Decomp on τ subtracts the mean along
 //! every axis ([`centre_in_place`]). So a residual can be stored *centred*, with Π n_i cells
-//! instead of Π (n_i − 1) and the same information. [`add_spread`] then adds its part to a marginal.
+//! instead of Π (n_i − 1) and the same information. [`add_spread`] then adds its part to a
+//! marginal.
 //!
 //! An attribute can be averaged by any [`Measure`] on its values; [`ReferenceMeasure`] has one per
 //! attribute. The functions here use the uniform measure, the mean.

@@ -44,14 +44,14 @@ fn user_folder_comes_before_downloads() {
     fs::create_dir_all(downloaded.parent().unwrap()).unwrap();
     fs::write(&downloaded, CONTENT).unwrap();
     assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Downloaded(downloaded.clone()));
-    let own = folders.user.clone().unwrap().join("census/adult.csv");
-    fs::create_dir_all(own.parent().unwrap()).unwrap();
-    fs::write(&own, CONTENT).unwrap();
-    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::User(own.clone()));
-    fs::write(&own, "something else").unwrap();
+    let user_file = folders.user.clone().unwrap().join("census/adult.csv");
+    fs::create_dir_all(user_file.parent().unwrap()).unwrap();
+    fs::write(&user_file, CONTENT).unwrap();
+    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::User(user_file.clone()));
+    fs::write(&user_file, "something else").unwrap();
     let message = obtain(&dataset, &folders).unwrap_err().to_string();
     for part in [
-        &own.display().to_string(),
+        &user_file.display().to_string(),
         &dataset.sha256,
         &sha256_hex(b"something else"),
         "unset MATMECH_DATA",
@@ -97,9 +97,9 @@ fn manifests_are_refused_with_key_and_remedy() {
 #[test]
 fn data_command_uses_the_environment_variable_and_the_exit_codes() {
     let Setup { dir, mut dataset, folders } = setup();
-    let own = folders.user.unwrap();
-    fs::create_dir_all(own.join("census")).unwrap();
-    fs::write(own.join("census/adult.csv"), CONTENT).unwrap();
+    let user_folder = folders.user.unwrap();
+    fs::create_dir_all(user_folder.join("census")).unwrap();
+    fs::write(user_folder.join("census/adult.csv"), CONTENT).unwrap();
     dataset.url = "file:///no/such/file".to_owned();
     fs::create_dir_all(dir.path().join("data")).unwrap();
     fs::write(dir.path().join("data/manifest.toml"), manifest_text(&dataset)).unwrap();
@@ -109,7 +109,7 @@ fn data_command_uses_the_environment_variable_and_the_exit_codes() {
         command
     };
     data()
-        .env("MATMECH_DATA", &own)
+        .env("MATMECH_DATA", &user_folder)
         .assert()
         .success()
         .stdout(predicates::str::contains("adult: in your own folder"));
