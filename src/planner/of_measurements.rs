@@ -3,14 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use ndarray::{Array2, ArrayView1};
+
 use super::decomposition::{Decomposition, KernelId};
 use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
 use super::subspace::SubspaceStrategy;
-use crate::domain::AttributeSet;
+use crate::domain::{AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
-use crate::residual::{ReferenceMeasure, centre_for};
-use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
+use crate::residual::{Measure, ReferenceMeasure, centre_for};
+use crate::strategy::{Strategy, StrategyFactor};
+use crate::workload::{Family, Gram, GramFactor, GroupQueries, GroupedWorkload, QueryGroup};
+use matmech_linalg::{self as linalg, Quotient};
 
 /// The relative tolerance of the check that a strategy annihilates the reference measure.
 const ROUNDING: f64 = 1e-9;
@@ -22,12 +26,14 @@ impl Plan {
     /// matrices.
     ///
     /// The plan has no lower bound. *Cost*: for residual subspaces a decomposition, and a trace per
-    /// distinct strategy and kernel; otherwise a matrix product per query.
+    /// distinct strategy and kernel; otherwise a trace per group and a matrix product per query.
     ///
     /// # Errors
-    /// Measurements of attributes or cells that are not in the schema, a repeated attribute set,
-    /// strategies of residual subspaces that do not annihilate the measure, strategies that cost
-    /// more than their shares, or queries that the measurements do not determine.
+    /// A measure on another schema, measurements of attributes or cells that are not in the schema,
+    /// a repeated attribute set, strategies of residual subspaces that do not annihilate the
+    /// measure or do not determine the whole subspace, a strategy of the full domain without one
+    /// factor per attribute, strategies that cost more than their shares, or queries that the
+    /// measurements do not determine.
     pub fn of_measurements(
         planner: &str,
         workload: &GroupedWorkload,
@@ -56,12 +62,48 @@ impl Plan {
                 residual_errors(workload, measure, &plan.measurements, &HashSet::new())?
             }
             Reconstruction::SameMarginal | Reconstruction::FullDomain => {
-                let group =
-                    |group: &QueryGroup| Ok(GroupError::of(group, plan.variance_of(group)?));
+                let group = |group: &QueryGroup| {
+                    plan.check_determines(group)?;
+                    Ok(GroupError::of(group, plan.variance_of(group)?))
+                };
                 workload.groups().iter().map(group).collect::<Result<_>>()?
             }
         };
         plan.checked()
+    }
+
+    /// Refuses queries of a group that the measurement which answers them does not determine.
+    ///
+    /// It is the measurement of the group's attributes, or of the full domain.
+    fn check_determines(&self, group: &QueryGroup) -> Result<()> {
+        let check = |factors: Vec<StrategyFactor>, gram: &Gram| {
+            Strategy::kronecker(&self.planner, factors)?.error(gram).map(drop)
+        };
+        for measurement in &self.measurements {
+            let strategy = measurement.strategy.as_ref();
+            if measurement.attributes == group.attributes() {
+                let factors = match strategy {
+                    SubspaceStrategy::Kronecker(factors) => factors.clone(),
+                    SubspaceStrategy::Fourier { shape, .. } => {
+                        vec![StrategyFactor::from_gram(shape, Arc::new(strategy.gram()?))]
+                    }
+                };
+                check(factors, &gram_of(group)?)?;
+            } else if let (Reconstruction::FullDomain, SubspaceStrategy::Kronecker(factors)) =
+                (self.reconstruction, strategy)
+            {
+                // There is one factor per attribute. The other attributes are summed over.
+                let positions = group.attributes().positions();
+                check(positions.map(|p| factors[p].clone()).collect(), &gram_of(group)?)?;
+                let others =
+                    (0..factors.len()).filter(|&position| !group.attributes().contains(position));
+                for factor in others.map(|position| &factors[position]) {
+                    let total = Array2::ones((factor.cells(), factor.cells()));
+                    check(vec![factor.clone()], &Gram::dense(factor.shape(), total)?)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the sum of the variances of a group's queries, computed query by query.
@@ -125,6 +167,20 @@ impl Plan {
     }
 }
 
+/// Returns the Gram of a group's queries over the cells of its marginal.
+fn gram_of(group: &QueryGroup) -> Result<Gram> {
+    match group.queries() {
+        GroupQueries::Joint(joint) => Gram::dense(group.sizes(), joint.gram()?),
+        GroupQueries::Product(families) => {
+            let factor = |(family, &n): (&Family, &usize)| {
+                Ok(GramFactor { shape: vec![n], matrix: Arc::new(family.gram(&[n])?) })
+            };
+            let factors = families.iter().zip(group.sizes()).map(factor);
+            Gram::from_factors(factors.collect::<Result<_>>()?)
+        }
+    }
+}
+
 /// Returns the errors of all groups from measurements of residual subspaces.
 ///
 /// The subspaces in `known` have no noise.
@@ -175,13 +231,15 @@ fn check(
     measure: &ReferenceMeasure,
 ) -> Result<()> {
     let sizes = workload.schema().sizes();
+    measure.check_sizes(&sizes)?;
     let all = AttributeSet::first(sizes.len());
-    let is_full = matches!(measurements, [measurement] if measurement.attributes == all);
-    if reconstruction == Reconstruction::FullDomain && !is_full {
+    if reconstruction == Reconstruction::FullDomain
+        && !matches!(measurements, [m] if m.attributes == all && has_factor_per_attribute(m))
+    {
         return Err(Error::bad_input(
             "measurements of a plan",
-            "one measurement on all attributes",
-            format!("{} measurements", measurements.len()),
+            "one measurement on all attributes, by a Kronecker product of one factor per attribute",
+            format!("{} measurements, or another strategy", measurements.len()),
             "measure the full domain, or choose another reconstruction",
         ));
     }
@@ -204,35 +262,68 @@ fn check(
         if !seen.insert(attributes) {
             return refuse("every set of attributes once".into(), "the set twice".into());
         }
-        if reconstruction == Reconstruction::ResidualSubspaces && !annihilates(planned, measure)? {
-            let expected =
-                "a strategy of the residual subspace, which annihilates the reference measure"
-                    .to_owned();
-            return refuse(expected, "one that does not".into());
+        if reconstruction == Reconstruction::ResidualSubspaces
+            && let Some(found) = defect(planned, measure)?
+        {
+            let expected = "a strategy of the residual subspace, which annihilates the reference \
+                            measure and determines every residual query";
+            return refuse(expected.into(), found.into());
         }
     }
     Ok(())
 }
 
-/// Returns whether every factor of a strategy annihilates the measure along every axis.
-fn annihilates(planned: &PlannedMeasurement, measure: &ReferenceMeasure) -> Result<bool> {
-    let SubspaceStrategy::Kronecker(factors) = planned.strategy.as_ref() else {
-        return Ok(measure.is_uniform());
+fn has_factor_per_attribute(planned: &PlannedMeasurement) -> bool {
+    matches!(planned.strategy.as_ref(), SubspaceStrategy::Kronecker(factors)
+        if factors.iter().all(|factor| factor.shape().len() == 1))
+}
+
+/// Returns why a strategy is not one of its residual subspace, if so.
+///
+/// Its factors must annihilate the measure along every axis, and have the residual queries in their
+/// row space.
+fn defect(
+    planned: &PlannedMeasurement,
+    measure: &ReferenceMeasure,
+) -> Result<Option<&'static str>> {
+    const NOT_RESIDUAL: &str = "one that does not annihilate the measure";
+    const TOO_SMALL: &str = "one that does not determine all residual queries";
+    let factors = match planned.strategy.as_ref() {
+        SubspaceStrategy::Kronecker(factors) => factors,
+        SubspaceStrategy::Fourier { shape, spectrum } => {
+            let (others, residual): (Vec<_>, Vec<_>) = (spectrum.iter().enumerate())
+                .partition(|(frequency, _)| coordinates(shape, *frequency).contains(&0));
+            let is_residual = measure.is_uniform() && others.iter().all(|(_, x)| **x == 0.0);
+            let measured = residual.iter().filter(|(_, x)| **x > 0.0).count();
+            let rank: usize = shape.iter().map(|n| n - 1).product();
+            let cells: usize = shape.iter().product();
+            let is_whole = spectrum.len() == cells && measured == rank;
+            let defect = if is_residual { TOO_SMALL } else { NOT_RESIDUAL };
+            return Ok((!is_residual || !is_whole).then_some(defect));
+        }
     };
-    let measures = measure.of(planned.attributes);
-    let mut start = 0;
+    let mut measures = measure.of(planned.attributes).into_iter();
     for factor in factors {
-        let factor_measures = &measures[start..start + factor.shape().len()];
-        start += factor.shape().len();
+        let measures: Vec<Measure> = measures.by_ref().take(factor.shape().len()).collect();
+        let centred = |rows: &Array2<f64>| {
+            let mut centred = rows.as_standard_layout().into_owned();
+            for mut row in centred.rows_mut() {
+                let mut values = row.to_vec();
+                centre_for(factor.shape(), &mut values, &measures);
+                row.assign(&ArrayView1::from(&values));
+            }
+            centred
+        };
         let gram = factor.gram()?;
         let top = gram.diag().iter().copied().fold(0.0, f64::max);
-        for row in gram.rows() {
-            let mut centred = row.to_vec();
-            centre_for(factor.shape(), &mut centred, factor_measures);
-            if row.iter().zip(&centred).any(|(x, y)| (x - y).abs() > ROUNDING * top) {
-                return Ok(false);
-            }
+        if (centred(&gram) - gram.as_ref()).iter().any(|x| x.abs() > ROUNDING * top) {
+            return Ok(Some(NOT_RESIDUAL));
+        }
+        let residual_queries = linalg::gram_of(centred(&Array2::eye(factor.cells())).view());
+        let quotient = linalg::trace_of_quotient(residual_queries.view(), gram.view())?;
+        if matches!(quotient, Quotient::Outside { .. }) {
+            return Ok(Some(TOO_SMALL));
         }
     }
-    Ok(true)
+    Ok(None)
 }
