@@ -1,5 +1,6 @@
 //! The grammar of user-supplied names: `NAME(key=value, …):OPERAND`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 pub struct Call<'a> {
     kind: &'static str,
     remedy: &'static str,
-    text: &'a str,
+    text: Cow<'a, str>,
     name: &'a str,
     options: BTreeMap<&'a str, &'a str>,
     operand: Option<&'a str>,
@@ -28,6 +29,7 @@ impl<'a> Call<'a> {
     pub fn parse(kind: &'static str, text: &'a str, remedy: &'static str) -> Result<Self> {
         let end = text.find(['(', ':']).unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
+        let text = Cow::Borrowed(text);
         let mut call = Call { kind, remedy, text, name, options: BTreeMap::new(), operand: None };
         let rest = match rest.strip_prefix('(') {
             None => rest,
@@ -59,31 +61,31 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    /// Returns the text with more options, for flags that are shorthands of options.
+    /// Adds the options of flags that are shorthands of options. The values are not parsed.
     ///
     /// # Errors
-    /// The text cannot be parsed, or already has one of the options.
-    pub fn with_options(text: &str, more: &[(&str, Option<String>)]) -> Result<String> {
-        let call = Call::parse("name", text, "write it as NAME(key=value, …)")?;
-        let mut options: Vec<String> =
-            call.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        for (key, value) in more {
+    /// The text already has one of the options.
+    pub(crate) fn with_flags(mut self, flags: &[(&'a str, Option<&'a str>)]) -> Result<Self> {
+        for &(key, value) in flags {
             let Some(value) = value else { continue };
-            if call.options.contains_key(key) {
+            if self.options.contains_key(key) {
                 let found = format!("`{key}` in the text and as an option of the command line");
-                return Err(call.refuse("each option once", &found));
+                return Err(self.refuse("each option once", &found));
             }
-            options.push(format!("{key}={value}"));
+            self.options.insert(key, value);
         }
-        let options =
-            if options.is_empty() { String::new() } else { format!("({})", options.join(", ")) };
-        let operand = call.operand.map(|operand| format!(":{operand}")).unwrap_or_default();
-        Ok(format!("{}{options}{operand}", call.name))
+        if flags.iter().any(|(_, value)| value.is_some()) {
+            let options: Vec<String> =
+                self.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let operand = self.operand.map(|operand| format!(":{operand}")).unwrap_or_default();
+            self.text = Cow::Owned(format!("{}({}){operand}", self.name, options.join(", ")));
+        }
+        Ok(self)
     }
 
-    /// Returns the whole text.
-    pub fn text(&self) -> &'a str {
-        self.text
+    /// Returns the whole text, with the options of flags.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Returns the name.
@@ -197,19 +199,25 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// Splits a list of options at commas that precede another `key=value` or nothing.
+/// Splits a list of options at commas outside parentheses that precede another `key=value` or
+/// nothing.
 fn options(text: &str) -> Vec<&str> {
-    let mut items: Vec<&str> = Vec::new();
-    let mut start = 0;
-    for (at, _) in text.match_indices(',').chain([(text.len(), "")]) {
-        let next = text.get(at + 1..).unwrap_or_default();
-        let has_key =
-            next.split(',').next().is_none_or(|item| item.contains('=') || item.trim().is_empty());
-        if at == text.len() || has_key {
-            items.push(&text[start..at]);
-            start = at + 1;
+    let (mut items, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                let next = text[at + 1..].split([',', '(']).next().unwrap_or_default();
+                if next.contains('=') || next.trim().is_empty() {
+                    items.push(&text[start..at]);
+                    start = at + 1;
+                }
+            }
+            _ => {}
         }
     }
+    items.push(&text[start..]);
     items.retain(|item| !item.trim().is_empty());
     items
 }
@@ -254,27 +262,25 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// Returns the entry with the given name, configured by the options and the operand.
+/// Returns the entry that a call names, configured by the options and the operand.
 ///
 /// # Errors
 /// An unknown name (the message lists the known ones), option or operand.
 pub(crate) fn choose<T: Named + ?Sized>(
-    (kind, remedy): (&'static str, &'static str),
-    text: &str,
+    call: &Call<'_>,
     mut entries: Vec<Box<T>>,
     configured: impl Fn(&T, &Call<'_>) -> Result<Box<T>>,
 ) -> Result<Box<T>> {
-    let call = Call::parse(kind, text, remedy)?;
     let Some(index) = entries.iter().position(|entry| entry.name() == call.name()) else {
         let known: Vec<&str> = entries.iter().map(|entry| entry.name()).collect();
-        return Err(Error::unknown_name(kind, call.name(), &known, remedy));
+        return Err(Error::unknown_name(call.kind, call.name(), &known, call.remedy));
     };
     let entry = entries.swap_remove(index);
     call.allow(entry.options())?;
     if !entry.takes_operand() {
         call.no_operand()?;
     }
-    if call.is_plain() { Ok(entry) } else { configured(&entry, &call) }
+    if call.is_plain() { Ok(entry) } else { configured(&entry, call) }
 }
 
 /// Returns a list of entries with their options, for CLI help.
@@ -341,14 +347,28 @@ mod tests {
         );
     }
 
+    /// A comma in parentheses, also before `key=value`, belongs to the value.
+    #[test]
+    fn options_are_split_outside_parentheses() {
+        let call = parse("g(a=f(x=1,y=2), b=h(i(j=1, k), l=2),m , c=3)").unwrap();
+        let written = ["a", "b", "c"].map(|key| call.written(key).unwrap());
+        assert_eq!(written, ["f(x=1,y=2)", "h(i(j=1, k), l=2),m", "3"]);
+        assert_eq!(call.options.len(), 3);
+        assert_eq!(parse("g(a=1,f(x=1,y=2))").unwrap().written("a"), Some("1,f(x=1,y=2)"));
+    }
+
+    /// The value of a flag is not parsed.
     #[test]
     fn flags_become_options() {
-        let of = |text, value: Option<&str>| {
-            Call::with_options(text, &[("b", value.map(str::to_owned)), ("c", None)])
-        };
-        assert_eq!(of("a", Some("1")).unwrap(), "a(b=1)");
-        assert_eq!(of("a", None).unwrap(), "a");
-        assert_eq!(of("a(d=2):x", Some("1")).unwrap(), "a(d=2, b=1):x");
+        let of = |text, value| parse(text).unwrap().with_flags(&[("b", value), ("c", None)]);
+        for value in ["1", "n=4,d=3/m.csv", "m)(.csv", "a, b=2", ""] {
+            let call = of("a(d=2):x", Some(value)).unwrap();
+            assert_eq!((call.written("b"), call.written("d")), (Some(value), Some("2")));
+            assert_eq!((call.written("c"), call.operand()), (None, Some("x")));
+        }
+        assert_eq!(of("a", None).unwrap().text(), "a");
+        assert!(of("a", None).unwrap().is_plain() && !of("a", Some("1")).unwrap().is_plain());
+        assert_eq!(of("a(d=2):x", Some("1")).unwrap().text(), "a(b=1, d=2):x");
         assert!(of("a(b=2)", Some("1")).unwrap_err().to_string().contains("each option once"));
     }
 }

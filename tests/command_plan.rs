@@ -197,6 +197,13 @@ fn measure_files_are_read_and_errors_name_the_invalid_entry() {
         )
     };
     run("[0.4, 0.6]", "anova").success().stdout(contains("RMSE"));
+    // Any path is a value: `=`, `,` and `)` in it are no syntax.
+    std::fs::create_dir_all(folder.path().join("n=4,d=3")).unwrap();
+    for path in ["n=4,d=3/M.toml", "M).toml"] {
+        std::fs::copy(folder.path().join("M.toml"), folder.path().join(path)).unwrap();
+        let words = ["--privacy-cost", "1", "--planner", "anova", "--measure", path];
+        plan(folder.path(), SCHEMA, WORKLOAD, &words).success().stdout(contains("RMSE"));
+    }
     for (measure, said) in [
         ("[0.4, 0.7]", "sum to 1.1"),
         ("[0.0, 1.0]", "0 for value 0"),

@@ -128,6 +128,14 @@ fn errors_name_the_invalid_input() {
             "no option for `wavelet`",
         ),
         (
+            &["solve", "--workload", "range:8", "--strategy", "matrix:A.npy", "--tolerance", "1"],
+            "no option for `matrix`",
+        ),
+        (
+            &["solve", "--workload", "range:8", "--strategy", "matrix(tolerance=1):A.npy"],
+            "no option for `matrix`",
+        ),
+        (
             &[
                 "solve",
                 "--workload",

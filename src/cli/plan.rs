@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::budget::BudgetArguments;
 use super::output;
-use crate::call::Call;
 use crate::error::Result;
 use crate::planner::{self, BoundWeights, GlobalBound, MeasureStart, Plan};
 use crate::privacy::{Neighbours, PrivacyCost};
@@ -117,8 +116,7 @@ impl PlanCommand {
         let cost = budget.privacy_cost()?;
         let schema = Schema::read(&self.schema)?;
         let workload = GroupedWorkload::read(&schema, &self.workload)?;
-        let call = Call::with_options(&self.planner, &[("measure", self.measure.clone())])?;
-        let planner = planner::by_name(&call)?;
+        let planner = planner::with_flags(&self.planner, &[("measure", self.measure.as_deref())])?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
         let bound = self

@@ -8,7 +8,6 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use crate::call::Call;
 use crate::privacy::Neighbours;
 use crate::strategy::{self, Selection, Status, Strategy};
 use crate::workload::{Gram, QueryCount, Workload};
@@ -79,10 +78,11 @@ impl SolveCommand {
         let workload = Workload::parse(&self.workload)?;
         let gram = workload.gram()?;
         let started = Instant::now();
-        let tolerance = ("tolerance", self.tolerance.map(|x| x.to_string()));
-        let max_iterations = ("max-iterations", self.max_iterations.map(|x| x.to_string()));
-        let call = Call::with_options(&self.strategy, &[tolerance, max_iterations])?;
-        let selection = strategy::by_name(&call)?.select(&gram)?;
+        let tolerance = self.tolerance.map(|x| x.to_string());
+        let max_iterations = self.max_iterations.map(|x| x.to_string());
+        let flags =
+            [("tolerance", tolerance.as_deref()), ("max-iterations", max_iterations.as_deref())];
+        let selection = strategy::with_flags(&self.strategy, &flags)?.select(&gram)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(prefix) = &self.save {
             save(prefix, &selection.strategy)?;

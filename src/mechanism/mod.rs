@@ -51,6 +51,8 @@ pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
 pub use planned::PlannedResiduals;
 pub use planned_queries::{QuerySmasherMechanism, run_plan};
+#[cfg(feature = "cli")]
+pub(crate) use registry::with_flags;
 pub use registry::{by_name, listing, mechanisms};
 
 use crate::access::PaidAccess;

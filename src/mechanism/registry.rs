@@ -4,7 +4,7 @@ use super::{
     AimGrem, AimHybrid, AimPgm, Mechanism, PlannedResiduals, QuerySmasherMechanism,
     ResidualPlannerMechanism,
 };
-use crate::call::{self, named};
+use crate::call::{self, Call, named};
 use crate::error::Result;
 
 named!(Mechanism, |_| false);
@@ -28,11 +28,15 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
 /// # Errors
 /// An unknown name (the message lists the known ones), or options that the mechanism lacks.
 pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
+    with_flags(text, &[])
+}
+
+/// [`by_name`] with the options of flags of the command line.
+pub(crate) fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Box<dyn Mechanism>> {
     const REMEDY: &str =
         "write e.g. aim-hybrid, aim-pgm(max-mb=5), aim-grem(reconstruction=independence)";
-    call::choose(("mechanism", REMEDY), text, mechanisms(), |mechanism, call| {
-        mechanism.configured(call)
-    })
+    let call = Call::parse("mechanism", text, REMEDY)?.with_flags(flags)?;
+    call::choose(&call, mechanisms(), |mechanism, call| mechanism.configured(call))
 }
 
 /// Lists the mechanisms with their options, one per line.

@@ -53,6 +53,8 @@ pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};
 pub use query_smasher::QuerySmasher;
+#[cfg(feature = "cli")]
+pub(crate) use registry::with_flags;
 pub use registry::{by_name, listing, planners};
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};

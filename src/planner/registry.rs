@@ -4,7 +4,7 @@ use super::{
     Anova, Hdmm, HdmmForm, NoiseDivision, Planner, QuerySmasher, ResidualPlanner,
     ResidualPlannerPlus, WeightedFourier,
 };
-use crate::call::{self, named};
+use crate::call::{self, Call, named};
 use crate::error::Result;
 
 named!(Planner, |_| false);
@@ -29,8 +29,14 @@ pub fn planners() -> Vec<Box<dyn Planner>> {
 /// # Errors
 /// No planner has the name (the message lists all names), or the planner does not have the options.
 pub fn by_name(text: &str) -> Result<Box<dyn Planner>> {
+    with_flags(text, &[])
+}
+
+/// [`by_name`] with the options of flags of the command line.
+pub(crate) fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Box<dyn Planner>> {
     const REMEDY: &str = "write e.g. query-smasher, anova, anova(measure=uniform)";
-    call::choose(("planner", REMEDY), text, planners(), |planner, call| planner.configured(call))
+    let call = Call::parse("planner", text, REMEDY)?.with_flags(flags)?;
+    call::choose(&call, planners(), |planner, call| planner.configured(call))
 }
 
 /// Returns the planners with their options, one per line.

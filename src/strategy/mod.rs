@@ -39,6 +39,8 @@ pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
+#[cfg(feature = "cli")]
+pub(crate) use registry::with_flags;
 pub use registry::{by_name, listing, strategies};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;

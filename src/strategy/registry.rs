@@ -8,7 +8,7 @@ use super::{
     LsaGeneralized, LsaSeparated, Optimal, PrincipalVectors, StrategySelector, VariableAgnostic,
     Wavelet, WorkloadItself,
 };
-use crate::call::{self, named};
+use crate::call::{self, Call, named};
 use crate::error::Result;
 
 named!(StrategySelector, |selector| selector.takes_operand());
@@ -44,14 +44,22 @@ pub fn strategies() -> Vec<Box<dyn StrategySelector>> {
 /// No strategy has the name (the message lists the existing ones), the strategy does not have the
 /// options, or the file does not contain a matrix.
 pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
-    if let Some(path) = text.strip_prefix("matrix:") {
-        return Ok(Box::new(FromFile::read(Path::new(path))?));
-    }
+    with_flags(text, &[])
+}
+
+/// [`by_name`] with the options of flags of the command line.
+pub(crate) fn with_flags(
+    text: &str,
+    flags: &[(&str, Option<&str>)],
+) -> Result<Box<dyn StrategySelector>> {
     const REMEDY: &str =
         "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
-    call::choose(("strategy", REMEDY), text, strategies(), |selector, call| {
-        selector.configured(call)
-    })
+    let call = Call::parse("strategy", text, REMEDY)?.with_flags(flags)?;
+    if let ("matrix", Some(path)) = (call.name(), call.operand()) {
+        call.allow(&[])?;
+        return Ok(Box::new(FromFile::read(Path::new(path))?));
+    }
+    call::choose(&call, strategies(), |selector, call| selector.configured(call))
 }
 
 /// Returns the strategies with their options, one per line.

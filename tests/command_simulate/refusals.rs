@@ -169,6 +169,10 @@ fn options_that_a_mechanism_lacks_are_refused() {
             &["--synthetic", "Y.csv", "--mechanism", "planned"][..],
             &["--synthetic", "aim-hybrid or aim-pgm", "`planned`"][..],
         ),
+        (
+            &["--synthetic", "Y.csv", "--mechanism", "aim-hybrid(switch=0.02)"],
+            &["--synthetic", "`switch=0`", "`aim-hybrid(switch=0.02)`", "drop the option `switch`"],
+        ),
         (&["--max-mb", "1", "--mechanism", "aim-grem"], &["`max-mb`", "aim-grem", "remedy"]),
         (&["--max-mb", "-1"], &["`max-mb`", "found `-1`", "remedy"]),
         (&["--reconstruction", "independence"], &["reconstruction", "aim-hybrid", "aim-grem"]),

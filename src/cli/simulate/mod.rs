@@ -18,7 +18,6 @@ use self::trial::Setting;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use crate::call::Call;
 use crate::data::{OutOfDomain, read_csv};
 use crate::error::Error;
 use crate::mechanism::{self, Mechanism};
@@ -100,23 +99,25 @@ impl SimulateCommand {
     /// Returns the mechanism with the options of the flags. Synthetic records need a run that ends
     /// with a model; for `aim-hybrid`, this turns off the switch to ResidualPlanner.
     fn mechanism(&self) -> crate::error::Result<Box<dyn Mechanism>> {
-        let max_mb = ("max-mb", self.max_mb.map(|mb| mb.to_string()));
-        let call = Call::with_options(
-            &self.mechanism,
-            &[max_mb, ("reconstruction", self.reconstruction.clone())],
-        )?;
-        let mechanism = mechanism::by_name(&call)?;
+        let max_mb = self.max_mb.map(|mb| mb.to_string());
+        let mut flags =
+            vec![("max-mb", max_mb.as_deref()), ("reconstruction", self.reconstruction.as_deref())];
+        let mechanism = mechanism::with_flags(&self.mechanism, &flags)?;
         if self.synthetic.is_none() || mechanism.ends_with_model() {
             return Ok(mechanism);
         }
-        let without_switch = Call::with_options(&call, &[("switch", Some("0".to_owned()))]);
-        let with_model = without_switch.and_then(|call| mechanism::by_name(&call)).ok();
-        with_model.filter(|mechanism| mechanism.ends_with_model()).ok_or_else(|| {
-            let (expected, remedy) = (
-                "a mechanism that fits a model: aim-hybrid or aim-pgm",
-                "use one of these, or drop --synthetic",
-            );
-            Error::bad_input("--synthetic", expected, format!("`{call}`"), remedy)
+        let found = format!("`{}`", self.mechanism);
+        if !mechanism.options().contains(&"switch") {
+            let expected = "a mechanism that fits a model: aim-hybrid or aim-pgm";
+            let remedy = "use one of these, or drop --synthetic";
+            return Err(Error::bad_input("--synthetic", expected, found, remedy));
+        }
+        flags.push(("switch", Some("0")));
+        mechanism::with_flags(&self.mechanism, &flags).map_err(|_| {
+            let expected = "no option `switch`, or `switch=0`: runs without a model have no \
+                            synthetic records";
+            let remedy = "drop the option `switch`, or drop --synthetic";
+            Error::bad_input("--synthetic", expected, found, remedy)
         })
     }
 
