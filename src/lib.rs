@@ -80,6 +80,9 @@ pub mod release;
 pub mod residual;
 pub mod schema;
 pub mod strategy;
+// Test support that the experiments share names this crate `matmech`.
+#[cfg(test)]
+extern crate self as matmech;
 #[cfg(test)]
 mod test_support;
 pub mod workload;

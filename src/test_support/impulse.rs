@@ -1,12 +1,14 @@
 //! Noise in one coordinate, for tests: exact variances without sampling.
+//!
+//! The tests of the experiments include this file, so it uses only public names.
 
-use crate::access::{CandidateSelection, Candidates, PaidAccess, Question};
-use crate::data::Records;
-use crate::domain::AttributeSet;
-use crate::error::Result;
-use crate::estimation::MarginalEstimates;
-use crate::privacy::{NoiseStream, Rho};
-use crate::residual::centre_box;
+use matmech::Result;
+use matmech::access::{CandidateSelection, Candidates, PaidAccess, Question};
+use matmech::data::Records;
+use matmech::domain::AttributeSet;
+use matmech::estimation::MarginalEstimates;
+use matmech::privacy::{NoiseStream, Rho};
+use matmech::residual::centre_in_place;
 
 /// Answers measurements with the true values, plus one standard deviation in one noise coordinate.
 ///
@@ -95,7 +97,9 @@ impl PaidAccess for Impulse<'_> {
         }
         self.drawn += values.len();
         if let Question::Residual { attributes, .. } = question {
-            centre_box(&attributes.select(self.records.sizes()), &mut values);
+            let sizes: Vec<usize> =
+                attributes.positions().map(|p| self.records.sizes()[p]).collect();
+            centre_in_place(&sizes, &mut values)?;
         }
         Ok(values)
     }

@@ -210,7 +210,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
-    use crate::statistics::Sample;
+    use crate::s4::impulse::Impulse;
 
     const ALL: [(MarginalNoise, MarginalUpdates); 3] = [
         (MarginalNoise::Conditional, MarginalUpdates::Lazy),
@@ -224,8 +224,9 @@ mod tests {
         workload: Vec<AttributeSet>,
     }
 
+    /// Four attributes; the second has one value, and therefore no residual.
     fn case() -> Case {
-        let schema = Schema::of_sizes(&[5, 2, 7, 3], AttributeKind::Categorical).unwrap();
+        let schema = Schema::of_sizes(&[5, 1, 7, 3], AttributeKind::Categorical).unwrap();
         let records = Records::uniform(&schema, 300, &mut ChaCha20Rng::seed_from_u64(10)).unwrap();
         let workload = attribute_sets(&schema, &[3]).unwrap();
         Case { schema, records, workload }
@@ -274,57 +275,64 @@ mod tests {
         for (a, b) in lazy.marginals.iter().zip(&full.marginals) {
             assert_abs_diff_eq!(a.as_slice(), b.as_slice(), epsilon = 1e-9);
         }
-        assert_eq!((lazy.residuals_measured, full.residuals_measured), (32, 32));
+        // Eight residuals of the triple without the attribute of one value, four of the others.
+        assert_eq!((lazy.residuals_measured, full.residuals_measured), (20, 20));
         let cells =
             |g: &AttributeSet| case.schema.shape_of(*g).unwrap().iter().product::<usize>() as u64;
-        let all: u64 = case.workload.iter().map(cells).sum();
+        // The attribute of one value has no residual.
+        let residuals = |g: &AttributeSet| g.subsets().filter(|tau| !tau.contains(1));
         // ∅ changes all four marginals, an attribute three, a pair two, a triple one.
         let mut expected = 0;
         for gamma in &case.workload {
-            for tau in gamma.subsets() {
+            for tau in residuals(gamma) {
                 expected +=
                     case.workload.iter().filter(|g| tau.is_subset(**g)).map(cells).sum::<u64>();
             }
         }
         assert_eq!(lazy.cells_touched, expected);
-        // At most all eight residuals of all marginals after each of four measurements; fewer while
-        // some residuals are unmeasured.
+        // At most all residuals of all marginals after each of four measurements; fewer while some
+        // residuals are unmeasured.
+        let all: u64 = case.workload.iter().map(|g| residuals(g).count() as u64 * cells(g)).sum();
         assert!(
-            full.cells_touched < 32 * all && full.cells_touched > 24 * all,
+            full.cells_touched < 4 * all && full.cells_touched > 3 * all,
             "{} {all}",
             full.cells_touched
         );
         let conditional = run(&case, 0.5, ALL[0], 12);
         assert!(
-            conditional.residuals_measured < 32 && conditional.cells_touched < lazy.cells_touched
+            conditional.residuals_measured < 20 && conditional.cells_touched < lazy.cells_touched
         );
     }
 
-    /// The mean squared error of every marginal is the variance that the precisions imply, to five
-    /// standard errors, and the conditional division has a smaller sum.
+    /// With noise in one coordinate at a time, the exact variance of every cell is the one that the
+    /// precisions imply, and the conditional division has a smaller sum.
     #[test]
     fn variances_follow_from_the_precisions() {
-        const RUNS: u64 = 1000;
         let case = case();
+        let sequence =
+            MarginalSequence::half_and_half(&case.schema, &case.workload, rho(0.5)).unwrap();
         let mut totals = Vec::new();
         for method in &ALL[..2] {
-            let runs: Vec<SequenceOutcome> =
-                (0..RUNS).map(|seed| run(&case, 0.5, *method, seed)).collect();
-            let mut total = 0.0;
-            for (k, &gamma) in case.workload.iter().enumerate() {
-                let truth = case.records.marginal(gamma).unwrap();
-                let implied = truth.len() as f64 * runs[0].estimates.cell_variance(gamma);
-                let squared = runs.iter().map(|run| {
-                    let errors = run.marginals[k].iter().zip(&truth);
-                    errors.map(|(estimate, count)| (estimate - count).powi(2)).sum::<f64>()
-                });
-                let ratios: Sample = squared.map(|sum| sum / implied).collect();
-                let error = ratios.standard_error().unwrap();
-                assert!(error < 0.01, "{error}");
-                assert!((ratios.mean() - 1.0).abs() < 5.0 * error, "{gamma:?}: {}", ratios.mean());
-                total += implied;
+            let run = |access: &mut dyn PaidAccess| {
+                measure_sequence(&case.schema, &case.workload, &sequence, *method, access).unwrap()
+            };
+            let silent = run(&mut Impulse::new(&case.records, rho(0.5), None));
+            let truth = Impulse::truth(&case.records, &case.workload);
+            assert_abs_diff_eq!(
+                silent.marginals.concat().as_slice(),
+                truth.as_slice(),
+                epsilon = 1e-9
+            );
+            let variances =
+                Impulse::exact_variances(&case.records, rho(0.5), |a| run(a).marginals.concat());
+            let mut cells = variances.iter();
+            for (marginal, &gamma) in silent.marginals.iter().zip(&case.workload) {
+                let implied = silent.estimates.cell_variance(gamma);
+                for variance in cells.by_ref().take(marginal.len()) {
+                    assert_relative_eq!(*variance, implied, max_relative = 1e-9);
+                }
             }
-            totals.push(total);
+            totals.push(variances.iter().sum::<f64>());
         }
         assert!(totals[0] < 0.95 * totals[1], "{totals:?}");
     }

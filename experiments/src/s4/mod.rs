@@ -2,6 +2,9 @@
 //! Domains).
 
 mod adaptive_errors;
+#[cfg(test)]
+#[path = "../../../src/test_support/impulse.rs"]
+mod impulse;
 mod lazy_marginals;
 mod measured_sequence;
 mod measurement_ablation;

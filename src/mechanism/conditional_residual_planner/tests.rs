@@ -250,21 +250,6 @@ fn small_precisions_have_a_closed_form() {
     }
 }
 
-/// An isotropic measurement is equivalent to independent measurements of the residuals with
-/// σ_τ² = σ² n_{γ∖τ}, at the same cost: Σ p_τ/(2σ_τ²) = 1/(2σ²).
-#[test]
-fn isotropic_noise_is_independent_noise_on_residuals() {
-    let (sizes, rho) = ([3, 1, 5, 2], 0.02);
-    let found = isotropic(&sizes, rho);
-    let sigma_squared = 1.0 / (2.0 * rho);
-    assert_relative_eq!(found.variances[0], sigma_squared * 30.0, max_relative = 1e-14);
-    assert_relative_eq!(found.variances[0b0101], sigma_squared * 2.0, max_relative = 1e-14);
-    assert!(found.variances[0b0010].is_infinite());
-    assert_relative_eq!(found.rho(&sizes), rho, max_relative = 1e-14);
-    // Every cell has the variance of the measurement.
-    assert_relative_eq!(found.objective, sigma_squared, max_relative = 1e-14);
-}
-
 /// The budget is spent to 1e-12 for all precisions; omitted shares are divided among the others.
 #[test]
 fn the_budget_is_spent() {
