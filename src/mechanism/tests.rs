@@ -130,7 +130,7 @@ fn an_exhausted_budget_is_an_error_of_every_mechanism() {
 fn a_budget_exhausted_during_a_run_is_an_error_without_answers() {
     let (workload, records) = setting();
     for mechanism in mechanisms() {
-        let mut failures = 0;
+        let mut failures = Vec::new();
         for questions in 0.. {
             let mut noise = rng(6);
             let mut table = PrivateTable::of_records(&records, rho(1.0), &mut noise).unwrap();
@@ -144,7 +144,7 @@ fn a_budget_exhausted_during_a_run_is_an_error_without_answers() {
             let ledger = table.accountant().ledger();
             match outcome {
                 Err(Error::BudgetExhausted { .. }) => {
-                    failures += 1;
+                    failures.push(ledger.len());
                     assert_eq!(answered, 0, "{}", mechanism.name());
                     assert_eq!(ledger.last().unwrap().what, "another user", "{}", mechanism.name());
                 }
@@ -155,10 +155,13 @@ fn a_budget_exhausted_during_a_run_is_an_error_without_answers() {
                 Err(other) => panic!("{}: {other}", mechanism.name()),
             }
         }
+        // Each failure is one entry of the ledger later than the previous one.
+        let positions: Vec<usize> = (1..=failures.len()).collect();
+        assert_eq!(failures, positions, "{}", mechanism.name());
         // Mechanisms that pay for everything at once can only fail at the start.
         assert!(
-            if mechanism.is_adaptive() { failures > 5 } else { failures == 1 },
-            "{}: {failures}",
+            if mechanism.is_adaptive() { failures.len() > 5 } else { failures.len() == 1 },
+            "{}: {failures:?}",
             mechanism.name()
         );
     }

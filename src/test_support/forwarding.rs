@@ -23,22 +23,27 @@ pub(crate) struct Forwarding<'a> {
     /// Answers instead of those of the table.
     pub replay: Option<IntoIter<Exchange>>,
     /// Another user spends the remaining budget before the question with this number.
+    ///
+    /// Questions of a reservation have no number.
     pub drained_before: usize,
+    /// The number of questions and reservations so far.
+    pub asked: usize,
     pub seen: Vec<Exchange>,
 }
 
 impl<'a> Forwarding<'a> {
     pub(crate) fn new(table: &'a mut (dyn PaidAccess + 'a)) -> Self {
-        Forwarding { table, replay: None, drained_before: usize::MAX, seen: Vec::new() }
+        Forwarding { table, replay: None, drained_before: usize::MAX, asked: 0, seen: Vec::new() }
     }
 
     /// Drains the budget if it is time, and returns the replayed exchange.
     fn next(&mut self) -> Option<Exchange> {
-        if self.seen.len() >= self.drained_before
+        if self.asked == self.drained_before
             && let Some(rest) = self.table.remaining()
         {
             self.table.reserved("another user", rest, &mut |_| Ok(())).unwrap();
         }
+        self.asked += 1;
         self.replay.as_mut().map(|replay| replay.next().unwrap())
     }
 }
