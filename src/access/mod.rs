@@ -10,14 +10,15 @@
 //!
 //! - [`PrivateTable`] is for experiments. Its noise is seeded
 //!   ([`SeededNoise`](crate::privacy::SeededNoise)) and **not for releases**.
-//! - [`ReleaseTable`] is for releases. It answers only an [`IntegerQuestion`], computes the cost
-//!   from the integers of the strategy, pays first, and adds noise of
-//!   [`OperatingSystemNoise`](crate::privacy::OperatingSystemNoise), a type that takes no random
-//!   number generator from its caller. It neither selects nor generates questions, so all questions
-//!   can be paid for and recorded before it is opened.
+//! - [`ReleaseTable`] is for releases. It answers only an [`IntegerQuestion`] or a
+//!   [`DistanceQuestion`], computes the cost from the integers of the question, pays first, and
+//!   adds noise of [`OperatingSystemNoise`](crate::privacy::OperatingSystemNoise), a type that
+//!   takes no random number generator from its caller. It neither selects nor generates questions.
+//!   Later questions may depend on earlier answers: the sum of all costs never exceeds the total.
 
 mod candidates;
 mod counts;
+mod distance;
 mod interval;
 mod private_table;
 mod question;
@@ -25,6 +26,7 @@ mod release_table;
 mod selection;
 
 pub use candidates::{Candidate, Candidates};
+pub use distance::DistanceQuestion;
 pub use private_table::PrivateTable;
 pub use question::Question;
 pub use release_table::{IntegerQuestion, ReleaseTable};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::distance::DistanceQuestion;
 use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -106,32 +107,50 @@ impl<'a> ReleaseTable<'a> {
                 return Err(Error::bug("integer question", expected, found));
             }
         }
-        let is_coarse = |question: &&IntegerQuestion<'_>| {
-            question.deviation != RationalDeviation::ZERO && !question.deviation.is_fine()
-        };
-        if let Some(question) = questions.iter().find(is_coarse) {
-            let found = question.deviation.to_string();
-            return Err(Error::bug(
-                "integer question",
-                "noise of standard deviation at least 2^16",
-                found,
-            ));
-        }
+        check_fine(questions.iter().map(|question| question.deviation))?;
         let cost = IntegerQuestion::joint_cost(questions, self.unit)?.rho;
-        let spent = self.spent.plus(&cost);
+        self.pay(&cost, || format!("integer answers to {} questions", questions.len()))?;
+        questions.iter().map(|question| self.answer_paid(question)).collect()
+    }
+
+    /// Returns the noisy distances of marginals to public numbers, and their noisy sum.
+    ///
+    /// # Errors
+    /// As [`ReleaseTable::answer`].
+    pub fn distances(&mut self, question: &DistanceQuestion<'_>) -> Result<(Vec<i128>, i128)> {
+        question.check(self.records.sizes())?;
+        check_fine([question.each, question.sum].into_iter())?;
+        let cost = question.cost(self.unit)?;
+        self.pay(&cost, || format!("distances of {} marginals", question.marginals.len()))?;
+        let mut distances = Vec::with_capacity(question.marginals.len());
+        for (set, targets) in question.marginals {
+            self.counter.count_into(*set, &mut self.counts)?;
+            distances.push(question.distance(&self.counts, targets));
+        }
+        let mut sum = [distances.iter().sum()];
+        self.noise.add(&mut distances, question.each)?;
+        self.noise.add(&mut sum, question.sum)?;
+        Ok((distances, sum[0]))
+    }
+
+    /// Returns the rest of the total.
+    pub fn left(&self) -> ExactRho {
+        self.total.minus(&self.spent).unwrap_or_default()
+    }
+
+    /// Pays a cost, or refuses it.
+    fn pay(&mut self, cost: &ExactRho, what: impl FnOnce() -> String) -> Result<()> {
+        let spent = self.spent.plus(cost);
         if self.total.minus(&spent).is_none() {
-            let left = self.total.minus(&self.spent).map_or(0.0, |left| left.to_f64_rounded_up());
-            let what = format!("integer answers to {} questions", questions.len());
-            let total = self.total.rounded_up()?;
             return Err(Error::BudgetExhausted {
-                what,
+                what: what(),
                 asked: cost.rounded_up()?.get(),
-                left,
-                total: total.get(),
+                left: self.left().to_f64_rounded_up(),
+                total: self.total.rounded_up()?.get(),
             });
         }
         self.spent = spent;
-        questions.iter().map(|question| self.answer_paid(question)).collect()
+        Ok(())
     }
 
     fn answer_paid(&mut self, question: &IntegerQuestion<'_>) -> Result<Vec<i128>> {
@@ -141,6 +160,21 @@ impl<'a> ReleaseTable<'a> {
         let mut answers = question.strategy.answers(&counts)?;
         self.noise.add(&mut answers, question.deviation)?;
         Ok(answers)
+    }
+}
+
+/// Refuses coarse noise.
+fn check_fine(mut deviations: impl Iterator<Item = RationalDeviation>) -> Result<()> {
+    let is_coarse = |deviation: &RationalDeviation| {
+        *deviation != RationalDeviation::ZERO && !deviation.is_fine()
+    };
+    match deviations.find(is_coarse) {
+        None => Ok(()),
+        Some(deviation) => Err(Error::bug(
+            "integer question",
+            "noise of standard deviation at least 2^16",
+            deviation.to_string(),
+        )),
     }
 }
 

@@ -1,5 +1,5 @@
-//! `matmech answer`: post-processing of the measurements of a release: answers with their exact
-//! standard errors, adjusted answers, and the statement.
+//! `matmech answer`: post-processing of the measurements of a release: answers with their standard
+//! errors or error bounds, adjusted answers, and the statement.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,10 @@ use super::release::{check_count, steps};
 use super::target;
 use crate::durable;
 use crate::error::Error;
+use crate::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
 use crate::release::{Estimates, Measurements, adjust, answers};
+use crate::schema::Schema;
+use crate::workload::GroupedWorkload;
 
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]
@@ -56,34 +59,12 @@ impl AnswerCommand {
         let names = ["statement.json", "statement.md"];
         let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
         let statements = statements.collect::<crate::error::Result<Vec<_>>>()?;
-        let measured = Measurements::read(&self.measurements)?;
-        let workload = match &self.workload {
-            Some(path) => target::from_file(&measured.schema, path)?.0,
-            None => target::from_text(&measured.schema, measured.statement.workload())?,
+        let outputs = Outputs { table, adjusted, statements };
+        let workload = match StagedMeasurements::is_at(&self.measurements) {
+            true => self.staged(&outputs)?,
+            false => self.unbiased(&outputs)?,
         };
-        check_count(&workload)?;
-        let estimates = Estimates::of(&measured)?;
-        estimates.check_answers(&workload)?;
-        if self.adjust {
-            adjust::check(estimates.measure().is_uniform())?;
-        }
-        let groups = workload.groups().len();
-        steps::with_bar("answers", groups, |progress| {
-            answers::write(&table.partial, &estimates, &workload, progress)
-        })?;
-        if let Some(file) = &adjusted {
-            steps::with_bar("adjusting", groups, |progress| {
-                adjust::write(&file.partial, &estimates, &workload, progress)
-            })?;
-        }
-        if let [json, markdown] = statements.as_slice() {
-            let statement = measured
-                .statement
-                .clone()
-                .adjusted(self.adjust.then(|| adjust::DESCRIPTION.to_owned()));
-            json.write(&statement.to_json()?)?;
-            markdown.write(&statement.to_markdown())?;
-        }
+        let Outputs { table, adjusted, statements } = outputs;
         let mut written = Vec::new();
         for file in [table].into_iter().chain(adjusted).chain(statements) {
             written.push(file.path.display().to_string());
@@ -91,7 +72,7 @@ impl AnswerCommand {
         }
         let report = Report {
             queries: workload.count().to_string(),
-            groups,
+            groups: workload.groups().len(),
             privacy_cost: 0.0,
             out: self.out.display().to_string(),
             written,
@@ -105,6 +86,78 @@ impl AnswerCommand {
             report.written.iter().try_for_each(|file| writeln!(out, "written  {file}"))
         })
     }
+
+    /// Returns the workload to answer: that of the command, or that of the release.
+    fn workload(&self, schema: &Schema, released: &str) -> crate::error::Result<GroupedWorkload> {
+        let workload = match &self.workload {
+            Some(path) => target::from_file(schema, path)?.0,
+            None => target::from_text(schema, released)?,
+        };
+        check_count(&workload)?;
+        Ok(workload)
+    }
+
+    /// Writes the outputs from the measurements of a staged release.
+    fn staged(&self, outputs: &Outputs) -> anyhow::Result<GroupedWorkload> {
+        if self.adjust {
+            return Err(Error::bad_input(
+                "option --adjust",
+                "measurements of unbiased answers",
+                "those of a staged release",
+                "omit --adjust: the answers are adjusted already",
+            )
+            .into());
+        }
+        let measured = StagedMeasurements::read(&self.measurements)?;
+        let workload = self.workload(&measured.schema, measured.statement.workload())?;
+        let marginals = StagedMarginals::of(measured)?;
+        steps::with_bar("answers", workload.groups().len(), |progress| {
+            staged::answers::write(&outputs.table.partial, &marginals, &workload, progress)
+        })?;
+        if let [json, markdown] = outputs.statements.as_slice() {
+            let statement = StagedStatement::released(&marginals)?;
+            json.write(&statement.to_json()?)?;
+            markdown.write(&statement.to_markdown())?;
+        }
+        Ok(workload)
+    }
+
+    /// Writes the outputs from the measurements of unbiased answers.
+    fn unbiased(&self, outputs: &Outputs) -> anyhow::Result<GroupedWorkload> {
+        let measured = Measurements::read(&self.measurements)?;
+        let workload = self.workload(&measured.schema, measured.statement.workload())?;
+        let estimates = Estimates::of(&measured)?;
+        estimates.check_answers(&workload)?;
+        if self.adjust {
+            adjust::check(estimates.measure().is_uniform())?;
+        }
+        let groups = workload.groups().len();
+        steps::with_bar("answers", groups, |progress| {
+            answers::write(&outputs.table.partial, &estimates, &workload, progress)
+        })?;
+        if let Some(file) = &outputs.adjusted {
+            steps::with_bar("adjusting", groups, |progress| {
+                adjust::write(&file.partial, &estimates, &workload, progress)
+            })?;
+        }
+        if let [json, markdown] = outputs.statements.as_slice() {
+            let statement = measured
+                .statement
+                .clone()
+                .adjusted(self.adjust.then(|| adjust::DESCRIPTION.to_owned()));
+            json.write(&statement.to_json()?)?;
+            markdown.write(&statement.to_markdown())?;
+        }
+        Ok(workload)
+    }
+}
+
+/// The files to write.
+struct Outputs {
+    table: NewFile,
+    adjusted: Option<NewFile>,
+    /// statement.json and statement.md, or none.
+    statements: Vec<NewFile>,
 }
 
 /// An output file that has a temporary name until it is complete.

@@ -9,6 +9,7 @@
 //! | `out_of_domain`, `person_limit` | rules for values outside the schema and records per person |
 //! | `csv_file` | CSV files with a public schema |
 //! | `check` | how a release would handle a file, for those who may see it |
+//! | `write_csv` | records to CSV files |
 //! | `private_csv` | CSV files of releases: no message or failure may depend on the records |
 
 mod check;
@@ -22,6 +23,7 @@ mod popcount;
 mod private_csv;
 mod record_coder;
 mod records;
+mod write_csv;
 
 pub use check::{AttributeCheck, DataCheck, InvalidValue, check_csv};
 pub use column::Column;
@@ -31,3 +33,4 @@ pub use out_of_domain::OutOfDomain;
 pub use person_limit::PersonLimit;
 pub use private_csv::PrivateCsv;
 pub use records::Records;
+pub use write_csv::write_csv;

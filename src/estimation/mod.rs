@@ -3,11 +3,13 @@
 //! Every estimator implements [`MarginalEstimates`]: the estimated marginal on a set of attributes,
 //! and a bound on its change since the previous round. Adaptive selection needs no more.
 
+mod fitted_model;
 pub mod graphical_model;
 mod grem;
 mod independence;
 pub mod soft_ipf;
 
+pub use fitted_model::FittedModel;
 pub use grem::{ResidualEstimate, ResidualEstimates};
 pub use independence::IndependentMarginals;
 

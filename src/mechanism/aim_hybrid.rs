@@ -42,7 +42,7 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::cells_of_mb;
 use crate::estimation::soft_ipf::{SoftIpf, Widths};
-use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::estimation::{FittedModel, MarginalEstimates, ResidualEstimates};
 use crate::workload::GroupedWorkload;
 
 /// Number of sweeps after a round.
@@ -94,7 +94,7 @@ impl Default for AimHybrid {
 
 impl AimHybrid {
     fn widths(&self) -> Widths {
-        Widths { single: 1.5 * self.width, pair: self.width, larger: self.width }
+        Widths::fixed([1.5 * self.width, self.width, self.width])
     }
 
     fn schedule(&self) -> Schedule {
@@ -179,7 +179,7 @@ impl Mechanism for AimHybrid {
             answers(index, &estimates.marginal(gamma)?)?;
         }
         let mut report = report(rounds.len(), &estimates, false);
-        report.model = Some(estimates.soft.tree().clone());
+        report.model = Some(FittedModel::Soft(estimates.soft));
         Ok(report)
     }
 }

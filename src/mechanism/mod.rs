@@ -41,6 +41,7 @@ mod matrix_mechanism;
 mod planned;
 mod planned_queries;
 mod registry;
+mod staged;
 
 pub use aim_grem::{AimGrem, UnmeasuredResiduals};
 pub use aim_hybrid::AimHybrid;
@@ -54,12 +55,14 @@ pub use planned_queries::{QuerySmasherMechanism, run_plan};
 #[cfg(feature = "cli")]
 pub(crate) use registry::with_flags;
 pub use registry::{by_name, listing, mechanisms};
+pub use staged::Staged;
+pub(crate) use staged::{Answers, StageAnswers, StagedEstimates, Stages, sets_of};
 
 use crate::access::PaidAccess;
 use crate::call::Call;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::estimation::graphical_model::CalibratedTree;
+use crate::estimation::FittedModel;
 use crate::privacy::Rho;
 use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
@@ -89,6 +92,13 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     /// False by default.
     fn ends_with_model(&self) -> bool {
         false
+    }
+
+    /// Returns the settings of staged measurement, the only mechanism with a release in integers.
+    ///
+    /// None by default.
+    fn as_staged(&self) -> Option<Staged> {
+        None
     }
 
     /// Returns the keys of its options, as in `aim-pgm(max-mb=5)`; none by default.
@@ -145,12 +155,12 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
 }
 
 /// The report of a run; it costs no privacy beyond the run itself.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct RunReport {
     /// Details specific to the mechanism, by name.
     pub details: Vec<(&'static str, f64)>,
     /// The last fitted model, if any, from which synthetic records can be drawn.
-    pub model: Option<CalibratedTree>,
+    pub model: Option<FittedModel>,
 }
 
 /// Expected errors in closed form, in counts.

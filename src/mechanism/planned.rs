@@ -44,12 +44,12 @@ pub struct PlannedResiduals {
     /// The exponent of n_τ in the precision within an order.
     exponent: f64,
     /// The prior widths of the reconstruction.
-    widths: Widths,
+    widths: [f64; 3],
 }
 
 impl Default for PlannedResiduals {
     fn default() -> Self {
-        PlannedResiduals { singles: 0.1, larger: 0.3, exponent: 0.5, widths: Widths::default() }
+        PlannedResiduals { singles: 0.1, larger: 0.3, exponent: 0.5, widths: [3.0, 1.0, 0.15] }
     }
 }
 
@@ -90,11 +90,11 @@ impl Mechanism for PlannedResiduals {
             (0.0..=2.0).contains(&x)
         })?;
         let width = |key, default| call.number(key, default, "a positive number", |x| x > 0.0);
-        let widths = Widths {
-            single: width("width-1", self.widths.single)?,
-            pair: width("width-2", self.widths.pair)?,
-            larger: width("width-3", self.widths.larger)?,
-        };
+        let widths = [
+            width("width-1", self.widths[0])?,
+            width("width-2", self.widths[1])?,
+            width("width-3", self.widths[2])?,
+        ];
         Ok(Box::new(PlannedResiduals { singles, larger, exponent, widths }))
     }
 
@@ -123,7 +123,7 @@ impl Mechanism for PlannedResiduals {
         })?;
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
         let sets = measurements.iter().map(|(tau, _)| *tau);
-        let estimates = SoftIpf::of_residuals(residuals, used, sets, self.widths)?;
+        let estimates = SoftIpf::of_residuals(residuals, used, sets, Widths::fixed(self.widths))?;
         for (index, &gamma) in marginals.iter().enumerate() {
             answers(index, &estimates.marginal(gamma)?)?;
         }

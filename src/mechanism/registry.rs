@@ -2,7 +2,7 @@
 
 use super::{
     AimGrem, AimHybrid, AimPgm, Mechanism, PlannedResiduals, QuerySmasherMechanism,
-    ResidualPlannerMechanism,
+    ResidualPlannerMechanism, Staged,
 };
 use crate::call::{self, Call, named};
 use crate::error::Result;
@@ -18,6 +18,7 @@ pub fn mechanisms() -> Vec<Box<dyn Mechanism>> {
         Box::new(AimGrem::default()),
         Box::new(AimPgm::default()),
         Box::new(AimHybrid::default()),
+        Box::new(Staged::default()),
     ]
 }
 

@@ -10,7 +10,7 @@ use super::answers;
 use super::estimates::Estimates;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::estimation::soft_ipf::{SoftIpf, Widths};
+use crate::estimation::soft_ipf::LearnedFit;
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 use crate::planner::SubspaceStrategy;
 use crate::workload::{GroupedWorkload, QueryGroup};
@@ -68,7 +68,7 @@ pub fn write(
 ) -> Result<Consistency> {
     check(estimates.measure().is_uniform())?;
     let mut residuals = ResidualEstimates::new(estimates.schema());
-    let mut sets = estimates.sets();
+    let sets = estimates.sets();
     // The number of records is estimated from the measured total only.
     if estimates.part(AttributeSet::EMPTY).is_none() {
         let remedy = "add queries whose sum counts all records, such as family = \"total\"";
@@ -89,8 +89,7 @@ pub fn write(
         .groups()
         .iter()
         .fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
-    sets.retain(|set| set.is_subset(used));
-    let fitted = SoftIpf::of_residuals(residuals, used, sets, Widths::default())?;
+    let (fitted, _) = LearnedFit::default().fit(residuals, used, &[])?;
     let total = fitted.total().round().max(0.0);
     let whole = workload.groups().iter().map(QueryGroup::attributes).find(|set| *set == used);
     let consistency =

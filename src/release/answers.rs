@@ -116,10 +116,10 @@ pub(super) fn write_adjusted(
     })
 }
 
-type Table = csv::Writer<File>;
+pub(super) type Table = csv::Writer<File>;
 
 /// Writes a CSV file, one group of queries at a time, and syncs it to the disk.
-fn table(
+pub(super) fn table(
     path: &Path,
     columns: &[&str],
     workload: &GroupedWorkload,
@@ -142,7 +142,7 @@ fn table(
 const REMEDY: &str = "free disk space; the measurements are kept, and `matmech answer` writes the \
                       answers again at no cost";
 
-fn failed(path: &Path, error: csv::Error) -> Error {
+pub(super) fn failed(path: &Path, error: csv::Error) -> Error {
     Error::csv(path, error, REMEDY)
 }
 

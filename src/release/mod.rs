@@ -1,4 +1,4 @@
-//! Private releases of data-independent plans, with exact integer measurements.
+//! Private releases with exact integer measurements: of data-independent plans, and staged.
 //!
 //! ```text
 //! plan (doubles) → integer rows and rational deviations → reservation in the ledger
@@ -20,7 +20,10 @@
 //! | `estimates`, `answers` | unbiased answers with exact standard errors, and their table |
 //! | `query_words` | descriptions of queries |
 //! | `reach` | lengths of confidence intervals |
+//! | `staged` | adaptive releases with a certificate of the error |
 //! | `adjust` | nonnegative answers from the same measurements |
+//! | `records` | synthetic records of a fitted model |
+//! | `report` | an HTML page of the statement and of published estimates |
 //! | `statement` | what was released, its guarantee, and what is not protected |
 
 pub mod adjust;
@@ -31,8 +34,11 @@ mod ledger;
 mod measurements;
 mod query_words;
 mod reach;
+pub mod records;
+pub mod report;
 mod rounding;
 mod run;
+pub mod staged;
 mod statement;
 
 pub use estimates::Estimates;

@@ -8,10 +8,13 @@
 //! P(|S| ≥ t s) ≤ (2F/Φ(u)) Q((t − κu)/√(1 + κ²)),        Q the tail of the normal distribution
 //! ```
 //!
-//! so intervals are longer than normal intervals by a share of only 10⁻⁴.
+//! so intervals are longer than normal intervals by a share of only 10⁻⁴. On one side the factor 2
+//! is omitted. For one discrete Gaussian of any σ, P(N ≥ t σ) ≤ exp(−t²/2) (Canonne, Kamath &
+//! Steinke 2020, Prop. 25).
 
 use std::f64::consts::SQRT_2;
 
+use crate::privacy::RationalDeviation;
 use crate::privacy::fine_noise::{REACH, SMOOTHING};
 
 /// The miss probability of intervals.
@@ -36,6 +39,16 @@ impl Reach {
             simultaneous: reach(MISS_PROBABILITY / queries.max(1.0)),
         }
     }
+}
+
+/// Returns t for which one discrete Gaussian is at least t σ with probability at most `missed`.
+pub(super) fn one_sided(missed: f64, deviation: RationalDeviation) -> f64 {
+    let of_any = (-2.0 * missed.ln()).sqrt();
+    let reach = match deviation.is_fine() {
+        true => length(2.0 * missed, SMOOTHING, REACH).min(of_any),
+        false => of_any,
+    };
+    reach * (1.0 + 1e-9)
 }
 
 /// Returns the t for which the bound is `missed`, with F/Φ(u) = 1.
@@ -114,6 +127,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// One discrete Gaussian of any σ, on one side. Oracle: its exact probabilities.
+    #[test]
+    fn one_sided_bounds_hold_for_any_deviation() {
+        for (numerator, denominator) in [(1, 4), (1, 2), (1, 1), (3, 2), (5, 1), (65_536, 1)] {
+            let deviation = RationalDeviation::new(numerator, denominator).unwrap();
+            let sigma = deviation.to_f64();
+            let probabilities = probabilities(sigma);
+            for wanted in [0.05, 0.025, 1e-4] {
+                let length = one_sided(wanted, deviation) * sigma;
+                let above = probabilities.iter().enumerate().filter(|(z, _)| *z as f64 > length);
+                let missed: f64 = above.map(|(_, p)| p).sum();
+                assert!(missed <= wanted, "{sigma}: {missed} of {wanted}");
+                assert!(!deviation.is_fine() || missed > 0.98 * wanted, "{missed} of {wanted}");
+            }
+        }
+        let fine = one_sided(MISS_PROBABILITY, RationalDeviation::new(1 << 20, 1).unwrap());
+        assert!(fine > 1.644_85 && fine < 1.646_5, "{fine}");
     }
 
     /// Normal intervals are too short for coarse noise, and intervals of fine noise are almost

@@ -6,6 +6,7 @@ mod ledger_under_stress;
 mod mistakes;
 mod neighbours;
 mod recovery;
+mod staged;
 
 use std::path::Path;
 use std::process::Command as Process;
@@ -117,6 +118,9 @@ fn a_release_writes_answers_measurements_and_statement_and_charges_the_ledger() 
     assert!(statement["rounding_excess"].as_f64().unwrap() < 1e-6);
     assert_eq!(statement["out_of_domain"], "drop");
     assert!(read(here, "R/statement.md").contains("Not protected"));
+    let page = read(here, "R/report.html");
+    assert!(page.contains("adjusted.csv") && page.contains("[0, 20)") && page.contains("cook"));
+    assert!(!page.contains("<script") && !page.contains("http"));
     let adjusted = read(here, "R/adjusted.csv");
     assert!(
         adjusted.starts_with("attributes,family,query,cells,adjusted_standard_errors_do_not_apply")

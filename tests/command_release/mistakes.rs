@@ -216,3 +216,16 @@ fn numbers_of_a_schema_match_numbers_of_a_file() {
     std::fs::write(here.join("S.toml"), schema.replace("2.50", "\"1\"")).unwrap();
     matmech(here, &check).failure().stderr(contains("2 distinct values"));
 }
+
+/// Synthetic records of a plan without a model.
+#[test]
+fn records_need_a_model() {
+    let folder = folder();
+    let here = folder.path();
+    for (count, expected) in [("auto", "--mechanism staged"), ("0", "4294967295")] {
+        release(here, "R", &["--records", count])
+            .failure()
+            .stderr(contains("--records").and(contains(expected)));
+    }
+    assert_eq!(ledger(here)["reservations"], 0);
+}

@@ -234,7 +234,7 @@ fn query_smasher_answers_every_family() {
 #[test]
 fn synthetic_records_fit_the_schema() {
     let folder = folder(SCHEMA, &data());
-    for mechanism in ["aim-hybrid", "aim-pgm"] {
+    for mechanism in ["aim-hybrid", "aim-pgm", "staged"] {
         let words =
             ["--ways", "2", "--rho", "100", "--mechanism", mechanism, "--synthetic", "X2.csv"];
         let report = json(folder.path(), &words);

@@ -5,11 +5,12 @@
 mod folder;
 mod forecast;
 mod report;
+mod staged;
 pub(super) mod steps;
 mod unit;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -24,14 +25,31 @@ use super::target::Target;
 use crate::data::{OutOfDomain, PersonLimit, PrivateCsv};
 use crate::error::Error;
 use crate::planner;
+use crate::privacy::{PrivacyUnit, Rho};
+use crate::release::records::{self, RecordCount};
 use crate::release::{
-    Estimates, IntegerPlan, Ledger, LockWait, Reservation, Statement, Terms, adjust, answers, run,
+    self, Estimates, IntegerPlan, Ledger, LockWait, Reservation, Statement, Terms, adjust, answers,
+    run,
 };
 use crate::schema::{Schema, read_text};
 use crate::workload::GroupedWorkload;
 
 /// The δ of the statement if the budget has none.
 pub(super) const DELTA: f64 = 1e-9;
+
+/// The planner of releases without `--planner` and `--mechanism`.
+const PLANNER: &str = "query-smasher";
+
+/// A reserved budget, the records that it pays for, and the output.
+struct Spending<'a> {
+    /// The path of the ledger.
+    ledger: &'a Path,
+    reservation: &'a Reservation,
+    data: PrivateCsv,
+    folder: &'a Folder,
+    /// The final name of the output.
+    out: &'a Path,
+}
 
 /// Arguments of `matmech release`.
 #[derive(Debug, Args)]
@@ -53,9 +71,9 @@ pub(super) struct ReleaseCommand {
     ledger: Option<PathBuf>,
     /// Folder to write; must not exist
     ///
-    /// It gets answers.csv, measurements/, statement.json and statement.md. The intervals in
-    /// answers.csv hold with a probability of at least 95 % for the discrete noise, both for a
-    /// single query and for all queries together.
+    /// It gets answers.csv, measurements/, statement.json, statement.md and report.html. The
+    /// intervals in answers.csv hold with a probability of at least 95 % for the discrete noise,
+    /// both for a single query and for all queries together.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -65,9 +83,18 @@ pub(super) struct ReleaseCommand {
     /// Column that identifies a person; the first --unit-rows records of each person are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
-    /// Planner: query-smasher, anova, residual-planner, residual-planner-plus, …
-    #[arg(long, default_value = "query-smasher")]
-    planner: String,
+    /// Planner of unbiased answers: anova, residual-planner, … [default: query-smasher]
+    #[arg(long, value_name = "PLANNER", conflicts_with = "mechanism")]
+    planner: Option<String>,
+    /// Mechanism whose questions depend on earlier answers: staged, staged(stages=2), …
+    ///
+    /// The answers are more accurate, biased and nonnegative. Instead of standard errors they have
+    /// upper bounds of their errors.
+    #[arg(long, value_name = "MECHANISM")]
+    mechanism: Option<String>,
+    /// Share of the budget for the error bounds of --mechanism; 0 for none [default: 0.03]
+    #[arg(long, value_name = "SHARE", requires = "mechanism", allow_negative_numbers = true)]
+    certificate: Option<f64>,
     /// How to handle values outside the schema in attributes without a cell for other values
     #[arg(long, value_enum, default_value_t = OutOfDomain::Drop)]
     out_of_domain: OutOfDomain,
@@ -80,6 +107,11 @@ pub(super) struct ReleaseCommand {
     /// uniform, as with the planner anova.
     #[arg(long)]
     adjust: bool,
+    /// Also write records.csv: N synthetic records, or `auto` for the released number of records
+    ///
+    /// Needs a mechanism that fits a model.
+    #[arg(long, value_name = "N|auto")]
+    records: Option<RecordCount>,
     /// Print expected errors, time and memory; read no data, charge no ledger, write nothing
     #[arg(long)]
     dry_run: bool,
@@ -115,13 +147,25 @@ impl WaitingArguments {
 
 impl ReleaseCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
+        if self.records.is_some() && self.mechanism.is_none() {
+            records::refuse_without_model()?;
+        }
         let rho = self.budget.rho()?;
         let schema_text = read_text(&self.schema, "schema file")?;
         let schema = Schema::from_toml(&schema_text, &self.schema.display().to_string())?;
         let (workload, workload_text) = self.target.read(&schema)?;
         check_count(&workload)?;
         let unit = self.unit.of_release(&schema, self.person.is_some());
-        let planner = planner::by_name(&self.planner)?;
+        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
+        let delta = self.budget.delta().unwrap_or(DELTA);
+        let terms = Terms { rho, delta, rule: self.out_of_domain, person };
+        if let Some(mechanism) = &self.mechanism {
+            let texts = [schema_text.as_str(), workload_text.as_str()];
+            let (schema, workload) = (&schema, &workload);
+            let task = staged::Task { mechanism, schema, workload, texts, rho, unit, terms };
+            return self.run_staged(task);
+        }
+        let planner = planner::by_name(self.planner.as_deref().unwrap_or(PLANNER))?;
         let started = std::time::Instant::now();
         // ρ is for the unit; the plan is for one record, and its deviations are scaled to the unit.
         let plan = steps::with_spinner("planning", || {
@@ -132,27 +176,39 @@ impl ReleaseCommand {
         if self.adjust {
             adjust::check(plan.plan().measure().is_uniform())?;
         }
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
-        let terms = Terms {
-            rho,
-            delta: self.budget.delta().unwrap_or(DELTA),
-            rule: self.out_of_domain,
-            person: person.clone(),
-        };
         let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
         let statement = Statement::of(&plan, terms, &schema_text, &workload_text, adjusted)?;
         let mut report = Report::of(&plan, &statement, &workload, planning)?;
         if self.dry_run {
             return output::write(&report, self.json, report::print);
         }
+        let expectation = report.expectation();
+        self.spend((rho, unit), &schema, &expectation, |spending| {
+            let statement = statement.reserved(spending.ledger, spending.reservation);
+            report.written(spending.out);
+            self.measure_and_write(&plan, &workload, (&schema_text, statement), spending)
+        })?;
+        output::write(&report, self.json, report::print)
+    }
+
+    /// Reserves the budget, makes the release, and settles the reservation.
+    ///
+    /// All checks that can fail without spending come first.
+    fn spend(
+        &self,
+        (rho, unit): (Rho, PrivacyUnit),
+        schema: &Schema,
+        expectation: &str,
+        release: impl FnOnce(Spending<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let (Some(data), Some(ledger), Some(out)) = (&self.data, &self.ledger, &self.out) else {
             anyhow::bail!("give --data, --ledger and --out, or --dry-run");
         };
-        // All checks that can fail without spending come first.
         let ledger = Ledger::open(ledger, self.waiting.waiting())?;
-        let data = PrivateCsv::open(data, &schema, person)?;
+        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
+        let data = PrivateCsv::open(data, schema, person)?;
         let folder = Folder::create(out)?;
-        let _ = writeln!(std::io::stderr(), "{}", report.expectation());
+        let _ = writeln!(std::io::stderr(), "{expectation}");
         let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display()))
         {
             Ok(reservation) => reservation,
@@ -161,23 +217,21 @@ impl ReleaseCommand {
                 return Err(error.into());
             }
         };
-        let statement = statement.reserved(ledger.path(), &reservation);
-        let outcome = self.measure_and_write(
-            &plan,
-            &workload,
-            (&schema_text, statement),
+        let (ledger_path, reserved) = (ledger.path(), &reservation);
+        let outcome = release(Spending {
+            ledger: ledger_path,
+            reservation: reserved,
             data,
-            &reservation,
-            &folder,
-        );
+            folder: &folder,
+            out,
+        });
         if outcome.is_err() {
             folder.discard();
         }
         outcome
             .with_context(|| format!("after reserving {rho}, which stays spent in the ledger"))?;
         ledger.settle(reservation)?;
-        report.written(out);
-        output::write(&report, self.json, report::print)
+        Ok(())
     }
 
     /// Measures and writes the release, between the reservation and its settlement. Nothing is
@@ -187,9 +241,7 @@ impl ReleaseCommand {
         plan: &IntegerPlan,
         workload: &GroupedWorkload,
         (schema_text, statement): (&str, Statement),
-        data: PrivateCsv,
-        reservation: &Reservation,
-        folder: &Folder,
+        Spending { data, reservation, folder, .. }: Spending<'_>,
     ) -> anyhow::Result<()> {
         let rule = self.out_of_domain;
         let measured = run(plan, statement.clone(), schema_text, data, rule, reservation)?;
@@ -207,6 +259,8 @@ impl ReleaseCommand {
         }
         folder.write("statement.json", &statement.to_json()?)?;
         folder.write("statement.md", &statement.to_markdown())?;
+        let page = release::report::Report::of_unbiased(&statement, &estimates, workload)?;
+        folder.write("report.html", &page.to_html())?;
         folder.finish()
     }
 }

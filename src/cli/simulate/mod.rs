@@ -51,7 +51,7 @@ pub(super) struct SimulateCommand {
     /// uses products of the estimated 1-way marginals.
     #[arg(long, value_name = "additive|independence")]
     reconstruction: Option<String>,
-    /// Write synthetic records from the model of the last run; needs aim-hybrid or aim-pgm
+    /// Write synthetic records from the model of the last run; needs staged, aim-hybrid or aim-pgm
     #[arg(long, value_name = "FILE")]
     synthetic: Option<PathBuf>,
     #[command(flatten)]
@@ -108,7 +108,7 @@ impl SimulateCommand {
         }
         let found = format!("`{}`", self.mechanism);
         if !mechanism.options().contains(&"switch") {
-            let expected = "a mechanism that fits a model: aim-hybrid or aim-pgm";
+            let expected = "a mechanism that fits a model: staged, aim-hybrid or aim-pgm";
             let remedy = "use one of these, or drop --synthetic";
             return Err(Error::bad_input("--synthetic", expected, found, remedy));
         }
@@ -142,12 +142,16 @@ impl SimulateCommand {
         let table = read_csv(&self.data, &schema, self.out_of_domain.rule())?;
         let setting = Setting::new(&workload, &table.records, rho)?;
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let trials = (0..self.trials)
-            .map(|_| setting.run(mechanism.as_ref(), &mut ChaCha20Rng::from_rng(&mut rng)))
-            .collect::<crate::error::Result<Vec<_>>>()?;
+        let (mut trials, mut model) = (Vec::new(), None);
+        for _ in 0..self.trials {
+            let mut trial =
+                setting.run(mechanism.as_ref(), &mut ChaCha20Rng::from_rng(&mut rng))?;
+            // Only the last model is used, and a model can be large.
+            model = trial.report.model.take();
+            trials.push(trial);
+        }
         if let Some(path) = &self.synthetic {
-            let model = trials.last().and_then(|trial| trial.report.model.as_ref());
-            synthetic::write(path, &schema, model, &mut rng)?;
+            synthetic::write(path, &schema, model.as_ref(), &mut rng)?;
         }
         let report = Report::new(
             mechanism.name(),

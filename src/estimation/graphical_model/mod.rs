@@ -23,6 +23,7 @@ mod table;
 pub use calibrated::{CalibratedTree, Messages};
 pub use fit::{Fit, FitSettings, FitStatus, GraphicalModel};
 pub use junction_tree::{JunctionTree, cells_of_mb};
+pub(crate) use sampling::{Draws, check_attributes};
 pub(crate) use table::Projection;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Synthetic records: draws from a calibrated tree.
 
+use rand::seq::SliceRandom as _;
 use rand::{Rng, RngExt};
 
 use super::axis_order::permuted;
@@ -9,6 +10,33 @@ use crate::data::{Column, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
+
+/// How the cells of the records with equal values on a separator are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Draws {
+    /// Independently.
+    Independent,
+    /// By systematic sampling: of m records, a cell of probability p gets m p, rounded up or down
+    /// at random.
+    Systematic,
+}
+
+/// Refuses models without some attribute of the schema.
+///
+/// # Errors
+/// Attributes that the model lacks.
+pub(crate) fn check_attributes(schema: &Schema, attributes: AttributeSet) -> Result<()> {
+    let missing = AttributeSet::first(schema.attributes().len()).without(attributes);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        "synthetic records",
+        "a workload that uses every attribute, since the model has only those attributes",
+        format!("no marginal with {}", schema.names(missing)),
+        "ask for marginals of every attribute, e.g. --ways 1,2",
+    ))
+}
 
 impl CalibratedTree {
     /// Draws `count` independent records from the model.
@@ -20,6 +48,21 @@ impl CalibratedTree {
     /// # Errors
     /// A schema of other sizes, an attribute that the model lacks, or a model without records.
     pub fn sample(&self, schema: &Schema, count: usize, rng: &mut dyn Rng) -> Result<Records> {
+        let columns = self.columns(schema, count, Draws::Independent, rng)?;
+        Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
+    }
+
+    /// Draws the columns of `count` records, one per attribute.
+    ///
+    /// # Errors
+    /// As [`CalibratedTree::sample`].
+    pub(crate) fn columns(
+        &self,
+        schema: &Schema,
+        count: usize,
+        draws: Draws,
+        rng: &mut dyn Rng,
+    ) -> Result<Vec<Vec<u32>>> {
         if schema.sizes() != self.sizes {
             return Err(Error::bad_input(
                 "synthetic records",
@@ -28,34 +71,26 @@ impl CalibratedTree {
                 "use the schema that the model was fitted with",
             ));
         }
-        let all = AttributeSet::first(self.sizes.len());
-        if self.attributes() != all {
-            return Err(Error::bad_input(
-                "synthetic records",
-                "a workload that uses every attribute, since the model has only those attributes",
-                format!("no marginal with {}", schema.names(all.without(self.attributes()))),
-                "ask for marginals of every attribute, e.g. --ways 1,2",
-            ));
-        }
+        check_attributes(schema, self.attributes())?;
         let mut columns = vec![vec![0u32; count]; self.sizes.len()];
         for (clique, &set) in self.tree.cliques().iter().enumerate() {
             let given =
                 self.tree.parent(clique).map_or(AttributeSet::EMPTY, |(_, separator)| separator);
-            self.draw(clique, set, given, &mut columns, rng)?;
+            self.draw(clique, (given, set.without(given)), draws, &mut columns, rng)?;
         }
-        Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
+        Ok(columns)
     }
 
-    /// Draws the attributes of one clique outside its separator, for every record.
+    /// Draws the attributes `new` of one clique given those of its separator, for every record.
     fn draw(
         &self,
         clique: usize,
-        set: AttributeSet,
-        given: AttributeSet,
+        (given, new): (AttributeSet, AttributeSet),
+        draws: Draws,
         columns: &mut [Vec<u32>],
         rng: &mut dyn Rng,
     ) -> Result<()> {
-        let new = set.without(given);
+        let set = given.union(new);
         let order =
             |sets: &[AttributeSet]| sets.iter().flat_map(|s| s.positions()).collect::<Vec<usize>>();
         let table = Table { set, values: self.tables[clique].clone() };
@@ -70,10 +105,18 @@ impl CalibratedTree {
             }
         }
         let count = columns.first().map_or(0, Vec::len);
-        (0..count).try_for_each(|record| {
-            let start = given
-                .positions()
-                .fold(0, |cell, p| cell * self.sizes[p] + columns[p][record] as usize);
+        let group = |record: usize| {
+            given.positions().fold(0, |cell, p| cell * self.sizes[p] + columns[p][record] as usize)
+        };
+        let groups: Vec<usize> = (0..count).map(group).collect();
+        let mut records: Vec<u32> = (0..count as u32).collect();
+        if draws == Draws::Systematic {
+            // Within a group, cells are assigned to records at random.
+            records.shuffle(rng);
+            records.sort_by_key(|record| groups[*record as usize]);
+        }
+        for same in records.chunk_by(|a, b| groups[*a as usize] == groups[*b as usize]) {
+            let start = groups[same[0] as usize];
             let cumulative = &sums[start * row..][..row];
             let total = cumulative[row - 1];
             if !(total > 0.0 && total.is_finite()) {
@@ -81,13 +124,20 @@ impl CalibratedTree {
                 let found = format!("{total} on {set:?}");
                 return Err(Error::bug("synthetic records", expected, found));
             }
-            let at = rng.random::<f64>() * total;
-            let mut cell = cumulative.partition_point(|&sum| sum <= at).min(row - 1);
-            for (p, &n) in order(&[new]).into_iter().zip(&sizes).rev() {
-                columns[p][record] = (cell % n) as u32;
-                cell /= n;
+            let step = total / same.len() as f64;
+            let offset: f64 = rng.random();
+            for (index, &record) in same.iter().enumerate() {
+                let at = match draws {
+                    Draws::Systematic => (index as f64 + offset) * step,
+                    Draws::Independent => rng.random::<f64>() * total,
+                };
+                let mut cell = cumulative.partition_point(|&sum| sum <= at).min(row - 1);
+                for (p, &n) in order(&[new]).into_iter().zip(&sizes).rev() {
+                    columns[p][record as usize] = (cell % n) as u32;
+                    cell /= n;
+                }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }

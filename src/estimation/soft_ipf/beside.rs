@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::model::{SoftModel, Widths};
+use super::model::SoftModel;
 use super::update::{Evidence, Update, raise_to_minimum};
+use super::widths::Widths;
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{CalibratedTree, Messages, Projection};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 
 /// Number of shift steps for a marginal outside the tree.
-const SHIFT_STEPS: usize = 3;
+pub(super) const SHIFT_STEPS: usize = 3;
 
 /// Number of sweeps over the parts of a marginal that contains pairs outside the tree.
 const FITTING_SWEEPS: usize = 5;
@@ -23,18 +24,18 @@ const SWEEPS: usize = 40;
 /// Estimates from residuals by a soft model and measured sets outside its junction tree.
 #[derive(Debug)]
 pub struct SoftIpf {
-    residuals: ResidualEstimates,
-    model: SoftModel,
+    pub(super) residuals: ResidualEstimates,
+    pub(super) model: SoftModel,
     /// The measured sets outside the tree.
-    outside: HashSet<AttributeSet>,
+    pub(super) outside: HashSet<AttributeSet>,
     /// Maximum total number of cells of the model's cliques.
     max_cells: f64,
-    cache: RefCell<Cache>,
+    pub(super) cache: RefCell<Cache>,
 }
 
 /// Intermediate results of marginals, valid until the model or the residuals change.
 #[derive(Debug, Default)]
-struct Cache {
+pub(super) struct Cache {
     messages: Messages,
     parts: HashMap<AttributeSet, Rc<Vec<f64>>>,
 }
@@ -102,8 +103,7 @@ impl SoftIpf {
 
     /// Fits local maximum entropy to given residuals, with every set of `sets` outside the tree.
     ///
-    /// For measurements that were planned in advance: those of the mechanism `planned` and the
-    /// adjusted answers of a release.
+    /// For measurements that were planned in advance, as by the mechanism `planned`.
     ///
     /// # Errors
     /// Attributes that the model lacks.
@@ -144,6 +144,11 @@ impl SoftIpf {
         self.model.tree()
     }
 
+    /// Returns the residuals, and drops the model.
+    pub fn into_residuals(self) -> ResidualEstimates {
+        self.residuals
+    }
+
     /// Returns the residuals.
     pub fn residuals(&self) -> &ResidualEstimates {
         &self.residuals
@@ -166,10 +171,13 @@ impl SoftIpf {
     /// Updates a set outside the tree, with its marginal as the cavity q.
     fn blended(&self, gamma: AttributeSet, mut cavity: Vec<f64>) -> Result<Vec<f64>> {
         let target = self.residuals.marginal(gamma)?;
-        let width = self.model.widths().of(gamma.len());
-        let evidence =
-            Evidence { target: &target, variance: self.residuals.cell_variance(gamma), width };
+        let variance = self.residuals.cell_variance(gamma);
         raise_to_minimum(&mut cavity);
+        let rule = self.model.widths().of(gamma.len());
+        let Some(width) = rule.width(&cavity, &target, variance) else {
+            return Ok(cavity);
+        };
+        let evidence = Evidence { target: &target, variance, width };
         let mut update = Update::default();
         update.solve(&cavity, evidence, self.total(), SHIFT_STEPS, &mut 0.0);
         Ok(update.values)

@@ -17,12 +17,20 @@
 //! model and therefore biased. *Source*: ours; it replaces the convex fit of AIM+PGM.
 
 mod beside;
+mod evidence;
+mod learned;
 mod model;
+mod record_fit;
+mod records;
 mod update;
+mod widths;
 
 pub use beside::SoftIpf;
-pub use model::{SoftModel, Widths};
+pub use evidence::{BINS, Histogram, LogLikelihoods, WIDTHS, WidthPrior, width};
+pub use learned::{LearnedFit, SetEvidence};
+pub use model::SoftModel;
 pub use update::{Evidence, Update};
+pub use widths::{Width, Widths};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! A junction tree of bounded size, fitted by sweeps of soft iterative proportional fitting.
 
 use super::update::{Evidence, Update, raise_to_minimum};
+use super::widths::Widths;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::ResidualEstimates;
@@ -26,35 +27,6 @@ struct SoftFactor {
     variance: f64,
     /// The shift c of the last update.
     shift: f64,
-}
-
-/// The prior widths τ of the factors, by their numbers of attributes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Widths {
-    /// The width τ₁ for one attribute.
-    pub single: f64,
-    /// The width τ₂ for two attributes.
-    pub pair: f64,
-    /// The width τ₃ for three or more attributes.
-    pub larger: f64,
-}
-
-/// The widths for planned measurements (`docs/simulating.md` compares them with others).
-impl Default for Widths {
-    fn default() -> Self {
-        Widths { single: 3.0, pair: 1.0, larger: 0.15 }
-    }
-}
-
-impl Widths {
-    /// Returns the width τ for a number of attributes.
-    pub fn of(&self, attributes: usize) -> f64 {
-        match attributes {
-            0 | 1 => self.single,
-            2 => self.pair,
-            _ => self.larger,
-        }
-    }
 }
 
 /// The model `Π_c f_c` over its junction tree, scaled to N̂ records.
@@ -106,9 +78,14 @@ impl SoftModel {
     pub fn has_room(&self, set: AttributeSet, cells: f64) -> bool {
         let tree = self.tree.tree();
         tree.clique_of(self.tree.sizes(), set).is_some() || {
-            let sets: Vec<AttributeSet> = self.factors.iter().map(|f| f.set).chain([set]).collect();
+            let sets: Vec<AttributeSet> = self.sets().into_iter().chain([set]).collect();
             JunctionTree::cells_for(self.tree.sizes(), self.attributes, &sets) <= cells
         }
+    }
+
+    /// Returns the sets of all factors, smaller ones first.
+    pub(super) fn sets(&self) -> Vec<AttributeSet> {
+        self.factors.iter().map(|factor| factor.set).collect()
     }
 
     /// Returns whether the model has a factor for a set.
@@ -152,7 +129,7 @@ impl SoftModel {
 
     fn rebuild(&mut self) -> Result<()> {
         let sizes = self.tree.sizes().to_vec();
-        let sets: Vec<AttributeSet> = self.factors.iter().map(|f| f.set).collect();
+        let sets = self.sets();
         let tree = JunctionTree::new(&sizes, self.attributes, &sets)?;
         let mut tables: Vec<Vec<f64>> =
             tree.cliques().iter().map(|set| ones(&sizes, *set)).collect();
@@ -249,7 +226,10 @@ impl SoftModel {
         let scale = self.total / cavity.iter().sum::<f64>();
         cavity.iter_mut().for_each(|q| *q *= scale);
         raise_to_minimum(&mut cavity);
-        let width = self.widths.of(factor.set.len());
+        let rule = self.widths.of(factor.set.len());
+        let Some(width) = rule.width(&cavity, &factor.target, factor.variance) else {
+            return 0.0;
+        };
         let evidence = Evidence { target: &factor.target, variance: factor.variance, width };
         match factor.set.len() {
             0 | 1 => update.rescaled(&cavity, evidence, self.total),
@@ -289,9 +269,14 @@ impl SoftModel {
         self.total
     }
 
-    /// Returns the prior widths.
-    pub fn widths(&self) -> Widths {
-        self.widths
+    /// The prior widths.
+    pub fn widths(&self) -> &Widths {
+        &self.widths
+    }
+
+    /// Replaces the prior widths.
+    pub(super) fn set_widths(&mut self, widths: Widths) {
+        self.widths = widths;
     }
 }
 

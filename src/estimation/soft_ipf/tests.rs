@@ -11,11 +11,12 @@ use crate::estimation::{MarginalEstimates, ResidualEstimates};
 use crate::residual::summed;
 use crate::test_support::{rng, schema, set};
 
-const WIDTHS: Widths = Widths { single: 3.0, pair: 2.0, larger: 2.0 };
+const FIXED: [f64; 3] = [3.0, 2.0, 2.0];
 
 fn soft(sizes: &[usize], cells: f64) -> SoftIpf {
     let schema = schema(sizes);
-    SoftIpf::new(ResidualEstimates::new(&schema), AttributeSet::first(sizes.len()), cells, WIDTHS)
+    let widths = Widths::fixed(FIXED);
+    SoftIpf::new(ResidualEstimates::new(&schema), AttributeSet::first(sizes.len()), cells, widths)
         .unwrap()
 }
 
@@ -73,7 +74,7 @@ fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
 /// tolerance, to a relative 1e-8 with a small one.
 #[test]
 fn sweeps_over_one_factor_end_at_its_minimiser() {
-    let widths = Widths { pair: 1.5, ..WIDTHS };
+    let widths = Widths { pair: Width::Fixed(1.5), ..Widths::fixed(FIXED) };
     let y = [14.0, -3.0, 6.0, 2.0, 9.0, 12.0];
     let mut residuals = ResidualEstimates::new(&schema(&[2, 3]));
     residuals.update_by_marginal(set(&[0, 1]), &y, 4.0).unwrap();
@@ -266,6 +267,86 @@ fn invalid_measurements_and_attributes_are_refused() {
     );
     assert!(estimates.marginal(set(&[3])).is_err());
     let schema = schema(&[2]);
-    assert!(SoftModel::new(&[2], AttributeSet::EMPTY, WIDTHS).is_err());
-    assert!(SoftIpf::new(ResidualEstimates::new(&schema), set(&[1]), 1.0, WIDTHS).is_err());
+    assert!(SoftModel::new(&[2], AttributeSet::EMPTY, Widths::fixed(FIXED)).is_err());
+    assert!(
+        SoftIpf::new(ResidualEstimates::new(&schema), set(&[1]), 1.0, Widths::fixed(FIXED))
+            .is_err()
+    );
+}
+
+/// Records follow the pairs of the tree and outside it, and the same seed gives the same records.
+#[test]
+fn records_follow_pairs_outside_the_tree() {
+    let sizes = [4, 4, 3];
+    let schema = schema(&sizes);
+    let mut estimates = soft(&sizes, 0.0);
+    let pair: Vec<f64> = (0..16).map(|k| if k % 5 == 0 { 970.0 } else { 10.0 }).collect();
+    let single = [2000.0, 1500.0, 500.0];
+    estimates.measured(set(&[0, 1]), &pair, 1.0).unwrap();
+    estimates.measured(set(&[2]), &single, 1.0).unwrap();
+    estimates.sweep(40);
+    assert_eq!(estimates.beside(), 1);
+    let records = estimates.records(&schema, 2000, &mut rng(1)).unwrap();
+    assert_eq!(records.len(), 2000);
+    for gamma in AttributeSet::first(3).of_size(2) {
+        let (found, expected) =
+            (records.marginal(gamma).unwrap(), estimates.marginal(gamma).unwrap());
+        let scale = 2000.0 / expected.iter().sum::<f64>();
+        let l1: f64 = found.iter().zip(&expected).map(|(a, b)| (a - scale * b).abs()).sum();
+        assert!(l1 < 0.02 * 2000.0, "{gamma:?}: {l1}");
+    }
+    let again = estimates.records(&schema, 2000, &mut rng(1)).unwrap();
+    for p in 0..3 {
+        assert!(records.column(p).unwrap().eq(again.column(p).unwrap()));
+    }
+    let one = estimates.records(&schema, 1, &mut rng(1)).unwrap();
+    assert_eq!(one.len(), 1);
+    let partial =
+        SoftIpf::new(ResidualEstimates::new(&schema), set(&[0, 1]), 1.0, Widths::fixed(FIXED));
+    let error = partial.unwrap().records(&schema, 5, &mut rng(1)).unwrap_err().to_string();
+    assert!(error.contains("every attribute"), "{error}");
+}
+
+/// After every change, the tables have the increases of the present records.
+#[test]
+fn sweeps_over_records_never_increase_the_objective() {
+    use super::record_fit::RecordFit;
+    let sizes = [3, 2, 5];
+    let mut rng = rng(3);
+    let columns: Vec<Vec<u32>> = (sizes.iter())
+        .map(|n| (0..200).map(|_| rng.random_range(0..*n) as u32).collect())
+        .collect();
+    let sets = [vec![0, 1], vec![1, 2], vec![0, 1, 2]];
+    let targets: Vec<Vec<f64>> = (sets.iter())
+        .map(|set| {
+            let cells: usize = set.iter().map(|p| sizes[*p]).product();
+            let values: Vec<f64> = (0..cells).map(|_| rng.random_range(0.0..9.0)).collect();
+            let sum: f64 = values.iter().sum();
+            values.iter().map(|x| 200.0 * x / sum).collect()
+        })
+        .collect();
+    let objective = |columns: &[Vec<u32>]| -> f64 {
+        let of = |(set, target): (&Vec<usize>, &Vec<f64>)| -> f64 {
+            let mut counts = vec![0.0; target.len()];
+            for record in 0..200 {
+                counts[set.iter().fold(0, |k, p| k * sizes[*p] + columns[*p][record] as usize)] +=
+                    1.0;
+            }
+            counts.iter().zip(target).map(|(x, t): (&f64, &f64)| (x - t).powi(2) / (t + 2.0)).sum()
+        };
+        sets.iter().zip(&targets).map(of).sum()
+    };
+    let first = objective(&columns);
+    let mut last = first;
+    let mut columns = columns;
+    for _ in 0..4 {
+        let mut fit = RecordFit::new(&sizes, columns);
+        sets.iter().zip(&targets).for_each(|(set, target)| fit.add(set.clone(), target));
+        fit.sweep(&mut rng);
+        columns = fit.into_columns();
+        let now = objective(&columns);
+        assert!(now <= last + 1e-3, "{now} after {last}");
+        last = now;
+    }
+    assert!(last < 0.8 * first, "{last} after {first}");
 }

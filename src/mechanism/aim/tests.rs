@@ -170,6 +170,7 @@ fn models_are_within_their_limit() {
                     PrivateTable::of_records(&records, rho(budget), &mut noise_rng).unwrap();
                 let report = mechanism.run(&workload, &mut table, &mut |_, _| Ok(())).unwrap();
                 let model = report.model.unwrap();
+                let model = model.tree();
                 let cells: usize =
                     (0..model.tree().cliques().len()).map(|k| model.table(k).len()).sum();
                 let megabytes = (cells * size_of::<f64>()) as f64 / 1_048_576.0;

@@ -27,10 +27,10 @@ use crate::access::{Candidate, PaidAccess};
 use crate::call::Call;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::estimation::MarginalEstimates;
 use crate::estimation::graphical_model::{
     CalibratedTree, Fit, FitSettings, GraphicalModel, JunctionTree, Messages, cells_of_mb,
 };
+use crate::estimation::{FittedModel, MarginalEstimates};
 use crate::workload::GroupedWorkload;
 
 /// The number of rounds per attribute that determines the first round's noise.
@@ -135,7 +135,7 @@ impl Mechanism for AimPgm {
             ("fit_loss", last.map_or(0.0, |fit| fit.loss)),
             ("fit_gap", last.map_or(0.0, |fit| fit.gap)),
         ];
-        Ok(RunReport { details, model: Some(estimates.tree().clone()) })
+        Ok(RunReport { details, model: Some(FittedModel::Tree(estimates.tree().clone())) })
     }
 }
 

@@ -111,7 +111,9 @@ impl IntegerPlan {
             };
             variances.iter().map(deviation).collect()
         };
-        let chosen = paid(rho, &deviations, &|deviations| joint.cost(deviations))?;
+        let chosen = paid(&ExactRho::of_rounded_down(rho), &deviations, &|deviations| {
+            joint.cost(deviations)
+        })?;
         let mut scalars = HashMap::new();
         let measurements: Vec<IntegerMeasurement> = (sets.zip(&strategies).zip(chosen))
             .map(|((attributes, (strategy, _)), deviation)| {
@@ -186,7 +188,7 @@ impl IntegerPlan {
 /// Multiplies a strategy and its deviation by the smallest power of two that makes the noise fine.
 ///
 /// The cost and the error do not change. One more factor of two keeps σ away from the limit.
-fn with_fine_noise(
+pub(super) fn with_fine_noise(
     strategy: &IntegerStrategy,
     deviation: RationalDeviation,
     scalars: &mut HashMap<u32, Arc<IntegerFactor>>,
@@ -213,15 +215,15 @@ fn with_fine_noise(
     Ok((IntegerStrategy::new(factors.collect())?, deviation.times_power_of_two(power)?))
 }
 
-/// Returns `deviations(s)` for the smallest s whose cost is at most ρ.
-fn paid(
-    rho: Rho,
+/// Returns `deviations(s)` for the smallest s whose cost is at most a budget.
+pub(super) fn paid(
+    budget: &ExactRho,
     deviations: &dyn Fn(f64) -> Result<Vec<RationalDeviation>>,
     cost: &dyn Fn(&[RationalDeviation]) -> Result<JointCost>,
 ) -> Result<Vec<RationalDeviation>> {
     // The cost is inversely proportional to s, except for rounding, which is on the safe side.
-    let budget = ExactRho::of_rounded_down(rho);
-    let mut s = cost(&deviations(1.0)?)?.rho.to_f64_rounded_up() / rho.get();
+    let total = budget.to_f64_rounded_up();
+    let mut s = cost(&deviations(1.0)?)?.rho.to_f64_rounded_up() / total;
     if s <= 0.0 {
         let (expected, remedy) =
             ("queries that depend on the records", "add queries to the workload");
@@ -238,7 +240,7 @@ fn paid(
         if budget.minus(&spent.rho).is_some() {
             return Ok(chosen);
         }
-        s *= (spent.rho.to_f64_rounded_up() / rho.get()).max(1.0 + 1e-8);
+        s *= (spent.rho.to_f64_rounded_up() / total).max(1.0 + 1e-8);
     }
-    Err(Error::bug("integer plan", "a cost of at most the budget", format!("more than {rho}")))
+    Err(Error::bug("integer plan", "a cost of at most the budget", format!("more than {total}")))
 }

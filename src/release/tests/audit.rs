@@ -11,12 +11,34 @@ use crate::domain::AttributeSet;
 use crate::privacy::RationalDeviation;
 
 /// μ̂ of the attack, and its standard error if the statistic is normal.
-pub(super) struct Attack {
+pub(in crate::release) struct Attack {
     pub mu: f64,
     pub error: f64,
 }
 
 impl Attack {
+    /// Returns the attack by a statistic: `statistics` returns its values on the first or second
+    /// table, for some seeds.
+    pub fn by(
+        count: u64,
+        statistics: &(dyn Fn(bool, std::ops::Range<u64>) -> Vec<f64> + Sync),
+    ) -> Self {
+        let (with_sample, without_sample) = std::thread::scope(|scope| {
+            let half = scope.spawn(|| statistics(false, 0..count / 2));
+            (statistics(true, count / 2..count), half.join().unwrap())
+        });
+        let moments = |sample: &[f64]| {
+            let n = sample.len() as f64;
+            let mean = sample.iter().sum::<f64>() / n;
+            (mean, sample.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (n - 1.0))
+        };
+        let ((low, a), (high, b)) = (moments(&without_sample), moments(&with_sample));
+        let deviation = (0.5 * (a + b)).sqrt();
+        let mu = (high - low) / deviation;
+        let half = count as f64 / 2.0;
+        Attack { mu, error: (2.0 / half + mu * mu / (4.0 * half)).sqrt() }
+    }
+
     /// Returns whether μ is within 4.4 standard errors, which fails for the true μ with probability
     /// 1e-5 if the statistic is normal.
     pub fn covers(&self, mu: f64) -> bool {
@@ -76,20 +98,7 @@ pub(super) fn attack_tables(
         };
         seeds.map(statistic).collect()
     };
-    let (with_sample, without_sample) = std::thread::scope(|scope| {
-        let half = scope.spawn(|| statistics(without, 0..count / 2));
-        (statistics(with, count / 2..count), half.join().unwrap())
-    });
-    let moments = |sample: &[f64]| {
-        let n = sample.len() as f64;
-        let mean = sample.iter().sum::<f64>() / n;
-        (mean, sample.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (n - 1.0))
-    };
-    let ((low, a), (high, b)) = (moments(&without_sample), moments(&with_sample));
-    let deviation = (0.5 * (a + b)).sqrt();
-    let mu = (high - low) / deviation;
-    let half = count as f64 / 2.0;
-    Attack { mu, error: (2.0 / half + mu * mu / (4.0 * half)).sqrt() }
+    Attack::by(count, &|is_with, seeds| statistics(if is_with { with } else { without }, seeds))
 }
 
 /// Returns the record with the highest cost.

@@ -10,13 +10,13 @@ use super::*;
 use crate::privacy::{ExactRho, Neighbours};
 use crate::test_support::{rho, rng, schema};
 
-type Rational = Ratio<BigInt>;
+pub(in crate::release) type Rational = Ratio<BigInt>;
 
 /// Returns ρ by its definition, from `strategies.json` only.
 ///
 /// It is the largest Σ k²|B(x − x')|²/(2σ²) over all neighbours, by dense matrices. Doubles select
 /// the neighbours with nearly the largest sum; for these it is computed in rational numbers.
-pub(super) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
+pub(in crate::release) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rational {
     let document: serde_json::Value = serde_json::from_str(strategies).unwrap();
     let integers = |rows: &serde_json::Value| -> Vec<Vec<BigInt>> {
         let row = |row: &serde_json::Value| {
@@ -132,7 +132,7 @@ fn exact(x: f64) -> Rational {
 
 /// Returns whether a stated ρ is at least the recomputed one and, if it is attained, exceeds it
 /// only by rounding.
-pub(super) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -> bool {
+pub(in crate::release) fn agrees(stated: &ExactRho, recomputed: &Rational, attained: bool) -> bool {
     let stated = exact(stated.to_f64_rounded_up());
     let above =
         Rational::from(BigInt::from(1)) + Rational::new(BigInt::from(1), BigInt::from(10).pow(12));

@@ -1,10 +1,11 @@
 //! Independent checks of releases: cost, distribution, attack, planted mistakes, damaged inputs.
 
-mod audit;
-mod cost;
+pub(super) mod audit;
+pub(super) mod cost;
 mod damaged;
 mod neighbours;
 mod planted;
+mod report;
 mod statistics;
 
 use super::*;
@@ -41,7 +42,7 @@ fn plan_of(
 }
 
 /// Returns the text of a schema with these sizes.
-fn schema_text(sizes: &[usize]) -> String {
+pub(super) fn schema_text(sizes: &[usize]) -> String {
     let entry = |(k, n): (usize, &usize)| {
         format!("[[attribute]]\nname = \"A{}\"\nsize = {n}\nkind = \"numeric\"\n", k + 1)
     };
@@ -49,13 +50,13 @@ fn schema_text(sizes: &[usize]) -> String {
 }
 
 /// Records with these values.
-fn records_of(schema: &Schema, rows: &[Vec<u32>]) -> Records {
+pub(super) fn records_of(schema: &Schema, rows: &[Vec<u32>]) -> Records {
     let column = |p: usize| rows.iter().map(|row| row[p]).collect::<Column>();
     Records::new(schema, (0..schema.attributes().len()).map(column).collect()).unwrap()
 }
 
 /// Returns ten records of dependent attributes.
-fn rows(sizes: &[usize]) -> Vec<Vec<u32>> {
+pub(super) fn rows(sizes: &[usize]) -> Vec<Vec<u32>> {
     (0..10usize)
         .map(|k| sizes.iter().enumerate().map(|(p, n)| ((k * k + p * k) % n) as u32).collect())
         .collect()

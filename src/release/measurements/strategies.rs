@@ -1,23 +1,17 @@
-//! The noisy integers of a release, and all that is needed to compute answers from them.
-//!
-//! A folder of five files: `schema.toml`; `statement.json`; `strategies.json` with the integer
-//! rows, the reference measures and the deviations; `noisy.csv` with one noisy integer per line;
-//! and `SHA256SUMS`. All of it is an output of the release: further use of it costs no privacy.
+//! `strategies.json` and `noisy.csv`: integer strategies with their deviations and noisy answers.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufWriter, Write};
-use std::path::Path;
+use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::integer_plan::IntegerMeasurement;
-use super::statement::Statement;
+use super::{NOISY, REMEDY, STRATEGIES};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Place, Result};
-use crate::hash::{Hashed, sha256};
 use crate::privacy::PrivacyUnit;
+use crate::release::integer_plan::IntegerMeasurement;
 use crate::schema::Schema;
 use crate::strategy::{IntegerFactor, IntegerStrategy};
 
@@ -27,39 +21,22 @@ const MAX_ANSWERS: usize = 1 << 31;
 /// The version of `strategies.json`.
 const FORMAT: u32 = 2;
 
-const SCHEMA: &str = "schema.toml";
-const STATEMENT: &str = "statement.json";
-const STRATEGIES: &str = "strategies.json";
-const NOISY: &str = "noisy.csv";
+/// Integer measurements with their noisy answers, in order.
+pub(in crate::release) type MeasuredList = Vec<(IntegerMeasurement, Vec<i128>)>;
 
-/// The checksums, in the format of `sha256sum -c`.
-const SUMS: &str = "SHA256SUMS";
-
-const REMEDY: &str =
-    "give the folder `measurements` of a release of this version, as it was written";
-
-/// Integer measurements with their noisy answers.
+/// Measurements of one folder.
 #[derive(Debug, Clone)]
-pub struct Measurements {
-    /// The schema.
-    pub schema: Schema,
-    /// The text of the schema.
-    pub schema_text: String,
-    /// The statement of the release.
-    pub statement: Statement,
-    /// The reference measure ν = p/Σp of every measured attribute, as integers p; empty for the
-    /// others.
-    pub weights: Vec<Vec<i64>>,
-    /// The privacy unit.
-    pub unit: PrivacyUnit,
-    /// Every measurement with its noisy answers.
-    pub list: Vec<(IntegerMeasurement, Vec<i128>)>,
+pub(in crate::release) struct Measured {
+    /// p of the reference measure p/Σp of every attribute; empty if it is not measured.
+    pub(in crate::release) weights: Vec<Vec<i64>>,
+    pub(in crate::release) unit: PrivacyUnit,
+    pub(in crate::release) list: MeasuredList,
 }
 
 /// The contents of `strategies.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+pub(in crate::release) struct Document {
     format: u32,
     version: String,
     unit: PrivacyUnit,
@@ -91,58 +68,20 @@ struct SubspaceEntry {
     answers: usize,
 }
 
-impl Measurements {
-    /// Writes the files to an existing folder and syncs them to the disk.
-    ///
-    /// The checksums are written last: a folder with checksums is complete.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<()> {
-        let io = |name: &'static str| {
-            let path = folder.join(name);
-            move |e| {
-                let remedy = "free disk space; the cost of the measurements is spent";
-                Error::io(&path, "writing", e, remedy)
-            }
-        };
-        let mut sums = String::new();
-        let mut put = |name: &'static str,
-                       write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>|
-         -> Result<()> {
-            let file = std::fs::File::create(folder.join(name)).map_err(io(name))?;
-            let mut out = Hashed::new(BufWriter::new(file));
-            write(&mut out).map_err(io(name))?;
-            let (out, sum) = out.finish();
-            let file = out.into_inner().map_err(|e| io(name)(e.into_error()))?;
-            sums.push_str(&format!("{sum}  {name}\n"));
-            file.sync_all().map_err(io(name))
-        };
-        put(NOISY, &|out| {
-            writeln!(out, "subspace,answer")?;
-            for (subspace, (_, noisy)) in self.list.iter().enumerate() {
-                noisy.iter().try_for_each(|answer| writeln!(out, "{subspace},{answer}"))?;
-            }
-            Ok(())
-        })?;
-        put(SCHEMA, &|out| out.write_all(self.schema_text.as_bytes()))?;
-        put(STATEMENT, &|out| {
-            serde_json::to_writer(out, &self.statement).map_err(std::io::Error::from)
-        })?;
-        put(STRATEGIES, &|out| {
-            serde_json::to_writer(out, &self.document()).map_err(std::io::Error::from)
-        })?;
-        crate::durable::write(&folder.join(SUMS), &sums).map_err(io(SUMS))?;
-        crate::durable::sync_folder(folder).map_err(io(SUMS))
-    }
-
-    fn document(&self) -> Document {
+impl Document {
+    /// Returns the contents of `strategies.json`.
+    pub(in crate::release) fn of(
+        schema: &Schema,
+        weights: &[Vec<i64>],
+        unit: PrivacyUnit,
+        list: &MeasuredList,
+    ) -> Self {
         let names = |set: AttributeSet| {
-            set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect()
+            set.positions().map(|p| schema.attributes()[p].name.clone()).collect()
         };
         let mut indices: HashMap<*const IntegerFactor, usize> = HashMap::new();
-        let (mut factors, mut subspaces) = (Vec::new(), Vec::with_capacity(self.list.len()));
-        for (measurement, noisy) in &self.list {
+        let (mut factors, mut subspaces) = (Vec::new(), Vec::with_capacity(list.len()));
+        for (measurement, noisy) in list {
             let factor_indices = measurement.strategy.factors().iter().map(|factor| {
                 *indices.entry(Arc::as_ptr(factor)).or_insert_with(|| {
                     factors.push(FactorEntry {
@@ -161,80 +100,32 @@ impl Measurements {
             });
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Document {
-            format: FORMAT,
-            version,
-            unit: self.unit,
-            measures: self.weights.clone(),
-            factors,
-            subspaces,
-        }
+        Document { format: FORMAT, version, unit, measures: weights.to_vec(), factors, subspaces }
     }
 
-    /// Reads a folder that [`Measurements::write`] wrote.
+    /// Reads `strategies.json` and `noisy.csv` over a schema; messages name `origin` (the folder).
     ///
-    /// Checks files against checksums, rows against measures, and numbers of answers against rows.
-    ///
-    /// # Errors
-    /// Files that cannot be read, were edited, or do not fit each other.
-    pub fn read(folder: &Path) -> Result<Self> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read(&path).map_err(|e| Error::io(&path, "reading", e, REMEDY))
-        };
-        let text = |name: &str, bytes: Vec<u8>| {
-            let path = folder.join(name).display().to_string();
-            String::from_utf8(bytes)
-                .map_err(|_| Error::bad_input(path, "a text in UTF-8", "other bytes", REMEDY))
-        };
-        let sums = text(SUMS, read(SUMS)?)?;
-        let mut files = HashMap::new();
-        for name in [NOISY, SCHEMA, STATEMENT, STRATEGIES] {
-            let bytes = read(name)?;
-            let sum = sha256(&bytes);
-            let known = sums.lines().any(|line| line.split_once("  ") == Some((&sum, name)));
-            if !known {
-                return Err(Error::bad_input(
-                    folder.join(name).display().to_string(),
-                    format!("the file whose SHA-256 {SUMS} names"),
-                    format!("one with the SHA-256 {sum}: it was edited or damaged"),
-                    REMEDY,
-                ));
-            }
-            files.insert(name, bytes);
-        }
-        let mut take = |name| files.remove(name).unwrap_or_default();
-        let texts = [SCHEMA, STATEMENT, STRATEGIES].map(|name| text(name, take(name)));
-        let [schema, statement, strategies] = texts;
-        let origin = folder.display().to_string();
-        Self::from_texts(&schema?, &statement?, &strategies?, take(NOISY).as_slice(), &origin)
-    }
-
-    /// [`Measurements::read`] from texts without checksums; messages name `origin` (the folder).
+    /// Checks rows against measures, and numbers of answers against rows.
     ///
     /// # Errors
-    /// As [`Measurements::read`].
-    pub(super) fn from_texts(
-        schema_text: &str,
-        statement: &str,
+    /// Texts that were not written by a release, or do not fit each other.
+    pub(in crate::release) fn read(
+        schema: &Schema,
         strategies: &str,
         noisy: impl BufRead,
         origin: &str,
-    ) -> Result<Self> {
-        let refuse = |name: &str, expected: &str, found: String| {
-            Error::bad_input(format!("{origin}/{name}"), expected, found, REMEDY)
+    ) -> Result<Measured> {
+        let refuse = |expected: &str, found: String| {
+            Error::bad_input(format!("{origin}/{STRATEGIES}"), expected, found, REMEDY)
         };
-        let schema = Schema::from_toml(schema_text, &format!("{origin}/{SCHEMA}"))?;
-        let statement: Statement = serde_json::from_str(statement)
-            .map_err(|e| refuse(STATEMENT, "the statement of a release", e.to_string()))?;
         let document: Document = serde_json::from_str(strategies)
-            .map_err(|e| refuse(STRATEGIES, "the strategies of a release", e.to_string()))?;
+            .map_err(|e| refuse("the strategies of a release", e.to_string()))?;
         let sizes = schema.sizes();
         let fit = document.measures.len() == sizes.len()
             && document.measures.iter().zip(&sizes).all(|(p, n)| [0, *n].contains(&p.len()));
         if document.format != FORMAT || !fit || document.unit.rows == 0 {
             let expected = format!("format {FORMAT} and a measure per measured attribute");
-            return Err(refuse(STRATEGIES, &expected, "another".into()));
+            return Err(refuse(&expected, "another".into()));
         }
         let factors = document.factors.into_iter().map(|entry| {
             let cells = entry.rows.first().map_or(0, Vec::len);
@@ -246,11 +137,7 @@ impl Measurements {
                 Ok(rows) if even => {
                     Ok(Arc::new(IntegerFactor::new(&entry.shape, entry.measures, rows)?))
                 }
-                _ => Err(refuse(
-                    STRATEGIES,
-                    "rows of one length",
-                    "rows of different lengths".into(),
-                )),
+                _ => Err(refuse("rows of one length", "rows of different lengths".into())),
             }
         });
         let factors: Vec<Arc<IntegerFactor>> = factors.collect::<Result<_>>()?;
@@ -268,9 +155,8 @@ impl Measurements {
                 .iter()
                 .map(|index| factors.get(*index).cloned())
                 .collect::<Option<Vec<_>>>();
-            let factors = factors.ok_or_else(|| {
-                refuse(STRATEGIES, "factors of the list", format!("{:?}", entry.factors))
-            })?;
+            let factors = factors
+                .ok_or_else(|| refuse("factors of the list", format!("{:?}", entry.factors)))?;
             let shape: Vec<usize> =
                 factors.iter().flat_map(|f| f.shape().iter().copied()).collect();
             let measures: Vec<&Vec<i64>> = factors.iter().flat_map(|f| f.weights()).collect();
@@ -282,11 +168,7 @@ impl Measurements {
                 positions.is_sorted() && shape == attributes.select(&sizes) && measures == expected;
             if !fit || rows != Some(entry.answers) || total > MAX_ANSWERS {
                 let found = format!("other numbers for {:?}", entry.attributes);
-                return Err(refuse(
-                    STRATEGIES,
-                    "factors and answers that fit the attributes",
-                    found,
-                ));
+                return Err(refuse("factors and answers that fit the attributes", found));
             }
             let strategy = IntegerStrategy::new(factors)?;
             let deviation = entry.deviation.parse()?;
@@ -295,19 +177,23 @@ impl Measurements {
         let mut seen: Vec<AttributeSet> = measurements.iter().map(|m| m.attributes).collect();
         seen.sort_unstable();
         if seen.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(refuse(STRATEGIES, "every subspace once", "a repeated one".into()));
+            return Err(refuse("every subspace once", "a repeated one".into()));
         }
         let list = read_noisy(noisy, measurements, &format!("{origin}/{NOISY}"))?;
-        let (weights, unit) = (document.measures, document.unit);
-        Ok(Measurements {
-            schema,
-            schema_text: schema_text.to_owned(),
-            statement,
-            weights,
-            unit,
-            list,
-        })
+        Ok(Measured { weights: document.measures, unit: document.unit, list })
     }
+}
+
+/// Writes the noisy integers, one per line.
+pub(in crate::release) fn write_noisy(
+    out: &mut dyn Write,
+    list: &MeasuredList,
+) -> std::io::Result<()> {
+    writeln!(out, "subspace,answer")?;
+    for (subspace, (_, noisy)) in list.iter().enumerate() {
+        noisy.iter().try_for_each(|answer| writeln!(out, "{subspace},{answer}"))?;
+    }
+    Ok(())
 }
 
 /// Reads the answers of every measurement, in order.
@@ -315,7 +201,7 @@ fn read_noisy(
     source: impl BufRead,
     measurements: Vec<IntegerMeasurement>,
     origin: &str,
-) -> Result<Vec<(IntegerMeasurement, Vec<i128>)>> {
+) -> Result<MeasuredList> {
     let refuse = |line: usize, expected: String, found: &str| Error::Parse {
         origin: origin.to_owned(),
         place: Some(Place { line, column: 0 }),

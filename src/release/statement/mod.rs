@@ -1,28 +1,22 @@
 //! The statement of a release: measurements, guarantee, accuracy, and what is not protected.
 
+mod protection;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::protection::Protection;
 use super::integer_plan::IntegerPlan;
 use super::ledger::Reservation;
 use super::reach::Reach;
+use super::report::Fact;
 use super::rounding::Precision;
 use crate::data::{OutOfDomain, PersonLimit};
 use crate::error::Result;
-use crate::privacy::{Neighbours, PrivacyUnit, Rho, fine_noise};
+use crate::privacy::{Rho, fine_noise};
 use crate::schema::Schema;
-
-/// What releases do not protect.
-const NOT_PROTECTED: [&str; 6] = [
-    "running time and memory, which depend on the records",
-    "the sizes of files and the location of the data on the disk, from those who can see them",
-    "whether the file of records could be read to its end",
-    "the header line of the file of records, which is public",
-    "people with more records than the privacy unit allows",
-    "the schema and the workload, which must not be made from the records",
-];
 
 /// The budget of a release, and its rules for reading records.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,28 +34,15 @@ pub struct Terms {
 /// The contents of `statement.json`, none of which depends on the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
-    program: String,
-    version: String,
-    /// Name and version of the program that draws the noise.
-    noise_library: [String; 2],
+    #[serde(flatten)]
+    protection: Protection,
     mechanism: String,
     planner: String,
-    unit: PrivacyUnit,
-    unit_in_words: String,
     /// max over neighbours of Σ k²|B(x − x')|²/(2σ²), rounded up.
     rho: f64,
-    rho_reserved: f64,
     /// Whether some neighbours attain ρ; otherwise it is an upper bound.
     rho_is_exact_sum: bool,
     epsilon: f64,
-    delta: f64,
-    out_of_domain: OutOfDomain,
-    /// The column that identifies persons, and the maximum records per person.
-    person_limit: Option<PersonLimit>,
-    /// Whether the number of records is public: then it is published without noise.
-    number_of_records_is_public: bool,
-    /// The reservation in the ledger.
-    ledger: Option<LedgerLine>,
     queries: String,
     /// √(Σ weight · variance / queries) of the measurements.
     rmse: f64,
@@ -74,19 +55,6 @@ pub struct Statement {
     interval_unit: String,
     subspaces: Vec<Subspace>,
     adjusted: Option<String>,
-    not_protected: Vec<String>,
-    schema: String,
-    workload: String,
-}
-
-/// A line of a ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct LedgerLine {
-    file: String,
-    /// The line number, from 1.
-    line: usize,
-    /// The SHA-256 of the text of the line.
-    sha256: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -137,26 +105,16 @@ impl Statement {
         });
         let (planned, rounded) = plan.rounding();
         let queries = plan.plan().queries();
-        let [name, version] = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")];
+        let epsilon = fine_noise::epsilon_rounded_up(rho, terms.delta)?;
         Ok(Statement {
-            program: name.to_owned(),
-            version: version.to_owned(),
-            noise_library: [name, version].map(str::to_owned),
+            protection: Protection::of(unit, terms, schema, workload),
             mechanism: "integer queries on residual subspaces with discrete Gaussian noise from \
                         the operating system"
                 .into(),
             planner: plan.plan().planner().to_owned(),
-            unit,
-            unit_in_words: unit.to_string(),
             rho: rho.get(),
-            rho_reserved: terms.rho.get(),
             rho_is_exact_sum: plan.is_attained(),
-            epsilon: fine_noise::epsilon_rounded_up(rho, terms.delta)?,
-            delta: terms.delta,
-            out_of_domain: terms.rule,
-            person_limit: terms.person,
-            number_of_records_is_public: unit.neighbours == Neighbours::ReplaceOneRecord,
-            ledger: None,
+            epsilon,
             queries: queries.to_string(),
             rmse: plan.plan().rmse(),
             planned_variance: planned,
@@ -167,17 +125,13 @@ impl Statement {
             interval_unit: "standard errors".into(),
             subspaces: subspaces.collect::<Result<_>>()?,
             adjusted,
-            not_protected: NOT_PROTECTED.map(str::to_owned).to_vec(),
-            schema: schema.to_owned(),
-            workload: workload.to_owned(),
         })
     }
 
     /// Adds the ledger line of the budget's reservation.
     #[must_use]
     pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
-        let (file, line) = (ledger.display().to_string(), reservation.line());
-        self.ledger = Some(LedgerLine { file, line, sha256: reservation.hash().to_owned() });
+        self.protection.reserve(ledger, reservation);
         self
     }
 
@@ -190,12 +144,30 @@ impl Statement {
 
     /// Returns the stated (ε, δ), with ε rounded up.
     pub fn epsilon_and_delta(&self) -> (f64, f64) {
-        (self.epsilon, self.delta)
+        (self.epsilon, self.protection.delta)
+    }
+
+    /// Returns the most important facts for a report.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let [epsilon, delta, rho] = [self.epsilon, self.protection.delta, self.rho].map(as_in_json);
+        let mut facts = vec![
+            Fact::new("Differential privacy", format!("ε = {epsilon} at δ = {delta}")),
+            Fact::new("Zero-concentrated differential privacy", format!("ρ = {rho}")),
+        ];
+        facts.extend(self.protection.facts());
+        facts.push(Fact::new("Queries", self.queries.clone()));
+        facts.push(Fact::new("Root mean square error (weighted)", format!("{:.6}", self.rmse)));
+        facts
+    }
+
+    /// Returns whether adjusted answers were written.
+    pub(super) fn is_adjusted(&self) -> bool {
+        self.adjusted.is_some()
     }
 
     /// Returns the text of the workload.
     pub fn workload(&self) -> &str {
-        &self.workload
+        self.protection.workload()
     }
 
     /// Returns the statement as JSON.
@@ -211,21 +183,18 @@ impl Statement {
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         for paragraph in [
-            self.title(),
+            self.protection.title(),
             self.guarantee(),
             self.mechanism_in_words(),
             self.answers_in_words(),
-            self.records_in_words(),
+            self.protection.records_in_words(),
         ] {
             let _ = writeln!(text, "{paragraph}\n");
         }
         if let Some(adjusted) = &self.adjusted {
             let _ = writeln!(text, "**Adjusted answers.** {adjusted}\n");
         }
-        let _ = writeln!(text, "**Not protected:**\n");
-        for what in &self.not_protected {
-            let _ = writeln!(text, "- {what}");
-        }
+        text.push_str(&self.protection.not_protected_in_words());
         let _ = writeln!(
             text,
             "\n| measured | ρ alone | Δ² | σ | integers |\n|---|---:|---:|---:|---:|"
@@ -239,28 +208,8 @@ impl Statement {
                 subspace.attributes, subspace.deviation, subspace.answers
             );
         }
-        let _ = writeln!(
-            text,
-            "\n## Schema\n\n```toml\n{}\n```\n\n## Workload\n\n```toml\n{}\n```",
-            self.schema, self.workload
-        );
+        let _ = writeln!(text, "\n{}", self.protection.sources());
         text
-    }
-
-    fn title(&self) -> String {
-        let ledger = match &self.ledger {
-            Some(LedgerLine { file, line, sha256 }) => {
-                format!(
-                    " The budget was reserved in line {line} of the ledger `{file}` (SHA-256 of \
-                     the line: {sha256})."
-                )
-            }
-            None => String::new(),
-        };
-        format!(
-            "# Statement of a private release\n\nMade by {} {}.{ledger}",
-            self.program, self.version
-        )
     }
 
     fn guarantee(&self) -> String {
@@ -268,29 +217,13 @@ impl Statement {
             true => "recomputed from the integers and attained by some neighbours",
             false => "an upper bound recomputed from the integers",
         };
-        let who = match &self.person_limit {
-            None => format!("everybody with at most {} record(s)", self.unit.rows),
-            Some(PersonLimit { column, .. }) => {
-                format!("everybody, with all records that have the same value of `{column}`")
-            }
-        };
-        let neighbours = match self.unit.neighbours {
-            Neighbours::AddOrRemoveOneRecord => "whether or not these records are in the table",
-            Neighbours::ReplaceOneRecord => {
-                "whatever the values of these records are; the number of records is public and \
-                 published without noise"
-            }
-            Neighbours::ReplaceAddOrRemoveOneRecord => {
-                "whatever the values of these records are, inside or outside the schema, and \
-                 whether or not they are in the table"
-            }
-        };
-        let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.delta));
+        let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.protection.delta));
         format!(
-            "**Guarantee.** ({epsilon}, {delta})-differential privacy for {who}, {neighbours}: \
-             ρ = {} of zero-concentrated differential privacy, {is_attained}; {} was reserved.",
+            "**Guarantee.** ({epsilon}, {delta})-differential privacy for {}: ρ = {} of \
+             zero-concentrated differential privacy, {is_attained}; {} was reserved.",
+            self.protection.whom(),
             as_in_json(self.rho),
-            as_in_json(self.rho_reserved)
+            as_in_json(self.protection.rho_reserved)
         )
     }
 
@@ -313,30 +246,6 @@ impl Statement {
              a probability of at most 5 %: a bound for the discrete noise itself, not for a \
              normal distribution.",
             self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
-        )
-    }
-
-    fn records_in_words(&self) -> String {
-        let rule = match self.out_of_domain {
-            OutOfDomain::Drop => "",
-            OutOfDomain::Clamp => {
-                " A number outside the range of a numeric attribute is moved to its nearest cell."
-            }
-        };
-        let limit = match &self.person_limit {
-            None => String::new(),
-            Some(PersonLimit { column, rows }) => {
-                format!(
-                    " Of the records with the same value of `{column}`, the first {rows} of the \
-                     file were kept, and records without a value of `{column}` were dropped."
-                )
-            }
-        };
-        format!(
-            "**Records.** A value outside the schema is treated as the value that the schema \
-             declares for others (`other`); if it declares none, the record is dropped.\
-             {rule}{limit} Only the noisy integers were computed from the records; every other \
-             output is computed from them or without the records."
         )
     }
 }

@@ -1,0 +1,242 @@
+//! The evidence of a noisy marginal on the width of its prior.
+//!
+//! The width τ of a set is the prior standard deviation of ln(v/q), with v the true marginal and q
+//! the estimate without the set. It is one of τ_k = 0.005 · 2^(k/2), k = 0…20. With
+//! `y − q ~ N(0, τ²q² + s²)` per cell, the log-likelihood of τ_k is, up to a constant,
+//!
+//! `L(k) = −½ Σ_cells [ln(1 + a) − (y − q)²/s² · a/(1 + a)]`, a = τ_k² q²/s².
+
+use matmech_linalg::{Loops, Wide};
+
+/// Number of widths.
+pub const WIDTHS: usize = 21;
+
+/// Widths with padding, a multiple of the vector length.
+const LANES: usize = 24;
+
+/// The smallest width τ_0.
+const MIN_WIDTH: f64 = 0.005;
+
+/// Maximum a, so that a product of eight factors 1 + a is finite.
+const MAX_RATIO: f64 = 1e30;
+
+/// Returns τ_k.
+pub fn width(k: usize) -> f64 {
+    MIN_WIDTH * 2f64.powf(k as f64 / 2.0)
+}
+
+/// The log-likelihoods L(k) of the widths.
+pub type LogLikelihoods = [f64; WIDTHS];
+
+/// Returns L(k) for all widths. O(21 cells).
+///
+/// `cavity` is q, which must be positive, `target` is y, and `variance` is s².
+pub fn log_likelihoods(cavity: &[f64], target: &[f64], variance: f64) -> LogLikelihoods {
+    let mut squares = [0.0; LANES];
+    for (k, square) in squares.iter_mut().enumerate().take(WIDTHS) {
+        *square = width(k) * width(k);
+    }
+    let mut sums = [0.0; LANES];
+    Wide::detect().run(Sums { cavity, target, variance, squares: &squares, sums: &mut sums });
+    std::array::from_fn(|k| sums[k])
+}
+
+/// The sums over the cells for all widths.
+struct Sums<'a> {
+    cavity: &'a [f64],
+    target: &'a [f64],
+    variance: f64,
+    squares: &'a [f64; LANES],
+    sums: &'a mut [f64; LANES],
+}
+
+impl Loops for Sums<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Sums { cavity, target, variance, squares, sums } = self;
+        let inverse = variance.recip();
+        let (mut fits, mut exponents) = ([0.0; LANES], [0.0; LANES]);
+        let mut products = [1.0; LANES];
+        for (cavity, target) in cavity.chunks(8).zip(target.chunks(8)) {
+            for (&q, &y) in cavity.iter().zip(target) {
+                let (ratio, distance) = (q * q * inverse, (y - q) * (y - q) * inverse);
+                for k in 0..LANES {
+                    let a = (squares[k] * ratio).min(MAX_RATIO);
+                    products[k] *= 1.0 + a;
+                    fits[k] += distance * (a / (1.0 + a));
+                }
+            }
+            // ln Π(1 + a) is kept as an exponent and a mantissa from 1 to 2.
+            for k in 0..LANES {
+                let bits = products[k].to_bits();
+                exponents[k] += (bits >> 52) as f64 - 1023.0;
+                products[k] = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+            }
+        }
+        for k in 0..LANES {
+            let logarithm = exponents[k] * std::f64::consts::LN_2 + products[k].ln();
+            sums[k] = 0.5 * (fits[k] - logarithm);
+        }
+    }
+}
+
+/// A learned prior of the widths of all sets of one kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WidthPrior {
+    logarithms: [f64; WIDTHS],
+}
+
+/// Number of EM steps.
+const STEPS: usize = 30;
+
+impl WidthPrior {
+    /// Learns the prior from the likelihoods of sets, with some pseudo-observations.
+    ///
+    /// 30 steps of `π_k ∝ c/21 + Σ_g π_k e^{L_g(k)} / Σ_j π_j e^{L_g(j)}` for c
+    /// pseudo-observations, then one smoothing by (¼, ½, ¼) with repeated ends.
+    pub fn learned(sets: &[LogLikelihoods], pseudo_observations: f64) -> Self {
+        let mut prior = WidthPrior { logarithms: [0.0; WIDTHS] };
+        for _ in 0..STEPS {
+            let mut weights = [pseudo_observations / WIDTHS as f64; WIDTHS];
+            for likelihoods in sets {
+                let posterior = prior.posterior(likelihoods);
+                weights.iter_mut().zip(posterior).for_each(|(weight, p)| *weight += p);
+            }
+            prior = Self::of_weights(&weights);
+        }
+        let smooth = |k: usize| {
+            let at = |k: usize| prior.logarithms[k].exp();
+            let (left, right) = (at(k.saturating_sub(1)), at((k + 1).min(WIDTHS - 1)));
+            0.25 * left + 0.5 * at(k) + 0.25 * right
+        };
+        Self::of_weights(&std::array::from_fn(smooth))
+    }
+
+    fn of_weights(weights: &[f64; WIDTHS]) -> Self {
+        let total: f64 = weights.iter().sum();
+        let logarithm = |k: usize| (weights[k] / total).max(f64::MIN_POSITIVE).ln();
+        WidthPrior { logarithms: std::array::from_fn(logarithm) }
+    }
+
+    /// Returns the posterior probabilities of the widths.
+    pub fn posterior(&self, likelihoods: &LogLikelihoods) -> [f64; WIDTHS] {
+        let sums: [f64; WIDTHS] = std::array::from_fn(|k| likelihoods[k] + self.logarithms[k]);
+        let largest = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let terms = sums.map(|sum| (sum - largest).exp());
+        let total: f64 = terms.iter().sum();
+        terms.map(|term| term / total)
+    }
+
+    /// Returns the width of the largest posterior probability; the smallest of several.
+    pub fn most_probable(&self, likelihoods: &LogLikelihoods) -> f64 {
+        let mut best = 0;
+        for k in 1..WIDTHS {
+            let sum = |k: usize| likelihoods[k] + self.logarithms[k];
+            if sum(k) > sum(best) {
+                best = k;
+            }
+        }
+        width(best)
+    }
+}
+
+/// Half octaves of a histogram: cells from 2^(MIN_INDEX/2) up.
+pub const BINS: usize = 100;
+
+/// The index of half octaves of the first bin, 2^(−10.5).
+const MIN_INDEX: i64 = -21;
+
+/// The number of cells per half octave of q: bin b is for q ≈ 2^((b − 21)/2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram(pub [f64; BINS]);
+
+impl Histogram {
+    /// Counts positive cells. Cells outside the bins are counted in the nearest one.
+    pub fn of(cells: &[f64]) -> Self {
+        let mut counts = [0.0; BINS];
+        for &q in cells {
+            let bits = q.to_bits();
+            let exponent = (bits >> 52) as i64 - 1023;
+            let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+            // 2^¼ and 2^¾ separate the half octaves.
+            let half = i64::from(mantissa >= 1.189_207_115_002_721)
+                + i64::from(mantissa >= 1.681_792_830_507_429);
+            let bin = (2 * exponent + half - MIN_INDEX).clamp(0, BINS as i64 - 1);
+            counts[bin as usize] += 1.0;
+        }
+        Histogram(counts)
+    }
+
+    /// Returns the value of a bin.
+    pub fn value(bin: usize) -> f64 {
+        2f64.powf((bin as i64 + MIN_INDEX) as f64 / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use rand::RngExt;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use crate::test_support::rng;
+
+    /// L(k) equals its definition with the standard library's logarithm.
+    #[test]
+    fn likelihoods_equal_their_definition() {
+        let mut rng = rng(1);
+        for cells in [1, 7, 8, 9, 100] {
+            let q: Vec<f64> = (0..cells).map(|_| 10f64.powf(rng.random_range(-3.0..6.0))).collect();
+            let y: Vec<f64> = q.iter().map(|q| q + rng.random_range(-9.0..9.0)).collect();
+            let variance = 10f64.powf(rng.random_range(-2.0..3.0));
+            let found = log_likelihoods(&q, &y, variance);
+            for (k, found) in found.iter().enumerate() {
+                let cell = |(q, y): (&f64, &f64)| {
+                    let a = (width(k) * q).powi(2) / variance;
+                    -0.5 * (a.ln_1p() - (y - q).powi(2) / variance * a / (1.0 + a))
+                };
+                let expected: f64 = q.iter().zip(&y).map(cell).sum();
+                let scale = expected.abs().max(1.0);
+                assert!((found - expected).abs() < 1e-9 * scale, "{k}: {found}, {expected}");
+            }
+        }
+    }
+
+    /// The learned prior and the posterior find the width that generated the sets.
+    #[test]
+    fn the_width_that_generated_the_sets_is_learned() {
+        let mut rng = rng(2);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let (k, deviation) = (12, 3.0);
+        let sets: Vec<LogLikelihoods> = (0..50)
+            .map(|_| {
+                let q: Vec<f64> = (0..200).map(|_| 20.0 * (1.0 + normal().abs())).collect();
+                let y: Vec<f64> =
+                    q.iter().map(|q| q + width(k) * q * normal() + deviation * normal()).collect();
+                log_likelihoods(&q, &y, deviation * deviation)
+            })
+            .collect();
+        let prior = WidthPrior::learned(&sets, 5.0);
+        let total: f64 = prior.logarithms.iter().map(|p| p.exp()).sum();
+        assert!((total - 1.0).abs() < 1e-12);
+        let most = (0..WIDTHS).max_by(|a, b| prior.logarithms[*a].total_cmp(&prior.logarithms[*b]));
+        assert_eq!(most, Some(k));
+        let near = sets.iter().filter(|l| (prior.most_probable(l) / width(k)).ln().abs() < 0.36);
+        assert_eq!(near.count(), 50);
+        let posterior: f64 = prior.posterior(&sets[0]).iter().sum();
+        assert!((posterior - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn histograms_count_every_cell_at_its_nearest_half_octave() {
+        let cells: Vec<f64> = (0..4000).map(|k| 1e-3 * 1.004f64.powi(k)).collect();
+        let histogram = Histogram::of(&cells);
+        assert_eq!(histogram.0.iter().sum::<f64>(), 4000.0);
+        for (bin, count) in histogram.0.iter().enumerate() {
+            let limits = [-0.25, 0.25].map(|half: f64| Histogram::value(bin) * 2f64.powf(half));
+            let inside = cells.iter().filter(|q| (limits[0]..limits[1]).contains(*q)).count();
+            assert_eq!(*count, inside as f64, "bin {bin}");
+        }
+    }
+}

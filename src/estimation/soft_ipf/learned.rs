@@ -1,0 +1,253 @@
+//! Estimates from given residuals, with prior widths learned from them.
+//!
+//! ```text
+//! model = independent attributes (width 3, 9 sweeps)
+//! for kind in (pairs, larger sets):
+//!     for every measured set g of the kind:
+//!         q = max(present estimate of g, 1e-3); L_g = log-likelihoods of the widths
+//!     learn the prior of the kind's widths from all L_g
+//!     candidates: max_k L_g(k) − L_g(0) > threshold, by ‖update(q) − q‖₁ descending
+//!     a candidate is a factor of the junction tree, with its measured subsets, if the tree stays
+//!     within its limit; otherwise it is outside the tree
+//!     sweep
+//! ```
+//!
+//! The estimates of larger sets include the accepted pairs. *Cost*: the marginals of all measured
+//! sets, once per kind, and the sweeps. *Source*: ours.
+
+use std::collections::{HashMap, HashSet};
+
+use super::SoftIpf;
+use super::evidence::{Histogram, LogLikelihoods, WIDTHS, WidthPrior, log_likelihoods};
+use super::update::{Evidence, Update, raise_to_minimum};
+use super::widths::{Width, Widths};
+use crate::domain::AttributeSet;
+use crate::error::Result;
+use crate::estimation::graphical_model::{JunctionTree, cells_of_mb};
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+
+/// Number of sweeps over the independent attributes.
+const SINGLE_SWEEPS: usize = 9;
+
+/// Evidence of an earlier fit is kept below this multiple of the threshold.
+const KEPT: f64 = 0.5;
+
+/// The settings of a fit with learned widths.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LearnedFit {
+    /// Maximum total number of cells of the model's cliques.
+    pub cells: f64,
+    /// Maximum number of sweeps after sets were accepted.
+    pub sweeps: usize,
+    /// The minimum of max_k L(k) − L(0) for a candidate.
+    pub threshold: f64,
+    /// The pseudo-observations of the prior of the widths.
+    pub pseudo_observations: f64,
+    /// The width of single attributes.
+    pub single: f64,
+    /// Whether sets of three or more attributes are used.
+    pub uses_larger: bool,
+}
+
+impl Default for LearnedFit {
+    fn default() -> Self {
+        LearnedFit {
+            cells: cells_of_mb(2.0),
+            sweeps: 40,
+            threshold: 6.0,
+            pseudo_observations: 5.0,
+            single: 3.0,
+            uses_larger: true,
+        }
+    }
+}
+
+/// The evidence of a measured set on its width, before it was accepted.
+#[derive(Debug, Clone)]
+pub struct SetEvidence {
+    /// The set.
+    pub set: AttributeSet,
+    /// The posterior probabilities of the widths; empty for a single attribute.
+    pub posterior: Vec<f64>,
+    /// L(k); 0 for a single attribute.
+    likelihoods: LogLikelihoods,
+    /// The precision of the set's residual.
+    precision: f64,
+    /// The cells of the estimate q.
+    pub histogram: Histogram,
+}
+
+/// A measured set whose evidence exceeds the threshold.
+struct PossibleFactor {
+    set: AttributeSet,
+    cavity: Vec<f64>,
+    target: Vec<f64>,
+    likelihoods: LogLikelihoods,
+}
+
+impl SetEvidence {
+    /// Returns max_k L(k) − L(0).
+    fn gain(&self) -> f64 {
+        let largest = self.likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        largest - self.likelihoods[0]
+    }
+}
+
+impl LearnedFit {
+    /// Fits given residuals, and returns the evidence of every measured set.
+    ///
+    /// Sets of unmeasured subsets are not used, since their cells are unknown. `previous` is the
+    /// evidence of an earlier fit, or empty: it is kept for sets of three or more attributes that
+    /// have not been measured since and have at most half the evidence of a candidate.
+    ///
+    /// # Errors
+    /// Attributes that the residuals lack.
+    pub fn fit(
+        &self,
+        residuals: ResidualEstimates,
+        attributes: AttributeSet,
+        previous: &[SetEvidence],
+    ) -> Result<(SoftIpf, Vec<SetEvidence>)> {
+        let mut sets: Vec<AttributeSet> = (residuals.measured_sets())
+            .filter(|set| !set.is_empty() && set.is_subset(attributes))
+            .filter(|set| residuals.cell_variance(*set).is_finite())
+            .collect();
+        sets.sort_by_key(|set| (set.len(), *set));
+        let single = Width::Fixed(self.single);
+        let widths = Widths { single, pair: single, larger: single };
+        let mut fit = SoftIpf::new(residuals, attributes, self.cells, widths)?;
+        fit.model.follow(&fit.residuals)?;
+        fit.sweep(SINGLE_SWEEPS);
+        let mut evidence = Vec::with_capacity(sets.len());
+        let pairs = sets.partition_point(|set| set.len() < 2);
+        let larger = sets.partition_point(|set| set.len() < 3);
+        for &set in &sets[..pairs] {
+            let mut cells = fit.marginal(set)?;
+            raise_to_minimum(&mut cells);
+            let histogram = Histogram::of(&cells);
+            let (posterior, precision) = (Vec::new(), fit.residuals.precision(set));
+            let likelihoods = [0.0; WIDTHS];
+            evidence.push(SetEvidence { set, posterior, likelihoods, precision, histogram });
+        }
+        self.accept(&mut fit, &sets[pairs..larger], &HashMap::new(), &mut evidence)?;
+        let is_kept = |known: &&SetEvidence| {
+            known.set.len() > 2
+                && known.precision == fit.residuals.precision(known.set)
+                && known.gain() <= KEPT * self.threshold
+        };
+        let kept = previous.iter().filter(is_kept).map(|known| (known.set, known)).collect();
+        if self.uses_larger {
+            self.accept(&mut fit, &sets[larger..], &kept, &mut evidence)?;
+        }
+        Ok((fit, evidence))
+    }
+
+    /// Learns the prior of one kind of sets and accepts those of sufficient evidence.
+    fn accept(
+        &self,
+        fit: &mut SoftIpf,
+        sets: &[AttributeSet],
+        kept: &HashMap<AttributeSet, &SetEvidence>,
+        evidence: &mut Vec<SetEvidence>,
+    ) -> Result<()> {
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let mut possible = Vec::new();
+        let start = evidence.len();
+        for &set in sets {
+            if let Some(known) = kept.get(&set) {
+                evidence.push((*known).clone());
+                continue;
+            }
+            let mut cavity = fit.marginal(set)?;
+            raise_to_minimum(&mut cavity);
+            let target = fit.residuals.marginal(set)?;
+            let variance = fit.residuals.cell_variance(set);
+            let likelihoods = log_likelihoods(&cavity, &target, variance);
+            let histogram = Histogram::of(&cavity);
+            let (posterior, precision) = (Vec::new(), fit.residuals.precision(set));
+            let found = SetEvidence { set, posterior, likelihoods, precision, histogram };
+            if found.gain() > self.threshold {
+                possible.push(PossibleFactor { set, cavity, target, likelihoods });
+            }
+            evidence.push(found);
+        }
+        let evidence = &mut evidence[start..];
+        let all: Vec<LogLikelihoods> = evidence.iter().map(|found| found.likelihoods).collect();
+        let prior = WidthPrior::learned(&all, self.pseudo_observations);
+        for found in evidence {
+            found.posterior = prior.posterior(&found.likelihoods).to_vec();
+        }
+        let mut widths = *fit.model.widths();
+        if sets[0].len() == 2 {
+            widths.pair = Width::Learned(prior);
+        } else {
+            widths.larger = Width::Learned(prior);
+        }
+        fit.model.set_widths(widths);
+        let grown = self.distribute(fit, changes(fit, &prior, possible))?;
+        fit.model.follow(&fit.residuals)?;
+        if !grown {
+            return Ok(());
+        }
+        fit.sweep(self.sweeps);
+        Ok(())
+    }
+
+    /// Adds accepted sets to the junction tree, in order, or to the sets outside it.
+    ///
+    /// Returns whether the tree has new factors.
+    fn distribute(&self, fit: &mut SoftIpf, accepted: Vec<AttributeSet>) -> Result<bool> {
+        let sizes = fit.residuals.sizes().to_vec();
+        let attributes = fit.model.tree().attributes();
+        let mut in_tree = fit.model.sets();
+        // For every attribute, those in a common set of the tree.
+        let mut joined = vec![AttributeSet::EMPTY; sizes.len()];
+        let join = |joined: &mut [AttributeSet], set: AttributeSet| {
+            set.positions().for_each(|p| joined[p] = joined[p].union(set));
+        };
+        in_tree.iter().for_each(|set| join(&mut joined, *set));
+        let (mut factors, mut outside) = (HashSet::new(), Vec::new());
+        for set in accepted {
+            // A set of new edges can change the whole triangulation.
+            if set.positions().any(|p| !set.is_subset(joined[p])) {
+                in_tree.push(set);
+                if JunctionTree::cells_for(&sizes, attributes, &in_tree) > self.cells {
+                    in_tree.pop();
+                    outside.push(set);
+                    continue;
+                }
+                join(&mut joined, set);
+            }
+            factors.extend(set.subsets().filter(|subset| {
+                !subset.is_empty() && fit.residuals.cell_variance(*subset).is_finite()
+            }));
+        }
+        let mut sorted: Vec<AttributeSet> = factors.iter().copied().collect();
+        sorted.sort_by_key(|set| (set.len(), *set));
+        fit.model.add(&sorted)?;
+        fit.outside.extend(outside);
+        fit.outside.retain(|set| !factors.contains(set));
+        fit.cache.take();
+        Ok(!sorted.is_empty())
+    }
+}
+
+/// Returns the candidates by ‖update(q) − q‖₁, descending.
+fn changes(fit: &SoftIpf, prior: &WidthPrior, possible: Vec<PossibleFactor>) -> Vec<AttributeSet> {
+    let total = fit.total();
+    let mut update = Update::default();
+    let change = |factor: PossibleFactor| {
+        let PossibleFactor { set, cavity, target, likelihoods } = factor;
+        let (variance, width) =
+            (fit.residuals.cell_variance(set), prior.most_probable(&likelihoods));
+        let evidence = Evidence { target: &target, variance, width };
+        update.solve(&cavity, evidence, total, super::beside::SHIFT_STEPS, &mut 0.0);
+        let change: f64 = update.values.iter().zip(&cavity).map(|(v, q)| (v - q).abs()).sum();
+        (change, set)
+    };
+    let mut changes: Vec<(f64, AttributeSet)> = possible.into_iter().map(change).collect();
+    changes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    changes.into_iter().map(|(_, set)| set).collect()
+}

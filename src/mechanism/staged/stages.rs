@@ -1,0 +1,211 @@
+//! The sequence of stages, for any way of measuring residuals.
+
+use std::collections::HashMap;
+
+use super::Staged;
+use super::plan::{Measurable, StagePlan};
+use super::scouts::{ClosureResidual, closure, scouts};
+use super::unbiased::UnbiasedPlan;
+use crate::domain::AttributeSet;
+use crate::error::Result;
+use crate::estimation::graphical_model::cells_of_mb;
+use crate::estimation::soft_ipf::{LearnedFit, SetEvidence, SoftIpf};
+use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::schema::Schema;
+
+/// Maximum number of cells of measured residuals, which are kept in memory.
+const MAX_CELLS: f64 = (1u64 << 25) as f64;
+
+/// Maximum sweeps of a fit during the stages, and of the last one.
+const SWEEPS: [usize; 2] = [30, 40];
+
+/// The width of single attributes.
+const SINGLE_WIDTH: f64 = 3.0;
+
+/// More attributes than this have a smaller model by default.
+const MAX_ATTRIBUTES_OF_LARGE_MODEL: usize = 30;
+
+/// Centred answers to residuals, with their actual noise variances.
+pub(crate) type Answers = Vec<(Vec<f64>, f64)>;
+
+/// Measures residuals in a stage, with given precisions.
+pub(crate) type Measure<'a> = dyn FnMut(u64, &[(AttributeSet, f64)]) -> Result<Answers> + 'a;
+
+/// The residuals of a stage with their answers.
+pub(crate) type StageAnswers = (Vec<AttributeSet>, Answers);
+
+/// The estimates after the last stage.
+#[derive(Debug)]
+pub(crate) struct StagedEstimates {
+    /// The fitted model and the sets outside it.
+    pub(crate) fit: SoftIpf,
+    /// Whether the answers are the unbiased ones, which may be negative.
+    pub(crate) is_unbiased: bool,
+}
+
+impl MarginalEstimates for StagedEstimates {
+    fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
+        match self.is_unbiased {
+            true => self.fit.residuals().marginal(gamma),
+            false => self.fit.marginal(gamma),
+        }
+    }
+}
+
+/// Staged measurement of a workload of marginals.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    settings: Staged,
+    empty: ResidualEstimates,
+    closure: Vec<ClosureResidual>,
+    residuals: HashMap<AttributeSet, ClosureResidual>,
+    workload: Vec<AttributeSet>,
+    first: Vec<(AttributeSet, f64)>,
+    attributes: AttributeSet,
+    rho: f64,
+}
+
+impl Stages {
+    /// Plans the first measurements.
+    ///
+    /// # Errors
+    /// Attributes that the schema lacks, or too many cells.
+    pub(crate) fn new(
+        settings: Staged,
+        schema: &Schema,
+        workload: &[AttributeSet],
+        rho: f64,
+    ) -> Result<Self> {
+        let closure = closure(schema, workload)?;
+        let first = scouts(&closure, &settings.shares, rho, MAX_CELLS)?;
+        let attributes = workload.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
+        let residuals = closure.iter().map(|residual| (residual.set, *residual)).collect();
+        let workload = workload.to_vec();
+        let empty = ResidualEstimates::new(schema);
+        Ok(Stages { settings, empty, closure, residuals, workload, first, attributes, rho })
+    }
+
+    /// Measures all stages and returns the estimates.
+    ///
+    /// `measure` gets the number of the stage (0 for the first measurements) and residuals with the
+    /// precisions to be added, and returns their centred answers and noise variances.
+    ///
+    /// # Errors
+    /// Errors of `measure`.
+    pub(crate) fn run(&self, measure: &mut Measure<'_>) -> Result<StagedEstimates> {
+        let mut known = self.empty.clone();
+        let mut measure_list = |stage, list: &[(AttributeSet, f64)], known: &mut _| {
+            let answers = measure(stage, list)?;
+            let sets = list.iter().map(|(set, _)| *set).collect();
+            add(known, &(sets, answers))
+        };
+        measure_list(0, &self.first, &mut known)?;
+        let rest = self.rho - self.cost(&self.first);
+        let shares: Vec<f64> =
+            (0..self.settings.stages).map(|k| self.settings.ratio.powi(k as i32)).collect();
+        let all: f64 = shares.iter().sum();
+        let mut evidence = Vec::new();
+        for (stage, share) in shares.iter().enumerate() {
+            let fit = self.fit(0.25, SWEEPS[0]);
+            let (fit, found) = fit.fit(known, self.attributes, &evidence)?;
+            (known, evidence) = (fit.into_residuals(), found);
+            if stage == 0
+                && let Some(unbiased) = self.unbiased(&known, &evidence, rest)?
+            {
+                measure_list(1, &unbiased.measurements, &mut known)?;
+                return self.last(known, true);
+            }
+            let list = self.plan(&known, &evidence, rest * share / all).measurements;
+            measure_list(stage as u64 + 1, &list, &mut known)?;
+        }
+        self.last(known, false)
+    }
+
+    /// Returns the last fit.
+    fn last(&self, known: ResidualEstimates, is_unbiased: bool) -> Result<StagedEstimates> {
+        let (fit, _) = self.fit(1.0, SWEEPS[1]).fit(known, self.attributes, &[])?;
+        Ok(StagedEstimates { fit, is_unbiased })
+    }
+
+    /// Returns the estimates from the answers of the first stages, such as those of an interrupted
+    /// run; those of [`Stages::run`] if all stages are given.
+    ///
+    /// # Errors
+    /// Answers of other residuals than those of the workload.
+    pub(crate) fn estimates(&self, stages: &[StageAnswers]) -> Result<StagedEstimates> {
+        let mut known = self.empty.clone();
+        let mut is_unbiased = false;
+        for (stage, answers) in stages.iter().enumerate() {
+            if stage == 1 && stages.len() == 2 {
+                let fit = self.fit(0.25, SWEEPS[0]);
+                let (fit, evidence) = fit.fit(known, self.attributes, &[])?;
+                known = fit.into_residuals();
+                let rest = self.rho - self.cost(&self.first);
+                is_unbiased = self.unbiased(&known, &evidence, rest)?.is_some();
+            }
+            add(&mut known, answers)?;
+        }
+        self.last(known, is_unbiased)
+    }
+
+    /// Returns the first measurements: residuals with their precisions.
+    pub(crate) fn first(&self) -> &[(AttributeSet, f64)] {
+        &self.first
+    }
+
+    /// Returns the cost of measurements when one record is added or removed: Σ p_τ λ_τ/2.
+    pub(crate) fn cost(&self, list: &[(AttributeSet, f64)]) -> f64 {
+        list.iter().map(|(set, precision)| self.price(*set) * precision / 2.0).sum()
+    }
+
+    /// Returns the plan of unbiased answers if it replaces all stages after the first measurements.
+    fn unbiased(
+        &self,
+        known: &ResidualEstimates,
+        evidence: &[SetEvidence],
+        rest: f64,
+    ) -> Result<Option<UnbiasedPlan>> {
+        let unbiased = UnbiasedPlan::new(known, &self.closure, &self.workload, rest)?;
+        let staged = self.plan(known, evidence, rest).mean_l1;
+        Ok((unbiased.mean_l1 <= self.settings.switch * staged).then_some(unbiased))
+    }
+
+    /// Returns p_τ.
+    fn price(&self, set: AttributeSet) -> f64 {
+        self.residuals.get(&set).map_or(0.0, |residual| residual.price)
+    }
+
+    /// Returns the settings of a fit, with a share of the model's size.
+    fn fit(&self, share: f64, sweeps: usize) -> LearnedFit {
+        let is_large = self.attributes.len() > MAX_ATTRIBUTES_OF_LARGE_MODEL;
+        let mb = self.settings.max_mb.unwrap_or(if is_large { 0.25 } else { 1.0 });
+        LearnedFit {
+            cells: cells_of_mb(share * mb),
+            sweeps,
+            threshold: self.settings.threshold,
+            pseudo_observations: self.settings.pseudo_observations,
+            single: SINGLE_WIDTH,
+            uses_larger: true,
+        }
+    }
+
+    /// Plans a stage.
+    fn plan(&self, known: &ResidualEstimates, evidence: &[SetEvidence], budget: f64) -> StagePlan {
+        let measurable = |evidence: &SetEvidence| {
+            let present = known.precision(evidence.set);
+            Measurable::new(evidence, self.price(evidence.set), present)
+        };
+        let total = AttributeSet::EMPTY;
+        let total = Measurable::total(self.price(total), known.precision(total));
+        let residuals = std::iter::once(total).chain(evidence.iter().map(measurable)).collect();
+        StagePlan::new(residuals, &self.workload, budget)
+    }
+}
+
+/// Adds the answers of a stage.
+fn add(known: &mut ResidualEstimates, (sets, answers): &StageAnswers) -> Result<()> {
+    for (set, (centred, variance)) in sets.iter().zip(answers) {
+        known.update(*set, centred, *variance)?;
+    }
+    Ok(())
+}

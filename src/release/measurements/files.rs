@@ -1,0 +1,109 @@
+//! Folders of files with checksums.
+
+use std::collections::HashMap;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::REMEDY;
+use crate::error::{Error, Result};
+use crate::hash::{Hashed, sha256};
+
+/// The checksums, in the format of `sha256sum -c`.
+const SUMS: &str = "SHA256SUMS";
+
+/// Writes the contents of a file.
+pub(in crate::release) type WriteFile<'a> = &'a dyn Fn(&mut dyn Write) -> std::io::Result<()>;
+
+/// Writes files to an existing folder and syncs them to the disk.
+///
+/// The checksums are written last: a folder with checksums is complete.
+///
+/// # Errors
+/// A file cannot be written.
+pub(in crate::release) fn write(
+    folder: &Path,
+    files: &[(&'static str, WriteFile<'_>)],
+) -> Result<()> {
+    let io = |name: &'static str| {
+        let path = folder.join(name);
+        move |e| {
+            let remedy = "free disk space; the cost of the measurements is spent";
+            Error::io(&path, "writing", e, remedy)
+        }
+    };
+    let mut sums = String::new();
+    for &(name, write) in files {
+        let file = std::fs::File::create(folder.join(name)).map_err(io(name))?;
+        let mut out = Hashed::new(BufWriter::new(file));
+        write(&mut out).map_err(io(name))?;
+        let (out, sum) = out.finish();
+        let file = out.into_inner().map_err(|e| io(name)(e.into_error()))?;
+        sums.push_str(&format!("{sum}  {name}\n"));
+        file.sync_all().map_err(io(name))?;
+    }
+    crate::durable::write(&folder.join(SUMS), &sums).map_err(io(SUMS))?;
+    crate::durable::sync_folder(folder).map_err(io(SUMS))
+}
+
+/// Returns whether a folder of files is complete.
+pub(in crate::release) fn is_complete(folder: &Path) -> bool {
+    folder.join(SUMS).is_file()
+}
+
+/// The files of a folder, checked against their checksums.
+pub(in crate::release) struct Files {
+    origin: String,
+    files: HashMap<&'static str, Vec<u8>>,
+}
+
+impl Files {
+    /// Reads files that [`write`] wrote.
+    ///
+    /// # Errors
+    /// Files that cannot be read or were edited.
+    pub(in crate::release) fn read(folder: &Path, names: &[&'static str]) -> Result<Self> {
+        let origin = folder.display().to_string();
+        let mut read = Files { origin, files: HashMap::new() };
+        let bytes = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path).map_err(|e| Error::io(&path, "reading", e, REMEDY))
+        };
+        read.files.insert(SUMS, bytes(SUMS)?);
+        let sums = read.text(SUMS)?;
+        for name in names {
+            let bytes = bytes(name)?;
+            let sum = sha256(&bytes);
+            if !sums.lines().any(|line| line.split_once("  ") == Some((&sum, name))) {
+                return Err(Error::bad_input(
+                    folder.join(name).display().to_string(),
+                    format!("the file whose SHA-256 {SUMS} names"),
+                    format!("one with the SHA-256 {sum}: it was edited or damaged"),
+                    REMEDY,
+                ));
+            }
+            read.files.insert(name, bytes);
+        }
+        Ok(read)
+    }
+
+    /// Returns and removes the bytes of a file.
+    pub(in crate::release) fn bytes(&mut self, name: &str) -> Vec<u8> {
+        self.files.remove(name).unwrap_or_default()
+    }
+
+    /// Returns and removes the text of a file.
+    ///
+    /// # Errors
+    /// Bytes that are not UTF-8.
+    pub(in crate::release) fn text(&mut self, name: &str) -> Result<String> {
+        String::from_utf8(self.bytes(name)).map_err(|_| {
+            let path = format!("{}/{name}", self.origin);
+            Error::bad_input(path, "a text in UTF-8", "other bytes", REMEDY)
+        })
+    }
+
+    /// Returns the path of the folder.
+    pub(in crate::release) fn origin(&self) -> &str {
+        &self.origin
+    }
+}

@@ -1,0 +1,89 @@
+//! The HTML page of a report.
+
+use std::fmt::Write as _;
+
+use super::markdown::{Block, blocks, inline};
+use super::{Report, svg};
+
+/// Colours and layout: light and dark, narrow and wide, and print.
+const STYLE: &str = include_str!("style.css");
+
+/// Returns text with the characters replaced that HTML reserves.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Returns the page of a report.
+pub(super) fn page(report: &Report) -> String {
+    let title = escaped(&report.title);
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{title}</h1>\n<dl class=\"facts\">\n"
+    );
+    for fact in &report.facts {
+        let (name, value) = (escaped(&fact.name), inline(&fact.value));
+        let _ = writeln!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    }
+    out.push_str("</dl>\n<section>\n<h2>What was published</h2>\n<dl class=\"files\">\n");
+    for file in &report.files {
+        let (name, value) = (escaped(&file.name), inline(&file.value));
+        let _ = writeln!(out, "<dt>{name}</dt><dd>{value}</dd>");
+    }
+    out.push_str("</dl>\n</section>\n");
+    for section in &report.sections {
+        let (heading, note) = (escaped(&section.heading), escaped(&section.note));
+        let _ = writeln!(
+            out,
+            "<section>\n<h2>{heading}</h2>\n<p class=\"note\">{note} Numbers are rounded.</p>\n\
+             <div class=\"charts\">"
+        );
+        for chart in &section.charts {
+            let _ = writeln!(out, "<figure>\n<figcaption>{}</figcaption>", escaped(&chart.title));
+            for note in &chart.notes {
+                let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
+            }
+            let _ = writeln!(out, "{}\n</figure>", svg::drawing(chart));
+        }
+        out.push_str("</div>\n</section>\n");
+    }
+    statement(&mut out, &report.statement);
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// Writes the statement; its tables and sources are shown on demand.
+fn statement(out: &mut String, text: &str) {
+    out.push_str("<section class=\"statement\">\n<h2>Statement</h2>\n");
+    let mut details = String::new();
+    for block in blocks(text) {
+        match block {
+            Block::Title => {}
+            Block::Text(html) if details.is_empty() => {
+                let _ = writeln!(out, "{html}");
+            }
+            Block::Text(html) | Block::Detail(html) => {
+                let _ = writeln!(details, "{html}");
+            }
+        }
+    }
+    if !details.is_empty() {
+        let _ = write!(
+            out,
+            "<details>\n<summary>Measurements, schema and workload</summary>\n{details}</details>\n"
+        );
+    }
+    out.push_str("</section>\n");
+}

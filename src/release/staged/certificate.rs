@@ -1,0 +1,157 @@
+//! The certificate of the error: noisy distances between published marginals and the records.
+//!
+//! ```text
+//! E_g = Σ_cells |2^s x_g − t_g|,      t_g the published marginal in units of 2^−s
+//! ```
+//!
+//! Nine tenths of the budget pay for every E_g with noise N_ℤ(0, S²), and one tenth for their sum.
+//! All bounds are one-sided 95 % quantiles of the discrete noise itself.
+
+use crate::access::DistanceQuestion;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation, Rho};
+use crate::release::reach::one_sided;
+
+/// The probability with which a bound does not hold.
+const MISS_PROBABILITY: f64 = 0.05;
+
+/// The share of the certificate's budget for the sum of all distances.
+const SHARE_OF_SUM: f64 = 0.1;
+
+/// Maximum bits after the binary point of published marginals.
+const MAX_BITS: u32 = 40;
+
+/// The noise of the certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CertificatePlan {
+    /// s: the bits after the binary point of the published marginals.
+    pub(super) bits: u32,
+    /// S: the deviation of every distance.
+    pub(super) each: RationalDeviation,
+    /// The deviation of the sum of all distances.
+    pub(super) sum: RationalDeviation,
+}
+
+impl CertificatePlan {
+    /// Plans the certificate of a number of marginals: the fewest bits for which the noise is fine.
+    ///
+    /// # Errors
+    /// A budget for which the noise would not be fine.
+    pub(super) fn of(marginals: usize, rho: Rho, unit: PrivacyUnit) -> Result<Self> {
+        let count = marginals as f64;
+        let cells = if unit.neighbours == Neighbours::AddOrRemoveOneRecord { 1.0 } else { 2.0 };
+        let change = cells * f64::from(unit.rows);
+        for bits in super::plan::MIN_BITS..=MAX_BITS {
+            let sensitivity = change * f64::from(bits).exp2();
+            let deviation = |norm: f64, share: f64| {
+                let square = norm * norm / (2.0 * share * rho.get());
+                RationalDeviation::rounded_up(square.sqrt())
+            };
+            let each = deviation(sensitivity * count.sqrt(), 1.0 - SHARE_OF_SUM)?;
+            let sum = deviation(sensitivity * count, SHARE_OF_SUM)?;
+            if each.is_fine() && sum.is_fine() {
+                return Ok(CertificatePlan { bits, each, sum });
+            }
+        }
+        let remedy = "use a smaller budget, or --certificate 0";
+        Err(Error::too_large(
+            "certificate with fine noise",
+            "rho of the certificate",
+            0.5 * f64::from(MAX_BITS - 16).exp2().powi(2),
+            rho.get(),
+            remedy,
+        ))
+    }
+
+    /// Returns the question for the distances of published marginals.
+    pub(super) fn question<'a>(
+        &self,
+        marginals: &'a [(AttributeSet, Vec<i64>)],
+    ) -> DistanceQuestion<'a> {
+        let CertificatePlan { bits, each, sum } = *self;
+        DistanceQuestion { marginals, bits, each, sum }
+    }
+
+    /// Returns the exact cost for a number of marginals, whatever their values.
+    pub(super) fn cost(&self, marginals: usize, unit: PrivacyUnit) -> Result<ExactRho> {
+        self.question(&vec![(AttributeSet::EMPTY, Vec::new()); marginals]).cost(unit)
+    }
+}
+
+/// The published marginals with their noisy distances.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// s: the bits after the binary point.
+    pub bits: u32,
+    /// The published marginals in units of 2^−s.
+    pub marginals: Vec<(AttributeSet, Vec<i64>)>,
+    /// The deviation of every distance.
+    pub each: RationalDeviation,
+    /// The deviation of the sum.
+    pub sum: RationalDeviation,
+    /// The noisy distances.
+    pub distances: Vec<i128>,
+    /// The noisy sum of all distances.
+    pub sum_of_distances: i128,
+}
+
+/// A noisy number of records with its deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct NoisyTotal {
+    pub(super) records: f64,
+    pub(super) scale: f64,
+    pub(super) deviation: RationalDeviation,
+}
+
+/// Upper bounds of the L1 errors of published marginals, in records.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ErrorBounds {
+    /// Per marginal: holds for it alone with a probability of at least 95 %.
+    pub each: Vec<f64>,
+    /// Per marginal: all of them together hold with a probability of at least 95 %.
+    pub together: Vec<f64>,
+    /// The bound of the mean over all marginals, at 95 %.
+    pub mean: f64,
+    /// The same per record of the table; none if the number of records may be 0.
+    pub mean_per_record: Option<f64>,
+}
+
+impl Certificate {
+    /// Returns the question that the certificate answers.
+    pub(super) fn question(&self) -> DistanceQuestion<'_> {
+        let (bits, each, sum) = (self.bits, self.each, self.sum);
+        DistanceQuestion { marginals: &self.marginals, bits, each, sum }
+    }
+
+    /// Returns the error bounds.
+    ///
+    /// The bound per record divides by a lower bound of the number of records; each of the two
+    /// bounds misses with a probability of at most 2.5 %.
+    pub(super) fn bounds(&self, total: Option<NoisyTotal>) -> ErrorBounds {
+        // Rounded up, so that the rounding errors of this computation are covered.
+        let records = |noisy: i128, deviation: RationalDeviation, missed: f64| {
+            let units = noisy as f64 + one_sided(missed, deviation) * deviation.to_f64();
+            let bound = units.max(0.0) * (-f64::from(self.bits)).exp2() * (1.0 + 1e-12);
+            (bound * 1e6).ceil() / 1e6
+        };
+        let count = self.distances.len().max(1) as f64;
+        let of_each = |missed: f64| -> Vec<f64> {
+            self.distances.iter().map(|noisy| records(*noisy, self.each, missed)).collect()
+        };
+        let of_mean = |missed| records(self.sum_of_distances, self.sum, missed) / count;
+        let mean_per_record = total.and_then(|total| {
+            let deviation = total.deviation.to_f64() / total.scale;
+            let missed = 0.5 * MISS_PROBABILITY;
+            let at_least = total.records - one_sided(missed, total.deviation) * deviation;
+            let at_least = at_least * (1.0 - 1e-12);
+            (at_least > 0.0).then(|| of_mean(missed) / at_least)
+        });
+        ErrorBounds {
+            each: of_each(MISS_PROBABILITY),
+            together: of_each(MISS_PROBABILITY / count),
+            mean: of_mean(MISS_PROBABILITY),
+            mean_per_record,
+        }
+    }
+}

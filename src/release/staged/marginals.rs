@@ -1,0 +1,164 @@
+//! Published marginals: rounded estimates, their error bounds, and estimates beyond them.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use super::certificate::ErrorBounds;
+use super::measurements::StagedMeasurements;
+use super::plan::StagedPlan;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::estimation::MarginalEstimates;
+use crate::mechanism::StagedEstimates;
+use crate::release::records::{self, RecordCount, SyntheticRecords};
+use crate::residual::summed;
+use crate::schema::Schema;
+
+/// Maximum magnitude of a published number in units, so that doubles represent it exactly.
+const MAX_UNITS: f64 = (1u64 << 53) as f64;
+
+/// Rounds values to integer multiples of 2^−bits.
+pub(super) fn in_units(values: &[f64], bits: u32) -> Vec<i64> {
+    let scale = f64::from(bits).exp2();
+    let unit = |value: &f64| (value * scale).round().clamp(-MAX_UNITS, MAX_UNITS) as i64;
+    values.iter().map(unit).collect()
+}
+
+/// The published marginals of a release, and its estimates of all others.
+#[derive(Debug)]
+pub struct StagedMarginals {
+    plan: StagedPlan,
+    published: Vec<(AttributeSet, Vec<i64>)>,
+    bounds: Option<ErrorBounds>,
+    /// The measurements, from which the model is fitted when it is needed.
+    measured: StagedMeasurements,
+    estimates: OnceCell<StagedEstimates>,
+}
+
+/// An estimated marginal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedMarginal {
+    /// The cells, row-major: exact multiples of 2^−bits.
+    pub cells: Vec<f64>,
+    /// The 95 % upper bound of its L1 error in records, if there is a certificate.
+    pub error_bound: Option<f64>,
+    /// Whether no published marginal has all its attributes: it is taken from the model.
+    pub is_extrapolated: bool,
+}
+
+impl StagedMarginals {
+    /// Returns the published marginals of measurements.
+    ///
+    /// With a certificate they are the marginals that it certifies. Otherwise the estimates are
+    /// computed again from the noisy integers.
+    ///
+    /// # Errors
+    /// Measurements that do not fit the workload of their statement.
+    pub fn of(measured: StagedMeasurements) -> Result<Self> {
+        let plan = measured.plan()?;
+        let estimates = OnceCell::new();
+        let (published, bounds) = match &measured.certificate {
+            Some(certificate) => {
+                let bounds = certificate.bounds(measured.total());
+                (certificate.marginals.clone(), Some(bounds))
+            }
+            None => {
+                let fitted = measured.estimates(&plan)?;
+                let published = plan.published(&fitted)?;
+                // The cell is empty, so this always succeeds.
+                let _ = estimates.set(fitted);
+                (published, None)
+            }
+        };
+        Ok(StagedMarginals { plan, published, bounds, measured, estimates })
+    }
+
+    /// Returns the published marginals in units of 2^−bits, in the order of the workload.
+    pub fn published(&self) -> &[(AttributeSet, Vec<i64>)] {
+        &self.published
+    }
+
+    /// Returns the number of bits after the binary point.
+    pub fn bits(&self) -> u32 {
+        self.plan.bits()
+    }
+
+    /// Returns the error bounds, if there is a certificate.
+    pub fn bounds(&self) -> Option<&ErrorBounds> {
+        self.bounds.as_ref()
+    }
+
+    /// Returns the measurements.
+    pub fn measured(&self) -> &StagedMeasurements {
+        &self.measured
+    }
+
+    /// Returns the estimates before rounding.
+    ///
+    /// # Errors
+    /// As [`StagedMarginals::of`].
+    pub(crate) fn estimates(&self) -> Result<&StagedEstimates> {
+        if let Some(estimates) = self.estimates.get() {
+            return Ok(estimates);
+        }
+        let fitted = self.measured.estimates(&self.plan)?;
+        Ok(self.estimates.get_or_init(|| fitted))
+    }
+
+    /// Writes synthetic records drawn from the model.
+    ///
+    /// # Errors
+    /// An attribute of the schema without measurements, or the file cannot be written.
+    pub fn write_records(
+        &self,
+        path: &Path,
+        schema: &Schema,
+        count: RecordCount,
+    ) -> Result<SyntheticRecords> {
+        records::write(path, schema, &self.estimates()?.fit, count)
+    }
+
+    /// Refuses attributes that were not measured.
+    ///
+    /// # Errors
+    /// An attribute outside the workload of the release.
+    pub fn check(&self, set: AttributeSet) -> Result<()> {
+        let known = self.plan.attributes();
+        if set.is_subset(known) {
+            return Ok(());
+        }
+        let names = |set| self.plan.schema().names(set);
+        Err(Error::bad_input(
+            format!("queries on {}", names(set)),
+            format!("attributes of the workload of the release: {}", names(known)),
+            format!("{}, not measured", names(set.without(known))),
+            "use other queries, or add these to the workload of another release",
+        ))
+    }
+
+    /// Returns the marginal on a set of attributes.
+    ///
+    /// It is the sum of the smallest published marginal that contains the set, whose error bound
+    /// holds for it as well; otherwise it is taken from the model.
+    ///
+    /// # Errors
+    /// As [`StagedMarginals::check`].
+    pub fn marginal(&self, set: AttributeSet) -> Result<PublishedMarginal> {
+        self.check(set)?;
+        let unit = (-f64::from(self.bits())).exp2();
+        let in_records = |units: &[i64]| units.iter().map(|t| *t as f64 * unit).collect::<Vec<_>>();
+        let containing = self.published.iter().enumerate().filter(|(_, (g, _))| set.is_subset(*g));
+        if let Some((index, (g, units))) = containing.min_by_key(|(_, (_, units))| units.len()) {
+            let shape = self.plan.schema().shape_of(*g)?;
+            let cells = match *g == set {
+                true => in_records(units),
+                false => summed(&shape, g.axes_in(set), &in_records(units)),
+            };
+            let error_bound = self.bounds.as_ref().map(|bounds| bounds.each[index]);
+            return Ok(PublishedMarginal { cells, error_bound, is_extrapolated: false });
+        }
+        let estimate = self.estimates()?.fit.marginal(set)?;
+        let cells = in_records(&in_units(&estimate, self.bits()));
+        Ok(PublishedMarginal { cells, error_bound: None, is_extrapolated: true })
+    }
+}

@@ -1,0 +1,315 @@
+//! The noisy integers of a staged release, and all that is needed to compute answers from them.
+//!
+//! A folder with `schema.toml` and `statement.json`; one folder per stage with `strategies.json`
+//! and `noisy.csv`; and `certificate/` with the published marginals and their noisy distances.
+//! Every folder has checksums, which are written last: it is complete if it has them. An
+//! interrupted run leaves a valid release of the complete stages.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::certificate::{Certificate, NoisyTotal};
+use super::plan::StagedPlan;
+use super::residuals::centred;
+use super::statement::StagedStatement;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::mechanism::{Answers, StageAnswers, StagedEstimates};
+use crate::privacy::Rho;
+use crate::release::measurements::files::{self, Files};
+use crate::release::measurements::strategies::{Document, Measured, MeasuredList, write_noisy};
+use crate::release::measurements::{NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
+use crate::schema::Schema;
+use crate::strategy::IntegerFactor;
+use crate::workload::GroupedWorkload;
+
+/// The folder of the certificate and its files.
+const CERTIFICATE: &str = "certificate";
+const DISTANCES: &str = "distances.json";
+const MARGINALS: &str = "marginals.csv";
+
+/// The version of the files of a certificate.
+const FORMAT: u32 = 1;
+
+/// The stages of a release with their noisy integers, and its certificate.
+#[derive(Debug, Clone)]
+pub struct StagedMeasurements {
+    /// The schema.
+    pub schema: Schema,
+    /// The text of the schema.
+    pub schema_text: String,
+    /// The statement as known before the first stage.
+    pub statement: StagedStatement,
+    /// The measurements of every stage, with their noisy answers.
+    pub stages: Vec<MeasuredList>,
+    /// The certificate, unless it was switched off or the run was interrupted.
+    pub certificate: Option<Certificate>,
+}
+
+/// The contents of `distances.json`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Distances {
+    format: u32,
+    /// The number of stages of the complete run.
+    stages: usize,
+    bits: u32,
+    marginals: Vec<Vec<String>>,
+    deviation: String,
+    deviation_of_sum: String,
+    /// Noisy integers, one per marginal.
+    distances: Vec<String>,
+    sum_of_distances: String,
+}
+
+/// Returns the centred answers of a stage.
+pub(super) fn answers_of(list: &MeasuredList) -> Answers {
+    list.iter().map(|(measurement, noisy)| centred(measurement, noisy)).collect()
+}
+
+impl StagedMeasurements {
+    /// Returns whether a folder has the measurements of a staged release.
+    pub fn is_at(folder: &Path) -> bool {
+        folder.join(stage_name(0)).is_dir()
+    }
+
+    /// Returns the plan of the release, from the texts of schema and workload.
+    ///
+    /// # Errors
+    /// Texts that are not those of a release.
+    pub fn plan(&self) -> Result<StagedPlan> {
+        let protection = self.statement.protection();
+        let text = protection.workload();
+        let origin = "workload of the release";
+        let workload = GroupedWorkload::from_toml(&self.schema, text, origin, Path::new(""))?;
+        let rho = Rho::new(protection.rho_reserved)?;
+        let (settings, share) = (self.statement.settings(), self.statement.certificate_share());
+        StagedPlan::of(settings, &workload, rho, protection.unit, share)
+    }
+
+    /// Returns the estimates from all complete stages.
+    ///
+    /// # Errors
+    /// Residuals of another workload.
+    pub(crate) fn estimates(&self, plan: &StagedPlan) -> Result<StagedEstimates> {
+        let stage = |list: &MeasuredList| -> StageAnswers {
+            (list.iter().map(|(m, _)| m.attributes).collect(), answers_of(list))
+        };
+        plan.stages().estimates(&self.stages.iter().map(stage).collect::<Vec<_>>())
+    }
+
+    /// Returns the number of records measured in the first stage.
+    pub(super) fn total(&self) -> Option<NoisyTotal> {
+        let first = self.stages.first()?;
+        let (measurement, noisy) = first.iter().find(|(m, _)| m.attributes.is_empty())?;
+        let scale = measurement.strategy.scale();
+        let records = centred(measurement, noisy).0.first().copied()?;
+        Some(NoisyTotal { records, scale, deviation: measurement.deviation })
+    }
+
+    /// Writes schema and statement to an existing folder, before the first stage.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_terms(&self, folder: &Path) -> Result<()> {
+        files::write(
+            folder,
+            &[
+                (SCHEMA, &|out| out.write_all(self.schema_text.as_bytes())),
+                (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.statement)?)),
+            ],
+        )
+    }
+
+    /// Writes the last stage and syncs it to the disk.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_last_stage(&self, folder: &Path) -> Result<()> {
+        let Some(list) = self.stages.last() else { return Ok(()) };
+        let measured = self.stages.iter().flatten().map(|(m, _)| m.attributes);
+        let all = measured.fold(AttributeSet::EMPTY, AttributeSet::union);
+        let of_attribute = |(position, size): (usize, usize)| match all.contains(position) {
+            true => vec![1; size],
+            false => Vec::new(),
+        };
+        let weights: Vec<Vec<i64>> =
+            self.schema.sizes().into_iter().enumerate().map(of_attribute).collect();
+        let unit = self.statement.protection().unit;
+        let document = Document::of(&self.schema, &weights, unit, list);
+        let stage = new_folder(folder, &stage_name(self.stages.len() - 1))?;
+        files::write(
+            &stage,
+            &[
+                (NOISY, &|out| write_noisy(out, list)),
+                (STRATEGIES, &|out| Ok(serde_json::to_writer(out, &document)?)),
+            ],
+        )?;
+        sync(folder)
+    }
+
+    /// Writes the certificate, if there is one, and syncs it to the disk.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_certificate(&self, folder: &Path) -> Result<()> {
+        let Some(certificate) = &self.certificate else { return Ok(()) };
+        let names = |set: AttributeSet| {
+            set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect()
+        };
+        let document = Distances {
+            format: FORMAT,
+            stages: self.stages.len(),
+            bits: certificate.bits,
+            marginals: certificate.marginals.iter().map(|(set, _)| names(*set)).collect(),
+            deviation: certificate.each.to_string(),
+            deviation_of_sum: certificate.sum.to_string(),
+            distances: certificate.distances.iter().map(i128::to_string).collect(),
+            sum_of_distances: certificate.sum_of_distances.to_string(),
+        };
+        let marginals = |out: &mut dyn Write| {
+            writeln!(out, "marginal,units")?;
+            for (index, (_, units)) in certificate.marginals.iter().enumerate() {
+                units.iter().try_for_each(|t| writeln!(out, "{index},{t}"))?;
+            }
+            Ok(())
+        };
+        files::write(
+            &new_folder(folder, CERTIFICATE)?,
+            &[
+                (MARGINALS, &marginals),
+                (DISTANCES, &|out| Ok(serde_json::to_writer(out, &document)?)),
+            ],
+        )?;
+        sync(folder)
+    }
+
+    /// Reads a folder that a staged release wrote, with all stages that are complete.
+    ///
+    /// # Errors
+    /// Files that cannot be read, were edited, or do not fit each other; no complete stage.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let refuse = |name: &str, expected: &str, found: String| {
+            Error::bad_input(folder.join(name).display().to_string(), expected, found, REMEDY)
+        };
+        let mut terms = Files::read(folder, &[SCHEMA, STATEMENT])?;
+        let (schema_text, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
+        let origin = format!("{}/{SCHEMA}", terms.origin());
+        let schema = Schema::from_toml(&schema_text, &origin)?;
+        let statement: StagedStatement = serde_json::from_str(&statement)
+            .map_err(|e| refuse(STATEMENT, "the statement of a staged release", e.to_string()))?;
+        let mut stages = Vec::new();
+        while files::is_complete(&folder.join(stage_name(stages.len()))) {
+            let stage = folder.join(stage_name(stages.len()));
+            let mut read = Files::read(&stage, &[STRATEGIES, NOISY])?;
+            let (strategies, noisy) = (read.text(STRATEGIES)?, read.bytes(NOISY));
+            let Measured { list, unit, .. } =
+                Document::read(&schema, &strategies, noisy.as_slice(), read.origin())?;
+            if unit != statement.protection().unit || !are_residuals(&list)? {
+                let expected = "residuals for the privacy unit of the statement";
+                return Err(refuse(&stage_name(stages.len()), expected, "others".into()));
+            }
+            stages.push(list);
+        }
+        let next = stage_name(stages.len() + 1);
+        if stages.is_empty() || folder.join(&next).exists() {
+            let missing = stage_name(stages.len());
+            let found = "no checksums: it is incomplete".to_owned();
+            return Err(refuse(&missing, "a complete stage", found));
+        }
+        let is_certified = files::is_complete(&folder.join(CERTIFICATE));
+        let mut read =
+            StagedMeasurements { schema, schema_text, statement, stages, certificate: None };
+        if is_certified {
+            read.certificate = Some(read.read_certificate(&folder.join(CERTIFICATE))?);
+        }
+        Ok(read)
+    }
+
+    fn read_certificate(&self, folder: &Path) -> Result<Certificate> {
+        let mut read = Files::read(folder, &[MARGINALS, DISTANCES])?;
+        let refuse = |name: &str, expected: &str, found: String| {
+            Error::bad_input(folder.join(name).display().to_string(), expected, found, REMEDY)
+        };
+        let document: Distances = serde_json::from_str(&read.text(DISTANCES)?)
+            .map_err(|e| refuse(DISTANCES, "the distances of a certificate", e.to_string()))?;
+        let plan = self.plan()?;
+        let sets = document.marginals.iter().map(|names| {
+            let positions = names.iter().map(|name| self.schema.position(name));
+            AttributeSet::from_positions(&positions.collect::<Result<Vec<_>>>()?)
+        });
+        let sets: Vec<AttributeSet> = sets.collect::<Result<_>>()?;
+        let integer = |text: &String| text.parse::<i128>().ok();
+        let distances: Option<Vec<i128>> = document.distances.iter().map(integer).collect();
+        let (Some(distances), Some(sum)) = (distances, integer(&document.sum_of_distances)) else {
+            return Err(refuse(DISTANCES, "integers", "something else".into()));
+        };
+        let fits = sets == plan.marginals()
+            && distances.len() == sets.len()
+            && document.stages == self.stages.len()
+            && document.format == FORMAT
+            && document.bits == plan.bits();
+        if !fits {
+            let expected = "the marginals and the stages of the release";
+            return Err(refuse(DISTANCES, expected, "others".into()));
+        }
+        let text = read.text(MARGINALS)?;
+        let mut lines = text.lines().skip(1);
+        let mut marginals = Vec::with_capacity(sets.len());
+        for (index, set) in sets.into_iter().enumerate() {
+            let cells: usize = self.schema.shape_of(set)?.iter().product();
+            let units = lines.by_ref().take(cells).map_while(|line| {
+                let (marginal, units) = line.split_once(',')?;
+                (marginal.parse() == Ok(index)).then(|| units.parse().ok())?
+            });
+            let units: Vec<i64> = units.collect();
+            if units.len() != cells {
+                let expected = format!("{cells} integers of marginal {index}");
+                return Err(refuse(MARGINALS, &expected, "others".into()));
+            }
+            marginals.push((set, units));
+        }
+        Ok(Certificate {
+            bits: document.bits,
+            marginals,
+            each: document.deviation.parse()?,
+            sum: document.deviation_of_sum.parse()?,
+            distances,
+            sum_of_distances: sum,
+        })
+    }
+}
+
+/// Returns whether all strategies are products of nI − J and numbers.
+fn are_residuals(list: &MeasuredList) -> Result<bool> {
+    let mut checked = std::collections::HashSet::new();
+    for factor in list.iter().flat_map(|(measurement, _)| measurement.strategy.factors()) {
+        if factor.is_scalar() || !checked.insert(std::sync::Arc::as_ptr(factor)) {
+            continue;
+        }
+        let &[n] = factor.shape() else { return Ok(false) };
+        if n < 2 || IntegerFactor::centred_identity(n)?.rows() != factor.rows() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns the name of the folder of a stage.
+fn stage_name(stage: usize) -> String {
+    format!("stage-{stage}")
+}
+
+const DISK: &str = "free disk space; the cost of the measurements is spent";
+
+fn new_folder(folder: &Path, name: &str) -> Result<std::path::PathBuf> {
+    let path = folder.join(name);
+    std::fs::create_dir(&path).map_err(|e| Error::io(&path, "creating the folder", e, DISK))?;
+    Ok(path)
+}
+
+fn sync(folder: &Path) -> Result<()> {
+    crate::durable::sync_folder(folder).map_err(|e| Error::io(folder, "writing", e, DISK))
+}

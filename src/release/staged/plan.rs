@@ -1,0 +1,192 @@
+//! The plan of a staged release, from schema, workload and budget only.
+
+use super::certificate::CertificatePlan;
+use super::residuals::IntegerResiduals;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::mechanism::{Staged, StagedEstimates, Stages, sets_of};
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, Rho};
+use crate::release::integer_plan::IntegerMeasurement;
+use crate::schema::Schema;
+use crate::workload::GroupedWorkload;
+
+/// The share of the budget for the certificate of the error.
+pub const DEFAULT_CERTIFICATE_SHARE: f64 = 0.03;
+
+/// The bits after the binary point of published marginals, unless fine noise needs more.
+pub(super) const MIN_BITS: u32 = 10;
+
+/// The plan of a staged release.
+#[derive(Debug)]
+pub struct StagedPlan {
+    settings: Staged,
+    schema: Schema,
+    /// The distinct sets of attributes of the workload's groups, in their order.
+    marginals: Vec<AttributeSet>,
+    rho: Rho,
+    unit: PrivacyUnit,
+    stages: Stages,
+    /// The cost of a stage for the unit, per cost for one added or removed record.
+    unit_factor: f64,
+    certificate_share: f64,
+    certificate: Option<CertificatePlan>,
+}
+
+impl StagedPlan {
+    /// Plans the first stage and the certificate.
+    ///
+    /// A share of ρ pays for the certificate; with share 0 there is none.
+    ///
+    /// # Errors
+    /// An invalid share; a workload that the mechanism refuses; a budget that is too large for fine
+    /// noise; only a public number of records.
+    pub fn of(
+        settings: Staged,
+        workload: &GroupedWorkload,
+        rho: Rho,
+        unit: PrivacyUnit,
+        certificate_share: f64,
+    ) -> Result<Self> {
+        if !(0.0..=0.5).contains(&certificate_share) {
+            return Err(Error::bad_input(
+                "share of the certificate",
+                "a number from 0 to 0.5",
+                certificate_share.to_string(),
+                "omit it for a share of 0.03, or use 0 for no certificate",
+            ));
+        }
+        let schema = workload.schema().clone();
+        let sets = sets_of(workload)?;
+        let mut marginals: Vec<AttributeSet> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        marginals.extend(sets.iter().filter(|set| seen.insert(**set)));
+        let stages_rho = rho.get() * (1.0 - certificate_share);
+        let mut plan = StagedPlan {
+            settings,
+            marginals,
+            rho,
+            unit,
+            stages: Stages::new(settings, &schema, &sets, stages_rho)?,
+            unit_factor: f64::from(unit.rows).powi(2),
+            certificate_share,
+            certificate: None,
+            schema,
+        };
+        if unit.neighbours != Neighbours::AddOrRemoveOneRecord {
+            let first = plan.stages.first();
+            let cost = plan.residuals().cost(first)?.to_f64_rounded_up();
+            plan.unit_factor = cost / plan.stages.cost(first);
+        }
+        if plan.unit_factor.is_nan() || plan.unit_factor <= 0.0 {
+            return Err(Error::bad_input(
+                "release",
+                "queries that depend on the records",
+                "none: the number of records is public here",
+                "add queries to the workload",
+            ));
+        }
+        // Precisions are planned for the budget in terms of one added or removed record.
+        let planned_rho = stages_rho / plan.unit_factor;
+        plan.stages = Stages::new(settings, &plan.schema, &sets, planned_rho)?;
+        if certificate_share > 0.0 {
+            let rho = Rho::new(rho.get() * certificate_share)?;
+            plan.certificate = Some(CertificatePlan::of(plan.marginals.len(), rho, unit)?);
+        }
+        Ok(plan)
+    }
+
+    /// Returns the settings of the mechanism.
+    pub fn settings(&self) -> Staged {
+        self.settings
+    }
+
+    /// Returns the schema.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Returns the marginals that are published: the distinct sets of attributes of the workload.
+    pub fn marginals(&self) -> &[AttributeSet] {
+        &self.marginals
+    }
+
+    /// Returns the budget.
+    pub fn rho(&self) -> Rho {
+        self.rho
+    }
+
+    /// Returns the privacy unit.
+    pub fn unit(&self) -> PrivacyUnit {
+        self.unit
+    }
+
+    /// Returns the share of the budget for the certificate.
+    pub fn certificate_share(&self) -> f64 {
+        self.certificate_share
+    }
+
+    /// Returns the attributes of the workload.
+    pub fn attributes(&self) -> AttributeSet {
+        self.marginals.iter().fold(AttributeSet::EMPTY, |all, set| all.union(*set))
+    }
+
+    /// Returns the bits after the binary point of the published marginals.
+    pub fn bits(&self) -> u32 {
+        self.certificate.map_or(MIN_BITS, |certificate| certificate.bits)
+    }
+
+    /// Returns the measurements of the first stage.
+    ///
+    /// # Errors
+    /// Integers that are too large.
+    pub fn first_stage(&self) -> Result<Vec<IntegerMeasurement>> {
+        let first = self.stages.first();
+        self.residuals().measurements(first, &self.share_of(first, &self.budget_of_stages()?)?)
+    }
+
+    pub(super) fn certificate(&self) -> Option<&CertificatePlan> {
+        self.certificate.as_ref()
+    }
+
+    pub(super) fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    pub(super) fn residuals(&self) -> IntegerResiduals {
+        IntegerResiduals::new(self.schema.sizes(), self.unit)
+    }
+
+    /// Returns the budget of all stages: ρ without the exact cost of the certificate.
+    pub(super) fn budget_of_stages(&self) -> Result<ExactRho> {
+        let total = ExactRho::of_rounded_down(self.rho);
+        let certificate = match &self.certificate {
+            Some(certificate) => certificate.cost(self.marginals.len(), self.unit)?,
+            None => ExactRho::zero(),
+        };
+        total.minus(&certificate).ok_or_else(|| {
+            Error::bug("staged release", "a certificate within the budget", self.rho)
+        })
+    }
+
+    /// Returns the budget of a stage: its planned cost for the unit, at most `left`.
+    pub(super) fn share_of(
+        &self,
+        list: &[(AttributeSet, f64)],
+        left: &ExactRho,
+    ) -> Result<ExactRho> {
+        let planned = Rho::new(self.stages.cost(list) * self.unit_factor)?;
+        Ok(ExactRho::of_rounded_down(planned).min(left.clone()))
+    }
+
+    /// Returns the published marginals of estimates, in units of 2^−bits.
+    pub(super) fn published(
+        &self,
+        estimates: &StagedEstimates,
+    ) -> Result<Vec<(AttributeSet, Vec<i64>)>> {
+        use crate::estimation::MarginalEstimates;
+        let rounded = |set: &AttributeSet| {
+            Ok((*set, super::marginals::in_units(&estimates.marginal(*set)?, self.bits())))
+        };
+        self.marginals.iter().map(rounded).collect()
+    }
+}

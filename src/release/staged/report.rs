@@ -1,0 +1,45 @@
+//! The report of a staged release.
+
+use super::marginals::StagedMarginals;
+use super::statement::StagedStatement;
+use crate::error::Result;
+use crate::release::report::{Fact, PublishedMarginal, Report, candidates, sections};
+use crate::workload::GroupedWorkload;
+
+/// Returns the report, with the marginals on one and two attributes of the workload's sets.
+///
+/// # Errors
+/// Attributes that were not measured.
+pub fn report(
+    statement: &StagedStatement,
+    marginals: &StagedMarginals,
+    workload: &GroupedWorkload,
+) -> Result<Report> {
+    let schema = workload.schema();
+    let sets = candidates(schema, workload.groups().iter().map(|group| group.attributes()));
+    let sections = sections(schema, &sets, &mut |attributes| {
+        let marginal = marginals.marginal(attributes)?;
+        let bound = |bound| format!("The absolute errors add up to at most {bound:.1} (95 %).");
+        Ok(PublishedMarginal {
+            attributes,
+            estimates: marginal.cells,
+            half_widths: Vec::new(),
+            bound: marginal.error_bound.map(bound),
+        })
+    })?;
+    let mut files = vec![
+        Fact::new("answers.csv", "every query with its estimate and the bound of its marginal"),
+        Fact::new("measurements/", "noisy integers, from which all other files are computed"),
+        Fact::new("statement.json, statement.md", "the statement below"),
+    ];
+    if statement.synthetic().is_some() {
+        files.push(Fact::new("records.csv", "synthetic records that follow the estimates"));
+    }
+    Ok(Report {
+        title: "Private release".into(),
+        facts: statement.facts(),
+        files,
+        sections,
+        statement: statement.to_markdown(),
+    })
+}

@@ -1,0 +1,118 @@
+//! The only way from private records to the noisy integers of a staged release.
+
+use std::path::Path;
+
+use super::certificate::Certificate;
+use super::marginals::StagedMarginals;
+use super::measurements::{StagedMeasurements, answers_of};
+use super::plan::StagedPlan;
+use super::statement::StagedStatement;
+use crate::access::{IntegerQuestion, ReleaseTable};
+use crate::data::{OutOfDomain, PrivateCsv, Records};
+use crate::error::{Error, Result};
+use crate::privacy::OperatingSystemNoise;
+use crate::release::integer_plan::IntegerMeasurement;
+use crate::release::ledger::Reservation;
+
+/// Reads the records and measures all stages, paid by a reservation that is in the ledger on disk.
+///
+/// The noisy integers of every stage are in `folder`, on the disk, before the next stage is
+/// planned.
+///
+/// # Errors
+/// The plan is for another budget or privacy unit than the reservation: then no record is read. The
+/// file cannot be read to its end, or `folder` cannot be written.
+pub fn run(
+    plan: &StagedPlan,
+    statement: StagedStatement,
+    schema_text: &str,
+    data: PrivateCsv,
+    rule: OutOfDomain,
+    reservation: &Reservation,
+    folder: &Path,
+) -> Result<StagedMarginals> {
+    check(plan, reservation)?;
+    let mut measured = empty(plan, statement, schema_text);
+    measured.write_terms(folder)?;
+    let records = data.read(plan.schema(), rule, plan.attributes())?;
+    let noise = OperatingSystemNoise::new();
+    measure(plan, &mut measured, &records, reservation, noise, &mut |measured| match measured
+        .certificate
+    {
+        None => measured.write_last_stage(folder),
+        Some(_) => measured.write_certificate(folder),
+    })?;
+    drop(records);
+    StagedMarginals::of(measured)
+}
+
+/// Returns measurements without stages.
+pub(super) fn empty(
+    plan: &StagedPlan,
+    statement: StagedStatement,
+    schema_text: &str,
+) -> StagedMeasurements {
+    StagedMeasurements {
+        schema: plan.schema().clone(),
+        schema_text: schema_text.to_owned(),
+        statement,
+        stages: Vec::new(),
+        certificate: None,
+    }
+}
+
+fn check(plan: &StagedPlan, reservation: &Reservation) -> Result<()> {
+    if plan.rho() <= reservation.rho() && plan.unit() == reservation.unit() {
+        return Ok(());
+    }
+    Err(Error::bug(
+        "release",
+        format!("a plan of at most {} that protects {}", reservation.rho(), reservation.unit()),
+        format!("{} and {}", plan.rho(), plan.unit()),
+    ))
+}
+
+/// Measures all stages and the certificate; tests of this crate supply the noise.
+///
+/// `finished` is called after every stage, and after the certificate.
+pub(super) fn measure(
+    plan: &StagedPlan,
+    measured: &mut StagedMeasurements,
+    records: &Records,
+    reservation: &Reservation,
+    noise: OperatingSystemNoise,
+    finished: &mut dyn FnMut(&StagedMeasurements) -> Result<()>,
+) -> Result<()> {
+    check(plan, reservation)?;
+    let mut table = ReleaseTable::open(records, plan.rho(), plan.unit(), noise)?;
+    let mut residuals = plan.residuals();
+    let mut left = plan.budget_of_stages()?;
+    let estimates = plan.stages().run(&mut |_, list| {
+        let share = plan.share_of(list, &left)?;
+        let measurements = residuals.measurements(list, &share)?;
+        let questions: Vec<IntegerQuestion<'_>> =
+            measurements.iter().map(IntegerMeasurement::question).collect();
+        let before = table.spent().clone();
+        let answers = table.answer(&questions)?;
+        let paid = table.spent().minus(&before).unwrap_or_default();
+        left = left.minus(&paid).ok_or_else(|| {
+            let expected = format!("a stage of at most {}", share.to_f64_rounded_up());
+            Error::bug("staged release", expected, paid.to_f64_rounded_up())
+        })?;
+        measured.stages.push(measurements.into_iter().zip(answers).collect());
+        finished(measured)?;
+        Ok(measured.stages.last().map(answers_of).unwrap_or_default())
+    })?;
+    let Some(certificate) = plan.certificate() else { return Ok(()) };
+    let marginals = plan.published(&estimates)?;
+    let (distances, sum_of_distances) = table.distances(&certificate.question(&marginals))?;
+    measured.certificate = Some(Certificate {
+        bits: certificate.bits,
+        marginals,
+        each: certificate.each,
+        sum: certificate.sum,
+        distances,
+        sum_of_distances,
+    });
+    finished(measured)
+}

@@ -1,0 +1,335 @@
+//! The statement of a staged release: every question of every stage, its cost, and the guarantee.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::certificate::ErrorBounds;
+use super::marginals::StagedMarginals;
+use super::plan::StagedPlan;
+use crate::access::IntegerQuestion;
+use crate::error::{Error, Result};
+use crate::mechanism::Staged;
+use crate::privacy::{ExactRho, PrivacyUnit, fine_noise};
+use crate::release::integer_plan::IntegerMeasurement;
+use crate::release::ledger::Reservation;
+use crate::release::measurements::strategies::MeasuredList;
+use crate::release::records::SyntheticRecords;
+use crate::release::report::Fact;
+use crate::release::statement::{Protection, Terms, as_in_json};
+use crate::schema::Schema;
+
+/// The contents of `statement.json` of a staged release.
+///
+/// Before the first stage it has no questions; nothing else in it depends on the records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StagedStatement {
+    #[serde(flatten)]
+    protection: Protection,
+    mechanism: String,
+    settings: Staged,
+    /// The share of ρ for the certificate of the error.
+    certificate_share: f64,
+    /// The ρ that no sequence of questions exceeds: the reserved one.
+    rho: f64,
+    epsilon: f64,
+    queries: String,
+    /// Σ of the costs of all questions, rounded up.
+    rho_of_questions: f64,
+    stages: Vec<Stage>,
+    certificate: Option<CertificateStatement>,
+    synthetic: Option<SyntheticRecords>,
+}
+
+/// A stage with its questions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Stage {
+    /// The joint ρ of its questions, rounded up.
+    rho: f64,
+    /// Whether some neighbours attain ρ; otherwise it is an upper bound.
+    rho_is_exact_sum: bool,
+    questions: Vec<Question>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Question {
+    attributes: String,
+    /// ρ of this question alone; the joint ρ is at most the sum.
+    rho: f64,
+    squared_sensitivity: String,
+    deviation: String,
+    answers: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct CertificateStatement {
+    /// ρ of the distances and their sum, rounded up.
+    rho: f64,
+    marginals: usize,
+    /// Published numbers are multiples of 2^−bits.
+    bits: u32,
+    deviation: String,
+    deviation_of_sum: String,
+    /// 95 % upper bounds of the mean L1 error of the marginals: in records, and per record.
+    mean_error_bound_95: f64,
+    mean_error_bound_95_per_record: Option<f64>,
+    /// The largest of the bounds that hold for all marginals together at 95 %.
+    largest_error_bound_95_of_all: f64,
+}
+
+impl StagedStatement {
+    /// Returns the statement before the first stage; `schema` and `workload` are their texts.
+    ///
+    /// # Errors
+    /// An invalid δ.
+    pub fn of(
+        plan: &StagedPlan,
+        terms: Terms,
+        queries: String,
+        schema: &str,
+        workload: &str,
+    ) -> Result<Self> {
+        Ok(StagedStatement {
+            mechanism: "staged integer residuals with discrete Gaussian noise from the operating \
+                        system"
+                .into(),
+            settings: plan.settings(),
+            certificate_share: plan.certificate_share(),
+            rho: terms.rho.get(),
+            epsilon: fine_noise::epsilon_rounded_up(terms.rho, terms.delta)?,
+            queries,
+            rho_of_questions: 0.0,
+            stages: Vec::new(),
+            certificate: None,
+            synthetic: None,
+            protection: Protection::of(plan.unit(), terms, schema, workload),
+        })
+    }
+
+    /// Adds the ledger line of the budget's reservation.
+    #[must_use]
+    pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
+        self.protection.reserve(ledger, reservation);
+        self
+    }
+
+    /// Returns the statement of a release with all its questions and error bounds.
+    ///
+    /// # Errors
+    /// None for measurements of a release.
+    pub fn released(marginals: &StagedMarginals) -> Result<Self> {
+        let measured = marginals.measured();
+        let mut statement = measured.statement.clone();
+        let unit = statement.protection.unit;
+        let mut sum = ExactRho::zero();
+        statement.stages.clear();
+        for list in &measured.stages {
+            let (stage, cost) = Stage::of(&measured.schema, list, unit)?;
+            sum = sum.plus(&cost);
+            statement.stages.push(stage);
+        }
+        if let (Some(certificate), Some(bounds)) = (&measured.certificate, marginals.bounds()) {
+            let cost = certificate.question().cost(unit)?;
+            sum = sum.plus(&cost);
+            let ErrorBounds { together, mean, mean_per_record, .. } = bounds;
+            statement.certificate = Some(CertificateStatement {
+                rho: cost.to_f64_rounded_up(),
+                marginals: certificate.marginals.len(),
+                bits: certificate.bits,
+                deviation: certificate.each.to_string(),
+                deviation_of_sum: certificate.sum.to_string(),
+                mean_error_bound_95: *mean,
+                mean_error_bound_95_per_record: *mean_per_record,
+                largest_error_bound_95_of_all: together.iter().copied().fold(0.0, f64::max),
+            });
+        }
+        statement.rho_of_questions = sum.to_f64_rounded_up();
+        Ok(statement)
+    }
+
+    /// Adds synthetic records.
+    #[must_use]
+    pub fn with_records(mut self, records: Option<SyntheticRecords>) -> Self {
+        self.synthetic = records;
+        self
+    }
+
+    /// Returns the synthetic records, if there are any.
+    pub fn synthetic(&self) -> Option<&SyntheticRecords> {
+        self.synthetic.as_ref()
+    }
+
+    /// Returns the most important facts.
+    pub fn facts(&self) -> Vec<Fact> {
+        let (epsilon, delta) = self.epsilon_and_delta();
+        let budget = format!("({}, {})", as_in_json(epsilon), as_in_json(delta));
+        let mut facts = vec![
+            Fact::new("Differential privacy (ε, δ)", budget),
+            Fact::new("Concentrated differential privacy ρ", as_in_json(self.rho)),
+        ];
+        if let Some(certificate) = &self.certificate {
+            let bound = format!(
+                "at most {:.1} records, with a probability of at least 95 %",
+                certificate.mean_error_bound_95
+            );
+            facts.push(Fact::new("Mean L1 error of a marginal", bound));
+        }
+        facts.extend(self.protection.facts());
+        facts
+    }
+
+    /// Returns the part that all releases have.
+    pub(in crate::release) fn protection(&self) -> &Protection {
+        &self.protection
+    }
+
+    /// Returns the settings of the mechanism.
+    pub fn settings(&self) -> Staged {
+        self.settings
+    }
+
+    /// Returns the share of ρ for the certificate.
+    pub fn certificate_share(&self) -> f64 {
+        self.certificate_share
+    }
+
+    /// Returns the stated (ε, δ), with ε rounded up.
+    pub fn epsilon_and_delta(&self) -> (f64, f64) {
+        (self.epsilon, self.protection.delta)
+    }
+
+    /// Returns the text of the workload.
+    pub fn workload(&self) -> &str {
+        self.protection.workload()
+    }
+
+    /// Returns the statement as JSON.
+    ///
+    /// # Errors
+    /// None for a valid statement.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|e| Error::bug("statement", "a text", e))
+    }
+
+    /// Returns the statement as Markdown text.
+    pub fn to_markdown(&self) -> String {
+        let mut text = String::new();
+        for paragraph in [
+            self.protection.title(),
+            self.guarantee(),
+            self.mechanism_in_words(),
+            self.answers_in_words(),
+            self.protection.records_in_words(),
+        ] {
+            let _ = writeln!(text, "{paragraph}\n");
+        }
+        if let Some(synthetic) = &self.synthetic {
+            let _ = writeln!(text, "{}\n", synthetic.in_words());
+        }
+        text.push_str(&self.protection.not_protected_in_words());
+        let _ = writeln!(
+            text,
+            "\n| stage | measured | ρ alone | Δ² | σ | integers |\n|---:|---|---:|---:|---:|---:|"
+        );
+        for (stage, Stage { questions, .. }) in self.stages.iter().enumerate() {
+            for question in questions {
+                let Question { attributes, squared_sensitivity, deviation, answers, .. } = question;
+                let rho = as_in_json(question.rho);
+                let _ = writeln!(
+                    text,
+                    "| {stage} | {attributes} | {rho} | {squared_sensitivity} | {deviation} | \
+                     {answers} |"
+                );
+            }
+        }
+        let _ = writeln!(text, "\n{}", self.protection.sources());
+        text
+    }
+
+    fn guarantee(&self) -> String {
+        let stages: Vec<String> = self.stages.iter().map(|stage| as_in_json(stage.rho)).collect();
+        let certificate = match &self.certificate {
+            Some(certificate) => {
+                format!(", and the certificate costs {}", as_in_json(certificate.rho))
+            }
+            None => String::new(),
+        };
+        let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.protection.delta));
+        format!(
+            "**Guarantee.** ({epsilon}, {delta})-differential privacy for {}: ρ = {} of \
+             zero-concentrated differential privacy. Questions of later stages depend on earlier \
+             answers; whatever these are, the sum of all costs, recomputed from the integers, is \
+             at most ρ. In this release the stages cost {}{certificate}, together {}.",
+            self.protection.whom(),
+            as_in_json(self.rho),
+            stages.join(", "),
+            as_in_json(self.rho_of_questions),
+        )
+    }
+
+    fn mechanism_in_words(&self) -> String {
+        format!(
+            "**Mechanism.** {}: {} stages, each planned from the noisy integers of earlier ones.",
+            self.mechanism,
+            self.stages.len()
+        )
+    }
+
+    fn answers_in_words(&self) -> String {
+        let errors = match &self.certificate {
+            None => "There is no certificate of their errors.".to_owned(),
+            Some(certificate) => {
+                let per_record = match certificate.mean_error_bound_95_per_record {
+                    Some(bound) => format!(", {bound:.6} per record"),
+                    None => String::new(),
+                };
+                format!(
+                    "`error_bound_95` bounds the sum of the absolute errors of all cells of the \
+                     query's marginal, in records. Each bound holds for its marginal alone with a \
+                     probability of at least 95 %: for the discrete noise itself, after rounding. \
+                     The mean of these errors over the {} marginals of the workload is at most \
+                     {:.6} records{per_record} (each at 95 %). All marginals together have errors \
+                     of at most {:.6} records at 95 %.",
+                    certificate.marginals,
+                    certificate.mean_error_bound_95,
+                    certificate.largest_error_bound_95_of_all,
+                )
+            }
+        };
+        format!(
+            "**Answers.** {} queries. Estimates are biased, and their errors depend on the \
+             records: there are no standard errors. {errors} Extrapolated answers are on sets of attributes \
+             that no marginal of the workload contains; they have no bound.",
+            self.queries
+        )
+    }
+}
+
+impl Stage {
+    /// Returns a stage and its exact joint cost.
+    fn of(schema: &Schema, list: &MeasuredList, unit: PrivacyUnit) -> Result<(Self, ExactRho)> {
+        let questions: Vec<IntegerQuestion<'_>> = list.iter().map(|(m, _)| m.question()).collect();
+        let joint = IntegerQuestion::joint_cost(&questions, unit)?;
+        let question = |(measurement, noisy): &(IntegerMeasurement, Vec<i128>)| {
+            let attributes = match schema.names(measurement.attributes) {
+                none if none.is_empty() => "(number of records)".to_owned(),
+                names => names,
+            };
+            let sensitivity = measurement.strategy.squared_sensitivity(unit.neighbours);
+            Ok(Question {
+                attributes,
+                rho: measurement.question().cost(unit)?.to_f64_rounded_up(),
+                squared_sensitivity: sensitivity.value.to_string(),
+                deviation: measurement.deviation.to_string(),
+                answers: noisy.len(),
+            })
+        };
+        let stage = Stage {
+            rho: joint.rho.to_f64_rounded_up(),
+            rho_is_exact_sum: joint.is_attained,
+            questions: list.iter().map(question).collect::<Result<_>>()?,
+        };
+        Ok((stage, joint.rho))
+    }
+}

@@ -1,0 +1,96 @@
+//! Folders of interrupted and of damaged releases.
+
+use std::path::Path;
+
+use super::*;
+
+/// Writes a release as `run` does, stage by stage.
+pub(super) fn write(measured: &StagedMeasurements, folder: &Path) {
+    measured.write_terms(folder).unwrap();
+    let mut stages = StagedMeasurements { stages: Vec::new(), ..measured.clone() };
+    for stage in &measured.stages {
+        stages.stages.push(stage.clone());
+        stages.write_last_stage(folder).unwrap();
+    }
+    measured.write_certificate(folder).unwrap();
+}
+
+/// A run that was interrupted after any stage, also while a folder was being written, leaves a
+/// release of the complete stages.
+#[test]
+fn interrupted_releases_have_fewer_stages() {
+    let planned = planned(&[3, 2], PAIRS, "staged(switch=0)", 1.0, PrivacyUnit::default(), 0.03);
+    let records = records_of(planned.plan.schema(), &rows(&[3, 2]));
+    let measured = released(&planned, &records, 1);
+    assert_eq!(measured.stages.len(), 4);
+    for complete in 0..=4 {
+        let folder = tempfile::tempdir().unwrap();
+        write(&measured, folder.path());
+        std::fs::remove_file(folder.path().join("certificate/SHA256SUMS")).unwrap();
+        for stage in complete..4 {
+            let stage = folder.path().join(format!("stage-{stage}"));
+            std::fs::remove_file(stage.join("SHA256SUMS")).unwrap();
+            if stage.ends_with(format!("stage-{}", complete + 1)) {
+                std::fs::remove_dir_all(&stage).unwrap();
+            }
+        }
+        for stage in complete + 1..4 {
+            let _ = std::fs::remove_dir_all(folder.path().join(format!("stage-{stage}")));
+        }
+        let read = StagedMeasurements::read(folder.path());
+        if complete == 0 {
+            let message = read.unwrap_err().to_string();
+            assert!(message.contains("stage-0") && message.contains("complete"), "{message}");
+            continue;
+        }
+        let marginals = StagedMarginals::of(read.unwrap()).unwrap();
+        assert_eq!(marginals.measured().stages.len(), complete);
+        assert!(marginals.bounds().is_none());
+        assert_eq!(marginals.published().len(), 3);
+        let statement = StagedStatement::released(&marginals).unwrap();
+        assert!(statement.to_markdown().contains("no certificate"));
+    }
+}
+
+/// A missing stage in the middle, and a certificate of other stages, are refused.
+#[test]
+fn missing_stages_are_refused() {
+    let planned = planned(&[3, 2], PAIRS, "staged(switch=0)", 1.0, PrivacyUnit::default(), 0.03);
+    let records = records_of(planned.plan.schema(), &rows(&[3, 2]));
+    let measured = released(&planned, &records, 1);
+    for (stage, said) in [(1, "stage-1"), (3, "stages of the release")] {
+        let folder = tempfile::tempdir().unwrap();
+        write(&measured, folder.path());
+        let stage = folder.path().join(format!("stage-{stage}"));
+        std::fs::remove_file(stage.join("SHA256SUMS")).unwrap();
+        let message = StagedMeasurements::read(folder.path()).unwrap_err().to_string();
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+/// Queries on subsets of a marginal have its bound; others come from the model; attributes that
+/// were not measured are refused.
+#[test]
+fn other_sets_are_summed_or_extrapolated_or_refused() {
+    let workload = "[[queries]]\nfamily = \"identity\"\nattributes = [\"A1\", \"A2\"]\n\
+                    [[queries]]\nfamily = \"prefix\"\nattributes = [\"A2\", \"A3\"]\n";
+    let unit = PrivacyUnit::default();
+    let planned = planned(&[3, 2, 4, 2], workload, "staged", 1.0, unit, 0.03);
+    let records = records_of(planned.plan.schema(), &rows(&[3, 2, 4, 2]));
+    let marginals = StagedMarginals::of(released(&planned, &records, 1)).unwrap();
+    let set = crate::test_support::set;
+    let pair = marginals.marginal(set(&[0, 1])).unwrap();
+    let single = marginals.marginal(set(&[1])).unwrap();
+    // A2 is in both marginals; the one on A1 and A2 has fewer cells.
+    assert_eq!(single.error_bound, pair.error_bound);
+    let sums = [0, 1].map(|b| (0..3).map(|a| pair.cells[2 * a + b]).sum::<f64>());
+    assert_eq!(single.cells, sums);
+    assert!(pair.error_bound.is_some() && !single.is_extrapolated);
+    let outside = marginals.marginal(set(&[0, 2])).unwrap();
+    assert!(outside.is_extrapolated && outside.error_bound.is_none());
+    assert_eq!(outside.cells.len(), 12);
+    let scale = f64::from(marginals.bits()).exp2();
+    assert!(outside.cells.iter().all(|x| (x * scale).fract() == 0.0));
+    let message = marginals.marginal(set(&[0, 3])).unwrap_err().to_string();
+    assert!(message.contains("A4") && message.contains("remedy"), "{message}");
+}

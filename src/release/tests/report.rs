@@ -1,0 +1,136 @@
+//! Reports: self-contained, well-formed, with the published numbers, and made of outputs only.
+
+use super::super::report::{Bar, Chart, Report, Section};
+use super::super::{answers, reach::Reach};
+use super::*;
+use crate::domain::AttributeSet;
+use crate::workload::{Family, QueryGroup};
+
+const SIZES: [usize; 3] = [4, 3, 50];
+
+/// All pairs, and no text of the page's markup.
+const PAIRS: &str = "[[queries]]\nfamily = \"identity\"\nways = [2]\n";
+
+fn release() -> (GroupedWorkload, Measurements) {
+    let unit = PrivacyUnit::default();
+    let (workload, plan) = plan_of("query-smasher", &SIZES, PAIRS, 5.0, unit);
+    let rows: Vec<Vec<u32>> =
+        (0..3000).map(|k| vec![k % 4, (k % 4).min(2), (k * k + k) % 50]).collect();
+    let measured = released(&plan, &records_of(workload.schema(), &rows), 3);
+    (workload, measured)
+}
+
+fn report(workload: &GroupedWorkload, measured: &Measurements) -> Report {
+    let estimates = Estimates::of(measured).unwrap();
+    Report::of_unbiased(&measured.statement, &estimates, workload).unwrap()
+}
+
+/// Checks that tags are nested and attributes are quoted; returns the texts between tags.
+fn texts(page: &str) -> Vec<String> {
+    let (mut open, mut texts) = (Vec::new(), Vec::new());
+    for part in page.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').unwrap_or_else(|| panic!("open tag: {part}"));
+        texts.push(text.to_owned());
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name.to_owned()), "closed by {name}");
+            continue;
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.split(['/', ' ']).next().unwrap_or_default();
+        if !tag.ends_with('/') && !["!DOCTYPE", "meta"].contains(&name) {
+            open.push(name.to_owned());
+        }
+    }
+    assert!(open.is_empty(), "not closed: {open:?}");
+    for text in &texts {
+        for entity in text.split('&').skip(1) {
+            let name = entity.split(';').next().unwrap_or_default();
+            assert!(["amp", "lt", "gt", "quot", "#39"].contains(&name), "{entity}");
+        }
+    }
+    texts
+}
+
+#[test]
+fn pages_are_self_contained_and_well_formed() {
+    let (workload, measured) = release();
+    let page = report(&workload, &measured).to_html();
+    texts(&page);
+    for forbidden in ["<script", "http", "src=", "href=", "@import", "url(", "<link", "NaN"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("The 30 largest estimates of 50 cells."));
+    assert!(page.contains("1. A1 × A2"));
+}
+
+/// Every bar has the estimate and the interval of the answer to the same query.
+#[test]
+fn numbers_are_the_published_ones() {
+    let (workload, measured) = release();
+    let (report, estimates) = (report(&workload, &measured), Estimates::of(&measured).unwrap());
+    let reach = Reach::of(1.0).single;
+    let schema = workload.schema();
+    let charts: Vec<&Chart> = report.sections.iter().flat_map(|s| &s.charts).collect();
+    assert!(charts.len() >= 4);
+    let page = report.to_html();
+    let texts = texts(&page);
+    let mut shown = texts.iter().filter(|text| !text.trim().is_empty());
+    for chart in charts {
+        let names: Vec<&str> =
+            chart.title.split(". ").last().unwrap_or_default().split(" × ").collect();
+        let positions: Vec<usize> = names.iter().map(|n| schema.position(n).unwrap()).collect();
+        let set = AttributeSet::from_positions(&positions).unwrap();
+        let families = vec![Family::IDENTITY; set.len()];
+        let group = QueryGroup::product(schema, set, &families, 1.0).unwrap();
+        let answers = answers::of_group(&estimates, &group).unwrap();
+        for bar in &chart.bars {
+            let cell = (bar.label.split(" · ").zip(&positions))
+                .fold(0, |cell, (value, p)| cell * SIZES[*p] + value.parse::<usize>().unwrap());
+            assert_eq!(bar.estimate, answers[cell].estimate, "{}", chart.title);
+            assert_eq!(bar.half_width, Some(reach * answers[cell].standard_error));
+            // The page has the same label and the number, rounded.
+            assert!(shown.any(|text| *text == bar.label), "{}", bar.label);
+            let text = shown.next().unwrap();
+            let number: f64 = text.replace(',', "").replace('−', "-").parse().unwrap();
+            let rounding = 0.5 * 10f64.powi(-(chart.decimals() as i32)) + 1e-9;
+            assert!((number - bar.estimate).abs() <= rounding, "{text} {}", bar.estimate);
+        }
+    }
+}
+
+/// The files of a release are enough for its report.
+#[test]
+fn reports_depend_on_published_values_only() {
+    let (workload, measured) = release();
+    let folder = tempfile::tempdir().unwrap();
+    measured.write(folder.path()).unwrap();
+    let read = Measurements::read(folder.path()).unwrap();
+    assert_eq!(report(&workload, &measured), report(&workload, &read));
+}
+
+#[test]
+fn texts_are_escaped_and_empty_charts_are_drawn() {
+    let bar = |label: &str, estimate| Bar { label: label.into(), estimate, half_width: None };
+    let hostile = "</text><script>alert('\"&')</script>";
+    let charts = vec![
+        Chart {
+            title: hostile.into(),
+            notes: vec![hostile.into()],
+            bars: vec![bar(hostile, -1.0), bar("b", 0.0)],
+        },
+        Chart { title: "none".into(), notes: Vec::new(), bars: Vec::new() },
+        Chart { title: "zero".into(), notes: Vec::new(), bars: vec![bar("z", 0.0)] },
+    ];
+    let section = Section { heading: hostile.into(), note: hostile.into(), charts };
+    let fact = super::super::report::Fact::new(hostile, hostile);
+    let page = Report {
+        title: hostile.into(),
+        facts: vec![fact.clone()],
+        files: vec![fact],
+        sections: vec![section],
+        statement: format!("# x\n\n{hostile}\n\n- {hostile}\n\n| {hostile} |\n|---|\n| ` |\n"),
+    }
+    .to_html();
+    texts(&page);
+    assert!(!page.contains("<script") && !page.contains("NaN"));
+}

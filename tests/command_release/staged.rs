@@ -1,0 +1,178 @@
+//! Tests of `matmech release --mechanism staged` and of answers from its measurements.
+
+use std::path::Path;
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use super::{folder, ledger, matmech, read, release, words};
+
+/// Returns the rows of a table.
+fn rows(here: &Path, name: &str) -> Vec<csv::StringRecord> {
+    let mut table = csv::Reader::from_path(here.join(name)).unwrap();
+    table.records().map(Result::unwrap).collect()
+}
+
+fn statement(here: &Path, name: &str) -> serde_json::Value {
+    serde_json::from_str(&read(here, name)).unwrap()
+}
+
+const STAGED: [&str; 2] = ["--mechanism", "staged"];
+
+#[test]
+fn a_staged_release_writes_bounded_answers_and_charges_the_ledger() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "R", &STAGED)
+        .success()
+        .stdout(contains("mean L1 error at most").and(contains("written       R")))
+        .stderr(contains("reserving rho 0.25"));
+    let answers = rows(here, "R/answers.csv");
+    assert_eq!(answers.len(), 4 + 3 + 12);
+    for row in &answers {
+        let (estimate, bound) = (row[4].parse::<f64>().unwrap(), row[5].parse::<f64>().unwrap());
+        assert!(estimate.is_finite() && bound > 0.0 && &row[6] == "no");
+    }
+    assert_eq!((&answers[1][2], &answers[1][3]), ("age from 0 to below 40", "0-1"));
+    let statement = statement(here, "R/statement.json");
+    let (rho, sum) = (&statement["rho"], &statement["rho_of_questions"]);
+    assert_eq!(rho.as_f64(), Some(0.25));
+    assert!(sum.as_f64().unwrap() <= 0.25 && sum.as_f64().unwrap() > 0.2499);
+    let stages = statement["stages"].as_array().unwrap().len();
+    assert!(stages >= 2 && here.join(format!("R/measurements/stage-{}", stages - 1)).exists());
+    assert!(statement["certificate"]["mean_error_bound_95"].as_f64().unwrap() > 0.0);
+    let words = read(here, "R/statement.md");
+    assert!(words.contains("Not protected") && words.contains("no standard errors"));
+    let balance = ledger(here);
+    assert_eq!(
+        (balance["spent_rho"].as_f64(), balance["unsettled"].as_u64()),
+        (Some(0.25), Some(0))
+    );
+    assert!(!here.join("R.partial").exists());
+    // Without a certificate there are no bounds.
+    release(here, "Q", &["--mechanism", "staged(stages=2)", "--certificate", "0"])
+        .success()
+        .stdout(contains("no certificate"));
+    assert!(rows(here, "Q/answers.csv").iter().all(|row| row[5].is_empty()));
+    assert!(!here.join("Q/measurements/certificate").exists());
+}
+
+/// The measurements give all files again, byte for byte; more queries have bounds or are marked.
+#[test]
+fn staged_measurements_answer_the_same_and_more_queries() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::write(here.join("W.toml"), "[[queries]]\nfamily = \"hybrid\"\nways = [1]\n").unwrap();
+    for (out, share) in [("R", "0.1"), ("Q", "0")] {
+        release(here, out, &["--mechanism", "staged", "--certificate", share]).success();
+        std::fs::create_dir(here.join("again")).unwrap();
+        let measurements = format!("{out}/measurements");
+        let base = ["answer", "--measurements", &measurements, "--out"];
+        let answer = |more: &[&str]| matmech(here, &[&base, more].concat());
+        answer(&["again/answers.csv", "--statement"]).success();
+        for name in ["answers.csv", "statement.json", "statement.md"] {
+            assert_eq!(read(here, &format!("{out}/{name}")), read(here, &format!("again/{name}")));
+        }
+        answer(&["again/B.csv", "--adjust"]).failure().stderr(contains("adjusted already"));
+        let more = "[[queries]]\nfamily = \"range\"\nattributes = [\"age\"]\n\
+                    [[queries]]\nfamily = \"identity\"\nattributes = [\"age\", \"job\"]\n";
+        std::fs::write(here.join("M.toml"), more).unwrap();
+        answer(&["again/more.csv", "--workload", "M.toml"]).success();
+        let found = rows(here, "again/more.csv");
+        assert_eq!(found.len(), 10 + 12);
+        for (k, row) in found.iter().enumerate() {
+            // Pairs were not in the workload.
+            assert_eq!(&row[6], if k < 10 { "no" } else { "yes" });
+            assert_eq!(row[5].is_empty(), k >= 10 || share == "0", "{row:?}");
+        }
+        std::fs::remove_dir_all(here.join("again")).unwrap();
+    }
+    assert_eq!(ledger(here)["reservations"], 2);
+}
+
+/// After an interruption, `answer` writes a release of the complete stages.
+#[test]
+fn an_interrupted_staged_release_has_fewer_stages() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "R", &["--mechanism", "staged(switch=0)"]).success();
+    let measurements = here.join("R/measurements");
+    std::fs::remove_dir_all(measurements.join("certificate")).unwrap();
+    std::fs::remove_file(measurements.join("stage-3/SHA256SUMS")).unwrap();
+    std::fs::create_dir(here.join("again")).unwrap();
+    let words = ["answer", "--measurements", "R/measurements", "--out", "again/A.csv"];
+    matmech(here, &[&words[..], &["--statement"]].concat()).success();
+    assert_eq!(rows(here, "again/A.csv").len(), 19);
+    let found = statement(here, "again/statement.json");
+    assert_eq!(found["stages"].as_array().unwrap().len(), 3);
+    assert!(found["rho_of_questions"].as_f64().unwrap() < 0.2);
+    for name in ["stage-1/noisy.csv", "stage-0/strategies.json", "statement.json"] {
+        let path = measurements.join(name);
+        let good = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, good.replacen(|c: char| c.is_ascii_digit(), "77", 1)).unwrap();
+        let words = ["answer", "--measurements", "R/measurements", "--out", "B.csv"];
+        let file = name.rsplit('/').next().unwrap();
+        matmech(here, &words).failure().stderr(contains(file).and(contains("SHA-256")));
+        std::fs::write(&path, good).unwrap();
+    }
+}
+
+#[test]
+fn invalid_staged_releases_are_refused_before_the_data_is_read() {
+    let folder = folder();
+    let here = folder.path();
+    for (more, said) in [
+        (vec!["--mechanism", "staged", "--planner", "anova"], "cannot be used with"),
+        (vec!["--certificate", "0.1"], "--mechanism"),
+    ] {
+        matmech(here, &words("R", &more)).failure().code(2).stderr(contains(said));
+    }
+    for (more, said) in [
+        (vec!["--mechanism", "aim-grem"], "--planner"),
+        (vec!["--mechanism", "staged(stage=2)"], "stages"),
+        (vec!["--mechanism", "staged", "--certificate", "0.9"], "from 0 to 0.5"),
+        (vec!["--mechanism", "staged", "--adjust"], "omit --adjust"),
+    ] {
+        release(here, "R", &more).failure().code(1).stderr(contains(said).and(contains("remedy")));
+    }
+    release(here, "R", &["--mechanism", "staged", "--dry-run"])
+        .success()
+        .stdout(contains("dry run").and(contains("first stage")));
+    assert_eq!(ledger(here)["reservations"], 0);
+    assert!(!here.join("R").exists() && !here.join("R.partial").exists());
+}
+
+/// No record, and records with values that must not be printed: outputs have the same form, and all
+/// privacy units are charged within the budget.
+#[test]
+fn staged_outputs_have_no_text_of_the_file() {
+    let folder = folder();
+    let here = folder.path();
+    for (k, text) in ["age,job\n", "age,job\n79,secret\n7,clerk,secret\n"].iter().enumerate() {
+        std::fs::write(here.join("X.csv"), text).unwrap();
+        let out = format!("R{k}");
+        let said = release(here, &out, &STAGED).success().get_output().clone();
+        assert_eq!(String::from_utf8_lossy(&said.stderr).lines().count(), 1);
+        for bytes in [&said.stdout, &said.stderr] {
+            assert!(!String::from_utf8_lossy(bytes).contains("secret"));
+        }
+        for name in ["answers.csv", "statement.md", "measurements/statement.json"] {
+            assert!(!read(here, &format!("{out}/{name}")).contains("secret"), "{name}");
+        }
+        assert_eq!(rows(here, &format!("{out}/answers.csv")).len(), 19);
+    }
+    let terms = |out: &str| {
+        let mut terms = statement(here, &format!("{out}/measurements/statement.json"));
+        terms["ledger"] = serde_json::Value::Null;
+        terms
+    };
+    assert_eq!(terms("R0"), terms("R1"));
+    let create = ["ledger", "create", "K.jsonl", "--rho", "1", "--unit-rows", "3"];
+    matmech(here, &[&create[..], &["--neighbours", "replace"]].concat()).success();
+    let unit = ["--mechanism", "staged", "--unit-rows", "3", "--neighbours", "replace"];
+    let mut more = words("U", &unit);
+    more[8] = "K.jsonl";
+    matmech(here, &more).success().stdout(contains("replace, add or remove one record"));
+    let sum = statement(here, "U/statement.json")["rho_of_questions"].as_f64().unwrap();
+    assert!(sum <= 0.25 && sum > 0.24, "{sum}");
+}
