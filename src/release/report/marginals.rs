@@ -45,7 +45,7 @@ pub fn candidates(schema: &Schema, sets: impl Iterator<Item = AttributeSet>) -> 
 /// Returns the charts of single attributes and of the ten most dependent pairs.
 ///
 /// `sets` are the published marginals of one and two attributes, and `marginal` returns their
-/// estimates. Pairs are compared by [`dependence`]; those without any are omitted.
+/// estimates. Pairs are compared by mutual information; those without any are omitted.
 ///
 /// # Errors
 /// Errors of `marginal`.

@@ -174,6 +174,9 @@ impl StagedPlan {
         list: &[(AttributeSet, f64)],
         left: &ExactRho,
     ) -> Result<ExactRho> {
+        if list.is_empty() {
+            return Ok(ExactRho::zero());
+        }
         let planned = Rho::new(self.stages.cost(list) * self.unit_factor)?;
         Ok(ExactRho::of_rounded_down(planned).min(left.clone()))
     }
