@@ -134,7 +134,7 @@ impl<'a> ReleaseTable<'a> {
     }
 
     /// Returns the rest of the total.
-    pub fn left(&self) -> ExactRho {
+    fn left(&self) -> ExactRho {
         self.total.minus(&self.spent).unwrap_or_default()
     }
 

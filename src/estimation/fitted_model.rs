@@ -18,19 +18,6 @@ pub enum FittedModel {
     Soft(SoftIpf),
 }
 
-/// Models of one kind are equal if their junction trees and the numbers of sets outside are.
-impl PartialEq for FittedModel {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (FittedModel::Tree(a), FittedModel::Tree(b)) => a == b,
-            (FittedModel::Soft(a), FittedModel::Soft(b)) => {
-                a.tree() == b.tree() && a.beside() == b.beside()
-            }
-            _ => false,
-        }
-    }
-}
-
 impl FittedModel {
     /// Returns the junction tree.
     pub fn tree(&self) -> &CalibratedTree {

@@ -188,7 +188,7 @@ fn report(rounds: usize, estimates: &HybridEstimates, switched: bool) -> RunRepo
     let details = vec![
         ("rounds", rounds as f64),
         ("model_mb", estimates.soft.tree().megabytes()),
-        ("beside_model", estimates.soft.beside() as f64),
+        ("beside_model", estimates.soft.outside() as f64),
         ("residual_planner", f64::from(u8::from(switched))),
     ];
     RunReport { details, ..RunReport::default() }

@@ -155,7 +155,7 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
 }
 
 /// The report of a run; it costs no privacy beyond the run itself.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct RunReport {
     /// Details specific to the mechanism, by name.
     pub details: Vec<(&'static str, f64)>,

@@ -88,8 +88,8 @@ pub(super) struct ReleaseCommand {
     planner: Option<String>,
     /// Mechanism whose questions depend on earlier answers: staged, staged(stages=2), …
     ///
-    /// The answers are more accurate, biased and nonnegative. Instead of standard errors they have
-    /// upper bounds of their errors.
+    /// The answers are biased and usually more accurate. Instead of standard errors they have upper
+    /// bounds of their errors.
     #[arg(long, value_name = "MECHANISM")]
     mechanism: Option<String>,
     /// Share of the budget for the error bounds of --mechanism; 0 for none [default: 0.03]

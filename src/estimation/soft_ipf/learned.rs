@@ -45,8 +45,6 @@ pub struct LearnedFit {
     pub pseudo_observations: f64,
     /// The width of single attributes.
     pub single: f64,
-    /// Whether sets of three or more attributes are used.
-    pub uses_larger: bool,
 }
 
 impl Default for LearnedFit {
@@ -57,7 +55,6 @@ impl Default for LearnedFit {
             threshold: 6.0,
             pseudo_observations: 5.0,
             single: 3.0,
-            uses_larger: true,
         }
     }
 }
@@ -136,9 +133,7 @@ impl LearnedFit {
                 && known.gain() <= KEPT * self.threshold
         };
         let kept = previous.iter().filter(is_kept).map(|known| (known.set, known)).collect();
-        if self.uses_larger {
-            self.accept(&mut fit, &sets[larger..], &kept, &mut evidence)?;
-        }
+        self.accept(&mut fit, &sets[larger..], &kept, &mut evidence)?;
         Ok((fit, evidence))
     }
 
@@ -243,7 +238,7 @@ fn changes(fit: &SoftIpf, prior: &WidthPrior, possible: Vec<PossibleFactor>) -> 
         let (variance, width) =
             (fit.residuals.cell_variance(set), prior.most_probable(&likelihoods));
         let evidence = Evidence { target: &target, variance, width };
-        update.solve(&cavity, evidence, total, super::beside::SHIFT_STEPS, &mut 0.0);
+        update.solve(&cavity, evidence, total, super::estimates::SHIFT_STEPS, &mut 0.0);
         let change: f64 = update.values.iter().zip(&cavity).map(|(v, q)| (v - q).abs()).sum();
         (change, set)
     };

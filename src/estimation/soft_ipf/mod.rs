@@ -16,7 +16,7 @@
 //! model are consistent; with sets outside the tree they need not be. They are shrunk towards the
 //! model and therefore biased. *Source*: ours; it replaces the convex fit of AIM+PGM.
 
-mod beside;
+mod estimates;
 mod evidence;
 mod learned;
 mod model;
@@ -25,7 +25,7 @@ mod records;
 mod update;
 mod widths;
 
-pub use beside::SoftIpf;
+pub use estimates::SoftIpf;
 pub use evidence::{BINS, Histogram, LogLikelihoods, WIDTHS, WidthPrior, width};
 pub use learned::{LearnedFit, SetEvidence};
 pub use model::SoftModel;

@@ -142,7 +142,7 @@ fn exact_measurements_of_a_tree_are_reproduced() {
         estimates.measured(set(&[a, b]), &truth(set(&[a, b])), 1e-9).unwrap();
     }
     estimates.sweep(40);
-    assert_eq!(estimates.beside(), 0);
+    assert_eq!(estimates.outside(), 0);
     for gamma in AttributeSet::first(5).of_size(3) {
         let l1: f64 = estimates
             .marginal(gamma)
@@ -208,7 +208,7 @@ fn random_noisy_models_do_not_diverge() {
                     estimate.iter().all(|x| x.is_finite() && *x >= 0.0),
                     "seed {seed}, {gamma:?}"
                 );
-                if estimates.beside() == 0 {
+                if estimates.outside() == 0 {
                     let first = set(&[gamma.positions().next().unwrap()]);
                     let added = summed(&gamma.select(&sizes), gamma.axes_in(first), &estimate);
                     for (a, b) in added.iter().zip(estimates.marginal(first).unwrap()) {
@@ -229,7 +229,7 @@ fn sets_outside_the_tree_follow_their_measurements() {
     let triple: Vec<f64> = (0..64).map(|k| if k % 21 == 0 { 97.0 } else { 0.2 }).collect();
     estimates.measured(set(&[0, 1]), &pair, 1e-6).unwrap();
     estimates.sweep(40);
-    assert_eq!((estimates.beside(), estimates.tree().cells()), (1, 12));
+    assert_eq!((estimates.outside(), estimates.tree().cells()), (1, 12));
     let near = |found: Vec<f64>, y: &[f64], tolerance: f64| {
         let l1: f64 = found.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
         assert!(l1 < tolerance, "{l1}");
@@ -239,13 +239,13 @@ fn sets_outside_the_tree_follow_their_measurements() {
     near(summed(&sizes, AxisSet::of(3, |axis| axis < 2), &whole), &pair, 1.0);
     estimates.measured(set(&[0, 1, 2]), &triple, 1e-6).unwrap();
     estimates.sweep(40);
-    assert_eq!(estimates.beside(), 4);
+    assert_eq!(estimates.outside(), 4);
     near(estimates.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
     // With a large limit every set is in the tree.
     let mut large = soft(&sizes, cells_of_mb(1.0));
     large.measured(set(&[0, 1, 2]), &triple, 1e-6).unwrap();
     large.sweep(200);
-    assert_eq!((large.beside(), large.tree().cells()), (0, 64));
+    assert_eq!((large.outside(), large.tree().cells()), (0, 64));
     near(large.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
 }
 
@@ -285,7 +285,7 @@ fn records_follow_pairs_outside_the_tree() {
     estimates.measured(set(&[0, 1]), &pair, 1.0).unwrap();
     estimates.measured(set(&[2]), &single, 1.0).unwrap();
     estimates.sweep(40);
-    assert_eq!(estimates.beside(), 1);
+    assert_eq!(estimates.outside(), 1);
     let records = estimates.records(&schema, 2000, &mut rng(1)).unwrap();
     assert_eq!(records.len(), 2000);
     for gamma in AttributeSet::first(3).of_size(2) {

@@ -317,7 +317,7 @@ fn independence_changes_the_reconstruction_only() {
     };
     let (additive, independent) =
         (answers(UnmeasuredResiduals::Additive), answers(UnmeasuredResiduals::Independence));
-    assert_eq!((additive.0, additive.1), (independent.0, independent.1));
+    assert_eq!((additive.0.details, additive.1), (independent.0.details, independent.1));
     let totals = |marginals: &[Vec<f64>]| {
         marginals.iter().map(|cells| cells.iter().sum()).collect::<Vec<f64>>()
     };

@@ -74,7 +74,7 @@ impl Mechanism for Staged {
     }
 
     fn summary(&self) -> &str {
-        "adaptive residuals without private selection, learned widths; nonnegative, biased"
+        "adaptive residuals without private selection, learned widths; biased"
     }
 
     fn is_adaptive(&self) -> bool {
@@ -176,11 +176,11 @@ impl Mechanism for Staged {
             answers(index, &group.answers(&marginal)?)?;
             known = Some((set, marginal));
         }
-        let StagedEstimates { fit: fitted, is_unbiased: switched } = estimates;
+        let StagedEstimates { fit: fitted, is_linear: switched } = estimates;
         let details = vec![
             ("measurements", f64::from(measurements as u32)),
             ("model_mb", fitted.tree().megabytes()),
-            ("beside_model", fitted.beside() as f64),
+            ("beside_model", fitted.outside() as f64),
             ("residual_planner", f64::from(u8::from(switched))),
         ];
         Ok(RunReport { details, model: Some(FittedModel::Soft(fitted)) })

@@ -19,9 +19,6 @@ const MAX_CELLS: f64 = (1u64 << 25) as f64;
 /// Maximum sweeps of a fit during the stages, and of the last one.
 const SWEEPS: [usize; 2] = [30, 40];
 
-/// The width of single attributes.
-const SINGLE_WIDTH: f64 = 3.0;
-
 /// More attributes than this have a smaller model by default.
 const MAX_ATTRIBUTES_OF_LARGE_MODEL: usize = 30;
 
@@ -39,13 +36,13 @@ pub(crate) type StageAnswers = (Vec<AttributeSet>, Answers);
 pub(crate) struct StagedEstimates {
     /// The fitted model and the sets outside it.
     pub(crate) fit: SoftIpf,
-    /// Whether the answers are the unbiased ones, which may be negative.
-    pub(crate) is_unbiased: bool,
+    /// Whether the answers are linear in the measurements; then they may be negative.
+    pub(crate) is_linear: bool,
 }
 
 impl MarginalEstimates for StagedEstimates {
     fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
-        match self.is_unbiased {
+        match self.is_linear {
             true => self.fit.residuals().marginal(gamma),
             false => self.fit.marginal(gamma),
         }
@@ -122,9 +119,9 @@ impl Stages {
     }
 
     /// Returns the last fit.
-    fn last(&self, known: ResidualEstimates, is_unbiased: bool) -> Result<StagedEstimates> {
+    fn last(&self, known: ResidualEstimates, is_linear: bool) -> Result<StagedEstimates> {
         let (fit, _) = self.fit(1.0, SWEEPS[1]).fit(known, self.attributes, &[])?;
-        Ok(StagedEstimates { fit, is_unbiased })
+        Ok(StagedEstimates { fit, is_linear })
     }
 
     /// Returns the estimates from the answers of the first stages, such as those of an interrupted
@@ -134,18 +131,18 @@ impl Stages {
     /// Answers of other residuals than those of the workload.
     pub(crate) fn estimates(&self, stages: &[StageAnswers]) -> Result<StagedEstimates> {
         let mut known = self.empty.clone();
-        let mut is_unbiased = false;
+        let mut is_linear = false;
         for (stage, answers) in stages.iter().enumerate() {
             if stage == 1 && stages.len() == 2 {
                 let fit = self.fit(0.25, SWEEPS[0]);
                 let (fit, evidence) = fit.fit(known, self.attributes, &[])?;
                 known = fit.into_residuals();
                 let rest = self.rho - self.cost(&self.first);
-                is_unbiased = self.unbiased(&known, &evidence, rest)?.is_some();
+                is_linear = self.unbiased(&known, &evidence, rest)?.is_some();
             }
             add(&mut known, answers)?;
         }
-        self.last(known, is_unbiased)
+        self.last(known, is_linear)
     }
 
     /// Returns the first measurements: residuals with their precisions.
@@ -184,8 +181,7 @@ impl Stages {
             sweeps,
             threshold: self.settings.threshold,
             pseudo_observations: self.settings.pseudo_observations,
-            single: SINGLE_WIDTH,
-            uses_larger: true,
+            ..LearnedFit::default()
         }
     }
 

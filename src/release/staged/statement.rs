@@ -270,7 +270,7 @@ impl StagedStatement {
 
     fn mechanism_in_words(&self) -> String {
         format!(
-            "**Mechanism.** {}: {} stages, each planned from the noisy integers of earlier ones.",
+            "**Mechanism.** {}: {} stages; each after the first is planned from earlier noisy integers.",
             self.mechanism,
             self.stages.len()
         )
@@ -298,7 +298,7 @@ impl StagedStatement {
             }
         };
         format!(
-            "**Answers.** {} queries. Estimates are biased, and their errors depend on the \
+            "**Answers.** {} queries. Estimates can be biased, and their errors depend on the \
              records: there are no standard errors. {errors} Extrapolated answers are on sets of attributes \
              that no marginal of the workload contains; they have no bound.",
             self.queries

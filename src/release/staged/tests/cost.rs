@@ -98,7 +98,7 @@ fn the_statement_matches_the_written_integers() {
         assert!(total.minus(&stated(&statement["rho_of_questions"])).is_some());
         let is_spent = statement["rho_of_questions"].as_f64().unwrap() > budget * (1.0 - 1e-6);
         spent += usize::from(is_spent);
-        unbiased += usize::from(marginals.estimates().unwrap().is_unbiased);
+        unbiased += usize::from(marginals.estimates().unwrap().is_linear);
     }
     assert!(attained > 400 && spent > 150, "{attained} {spent}");
     assert!(unbiased > 20 && unbiased < 180 && certified > 100, "{unbiased} {certified}");

@@ -133,7 +133,7 @@ impl SoftIpf {
     }
 
     /// Returns the number of measured sets outside the tree.
-    pub fn beside(&self) -> usize {
+    pub fn outside(&self) -> usize {
         self.outside.len()
     }
 
@@ -169,13 +169,14 @@ impl SoftIpf {
     }
 
     /// Updates a set outside the tree, with its marginal as the cavity q.
-    fn blended(&self, gamma: AttributeSet, mut cavity: Vec<f64>) -> Result<Vec<f64>> {
+    fn blended(&self, gamma: AttributeSet, marginal: Vec<f64>) -> Result<Vec<f64>> {
         let target = self.residuals.marginal(gamma)?;
         let variance = self.residuals.cell_variance(gamma);
+        let mut cavity = marginal.clone();
         raise_to_minimum(&mut cavity);
         let rule = self.model.widths().of(gamma.len());
         let Some(width) = rule.width(&cavity, &target, variance) else {
-            return Ok(cavity);
+            return Ok(marginal);
         };
         let evidence = Evidence { target: &target, variance, width };
         let mut update = Update::default();
