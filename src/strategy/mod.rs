@@ -16,6 +16,7 @@ mod integer_strategy;
 mod joint_sensitivity;
 pub mod lsa;
 mod optimal;
+mod problem;
 mod registry;
 mod svd_bound;
 mod symmetry;
@@ -39,6 +40,7 @@ pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
+pub use problem::{Objective, Participation, Problem};
 #[cfg(feature = "cli")]
 pub(crate) use registry::with_flags;
 pub use registry::{by_name, listing, strategies};
