@@ -104,6 +104,12 @@ pub fn data_manifest(root: &Path) -> PathBuf {
     root.join("data").join("manifest.toml")
 }
 
+/// Returns the folder of the data sets that are part of the project.
+#[must_use]
+pub fn tables_dir(root: &Path) -> PathBuf {
+    root.join("data").join("tables")
+}
+
 /// Returns the folder of downloaded data sets, which git ignores.
 #[must_use]
 pub fn downloads_dir(root: &Path) -> PathBuf {

@@ -19,12 +19,14 @@ pub(super) fn data(root: &Path, names: &[String]) -> Result<()> {
     let mut first = None;
     for dataset in manifest.select(names)? {
         if !matches!(locate(dataset, &folders), Ok(Some(_)) | Err(_)) {
-            info!("downloading {} ({}) from {}", dataset.name, dataset.licence, dataset.url);
+            let from = dataset.url.as_deref().unwrap_or(&dataset.source);
+            info!("downloading {} ({}) from {from}", dataset.name, dataset.licence);
         }
         match obtain(dataset, &folders) {
             Ok(found) => {
                 let source = match &found {
                     Found::User(_) => "in your own folder",
+                    Found::Committed(_) => "in the project",
                     Found::Downloaded(_) => "downloaded",
                 };
                 say(&format!("{}: {source}, checked: {}", dataset.name, found.path().display()));

@@ -230,8 +230,9 @@ impl Catalogue {
             return Ok(false);
         };
         for dataset in datasets {
-            let Dataset { name, licence, url, .. } = dataset;
-            tracing::info!("downloading {name} ({licence}) from {url}");
+            let Dataset { name, licence, url, source, .. } = dataset;
+            let from = url.as_deref().unwrap_or(source);
+            tracing::info!("downloading {name} ({licence}) from {from}");
             obtain(dataset, &self.inner.folders)?;
         }
         Ok(true)
@@ -273,7 +274,7 @@ impl Catalogue {
 
     /// Returns the files of an origin with their SHA-256, or `None` if one is missing.
     fn find_all(&self, wanted: &[File]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
-        let Folders { user, downloads } = &self.inner.folders;
+        let Folders { user, tables: _, downloads } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
         for file in wanted {
             let found = match file.in_manifest {

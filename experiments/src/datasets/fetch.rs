@@ -58,8 +58,19 @@ pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
     if let Some(found) = locate(dataset, folders)? {
         return Ok(found);
     }
+    let Some(url) = &dataset.url else {
+        let file = folders.tables.join(&dataset.file);
+        let remedy = "restore the file of the project: git checkout data/tables";
+        return Err(Error::file(
+            FileRole::DataSet,
+            file,
+            "the file of the project",
+            "none",
+            remedy,
+        ));
+    };
     let file = folders.downloads.join(&dataset.file);
-    fetch(dataset, &file, &DOWNLOADERS)?;
+    fetch(dataset, url, &file, &DOWNLOADERS)?;
     Ok(Found::Downloaded(file))
 }
 
@@ -70,7 +81,7 @@ pub fn obtain(dataset: &Dataset, folders: &Folders) -> Result<Found> {
 /// # Errors
 /// Returns an error if there is no download program, the program fails, the SHA-256 is different,
 /// or the folder cannot be written.
-fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<()> {
+fn fetch(dataset: &Dataset, url: &str, file: &Path, downloaders: &[Downloader]) -> Result<()> {
     let remedy = format!(
         "download the file manually from {}, save it in a folder as {}, and set {DATA_VARIABLE} to \
          that folder",
@@ -90,17 +101,16 @@ fn fetch(dataset: &Dataset, file: &Path, downloaders: &[Downloader]) -> Result<(
         Error::file(
             FileRole::DataSet,
             file,
-            format!("a download from {}", dataset.url),
+            format!("a download from {url}"),
             found,
             remedy.as_str(),
         )
     };
-    let output = downloaders.iter().find_map(|downloader| {
-        match run(downloader, &dataset.url, temporary.path()) {
+    let output =
+        downloaders.iter().find_map(|downloader| match run(downloader, url, temporary.path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             outcome => Some((downloader.program, outcome)),
-        }
-    });
+        });
     match output {
         None => {
             let programs: Vec<&str> =
@@ -155,13 +165,19 @@ mod tests {
         let dataset = Dataset {
             name: "adult".to_owned(),
             file: "adult.csv".to_owned(),
-            url: "https://example.org/adult.csv".to_owned(),
+            url: Some("https://example.org/adult.csv".to_owned()),
             sha256: "0".repeat(64),
             licence: "none".to_owned(),
             source: "the example archive".to_owned(),
             required: false,
         };
-        let problem = fetch(&dataset, &dir.path().join("adult.csv"), &[missing]).unwrap_err();
+        let problem = fetch(
+            &dataset,
+            "https://example.org/adult.csv",
+            &dir.path().join("adult.csv"),
+            &[missing],
+        )
+        .unwrap_err();
         let message = problem.to_string();
         for part in [
             "no-such-downloader",

@@ -17,16 +17,23 @@ pub const DATA_VARIABLE: &str = "MATMECH_DATA";
 pub struct Folders {
     /// The user's folder, which is never written.
     pub user: Option<PathBuf>,
+    /// The folder of the files that are part of the project.
+    pub tables: PathBuf,
     /// The folder of downloads.
     pub downloads: PathBuf,
 }
 
 impl Folders {
-    /// Returns the folders of this process: `MATMECH_DATA` and `<root>/data/downloads`.
+    /// Returns the folders of this process: `MATMECH_DATA`, `<root>/data/tables` and
+    /// `<root>/data/downloads`.
     #[must_use]
     pub fn of_process(root: &Path) -> Self {
         let folder = env::var_os(DATA_VARIABLE).filter(|value| *value != OsString::new());
-        Self { user: folder.map(PathBuf::from), downloads: layout::downloads_dir(root) }
+        Self {
+            user: folder.map(PathBuf::from),
+            tables: layout::tables_dir(root),
+            downloads: layout::downloads_dir(root),
+        }
     }
 }
 
@@ -35,6 +42,8 @@ impl Folders {
 pub enum Found {
     /// In the user's folder.
     User(PathBuf),
+    /// In the project.
+    Committed(PathBuf),
     /// Among the downloads.
     Downloaded(PathBuf),
 }
@@ -44,7 +53,7 @@ impl Found {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::User(path) | Self::Downloaded(path) => path,
+            Self::User(path) | Self::Committed(path) | Self::Downloaded(path) => path,
         }
     }
 }
@@ -62,6 +71,12 @@ pub fn locate(dataset: &Dataset, folders: &Folders) -> Result<Option<Found>> {
             check(dataset, &file, &remedy)?;
             return Ok(Some(Found::User(file)));
         }
+    }
+    let file = folders.tables.join(&dataset.file);
+    if file.exists() {
+        let remedy = "restore the file of the project: git checkout data/tables";
+        check(dataset, &file, remedy)?;
+        return Ok(Some(Found::Committed(file)));
     }
     let file = folders.downloads.join(&dataset.file);
     if file.exists() {

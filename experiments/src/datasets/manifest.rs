@@ -17,8 +17,8 @@ pub struct Dataset {
     pub name: String,
     /// Path relative to the folder of data sets.
     pub file: String,
-    /// URL of the download.
-    pub url: String,
+    /// URL of the download; `None` for a file that exists in the project only.
+    pub url: Option<String>,
     /// SHA-256 of the file in hex.
     pub sha256: String,
     /// Licence or terms of use.

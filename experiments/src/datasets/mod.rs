@@ -11,6 +11,7 @@ mod coded_file;
 mod fetch;
 mod folders;
 mod manifest;
+mod nist_acs;
 mod stand_in;
 mod tables;
 

@@ -11,6 +11,7 @@ use matmech::schema::Schema;
 use super::adult::read_adult;
 use super::adult_cells::read_adult_cells;
 use super::coded_file::read_inferring_domain;
+use super::nist_acs::read_nist_acs;
 use super::stand_in::StandIn;
 
 /// A table by its name in configs.
@@ -42,7 +43,7 @@ pub(super) struct File {
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
 /// All tables, in the order of messages.
-pub(super) const TABLES: [NamedTable; 14] = [
+pub(super) const TABLES: [NamedTable; 15] = [
     NamedTable {
         name: "adult",
         origins: &[
@@ -93,11 +94,28 @@ pub(super) const TABLES: [NamedTable; 14] = [
         sizes: &[3, 2, 74, 7, 7, 15, 9, 3, 3],
     },
     NamedTable {
-        name: "adult-cells",
+        name: "nist-acs",
         origins: &[Origin {
-            files: &[public("adult.data", "adult.data")],
-            read: |files| read_adult_cells(&files[0]),
+            files: &[
+                public("nist-acs/national2019.csv", "nist-acs"),
+                public("nist-acs/national2019.json", "nist-acs-schema"),
+            ],
+            read: |files| read_nist_acs(&files[0], &files[1]),
         }],
+        records: 27_253,
+        sizes: &[
+            20, 25, 2, 7, 5, 9, 10, 12, 3, 3, 25, 264, 20, 13, 26, 11, 26, 7, 3, 3, 2, 2, 25, 25,
+        ],
+    },
+    NamedTable {
+        name: "adult-cells",
+        origins: &[
+            Origin { files: &[public("adult-cells.csv", "adult-cells")], read: coded },
+            Origin {
+                files: &[public("adult.data", "adult.data")],
+                read: |files| read_adult_cells(&files[0]),
+            },
+        ],
         records: 32_561,
         sizes: &[8, 8, 16, 2],
     },

@@ -235,7 +235,7 @@ mod tests {
     /// Returns the experiment without a folder of data sets, so that every table is a stand-in.
     fn experiment() -> MeasurementAblation {
         let missing = std::env::temp_dir().join("matmech-no-data");
-        let folders = Folders { user: None, downloads: missing.clone() };
+        let folders = Folders { user: None, tables: missing.clone(), downloads: missing.clone() };
         MeasurementAblation { catalogue: Catalogue::new(&missing, folders) }
     }
 

@@ -86,7 +86,11 @@ mod tests {
     #[test]
     fn adult_has_the_published_schema() {
         let root = tempfile::tempdir().unwrap();
-        let folders = Folders { user: None, downloads: root.path().join("downloads") };
+        let folders = Folders {
+            user: None,
+            tables: root.path().join("tables"),
+            downloads: root.path().join("downloads"),
+        };
         let kind = TableSchemas { catalogue: Catalogue::new(root.path(), folders) };
         let kind: &dyn Experiment = &kind;
         let cells = kind.cells(&"datasets = ['adult']".parse().unwrap()).unwrap();

@@ -23,7 +23,7 @@ pub fn setup() -> Setup {
     let dataset = Dataset {
         name: "adult".to_owned(),
         file: "census/adult.csv".to_owned(),
-        url: format!("file://{}", origin.display()),
+        url: Some(format!("file://{}", origin.display())),
         sha256: sha256_hex(CONTENT.as_bytes()),
         licence: "CC BY 4.0".to_owned(),
         source: "the archive".to_owned(),
@@ -31,6 +31,7 @@ pub fn setup() -> Setup {
     };
     let folders = Folders {
         user: Some(dir.path().join("own")),
+        tables: dir.path().join("data/tables"),
         downloads: dir.path().join("data/downloads"),
     };
     Setup { dir, dataset, folders }
@@ -39,7 +40,7 @@ pub fn setup() -> Setup {
 #[test]
 fn user_folder_comes_before_downloads() {
     let Setup { dir: _dir, mut dataset, folders } = setup();
-    dataset.url = "file:///no/such/file".to_owned();
+    dataset.url = Some("file:///no/such/file".to_owned());
     let downloaded = folders.downloads.join("census/adult.csv");
     fs::create_dir_all(downloaded.parent().unwrap()).unwrap();
     fs::write(&downloaded, CONTENT).unwrap();
@@ -67,7 +68,7 @@ pub fn manifest_text(dataset: &Dataset) -> String {
          required = {}\n",
         dataset.name,
         dataset.file,
-        dataset.url,
+        dataset.url.as_deref().unwrap(),
         dataset.sha256,
         dataset.licence,
         dataset.source,
@@ -100,7 +101,7 @@ fn data_command_uses_the_environment_variable_and_the_exit_codes() {
     let user_folder = folders.user.unwrap();
     fs::create_dir_all(user_folder.join("census")).unwrap();
     fs::write(user_folder.join("census/adult.csv"), CONTENT).unwrap();
-    dataset.url = "file:///no/such/file".to_owned();
+    dataset.url = Some("file:///no/such/file".to_owned());
     fs::create_dir_all(dir.path().join("data")).unwrap();
     fs::write(dir.path().join("data/manifest.toml"), manifest_text(&dataset)).unwrap();
     let data = || {

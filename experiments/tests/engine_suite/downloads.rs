@@ -51,7 +51,7 @@ fn file_is_downloaded_and_checked_and_no_temporary_file_is_left() {
     dataset.sha256 = "0".repeat(64);
     fs::write(&manifest, manifest_text(&dataset)).unwrap();
     let (there, here) = (dataset.sha256.clone(), sha256_hex(CONTENT.as_bytes()));
-    let named = contains(dataset.url.as_str())
+    let named = contains(dataset.url.as_deref().unwrap())
         .and(contains(there))
         .and(contains(here))
         .and(contains("MATMECH_DATA"));
@@ -59,7 +59,7 @@ fn file_is_downloaded_and_checked_and_no_temporary_file_is_left() {
     assert!(names_in(&census).is_empty(), "a wrong file is not kept");
 
     // The file does not exist.
-    dataset.url = "file:///no/such/file".to_owned();
+    dataset.url = Some("file:///no/such/file".to_owned());
     fs::write(&manifest, manifest_text(&dataset)).unwrap();
     let named = contains("curl").and(contains("file:///no/such/file")).and(contains("remedy"));
     reproduce(dir.path(), &["data"]).assert().code(5).stderr(named.and(contains("MATMECH_DATA")));

@@ -205,6 +205,7 @@ impl Project {
     pub fn folders(&self) -> Folders {
         Folders {
             user: Some(self.root().join("own")),
+            tables: self.root().join("data/tables"),
             downloads: self.root().join("data/downloads"),
         }
     }

@@ -61,7 +61,10 @@ fn project() -> tempfile::TempDir {
 
 /// Runs `reproduce <words>` with the kinds of the crate and the two of this test.
 fn reproduce(root: &Path, words: &[&str]) -> Result<()> {
-    let catalogue = Catalogue::new(root, Folders { user: None, downloads: root.join("downloads") });
+    let catalogue = Catalogue::new(
+        root,
+        Folders { user: None, tables: root.join("tables"), downloads: root.join("downloads") },
+    );
     let mut kinds = Kinds::all(&catalogue);
     kinds.experiments.push(Box::new(identity_errors::IdentityErrors));
     kinds.figures.push(Box::new(dots::Dots));

@@ -21,7 +21,11 @@ fn kind() -> (tempfile::TempDir, RelativeErrors) {
 }
 
 fn over(folder: &Path) -> RelativeErrors {
-    let folders = Folders { user: Some(folder.to_owned()), downloads: folder.join("downloads") };
+    let folders = Folders {
+        user: Some(folder.to_owned()),
+        tables: folder.join("tables"),
+        downloads: folder.join("downloads"),
+    };
     RelativeErrors::new(Catalogue::new(folder, folders))
 }
 

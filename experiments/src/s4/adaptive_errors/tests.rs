@@ -8,7 +8,11 @@ use crate::experiment::Experiment;
 
 fn kind() -> (tempfile::TempDir, AdaptiveErrors) {
     let root = tempfile::tempdir().unwrap();
-    let folders = Folders { user: None, downloads: root.path().join("downloads") };
+    let folders = Folders {
+        user: None,
+        tables: root.path().join("tables"),
+        downloads: root.path().join("downloads"),
+    };
     let catalogue = Catalogue::new(root.path(), folders);
     (root, AdaptiveErrors { catalogue })
 }
