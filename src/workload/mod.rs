@@ -242,6 +242,14 @@ impl Workload {
         }
     }
 
+    /// Returns the families with their sizes, if the workload is a product of families.
+    pub(crate) fn families(&self) -> Option<&[(Family, Vec<usize>)]> {
+        match &self.queries {
+            Queries::Product(factors) => Some(factors),
+            _ => None,
+        }
+    }
+
     /// Returns the common weight of the queries: 1, except for large AllPredicate workloads
     /// ([`Family::PREDICATE`]).
     pub fn query_weight(&self) -> f64 {
