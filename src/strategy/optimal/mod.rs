@@ -29,6 +29,7 @@ mod identical_cells;
 mod interior_point;
 mod low_rank;
 mod newton;
+pub mod tridiagonal;
 mod weights;
 
 use std::sync::Arc;
