@@ -29,7 +29,7 @@ pub use crate::call::Call;
 pub use assessment::Assessment;
 pub use datacube::DataCube;
 pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
-pub use factor::{QuerySource, StrategyFactor};
+pub use factor::{GramSource, QuerySource, StrategyFactor};
 pub use fourier::Fourier;
 pub use from_file::{FromFile, read_kronecker};
 pub use hierarchical::Hierarchical;
@@ -39,7 +39,7 @@ pub use integer_strategy::{IntegerStrategy, SquaredSensitivity};
 pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
-pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
+pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection, tridiagonal};
 pub use problem::{Objective, Participation, Problem};
 #[cfg(feature = "cli")]
 pub(crate) use registry::with_flags;

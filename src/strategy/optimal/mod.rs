@@ -21,6 +21,7 @@
 //! differential privacy (2016), for the problem.
 
 mod active_set;
+mod anderson;
 mod central_path;
 mod dual;
 mod dual_vector;
