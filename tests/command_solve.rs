@@ -149,7 +149,7 @@ fn errors_name_the_invalid_input() {
         (&["solve", "--workload", "range:5", "--strategy", "best"], "optimal"),
         (&["solve", "--workload", "range:5", "--tolerance", "0"], "tolerance"),
         (&["solve", "--workload", "range:8", "--strategy", "variable-agnostic"], "optimal"),
-        (&["solve", "--workload", "range:90000"], "GiB"),
+        (&["solve", "--workload", "circular:90000"], "GiB"),
         (&["solve", "--workload", "range:8", "--strategy", "eigen-separation(size=3)"], "`size`"),
         (&["solve", "--workload", "range:8", "--strategy", "eigen-design:best"], "optimal"),
         (&["solve", "--workload", "range:8", "--strategy", "optimial"], "did you mean `optimal`?"),

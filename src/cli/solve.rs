@@ -15,6 +15,9 @@ use crate::strategy::{
 };
 use crate::workload::{QueryCount, Workload};
 
+/// Maximum cells for which the SVD bound of a workload that is solved in linear time is computed.
+const MAX_SVD_CELLS: usize = 4096;
+
 /// Arguments of `matmech solve`.
 #[derive(Debug, Args)]
 pub(super) struct SolveCommand {
@@ -73,9 +76,12 @@ struct Report {
     error: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     sensitivity: Option<SensitivityReport>,
-    svd_bound: f64,
+    /// Omitted for workloads of more than 4096 cells that are solved without a matrix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    svd_bound: Option<f64>,
     /// error / svd_bound
-    ratio: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
     /// Certified: the error of every strategy is at least this.
     lower_bound: f64,
     /// The smallest known error, which is `error`.
@@ -169,8 +175,14 @@ fn report(
     seconds: f64,
 ) -> crate::error::Result<Report> {
     let workload = problem.workload;
-    let svd_bound = problem.svd_bound(strategy::svd_bound(&workload.gram()?)?);
-    let lower_bound = selection.certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound));
+    let linear = workload.recurrence().is_some() && selection.certificate.is_some();
+    let svd_bound = if linear && workload.cells() > MAX_SVD_CELLS {
+        None
+    } else {
+        Some(problem.svd_bound(strategy::svd_bound(&workload.gram()?)?))
+    };
+    let certified = selection.certificate.map_or(0.0, |c| c.lower_bound);
+    let lower_bound = svd_bound.map_or(certified, |bound| bound.max(certified));
     let mut details: serde_json::Map<String, serde_json::Value> = selection
         .details
         .iter()
@@ -189,7 +201,7 @@ fn report(
         error: selection.error,
         sensitivity: SensitivityReport::of(problem, &selection.strategy)?,
         svd_bound,
-        ratio: selection.error / svd_bound,
+        ratio: svd_bound.map(|bound| selection.error / bound),
         lower_bound,
         upper_bound: selection.error,
         gap: selection.error / lower_bound - 1.0,
@@ -216,7 +228,9 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
         sensitivity.print(out)?;
     }
     writeln!(out, "error        {:.10e}   {}", report.error, kind_of_error(problem.objective))?;
-    writeln!(out, "SVD bound    {:.10e}   error/bound {:.6}", report.svd_bound, report.ratio)?;
+    if let (Some(bound), Some(ratio)) = (report.svd_bound, report.ratio) {
+        writeln!(out, "SVD bound    {bound:.10e}   error/bound {ratio:.6}")?;
+    }
     writeln!(out, "lower bound  {:.10e}   certified; gap {:.2e}", report.lower_bound, report.gap)?;
     if let Some(status) = report.status {
         writeln!(out, "solver       {status:?} after {} eigendecompositions", report.iterations)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Optimal, OptimalOptions, ProblemDual, banded, weighted};
+use super::{Optimal, OptimalOptions, ProblemDual, banded, tridiagonal, weighted};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::strategy::{
@@ -61,10 +61,13 @@ impl Optimal {
 
     /// Selects the optimum for a problem, with the method for its structure.
     pub(super) fn select_optimum(&self, problem: &Problem<'_>) -> Result<Selection> {
+        self.check_bands(problem.participation)?;
+        if let Some(optimum) = tridiagonal::solve(problem, &self.options)? {
+            return Ok(optimum.selection());
+        }
         if problem.is_default() {
             return self.select(&problem.workload.gram()?);
         }
-        self.check_bands(problem.participation)?;
         if weighted::is_multiplicative(problem)
             && let Some(selection) = self.select_products(problem)?
         {

@@ -33,6 +33,7 @@ mod interior_point;
 mod low_rank;
 mod newton;
 mod problem_dual;
+pub mod tridiagonal;
 mod weighted;
 mod weights;
 
@@ -85,9 +86,9 @@ impl Default for OptimalOptions {
 pub struct Optimal {
     /// The tolerance and the limits. Default [`OptimalOptions::default`].
     pub options: OptimalOptions,
-    /// The number of bands of strategies under min-separation. Default the separation.
+    /// The number of bands under min-separation. Default the separation.
     pub bands: Option<usize>,
-    /// Whether strategies under min-separation have equal column norms (BandMF). Default false.
+    /// Whether columns have equal norms under min-separation (BandMF). Default false.
     pub equal_norms: bool,
 }
 
