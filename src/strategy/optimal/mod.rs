@@ -42,9 +42,7 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayView2};
 
 use super::symmetry::Reduction;
-use super::{
-    Certificate, Participation, Problem, Selection, Status, StrategyFactor, StrategySelector,
-};
+use super::{Certificate, Problem, Selection, Status, StrategyFactor, StrategySelector};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
@@ -269,7 +267,7 @@ impl StrategySelector for Optimal {
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
-        self.check_bands(Participation::Single)?;
+        self.check_bands(super::Participation::Single)?;
         Ok(self.select_with_dual(gram)?.0)
     }
 

@@ -164,35 +164,58 @@ impl Point {
     /// Returns a strategy with orthogonal columns in every pattern, and its error.
     ///
     /// X without the entries between different steps of a pattern, every pattern scaled to the
-    /// largest sensitivity. `None` if it does not answer the workload. O(n³).
+    /// largest sensitivity. If that is not semidefinite or does not answer the workload, the
+    /// diagonal is v, then the sums of `|X_st|` over the pattern, which always suffice. O(n³).
     ///
     /// # Errors
     /// The eigensolver fails.
     pub fn candidate(&self, queries: &WeightedQueries<'_>) -> Result<Option<Candidate>> {
         let size = self.steps.size();
-        let mut gram = self.gram.clone();
-        for first in (0..gram.nrows()).step_by(size) {
-            for i in first..first + size {
-                for j in (first..first + size).filter(|&j| j != i) {
-                    gram[[i, j]] = 0.0;
-                }
+        let first = |i: usize| i / size * size;
+        let sum =
+            |i: usize| (first(i)..first(i) + size).map(|j| self.gram[[i, j]].abs()).sum::<f64>();
+        let candidates = [
+            self.gram.diag().to_vec(),
+            self.step_costs.clone(),
+            (0..self.gram.nrows()).map(sum).collect(),
+        ];
+        for diagonal in candidates.iter().take(if size == 1 { 1 } else { 3 }) {
+            if let Some(found) = self.with_diagonal(diagonal, queries)? {
+                return Ok(Some(found));
             }
         }
+        Ok(None)
+    }
+
+    /// Returns the strategy X with other diagonal entries and no entries between different steps of
+    /// a pattern.
+    fn with_diagonal(
+        &self,
+        diagonal: &[f64],
+        queries: &WeightedQueries<'_>,
+    ) -> Result<Option<Candidate>> {
+        let size = self.steps.size();
         let costs: Vec<f64> =
-            gram.diag().to_vec().chunks_exact(size).map(|diagonal| diagonal.iter().sum()).collect();
+            diagonal.chunks_exact(size).map(|diagonal| diagonal.iter().sum()).collect();
         let largest = costs.iter().copied().fold(0.0, f64::max);
         if !(largest > 0.0 && largest.is_finite()) {
             return Ok(None);
         }
         // A pattern outside the workload has no cost.
         let scale = |cost: f64| if cost > 1e-12 * largest { cost } else { largest }.sqrt().recip();
-        let scales: Vec<f64> = (0..gram.nrows()).map(|i| scale(costs[i / size])).collect();
-        for ((i, j), x) in gram.indexed_iter_mut() {
-            *x *= scales[i] * scales[j];
-        }
+        let scales: Vec<f64> = (0..diagonal.len()).map(|i| scale(costs[i / size])).collect();
+        let gram = Array2::from_shape_fn(self.gram.dim(), |(i, j)| {
+            if i == j {
+                diagonal[i] * scales[i] * scales[i]
+            } else if i / size == j / size {
+                0.0
+            } else {
+                self.gram[[i, j]] * scales[i] * scales[j]
+            }
+        });
         let Some(covariance) = covariance(&gram, queries.total())? else { return Ok(None) };
         let error = queries.error(&covariance)?;
-        Ok(error.is_finite().then_some(Candidate { gram, error }))
+        Ok((error > 0.0 && error.is_finite()).then_some(Candidate { gram, error }))
     }
 }
 

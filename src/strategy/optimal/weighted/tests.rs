@@ -17,8 +17,8 @@ fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) 
     let error = problem.error(&selection.strategy).unwrap();
     assert_relative_eq!(error, certificate.upper_bound, max_relative = 1e-9);
     let proved = dual.lower_bound(&problem).unwrap();
-    assert!(proved >= certificate.lower_bound * (1.0 - 1e-12), "{proved} {certificate:?}");
-    assert!(proved <= certificate.upper_bound * (1.0 + 1e-12), "{proved} {certificate:?}");
+    assert!(proved >= certificate.lower_bound * (1.0 - 1e-10), "{proved} {certificate:?}");
+    assert!(proved <= certificate.upper_bound * (1.0 + 1e-10), "{proved} {certificate:?}");
     assert_relative_eq!(
         problem.sensitivity(&selection.strategy).unwrap().squared,
         1.0,
