@@ -265,7 +265,7 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
     )?;
     if !problem.is_default() {
         writeln!(out, "objective    {}", report.objective)?;
-        writeln!(out, "participates {}", report.participation)?;
+        writeln!(out, "participation {}", report.participation)?;
     }
     let kind = report.sensitivity_kind.unwrap_or("largest column norm");
     writeln!(out, "sensitivity  {:.10e}   {kind}", report.sensitivity)?;

@@ -222,7 +222,7 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
     writeln!(out, "strategy     {}", report.strategy)?;
     if !problem.is_default() {
         writeln!(out, "objective    {}", report.objective)?;
-        writeln!(out, "participates {}", report.participation)?;
+        writeln!(out, "participation {}", report.participation)?;
     }
     if let Some(sensitivity) = &report.sensitivity {
         sensitivity.print(out)?;
