@@ -23,7 +23,7 @@ fn solved(workload: &str, request: &str) -> (Selection, f64, f64) {
     (selection.clone(), selection.error / queries, lower / queries)
 }
 
-/// Values of docs/participation.md.
+/// Known optima, to the digits shown.
 #[test]
 fn norms_match_the_published_optima() {
     for (n, options, expected) in [
@@ -82,7 +82,7 @@ fn invalid_bands_and_objectives_are_refused() {
         ("optimal(participation=min-sep:4,2, objective=max)", "objective mean"),
         ("optimal(participation=min-sep:4,4)", "4 * 4"),
         ("optimal(bands=3)", "min-sep"),
-        ("optimal(norms=free)", "min-sep"),
+        ("optimal(norms=equal)", "min-sep"),
     ] {
         let message = Request::parse(text).unwrap().select(&workload).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");

@@ -27,15 +27,20 @@ fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) 
     (certificate, workload.count().as_f64())
 }
 
-/// Values of docs/participation.md.
+/// Known optima, to the digits shown.
 #[test]
 fn largest_errors_match_the_published_optima() {
-    for (n, expected) in
-        [(2, 1.33333333), (4, 1.91197867), (8, 2.67719352), (16, 3.64362184), (32, 4.81604082)]
-    {
+    for (n, expected) in [
+        (2, 1.33333333),
+        (4, 1.91197867),
+        (8, 2.67719352),
+        (16, 3.64362184),
+        (32, 4.81604082),
+        (64, 6.19328298),
+    ] {
         let (found, _) = optimum(&format!("range:{n}"), "optimal(objective=max)", 1e-7);
-        assert!(found.lower_bound <= expected * (1.0 + 2e-9), "{n}: {found:?}");
-        assert!(found.upper_bound >= expected * (1.0 - 2e-9), "{n}: {found:?}");
+        assert!(found.lower_bound <= expected * (1.0 + 4e-9), "{n}: {found:?}");
+        assert!(found.upper_bound >= expected * (1.0 - 4e-9), "{n}: {found:?}");
     }
     for (n, expected) in [(2, 1.33333333), (8, 2.28156059), (64, 4.45786915)] {
         // A matrix, so that no structure is used.
