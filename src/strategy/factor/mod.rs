@@ -217,9 +217,7 @@ impl StrategyFactor {
         match &self.0.form {
             Form::Queries(queries) => Ok(queries.clone()),
             Form::Source(source) => Ok(Arc::new(source.rows())),
-            Form::Gram | Form::GramSource(_) | Form::LowRank { .. } => {
-                Ok(self.pair()?.0.clone())
-            }
+            Form::Gram | Form::GramSource(_) | Form::LowRank { .. } => Ok(self.pair()?.0.clone()),
         }
     }
 

@@ -114,8 +114,7 @@ impl Anderson {
             right: &mut right,
         });
         let normal = normal.as_flattened();
-        let mut normal =
-            Array2::from_shape_fn((columns, columns), |(i, j)| normal[i * padded + j]);
+        let mut normal = Array2::from_shape_fn((columns, columns), |(i, j)| normal[i * padded + j]);
         let scale = normal.diag().sum();
         for i in 0..columns {
             normal[[i, i]] += 1e-14 * scale + f64::MIN_POSITIVE;
@@ -162,8 +161,7 @@ struct NormalEquations<'a> {
 impl Loops for NormalEquations<'_> {
     #[inline(always)]
     fn run(self) {
-        for ((row, weight), f) in
-            self.rows.chunks_exact(self.groups).zip(self.weights).zip(self.f)
+        for ((row, weight), f) in self.rows.chunks_exact(self.groups).zip(self.weights).zip(self.f)
         {
             let sums = self.normal.chunks_exact_mut(self.groups).zip(self.right.iter_mut());
             for (a, (sums, right)) in row.as_flattened().iter().zip(sums) {

@@ -118,8 +118,7 @@ impl GridProblem<'_> {
     fn residual(&self, x: &[f64], evaluation: &Evaluation) -> Vec<f64> {
         let n = self.recurrence.cells();
         let f = evaluation.nuclear_norm;
-        let mut residual: Vec<f64> =
-            evaluation.cells.iter().map(|v| 2.0 * (v / f).ln()).collect();
+        let mut residual: Vec<f64> = evaluation.cells.iter().map(|v| 2.0 * (v / f).ln()).collect();
         if self.queries_are_free() {
             let updated = x[n..].iter().zip(&evaluation.queries).map(|(x, e)| x + 2.0 * e.ln());
             let updated = projected(updated, self.least_query_weight());

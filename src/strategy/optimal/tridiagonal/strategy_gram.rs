@@ -42,8 +42,7 @@ impl GramSource for RecurrenceStrategy {
                  strategy's matrix, select it for fewer cells",
             ));
         }
-        let (factors, gains) =
-            (self.recurrence.squared_factors(), self.recurrence.squared_gains());
+        let (factors, gains) = (self.recurrence.squared_factors(), self.recurrence.squared_gains());
         let cells = scaled(&self.recurrence, &self.weights.cells);
         let queries = &self.weights.queries;
         let root = approximation(&self.recurrence, &cells, queries, ERROR);
