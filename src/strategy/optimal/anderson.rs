@@ -13,7 +13,6 @@ type Lanes = [f64; LANES];
 #[derive(Debug, Clone, Copy)]
 pub(super) enum StepLimit {
     /// The step is refused if an entry exceeds this multiple of the largest residual.
-    #[allow(dead_code)]
     Refuse(f64),
     /// Every entry is clipped to plus or minus this value.
     Clip(f64),
