@@ -20,7 +20,7 @@ const MIN_WEIGHT: f64 = 1e-30;
 const ERROR_SHARE: f64 = 3e-3;
 
 /// Number of evaluations without a smaller gap after which the iteration stops.
-const PATIENCE: usize = 60;
+const PATIENCE: usize = 150;
 
 /// Weights of the cells and the queries, each with sum 1.
 #[derive(Debug, Clone)]
