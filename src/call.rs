@@ -83,6 +83,11 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
+    /// Removes an option, and returns its value as written.
+    pub(crate) fn take(&mut self, key: &str) -> Option<&'a str> {
+        self.options.remove(key)
+    }
+
     /// Returns the whole text, with the options of flags.
     pub fn text(&self) -> &str {
         &self.text
@@ -370,5 +375,7 @@ mod tests {
         assert!(of("a", None).unwrap().is_plain() && !of("a", Some("1")).unwrap().is_plain());
         assert_eq!(of("a(d=2):x", Some("1")).unwrap().text(), "a(b=1, d=2):x");
         assert!(of("a(b=2)", Some("1")).unwrap_err().to_string().contains("each option once"));
+        let mut call = of("a", Some("1")).unwrap();
+        assert_eq!((call.take("b"), call.take("b"), call.is_plain()), (Some("1"), None, true));
     }
 }

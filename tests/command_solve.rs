@@ -109,6 +109,38 @@ fn strategies_take_options_and_operands() {
         .stdout(contains("eigen-separation").and(contains("principal-vectors")));
 }
 
+/// Closed forms: a prefix of length i has error i under the identity, and k participations cost k.
+#[test]
+fn objectives_and_participations_are_options_of_every_strategy() {
+    let solve = |words: &[&str]| json(&[&["solve", "--json", "--workload"], words].concat());
+    let plain = solve(&["prefix:12", "--strategy", "identity"]);
+    assert_eq!((&plain["objective"], &plain["participation"]), (&"mean".into(), &"single".into()));
+    assert!(plain.get("sensitivity").is_none());
+    let flags = ["--objective", "max", "--participation", "epochs:3"];
+    let by_flags = solve(&[&["prefix:12", "--strategy", "identity"], &flags[..]].concat());
+    assert!((by_flags["error"].as_f64().unwrap() - 36.0).abs() < 1e-9);
+    assert_eq!(by_flags["sensitivity"]["kind"], "exact");
+    let text = "identity(objective=max, participation=epochs:3)";
+    assert_eq!(solve(&["prefix:12", "--strategy", text])["error"], by_flags["error"]);
+    let optimal = solve(&[&["prefix:12"], &flags[..]].concat());
+    let number = |field: &str| optimal[field].as_f64().unwrap();
+    assert!(number("lower_bound") <= number("upper_bound") && number("gap") <= 1e-6, "{optimal}");
+    assert!(number("svd_bound") <= number("lower_bound"), "{optimal}");
+    assert_eq!((&optimal["status"], number("error")), (&"converged".into(), number("upper_bound")));
+    let banded = solve(&["prefix:12", "--participation", "min-sep:4,3", "--bands", "3"]);
+    let (lower, class, error) = (
+        banded["lower_bound"].as_f64().unwrap(),
+        banded["details"]["banded_lower_bound"].as_f64().unwrap(),
+        banded["error"].as_f64().unwrap(),
+    );
+    assert!(lower <= class && class <= error && error <= class * (1.0 + 1e-6), "{banded}");
+    let bound = solve(&["prefix:12", "--strategy", "workload(participation=min-sep:4,3)"]);
+    assert_eq!(bound["sensitivity"]["kind"], "row-sum bound");
+    matmech(&["solve", "--workload", "range:6", "--objective", "max"])
+        .success()
+        .stdout(contains("objective    max").and(contains("largest expected squared error")));
+}
+
 #[test]
 fn errors_name_the_invalid_input() {
     for (words, part) in [
@@ -117,7 +149,7 @@ fn errors_name_the_invalid_input() {
         (&["solve", "--workload", "range:5", "--strategy", "best"], "optimal"),
         (&["solve", "--workload", "range:5", "--tolerance", "0"], "tolerance"),
         (&["solve", "--workload", "range:8", "--strategy", "variable-agnostic"], "optimal"),
-        (&["solve", "--workload", "range:90000"], "GiB"),
+        (&["solve", "--workload", "circular:90000"], "GiB"),
         (&["solve", "--workload", "range:8", "--strategy", "eigen-separation(size=3)"], "`size`"),
         (&["solve", "--workload", "range:8", "--strategy", "eigen-design:best"], "optimal"),
         (&["solve", "--workload", "range:8", "--strategy", "optimial"], "did you mean `optimal`?"),
@@ -147,6 +179,11 @@ fn errors_name_the_invalid_input() {
             ],
             "each option once",
         ),
+        (&["solve", "--workload", "range:6", "--objective", "maximum"], "balanced:0.9"),
+        (&["solve", "--workload", "range:6", "--participation", "epochs:4"], "multiple of 4"),
+        (&["solve", "--workload", "range:6", "--participation", "min-sep:4,2"], "4 * 2 steps"),
+        (&["solve", "--workload", "range:6", "--bands", "2"], "min-sep"),
+        (&["solve", "--workload", "range:6", "--strategy", "identity", "--bands", "2"], "`bands`"),
         (&["solve", "--workload", "range:6", "--strategy", "fourier"], "6 values"),
         (&["solve", "--workload", "range:8", "--strategy", "datacube"], "marginals"),
         (&["solve", "--workload", "matrix:nowhere.npy"], "nowhere.npy"),

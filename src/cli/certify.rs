@@ -5,12 +5,19 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use ndarray::Array2;
 use serde::Serialize;
 
 use super::output;
+use super::solve::kind_of_error;
 use crate::error::Error;
+use crate::matrix_file;
 use crate::privacy::Neighbours;
-use crate::strategy::{Assessment, Optimal, OptimalOptions, Status, Strategy, read_kronecker};
+use crate::strategy::participation::Sensitivity;
+use crate::strategy::{
+    Certificate, DualVector, Objective, Optimal, OptimalOptions, Participation, Problem,
+    ProblemDual, Status, Strategy, read_kronecker,
+};
 use crate::workload::{QueryCount, Workload};
 
 /// Arguments of `matmech certify`.
@@ -31,15 +38,25 @@ pub(super) struct CertifyCommand {
     /// Maximum eigendecompositions per Kronecker factor
     #[arg(long, default_value_t = OptimalOptions::default().max_iterations)]
     max_iterations: usize,
+    /// Objective: mean (the total), max, or balanced:SHARE, e.g. balanced:0.9
+    #[arg(long, default_value_t)]
+    objective: Objective,
+    /// Participation: single, epochs:K, or min-sep:B,K (at most K steps, at least B apart)
+    #[arg(long, default_value_t)]
+    participation: Participation,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Write the dual vector, one weight per cell, which proves the lower bound
+    /// Write the dual weights, which prove the lower bound
+    ///
+    /// One weight per cell as .npy. With another objective or participation, the weights of the
+    /// steps and the queries as .npz.
     #[arg(long, value_name = "DUAL.npy")]
     save_dual: Option<PathBuf>,
 }
 
-/// The output of `certify --json`. Errors are totals over the workload at unit privacy cost.
+/// The output of `certify --json`. Errors are squared errors at unit privacy cost, as the objective
+/// combines them; for `mean` they are totals over the workload.
 #[derive(Debug, Serialize)]
 struct Report {
     workload: String,
@@ -49,8 +66,13 @@ struct Report {
     strategy_queries: usize,
     rank: usize,
     condition: f64,
-    /// The largest column norm.
+    objective: String,
+    participation: String,
+    /// The largest column norm; for repeated participation, the largest change of the answers.
     sensitivity: f64,
+    /// `exact`, or the name of the upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sensitivity_kind: Option<&'static str>,
     error: f64,
     svd_bound: f64,
     /// error / svd_bound
@@ -75,6 +97,42 @@ struct Report {
     details: serde_json::Map<String, serde_json::Value>,
 }
 
+/// What [`Optimal::assess`] and [`Optimal::assess_for`] have in common.
+struct Numbers {
+    rank: usize,
+    condition: f64,
+    sensitivity: Sensitivity,
+    error: f64,
+    svd_bound: f64,
+    lower_bound: f64,
+    upper_bound: f64,
+    certificate: Certificate,
+}
+
+/// The dual weights, by the problem.
+enum Dual {
+    Cells(DualVector),
+    Problem(ProblemDual),
+}
+
+impl Dual {
+    fn write(&self, path: &Path) -> crate::error::Result<()> {
+        match self {
+            Dual::Cells(dual) => matrix_file::write_npy_vector(path, &dual.over_cells()?),
+            Dual::Problem(dual) => {
+                let queries = Array2::from_shape_fn((1, dual.query_weights.len()), |(_, q)| {
+                    dual.query_weights[q]
+                });
+                let mut arrays = vec![("step_weights", &dual.step_weights)];
+                if !queries.is_empty() {
+                    arrays.push(("query_weights", &queries));
+                }
+                matrix_file::write_npz(path, &arrays)
+            }
+        }
+    }
+}
+
 impl CertifyCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let options =
@@ -87,13 +145,15 @@ impl CertifyCommand {
         let paths: Vec<&Path> = self.strategy.iter().map(PathBuf::as_path).collect();
         let strategy = read_kronecker(&paths, workload.shape())?;
         let started = Instant::now();
-        let assessment = optimal.assess(&strategy, &workload)?;
+        let (objective, participation) = (self.objective, self.participation);
+        let problem = Problem { workload: &workload, objective, participation };
+        let (numbers, dual) = assess(&optimal, &strategy, &problem)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.save_dual {
-            crate::matrix_file::write_npy_vector(path, &assessment.dual.over_cells()?)?;
+            dual.write(path)?;
         }
-        let report = self.report(&workload, &strategy, &assessment, seconds)?;
-        output::write(&report, self.json, print)
+        let report = self.report(&problem, &strategy, &numbers, seconds)?;
+        output::write(&report, self.json, |out, report| print(out, report, &problem))
     }
 
     /// Refuses to overwrite a strategy file with the dual vector.
@@ -113,11 +173,12 @@ impl CertifyCommand {
 
     fn report(
         &self,
-        workload: &Workload,
+        problem: &Problem<'_>,
         strategy: &Strategy,
-        assessment: &Assessment,
+        numbers: &Numbers,
         seconds: f64,
     ) -> crate::error::Result<Report> {
+        let workload = problem.workload;
         let mut strategy_queries = 1;
         for factor in strategy.factors() {
             strategy_queries *= factor.queries()?.nrows();
@@ -132,19 +193,23 @@ impl CertifyCommand {
             queries: workload.count(),
             strategy: strategy.name().to_string(),
             strategy_queries,
-            rank: assessment.rank,
-            condition: assessment.condition,
-            sensitivity: strategy.sensitivity_squared().sqrt(),
-            error: assessment.error,
-            svd_bound: assessment.svd_bound,
-            ratio: assessment.error / assessment.svd_bound,
-            lower_bound: assessment.lower_bound,
-            upper_bound: assessment.upper_bound,
-            gap: assessment.upper_bound / assessment.lower_bound - 1.0,
-            at_least_above_optimum: assessment.min_excess(),
-            at_most_above_optimum: assessment.max_excess(),
-            iterations: assessment.certificate.iterations,
-            status: assessment.certificate.status,
+            rank: numbers.rank,
+            condition: numbers.condition,
+            objective: problem.objective.to_string(),
+            participation: problem.participation.to_string(),
+            sensitivity: numbers.sensitivity.squared.sqrt(),
+            sensitivity_kind: (problem.participation != Participation::Single)
+                .then_some(numbers.sensitivity.bound.unwrap_or("exact")),
+            error: numbers.error,
+            svd_bound: numbers.svd_bound,
+            ratio: numbers.error / numbers.svd_bound,
+            lower_bound: numbers.lower_bound,
+            upper_bound: numbers.upper_bound,
+            gap: numbers.upper_bound / numbers.lower_bound - 1.0,
+            at_least_above_optimum: numbers.error / numbers.upper_bound - 1.0,
+            at_most_above_optimum: numbers.error / numbers.lower_bound - 1.0,
+            iterations: numbers.certificate.iterations,
+            status: numbers.certificate.status,
             neighbours: Neighbours::default(),
             seconds,
             dual: self.save_dual.clone(),
@@ -153,7 +218,41 @@ impl CertifyCommand {
     }
 }
 
-fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+/// Compares a strategy with the optimum of a problem.
+fn assess(
+    optimal: &Optimal,
+    strategy: &Strategy,
+    problem: &Problem<'_>,
+) -> crate::error::Result<(Numbers, Dual)> {
+    if problem.is_default() {
+        let found = optimal.assess(strategy, problem.workload)?;
+        let numbers = Numbers {
+            rank: found.rank,
+            condition: found.condition,
+            sensitivity: problem.sensitivity(strategy)?,
+            error: found.error,
+            svd_bound: found.svd_bound,
+            lower_bound: found.lower_bound,
+            upper_bound: found.upper_bound,
+            certificate: found.certificate,
+        };
+        return Ok((numbers, Dual::Cells(found.dual)));
+    }
+    let found = optimal.assess_for(strategy, problem)?;
+    let numbers = Numbers {
+        rank: found.rank,
+        condition: found.condition,
+        sensitivity: found.sensitivity,
+        error: found.error,
+        svd_bound: found.svd_bound,
+        lower_bound: found.lower_bound,
+        upper_bound: found.upper_bound,
+        certificate: found.certificate,
+    };
+    Ok((numbers, Dual::Problem(found.dual)))
+}
+
+fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io::Result<()> {
     writeln!(
         out,
         "workload     {} ({} cells, {} queries)",
@@ -164,12 +263,13 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         "strategy     {} ({} queries, rank {}, condition {:.1e})",
         report.strategy, report.strategy_queries, report.rank, report.condition
     )?;
-    writeln!(out, "sensitivity  {:.10e}   largest column norm", report.sensitivity)?;
-    writeln!(
-        out,
-        "error        {:.10e}   total expected squared error at unit privacy cost",
-        report.error
-    )?;
+    if !problem.is_default() {
+        writeln!(out, "objective    {}", report.objective)?;
+        writeln!(out, "participation {}", report.participation)?;
+    }
+    let kind = report.sensitivity_kind.unwrap_or("largest column norm");
+    writeln!(out, "sensitivity  {:.10e}   {kind}", report.sensitivity)?;
+    writeln!(out, "error        {:.10e}   {}", report.error, kind_of_error(problem.objective))?;
     writeln!(out, "SVD bound    {:.10e}   error/bound {:.6}", report.svd_bound, report.ratio)?;
     writeln!(out, "lower bound  {:.10e}   certified: no strategy is below", report.lower_bound)?;
     writeln!(
@@ -190,7 +290,11 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
     )?;
     writeln!(out, "time         {:.3} s", report.seconds)?;
     if let Some(path) = &report.dual {
-        writeln!(out, "dual vector  {} ({} weights)", path.display(), report.cells)?;
+        if problem.is_default() {
+            writeln!(out, "dual vector  {} ({} weights)", path.display(), report.cells)?;
+        } else {
+            writeln!(out, "dual weights {}", path.display())?;
+        }
     }
     for (name, value) in &report.details {
         writeln!(out, "{name:<12} {value}")?;

@@ -1,6 +1,9 @@
 //! Compares a strategy with the optimum: its error and a certified distance to the optimum.
 
-use super::{Certificate, DualVector, Optimal, Strategy, svd_bound, unanswered};
+use super::participation::Sensitivity;
+use super::{
+    Certificate, DualVector, Optimal, Problem, ProblemDual, Strategy, svd_bound, unanswered,
+};
 use crate::error::{Error, Result};
 use crate::workload::Workload;
 use matmech_linalg as linalg;
@@ -30,6 +33,29 @@ pub struct Assessment {
     pub certificate: Certificate,
     /// Weights on the cells that prove the lower bound.
     pub dual: DualVector,
+}
+
+/// The error and the bounds of a strategy for a problem, at unit privacy cost.
+#[derive(Debug, Clone)]
+pub struct ProblemAssessment {
+    /// [`Problem::error`]; an upper bound if the sensitivity is one.
+    pub error: f64,
+    /// [`Problem::sensitivity`].
+    pub sensitivity: Sensitivity,
+    /// As [`Assessment::rank`].
+    pub rank: usize,
+    /// As [`Assessment::condition`].
+    pub condition: f64,
+    /// [`Problem::svd_bound`] of the workload.
+    pub svd_bound: f64,
+    /// A lower bound on the error of any strategy: [`ProblemDual::lower_bound`] of `dual`.
+    pub lower_bound: f64,
+    /// The smallest known error: of this strategy or of the best strategy found.
+    pub upper_bound: f64,
+    /// The bounds on the optimum, and the status of the solver.
+    pub certificate: Certificate,
+    /// Weights that prove the lower bound.
+    pub dual: ProblemDual,
 }
 
 impl Assessment {
@@ -64,14 +90,7 @@ impl Optimal {
             return Err(Error::bug("optimal strategy", "a certificate", "none"));
         };
         let lower_bound = dual.lower_bound(&gram)?;
-        if error < lower_bound * (1.0 - ROUNDING) {
-            return Err(Error::bad_input(
-                format!("strategy `{}`", strategy.name()),
-                format!("an error of at least {lower_bound:.6e}, the lower bound of any strategy"),
-                format!("{error:.6e}, a rounding error of a matrix of condition {condition:.1e}"),
-                "drop queries that are nearly combinations of others, or scale the rows alike",
-            ));
-        }
+        check_rounding(strategy, error, lower_bound, condition)?;
         let upper_bound = certificate.upper_bound.min(error);
         Ok(Assessment {
             error,
@@ -85,6 +104,56 @@ impl Optimal {
             dual,
         })
     }
+}
+
+impl Optimal {
+    /// Compares a strategy with the optimum of a problem.
+    ///
+    /// O(cells³) per iteration, at most 2048 cells.
+    ///
+    /// # Errors
+    /// As [`Optimal::assess`] and [`Optimal::select_problem`].
+    pub fn assess_for(
+        &self,
+        strategy: &Strategy,
+        problem: &Problem<'_>,
+    ) -> Result<ProblemAssessment> {
+        let workload = problem.workload;
+        let error =
+            problem.error(strategy).map_err(|e| unanswered::with_query(e, strategy, workload))?;
+        let (rank, condition) = spectrum(strategy)?;
+        let (selection, dual) = self.select_problem(problem)?;
+        let Some(certificate) = selection.certificate else {
+            return Err(Error::bug("optimal strategy", "a certificate", "none"));
+        };
+        let lower_bound = dual.lower_bound(problem)?;
+        check_rounding(strategy, error, lower_bound, condition)?;
+        let upper_bound = certificate.upper_bound.min(error);
+        Ok(ProblemAssessment {
+            error,
+            sensitivity: problem.sensitivity(strategy)?,
+            rank,
+            condition,
+            svd_bound: problem.svd_bound(svd_bound(&workload.gram()?)?),
+            lower_bound: lower_bound.min(upper_bound),
+            upper_bound,
+            certificate,
+            dual,
+        })
+    }
+}
+
+/// Refuses an error below the lower bound of any strategy.
+fn check_rounding(strategy: &Strategy, error: f64, lower_bound: f64, condition: f64) -> Result<()> {
+    if error >= lower_bound * (1.0 - ROUNDING) {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        format!("strategy `{}`", strategy.name()),
+        format!("an error of at least {lower_bound:.6e}, the lower bound of any strategy"),
+        format!("{error:.6e}, a rounding error of a matrix of condition {condition:.1e}"),
+        "drop queries that are nearly combinations of others, or scale the rows alike",
+    ))
 }
 
 /// Returns the rank and the condition number of A. O(cells³) for the largest factor.

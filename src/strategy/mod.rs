@@ -16,7 +16,9 @@ mod integer_strategy;
 mod joint_sensitivity;
 pub mod lsa;
 mod optimal;
+pub mod participation;
 mod problem;
+mod query_errors;
 mod registry;
 mod svd_bound;
 mod symmetry;
@@ -26,10 +28,10 @@ mod wavelet;
 mod workload_itself;
 
 pub use crate::call::Call;
-pub use assessment::Assessment;
+pub use assessment::{Assessment, ProblemAssessment};
 pub use datacube::DataCube;
 pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
-pub use factor::{QuerySource, StrategyFactor};
+pub use factor::{GramSource, QuerySource, StrategyFactor};
 pub use fourier::Fourier;
 pub use from_file::{FromFile, read_kronecker};
 pub use hierarchical::Hierarchical;
@@ -39,11 +41,9 @@ pub use integer_strategy::{IntegerStrategy, SquaredSensitivity};
 pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
-pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
+pub use optimal::{DualVector, Optimal, OptimalOptions, ProblemDual, RowSelection, tridiagonal};
 pub use problem::{Objective, Participation, Problem};
-#[cfg(feature = "cli")]
-pub(crate) use registry::with_flags;
-pub use registry::{by_name, listing, strategies};
+pub use registry::{Request, by_name, listing, strategies};
 pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;
@@ -69,6 +69,23 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// The selector does not support the workload, or the workload is too large.
     fn select(&self, gram: &Gram) -> Result<Selection>;
 
+    /// Selects a strategy for a problem: a workload, an objective and a participation.
+    ///
+    /// By default it is the strategy of [`select`](Self::select), with the error of the problem
+    /// ([`Problem::error`]).
+    ///
+    /// # Errors
+    /// As [`select`](Self::select) and [`Problem::error`].
+    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
+        problem.check()?;
+        let selection = self.select(&problem.workload.gram()?)?;
+        if problem.is_default() {
+            return Ok(selection);
+        }
+        let error = problem.error(&selection.strategy)?;
+        Ok(Selection { error, certificate: None, ..selection })
+    }
+
     /// Returns the names of the options, as in `eigen-separation(group=16)`; by default none.
     fn options(&self) -> &'static [&'static str] {
         &[]
@@ -93,8 +110,8 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
 pub struct Selection {
     /// The strategy.
     pub strategy: Strategy,
-    /// The total expected squared error on the workload at unit privacy cost,
-    /// `‖A‖₂² tr(G (AᵀA)⁻¹)`.
+    /// The expected squared error on the workload at unit privacy cost: the total
+    /// `‖A‖₂² tr(G (AᵀA)⁻¹)`, or that of another [`Objective`] and [`Participation`].
     pub error: f64,
     /// Bounds on the optimum, for selectors that compute them.
     pub certificate: Option<Certificate>,

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::Strategy;
+use super::participation::{self, Sensitivity};
+use super::query_errors::largest_error;
 use crate::error::{Error, Result};
 use crate::workload::Workload;
 
@@ -61,6 +64,103 @@ impl<'a> Problem<'a> {
     /// matrix of the workload determines.
     pub fn is_default(&self) -> bool {
         self.objective == Objective::Mean && self.participation == Participation::Single
+    }
+
+    /// Checks that the participation fits the workload.
+    ///
+    /// # Errors
+    /// A repeated participation with several attributes, or patterns longer than the workload.
+    pub fn check(&self) -> Result<()> {
+        if self.participation == Participation::Single {
+            return Ok(());
+        }
+        let refuse = |expected: String, remedy: &str| {
+            let found = format!("the workload `{}`", self.workload.name());
+            let what = format!("participation `{}`", self.participation);
+            Err(Error::bad_input(what, expected, found, remedy))
+        };
+        let [steps] = *self.workload.shape() else {
+            return refuse(
+                "a workload over one attribute, whose values are the steps".into(),
+                "use e.g. prefix:512, or participation=single",
+            );
+        };
+        match self.participation {
+            Participation::Epochs(count) if !steps.is_multiple_of(count) => refuse(
+                format!("a number of steps that is a multiple of {count}"),
+                "choose a number of epochs that divides the number of steps",
+            ),
+            Participation::MinSeparation { separation, count }
+                if separation.checked_mul(count).is_none_or(|length| length > steps) =>
+            {
+                refuse(
+                    format!("at least {separation} * {count} steps"),
+                    "reduce the separation or the number of participations",
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the squared sensitivity of a strategy under the participation.
+    ///
+    /// # Errors
+    /// As [`Problem::check`]; the strategy has other cells, or is too large to be dense.
+    pub fn sensitivity(&self, strategy: &Strategy) -> Result<Sensitivity> {
+        self.check()?;
+        if self.participation == Participation::Single {
+            return Ok(Sensitivity::exact(strategy.sensitivity_squared()));
+        }
+        let [factor] = strategy.factors() else {
+            return Err(Error::bug("participation", "one factor", "several"));
+        };
+        participation::sensitivity(factor.gram()?.view(), self.participation)
+    }
+
+    /// Returns the error of a strategy at unit privacy cost: the objective of the queries' squared
+    /// errors `w (AᵀA)⁺ wᵀ`, times [`Problem::sensitivity`].
+    ///
+    /// O(cells³), and O(queries · cells²) unless the objective is `mean` or the queries are a
+    /// product of identities, prefixes and ranges.
+    ///
+    /// # Errors
+    /// As [`Strategy::error`] and [`Problem::sensitivity`]; too many queries to list.
+    pub fn error(&self, strategy: &Strategy) -> Result<f64> {
+        let sensitivity = self.sensitivity(strategy)?.squared;
+        let total = strategy.error(&self.workload.gram()?)? / strategy.sensitivity_squared();
+        let largest = match self.objective {
+            Objective::Mean => 0.0,
+            Objective::Max | Objective::Balanced(_) => largest_error(self.workload, strategy)?,
+        };
+        Ok(sensitivity * self.objective.of(total, largest, self.workload.count().as_f64()))
+    }
+
+    /// Returns a lower bound on the error of any strategy, from the SVD bound of the workload.
+    ///
+    /// The dual weights are uniform over queries and steps: a step takes part with weight
+    /// `min(k/n, 1/b)`.
+    pub fn svd_bound(&self, svd_bound: f64) -> f64 {
+        let cells = self.workload.cells() as f64;
+        let participations = match self.participation {
+            Participation::Single => 1.0,
+            Participation::Epochs(count) => count as f64,
+            Participation::MinSeparation { separation, count } => {
+                (count as f64).min(cells / separation as f64)
+            }
+        };
+        let queries = self.workload.count().as_f64();
+        participations * self.objective.of(svd_bound, svd_bound / queries, queries)
+    }
+}
+
+impl Objective {
+    /// Returns the objective of squared errors with a sum and a largest value over `queries`.
+    pub(super) fn of(self, sum: f64, largest: f64, queries: f64) -> f64 {
+        match self {
+            Objective::Mean => sum,
+            Objective::Max => largest,
+            Objective::Balanced(share) => (1.0 - share) * largest + share * sum / queries,
+        }
     }
 }
 

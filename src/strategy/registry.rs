@@ -5,11 +5,15 @@ use std::path::Path;
 use super::lsa::Reading;
 use super::{
     DataCube, EigenDesign, EigenSeparation, Fourier, FromFile, Hierarchical, Identity, Lsa,
-    LsaGeneralized, LsaSeparated, Optimal, PrincipalVectors, StrategySelector, VariableAgnostic,
-    Wavelet, WorkloadItself,
+    LsaGeneralized, LsaSeparated, Objective, Optimal, Participation, PrincipalVectors, Problem,
+    Selection, StrategySelector, VariableAgnostic, Wavelet, WorkloadItself,
 };
 use crate::call::{self, Call, named};
 use crate::error::Result;
+use crate::workload::Workload;
+
+const REMEDY: &str =
+    "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
 
 named!(StrategySelector, |selector| selector.takes_operand());
 
@@ -44,22 +48,61 @@ pub fn strategies() -> Vec<Box<dyn StrategySelector>> {
 /// No strategy has the name (the message lists the existing ones), the strategy does not have the
 /// options, or the file does not contain a matrix.
 pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
-    with_flags(text, &[])
+    named_by(&Call::parse("strategy", text, REMEDY)?)
 }
 
-/// [`by_name`] with the options of flags of the command line.
-pub(crate) fn with_flags(
-    text: &str,
-    flags: &[(&str, Option<&str>)],
-) -> Result<Box<dyn StrategySelector>> {
-    const REMEDY: &str =
-        "write e.g. optimal, eigen-design:wavelet, eigen-separation(group=16), matrix:FILE.npy";
-    let call = Call::parse("strategy", text, REMEDY)?.with_flags(flags)?;
+/// A strategy and what it is selected for: `wavelet(objective=max, participation=epochs:4)`.
+///
+/// Every strategy takes the options `objective` and `participation`, next to its other options.
+#[derive(Debug)]
+pub struct Request {
+    /// The strategy.
+    pub selector: Box<dyn StrategySelector>,
+    /// The objective; `mean` by default.
+    pub objective: Objective,
+    /// The participation; `single` by default.
+    pub participation: Participation,
+}
+
+impl Request {
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// As [`by_name`], or the objective or the participation is invalid.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::with_flags(text, &[])
+    }
+
+    /// [`Request::parse`] with the options of flags of the command line.
+    pub(crate) fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Self> {
+        let mut call = Call::parse("strategy", text, REMEDY)?.with_flags(flags)?;
+        let objective = call.take("objective").map(str::parse).transpose()?.unwrap_or_default();
+        let participation =
+            call.take("participation").map(str::parse).transpose()?.unwrap_or_default();
+        Ok(Request { selector: named_by(&call)?, objective, participation })
+    }
+
+    /// Returns the problem of a workload.
+    pub fn problem<'a>(&self, workload: &'a Workload) -> Problem<'a> {
+        Problem { workload, objective: self.objective, participation: self.participation }
+    }
+
+    /// Selects a strategy for a workload.
+    ///
+    /// # Errors
+    /// As [`StrategySelector::select_for`].
+    pub fn select(&self, workload: &Workload) -> Result<Selection> {
+        self.selector.select_for(&self.problem(workload))
+    }
+}
+
+/// Returns the strategy of a parsed text.
+fn named_by(call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
     if let ("matrix", Some(path)) = (call.name(), call.operand()) {
         call.allow(&[])?;
         return Ok(Box::new(FromFile::read(Path::new(path))?));
     }
-    call::choose(&call, strategies(), |selector, call| selector.configured(call))
+    call::choose(call, strategies(), |selector, call| selector.configured(call))
 }
 
 /// Returns the strategies with their options, one per line.

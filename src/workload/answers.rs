@@ -132,6 +132,7 @@ impl Workload {
                 Ok(values)
             }
             Queries::Sample(sample) => Ok(sample.answers(data)),
+            Queries::Training(training) => Ok(training.answers(data)),
             Queries::Marginals(parts) => parts.answers(&self.shape, data),
             Queries::Permuted(inner, order) => {
                 // New cell k is old cell order[k].

@@ -20,7 +20,9 @@ mod marginals;
 mod normalised;
 mod parse;
 mod query_group;
+mod recurrence;
 mod sample;
+mod training;
 mod union;
 
 pub use answers::Lanes;
@@ -33,7 +35,9 @@ pub use joint::{JointQueries, RandomRows};
 pub use marginals::MarginalGram;
 pub(crate) use marginals::{check_terms, projected};
 pub use query_group::{GroupQueries, QueryGroup};
+pub use recurrence::Recurrence;
 pub use sample::{RangeSample, range_count};
+pub use training::Training;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,6 +67,8 @@ enum Queries {
     Explicit(Array2<f64>),
     /// Sampled ranges.
     Sample(RangeSample),
+    /// The steps of a training run.
+    Training(Training),
     /// A union of workloads over marginals.
     Marginals(marginals::Marginals),
     /// A workload with permuted cells: new cell k is old cell `order[k]`.
@@ -187,6 +193,15 @@ impl Workload {
         }
     }
 
+    /// Creates a workload of the steps of a training run.
+    pub fn training(training: Training) -> Self {
+        Workload {
+            name: format!("training:{}", training.steps()),
+            shape: vec![training.steps()],
+            queries: Queries::Training(training),
+        }
+    }
+
     /// Permutes the cells uniformly at random.
     pub fn permuted(self, seed: u64) -> Self {
         let mut order: Vec<usize> = (0..self.cells()).collect();
@@ -232,6 +247,7 @@ impl Workload {
                 .fold(QueryCount::exact(1), QueryCount::times),
             Queries::Explicit(rows) => QueryCount::exact(rows.nrows() as u128),
             Queries::Sample(sample) => QueryCount::exact(sample.len() as u128),
+            Queries::Training(training) => QueryCount::exact(training.steps() as u128),
             Queries::Marginals(parts) => parts.count(),
             Queries::Permuted(inner, _) | Queries::Residual(inner) | Queries::Normalised(inner) => {
                 inner.count()
@@ -240,6 +256,11 @@ impl Workload {
                 parts.iter().map(Self::count).fold(QueryCount::exact(0), QueryCount::plus)
             }
         }
+    }
+
+    /// Returns the families with their sizes, if the workload is a product of families.
+    pub(crate) fn families(&self) -> Option<&[(Family, Vec<usize>)]> {
+        if let Queries::Product(factors) = &self.queries { Some(factors) } else { None }
     }
 
     /// Returns the common weight of the queries: 1, except for large AllPredicate workloads
@@ -251,6 +272,21 @@ impl Workload {
             }
             Queries::Permuted(inner, _) | Queries::Residual(inner) => inner.query_weight(),
             _ => 1.0,
+        }
+    }
+
+    /// Returns the first-order recurrence with the workload's Gram matrix.
+    ///
+    /// For prefix sums, exponential decay, learning-rate schedules and all ranges on one attribute.
+    /// O(cells).
+    pub fn recurrence(&self) -> Option<Recurrence> {
+        match &self.queries {
+            Queries::Product(factors) => match factors.as_slice() {
+                [(family, sizes)] => family.recurrence(sizes),
+                _ => None,
+            },
+            Queries::Training(training) => training.recurrence(),
+            _ => None,
         }
     }
 
@@ -287,6 +323,7 @@ impl Workload {
                 Gram::dense(&self.shape, matmech_linalg::gram_of(rows.view()))
             }
             Queries::Sample(sample) => Gram::dense(&self.shape, sample.gram()),
+            Queries::Training(training) => Gram::dense(&self.shape, training.gram()?),
             Queries::Marginals(parts) => parts.gram(&self.shape),
             Queries::Permuted(inner, order) => {
                 let matrix = inner.gram()?.to_dense()?;
@@ -318,6 +355,7 @@ impl Workload {
             }
             Queries::Explicit(rows) => Box::new(rows.rows().into_iter().map(|row| row.to_vec())),
             Queries::Sample(sample) => Box::new(sample.rows()),
+            Queries::Training(training) => Box::new(training.rows()),
             Queries::Marginals(parts) => parts.rows(&self.shape)?,
             Queries::Permuted(inner, order) => {
                 Box::new(inner.rows()?.map(move |row| order.iter().map(|&old| row[old]).collect()))

@@ -3,7 +3,8 @@
 //! `two-step-range-sample(queries=1000):64x32`, `predicate-sample(queries=2000,p=0.5,seed=1):64`,
 //! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
 //! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`,
-//! `matrix(shape=4x2):W.npy`; and of these `residual(…)`, `normalised(…)`, `permuted(…; seed=3)`
+//! `matrix(shape=4x2):W.npy`, `decay(rate=0.99):1024`, `momentum(rate=0.9):128`,
+//! `schedule(file=rates.csv)`, `schedule(file=rates.csv,momentum=0.9)`; and of these `residual(…)`, `normalised(…)`, `permuted(…; seed=3)`
 //! and `union(…; …)`.
 
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::path::Path;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::{Family, RangeSample, Workload, format_shape};
+use super::{Family, RangeSample, Training, Workload, format_shape};
 use crate::call::Call;
 use crate::error::{Error, Result};
 
@@ -19,7 +20,8 @@ use crate::error::{Error, Result};
 const REMEDY: &str = "write e.g. range:1024, range:32x32, range:2^10, affine:20x20, \
      permuted-range(seed=3):2048, range-sample(queries=1000,bias=10,seed=1):32x32, \
      identity-marginals(ways=2):8x8x8, matrix(shape=4x2):W.npy, residual(prefix:50), \
-     normalised(range:64), union(range:64; cdf:64)";
+     normalised(range:64), union(range:64; cdf:64), decay(rate=0.99):1024, \
+     momentum(rate=0.9):128, schedule(file=rates.csv)";
 
 impl Workload {
     /// Parses a workload string such as `range:1024`.
@@ -101,12 +103,16 @@ enum Variant {
 
 fn parse_plain(text: &str) -> Result<Workload> {
     let call = Call::parse("workload", text, REMEDY)?;
+    if call.name() == "schedule" {
+        return parse_schedule(text, &call);
+    }
     let sizes = call.operand().ok_or_else(|| refuse(text, "FAMILY:SIZES", "no colon"))?;
     let seeded = || -> Result<ChaCha20Rng> {
         Ok(ChaCha20Rng::seed_from_u64(call.option("seed")?.unwrap_or(0)))
     };
     match call.name() {
         "matrix" => return parse_matrix(text, sizes, &call),
+        "decay" | "momentum" => return parse_training(text, sizes, &call),
         "range-sample" => {
             call.allow(&["queries", "seed", "bias"])?;
             let shape = parse_shape(text, sizes)?;
@@ -153,7 +159,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
     let family = Family::named(plain).ok_or_else(|| {
         let names = Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ");
         let others = "permuted-…, …-marginals, random-marginals, range-sample, \
-                      two-step-range-sample, predicate-sample, matrix";
+                      two-step-range-sample, predicate-sample, matrix, decay, momentum, schedule";
         refuse(text, format!("a family among {names}, {others}"), name)
     })?;
     if variant == Variant::Marginals {
@@ -217,4 +223,33 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
         ));
     }
     Workload::explicit(&shape, rows)
+}
+
+/// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.
+fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> {
+    call.allow(&["rate"])?;
+    let [steps] = parse_shape(text, sizes)?[..] else {
+        return Err(refuse(text, "one size, the number of steps", sizes));
+    };
+    let rate = call.required("rate")?;
+    let (momentum, decay) = if call.name() == "decay" { (0.0, rate) } else { (rate, 1.0) };
+    Ok(Workload::training(Training::new(vec![1.0; steps], momentum, decay)?))
+}
+
+/// Parses `schedule(file=rates.csv)` or `schedule(file=rates.csv,momentum=0.9)`: a file of learning
+/// rates, in one row or one column.
+fn parse_schedule(text: &str, call: &Call<'_>) -> Result<Workload> {
+    call.allow(&["file", "momentum"])?;
+    call.no_operand()?;
+    let path: String = call.required("file")?;
+    let rates = crate::matrix_file::read(Path::new(&path))?;
+    if rates.nrows() != 1 && rates.ncols() != 1 {
+        return Err(refuse(
+            text,
+            "a file with one row or one column of learning rates",
+            format!("{} x {} numbers in {path}", rates.nrows(), rates.ncols()),
+        ));
+    }
+    let momentum = call.option("momentum")?.unwrap_or(0.0);
+    Ok(Workload::training(Training::new(rates.into_iter().collect(), momentum, 1.0)?))
 }

@@ -178,6 +178,45 @@ fn errors_name_the_invalid_part() {
     assert!(too_large.contains("GiB"), "{too_large}");
 }
 
+#[test]
+fn training_workloads_are_parsed() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let column = write("column.csv", "1\n0.5\n0.25\n");
+    let row = write("row.csv", "1,0.5,0.25\n");
+    let matrix = write("matrix.csv", "1,2\n3,4\n");
+    let schedule = |path: &str| format!("schedule(file={path})");
+    for (text, last) in [
+        ("decay(rate=0.5):3".to_owned(), [0.25, 0.5, 1.0]),
+        ("momentum(rate=0.5):3".to_owned(), [1.75, 1.5, 1.0]),
+        (schedule(&column), [1.0, 0.5, 0.25]),
+        (schedule(&row), [1.0, 0.5, 0.25]),
+        (format!("schedule(file={row},momentum=0.5)"), [1.3125, 0.625, 0.25]),
+    ] {
+        let workload = Workload::parse(&text).unwrap();
+        assert_eq!((workload.name(), workload.cells()), (text.as_str(), 3));
+        assert_eq!(workload.count(), QueryCount::exact(3));
+        assert_eq!(workload.rows().unwrap().last().unwrap(), last, "{text}");
+    }
+    for (text, part) in [
+        ("decay:4".to_owned(), "rate"),
+        ("decay(rate=0.5):4x4".to_owned(), "one size"),
+        ("decay(rate=2):4".to_owned(), "at most 1"),
+        ("momentum(rate=1):4".to_owned(), "less than 1"),
+        ("momentum(decay=0.5):4".to_owned(), "rate"),
+        ("schedule:4".to_owned(), "nothing after"),
+        ("schedule(momentum=0.5)".to_owned(), "file"),
+        (schedule(&matrix), "one column"),
+    ] {
+        let message = Workload::parse(&text).expect_err(&text).to_string();
+        assert!(message.contains(part), "{text}: {message}");
+    }
+}
+
 /// With rows of unit length, the trace is the number of queries.
 #[test]
 fn normalised_queries_have_unit_length() {

@@ -15,12 +15,26 @@ pub trait QuerySource: fmt::Debug + Send + Sync {
     fn rows(&self) -> Array2<f64>;
 }
 
+/// A Gram matrix that is computed on demand.
+pub trait GramSource: fmt::Debug + Send + Sync {
+    /// Returns the largest diagonal entry.
+    fn sensitivity_squared(&self) -> f64;
+
+    /// Computes the matrix.
+    ///
+    /// # Errors
+    /// There are too many cells for a dense matrix.
+    fn gram(&self) -> Result<Array2<f64>>;
+}
+
 /// The form in which a factor is given.
 #[derive(Debug)]
 enum Form {
     /// `V`, in `gram`: under Gaussian noise all queries with this Gram matrix are equivalent (S1,
     /// App. B.2).
     Gram,
+    /// V, computed on demand.
+    GramSource(Arc<dyn GramSource>),
     /// Queries, with their Gram matrix in `gram`.
     Queries(Arc<Array2<f64>>),
     /// Queries computed on demand, with their Gram matrix in `gram`.
@@ -86,6 +100,11 @@ impl StrategyFactor {
     /// Creates a factor from V alone.
     pub fn from_gram(shape: &[usize], gram: Arc<Array2<f64>>) -> Self {
         Self::new(shape, Form::Gram, Some(gram))
+    }
+
+    /// Creates a factor from V alone, computed on first use.
+    pub fn from_gram_source(shape: &[usize], source: Arc<dyn GramSource>) -> Self {
+        Self::new(shape, Form::GramSource(source), None)
     }
 
     /// Creates a factor from V, scaled to unit privacy cost: a largest diagonal entry of 1.
@@ -161,6 +180,7 @@ impl StrategyFactor {
     pub fn sensitivity_squared(&self) -> f64 {
         match (&self.0.form, self.0.gram.get()) {
             (Form::LowRank { rows, .. }, _) => largest_column(rows.view()),
+            (Form::GramSource(source), _) => source.sensitivity_squared(),
             (_, gram) => gram.map_or(0.0, |v| v.diag().iter().copied().fold(0.0, f64::max)),
         }
     }
@@ -170,7 +190,10 @@ impl StrategyFactor {
     /// # Errors
     /// There are too many cells for a dense matrix.
     pub fn gram(&self) -> Result<Arc<Array2<f64>>> {
-        computed_once(&self.0.gram, || self.sum_of_rows(|_| 1.0))
+        computed_once(&self.0.gram, || match &self.0.form {
+            Form::GramSource(source) => source.gram(),
+            _ => self.sum_of_rows(|_| 1.0),
+        })
     }
 
     /// Returns `V⁺`, the covariance of the reconstructed cells at unit noise.
@@ -194,7 +217,7 @@ impl StrategyFactor {
         match &self.0.form {
             Form::Queries(queries) => Ok(queries.clone()),
             Form::Source(source) => Ok(Arc::new(source.rows())),
-            Form::Gram | Form::LowRank { .. } => Ok(self.pair()?.0.clone()),
+            Form::Gram | Form::GramSource(_) | Form::LowRank { .. } => Ok(self.pair()?.0.clone()),
         }
     }
 
@@ -215,7 +238,7 @@ impl StrategyFactor {
             return Ok(known);
         }
         let (queries, inverse) = match &self.0.form {
-            Form::Gram => {
+            Form::Gram | Form::GramSource(_) => {
                 let range = Semidefinite::of(self.gram()?.view())?;
                 (Arc::new(range.root()), range.root_inverse())
             }

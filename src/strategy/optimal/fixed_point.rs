@@ -4,14 +4,10 @@
 //! Anderson acceleration (type II, residuals weighted by μ) combines the last updates. A step that
 //! lowers the lower bound is undone and replaced by a plain step.
 
-use std::collections::VecDeque;
-
-use ndarray::{Array1, Array2};
-
+use super::anderson::{Anderson, StepLimit};
 use super::dual::{Dual, Point};
 use super::{Bounds, OptimalOptions};
 use crate::error::Result;
-use matmech_linalg as linalg;
 
 /// The exponent p of the plain update. Locally stable below 4.
 const EXPONENT: f64 = 2.0;
@@ -25,8 +21,8 @@ const MAX_STRETCH: f64 = 30.0;
 
 /// The state of the iteration, which can be interrupted and continued.
 pub(super) struct FixedPoint {
-    /// Past (ln μ, residual) pairs, oldest first.
-    history: VecDeque<(Vec<f64>, Vec<f64>)>,
+    /// Past ln μ with their residuals.
+    history: Anderson,
     /// The weights to evaluate next.
     mu: Vec<f64>,
     /// The last evaluated point, unless it was undone.
@@ -36,7 +32,8 @@ pub(super) struct FixedPoint {
 impl FixedPoint {
     /// Starts at the given weights.
     pub fn from(mu: Vec<f64>) -> Self {
-        FixedPoint { history: VecDeque::new(), mu, last: None }
+        let history = Anderson::new(WINDOW, StepLimit::Refuse(MAX_STRETCH));
+        FixedPoint { history, mu, last: None }
     }
 
     /// Iterates until the gap reaches the tolerance or `steps` evaluations are used.
@@ -69,14 +66,13 @@ impl FixedPoint {
             let x: Vec<f64> = point.mu.iter().map(|m| m.ln()).collect();
             let residual: Vec<f64> =
                 point.v.iter().map(|v| EXPONENT * (v / point.t).ln()).collect();
-            self.history.push_back((x, residual));
-            if self.history.len() > WINDOW {
-                self.history.pop_front();
-            }
+            self.history.push(x, residual);
             let weights: Vec<f64> =
                 point.mu.iter().zip(&dual.orbit_sizes).map(|(m, size)| m * size).collect();
-            self.mu = accelerated_step(&self.history, &weights)
-                .unwrap_or_else(|| plain_step(dual, &point));
+            self.mu = match self.history.step(&weights) {
+                Some(x) => normalised(x.len(), |o| x[o]),
+                None => plain_step(dual, &point),
+            };
             self.last = Some(point);
         }
         Ok(())
@@ -95,44 +91,4 @@ fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
     let values: Vec<f64> = (0..orbits).map(ln_mu).collect();
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     values.iter().map(|x| (x - max).exp()).collect()
-}
-
-/// Returns the Anderson step from the newest entry of the history, or `None` if there is nothing to
-/// combine.
-fn accelerated_step(history: &VecDeque<(Vec<f64>, Vec<f64>)>, weights: &[f64]) -> Option<Vec<f64>> {
-    let (x, f) = history.back()?;
-    let columns = history.len() - 1;
-    if columns == 0 {
-        return None;
-    }
-    let differences: Vec<(Vec<f64>, Vec<f64>)> = history
-        .iter()
-        .zip(history.iter().skip(1))
-        .map(|((x0, f0), (x1, f1))| {
-            let df: Vec<f64> = f1.iter().zip(f0).map(|(a, b)| a - b).collect();
-            let dg: Vec<f64> = x1.iter().zip(x0).zip(&df).map(|((a, b), d)| a - b + d).collect();
-            (df, dg)
-        })
-        .collect();
-    let dot = |a: &[f64], b: &[f64]| {
-        a.iter().zip(b).zip(weights).map(|((a, b), w)| w * a * b).sum::<f64>()
-    };
-    let mut normal = Array2::from_shape_fn((columns, columns), |(i, j)| {
-        dot(&differences[i].0, &differences[j].0)
-    });
-    let scale = normal.diag().sum();
-    for i in 0..columns {
-        normal[[i, i]] += 1e-14 * scale + f64::MIN_POSITIVE;
-    }
-    let right =
-        Array1::from_shape_fn(columns, |i| dot(&differences[i].0, f)).insert_axis(ndarray::Axis(1));
-    let gamma = linalg::spd_solve(normal.view(), right.view()).ok()?;
-    let step: Vec<f64> = (0..x.len())
-        .map(|o| f[o] - (0..columns).map(|k| gamma[[k, 0]] * differences[k].1[o]).sum::<f64>())
-        .collect();
-    let limit = MAX_STRETCH * f.iter().fold(0.0f64, |m, r| m.max(r.abs()));
-    if step.iter().any(|s| !s.is_finite() || s.abs() > limit) {
-        return None;
-    }
-    Some(normalised(x.len(), |o| x[o] + step[o]))
 }

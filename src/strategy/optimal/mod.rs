@@ -21,14 +21,20 @@
 //! differential privacy (2016), for the problem.
 
 mod active_set;
+mod anderson;
+mod banded;
 mod central_path;
 mod dual;
 mod dual_vector;
 mod fixed_point;
+mod for_problem;
 mod identical_cells;
 mod interior_point;
 mod low_rank;
 mod newton;
+mod problem_dual;
+pub mod tridiagonal;
+mod weighted;
 mod weights;
 
 use std::sync::Arc;
@@ -36,7 +42,7 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayView2};
 
 use super::symmetry::Reduction;
-use super::{Certificate, Selection, Status, Strategy, StrategyFactor, StrategySelector};
+use super::{Certificate, Problem, Selection, Status, StrategyFactor, StrategySelector};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
@@ -47,6 +53,7 @@ use fixed_point::FixedPoint;
 use identical_cells::CellClasses;
 use low_rank::RowReduction;
 use newton::Curvature;
+pub use problem_dual::ProblemDual;
 pub(crate) use weights::{by_gram, by_rows};
 
 /// Number of fixed-point steps between two checks of the progress.
@@ -77,6 +84,10 @@ impl Default for OptimalOptions {
 pub struct Optimal {
     /// The tolerance and the limits. Default [`OptimalOptions::default`].
     pub options: OptimalOptions,
+    /// The number of bands under min-separation. Default the separation.
+    pub bands: Option<usize>,
+    /// Whether columns have equal norms under min-separation (BandMF). Default false.
+    pub equal_norms: bool,
 }
 
 impl Optimal {
@@ -98,7 +109,7 @@ impl Optimal {
                 "use e.g. tolerance 1e-7 and 500 iterations",
             ));
         }
-        Ok(Optimal { options })
+        Ok(Optimal { options, ..Optimal::default() })
     }
 
     /// Selects the optimum for a workload of few queries over many cells, given by its rows.
@@ -234,13 +245,7 @@ impl Optimal {
             strategy.push(StrategyFactor::from_gram(&factor.shape, optimum.gram.clone()));
             dual.push(optimum.dual.clone());
         }
-        let selection = Selection {
-            strategy: Strategy::kronecker(self.name(), strategy)?,
-            error: total.upper_bound,
-            certificate: Some(total),
-            details: Vec::new(),
-        };
-        Ok((selection, DualVector::of_factors(dual)))
+        Ok((self.selection(strategy, total)?, DualVector::of_factors(dual)))
     }
 }
 
@@ -254,17 +259,21 @@ impl StrategySelector for Optimal {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        &["tolerance", "max-iterations"]
+        &["tolerance", "max-iterations", "bands", "norms"]
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        let tolerance = call.option("tolerance")?.unwrap_or(self.options.tolerance);
-        let max_iterations = call.option("max-iterations")?.unwrap_or(self.options.max_iterations);
-        Ok(Box::new(Optimal::new(OptimalOptions { tolerance, max_iterations })?))
+        Ok(Box::new(self.with_options(call)?))
     }
 
     fn select(&self, gram: &Gram) -> Result<Selection> {
+        self.check_bands(super::Participation::Single)?;
         Ok(self.select_with_dual(gram)?.0)
+    }
+
+    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
+        problem.check()?;
+        self.select_optimum(problem)
     }
 }
 

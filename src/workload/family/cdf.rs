@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::prefix::Prefix;
 use super::{QueryFamily, Rows};
 use crate::error::Result;
-use crate::workload::{Lanes, QueryCount};
+use crate::workload::{Lanes, QueryCount, Recurrence};
 
 /// [`Family::CDF`](super::Family::CDF).
 #[derive(Debug)]
@@ -34,5 +34,9 @@ impl QueryFamily for Cdf {
 
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
         Prefix.normalised_gram(sizes)
+    }
+
+    fn recurrence(&self, sizes: &[usize]) -> Option<Recurrence> {
+        Prefix.recurrence(sizes)
     }
 }

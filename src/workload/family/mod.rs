@@ -17,6 +17,7 @@ use ndarray::Array2;
 
 use super::answers::Lanes;
 use super::count::QueryCount;
+use super::recurrence::Recurrence;
 use crate::error::{Error, Result};
 
 /// A family of queries on one attribute, or on a pair of attributes.
@@ -76,6 +77,11 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// Too many queries to enumerate, too many cells for a dense matrix, or numbers that overflow.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
         super::normalised::from_rows(sizes.iter().product(), self.rows(sizes)?)
+    }
+
+    /// Returns the first-order recurrence with the family's Gram matrix; by default none.
+    fn recurrence(&self, _sizes: &[usize]) -> Option<Recurrence> {
+        None
     }
 }
 
@@ -207,6 +213,11 @@ impl Family {
     pub fn normalised_gram(self, sizes: &[usize]) -> Result<Array2<f64>> {
         self.check(sizes)?;
         self.0.normalised_gram(sizes)
+    }
+
+    /// Computes [`QueryFamily::recurrence`].
+    pub(super) fn recurrence(self, sizes: &[usize]) -> Option<Recurrence> {
+        self.0.recurrence(sizes)
     }
 }
 

@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::{QueryFamily, Rows, by_entries, indicator};
 use crate::error::Result;
-use crate::workload::{Lanes, QueryCount};
+use crate::workload::{Lanes, QueryCount, Recurrence};
 
 /// [`Family::PREFIX`](super::Family::PREFIX).
 #[derive(Debug)]
@@ -39,5 +39,10 @@ impl QueryFamily for Prefix {
         let mut tails = vec![0.0; n + 1];
         (0..n).rev().for_each(|c| tails[c] = tails[c + 1] + 1.0 / (c + 1) as f64);
         Ok(by_entries(n, |i, j| tails[i.max(j)]))
+    }
+
+    /// `y_k = y_{k−1} + x_k`.
+    fn recurrence(&self, sizes: &[usize]) -> Option<Recurrence> {
+        Recurrence::of_queries(sizes[0], |_| (1.0, 1.0))
     }
 }

@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::{QueryFamily, Rows, by_entries, indicator};
 use crate::error::Result;
-use crate::workload::{Lanes, QueryCount};
+use crate::workload::{Lanes, QueryCount, Recurrence};
 
 /// [`Family::RANGE`](super::Family::RANGE).
 #[derive(Debug)]
@@ -63,5 +63,15 @@ impl QueryFamily for Range {
             // S(−1) = S(0) = 0.
             sums[n] - sums[n - i - 1] - sums[j] + sums[(j - i).saturating_sub(1)]
         }))
+    }
+
+    /// The inverse of the Gram matrix has 2/(n+1) on the diagonal and −1/(n+1) next to it. Its
+    /// factorisation LDLᵀ has `D_k = (k+2)/((k+1)(n+1))` and `L_{k+1,k} = −(k+1)/(k+2)`.
+    fn recurrence(&self, sizes: &[usize]) -> Option<Recurrence> {
+        let n = sizes[0] as f64;
+        Recurrence::of_gram(sizes[0], |k| {
+            let k = k as f64;
+            (k / (k + 2.0), (n + 1.0) * (k + 1.0) / (k + 2.0))
+        })
     }
 }

@@ -1,0 +1,283 @@
+//! The certified optimum for every objective, for one participation and for fixed epochs.
+//!
+//! For weights p on the queries and M on the steps ([`StepWeights`]), both with sum 1,
+//!
+//! ```text
+//! F = tr (M^½ Wᵀdiag(p)W M^½)^½      F² is a lower bound on the error of any strategy
+//! X = M^(−½) (M^½ Wᵀdiag(p)W M^½)^½ M^(−½)
+//! ```
+//!
+//! A fixed point raises the weights of the queries with large errors and of the patterns with large
+//! costs, with Anderson acceleration in the logarithms. A step that lowers F is undone. The theorem
+//! and its proof are in docs/participation.md.
+
+mod point;
+mod spectrum;
+mod step_weights;
+mod weighted_queries;
+
+use ndarray::Array2;
+
+use super::anderson::{Anderson, StepLimit};
+use super::{OptimalOptions, ProblemDual};
+use crate::error::{Error, Result};
+use crate::strategy::participation::epochs;
+use crate::strategy::{Certificate, Objective, Participation, Problem, Status};
+use point::{Candidate, Point};
+use step_weights::StepWeights;
+use weighted_queries::WeightedQueries;
+
+/// Maximum number of cells.
+const MAX_CELLS: usize = 2048;
+
+/// Number of past iterates that Anderson acceleration combines.
+const WINDOW: usize = 20;
+
+/// Maximum change of a logarithm in one step.
+const MAX_CHANGE: f64 = 0.7;
+
+/// Smallest weight of a query or pattern, relative to the uniform weight and per tolerance.
+///
+/// It lowers the bound by less than this share of the tolerance, and keeps K regular.
+const MIN_WEIGHT: f64 = 1e-2;
+
+/// Relative decrease of F after which the step is undone.
+const DECREASE: f64 = 1e-13;
+
+/// Number of iterations after which a strategy is computed even if it is not expected to be good.
+const STRIDE: usize = 10;
+
+/// An optimal strategy with its certificate.
+#[derive(Debug)]
+pub(super) struct WeightedOptimum {
+    /// The strategy's Gram matrix X, of squared sensitivity 1 under the participation.
+    pub gram: Array2<f64>,
+    /// Bounds on the objective.
+    pub certificate: Certificate,
+    /// The weights that prove the lower bound.
+    pub dual: ProblemDual,
+}
+
+/// The best bounds so far.
+struct Best {
+    lower: f64,
+    dual: Option<(Vec<f64>, StepWeights)>,
+    upper: Option<Candidate>,
+}
+
+impl Best {
+    fn gap(&self) -> f64 {
+        self.upper.as_ref().map_or(f64::INFINITY, |best| best.error) / self.lower - 1.0
+    }
+
+    fn record(&mut self, candidate: Candidate) {
+        if self.upper.as_ref().is_none_or(|best| candidate.error < best.error) {
+            self.upper = Some(candidate);
+        }
+    }
+}
+
+/// Solves a problem of one participation or of fixed epochs. O(cells³) per iteration.
+///
+/// # Errors
+/// More than 2048 cells, too many queries, a workload of zeros, or the eigensolver fails.
+pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<WeightedOptimum> {
+    let cells = problem.workload.cells();
+    if cells > MAX_CELLS {
+        return Err(Error::too_large(
+            format!("optimal strategy for `{}`", problem.objective),
+            "cells",
+            MAX_CELLS as f64,
+            cells as f64,
+            "use fewer cells, or objective=mean with participation=single",
+        ));
+    }
+    let patterns = match problem.participation {
+        Participation::Single => (0..cells).map(|cell| vec![cell]).collect(),
+        Participation::Epochs(count) => epochs(cells, count),
+        Participation::MinSeparation { .. } => {
+            return Err(Error::bug(
+                "optimal strategy",
+                "patterns that partition the steps",
+                "none",
+            ));
+        }
+    };
+    let single = problem.participation == Participation::Single;
+    let queries = WeightedQueries::of(problem, patterns.concat(), single)?;
+    solve_patterns(&queries, &patterns, cells, options)
+}
+
+/// Returns a lower bound on the error of any matrix under min-separation, for the objective `mean`,
+/// and its weights.
+///
+/// Fixed epochs of ⌊n/k⌋ steps are patterns of min-separation, so their optimum is a bound. Steps
+/// beyond the last epoch have no weight.
+///
+/// # Errors
+/// As [`solve`].
+pub(super) fn lower_bound_of_epochs(
+    problem: &Problem<'_>,
+    options: &OptimalOptions,
+) -> Result<(f64, ProblemDual)> {
+    let Participation::MinSeparation { count, .. } = problem.participation else {
+        return Err(Error::bug("bound of epochs", "min-separation", "another participation"));
+    };
+    let cells = problem.workload.cells();
+    let patterns = epochs(cells / count * count, count);
+    let queries = WeightedQueries::of(problem, patterns.concat(), false)?;
+    let optimum = solve_patterns(&queries, &patterns, cells, options)?;
+    Ok((optimum.certificate.lower_bound, optimum.dual))
+}
+
+/// Solves for patterns that partition the steps of the queries, of `cells` steps.
+fn solve_patterns(
+    queries: &WeightedQueries<'_>,
+    patterns: &[Vec<usize>],
+    cells: usize,
+    options: &OptimalOptions,
+) -> Result<WeightedOptimum> {
+    let size = patterns.first().map_or(1, Vec::len);
+    let order = patterns.concat();
+    if queries.total().diag().sum() <= 0.0 {
+        return Err(Error::bad_input(
+            "optimal strategy",
+            "a workload with at least one non-zero query",
+            "a Gram matrix of zeros",
+            "drop this workload: it needs no measurement",
+        ));
+    }
+    let (best, iterations) = iterate(queries, patterns.len(), size, options)?;
+    let gap = best.gap();
+    let (Some(upper), Some((weights, steps))) = (best.upper, best.dual) else {
+        return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
+    };
+    let status = if gap <= options.tolerance {
+        Status::Converged
+    } else if iterations >= options.max_iterations {
+        Status::IterationLimit
+    } else {
+        Status::Stalled
+    };
+    let in_order = |matrix: &Array2<f64>| {
+        let mut out = Array2::zeros((cells, cells));
+        for (i, &row) in order.iter().enumerate() {
+            for (j, &column) in order.iter().enumerate() {
+                out[[row, column]] = matrix[[i, j]];
+            }
+        }
+        out
+    };
+    let mut step_weights = Array2::zeros((order.len(), order.len()));
+    for (c, block) in steps.blocks.iter().enumerate() {
+        for ((i, j), &x) in block.indexed_iter() {
+            step_weights[[c * size + i, c * size + j]] = x;
+        }
+    }
+    let query_weights =
+        if queries.has_weights() { queries.dual_weights(&weights) } else { Vec::new() };
+    let certificate = Certificate {
+        // Rounding may put a lower bound that meets the upper one slightly above it.
+        lower_bound: best.lower.min(upper.error),
+        upper_bound: upper.error,
+        iterations,
+        status,
+    };
+    let dual = ProblemDual { query_weights, step_weights: in_order(&step_weights) };
+    Ok(WeightedOptimum { gram: in_order(&upper.gram), certificate, dual })
+}
+
+/// Runs the fixed point; returns the bounds and the number of evaluations.
+fn iterate(
+    queries: &WeightedQueries<'_>,
+    patterns: usize,
+    size: usize,
+    options: &OptimalOptions,
+) -> Result<(Best, usize)> {
+    let floor = MIN_WEIGHT * options.tolerance;
+    let step_floor = floor / patterns as f64;
+    let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_CHANGE));
+    let mut best = Best { lower: 0.0, dual: None, upper: None };
+    let (mut weights, mut steps) = (
+        queries.uniform(),
+        StepWeights::normalised(vec![Array2::eye(size); patterns], step_floor)?,
+    );
+    // The value of the last point that was not undone, and the plain step from it.
+    let mut last: Option<(f64, Vec<f64>)> = None;
+    for iteration in 1..=options.max_iterations {
+        let point = Point::at(queries, weights, steps)?;
+        if point.lower_bound > best.lower {
+            best.lower = point.lower_bound;
+            best.dual = Some((point.query_weights.clone(), point.steps.clone()));
+        }
+        record(&mut best, &point, queries, iteration, options.tolerance)?;
+        if best.gap() <= options.tolerance {
+            return Ok((best, iteration));
+        }
+        let undo =
+            last.take_if(|(value, _)| point.value < *value * (1.0 - DECREASE) && history.len() > 1);
+        let next = match undo {
+            Some((_, plain)) => {
+                history.clear();
+                plain
+            }
+            None => {
+                let x = point.logarithms()?;
+                let residual = point.residual(queries, &x)?;
+                let plain: Vec<f64> = x
+                    .iter()
+                    .zip(&residual)
+                    .map(|(x, f)| x + f.clamp(-MAX_CHANGE, MAX_CHANGE))
+                    .collect();
+                history.push(x, residual);
+                let next = history.step(&point.metric(queries)).unwrap_or_else(|| plain.clone());
+                last = Some((point.value, plain));
+                next
+            }
+        };
+        let (first, second) = next.split_at(point.errors.len());
+        weights = queries.normalised(first, floor);
+        steps = StepWeights::of_logarithms(second, size, step_floor)?;
+    }
+    Ok((best, options.max_iterations))
+}
+
+/// Updates the upper bound with the strategies of a point.
+fn record(
+    best: &mut Best,
+    point: &Point,
+    queries: &WeightedQueries<'_>,
+    iteration: usize,
+    tolerance: f64,
+) -> Result<()> {
+    let plain = point.plain_upper_bound(queries);
+    if point.steps.size() == 1
+        && plain.is_finite()
+        && best.upper.as_ref().is_none_or(|best| plain < best.error)
+    {
+        let cost = point.step_costs.iter().copied().fold(0.0, f64::max);
+        best.record(Candidate { gram: &point.gram / cost, error: plain });
+    }
+    // Orthogonal columns and equal costs improve the errors of the steps to second order, not
+    // those of the queries.
+    let useful = !queries.has_weights()
+        || point.steps.size() > 1
+        || point.query_excess(queries) <= tolerance
+        || iteration.is_multiple_of(STRIDE);
+    if useful
+        && best.gap() > tolerance
+        && let Some(candidate) = point.candidate(queries)?
+    {
+        best.record(candidate);
+    }
+    Ok(())
+}
+
+/// Returns whether a problem has optima that are products of the optima of its attributes: the
+/// largest error of one participation (the factorization norm is multiplicative).
+pub(super) fn is_multiplicative(problem: &Problem<'_>) -> bool {
+    problem.objective == Objective::Max && problem.participation == Participation::Single
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! One evaluation of the dual function of a problem, and the strategies it gives.
+
+use ndarray::{Array2, Axis};
+
+use super::spectrum::Spectrum;
+use super::step_weights::StepWeights;
+use super::weighted_queries::WeightedQueries;
+use crate::error::Result;
+use matmech_linalg::{self as linalg, Semidefinite};
+
+/// Largest share of the workload outside the range of a strategy.
+const MAX_SHARE_OUTSIDE: f64 = 1e-9;
+
+/// Smallest error of a query in the update of its weight, relative to the mean.
+const MIN_ERROR: f64 = 1e-3;
+
+/// Smallest cost of a step, so that steps outside the workload have finite logarithms.
+const MIN_COST: f64 = 1e-100;
+
+/// Largest residual of a logarithm.
+const MAX_RESIDUAL: f64 = 14.0;
+
+/// The dual function at weights p of the queries and M of the steps.
+///
+/// With `G_p = Wᵀ diag(p) W` and `F = tr (M^½ G_p M^½)^½`, `F²` is a lower bound on the error of
+/// any strategy, and X is the solution of `X M X = G_p`. All matrices are in the order of the
+/// patterns.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    /// p, one per orbit of queries; empty for the objective `mean`.
+    pub query_weights: Vec<f64>,
+    /// M.
+    pub steps: StepWeights,
+    /// F.
+    pub value: f64,
+    /// `(F − rounding error)²`.
+    pub lower_bound: f64,
+    /// X.
+    pub gram: Array2<f64>,
+    /// The mean `w X⁺ wᵀ` of every orbit of queries; empty for the objective `mean`.
+    pub errors: Vec<f64>,
+    /// `v`, one per step, with `diag(v) ⪰ X_ππ` at the optimum.
+    pub step_costs: Vec<f64>,
+    /// The blocks `D⁻¹ X_ππ M_π X_ππ D⁻¹` with the diagonal q of M_π, where `D = diag(v)`.
+    balanced_blocks: Vec<Array2<f64>>,
+}
+
+/// A strategy with its error.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    /// X in the order of the patterns, of squared sensitivity 1.
+    pub gram: Array2<f64>,
+    /// The objective of its errors.
+    pub error: f64,
+}
+
+impl Point {
+    /// Evaluates the dual function. The cost is one eigendecomposition of order n.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn at(
+        queries: &WeightedQueries<'_>,
+        query_weights: Vec<f64>,
+        steps: StepWeights,
+    ) -> Result<Self> {
+        let gram = queries.gram(&query_weights)?;
+        let spectrum = Spectrum::of(&steps.congruent(&gram), queries.reversible())?;
+        let value = spectrum.trace();
+        let gram = steps.inverse_congruent(&spectrum.root());
+        let errors = if queries.has_weights() {
+            let covariance = steps.forward_congruent(&spectrum.inverse_root());
+            queries.errors(&covariance)?
+        } else {
+            Vec::new()
+        };
+        let size = steps.size();
+        let mut step_costs = Vec::with_capacity(gram.nrows());
+        let mut balanced_blocks = Vec::with_capacity(steps.blocks.len());
+        for (c, (block, mass)) in steps.blocks.iter().zip(&steps.masses).enumerate() {
+            let first = c * size;
+            let x = Array2::from_shape_fn((size, size), |(i, j)| gram[[first + i, first + j]]);
+            let mut balanced =
+                linalg::matmul(linalg::matmul(x.view(), block.view()).view(), x.view());
+            let costs = balanced.diag().mapv(|y| (y.max(0.0) / mass).sqrt().max(MIN_COST));
+            for ((i, j), y) in balanced.indexed_iter_mut() {
+                *y /= costs[i] * costs[j];
+            }
+            step_costs.extend(costs);
+            balanced_blocks.push(balanced);
+        }
+        let lower = (value - spectrum.rounding()).max(0.0);
+        Ok(Point {
+            query_weights,
+            steps,
+            value,
+            lower_bound: lower * lower,
+            gram,
+            errors,
+            step_costs,
+            balanced_blocks,
+        })
+    }
+
+    /// Returns Σv of every pattern.
+    fn pattern_costs(&self) -> impl Iterator<Item = f64> {
+        self.step_costs.chunks_exact(self.steps.size()).map(|costs| costs.iter().sum())
+    }
+
+    /// Returns the objective of the errors of X, times the largest cost of a pattern.
+    ///
+    /// For single cells this is the error of the strategy X.
+    pub fn plain_upper_bound(&self, queries: &WeightedQueries<'_>) -> f64 {
+        let cost = self.pattern_costs().fold(0.0, f64::max);
+        queries.objective(&self.errors).unwrap_or(self.value) * cost
+    }
+
+    /// Returns the largest relative amount by which the objective exceeds F for the queries alone.
+    pub fn query_excess(&self, queries: &WeightedQueries<'_>) -> f64 {
+        queries.objective(&self.errors).map_or(0.0, |error| error / self.value - 1.0)
+    }
+
+    /// Returns the logarithms of the weights.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn logarithms(&self) -> Result<Vec<f64>> {
+        let mut x: Vec<f64> = self.query_weights.iter().map(|p| p.ln()).collect();
+        x.extend(self.steps.logarithms()?);
+        Ok(x)
+    }
+
+    /// Returns the residual of the fixed point in the logarithms: `2 ln(e/Σpe)` for the queries,
+    /// and for a pattern the logarithm of `(Σv/F)² D⁻¹ X_ππ M_π X_ππ D⁻¹` minus that of M_π.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn residual(&self, queries: &WeightedQueries<'_>, x: &[f64]) -> Result<Vec<f64>> {
+        let mean = queries.mean_error(&self.query_weights, &self.errors);
+        let mut residual: Vec<f64> =
+            self.errors.iter().map(|e| 2.0 * (e / mean).max(MIN_ERROR).ln()).collect();
+        let blocks: Vec<Array2<f64>> = self
+            .balanced_blocks
+            .iter()
+            .zip(self.pattern_costs())
+            .map(|(block, cost)| block * (cost / self.value).powi(2))
+            .collect();
+        let logarithms = super::step_weights::logarithms(&blocks)?;
+        residual.extend(logarithms.iter().zip(&x[self.errors.len()..]).map(|(new, old)| new - old));
+        residual.iter_mut().for_each(|f| *f = f.clamp(-MAX_RESIDUAL, MAX_RESIDUAL));
+        Ok(residual)
+    }
+
+    /// Returns the weights of the inner product of the logarithms.
+    pub fn metric(&self, queries: &WeightedQueries<'_>) -> Vec<f64> {
+        let mut weights = queries.metric(&self.query_weights);
+        let entries = self.steps.size().pow(2);
+        for &mass in &self.steps.masses {
+            weights.extend(std::iter::repeat_n(mass, entries));
+        }
+        weights
+    }
+
+    /// Returns a strategy with orthogonal columns in every pattern, and its error.
+    ///
+    /// X without the entries between different steps of a pattern, every pattern scaled to the
+    /// largest sensitivity. If that is not semidefinite or does not answer the workload, the
+    /// diagonal is v, then the sums of `|X_st|` over the pattern, which always suffice. O(n³).
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn candidate(&self, queries: &WeightedQueries<'_>) -> Result<Option<Candidate>> {
+        let size = self.steps.size();
+        let first = |i: usize| i / size * size;
+        let sum =
+            |i: usize| (first(i)..first(i) + size).map(|j| self.gram[[i, j]].abs()).sum::<f64>();
+        let candidates = [
+            self.gram.diag().to_vec(),
+            self.step_costs.clone(),
+            (0..self.gram.nrows()).map(sum).collect(),
+        ];
+        for diagonal in candidates.iter().take(if size == 1 { 1 } else { 3 }) {
+            if let Some(found) = self.with_diagonal(diagonal, queries)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the strategy X with other diagonal entries and no entries between different steps of
+    /// a pattern.
+    fn with_diagonal(
+        &self,
+        diagonal: &[f64],
+        queries: &WeightedQueries<'_>,
+    ) -> Result<Option<Candidate>> {
+        let size = self.steps.size();
+        let costs: Vec<f64> =
+            diagonal.chunks_exact(size).map(|diagonal| diagonal.iter().sum()).collect();
+        let largest = costs.iter().copied().fold(0.0, f64::max);
+        if !(largest > 0.0 && largest.is_finite()) {
+            return Ok(None);
+        }
+        // A pattern outside the workload has no cost.
+        let scale = |cost: f64| if cost > 1e-12 * largest { cost } else { largest }.sqrt().recip();
+        let scales: Vec<f64> = (0..diagonal.len()).map(|i| scale(costs[i / size])).collect();
+        let gram = Array2::from_shape_fn(self.gram.dim(), |(i, j)| {
+            if i == j {
+                diagonal[i] * scales[i] * scales[i]
+            } else if i / size == j / size {
+                0.0
+            } else {
+                self.gram[[i, j]] * scales[i] * scales[j]
+            }
+        });
+        let Some(covariance) = covariance(&gram, queries.total())? else { return Ok(None) };
+        let error = queries.error(&covariance)?;
+        Ok((error > 0.0 && error.is_finite()).then_some(Candidate { gram, error }))
+    }
+}
+
+/// Returns X⁺, if X answers the workload.
+fn covariance(gram: &Array2<f64>, workload: &Array2<f64>) -> Result<Option<Array2<f64>>> {
+    if linalg::full_rank_cholesky(gram.view())?.is_some() {
+        return Ok(Some(linalg::spd_inverse(gram.view())?));
+    }
+    let eigen = linalg::eigh(gram.view())?;
+    let largest = eigen.values.iter().copied().fold(0.0, f64::max);
+    if eigen.values.iter().any(|&x| x < -1e-12 * largest) {
+        return Ok(None);
+    }
+    let range = Semidefinite::of(gram.view())?;
+    let images = linalg::matmul(workload.view(), range.basis.view());
+    let inside: f64 = images
+        .axis_iter(Axis(1))
+        .zip(range.basis.axis_iter(Axis(1)))
+        .map(|(image, vector)| image.dot(&vector))
+        .sum();
+    let answers = inside >= workload.diag().sum() * (1.0 - MAX_SHARE_OUTSIDE);
+    Ok(answers.then(|| range.pseudo_inverse()))
+}
