@@ -41,6 +41,7 @@ pub mod s3;
 pub mod s4;
 pub mod statistics;
 pub mod strategies;
+pub mod streams;
 pub mod suggest;
 pub mod table;
 pub mod verify;

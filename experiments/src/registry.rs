@@ -5,7 +5,7 @@
 use crate::datasets::Catalogue;
 use crate::experiment::Experiment;
 use crate::figures::{Bars, Dots, FigureKind, Lines, Matrices, TradeOff};
-use crate::{s1, s2, s3, s4};
+use crate::{s1, s2, s3, s4, streams};
 
 /// The kinds that a config can name.
 #[derive(Debug)]
@@ -61,5 +61,6 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
+        Box::new(streams::ProblemErrors),
     ]
 }
