@@ -40,6 +40,7 @@ pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{DualVector, Optimal, OptimalOptions, RowSelection};
+pub(crate) use optimal::{EXPONENT, WINDOW, accelerated_step, normalised};
 pub use problem::{Objective, Participation, Problem};
 #[cfg(feature = "cli")]
 pub(crate) use registry::with_flags;

@@ -14,10 +14,10 @@ use crate::error::Result;
 use matmech_linalg as linalg;
 
 /// The exponent p of the plain update. Locally stable below 4.
-const EXPONENT: f64 = 2.0;
+pub(crate) const EXPONENT: f64 = 2.0;
 
 /// Number of past updates that Anderson acceleration combines.
-const WINDOW: usize = 6;
+pub(crate) const WINDOW: usize = 6;
 
 /// Maximum change of one ln μ in an accelerated step, relative to the largest change of the plain
 /// step.
@@ -91,7 +91,7 @@ fn plain_step(dual: &Dual, point: &Point) -> Vec<f64> {
 }
 
 /// Returns exp of the logarithms, scaled to a largest weight of 1.
-fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
+pub(crate) fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
     let values: Vec<f64> = (0..orbits).map(ln_mu).collect();
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     values.iter().map(|x| (x - max).exp()).collect()
@@ -99,7 +99,12 @@ fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
 
 /// Returns the Anderson step from the newest entry of the history, or `None` if there is nothing to
 /// combine.
-fn accelerated_step(history: &VecDeque<(Vec<f64>, Vec<f64>)>, weights: &[f64]) -> Option<Vec<f64>> {
+///
+/// The entries are pairs of logarithms and residuals. The step is returned as in [`normalised`].
+pub(crate) fn accelerated_step(
+    history: &VecDeque<(Vec<f64>, Vec<f64>)>,
+    weights: &[f64],
+) -> Option<Vec<f64>> {
     let (x, f) = history.back()?;
     let columns = history.len() - 1;
     if columns == 0 {

@@ -44,6 +44,7 @@ pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
 use fixed_point::FixedPoint;
+pub(crate) use fixed_point::{EXPONENT, WINDOW, accelerated_step, normalised};
 use identical_cells::CellClasses;
 use low_rank::RowReduction;
 use newton::Curvature;
