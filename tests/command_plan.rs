@@ -126,6 +126,49 @@ fn text_has_error_bound_and_groups() {
 }
 
 #[test]
+fn the_largest_group_error_is_an_objective() {
+    let cost = ["--privacy-cost", "2"];
+    let words = |more: &[&'static str]| [&cost[..], more].concat();
+    let number = |report: &serde_json::Value, field: &str| report[field].as_f64().unwrap();
+    let mean = json(&cost);
+    assert_eq!(mean, without_time(json(&words(&["--objective", "mean"])), &mean));
+    assert!(mean.get("objective").is_none() && mean.get("gap").is_none());
+    let report = json(&words(&["--objective", "max"]));
+    let largest = |report: &serde_json::Value| {
+        let error = |g: &serde_json::Value| number(g, "weight") * number(g, "rmse").powi(2);
+        report["groups"].as_array().unwrap().iter().map(error).fold(0.0, f64::max)
+    };
+    assert_eq!(report["objective"], "max");
+    assert!((number(&report, "largest_group_error") / largest(&report) - 1.0).abs() < 1e-12);
+    assert_eq!(report["objective_value"], report["largest_group_error"]);
+    let gap = number(&report, "objective_value") / number(&report, "lower_bound") - 1.0;
+    assert!((0.0..1e-6).contains(&gap) && (number(&report, "gap") - gap).abs() < 1e-12, "{gap}");
+    assert!(largest(&report) < largest(&mean) && report["lower_bound_rmse"].is_null());
+    assert!(number(&report, "rmse") > number(&mean, "rmse"));
+    let option = json(&words(&["--planner", "query-smasher(objective=max)"]));
+    assert_eq!(report, without_time(option, &report));
+    let folder = tempfile::tempdir().unwrap();
+    let text = plan(folder.path(), SCHEMA, WORKLOAD, &words(&["--objective", "balanced:0.5"]));
+    text.success().stdout(contains("objective     balanced:0.5: largest").and(contains("gap")));
+    for (planner, objective, part) in
+        [("hdmm", "max", "no option"), ("query-smasher", "maximum", "balanced")]
+    {
+        let more = ["--planner", planner, "--objective", objective];
+        plan(folder.path(), SCHEMA, WORKLOAD, &[&cost[..], &more].concat())
+            .code(1)
+            .stderr(contains(part).and(contains("remedy")));
+    }
+}
+
+/// Returns a report with the time and the memory of another one.
+fn without_time(mut report: serde_json::Value, other: &serde_json::Value) -> serde_json::Value {
+    for field in ["seconds", "peak_mb"] {
+        report[field] = other[field].clone();
+    }
+    report
+}
+
+#[test]
 fn errors_name_the_invalid_input() {
     let folder = tempfile::tempdir().unwrap();
     let budget = ["--privacy-cost", "1"];

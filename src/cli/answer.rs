@@ -1,5 +1,5 @@
 //! `matmech answer`: post-processing of the measurements of a release: answers with their standard
-//! errors or error bounds, adjusted answers, and the statement.
+//! errors or error bounds, adjusted answers, synthetic records, the statement and the report.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use super::release::{check_count, steps};
 use super::target;
 use crate::durable;
 use crate::error::Error;
+use crate::release::records::{self, RecordCount};
 use crate::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
-use crate::release::{Estimates, Measurements, adjust, answers};
+use crate::release::{self, Estimates, Measurements, adjust, answers};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
@@ -36,6 +37,14 @@ pub(super) struct AnswerCommand {
     /// Also write the statement of the release next to --out: statement.json and statement.md
     #[arg(long)]
     statement: bool,
+    /// Also write report.html next to --out: the statement and charts of published estimates
+    #[arg(long)]
+    report: bool,
+    /// Also write records.csv next to --out: N synthetic records, or `auto` for the released number
+    ///
+    /// Needs the measurements of a mechanism that fits a model.
+    #[arg(long, value_name = "N|auto")]
+    records: Option<RecordCount>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -59,14 +68,17 @@ impl AnswerCommand {
         let names = ["statement.json", "statement.md"];
         let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
         let statements = statements.collect::<crate::error::Result<Vec<_>>>()?;
-        let outputs = Outputs { table, adjusted, statements };
+        let report = self.report.then(|| next_to("report.html")).transpose()?;
+        let records = self.records.is_some().then(|| next_to("records.csv")).transpose()?;
+        let outputs = Outputs { table, adjusted, statements, report, records };
         let workload = match StagedMeasurements::is_at(&self.measurements) {
             true => self.staged(&outputs)?,
             false => self.unbiased(&outputs)?,
         };
-        let Outputs { table, adjusted, statements } = outputs;
+        let Outputs { table, adjusted, statements, report, records } = outputs;
         let mut written = Vec::new();
-        for file in [table].into_iter().chain(adjusted).chain(statements) {
+        let files = [table].into_iter().chain(adjusted).chain(records);
+        for file in files.chain(statements).chain(report) {
             written.push(file.path.display().to_string());
             file.finish()?;
         }
@@ -114,16 +126,28 @@ impl AnswerCommand {
         steps::with_bar("answers", workload.groups().len(), |progress| {
             staged::answers::write(&outputs.table.partial, &marginals, &workload, progress)
         })?;
+        let synthetic = match (&outputs.records, self.records) {
+            (Some(file), Some(count)) => {
+                Some(marginals.write_records(&file.partial, workload.schema(), count)?)
+            }
+            _ => None,
+        };
+        let statement = StagedStatement::released(&marginals)?.with_records(synthetic);
         if let [json, markdown] = outputs.statements.as_slice() {
-            let statement = StagedStatement::released(&marginals)?;
             json.write(&statement.to_json()?)?;
             markdown.write(&statement.to_markdown())?;
+        }
+        if let Some(file) = &outputs.report {
+            file.write(&staged::report(&statement, &marginals, &workload)?.to_html())?;
         }
         Ok(workload)
     }
 
     /// Writes the outputs from the measurements of unbiased answers.
     fn unbiased(&self, outputs: &Outputs) -> anyhow::Result<GroupedWorkload> {
+        if self.records.is_some() {
+            records::refuse_without_model()?;
+        }
         let measured = Measurements::read(&self.measurements)?;
         let workload = self.workload(&measured.schema, measured.statement.workload())?;
         let estimates = Estimates::of(&measured)?;
@@ -140,13 +164,15 @@ impl AnswerCommand {
                 adjust::write(&file.partial, &estimates, &workload, progress)
             })?;
         }
+        let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
+        let statement = measured.statement.clone().adjusted(adjusted);
         if let [json, markdown] = outputs.statements.as_slice() {
-            let statement = measured
-                .statement
-                .clone()
-                .adjusted(self.adjust.then(|| adjust::DESCRIPTION.to_owned()));
             json.write(&statement.to_json()?)?;
             markdown.write(&statement.to_markdown())?;
+        }
+        if let Some(file) = &outputs.report {
+            let report = release::report::Report::of_unbiased(&statement, &estimates, &workload)?;
+            file.write(&report.to_html())?;
         }
         Ok(workload)
     }
@@ -158,6 +184,8 @@ struct Outputs {
     adjusted: Option<NewFile>,
     /// statement.json and statement.md, or none.
     statements: Vec<NewFile>,
+    report: Option<NewFile>,
+    records: Option<NewFile>,
 }
 
 /// An output file that has a temporary name until it is complete.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::budget::BudgetArguments;
 use super::output;
 use crate::error::Result;
-use crate::planner::{self, BoundWeights, GlobalBound, MeasureStart, Plan};
+use crate::planner::{self, BoundWeights, GlobalBound, MeasureStart, ObjectiveSummary, Plan};
 use crate::privacy::{Neighbours, PrivacyCost};
 use crate::schema::Schema;
 use crate::strategy::Status;
@@ -34,6 +34,12 @@ pub(super) struct PlanCommand {
     /// `uniform`, `optimised`, or a TOML file of [[attribute]] tables with name and measure.
     #[arg(long, value_name = "uniform|optimised|FILE")]
     measure: Option<String>,
+    /// Objective: the option `objective` of planners over residual subspaces [default: mean]
+    ///
+    /// `mean` of all queries, `max` of the weighted mean square errors of the groups, or
+    /// `balanced:SHARE`, that share of the mean and the rest of the maximum.
+    #[arg(long, value_name = "mean|max|balanced:SHARE")]
+    objective: Option<String>,
     /// Also compute a lower bound over all matrix mechanisms
     ///
     /// Available for product queries on one and two attributes, and for small domains.
@@ -65,6 +71,9 @@ struct Report {
     global_lower_bound_error: Option<f64>,
     /// The method of the global bound, or the reason why there is none.
     global_lower_bound_note: Option<String>,
+    /// The value of another objective than the mean, in mean square errors.
+    #[serde(flatten)]
+    objective: Option<ObjectiveSummary>,
     /// The reference measure on the attributes where it is not uniform.
     measure: Vec<MeasureReport>,
     /// The search for the measure.
@@ -116,7 +125,9 @@ impl PlanCommand {
         let cost = budget.privacy_cost()?;
         let schema = Schema::read(&self.schema)?;
         let workload = GroupedWorkload::read(&schema, &self.workload)?;
-        let planner = planner::with_flags(&self.planner, &[("measure", self.measure.as_deref())])?;
+        let flags =
+            [("measure", self.measure.as_deref()), ("objective", self.objective.as_deref())];
+        let planner = planner::with_flags(&self.planner, &flags)?;
         let started = Instant::now();
         let plan = planner.plan(&workload, cost)?;
         let bound = self
@@ -177,6 +188,7 @@ fn report(
         global_lower_bound_rmse: global.map(|(rmse, _)| rmse),
         global_lower_bound_error: global.map(|(_, error)| error),
         global_lower_bound_note: note,
+        objective: ObjectiveSummary::of(plan),
         measure,
         measure_search: plan.measure_search().map(|search| SearchReport {
             status: search.status,
@@ -212,6 +224,9 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
             "lower bound   {bound:.6}   certified; gap {:.2e}",
             report.rmse / bound - 1.0
         )?;
+    }
+    if let Some(objective) = &report.objective {
+        writeln!(out, "objective     {}: {}", objective.objective, objective.in_words())?;
     }
     if let Some(bound) = report.global_lower_bound_rmse {
         let error = report.global_lower_bound_error.unwrap_or_default();

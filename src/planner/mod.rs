@@ -32,9 +32,11 @@
 mod anova;
 mod decomposition;
 mod global_bound;
+mod group_weights;
 mod hdmm;
 mod kernel;
 mod minimise;
+mod objective_planner;
 mod of_measurements;
 mod plan;
 mod query_smasher;
@@ -51,6 +53,7 @@ pub use decomposition::{Decomposition, KernelId, ResidualProblem, Term};
 pub use global_bound::{BoundMethod, BoundWeights, GlobalBound, MAX_EXPLICIT_CELLS};
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
+pub use objective_planner::{ObjectivePlanner, ObjectiveSummary};
 pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};
 pub use query_smasher::QuerySmasher;
 #[cfg(feature = "cli")]

@@ -12,7 +12,7 @@ use crate::domain::{AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::{Measure, ReferenceMeasure, centre_for};
-use crate::strategy::{Strategy, StrategyFactor};
+use crate::strategy::{Objective, Strategy, StrategyFactor};
 use crate::workload::{Family, Gram, GramFactor, GroupQueries, GroupedWorkload, QueryGroup};
 use matmech_linalg::{self as linalg, Quotient};
 
@@ -54,6 +54,8 @@ impl Plan {
             search: None,
             groups: Vec::new(),
             lower_bound: None,
+            objective: Objective::Mean,
+            objective_bound: None,
             solves: 0,
             iterations: 0,
         };
@@ -159,11 +161,22 @@ impl Plan {
             self.measurements.iter().zip(strategies).filter(|(_, (_, cost))| cost.is_none());
         let known = without_noise.map(|(planned, _)| planned.attributes).collect();
         let groups = residual_errors(workload, measure, &measurements, &known)?;
+        // The bound is for plans that measure the same subspaces of the same measure with noise.
+        let is_same_class = known.is_empty() && *measure == self.measure;
+        let objective_bound = self.objective_bound.filter(|_| is_same_class);
         let measure = measure.clone();
         let privacy_cost =
             PrivacyCost::new(measurements.iter().map(|m| m.privacy_cost.get()).sum())?;
-        Plan { privacy_cost, measurements, measure, groups, lower_bound: None, ..self.clone() }
-            .checked()
+        Plan {
+            privacy_cost,
+            measurements,
+            measure,
+            groups,
+            lower_bound: None,
+            objective_bound,
+            ..self.clone()
+        }
+        .checked()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::group_weights;
 use super::subspace::SubspaceStrategy;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::{ReferenceMeasure, centre_for, contracted};
 use crate::schema::Schema;
-use crate::strategy::Status;
+use crate::strategy::{Objective, Status};
 use crate::workload::{QueryCount, QueryGroup};
 
 /// The relative tolerance when the recomputed privacy cost is compared with the budget.
@@ -68,6 +69,11 @@ impl GroupError {
         }
     }
 
+    /// Returns the group's weight times the mean square error of its queries.
+    pub fn weighted_mean_square(&self) -> f64 {
+        self.weight * self.variance / self.queries.as_f64()
+    }
+
     /// Returns the root mean square error of the group's queries.
     pub fn rmse(&self) -> f64 {
         (self.variance / self.queries.as_f64()).sqrt()
@@ -121,6 +127,9 @@ pub struct Plan {
     pub(super) search: Option<MeasureSearch>,
     pub(super) groups: Vec<GroupError>,
     pub(super) lower_bound: Option<f64>,
+    pub(super) objective: Objective,
+    /// A lower bound on the value of the objective at unit privacy cost, if it is not the mean.
+    pub(super) objective_bound: Option<f64>,
     pub(super) solves: usize,
     pub(super) iterations: usize,
 }
@@ -183,7 +192,7 @@ impl Plan {
         self.groups.iter().map(|g| g.queries).fold(QueryCount::exact(0), QueryCount::plus)
     }
 
-    /// Returns the weighted sum of all variances, which planners minimise.
+    /// Returns the weighted sum of all variances, which planners minimise by default.
     pub fn total_variance(&self) -> f64 {
         self.groups.iter().map(|g| g.weight * g.variance).sum()
     }
@@ -198,7 +207,8 @@ impl Plan {
     /// Returns a certified lower bound on [`Plan::total_variance`], if the planner proves one.
     ///
     /// It holds for all strategies for the same residual subspaces (or marginals without inference
-    /// across them) and for all divisions of the privacy cost.
+    /// across them) and for all divisions of the privacy cost. `None` for other objectives than the
+    /// mean.
     pub fn lower_bound(&self) -> Option<f64> {
         self.lower_bound
     }
@@ -206,6 +216,32 @@ impl Plan {
     /// Returns [`Plan::lower_bound`] as a root mean square error.
     pub fn lower_bound_rmse(&self) -> Option<f64> {
         self.lower_bound.map(|bound| (bound / self.queries().as_f64()).sqrt())
+    }
+
+    /// Returns the objective that the planner minimised.
+    pub fn objective(&self) -> Objective {
+        self.objective
+    }
+
+    /// Returns the value of the objective.
+    ///
+    /// The mean is Σ weight·variance / #queries. The maximum is over the groups, of
+    /// [`GroupError::weighted_mean_square`].
+    pub fn objective_value(&self) -> f64 {
+        let errors: Vec<f64> = self.groups.iter().map(GroupError::weighted_mean_square).collect();
+        let counts: Vec<f64> = self.groups.iter().map(|g| g.queries.as_f64()).collect();
+        group_weights::value(self.objective, &errors, &counts)
+    }
+
+    /// Returns a certified lower bound on [`Plan::objective_value`], if the planner proves one.
+    ///
+    /// It holds for all strategies for the same residual subspaces and for all divisions of the
+    /// privacy cost.
+    pub fn objective_lower_bound(&self) -> Option<f64> {
+        match self.objective {
+            Objective::Mean => self.lower_bound.map(|bound| bound / self.queries().as_f64()),
+            _ => self.objective_bound.map(|bound| bound / self.privacy_cost.get()),
+        }
     }
 
     /// Returns the privacy cost, recomputed from the matrices of the strategies.

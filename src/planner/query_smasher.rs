@@ -1,8 +1,12 @@
 //! QuerySmasher: an optimal strategy for every residual subspace of a workload (S3, Alg. 1).
 
+use std::sync::Arc;
+
 use super::Planner;
+use super::objective_planner::{OPTIONS, ObjectivePlanner};
 use super::plan::Plan;
 use super::solver::{CertifiedSolver, SubspaceSolver};
+use crate::call::Call;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
@@ -21,7 +25,7 @@ use crate::workload::GroupedWorkload;
 /// number of attributes, and O(2^|S|) per query group. *Reference*: S3, Sec. 6.
 #[derive(Debug)]
 pub struct QuerySmasher {
-    solver: Box<dyn SubspaceSolver>,
+    solver: Arc<dyn SubspaceSolver>,
 }
 
 impl Default for QuerySmasher {
@@ -34,7 +38,7 @@ impl Default for QuerySmasher {
 impl QuerySmasher {
     /// Creates the planner with the given solver.
     pub fn with_solver(solver: Box<dyn SubspaceSolver>) -> Self {
-        QuerySmasher { solver }
+        QuerySmasher { solver: solver.into() }
     }
 }
 
@@ -45,6 +49,14 @@ impl Planner for QuerySmasher {
 
     fn summary(&self) -> &str {
         "certified optimal strategy for every residual subspace, with a lower bound"
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        OPTIONS
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
+        ObjectivePlanner::configured(self, self.solver.clone(), call)
     }
 
     fn over_residual_subspaces(&self) -> bool {

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::decomposition::{Decomposition, KernelId, ResidualProblem};
+use super::group_weights::GroupWeights;
 use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
-use crate::strategy::StrategyFactor;
-use crate::workload::{GroupQueries, GroupedWorkload};
+use crate::strategy::{Objective, StrategyFactor};
+use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
 /// The identity of a residual problem up to a factor.
 ///
@@ -197,6 +198,66 @@ impl Plan {
     ) -> Result<Self> {
         plan(planner, workload, privacy_cost, measure, solver, None)
     }
+
+    /// Plans a workload by the residual subspaces of a reference measure for an objective.
+    ///
+    /// With [`Objective::Max`] the plan minimises the largest [`GroupError::weighted_mean_square`].
+    /// [`Plan::objective_lower_bound`] is a bound if the solver proves one.
+    ///
+    /// *Cost*: of [`Plan::by_reference_measure`], and of its solves again for every evaluation of
+    /// the search for group weights if residual problems are not single products and the solver's
+    /// strategies are not fixed.
+    ///
+    /// # Errors
+    /// As [`Plan::by_reference_measure`].
+    pub fn for_objective(
+        planner: &str,
+        workload: &GroupedWorkload,
+        privacy_cost: PrivacyCost,
+        measure: &ReferenceMeasure,
+        solver: &dyn SubspaceSolver,
+        objective: Objective,
+    ) -> Result<Self> {
+        match objective {
+            Objective::Mean => {
+                Self::by_reference_measure(planner, workload, privacy_cost, measure, solver)
+            }
+            _ => Ok(plan_for(planner, workload, privacy_cost, measure, solver, objective)?.0),
+        }
+    }
+}
+
+/// Plans for an objective that is not the mean.
+///
+/// Also returns the workload with the weights for which the smallest weighted sum of all variances
+/// is the smallest value of the objective.
+///
+/// # Errors
+/// As [`plan`].
+pub(super) fn plan_for(
+    name: &str,
+    workload: &GroupedWorkload,
+    privacy_cost: PrivacyCost,
+    measure: &ReferenceMeasure,
+    solver: &dyn SubspaceSolver,
+    objective: Objective,
+) -> Result<(Plan, GroupedWorkload)> {
+    let decomposition = decompose_if_it_fits(workload, measure, solver)?;
+    let found = GroupWeights::of(workload, &decomposition, solver, objective)?;
+    let reweighted = |(group, weight): (&QueryGroup, &f64)| {
+        group.with_weight(weight * group.weight() / group.count().as_f64())
+    };
+    let groups = workload.groups().iter().zip(&found.weights).map(reweighted).collect();
+    let reweighted = GroupedWorkload::new(workload.schema().clone(), groups)?;
+    let mut plan = plan(name, &reweighted, privacy_cost, measure, solver, None)?;
+    for (error, group) in plan.groups.iter_mut().zip(workload.groups()) {
+        error.weight = group.weight();
+    }
+    plan.objective = objective;
+    plan.objective_bound = plan.lower_bound.take().map(|bound| bound * privacy_cost.get());
+    plan.solves += found.solves;
+    plan.iterations += found.iterations;
+    Ok((plan, reweighted))
 }
 
 /// Plans a workload by the residual subspaces of a measure.
@@ -265,6 +326,8 @@ pub(super) fn plan(
         search: None,
         groups,
         lower_bound: root_bounds.map(|sum| sum * sum / privacy_cost.get()),
+        objective: Objective::Mean,
+        objective_bound: None,
         solves,
         iterations,
     }

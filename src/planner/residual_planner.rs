@@ -1,8 +1,12 @@
 //! ResidualPlanner: the residual basis of every subspace, in closed form.
 
+use std::sync::Arc;
+
 use super::Planner;
+use super::objective_planner::{OPTIONS, ObjectivePlanner};
 use super::plan::Plan;
 use super::solver::{Bases, BasisSolver, ResidualBasis};
+use crate::call::Call;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
@@ -21,6 +25,11 @@ use crate::workload::GroupedWorkload;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResidualPlanner;
 
+/// Returns the solver with residual bases.
+fn solver() -> BasisSolver {
+    BasisSolver { bases: Bases::uniform(ResidualBasis) }
+}
+
 impl Planner for ResidualPlanner {
     fn name(&self) -> &str {
         "residual-planner"
@@ -30,12 +39,19 @@ impl Planner for ResidualPlanner {
         "residual bases in closed form, optimal for marginals"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        OPTIONS
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
+        ObjectivePlanner::configured(self, Arc::new(solver()), call)
+    }
+
     fn over_residual_subspaces(&self) -> bool {
         true
     }
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
-        let bases = BasisSolver { bases: Bases::uniform(ResidualBasis) };
-        Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &bases)
+        Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &solver())
     }
 }

@@ -1,9 +1,13 @@
 //! ResidualPlanner+: fixed bases per attribute, with noise scaled per residual subspace.
 
+use std::sync::Arc;
+
 use super::Planner;
+use super::objective_planner::{OPTIONS, ObjectivePlanner};
 use super::plan::Plan;
 use super::residual_plan;
 use super::solver::{Bases, BasisSolver};
+use crate::call::Call;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
@@ -89,6 +93,18 @@ impl Planner for ResidualPlannerPlus {
             }
             NoiseDivision::Prefix => "the same bases, noise divided as for prefix sums",
         }
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        match self.division {
+            NoiseDivision::Workload => OPTIONS,
+            NoiseDivision::Prefix => &[],
+        }
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
+        let solver = BasisSolver { bases: self.bases.clone() };
+        ObjectivePlanner::configured(self, Arc::new(solver), call)
     }
 
     fn over_residual_subspaces(&self) -> bool {

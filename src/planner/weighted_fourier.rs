@@ -1,8 +1,12 @@
 //! Weighted Fourier Factorization: independent noise on the Fourier coefficients of marginals.
 
+use std::sync::Arc;
+
 use super::Planner;
+use super::objective_planner::{OPTIONS, ObjectivePlanner};
 use super::plan::Plan;
 use super::solver::FourierSolver;
+use crate::call::Call;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::workload::GroupedWorkload;
@@ -30,6 +34,14 @@ impl Planner for WeightedFourier {
 
     fn summary(&self) -> &str {
         "independent noise on Fourier coefficients, optimal for shift-invariant workloads"
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        OPTIONS
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
+        ObjectivePlanner::configured(self, Arc::new(FourierSolver), call)
     }
 
     fn over_residual_subspaces(&self) -> bool {

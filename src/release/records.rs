@@ -1,13 +1,12 @@
 //! Synthetic records of a release, from the fitted model alone.
 
-use std::path::Path;
 use std::str::FromStr;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::data;
+use crate::data::Records;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::graphical_model::check_attributes;
@@ -51,21 +50,78 @@ impl FromStr for RecordCount {
 }
 
 /// The synthetic records of a release, in its statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SyntheticRecords {
     /// The number of records.
     count: usize,
     /// The seed of ChaCha20; the model and the seed determine the records.
     seed: u64,
+    /// Bounds of the L1 errors of the records' marginals; absent without a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    errors: Option<RecordErrors>,
+}
+
+/// Upper bounds of the L1 errors of the marginals of synthetic records, in records.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RecordErrors {
+    /// The number of marginals: the sets of attributes of the workload.
+    pub marginals: usize,
+    /// The mean L1 distance of the records' marginals to the published ones, rounded up.
+    pub mean_distance: f64,
+    /// 95 % upper bounds of the mean L1 error of the records' marginals: in records, and per record
+    /// of the table.
+    pub mean_error_bound_95: f64,
+    /// As above, per record of the table; absent if the number of records may be 0.
+    pub mean_error_bound_95_per_record: Option<f64>,
+    /// The largest of the bounds that hold for all marginals together at 95 %.
+    pub largest_error_bound_95_of_all: f64,
 }
 
 impl SyntheticRecords {
+    /// Adds bounds of the errors.
+    #[must_use]
+    pub fn with_errors(mut self, errors: Option<RecordErrors>) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    /// Returns the number of records.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the bounds of the errors, if there is a certificate.
+    pub fn errors(&self) -> Option<&RecordErrors> {
+        self.errors.as_ref()
+    }
+
     /// Returns the paragraph of a statement, in Markdown.
     pub fn in_words(&self) -> String {
+        let errors = match &self.errors {
+            None => "There is no certificate of their errors.".to_owned(),
+            Some(errors) => {
+                let per_record = match errors.mean_error_bound_95_per_record {
+                    Some(bound) => format!(", {bound:.6} per record of the table"),
+                    None => String::new(),
+                };
+                format!(
+                    "The absolute errors of the cells of a marginal, counted in these {} records, \
+                     add up to at most {:.6} records{per_record}, on average over the {} marginals \
+                     of the workload (each at 95 %), and to at most {:.6} records for all \
+                     marginals together (95 %). These are the bounds of the published marginals \
+                     plus the exact distances to them, on average {:.6} records.",
+                    self.count,
+                    errors.mean_error_bound_95,
+                    errors.marginals,
+                    errors.largest_error_bound_95_of_all,
+                    errors.mean_distance,
+                )
+            }
+        };
         format!(
             "**Synthetic records.** `records.csv` has {} records that follow the published \
              estimates of all pairs of attributes. They were computed from the published estimates \
-             with the public seed {} of ChaCha20 and describe no person.",
+             with the public seed {} of ChaCha20 and describe no person. {errors}",
             self.count, self.seed
         )
     }
@@ -94,23 +150,19 @@ pub fn refuse_without_model() -> Result<()> {
     ))
 }
 
-/// Writes synthetic records with the names and values of the schema, synced to the disk.
-///
-/// See [`SoftIpf::records`]. A bin is written as its midpoint.
+/// Draws synthetic records; see [`SoftIpf::records`].
 ///
 /// # Errors
-/// A model without some attribute, or the file cannot be written.
-pub fn write(
-    path: &Path,
+/// A model without some attribute.
+pub fn draw(
     schema: &Schema,
     model: &SoftIpf,
     count: RecordCount,
-) -> Result<SyntheticRecords> {
+) -> Result<(Records, SyntheticRecords)> {
     let count = match count {
         RecordCount::Auto => model.total().round().clamp(1.0, MAX_RECORDS) as usize,
         RecordCount::Exactly(count) => count,
     };
     let records = model.records(schema, count, &mut ChaCha20Rng::seed_from_u64(SEED))?;
-    data::write_csv(path, schema, &records)?;
-    Ok(SyntheticRecords { count, seed: SEED })
+    Ok((records, SyntheticRecords { count, seed: SEED, errors: None }))
 }

@@ -207,6 +207,11 @@ impl QueryGroup {
         QueryGroup { family, ..self }
     }
 
+    /// Replaces the weight, which must be positive.
+    pub(crate) fn with_weight(&self, weight: f64) -> Self {
+        QueryGroup { weight, ..self.clone() }
+    }
+
     /// Replaces every ordered family by `family`. ResidualPlanner+ can allocate its noise by the
     /// coefficients of this workload.
     pub(crate) fn with_ordered_as(&self, family: Family) -> Self {

@@ -339,3 +339,31 @@ fn the_readmes_example_runs() {
     let line = readme.lines().position(|line| line.contains("steward: begin")).unwrap();
     assert!(line < 40, "the example is on the first screen, not at line {line}");
 }
+
+/// The statement has the objective, also when it is written again.
+#[test]
+fn a_release_for_the_largest_group_error_states_it() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "Q", &[]).success();
+    release(here, "R", &["--objective", "max"]).success();
+    let statement = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&read(here, &format!("{name}/statement.json"))).unwrap()
+    };
+    let (mean, max) = (statement("Q"), statement("R"));
+    assert!(mean.get("objective").is_none() && mean.get("lower_bound").is_none());
+    assert_eq!(max["objective"], "max");
+    let gap = max["gap"].as_f64().unwrap();
+    assert!((0.0..1e-5).contains(&gap), "{gap}");
+    let value = max["largest_group_error"].as_f64().unwrap();
+    assert!(value >= max["lower_bound"].as_f64().unwrap());
+    assert!(max["rmse"].as_f64().unwrap() > mean["rmse"].as_f64().unwrap());
+    assert!(read(here, "R/statement.md").contains("objective `max` (largest weighted"));
+    assert!(read(here, "R/report.html").contains("Objective of the plan: max"));
+    std::fs::create_dir(here.join("again")).unwrap();
+    let words = ["answer", "--measurements", "R/measurements", "--out", "again/answers.csv"];
+    matmech(here, &[&words[..], &["--statement"]].concat()).success();
+    for name in ["answers.csv", "statement.json", "statement.md"] {
+        assert_eq!(read(here, &format!("R/{name}")), read(here, &format!("again/{name}")));
+    }
+}

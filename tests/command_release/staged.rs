@@ -69,8 +69,8 @@ fn staged_measurements_answer_the_same_and_more_queries() {
         let measurements = format!("{out}/measurements");
         let base = ["answer", "--measurements", &measurements, "--out"];
         let answer = |more: &[&str]| matmech(here, &[&base, more].concat());
-        answer(&["again/answers.csv", "--statement"]).success();
-        for name in ["answers.csv", "statement.json", "statement.md"] {
+        answer(&["again/answers.csv", "--statement", "--report"]).success();
+        for name in ["answers.csv", "statement.json", "statement.md", "report.html"] {
             assert_eq!(read(here, &format!("{out}/{name}")), read(here, &format!("again/{name}")));
         }
         answer(&["again/B.csv", "--adjust"]).failure().stderr(contains("adjusted already"));
@@ -175,4 +175,89 @@ fn staged_outputs_have_no_text_of_the_file() {
     matmech(here, &more).success().stdout(contains("replace, add or remove one record"));
     let sum = statement(here, "U/statement.json")["rho_of_questions"].as_f64().unwrap();
     assert!(sum <= 0.25 && sum > 0.24, "{sum}");
+}
+
+/// Records, statement and report are written again with the same bytes; other numbers of records
+/// cost nothing.
+#[test]
+fn records_are_written_again_with_their_error_bounds() {
+    let folder = folder();
+    let here = folder.path();
+    release(here, "R", &["--mechanism", "staged", "--records", "auto"])
+        .success()
+        .stdout(contains("synthetic     ").and(contains("mean L1 error at most")));
+    let base = ["answer", "--measurements", "R/measurements"];
+    let answer = |more: &[&str]| matmech(here, &[&base, more].concat());
+    std::fs::create_dir(here.join("again")).unwrap();
+    let all = ["--records", "auto", "--statement", "--report"];
+    answer(&[&["--out", "again/answers.csv"][..], &all].concat())
+        .success()
+        .stdout(contains("again/records.csv").and(contains("again/report.html")));
+    let names = ["answers.csv", "records.csv", "statement.json", "statement.md", "report.html"];
+    for name in names {
+        assert_eq!(
+            read(here, &format!("R/{name}")),
+            read(here, &format!("again/{name}")),
+            "{name}"
+        );
+    }
+    let stated = statement(here, "R/statement.json");
+    let (errors, mean) = (&stated["synthetic"]["errors"], &stated["certificate"]);
+    let number = |value: &serde_json::Value, name: &str| value[name].as_f64().unwrap();
+    let bound = number(mean, "mean_error_bound_95") + number(errors, "mean_distance");
+    assert!((number(errors, "mean_error_bound_95") - bound).abs() < 1e-5, "{errors}");
+    assert_eq!(errors["marginals"], mean["marginals"]);
+    assert!(read(here, "R/statement.md").contains("plus the exact distances"));
+    std::fs::create_dir(here.join("ten")).unwrap();
+    answer(&["--out", "ten/A.csv", "--records", "10", "--statement"]).success();
+    assert_eq!(rows(here, "ten/records.csv").len(), 10);
+    assert_eq!(statement(here, "ten/statement.json")["synthetic"]["count"], 10);
+    // The files must be new, and unbiased measurements have no model.
+    answer(&["--out", "ten/B.csv", "--records", "5"])
+        .failure()
+        .stderr(contains("records.csv").and(contains("existing file")));
+    release(here, "U", &[]).success();
+    std::fs::create_dir(here.join("plain")).unwrap();
+    let words = ["answer", "--measurements", "U/measurements", "--out", "plain/answers.csv"];
+    matmech(here, &[&words[..], &["--records", "auto"]].concat())
+        .failure()
+        .stderr(contains("--mechanism staged"));
+    matmech(here, &[&words[..], &["--report"]].concat()).success();
+    assert_eq!(read(here, "U/report.html"), read(here, "plain/report.html"));
+    // Without a certificate there is no bound.
+    let plain = ["--mechanism", "staged", "--certificate", "0", "--records", "20"];
+    release(here, "Q", &plain).success().stdout(contains("20 records, no certificate"));
+    assert!(statement(here, "Q/statement.json")["synthetic"].get("errors").is_none());
+}
+
+/// A dry run says what is measured and how much memory it takes.
+#[test]
+fn a_dry_run_of_a_staged_release_forecasts_questions_and_memory() {
+    let folder = folder();
+    let here = folder.path();
+    let dry = ["--mechanism", "staged", "--dry-run"];
+    release(here, "R", &dry).success().stdout(
+        contains("all stages    at most")
+            .and(contains("published     3 marginals with 19 cells"))
+            .and(contains("MB and 2 bytes per record")),
+    );
+    let json = |more: &[&str]| -> serde_json::Value {
+        let said = release(here, "R", &[&dry[..], more].concat()).success().get_output().clone();
+        serde_json::from_slice(&said.stdout).unwrap()
+    };
+    let report = json(&["--json"]);
+    // The total, two attributes and a pair; three stages measure each at most once again.
+    assert_eq!(report["first_questions"], 4);
+    assert_eq!(report["max_questions"].as_u64(), Some(16));
+    assert_eq!(report["published_cells"].as_f64(), Some(19.0));
+    assert!(report["expected_mb"].as_f64().unwrap() > 15.0);
+    std::fs::write(here.join("X.csv"), "age,job\n").unwrap();
+    assert_eq!(report, json(&["--json"]));
+    release(here, "S", &["--mechanism", "staged"])
+        .success()
+        .stderr(contains("MB and 2 bytes per record"));
+    let stages = statement(here, "S/statement.json")["stages"].as_array().unwrap().clone();
+    let questions: usize =
+        stages.iter().map(|stage| stage["questions"].as_array().unwrap().len()).sum();
+    assert!(questions <= 16, "{questions}");
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::domain::AttributeSet;
 use crate::privacy::OperatingSystemNoise;
 use crate::release::IntegerPlan;
+use crate::release::staged::StagedPlan;
 use crate::workload::{GroupQueries, GroupedWorkload, QueryCount, QueryGroup};
 
 /// Noise samples that are drawn to time the sampler.
@@ -30,6 +31,15 @@ const BYTES_PER_ANSWER: f64 = 56.0;
 /// Memory per description of a query on one attribute.
 const BYTES_PER_NAME: f64 = 130.0;
 
+/// Memory per cell of a published marginal of a staged release: evidence, estimate and units.
+const BYTES_PER_PUBLISHED_CELL: f64 = 90.0;
+
+/// Memory per noisy integer of a staged release.
+const BYTES_PER_STAGED_INTEGER: f64 = 16.0;
+
+/// Memory of the model of a staged release, per MB of its cliques.
+const MB_PER_MB_OF_MODEL: f64 = 8.0;
+
 #[derive(Debug)]
 pub(super) struct Forecast {
     pub seconds: f64,
@@ -51,15 +61,50 @@ impl Forecast {
             .measurements()
             .iter()
             .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
-        let sizes = plan.plan().schema().sizes();
-        let bytes = |p: usize| match sizes[p] {
-            0..=0x100 => 1,
-            0x101..=0x1_0000 => 2,
-            _ => 4,
-        };
-        let bytes_per_record = measured.positions().map(bytes).sum();
+        let bytes_per_record = bytes_per_record(&plan.plan().schema().sizes(), measured);
         let mb = memory_mb(plan, workload);
         Ok(Forecast { seconds, mb, bytes_per_record })
+    }
+}
+
+/// Returns the memory of the values of some attributes of one record.
+fn bytes_per_record(sizes: &[usize], attributes: AttributeSet) -> usize {
+    let bytes = |p: usize| match sizes[p] {
+        0..=0x100 => 1,
+        0x101..=0x1_0000 => 2,
+        _ => 4,
+    };
+    attributes.positions().map(bytes).sum()
+}
+
+/// The largest release that a staged plan can become, whatever the records.
+#[derive(Debug)]
+pub(super) struct StagedForecast {
+    /// Maximum questions for residuals and their noisy integers, over all stages.
+    pub max_questions: usize,
+    pub max_integers: f64,
+    /// Cells of the published marginals.
+    pub published_cells: f64,
+    /// An upper estimate of the memory, without the records.
+    pub mb: f64,
+    /// Additional memory per record.
+    pub bytes_per_record: usize,
+}
+
+impl StagedForecast {
+    /// Forecasts a staged release from its plan, before data is opened.
+    pub(super) fn of(plan: &StagedPlan) -> Self {
+        let (max_questions, max_integers) = plan.max_measured();
+        let published_cells = plan.published_cells();
+        let bytes =
+            BYTES_PER_PUBLISHED_CELL * published_cells + BYTES_PER_STAGED_INTEGER * max_integers;
+        StagedForecast {
+            max_questions,
+            max_integers,
+            published_cells,
+            mb: BASE_MB + bytes / 1e6 + MB_PER_MB_OF_MODEL,
+            bytes_per_record: bytes_per_record(&plan.schema().sizes(), plan.attributes()),
+        }
     }
 }
 

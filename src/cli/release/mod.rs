@@ -86,6 +86,12 @@ pub(super) struct ReleaseCommand {
     /// Planner of unbiased answers: anova, residual-planner, … [default: query-smasher]
     #[arg(long, value_name = "PLANNER", conflicts_with = "mechanism")]
     planner: Option<String>,
+    /// Objective: the option `objective` of planners [default: mean]
+    ///
+    /// `mean` of all queries, `max` of the weighted mean square errors of the groups, or
+    /// `balanced:SHARE`, that share of the mean and the rest of the maximum.
+    #[arg(long, value_name = "mean|max|balanced:SHARE", conflicts_with = "mechanism")]
+    objective: Option<String>,
     /// Mechanism whose questions depend on earlier answers: staged, staged(stages=2), …
     ///
     /// The answers are biased and usually more accurate. Instead of standard errors they have upper
@@ -165,7 +171,10 @@ impl ReleaseCommand {
             let task = staged::Task { mechanism, schema, workload, texts, rho, unit, terms };
             return self.run_staged(task);
         }
-        let planner = planner::by_name(self.planner.as_deref().unwrap_or(PLANNER))?;
+        let planner = planner::with_flags(
+            self.planner.as_deref().unwrap_or(PLANNER),
+            &[("objective", self.objective.as_deref())],
+        )?;
         let started = std::time::Instant::now();
         // ρ is for the unit; the plan is for one record, and its deviations are scaled to the unit.
         let plan = steps::with_spinner("planning", || {

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::forecast::StagedForecast;
 use super::{ReleaseCommand, Spending, folder::Folder, steps};
 use crate::cli::output;
 use crate::error::Error;
 use crate::mechanism::{self, Staged};
 use crate::privacy::{PrivacyUnit, Rho};
-use crate::release::records::{self, RecordCount};
+use crate::release::records::{self, RecordCount, SyntheticRecords};
 use crate::release::staged::{
     DEFAULT_CERTIFICATE_SHARE, StagedMarginals, StagedPlan, StagedStatement, answers, report, run,
 };
@@ -45,9 +46,20 @@ struct Report {
     /// The questions of the first stage, and their noisy integers.
     first_questions: usize,
     first_integers: usize,
+    /// Maximum questions for residuals and their noisy integers, over all stages.
+    max_questions: usize,
+    max_integers: f64,
+    /// Cells of the published marginals.
+    published_cells: f64,
+    /// An upper estimate of the memory without records, and the additional memory per record.
+    expected_mb: f64,
+    expected_bytes_per_record: usize,
     /// 95 % upper bounds of the mean L1 error of the marginals, after the release.
     mean_error_bound_95: Option<f64>,
     mean_error_bound_95_per_record: Option<f64>,
+    /// The synthetic records, after the release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synthetic: Option<SyntheticRecords>,
     out: Option<String>,
 }
 
@@ -94,6 +106,7 @@ impl ReleaseCommand {
         let rule = terms.rule;
         let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
         let (epsilon, delta) = statement.epsilon_and_delta();
+        let forecast = StagedForecast::of(&plan);
         let mut report = Report {
             mechanism: task.mechanism.to_owned(),
             queries,
@@ -106,8 +119,14 @@ impl ReleaseCommand {
             certificate_share: share,
             first_questions: first.len(),
             first_integers: first.iter().map(|m| m.strategy.rows()).sum(),
+            max_questions: forecast.max_questions,
+            max_integers: forecast.max_integers,
+            published_cells: forecast.published_cells,
+            expected_mb: forecast.mb,
+            expected_bytes_per_record: forecast.bytes_per_record,
             mean_error_bound_95: None,
             mean_error_bound_95_per_record: None,
+            synthetic: None,
             out: None,
         };
         drop(first);
@@ -115,8 +134,10 @@ impl ReleaseCommand {
             return output::write(&report, self.json, print);
         }
         let expectation = format!(
-            "expected      errors that depend on the data; reserving rho {}, which then counts as \
-             spent",
+            "expected      errors that depend on the data, at most {:.0} MB and {} bytes per record; \
+             reserving rho {}, which then counts as spent",
+            forecast.mb,
+            forecast.bytes_per_record,
             as_in_json(rho.get())
         );
         self.spend((rho, unit), schema, &expectation, |spending| {
@@ -125,7 +146,7 @@ impl ReleaseCommand {
             let measurements = folder.subfolder("measurements")?;
             let marginals =
                 run(&plan, statement, texts[0], data, rule, reservation, &measurements)?;
-            write(folder, &marginals, workload, self.records)?;
+            report.synthetic = write(folder, &marginals, workload, self.records)?;
             report.mean_error_bound_95 = marginals.bounds().map(|bounds| bounds.mean);
             report.mean_error_bound_95_per_record =
                 marginals.bounds().and_then(|bounds| bounds.mean_per_record);
@@ -136,13 +157,14 @@ impl ReleaseCommand {
     }
 }
 
-/// Writes the answers, the records, the statement and the report.
+/// Writes the answers, the records, the statement and the report. Returns what the statement says
+/// about the records.
 fn write(
     folder: &Folder,
     marginals: &StagedMarginals,
     workload: &GroupedWorkload,
     count: Option<RecordCount>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<SyntheticRecords>> {
     steps::with_bar("answers", workload.groups().len(), |progress| {
         let path: &Path = &folder.file("answers.csv");
         answers::write(path, marginals, workload, progress)
@@ -154,7 +176,8 @@ fn write(
     folder.write("statement.json", &statement.to_json()?)?;
     folder.write("statement.md", &statement.to_markdown())?;
     folder.write("report.html", &report(&statement, marginals, workload)?.to_html())?;
-    folder.finish()
+    folder.finish()?;
+    Ok(synthetic)
 }
 
 fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
@@ -168,6 +191,11 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         "first stage   {} questions, {} noisy integers",
         report.first_questions, report.first_integers
     )?;
+    let (max_questions, max_integers) = (report.max_questions, report.max_integers);
+    writeln!(
+        out,
+        "all stages    at most {max_questions} questions, {max_integers} noisy integers"
+    )?;
     let bound = match (report.mean_error_bound_95, report.mean_error_bound_95_per_record) {
         (Some(bound), Some(share)) => format!("at most {bound:.6} records, {share:.6} per record"),
         (Some(bound), None) => format!("at most {bound:.6} records"),
@@ -175,6 +203,26 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         (None, _) => "depends on the data".to_owned(),
     };
     writeln!(out, "mean L1 error {bound}, of {} marginals (95 %)", report.marginals)?;
+    if let Some(synthetic) = &report.synthetic {
+        let bound = synthetic.errors().map_or_else(
+            || "no certificate of the error".to_owned(),
+            |errors| format!("mean L1 error at most {:.6} records", errors.mean_error_bound_95),
+        );
+        writeln!(out, "synthetic     {} records, {bound} (95 %)", synthetic.count())?;
+    }
+    writeln!(
+        out,
+        "published     {} marginals with {} cells",
+        report.marginals, report.published_cells
+    )?;
+    if report.out.is_none() {
+        let Report { expected_mb, expected_bytes_per_record, .. } = report;
+        writeln!(
+            out,
+            "expected      at most {expected_mb:.0} MB and {expected_bytes_per_record} bytes per \
+             record"
+        )?;
+    }
     match &report.out {
         None => writeln!(out, "dry run       no data read, nothing spent or written"),
         Some(folder) => writeln!(out, "written       {folder}"),

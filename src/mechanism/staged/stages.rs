@@ -150,6 +150,18 @@ impl Stages {
         &self.first
     }
 
+    /// Returns the maximum number of residuals and of their cells over all stages.
+    ///
+    /// A later stage measures a residual of the closure at most once.
+    pub(crate) fn max_measured(&self) -> (usize, f64) {
+        let cells: f64 = self.closure.iter().map(|residual| residual.cells).sum();
+        let first: f64 = (self.first.iter())
+            .filter_map(|(set, _)| self.residuals.get(set).map(|residual| residual.cells))
+            .sum();
+        let later = self.settings.stages;
+        (self.first.len() + later * self.closure.len(), first + later as f64 * cells)
+    }
+
     /// Returns the cost of measurements when one record is added or removed: Σ p_τ λ_τ/2.
     pub(crate) fn cost(&self, list: &[(AttributeSet, f64)]) -> f64 {
         list.iter().map(|(set, precision)| self.price(*set) * precision / 2.0).sum()

@@ -17,17 +17,22 @@ use super::Planner;
 use super::minimise::{
     Limits, Minimum, logarithms, minimise, reference_measure, softmax, through_softmax,
 };
+use super::objective_planner::objective_of;
 use super::plan::{MeasureSearch, MeasureStart, Plan};
+use super::residual_plan::plan_for;
 use super::solver::{CertifiedSolver, solves_by_rows};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
-use crate::strategy::{Optimal, Status};
+use crate::strategy::{self, Optimal, Status};
 use crate::workload::GroupedWorkload;
 
 /// The minimum improvement of the total error for which a measure replaces the uniform one.
 const MIN_IMPROVEMENT: f64 = 1e-9;
+
+/// Maximum searches for a measure for another objective than the mean.
+const MAX_ROUNDS: usize = 5;
 
 /// The reference measure of [`Anova`].
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -147,12 +152,46 @@ pub struct Anova {
     pub search: SearchOptions,
     /// The solver of the residual problems of the final plan.
     pub solver: CertifiedSolver,
+    /// The objective.
+    ///
+    /// For other objectives than the mean, an optimised measure is the one for the mean with the
+    /// group weights of the objective, found alternately. Default [`Objective::Mean`].
+    pub objective: strategy::Objective,
 }
 
 impl Anova {
     /// Creates the planner for a measure.
     pub fn with_measure(measure: MeasureChoice) -> Self {
         Anova { measure, ..Self::default() }
+    }
+
+    /// Plans for an objective that is not the mean, by the uniform and by optimised measures.
+    fn optimised_for_objective(
+        &self,
+        workload: &GroupedWorkload,
+        privacy_cost: PrivacyCost,
+    ) -> Result<Plan> {
+        let plan = |measure: &ReferenceMeasure| {
+            let (name, solver) = (self.name(), &self.solver);
+            plan_for(name, workload, privacy_cost, measure, solver, self.objective)
+        };
+        let uniform = ReferenceMeasure::uniform(&workload.schema().sizes());
+        let (mut best, mut reweighted) = plan(&uniform)?;
+        let uniform_variance = best.total_variance();
+        let mut best_search = None;
+        for _ in 0..MAX_ROUNDS {
+            let found = self.optimised(&reweighted, privacy_cost)?;
+            let (candidate, next) = plan(found.measure())?;
+            let search = found.search.map(|search| MeasureSearch { uniform_variance, ..search });
+            best_search =
+                best_search.or(search.map(|s| MeasureSearch { start: MeasureStart::None, ..s }));
+            if candidate.objective_value() >= best.objective_value() * (1.0 - MIN_IMPROVEMENT) {
+                break;
+            }
+            (best, reweighted, best_search) = (candidate, next, search);
+        }
+        best.search = best_search;
+        Ok(best)
     }
 
     fn optimised(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
@@ -295,7 +334,7 @@ impl Planner for Anova {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        &["measure"]
+        &["measure", "objective"]
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
@@ -304,33 +343,23 @@ impl Planner for Anova {
             Some("uniform") => MeasureChoice::Uniform,
             Some(path) => MeasureChoice::File(path.into()),
         };
-        Ok(Box::new(Anova { measure, ..self.clone() }))
+        Ok(Box::new(Anova { measure, objective: objective_of(call)?, ..self.clone() }))
     }
 
     fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan> {
-        match &self.measure {
-            MeasureChoice::Optimised => self.optimised(workload, privacy_cost),
-            MeasureChoice::Uniform => {
-                Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)
+        let given = match &self.measure {
+            MeasureChoice::Optimised if self.objective == strategy::Objective::Mean => {
+                return self.optimised(workload, privacy_cost);
             }
-            MeasureChoice::Given(measure) => Plan::by_reference_measure(
-                self.name(),
-                workload,
-                privacy_cost,
-                measure,
-                &self.solver,
-            ),
-            MeasureChoice::File(path) => {
-                let measure = ReferenceMeasure::read(workload.schema(), path)?;
-                Plan::by_reference_measure(
-                    self.name(),
-                    workload,
-                    privacy_cost,
-                    &measure,
-                    &self.solver,
-                )
+            MeasureChoice::Optimised => {
+                return self.optimised_for_objective(workload, privacy_cost);
             }
-        }
+            MeasureChoice::Uniform => ReferenceMeasure::uniform(&workload.schema().sizes()),
+            MeasureChoice::Given(measure) => measure.clone(),
+            MeasureChoice::File(path) => ReferenceMeasure::read(workload.schema(), path)?,
+        };
+        let (name, solver) = (self.name(), &self.solver);
+        Plan::for_objective(name, workload, privacy_cost, &given, solver, self.objective)
     }
 }
 

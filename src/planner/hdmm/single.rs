@@ -11,7 +11,7 @@ use crate::planner::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction}
 use crate::planner::subspace::SubspaceStrategy;
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
-use crate::strategy::StrategyFactor;
+use crate::strategy::{Objective, StrategyFactor};
 use crate::workload::{Family, GroupQueries, GroupedWorkload, QueryGroup};
 
 /// The maximum number of sweeps over the attributes for the single Kronecker strategy.
@@ -127,6 +127,8 @@ pub(super) fn single(
         search: None,
         groups,
         lower_bound: None,
+        objective: Objective::Mean,
+        objective_bound: None,
         solves,
         iterations,
     })

@@ -13,6 +13,7 @@ use crate::planner::solver::check_dense_memory;
 use crate::planner::subspace::SubspaceStrategy;
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
+use crate::strategy::Objective;
 use crate::workload::{Family, GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 use matmech_linalg as linalg;
 
@@ -153,6 +154,8 @@ pub(super) fn union(
         search: None,
         groups: groups.collect(),
         lower_bound: Some(total_bound * total_bound / privacy_cost.get()),
+        objective: Objective::Mean,
+        objective_bound: None,
         solves: union.solves,
         iterations: union.iterations,
     })

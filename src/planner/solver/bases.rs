@@ -147,6 +147,10 @@ impl SubspaceSolver for BasisSolver {
         )
     }
 
+    fn is_fixed(&self) -> bool {
+        true
+    }
+
     fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved> {
         let mut factors: Vec<StrategyFactor> = Vec::with_capacity(problem.sizes.len());
         for (k, (&n, &class)) in problem.sizes.iter().zip(problem.classes).enumerate() {

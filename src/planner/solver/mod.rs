@@ -70,6 +70,13 @@ pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Returns whether the strategy of a problem depends on its sizes and classes only.
+    ///
+    /// Default: no.
+    fn is_fixed(&self) -> bool {
+        false
+    }
+
     /// Solves one problem.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod closed_forms;
 mod families;
 mod measures;
+mod objectives;
 mod of_measurements;
 
 use std::sync::Arc;

@@ -129,17 +129,24 @@ impl Certificate {
     /// The bound per record divides by a lower bound of the number of records; each of the two
     /// bounds misses with a probability of at most 2.5 %.
     pub(super) fn bounds(&self, total: Option<NoisyTotal>) -> ErrorBounds {
-        // Rounded up, so that the rounding errors of this computation are covered.
+        self.bounds_plus(total, &vec![0.0; self.distances.len()])
+    }
+
+    /// Returns the error bounds of other marginals, whose L1 distances to the published marginals
+    /// are given in records.
+    pub(super) fn bounds_plus(&self, total: Option<NoisyTotal>, to_others: &[f64]) -> ErrorBounds {
         let records = |noisy: i128, deviation: RationalDeviation, missed: f64| {
             let units = noisy as f64 + one_sided(missed, deviation) * deviation.to_f64();
-            let bound = units.max(0.0) * (-f64::from(self.bits)).exp2() * (1.0 + 1e-12);
-            (bound * 1e6).ceil() / 1e6
+            rounded_up(units.max(0.0), self.bits)
         };
         let count = self.distances.len().max(1) as f64;
         let of_each = |missed: f64| -> Vec<f64> {
-            self.distances.iter().map(|noisy| records(*noisy, self.each, missed)).collect()
+            let bounds = self.distances.iter().map(|noisy| records(*noisy, self.each, missed));
+            bounds.zip(to_others).map(|(bound, distance)| bound + distance).collect()
         };
-        let of_mean = |missed| records(self.sum_of_distances, self.sum, missed) / count;
+        let distance: f64 = to_others.iter().sum();
+        let of_mean =
+            |missed| (records(self.sum_of_distances, self.sum, missed) + distance) / count;
         let mean_per_record = total.and_then(|total| {
             let deviation = total.deviation.to_f64() / total.scale;
             let missed = 0.5 * MISS_PROBABILITY;
@@ -154,4 +161,21 @@ impl Certificate {
             mean_per_record,
         }
     }
+}
+
+/// Returns a number of units 2^−bits in records, rounded up.
+///
+/// The rounding errors of this computation are covered.
+fn rounded_up(units: f64, bits: u32) -> f64 {
+    let bound = units * (-f64::from(bits)).exp2() * (1.0 + 1e-12);
+    (bound * 1e6).ceil() / 1e6
+}
+
+/// Returns `Σ_cells |x − t/2^bits|` of public counts x in records, rounded up.
+pub(super) fn distance(counts: &[f64], units: &[i64], bits: u32) -> f64 {
+    // Counts of at most 2³² − 1 records are integers, exact as doubles.
+    let cell = |(count, t): (&f64, &i64)| {
+        ((i128::from(*count as u32) << bits) - i128::from(*t)).unsigned_abs()
+    };
+    rounded_up(counts.iter().zip(units).map(cell).sum::<u128>() as f64, bits)
 }

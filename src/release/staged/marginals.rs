@@ -3,14 +3,15 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::certificate::ErrorBounds;
+use super::certificate::{ErrorBounds, distance};
 use super::measurements::StagedMeasurements;
 use super::plan::StagedPlan;
+use crate::data::{self, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
 use crate::mechanism::StagedEstimates;
-use crate::release::records::{self, RecordCount, SyntheticRecords};
+use crate::release::records::{self, RecordCount, RecordErrors, SyntheticRecords};
 use crate::residual::summed;
 use crate::schema::Schema;
 
@@ -105,7 +106,10 @@ impl StagedMarginals {
         Ok(self.estimates.get_or_init(|| fitted))
     }
 
-    /// Writes synthetic records drawn from the model.
+    /// Writes synthetic records drawn from the model, synced to the disk.
+    ///
+    /// They have the names and values of the schema; a bin is written as its midpoint. With a
+    /// certificate, the result has bounds of the errors of their marginals.
     ///
     /// # Errors
     /// An attribute of the schema without measurements, or the file cannot be written.
@@ -115,7 +119,37 @@ impl StagedMarginals {
         schema: &Schema,
         count: RecordCount,
     ) -> Result<SyntheticRecords> {
-        records::write(path, schema, &self.estimates()?.fit, count)
+        let (records, synthetic) = records::draw(schema, &self.estimates()?.fit, count)?;
+        data::write_csv(path, schema, &records)?;
+        Ok(synthetic.with_errors(self.errors_of_records(&records)?))
+    }
+
+    /// Returns bounds of the L1 errors of the marginals of records, if there is a certificate.
+    ///
+    /// By the triangle inequality: the error of a published marginal plus its exact distance to
+    /// the marginal of the records. The distance is public, so it costs no privacy.
+    ///
+    /// # Errors
+    /// Records without an attribute of the workload.
+    pub(super) fn errors_of_records(&self, records: &Records) -> Result<Option<RecordErrors>> {
+        let Some(certificate) = &self.measured.certificate else { return Ok(None) };
+        let mut counts = Vec::new();
+        let mut distances = Vec::with_capacity(self.published.len());
+        for (set, units) in &self.published {
+            records.count_into(*set, &mut counts)?;
+            distances.push(distance(&counts, units, certificate.bits));
+        }
+        let marginals = distances.len();
+        let mean_distance = distances.iter().sum::<f64>() / marginals.max(1) as f64;
+        let bounds = certificate.bounds_plus(self.measured.total(), &distances);
+        let ErrorBounds { together, mean, mean_per_record, .. } = bounds;
+        Ok(Some(RecordErrors {
+            marginals,
+            mean_distance,
+            mean_error_bound_95: mean,
+            mean_error_bound_95_per_record: mean_per_record,
+            largest_error_bound_95_of_all: together.iter().copied().fold(0.0, f64::max),
+        }))
     }
 
     /// Refuses attributes that were not measured.

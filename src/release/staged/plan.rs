@@ -130,6 +130,19 @@ impl StagedPlan {
         self.marginals.iter().fold(AttributeSet::EMPTY, |all, set| all.union(*set))
     }
 
+    /// Returns the maximum number of questions for residuals and of their noisy integers.
+    pub fn max_measured(&self) -> (usize, f64) {
+        self.stages.max_measured()
+    }
+
+    /// Returns the number of cells of the published marginals.
+    pub fn published_cells(&self) -> f64 {
+        let sizes = self.schema.sizes();
+        let cells =
+            |set: &AttributeSet| set.select(&sizes).iter().map(|&n| n as f64).product::<f64>();
+        self.marginals.iter().map(cells).sum()
+    }
+
     /// Returns the bits after the binary point of the published marginals.
     pub fn bits(&self) -> u32 {
         self.certificate.map_or(MIN_BITS, |certificate| certificate.bits)

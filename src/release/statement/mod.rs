@@ -15,6 +15,7 @@ use super::report::Fact;
 use super::rounding::Precision;
 use crate::data::{OutOfDomain, PersonLimit};
 use crate::error::Result;
+use crate::planner::ObjectiveSummary;
 use crate::privacy::{Rho, fine_noise};
 use crate::schema::Schema;
 
@@ -46,6 +47,9 @@ pub struct Statement {
     queries: String,
     /// √(Σ weight · variance / queries) of the measurements.
     rmse: f64,
+    /// The value of another objective than the mean, in mean square errors of the measurements.
+    #[serde(flatten)]
+    objective: Option<ObjectiveSummary>,
     /// Total variance at the plan's shares, planned and with integer strategies.
     planned_variance: f64,
     rounded_variance: f64,
@@ -117,6 +121,7 @@ impl Statement {
             epsilon,
             queries: queries.to_string(),
             rmse: plan.plan().rmse(),
+            objective: ObjectiveSummary::of(plan.plan()),
             planned_variance: planned,
             rounded_variance: rounded,
             rounding_excess: rounded / planned - 1.0,
@@ -157,6 +162,10 @@ impl Statement {
         facts.extend(self.protection.facts());
         facts.push(Fact::new("Queries", self.queries.clone()));
         facts.push(Fact::new("Root mean square error (weighted)", format!("{:.6}", self.rmse)));
+        if let Some(objective) = &self.objective {
+            let name = format!("Objective of the plan: {}", objective.objective);
+            facts.push(Fact::new(&name, objective.in_words()));
+        }
         facts
     }
 
@@ -235,7 +244,17 @@ impl Statement {
                 precision.strategy_bits, precision.measure_bits, self.rounding_excess
             ),
         };
-        format!("**Mechanism.** {}, planned by `{}`; {rounding}.", self.mechanism, self.planner)
+        let objective = match &self.objective {
+            None => String::new(),
+            Some(summary) => {
+                let ObjectiveSummary { objective, .. } = summary;
+                format!(" with objective `{objective}` ({})", summary.in_words())
+            }
+        };
+        format!(
+            "**Mechanism.** {}, planned by `{}`{objective}; {rounding}.",
+            self.mechanism, self.planner
+        )
     }
 
     fn answers_in_words(&self) -> String {

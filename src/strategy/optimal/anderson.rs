@@ -11,7 +11,7 @@ type Lanes = [f64; LANES];
 
 /// The treatment of accelerated steps that are too long.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum StepLimit {
+pub(crate) enum StepLimit {
     /// The step is refused if an entry exceeds this multiple of the largest residual.
     Refuse(f64),
     /// Every entry is clipped to plus or minus this value.
@@ -22,7 +22,7 @@ pub(super) enum StepLimit {
 ///
 /// The differences of consecutive iterates are the columns of two matrices, stored row by row.
 #[derive(Debug)]
-pub(super) struct Anderson {
+pub(crate) struct Anderson {
     /// The newest (x, f).
     newest: Option<(Vec<f64>, Vec<f64>)>,
     /// Δf_k, oldest first, in `groups` lanes per unknown.

@@ -10,14 +10,14 @@ use super::{Bounds, OptimalOptions};
 use crate::error::Result;
 
 /// The exponent p of the plain update. Locally stable below 4.
-const EXPONENT: f64 = 2.0;
+pub(crate) const EXPONENT: f64 = 2.0;
 
 /// Number of past updates that Anderson acceleration combines.
-const WINDOW: usize = 6;
+pub(crate) const WINDOW: usize = 6;
 
 /// Maximum change of one ln μ in an accelerated step, relative to the largest change of the plain
 /// step.
-const MAX_STRETCH: f64 = 30.0;
+pub(crate) const MAX_STRETCH: f64 = 30.0;
 
 /// The state of the iteration, which can be interrupted and continued.
 pub(super) struct FixedPoint {
@@ -87,7 +87,7 @@ fn plain_step(dual: &Dual, point: &Point) -> Vec<f64> {
 }
 
 /// Returns exp of the logarithms, scaled to a largest weight of 1.
-fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
+pub(crate) fn normalised(orbits: usize, ln_mu: impl Fn(usize) -> f64) -> Vec<f64> {
     let values: Vec<f64> = (0..orbits).map(ln_mu).collect();
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     values.iter().map(|x| (x - max).exp()).collect()

@@ -46,10 +46,12 @@ use super::{Certificate, Problem, Selection, Status, StrategyFactor, StrategySel
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
+pub(crate) use anderson::{Anderson, StepLimit};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
 use fixed_point::FixedPoint;
+pub(crate) use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 use identical_cells::CellClasses;
 use low_rank::RowReduction;
 use newton::Curvature;

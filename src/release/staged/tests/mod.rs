@@ -5,6 +5,7 @@ mod cost;
 mod coverage;
 mod files;
 mod planted;
+mod synthetic;
 
 use super::run::{empty, measure};
 use super::*;
