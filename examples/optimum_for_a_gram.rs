@@ -53,7 +53,7 @@ pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     writeln!(out, "gap        {:.1e}", certificate.gap())?;
     writeln!(
         out,
-        "status     {:?} after {} eigendecompositions",
+        "status     {:?} after {} iterations",
         certificate.status, certificate.iterations
     )?;
     writeln!(out, "SVD bound  {:.6}", svd_bound(&gram)?)?;

@@ -35,7 +35,7 @@ pub(super) struct CertifyCommand {
     /// Relative gap at which the solver stops; the bounds hold for every value
     #[arg(long, default_value_t = OptimalOptions::default().tolerance)]
     tolerance: f64,
-    /// Maximum eigendecompositions per Kronecker factor
+    /// Maximum iterations per Kronecker factor
     #[arg(long, default_value_t = OptimalOptions::default().max_iterations)]
     max_iterations: usize,
     /// Objective: mean (the total), max, or balanced:SHARE, e.g. balanced:0.9
@@ -285,7 +285,7 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
     )?;
     writeln!(
         out,
-        "solver       {:?} after {} eigendecompositions",
+        "solver       {:?} after {} iterations",
         report.status, report.iterations
     )?;
     writeln!(out, "time         {:.3} s", report.seconds)?;

@@ -33,7 +33,7 @@ pub(super) struct SolveCommand {
     /// Relative gap at which the solver stops: the strategy option `tolerance`
     #[arg(long)]
     tolerance: Option<f64>,
-    /// Maximum eigendecompositions per Kronecker factor: the option `max-iterations` of `optimal`
+    /// Maximum iterations per Kronecker factor: the option `max-iterations` of `optimal`
     #[arg(long)]
     max_iterations: Option<usize>,
     /// Objective: mean (the total), max, or balanced:SHARE, e.g. balanced:0.9
@@ -233,7 +233,7 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
     }
     writeln!(out, "lower bound  {:.10e}   certified; gap {:.2e}", report.lower_bound, report.gap)?;
     if let Some(status) = report.status {
-        writeln!(out, "solver       {status:?} after {} eigendecompositions", report.iterations)?;
+        writeln!(out, "solver       {status:?} after {} iterations", report.iterations)?;
     }
     writeln!(out, "time         {:.3} s", report.seconds)?;
     for (name, value) in &report.details {
