@@ -32,6 +32,9 @@ use crate::estimation::{FittedModel, MarginalEstimates};
 use crate::privacy::NoiseStream;
 use crate::workload::GroupedWorkload;
 
+/// Maximum number of stages.
+const MAX_STAGES: usize = 100;
+
 /// The mechanism `staged`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,6 +68,33 @@ impl Default for Staged {
             threshold: 6.0,
             pseudo_observations: 5.0,
         }
+    }
+}
+
+impl Staged {
+    /// Returns the settings if they are within the limits of the options.
+    ///
+    /// # Errors
+    /// Settings that no options give, as in an edited file.
+    pub(crate) fn checked(self) -> Result<Self> {
+        let Shares { total, singles, pairs, larger } = self.shares;
+        let is_positive = |x: f64| x > 0.0 && x.is_finite();
+        let fits = [total, singles, pairs, larger].iter().all(|x| (0.0..1.0).contains(x))
+            && (1..=MAX_STAGES).contains(&self.stages)
+            && is_positive(self.ratio)
+            && is_positive(self.pseudo_observations)
+            && self.max_mb.is_none_or(|mb| mb >= 0.0 && mb.is_finite())
+            && self.switch >= 0.0
+            && self.threshold.is_finite();
+        if fits {
+            return Ok(self);
+        }
+        Err(Error::bad_input(
+            "settings of the mechanism `staged`",
+            "settings within the limits of its options",
+            format!("{self:?}"),
+            "use the settings that the release wrote",
+        ))
     }
 }
 
@@ -111,7 +141,7 @@ impl Mechanism for Staged {
             larger: share("larger", self.shares.larger)?,
         };
         let positive = |key, default| call.number(key, default, "a positive number", |x| x > 0.0);
-        let is_count = |x: f64| (1.0..=100.0).contains(&x) && x.fract() == 0.0;
+        let is_count = |x: f64| (1.0..=MAX_STAGES as f64).contains(&x) && x.fract() == 0.0;
         let stages =
             call.number("stages", self.stages as f64, "an integer from 1 to 100", is_count)?;
         let max_mb = match call.written("max-mb") {

@@ -55,6 +55,7 @@ impl StagedPlan {
                 "omit it for a share of 0.03, or use 0 for no certificate",
             ));
         }
+        let settings = settings.checked()?;
         let schema = workload.schema().clone();
         let sets = sets_of(workload)?;
         let mut marginals: Vec<AttributeSet> = Vec::new();

@@ -59,7 +59,8 @@ const WORDS: [&str; 32] = [
     "\"\"",
 ];
 
-fn damaged(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
+/// Returns a text with a few random changes.
+pub(in crate::release) fn damaged(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
     let mut bytes = text.to_vec();
     for _ in 0..random.random_range(1..5) {
         let at = random.random_range(0..=bytes.len());

@@ -2,7 +2,7 @@
 
 pub(super) mod audit;
 pub(super) mod cost;
-mod damaged;
+pub(super) mod damaged;
 mod neighbours;
 mod planted;
 mod report;

@@ -3,6 +3,7 @@
 mod audit;
 mod cost;
 mod coverage;
+mod damaged;
 mod files;
 mod planted;
 mod synthetic;
