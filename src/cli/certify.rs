@@ -283,11 +283,7 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
         100.0 * report.at_most_above_optimum,
         100.0 * report.at_least_above_optimum
     )?;
-    writeln!(
-        out,
-        "solver       {:?} after {} iterations",
-        report.status, report.iterations
-    )?;
+    writeln!(out, "solver       {:?} after {} iterations", report.status, report.iterations)?;
     writeln!(out, "time         {:.3} s", report.seconds)?;
     if let Some(path) = &report.dual {
         if problem.is_default() {
