@@ -155,7 +155,7 @@ pub struct Anova {
     /// The objective.
     ///
     /// For other objectives than the mean, an optimised measure is the one for the mean with the
-    /// group weights of the objective, found alternately. Default [`Objective::Mean`].
+    /// group weights of the objective, found alternately. Default [`Mean`](crate::strategy::Objective::Mean).
     pub objective: strategy::Objective,
 }
 
