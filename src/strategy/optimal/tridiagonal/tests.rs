@@ -70,8 +70,8 @@ fn mean_errors_are_those_of_the_specification() {
         (512, 1e-10, 7.5042283),
         (4096, 1e-10, 11.49055343),
     ] {
-        // The specification truncates the smaller values.
-        let digit = if n == 4096 { 1e-8 } else { 2e-7 };
+        // The specification has lower bounds for the smaller sizes, up to 3e-8 below the optimum.
+        let digit = if n == 4096 { 1e-8 } else { 3e-7 };
         let text = format!("prefix:{n}");
         assert_value(&text, Objective::Mean, tolerance, n as f64, value, digit);
     }
