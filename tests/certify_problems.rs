@@ -8,7 +8,6 @@
 #![cfg(feature = "cli")]
 
 use std::path::Path;
-use std::process::Output;
 
 use assert_cmd::Command;
 use ndarray::Array2;
@@ -19,11 +18,6 @@ fn json(words: &[&str]) -> serde_json::Value {
     let output = Command::cargo_bin("matmech").unwrap().arg("certify").args(words).assert();
     let output = output.success().get_output().stdout.clone();
     serde_json::from_slice(&output).unwrap()
-}
-
-fn check(python: &Path, words: &[&str]) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check_certificate.py");
-    std::process::Command::new(python).arg(script).args(words).output().unwrap()
 }
 
 /// The weights of problems with another objective or participation are checked with NumPy.
@@ -59,12 +53,20 @@ fn numpy_agrees_with_certificates_of_problems() {
         assert_eq!(report["sensitivity_kind"].as_str(), kind, "{report}");
         let certificate = path(&format!("certificate-{k}.json"));
         std::fs::write(&certificate, report.to_string()).unwrap();
-        let output = check(&python, &[strategy, &dual, workload, &certificate]);
+        let output = python::run(
+            &python,
+            "check_certificate.py",
+            &[strategy, &dual, workload, &certificate],
+        );
         assert!(output.status.success(), "{words:?}: {output:?}");
         report["lower_bound"] =
             serde_json::json!(report["lower_bound"].as_f64().unwrap() * (1.0 + 1e-5));
         std::fs::write(&certificate, report.to_string()).unwrap();
-        let output = check(&python, &[strategy, &dual, workload, &certificate]);
+        let output = python::run(
+            &python,
+            "check_certificate.py",
+            &[strategy, &dual, workload, &certificate],
+        );
         assert!(String::from_utf8_lossy(&output.stderr).contains("lower_bound is"), "{output:?}");
     }
 }

@@ -8,7 +8,6 @@
 #![cfg(feature = "cli")]
 
 use std::path::Path;
-use std::process::Output;
 
 use assert_cmd::Command;
 use ndarray::{Array2, Axis, array, concatenate};
@@ -328,11 +327,6 @@ fn errors_name_the_invalid_input() {
     certify(&["--workload", "range:4"]).code(2).stderr(contains("STRATEGY.npy"));
 }
 
-fn check(python: &Path, words: &[&str]) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check_certificate.py");
-    std::process::Command::new(python).arg(script).args(words).output().unwrap()
-}
-
 #[test]
 fn numpy_agrees_with_every_certificate() {
     let Some(python) = python::python() else {
@@ -369,7 +363,11 @@ fn numpy_agrees_with_every_certificate() {
         let mut report = json(&[&strategy, "--workload", &workload_string, "--save-dual", &dual]);
         let certificate = folder.path(&format!("{name}.json"));
         std::fs::write(&certificate, report.to_string()).unwrap();
-        let output = check(&python, &[&strategy, &dual, workload, &certificate]);
+        let output = python::run(
+            &python,
+            "check_certificate.py",
+            &[&strategy, &dual, workload, &certificate],
+        );
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(
             output.status.success() && said.contains("certificate holds"),
@@ -377,13 +375,18 @@ fn numpy_agrees_with_every_certificate() {
         );
         // NaN in the strategy is refused.
         let broken = folder.doubles("broken.npy", false, "(1, 2)", &[f64::NAN, 1.0]);
-        let output = check(&python, &[&broken, &dual, workload, &certificate]);
+        let output =
+            python::run(&python, "check_certificate.py", &[&broken, &dual, workload, &certificate]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("certificate refused: NaN or infinity in"), "{name}: {said}");
         // A lower bound that is too large is refused.
         report["lower_bound"] = serde_json::json!(number(&report, "lower_bound") * (1.0 + 1e-5));
         std::fs::write(&certificate, report.to_string()).unwrap();
-        let output = check(&python, &[&strategy, &dual, workload, &certificate]);
+        let output = python::run(
+            &python,
+            "check_certificate.py",
+            &[&strategy, &dual, workload, &certificate],
+        );
         assert!(
             String::from_utf8_lossy(&output.stderr).contains("lower_bound is"),
             "{name}: {output:?}"

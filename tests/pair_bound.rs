@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 mod python;
 
@@ -53,8 +53,7 @@ fn script(words: &[&str]) -> Option<Output> {
         eprintln!("skipped: no Python with NumPy; install one or set MATMECH_PYTHON");
         return None;
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/pair_bound.py");
-    Some(Command::new(python).arg(script).args(words).output().unwrap())
+    Some(python::run(&python, "pair_bound.py", words))
 }
 
 fn bound(n: &str, d: &str, family: &str) -> Option<f64> {

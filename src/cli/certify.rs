@@ -264,8 +264,8 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
         report.strategy, report.strategy_queries, report.rank, report.condition
     )?;
     if !problem.is_default() {
-        writeln!(out, "objective    {}", report.objective)?;
-        writeln!(out, "participation {}", report.participation)?;
+        let (objective, participation) = (&report.objective, &report.participation);
+        writeln!(out, "objective    {objective}, participation {participation}")?;
     }
     let kind = report.sensitivity_kind.unwrap_or("largest column norm");
     writeln!(out, "sensitivity  {:.10e}   {kind}", report.sensitivity)?;

@@ -221,8 +221,8 @@ fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io
     )?;
     writeln!(out, "strategy     {}", report.strategy)?;
     if !problem.is_default() {
-        writeln!(out, "objective    {}", report.objective)?;
-        writeln!(out, "participation {}", report.participation)?;
+        let (objective, participation) = (&report.objective, &report.participation);
+        writeln!(out, "objective    {objective}, participation {participation}")?;
     }
     if let Some(sensitivity) = &report.sensitivity {
         sensitivity.print(out)?;

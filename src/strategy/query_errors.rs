@@ -2,7 +2,7 @@
 //!
 //! For a covariance Σ of the cells, the error of query w is `w Σ wᵀ`. Ranges and prefixes need no
 //! rows: with the two-dimensional prefix sums `P_ij = Σ_{a<i, b<j} Σ_ab`, the range [s, e) has the
-//! error `P_ee − P_es − P_se + P_ss`.
+//! error `P_ee − P_es − P_se + P_ss`. Circular ranges are ranges of two copies of the cells in a row.
 
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
@@ -58,8 +58,8 @@ pub(super) enum QueryErrors<'a> {
     Identity,
     /// All prefixes of one attribute.
     Prefixes,
-    /// All ranges of one attribute.
-    Ranges,
+    /// All ranges of one attribute, or all circular ranges.
+    Ranges { circular: bool },
     /// Rows that are listed.
     Rows(&'a Workload),
     /// Rows that are stored, queries × cells.
@@ -77,8 +77,8 @@ impl<'a> QueryErrors<'a> {
                 return Ok(QueryErrors::Identity);
             } else if *family == Family::PREFIX || family.name() == "cdf" {
                 return Ok(QueryErrors::Prefixes);
-            } else if *family == Family::RANGE {
-                return Ok(QueryErrors::Ranges);
+            } else if *family == Family::RANGE || *family == Family::CIRCULAR {
+                return Ok(QueryErrors::Ranges { circular: *family == Family::CIRCULAR });
             }
         }
         let products = workload.count().as_f64() * (workload.cells() as f64).powi(2);
@@ -120,7 +120,8 @@ impl<'a> QueryErrors<'a> {
     pub fn count(&self, cells: usize) -> usize {
         match self {
             QueryErrors::Identity | QueryErrors::Prefixes => cells,
-            QueryErrors::Ranges => cells * (cells + 1) / 2,
+            QueryErrors::Ranges { circular: false } => cells * (cells + 1) / 2,
+            QueryErrors::Ranges { circular: true } => cells * cells,
             QueryErrors::Rows(workload) => workload.count().as_f64() as usize,
             QueryErrors::Matrix(rows) => rows.nrows(),
         }
@@ -131,7 +132,7 @@ impl<'a> QueryErrors<'a> {
     pub fn reversed(&self, cells: usize) -> Option<Vec<usize>> {
         match self {
             QueryErrors::Identity => Some((0..cells).rev().collect()),
-            QueryErrors::Ranges => {
+            QueryErrors::Ranges { circular: false } => {
                 let start = |s: usize| s * cells - s * s.saturating_sub(1) / 2;
                 let image = |s: usize, e: usize| start(cells - 1 - e) + e - s;
                 Some((0..cells).flat_map(|s| (s..cells).map(move |e| image(s, e))).collect())
@@ -149,15 +150,15 @@ impl<'a> QueryErrors<'a> {
         Ok(match self {
             QueryErrors::Identity => covariance.diag().to_vec(),
             QueryErrors::Prefixes => {
-                let sums = prefix_sums(covariance);
+                let sums = prefix_sums(covariance, cells);
                 (1..=cells).map(|e| sums[[e, e]]).collect()
             }
-            QueryErrors::Ranges => {
-                let sums = prefix_sums(covariance);
+            QueryErrors::Ranges { circular } => {
+                let sums = prefix_sums(covariance, line(cells, *circular));
                 let diagonal = sums.diag().to_vec();
-                let mut errors = Vec::with_capacity(cells * (cells + 1) / 2);
+                let mut errors = Vec::with_capacity(self.count(cells));
                 for (start, row) in sums.rows().into_iter().enumerate().take(cells) {
-                    let ends = row.iter().zip(&diagonal).skip(start + 1);
+                    let ends = row.iter().zip(&diagonal).skip(start + 1).take(cells);
                     errors.extend(ends.map(|(x, end)| end - 2.0 * x + diagonal[start]));
                 }
                 errors
@@ -204,20 +205,29 @@ impl<'a> QueryErrors<'a> {
                 }
                 Array2::from_shape_fn((cells, cells), |(i, j)| tails[i.max(j)])
             }
-            QueryErrors::Ranges => {
+            QueryErrors::Ranges { circular } => {
                 // Entry (i, j), i ≤ j, is the weight of the ranges from s ≤ i to e ≥ j.
+                let line = line(cells, *circular);
                 let mut gram = Array2::zeros((cells, cells));
                 let mut rest = weights;
-                let mut above = vec![0.0; cells];
-                for start in 0..cells {
-                    let (row, tail) = rest.split_at(cells - start);
-                    rest = tail;
-                    let mut sum = 0.0;
-                    for end in (start..cells).rev() {
-                        sum += row[end - start];
-                        above[end] += sum;
-                        gram[[start, end]] = above[end];
-                        gram[[end, start]] = above[end];
+                let mut above = vec![0.0; line];
+                for start in 0..line {
+                    let ends = start..line.min(start + cells);
+                    if start < cells {
+                        let (row, tail) = rest.split_at(ends.len());
+                        rest = tail;
+                        let mut sum = 0.0;
+                        for (weight, above) in row.iter().zip(&mut above[ends.clone()]).rev() {
+                            sum += weight;
+                            *above += sum;
+                        }
+                    }
+                    for end in ends {
+                        let (i, j) = (start % cells, end % cells);
+                        gram[[i, j]] += above[end];
+                        if i != j {
+                            gram[[j, i]] += above[end];
+                        }
                     }
                 }
                 gram
@@ -255,15 +265,21 @@ fn add_errors(rows: ArrayView2<'_, f64>, covariance: ArrayView2<'_, f64>, errors
     errors.extend(rows.rows().into_iter().zip(images.rows()).map(|(row, image)| row.dot(&image)));
 }
 
-/// Returns `P_ij = Σ_{a<i, b<j} x_ab`, of order n + 1. O(n²).
-fn prefix_sums(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
+/// Returns the number of cells in a row whose ranges are the queries.
+fn line(cells: usize, circular: bool) -> usize {
+    if circular { 2 * cells } else { cells }
+}
+
+/// Returns `P_ij = Σ_{a<i, b<j} x_ab`, of order `line` + 1, for the periodic continuation of x.
+/// O(line²).
+fn prefix_sums(matrix: ArrayView2<'_, f64>, line: usize) -> Array2<f64> {
     let n = matrix.nrows();
-    let mut sums = Array2::zeros((n + 1, n + 1));
-    let mut previous = vec![0.0; n + 1];
-    for i in 0..n {
+    let mut sums = Array2::zeros((line + 1, line + 1));
+    let mut previous = vec![0.0; line + 1];
+    for i in 0..line {
         let mut sum = 0.0;
-        for j in 0..n {
-            sum += matrix[[i, j]];
+        for j in 0..line {
+            sum += matrix[[i % n, j % n]];
             previous[j + 1] += sum;
             sums[[i + 1, j + 1]] = previous[j + 1];
         }
@@ -285,7 +301,9 @@ mod tests {
             let a = Array2::from_shape_fn((n, n), |(i, j)| ((3 * i + 7 * j + i * j) as f64).sin());
             linalg::gram_of(a.view())
         };
-        for text in ["identity:7", "prefix:9", "cdf:5", "range:8", "circular:6", "affine:3x4"] {
+        for text in
+            ["identity:7", "prefix:9", "cdf:5", "range:8", "circular:1", "circular:6", "affine:3x4"]
+        {
             let workload = Workload::parse(text).unwrap();
             let cells = workload.cells();
             let matrix = QueryErrors::Rows(&workload).stored().unwrap();

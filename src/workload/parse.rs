@@ -4,8 +4,8 @@
 //! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
 //! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`,
 //! `matrix(shape=4x2):W.npy`, `decay(rate=0.99):1024`, `momentum(rate=0.9):128`,
-//! `schedule(file=rates.csv)`, `schedule(file=rates.csv,momentum=0.9)`; and of these `residual(…)`, `normalised(…)`, `permuted(…; seed=3)`
-//! and `union(…; …)`.
+//! `schedule(file=rates.csv)`, `schedule(file=rates.csv,momentum=0.9)`; and of these
+//! `residual(…)`, `normalised(…)`, `permuted(…; seed=3)` and `union(…; …)`.
 
 use std::path::Path;
 

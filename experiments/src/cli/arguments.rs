@@ -118,7 +118,8 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
-    /// Find data sets in $MATMECH_DATA or data/downloads, or download them, and check their SHA-256
+    /// Find data sets in $MATMECH_DATA, data/tables or data/downloads, or download them, and check
+    /// their SHA-256
     Data {
         /// Data sets of data/manifest.toml [default: all]
         names: Vec<String>,

@@ -25,7 +25,7 @@ pub(super) fn data(root: &Path, names: &[String]) -> Result<()> {
         match obtain(dataset, &folders) {
             Ok(found) => {
                 let source = match &found {
-                    Found::User(_) => "in your own folder",
+                    Found::User(_) => "in your folder",
                     Found::Committed(_) => "in the project",
                     Found::Downloaded(_) => "downloaded",
                 };

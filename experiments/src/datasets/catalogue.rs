@@ -274,7 +274,7 @@ impl Catalogue {
 
     /// Returns the files of an origin with their SHA-256, or `None` if one is missing.
     fn find_all(&self, wanted: &[File]) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
-        let Folders { user, tables: _, downloads } = &self.inner.folders;
+        let Folders { user, downloads, .. } = &self.inner.folders;
         let (mut files, mut hashes) = (Vec::new(), Vec::new());
         for file in wanted {
             let found = match file.in_manifest {

@@ -1,7 +1,7 @@
-//! Data sets of the experiments: files of the user, downloads and stand-ins.
+//! Data sets of the experiments: files of the user and of the project, downloads and stand-ins.
 //!
-//! A file is searched in the folder `MATMECH_DATA` (an environment variable), then in
-//! `data/downloads/`, and downloaded there if it is missing. Its SHA-256 must be that of
+//! A file is searched in the folder `MATMECH_DATA` (an environment variable), in `data/tables/` and
+//! in `data/downloads/`, and downloaded there if it is missing and the manifest has its address. Its SHA-256 must be that of
 //! `data/manifest.toml`. [`Catalogue`] provides the tables, with stand-ins for missing ones.
 
 mod adult;

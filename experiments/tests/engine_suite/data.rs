@@ -61,6 +61,27 @@ fn user_folder_comes_before_downloads() {
     }
 }
 
+/// A data set without an address is part of the project.
+#[test]
+fn files_of_the_project_come_before_downloads_and_are_restored_with_git() {
+    let Setup { dir: _dir, mut dataset, folders } = setup();
+    dataset.url = None;
+    let committed = folders.tables.join("census/adult.csv");
+    let remedy = |folders: &Folders| {
+        let message = obtain(&dataset, folders).unwrap_err().to_string();
+        assert!(message.contains("git checkout data/tables"), "{message}");
+        assert!(message.contains(&committed.display().to_string()), "{message}");
+    };
+    remedy(&folders);
+    for folder in [&folders.tables, &folders.downloads] {
+        fs::create_dir_all(folder.join("census")).unwrap();
+        fs::write(folder.join("census/adult.csv"), CONTENT).unwrap();
+    }
+    assert_eq!(obtain(&dataset, &folders).unwrap(), Found::Committed(committed.clone()));
+    fs::write(&committed, "something else").unwrap();
+    remedy(&folders);
+}
+
 pub fn manifest_text(dataset: &Dataset) -> String {
     format!(
         "[[dataset]]\nname = \"{}\"\nfile = \"{}\"\nurl = \"{}\"\nsha256 = \"{}\"\n\
@@ -113,7 +134,7 @@ fn data_command_uses_the_environment_variable_and_the_exit_codes() {
         .env("MATMECH_DATA", &user_folder)
         .assert()
         .success()
-        .stdout(predicates::str::contains("adult: in your own folder"));
+        .stdout(predicates::str::contains("adult: in your folder"));
     data().assert().code(5).stderr(predicates::str::contains("MATMECH_DATA"));
     data()
         .arg("adlut")

@@ -20,9 +20,9 @@
 //! upper bound divided by it; ε includes rounding.
 //!
 //! *Requirements*: one attribute, one participation. *Cost*: O(cells · nodes) per iteration with 8
-//! to about 60 nodes, and 300 to 600 bytes per cell. *Reference*: Hale, Higham & Trefethen (2008) for the approximation; Parlett
-//! & Dhillon, Relatively robust representations of symmetric tridiagonals (2000), for the
-//! recurrences.
+//! to about 60 nodes, and 300 to 600 bytes per cell. *Reference*: Hale, Higham & Trefethen (2008)
+//! for the approximation; Parlett & Dhillon, Relatively robust representations of symmetric
+//! tridiagonals (2000), for the recurrences.
 
 mod evaluation;
 mod grids;
