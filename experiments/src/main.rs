@@ -10,18 +10,24 @@ use experiments::cli::{Arguments, execute, report_error};
 use experiments::datasets::Catalogue;
 use experiments::engine::Display;
 use experiments::registry::Kinds;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let display = Display::detect();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = std::env::var("RUST_LOG")
+        .ok()
+        .and_then(|text| text.parse::<Targets>().ok())
+        .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let writer = display.clone();
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
         .with_writer(move || writer.log_writer())
         .with_target(false)
         .without_time()
+        .finish()
+        .with(filter)
         .init();
     let catalogue = Catalogue::of_process(&arguments.root);
     match execute(&arguments, &Kinds::all(&catalogue), &catalogue, &display) {

@@ -2,10 +2,10 @@
 //!
 //! Every column is read as text, because the printed digits state the precision of a value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use polars::prelude::*;
+use polars_core::prelude::*;
 
 use crate::error::{Error, FileRole, Result};
 
@@ -18,9 +18,6 @@ pub struct Table {
 
 /// The column with the file lines. No file has a column of this name.
 const LINE: &str = "line in the file";
-
-/// The line of the first row; the header is line 1.
-const FIRST_LINE: IdxSize = 2;
 
 /// A summary of the rows of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,18 +44,20 @@ impl Table {
         if !path.is_file() {
             return Err(Error::file(FileRole::Input, name, expected, "no such file", remedy));
         }
-        let malformed = |error: PolarsError| {
+        let malformed = |error: &dyn std::fmt::Display| {
             Error::file(FileRole::Input, name, expected, error, "correct or rewrite the file")
         };
-        let frame = CsvReadOptions::default()
-            .with_has_header(true)
-            .with_infer_schema_length(Some(0))
-            .with_n_threads(Some(1))
-            .with_parse_options(CsvParseOptions::default().with_missing_is_null(false))
-            .try_into_reader_with_file_path(Some(path.to_owned()))
-            .and_then(CsvReader::finish)
-            .and_then(|frame| frame.with_row_index(LINE.into(), Some(FIRST_LINE)))
-            .map_err(malformed)?;
+        let (header, records) = read_csv(path).map_err(|error| malformed(&error))?;
+        let column = |(index, name): (usize, &str)| {
+            Column::new(name.into(), records.iter().map(|r| &r[index]).collect::<Vec<_>>())
+        };
+        let lines: Vec<IdxSize> = records
+            .iter()
+            .map(|record| record.position().map_or(0, |position| position.line() as IdxSize))
+            .collect();
+        let mut columns = vec![Column::new(LINE.into(), lines)];
+        columns.extend(header.iter().enumerate().map(column));
+        let frame = DataFrame::new_infer_height(columns).map_err(|error| malformed(&error))?;
         Ok(Self { name: name.to_owned(), frame })
     }
 
@@ -259,29 +258,19 @@ impl Table {
         {
             table.require(column, "join")?;
         }
-        let mut found = vec![Vec::new(); self.len()];
         if on.is_empty() {
-            return Ok(found);
+            return Ok(vec![Vec::new(); self.len()]);
         }
-        let joined = || -> PolarsResult<Vec<(usize, usize)>> {
-            let rows = |table: &Self, name: &str| {
-                table.frame.select(on)?.with_row_index(name.into(), None)
-            };
-            let (left, right) = (rows(self, "row")?, rows(ours, "our row")?);
-            let joined = left.join(&right, on, on, JoinArgs::new(JoinType::Inner), None)?;
-            let (rows, our_rows) = (joined.column("row")?.idx()?, joined.column("our row")?.idx()?);
-            let pairs = rows.iter().zip(our_rows.iter());
-            Ok(pairs
-                .filter_map(|(row, our_row)| Some((row? as usize, our_row? as usize)))
-                .collect())
-        };
-        for (row, our_row) in joined().map_err(|error| self.defect(&error))? {
-            if let Some(rows) = found.get_mut(row) {
-                rows.push(our_row);
-            }
+        let mut rows: HashMap<Vec<&str>, Vec<usize>> = HashMap::new();
+        for row in 0..ours.len() {
+            rows.entry(ours.fields_of(row, on)).or_default().push(row);
         }
-        found.iter_mut().for_each(|rows| rows.sort_unstable());
-        Ok(found)
+        let found = |row| rows.get(&self.fields_of(row, on)).cloned().unwrap_or_default();
+        Ok((0..self.len()).map(found).collect())
+    }
+
+    fn fields_of(&self, row: usize, columns: &[String]) -> Vec<&str> {
+        columns.iter().map(|column| self.field(column, row)).collect()
     }
 
     /// Summarises the rows by point, in the order of their first occurrence.
@@ -327,6 +316,13 @@ impl Table {
     fn defect(&self, error: &PolarsError) -> Error {
         Error::bug(format!("table {}", self.name), "columns of text", error)
     }
+}
+
+/// Returns the header and the records of a CSV file.
+fn read_csv(path: &Path) -> csv::Result<(csv::StringRecord, Vec<csv::StringRecord>)> {
+    let mut reader = csv::Reader::from_path(path)?;
+    let header = reader.headers()?.clone();
+    Ok((header, reader.records().collect::<csv::Result<_>>()?))
 }
 
 #[cfg(test)]
