@@ -102,7 +102,7 @@ fn json_has_every_documented_field() {
         }
     }
     let single = json(folder.path(), &["--ways", "1", "--rho", "1"]);
-    assert_eq!((&single["mechanism"], &single["trials"]), (&"aim-hybrid".into(), &1.into()));
+    assert_eq!((&single["mechanism"], &single["trials"]), (&"staged".into(), &1.into()));
     assert!(single["standard_errors"].is_null());
 }
 

@@ -38,11 +38,11 @@ pub(super) struct SimulateCommand {
     #[command(flatten)]
     target: Target,
     /// Mechanism, with options in parentheses, e.g. aim-pgm(max-mb=50)
-    #[arg(long, default_value = "aim-hybrid", long_help = mechanism_help())]
+    #[arg(long, default_value = "staged", long_help = mechanism_help())]
     mechanism: String,
     /// Maximum size of the graphical model in MB of 2^20 bytes: the option `max-mb`
     ///
-    /// [default: 2 for aim-hybrid, 50 for aim-pgm]; 0 disables the model of aim-hybrid.
+    /// [default: 1 for staged, 2 for aim-hybrid, 50 for aim-pgm]; 0 disables the model of aim-hybrid.
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     max_mb: Option<f64>,
     /// Estimate of residuals that were not measured: the option `reconstruction` of aim-grem

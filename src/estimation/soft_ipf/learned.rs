@@ -113,6 +113,7 @@ impl LearnedFit {
         let single = Width::Fixed(self.single);
         let widths = Widths { single, pair: single, larger: single };
         let mut fit = SoftIpf::new(residuals, attributes, self.cells, widths)?;
+        fit.model.damp();
         fit.model.follow(&fit.residuals)?;
         fit.sweep(SINGLE_SWEEPS);
         let mut evidence = Vec::with_capacity(sets.len());

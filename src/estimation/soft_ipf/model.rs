@@ -13,6 +13,12 @@ const MIN_FACTOR: f64 = 1e-9;
 /// Sweeps end when the mean change of a factor's marginal is below this fraction of the records.
 const SWEEP_TOLERANCE: f64 = 1e-4;
 
+/// Increase of the change of a sweep after which the exponent of updates is halved.
+const MAX_INCREASE: f64 = 1.2;
+
+/// Smallest exponent of updates.
+const MIN_STEP: f64 = 0.125;
+
 /// One factor: a measured marginal and its multipliers of the model's cells.
 #[derive(Debug, Clone)]
 struct SoftFactor {
@@ -37,7 +43,9 @@ struct SoftFactor {
 /// Finally the tree is calibrated from the root, scaled to N̂.
 ///
 /// *Update* of a factor with its current marginal μ: the cavity is q = μ/f, scaled to N̂; the
-/// [`Update`] gives v; `f ← max(v/q, 10⁻⁹)`. The clique's table is multiplied by the ratio of the
+/// [`Update`] gives v; `f ← f^(1−a) max(v/q, 10⁻⁹)^a`, where a = 1. In a damped
+/// model a is halved, down to ⅛, after a sweep with a change more than 1.2 times the previous one:
+/// full updates can diverge. The clique's table is multiplied by the ratio of the
 /// new factor to the old one. *Time* of a sweep: O(cells of the model · factors per clique).
 #[derive(Debug, Clone)]
 pub struct SoftModel {
@@ -47,6 +55,10 @@ pub struct SoftModel {
     widths: Widths,
     /// The number of records N̂, at least 1.
     total: f64,
+    /// Whether the exponents of updates are lowered if sweeps diverge.
+    damped: bool,
+    /// The exponent of an update, at most 1.
+    step: f64,
     /// [`SWEEP_TOLERANCE`], or smaller in tests of the fixed point.
     tolerance: f64,
 }
@@ -68,6 +80,8 @@ impl SoftModel {
             factors: Vec::new(),
             widths,
             total: 1.0,
+            damped: false,
+            step: 1.0,
             tolerance: SWEEP_TOLERANCE,
         };
         model.add(&sets)?;
@@ -183,13 +197,24 @@ impl SoftModel {
         self.tolerance = tolerance;
     }
 
+    /// Lowers the exponents of updates in sweeps that diverge.
+    pub(super) fn damp(&mut self) {
+        self.damped = true;
+    }
+
     /// Makes sweeps until the factors converge, at most `sweeps`, and returns their number.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let mut update = Update::default();
+        let mut previous = f64::INFINITY;
+        self.step = 1.0;
         for sweep in 0..sweeps {
             let mut change = 0.0;
             self.tour(0, &mut update, &mut change);
             self.distribute();
+            if self.damped && change > MAX_INCREASE * previous {
+                self.step = (0.5 * self.step).max(MIN_STEP);
+            }
+            previous = change;
             if change / (self.factors.len().max(1) as f64) < self.tolerance {
                 return sweep + 1;
             }
@@ -235,12 +260,16 @@ impl SoftModel {
             0 | 1 => update.rescaled(&cavity, evidence, self.total),
             _ => update.solve(&cavity, evidence, self.total, 1, &mut factor.shift),
         }
+        let step = self.step;
         let mut change = 0.0;
         for (((m, f), v), q) in
             marginal.iter_mut().zip(&mut factor.values).zip(&update.values).zip(&cavity)
         {
             change += (v - *m).abs();
-            let new = (v / q).max(MIN_FACTOR);
+            let mut new = (v / q).max(MIN_FACTOR);
+            if step < 1.0 {
+                new = new.powf(step) * f.powf(1.0 - step);
+            }
             *m = scale * new / *f;
             *f = new;
         }

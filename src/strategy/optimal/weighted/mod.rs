@@ -44,6 +44,15 @@ const MIN_WEIGHT: f64 = 1e-2;
 /// Relative decrease of F after which the step is undone.
 const DECREASE: f64 = 1e-13;
 
+/// Shares of uniform weights of the queries, if the fixed point without them stalls.
+const UNIFORM_SHARES: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-5];
+
+/// Number of iterations without half the gap after which the fixed point has stalled.
+const PATIENCE: usize = 100;
+
+/// The same for the stages with uniform weights.
+const PATIENCE_OF_STAGES: usize = 40;
+
 /// Number of iterations after which a strategy is computed even if it is not expected to be good.
 const STRIDE: usize = 10;
 
@@ -104,8 +113,8 @@ pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<W
         }
     };
     let single = problem.participation == Participation::Single;
-    let queries = WeightedQueries::of(problem, patterns.concat(), single)?;
-    solve_patterns(&queries, &patterns, cells, options)
+    let mut queries = WeightedQueries::of(problem, patterns.concat(), single)?;
+    solve_patterns(&mut queries, &patterns, cells, options)
 }
 
 /// Returns a lower bound on the error of any matrix under min-separation, for the objective `mean`,
@@ -125,14 +134,14 @@ pub(super) fn lower_bound_of_epochs(
     };
     let cells = problem.workload.cells();
     let patterns = epochs(cells / count * count, count);
-    let queries = WeightedQueries::of(problem, patterns.concat(), false)?;
-    let optimum = solve_patterns(&queries, &patterns, cells, options)?;
+    let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
+    let optimum = solve_patterns(&mut queries, &patterns, cells, options)?;
     Ok((optimum.certificate.lower_bound, optimum.dual))
 }
 
 /// Solves for patterns that partition the steps of the queries, of `cells` steps.
 fn solve_patterns(
-    queries: &WeightedQueries<'_>,
+    queries: &mut WeightedQueries<'_>,
     patterns: &[Vec<usize>],
     cells: usize,
     options: &OptimalOptions,
@@ -174,8 +183,7 @@ fn solve_patterns(
             step_weights[[c * size + i, c * size + j]] = x;
         }
     }
-    let query_weights =
-        if queries.has_weights() { queries.dual_weights(&weights) } else { Vec::new() };
+    let query_weights = if queries.has_weights() { weights } else { Vec::new() };
     let certificate = Certificate {
         // Rounding may put a lower bound that meets the upper one slightly above it.
         lower_bound: best.lower.min(upper.error),
@@ -188,58 +196,116 @@ fn solve_patterns(
 }
 
 /// Runs the fixed point; returns the bounds and the number of evaluations.
+///
+/// If the weights of queries vanish, it may stall. Then it starts again with a share of uniform
+/// weights, which is lowered in stages.
 fn iterate(
-    queries: &WeightedQueries<'_>,
+    queries: &mut WeightedQueries<'_>,
     patterns: usize,
     size: usize,
     options: &OptimalOptions,
 ) -> Result<(Best, usize)> {
     let floor = MIN_WEIGHT * options.tolerance;
     let step_floor = floor / patterns as f64;
-    let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_CHANGE));
-    let mut best = Best { lower: 0.0, dual: None, upper: None };
-    let (mut weights, mut steps) = (
+    let start = (
         queries.uniform(),
         StepWeights::normalised(vec![Array2::eye(size); patterns], step_floor)?,
     );
-    // The value of the last point that was not undone, and the plain step from it.
-    let mut last: Option<(f64, Vec<f64>)> = None;
-    for iteration in 1..=options.max_iterations {
-        let point = Point::at(queries, weights, steps)?;
-        if point.lower_bound > best.lower {
-            best.lower = point.lower_bound;
-            best.dual = Some((point.query_weights.clone(), point.steps.clone()));
-        }
-        record(&mut best, &point, queries, iteration, options.tolerance)?;
-        if best.gap() <= options.tolerance {
-            return Ok((best, iteration));
-        }
-        let undo =
-            last.take_if(|(value, _)| point.value < *value * (1.0 - DECREASE) && history.len() > 1);
-        let next = match undo {
-            Some((_, plain)) => {
-                history.clear();
-                plain
+    let mut search = Search {
+        best: Best { lower: 0.0, dual: None, upper: None },
+        iterations: 0,
+        floor,
+        step_floor,
+        options,
+    };
+    search.stage(queries, start.clone(), PATIENCE)?;
+    if queries.has_weights() {
+        let mut from = start;
+        for share in UNIFORM_SHARES {
+            if search.ended() {
+                break;
             }
-            None => {
-                let x = point.logarithms()?;
-                let residual = point.residual(queries, &x)?;
-                let plain: Vec<f64> = x
-                    .iter()
-                    .zip(&residual)
-                    .map(|(x, f)| x + f.clamp(-MAX_CHANGE, MAX_CHANGE))
-                    .collect();
-                history.push(x, residual);
-                let next = history.step(&point.metric(queries)).unwrap_or_else(|| plain.clone());
-                last = Some((point.value, plain));
-                next
-            }
-        };
-        let (first, second) = next.split_at(point.errors.len());
-        weights = queries.normalised(first, floor);
-        steps = StepWeights::of_logarithms(second, size, step_floor)?;
+            queries.set_uniform_share(share);
+            from = search.stage(queries, from, PATIENCE_OF_STAGES)?;
+        }
     }
-    Ok((best, options.max_iterations))
+    Ok((search.best, search.iterations))
+}
+
+/// The weights of queries and of steps.
+type Weights = (Vec<f64>, StepWeights);
+
+/// The state of [`iterate`].
+struct Search<'a> {
+    best: Best,
+    iterations: usize,
+    floor: f64,
+    step_floor: f64,
+    options: &'a OptimalOptions,
+}
+
+impl Search<'_> {
+    fn ended(&self) -> bool {
+        self.best.gap() <= self.options.tolerance || self.iterations >= self.options.max_iterations
+    }
+
+    /// Runs the fixed point until the search ends, or until the gap has not been halved for
+    /// `patience` evaluations. Returns the weights with the smallest residual.
+    fn stage(
+        &mut self,
+        queries: &WeightedQueries<'_>,
+        (mut weights, mut steps): Weights,
+        patience: usize,
+    ) -> Result<Weights> {
+        let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_CHANGE));
+        // The value of the last point that was not undone, and the plain step from it.
+        let mut last: Option<(f64, Vec<f64>)> = None;
+        let mut nearest: Option<(f64, Weights)> = None;
+        let (mut gap, mut since) = (f64::INFINITY, self.iterations);
+        while !self.ended() && self.iterations < since + patience {
+            self.iterations += 1;
+            let point = Point::at(queries, weights, steps)?;
+            if point.lower_bound > self.best.lower {
+                self.best.lower = point.lower_bound;
+                let dual = queries.dual_weights(&point.query_weights);
+                self.best.dual = Some((dual, point.steps.clone()));
+            }
+            record(&mut self.best, &point, queries, self.iterations, self.options.tolerance)?;
+            if self.best.gap() < 0.5 * gap {
+                (gap, since) = (self.best.gap(), self.iterations);
+            }
+            let undo = last
+                .take_if(|(value, _)| point.value < *value * (1.0 - DECREASE) && history.len() > 1);
+            let next = match undo {
+                Some((_, plain)) => {
+                    history.clear();
+                    plain
+                }
+                None => {
+                    let x = point.logarithms()?;
+                    let residual = point.residual(queries, &x)?;
+                    let metric = point.metric(queries);
+                    let size: f64 = residual.iter().zip(&metric).map(|(f, m)| m * f * f).sum();
+                    if nearest.as_ref().is_none_or(|(smallest, _)| size < *smallest) {
+                        nearest = Some((size, (point.query_weights.clone(), point.steps.clone())));
+                    }
+                    let plain: Vec<f64> = x
+                        .iter()
+                        .zip(&residual)
+                        .map(|(x, f)| x + f.clamp(-MAX_CHANGE, MAX_CHANGE))
+                        .collect();
+                    history.push(x, residual);
+                    let next = history.step(&metric).unwrap_or_else(|| plain.clone());
+                    last = Some((point.value, plain));
+                    next
+                }
+            };
+            let (first, second) = next.split_at(point.errors.len());
+            weights = queries.normalised(first, self.floor);
+            steps = StepWeights::of_logarithms(second, point.steps.size(), self.step_floor)?;
+        }
+        Ok(nearest.map_or((weights, steps), |(_, nearest)| nearest))
+    }
 }
 
 /// Updates the upper bound with the strategies of a point.

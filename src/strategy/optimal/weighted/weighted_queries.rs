@@ -9,8 +9,9 @@ use crate::workload::Workload;
 
 /// The queries and the objective of a problem.
 ///
-/// The dual weights of the queries are `(1 − η) p + η/m`; η is 0 for `max`. The objective `mean`
-/// has no weights, and its errors are totals.
+/// The dual weights of the queries are `(1 − η) p + η/m`; η is 0 for `max`. A larger share of uniform
+/// weights than η also proves a bound. The objective `mean` has no weights, and its errors are
+/// totals.
 #[derive(Debug)]
 pub(super) struct WeightedQueries<'a> {
     objective: Objective,
@@ -20,6 +21,8 @@ pub(super) struct WeightedQueries<'a> {
     orbit_of: Vec<usize>,
     orbit_sizes: Vec<f64>,
     reversible: bool,
+    /// Smallest share of uniform weights, at least η.
+    uniform_share: f64,
     /// The step of every index in the order of the patterns.
     order: Vec<usize>,
     /// `WᵀW` in the order of the patterns.
@@ -44,6 +47,7 @@ impl<'a> WeightedQueries<'a> {
                 orbit_of: Vec::new(),
                 orbit_sizes: Vec::new(),
                 reversible: false,
+                uniform_share: 0.0,
                 order,
                 total,
             });
@@ -62,9 +66,27 @@ impl<'a> WeightedQueries<'a> {
                 orbit_sizes.push(1.0);
             }
         }
-        let objective = problem.objective;
-        let queries = Some(queries);
-        Ok(WeightedQueries { objective, queries, orbit_of, orbit_sizes, reversible, order, total })
+        let mut queries = WeightedQueries {
+            objective: problem.objective,
+            queries: Some(queries),
+            orbit_of,
+            orbit_sizes,
+            reversible,
+            uniform_share: 0.0,
+            order,
+            total,
+        };
+        queries.set_uniform_share(0.0);
+        Ok(queries)
+    }
+
+    /// Raises the share of uniform weights to at least `share`, or restores η.
+    pub fn set_uniform_share(&mut self, share: f64) {
+        let of_objective = match self.objective {
+            Objective::Balanced(share) => share,
+            Objective::Mean | Objective::Max => 0.0,
+        };
+        self.uniform_share = share.max(of_objective);
     }
 
     /// Returns `WᵀW`.
@@ -85,14 +107,6 @@ impl<'a> WeightedQueries<'a> {
     /// Returns the number of queries.
     fn count(&self) -> f64 {
         self.orbit_of.len() as f64
-    }
-
-    /// Returns the share of the mean in the objective, η.
-    fn share(&self) -> f64 {
-        match self.objective {
-            Objective::Balanced(share) => share,
-            Objective::Mean | Objective::Max => 0.0,
-        }
     }
 
     /// Returns uniform weights, one per orbit.
@@ -116,7 +130,7 @@ impl<'a> WeightedQueries<'a> {
 
     /// Returns the dual weights of all queries, `(1 − η) p + η/m`, in the order of the rows.
     pub fn dual_weights(&self, weights: &[f64]) -> Vec<f64> {
-        let share = self.share();
+        let share = self.uniform_share;
         let uniform = share / self.count();
         self.orbit_of.iter().map(|&orbit| (1.0 - share) * weights[orbit] + uniform).collect()
     }
@@ -173,7 +187,7 @@ impl<'a> WeightedQueries<'a> {
 
     /// Returns the weights of the inner product of the logarithms: the mass of every orbit.
     pub fn metric(&self, weights: &[f64]) -> Vec<f64> {
-        let share = 1.0 - self.share();
+        let share = 1.0 - self.uniform_share;
         weights.iter().zip(&self.orbit_sizes).map(|(p, size)| share * p * size).collect()
     }
 }
