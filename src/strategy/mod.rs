@@ -20,6 +20,7 @@ pub mod participation;
 mod problem;
 mod query_errors;
 mod registry;
+pub mod stream;
 mod svd_bound;
 mod symmetry;
 mod unanswered;

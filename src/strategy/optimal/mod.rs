@@ -22,7 +22,7 @@
 
 mod active_set;
 mod anderson;
-mod banded;
+pub(super) mod banded;
 mod central_path;
 mod dual;
 mod dual_vector;
@@ -56,6 +56,7 @@ use identical_cells::CellClasses;
 use low_rank::RowReduction;
 use newton::Curvature;
 pub use problem_dual::ProblemDual;
+pub(super) use weighted::lower_bound_of_epochs;
 pub(crate) use weights::{by_gram, by_rows};
 
 /// Number of fixed-point steps between two checks of the progress.

@@ -13,7 +13,7 @@ use matmech_linalg as linalg;
 /// are only the entries. The scale of all variables is free: errors are multiplied by the squared
 /// sensitivity `Σy + kz`.
 #[derive(Debug)]
-pub(super) struct BandedFactor {
+pub(in crate::strategy) struct BandedFactor {
     /// `WᵀW`.
     gram: Array2<f64>,
     bands: usize,
@@ -129,6 +129,13 @@ impl BandedFactor {
             norms.push(norm);
         }
         Scaled { columns, norms, squares, cost }
+    }
+
+    /// Returns the factors that scale the columns of the entries to a squared sensitivity of 1.
+    pub fn column_scales(&self, x: &[f64]) -> Vec<f64> {
+        let scaled = self.scaled(x);
+        let squares = scaled.squares.iter().zip(&scaled.norms);
+        squares.map(|(square, norm)| (square / scaled.cost).sqrt() / norm).collect()
     }
 
     /// Returns `A⁻¹`, lower triangular. O(steps² · bands).

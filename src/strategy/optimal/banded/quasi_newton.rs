@@ -24,14 +24,14 @@ const MAX_HALVINGS: usize = 30;
 const FIRST_STEP: f64 = 0.1;
 
 /// A function to minimise.
-pub(super) trait Objective {
+pub(in crate::strategy) trait Objective {
     /// Returns the value and the gradient. A value that is not finite is outside the domain.
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)>;
 }
 
 /// The state of the minimisation.
 #[derive(Debug)]
-pub(super) struct QuasiNewton {
+pub(in crate::strategy) struct QuasiNewton {
     /// The current variables.
     pub x: Vec<f64>,
     /// The current value.

@@ -1,0 +1,94 @@
+//! Tests of whole fits.
+
+use super::*;
+use crate::strategy::{Objective, Request};
+use crate::workload::Workload;
+use approx::assert_relative_eq;
+
+fn fitted(workload: &str, participation: &str, buffers: usize) -> Stream {
+    let workload = Workload::parse(workload).unwrap();
+    let participation = participation.parse().unwrap();
+    let problem = Problem { participation, ..Problem::new(&workload) };
+    let options = StreamOptions { max_iterations: Some(300), ..StreamOptions::default() };
+    Stream::fit(&problem, Form::of(&problem), buffers, &options).unwrap()
+}
+
+/// Coefficients of all forms, for few steps and for several chunks of coordinates.
+pub(super) fn streams() -> Vec<Coefficients> {
+    [
+        ("prefix:24", "single", 3),
+        ("decay(rate=0.9):300", "single", 4),
+        ("prefix:32", "min-sep:8,4", 1),
+        ("prefix:21", "min-sep:5,4", 2),
+        ("prefix:9", "min-sep:1,4", 2),
+        ("prefix:90", "min-sep:30,2", 2),
+    ]
+    .map(|(workload, participation, buffers)| fitted(workload, participation, buffers).coefficients)
+    .into()
+}
+
+/// Oracle: the assessment of the strategy matrix as any other matrix.
+#[test]
+fn assessments_match_those_of_the_strategy_matrix() {
+    for (text, participation, buffers) in
+        [("prefix:40", "single", 4), ("range:12", "single", 4), ("prefix:36", "min-sep:9,4", 2)]
+    {
+        let workload = Workload::parse(text).unwrap();
+        let stream = fitted(text, participation, buffers);
+        let matrix = stream.coefficients.strategy_matrix().unwrap();
+        let factor = crate::strategy::StrategyFactor::from_queries(workload.shape(), matrix);
+        let strategy = crate::strategy::Strategy::single("streamed", factor.unwrap());
+        let queries = workload.count().as_f64();
+        for objective in [Objective::Mean, Objective::Max] {
+            let problem = Problem {
+                workload: &workload,
+                objective,
+                participation: participation.parse().unwrap(),
+            };
+            let mut expected = problem.error(&strategy).unwrap();
+            let found = if objective == Objective::Mean {
+                expected /= queries;
+                stream.assessment.mean_error
+            } else {
+                stream.assessment.max_error.unwrap()
+            };
+            assert_relative_eq!(found, expected, max_relative = 1e-9);
+        }
+        let assessment = stream.assessment;
+        assert_relative_eq!(assessment.sensitivity.squared, 1.0, max_relative = 1e-9);
+        assert_eq!(assessment.sensitivity.bound, None);
+        assert!(assessment.excess() > 0.0, "{text}");
+        let request = format!("optimal(participation={participation})");
+        let optimum = Request::parse(&request).unwrap().select(&workload).unwrap();
+        let bound = optimum.certificate.unwrap().lower_bound / queries;
+        assert_relative_eq!(assessment.lower_bound, bound, max_relative = 1e-6);
+    }
+}
+
+/// The excess over the best banded strategy, on which the truncated exponentials are a restriction.
+#[test]
+fn truncated_exponentials_are_near_the_banded_optimum() {
+    let stream = fitted("prefix:128", "min-sep:32,4", 3);
+    // The banded optimum, known to the digits shown.
+    let excess = stream.assessment.mean_error / 24.0431 - 1.0;
+    assert!(excess > 0.0 && excess < 1e-3, "{excess}");
+    assert_eq!(stream.coefficients.buffers(), 12);
+    assert_eq!(stream.coefficients.draws_per_step(), 4);
+}
+
+#[test]
+fn problems_that_a_form_does_not_support_are_refused() {
+    let workload = Workload::parse("prefix:24").unwrap();
+    let refused = |participation: &str, objective, form, buffers, part: &str| {
+        let participation = participation.parse().unwrap();
+        let problem = Problem { workload: &workload, objective, participation };
+        let error = Stream::fit(&problem, form, buffers, &StreamOptions::default()).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    refused("single", Objective::Mean, Form::Chains, 0, "at least one buffer");
+    refused("epochs:4", Objective::Mean, Form::Chains, 4, "single participation");
+    refused("single", Objective::Mean, Form::Truncated, 4, "min-sep:B,K");
+    refused("min-sep:6,4", Objective::Max, Form::Truncated, 4, "objective mean");
+    refused("min-sep:9,4", Objective::Mean, Form::Truncated, 4, "9 * 4");
+    assert!("tree".parse::<Form>().is_err());
+}
