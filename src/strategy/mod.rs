@@ -44,6 +44,7 @@ pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{DualVector, Optimal, OptimalOptions, ProblemDual, RowSelection, tridiagonal};
+pub(crate) use optimal::{QuasiNewton, SmoothFunction};
 pub use problem::{Objective, Participation, Problem};
 pub use registry::{Request, by_name, listing, strategies};
 pub use svd_bound::svd_bound;

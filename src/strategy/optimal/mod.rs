@@ -22,7 +22,7 @@
 
 mod active_set;
 mod anderson;
-pub(super) mod banded;
+mod banded;
 mod central_path;
 mod dual;
 mod dual_vector;
@@ -47,6 +47,8 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
+pub(in crate::strategy) use banded::BandedFactor;
+pub(crate) use banded::{QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;

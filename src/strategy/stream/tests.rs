@@ -5,36 +5,40 @@ use crate::strategy::{Objective, Request};
 use crate::workload::Workload;
 use approx::assert_relative_eq;
 
-fn fitted(workload: &str, participation: &str, buffers: usize) -> Stream {
+fn fitted(workload: &str, participation: &str, form: Form, buffers: usize) -> Stream {
     let workload = Workload::parse(workload).unwrap();
     let participation = participation.parse().unwrap();
     let problem = Problem { participation, ..Problem::new(&workload) };
     let options = StreamOptions { max_iterations: Some(300), ..StreamOptions::default() };
-    Stream::fit(&problem, Form::of(&problem), buffers, &options).unwrap()
+    Stream::fit(&problem, form, buffers, &options).unwrap()
 }
 
 /// Coefficients of all forms, for few steps and for several chunks of coordinates.
 pub(super) fn streams() -> Vec<Coefficients> {
     [
-        ("prefix:24", "single", 3),
-        ("decay(rate=0.9):300", "single", 4),
-        ("prefix:32", "min-sep:8,4", 1),
-        ("prefix:21", "min-sep:5,4", 2),
-        ("prefix:9", "min-sep:1,4", 2),
-        ("prefix:90", "min-sep:30,2", 2),
+        ("prefix:24", "single", Form::Chains, 3),
+        ("decay(rate=0.9):300", "single", Form::Chains, 4),
+        ("prefix:32", "min-sep:8,4", Form::Truncated, 1),
+        ("prefix:21", "min-sep:5,4", Form::Truncated, 2),
+        ("prefix:9", "min-sep:1,4", Form::Truncated, 2),
+        ("prefix:90", "min-sep:30,2", Form::Truncated, 2),
     ]
-    .map(|(workload, participation, buffers)| fitted(workload, participation, buffers).coefficients)
+    .map(|(workload, participation, form, buffers)| {
+        fitted(workload, participation, form, buffers).coefficients
+    })
     .into()
 }
 
 /// Oracle: the assessment of the strategy matrix as any other matrix.
 #[test]
 fn assessments_match_those_of_the_strategy_matrix() {
-    for (text, participation, buffers) in
-        [("prefix:40", "single", 4), ("range:12", "single", 4), ("prefix:36", "min-sep:9,4", 2)]
-    {
+    for (text, participation, form, buffers) in [
+        ("prefix:40", "single", Form::Chains, 4),
+        ("range:12", "single", Form::Chains, 4),
+        ("prefix:36", "min-sep:9,4", Form::Truncated, 2),
+    ] {
         let workload = Workload::parse(text).unwrap();
-        let stream = fitted(text, participation, buffers);
+        let stream = fitted(text, participation, form, buffers);
         let matrix = stream.coefficients.strategy_matrix().unwrap();
         let factor = crate::strategy::StrategyFactor::from_queries(workload.shape(), matrix);
         let strategy = crate::strategy::Strategy::single("streamed", factor.unwrap());
@@ -68,7 +72,7 @@ fn assessments_match_those_of_the_strategy_matrix() {
 /// The excess over the best banded strategy, on which the truncated exponentials are a restriction.
 #[test]
 fn truncated_exponentials_are_near_the_banded_optimum() {
-    let stream = fitted("prefix:128", "min-sep:32,4", 3);
+    let stream = fitted("prefix:128", "min-sep:32,4", Form::Truncated, 3);
     // The banded optimum, known to the digits shown.
     let excess = stream.assessment.mean_error / 24.0431 - 1.0;
     assert!(excess > 0.0 && excess < 1e-3, "{excess}");

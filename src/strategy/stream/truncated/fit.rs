@@ -11,9 +11,9 @@ use ndarray::Array2;
 
 use super::Truncated;
 use crate::error::{Error, Result};
-use crate::strategy::optimal::banded::{BandedFactor, Minimised, QuasiNewton};
+use crate::strategy::optimal::BandedFactor;
 use crate::strategy::stream::{Coefficients, Fitted};
-use crate::strategy::{Problem, Status};
+use crate::strategy::{Problem, QuasiNewton, SmoothFunction, Status};
 
 /// Maximum number of steps of a workload.
 const MAX_STEPS: usize = 2048;
@@ -123,7 +123,7 @@ impl Exponentials {
     }
 }
 
-impl Minimised for Exponentials {
+impl SmoothFunction for Exponentials {
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let (value, by_entries) = self.band.evaluate(&self.entries(x))?;
         let (rates, output, input) = self.parts(x);
