@@ -47,6 +47,7 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
+pub(crate) use banded::{QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;

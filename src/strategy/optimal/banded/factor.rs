@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView1};
 
-use super::quasi_newton::Objective;
+use super::quasi_newton::SmoothFunction;
 use crate::error::{Error, Result};
 use matmech_linalg as linalg;
 
@@ -178,7 +178,7 @@ impl BandedFactor {
     }
 }
 
-impl Objective for BandedFactor {
+impl SmoothFunction for BandedFactor {
     /// `ln (tr(A⁻ᵀ G A⁻¹) · (Σy + kz))`. With `S = A⁻ᵀ G A⁻¹` the derivative of the trace by A is
     /// `−2 (A⁻¹ S)ᵀ`.
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {

@@ -23,7 +23,7 @@ use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, StrategyFactor,
 };
 use factor::BandedFactor;
-use quasi_newton::QuasiNewton;
+pub(crate) use quasi_newton::{QuasiNewton, SmoothFunction};
 
 /// Maximum number of steps of a workload.
 const MAX_CELLS: usize = 2048;
