@@ -19,6 +19,7 @@ mod chains;
 mod coefficients;
 mod file;
 mod noise;
+pub mod recurrence;
 mod truncated;
 
 use std::fmt;
