@@ -33,7 +33,7 @@ fn draw(criterion: &mut Criterion) {
         return;
     };
     let problem = Problem::new(&workload);
-    for form in [Form::Chains] {
+    for form in [Form::Recurrence, Form::Chains] {
         let Ok(stream) = Stream::fit(&problem, form, 4, &StreamOptions::default()) else {
             continue;
         };

@@ -32,9 +32,11 @@ fn stated_numbers_match_the_written_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, matrix) = (path("noise.npz"), path("C.npy"));
-    for (participation, buffers, form) in
-        [("single", "4", "chains"), ("min-sep:12,4", "2", "truncated")]
-    {
+    for (participation, buffers, form) in [
+        ("single", "4", "chains"),
+        ("epochs:4", "2", "recurrence"),
+        ("min-sep:12,4", "2", "truncated"),
+    ] {
         let problem = ["--workload", "prefix:48", "--participation", participation];
         let outputs = ["--buffers", buffers, "--form", form, "--out", &file, "--matrix", &matrix];
         let report = json(&[&["stream"][..], &problem, &outputs].concat());
@@ -80,7 +82,12 @@ fn the_numpy_example_draws_the_same_noise() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, drawn) = (path("noise.npz"), path("drawn.npy"));
-    for (participation, form) in [("single", "chains"), ("min-sep:8,4", "truncated")] {
+    for (participation, form) in [
+        ("single", "chains"),
+        ("single", "recurrence"),
+        ("epochs:4", "recurrence"),
+        ("min-sep:8,4", "truncated"),
+    ] {
         let problem = ["stream", "--workload", "prefix:32", "--participation", participation];
         let outputs = ["--form", form, "--buffers", "2", "--out", &file];
         let report = json(&[&problem[..], &outputs].concat());

@@ -49,10 +49,12 @@ pub(super) struct StreamCommand {
 }
 
 const FORMS: &str = "Form of the noise:\n  \
+    recurrence  one fitted recurrence: one participation or fixed epochs, at most 2048 steps\n  \
     chains      a sum of autoregressions: one participation, any number of steps, N normals per \
     step\n  \
     truncated   truncated exponentials: min-separation\n\
-    The default is truncated for min-sep, and chains otherwise.";
+    The default is truncated for min-sep, chains for one participation in more than 2048 steps, \
+    and recurrence otherwise.";
 
 /// The output of `stream --json`. Errors are squared errors of a query at unit privacy cost.
 #[derive(Debug, Serialize)]

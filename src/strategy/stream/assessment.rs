@@ -1,6 +1,7 @@
 //! Sensitivity and errors of streaming noise, from its coefficients.
 
 use super::Coefficients;
+use super::recurrence::Certified;
 use crate::error::{Error, Result};
 use crate::strategy::participation::{Sensitivity, sensitivity};
 use crate::strategy::query_errors::QueryErrors;
@@ -78,6 +79,17 @@ impl Coefficients {
         if let (Coefficients::Chains(chains), Participation::Single) = (self, participation) {
             let costs = chains.privacy_costs();
             return Ok(Sensitivity::exact(costs.into_iter().fold(0.0, f64::max)));
+        }
+        let epochs = match participation {
+            Participation::Single => Some(1),
+            Participation::Epochs(count) => Some(count),
+            Participation::MinSeparation { .. } => None,
+        };
+        if let Coefficients::Recurrence(form) = self
+            && epochs == Some(form.epochs())
+        {
+            let Certified { lower, upper } = form.squared_sensitivity()?;
+            return Ok(Sensitivity { squared: upper, attained: lower, bound: None });
         }
         sensitivity(self.gram()?.view(), participation)
     }

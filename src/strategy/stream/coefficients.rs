@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{Chains, Form, Truncated};
+use super::{Chains, Form, Recurrence, Truncated};
 use crate::error::{Error, Result};
 use crate::workload::MAX_DENSE_CELLS;
 use matmech_linalg as linalg;
@@ -11,6 +11,8 @@ use matmech_linalg as linalg;
 /// [`assess`](Coefficients::assess), 1 up to rounding after a fit.
 #[derive(Debug, Clone)]
 pub enum Coefficients {
+    /// One fitted recurrence.
+    Recurrence(Recurrence),
     /// A sum of chains.
     Chains(Chains),
     /// Truncated exponentials.
@@ -21,6 +23,7 @@ impl Coefficients {
     /// Returns the form.
     pub fn form(&self) -> Form {
         match self {
+            Coefficients::Recurrence(_) => Form::Recurrence,
             Coefficients::Chains(_) => Form::Chains,
             Coefficients::Truncated(_) => Form::Truncated,
         }
@@ -29,6 +32,7 @@ impl Coefficients {
     /// Returns the number of steps n.
     pub fn steps(&self) -> usize {
         match self {
+            Coefficients::Recurrence(form) => form.steps(),
             Coefficients::Chains(form) => form.steps(),
             Coefficients::Truncated(form) => form.steps(),
         }
@@ -37,6 +41,7 @@ impl Coefficients {
     /// Returns the number of numbers that are stored per coordinate.
     pub fn buffers(&self) -> usize {
         match self {
+            Coefficients::Recurrence(form) => form.buffers(),
             Coefficients::Chains(form) => form.chains(),
             Coefficients::Truncated(form) => form.buffers(),
         }
@@ -46,7 +51,7 @@ impl Coefficients {
     pub fn normals_per_step(&self) -> usize {
         match self {
             Coefficients::Chains(form) => form.chains(),
-            Coefficients::Truncated(_) => 1,
+            Coefficients::Recurrence(_) | Coefficients::Truncated(_) => 1,
         }
     }
 
@@ -59,6 +64,7 @@ impl Coefficients {
     /// Returns the number of earlier steps whose normals are drawn again.
     pub(super) fn lags(&self) -> usize {
         match self {
+            Coefficients::Recurrence(form) => form.epochs() - 1,
             Coefficients::Chains(_) => 0,
             Coefficients::Truncated(form) if form.keeps_history() => 0,
             Coefficients::Truncated(form) => form.copies() - 1,
@@ -68,6 +74,7 @@ impl Coefficients {
     /// Returns the distance of the steps whose normals are drawn again.
     pub(super) fn lag(&self) -> usize {
         match self {
+            Coefficients::Recurrence(form) => form.period,
             Coefficients::Chains(_) => 0,
             Coefficients::Truncated(form) => form.bands,
         }
@@ -81,6 +88,7 @@ impl Coefficients {
     pub fn noise_matrix(&self) -> Result<Array2<f64>> {
         self.check_dense()?;
         Ok(match self {
+            Coefficients::Recurrence(form) => form.noise_matrix(),
             Coefficients::Chains(form) => form.noise_matrix(),
             Coefficients::Truncated(form) => form.noise_matrix(),
         })
@@ -106,6 +114,7 @@ impl Coefficients {
     pub fn strategy_matrix(&self) -> Result<Array2<f64>> {
         self.check_dense()?;
         match self {
+            Coefficients::Recurrence(form) => Ok(inverse(form.noise_matrix().view())),
             Coefficients::Truncated(form) => Ok(form.strategy_matrix()),
             Coefficients::Chains(form) => {
                 Ok(inverse(linalg::cholesky(form.covariance().view())?.view()))

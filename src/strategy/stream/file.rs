@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray::{Array2, arr1};
 use ndarray::{ArrayD, ArrayView1, ArrayViewD, Ix1, Ix2};
 
-use super::{Chains, Coefficients, Truncated};
+use super::{Chains, Coefficients, Recurrence, Truncated};
 use crate::error::{Error, Result};
 use crate::matrix_file::{read_npz, write_npz};
 
@@ -15,6 +15,7 @@ impl Coefficients {
     ///
     /// | form | keys |
     /// |---|---|
+    /// | recurrence | `rates` (N), `input`, `output` (n×N), `diagonal`, `scale` (n), `taps` ((k−1)×n) |
     /// | chains | `phi`, `sigma` (n×N), `factors`, `scale` (n) |
     /// | truncated | `rates` (N), `input`, `output` (n×N), `diagonal`, `scale` (n), `bands` (1) |
     ///
@@ -22,6 +23,17 @@ impl Coefficients {
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         match self {
+            Coefficients::Recurrence(form) => write_npz(
+                path,
+                &[
+                    ("rates", vector(&form.rates)),
+                    ("input", form.input.view().into_dyn()),
+                    ("output", form.output.view().into_dyn()),
+                    ("diagonal", vector(&form.diagonal)),
+                    ("scale", vector(&form.scale)),
+                    ("taps", form.taps.view().into_dyn()),
+                ],
+            ),
             Coefficients::Chains(form) => write_npz(
                 path,
                 &[
@@ -66,9 +78,29 @@ impl Coefficients {
         let (n, buffers) = input.dim();
         arrays.check("input", "at least one row", n > 0)?;
         let output = arrays.matrix("output", Some((n, buffers)))?;
-        let rates = arrays.positive("rates", buffers)?;
+        let rates = arrays.vector("rates", buffers)?;
+        arrays.check("rates", "nonnegative numbers", rates.iter().all(|&x| x >= 0.0))?;
         let diagonal = arrays.positive("diagonal", n)?;
         let scale = arrays.positive("scale", n)?;
+        if arrays.arrays.contains_key("taps") {
+            let taps = arrays.matrix("taps", None)?;
+            let divides = taps.ncols() == n && n.is_multiple_of(taps.nrows() + 1);
+            arrays.check(
+                "taps",
+                "one column per step and a row for every epoch but one",
+                divides,
+            )?;
+            let period = n / (taps.nrows() + 1);
+            return Ok(Coefficients::Recurrence(Recurrence {
+                rates,
+                input,
+                output,
+                diagonal,
+                scale,
+                taps,
+                period,
+            }));
+        }
         let bands = arrays.vector("bands", 1)?[0];
         let valid = bands >= 1.0 && bands <= n as f64 && bands.fract() == 0.0;
         arrays.check("bands", "an integer from 1 to the number of steps", valid)?;

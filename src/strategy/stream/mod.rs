@@ -5,6 +5,7 @@
 //!
 //! | form | participation | steps |
 //! |---|---|---|
+//! | [`Recurrence`] | single, fixed epochs | at most 2048 |
 //! | [`Chains`] | single | any number, in linear time |
 //! | [`Truncated`] | min-separation | at most 2048 |
 //!
@@ -25,18 +26,27 @@ mod truncated;
 use std::fmt;
 use std::str::FromStr;
 
-use super::{OptimalOptions, Participation, Problem, Status, optimal, tridiagonal};
+use super::{
+    Optimal, OptimalOptions, Participation, Problem, Status, StrategySelector, optimal, tridiagonal,
+};
 use crate::error::{Error, Result};
 pub use assessment::StreamAssessment;
 pub use chains::Chains;
 pub use coefficients::Coefficients;
 pub use noise::StreamedNoise;
+pub use recurrence::Recurrence;
+use recurrence::{FitOptions, fit_recurrence};
 pub use truncated::Truncated;
+
+/// Maximum number of steps for which the recurrence is the default.
+const MAX_RECURRENCE_STEPS: usize = 2048;
 
 /// The form of streaming noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
+    /// [`Recurrence`].
+    Recurrence,
     /// [`Chains`].
     Chains,
     /// [`Truncated`].
@@ -44,12 +54,16 @@ pub enum Form {
 }
 
 impl Form {
-    /// Returns the default for a participation: truncated exponentials for min-separation, chains
-    /// otherwise.
+    /// Returns the default for a problem: the recurrence for single participation and fixed epochs,
+    /// chains for single participation in more than 2048 steps, truncated exponentials for
+    /// min-separation.
     pub fn of(problem: &Problem<'_>) -> Self {
         match problem.participation {
             Participation::MinSeparation { .. } => Form::Truncated,
-            Participation::Single | Participation::Epochs(_) => Form::Chains,
+            Participation::Single if problem.workload.cells() > MAX_RECURRENCE_STEPS => {
+                Form::Chains
+            }
+            Participation::Single | Participation::Epochs(_) => Form::Recurrence,
         }
     }
 }
@@ -57,6 +71,7 @@ impl Form {
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Form::Recurrence => "recurrence",
             Form::Chains => "chains",
             Form::Truncated => "truncated",
         })
@@ -67,13 +82,13 @@ impl FromStr for Form {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        [Form::Chains, Form::Truncated]
+        [Form::Recurrence, Form::Chains, Form::Truncated]
             .into_iter()
             .find(|form| form.to_string() == text)
             .ok_or_else(|| {
                 Error::bad_input(
                     "form of streaming noise",
-                    "chains or truncated",
+                    "recurrence, chains or truncated",
                     format!("`{text}`"),
                     "leave it out for the default of the participation",
                 )
@@ -140,6 +155,14 @@ impl Stream {
         let solver = OptimalOptions { tolerance: options.tolerance, ..OptimalOptions::default() };
         let (fitted, lower_bound) = match form {
             Form::Chains => chains(problem, buffers, &solver)?,
+            Form::Recurrence => {
+                let fitted = recurrence(problem, buffers, options)?;
+                let optimum = Optimal::new(solver)?.select_for(problem)?;
+                let Some(certificate) = optimum.certificate else {
+                    return Err(Error::bug("optimal strategy", "a certificate", "none"));
+                };
+                (fitted, certificate.lower_bound)
+            }
             Form::Truncated => {
                 let fitted = truncated::fit(problem, buffers, options.max_iterations)?;
                 (fitted, optimal::lower_bound_of_epochs(problem, &solver)?.0)
@@ -149,6 +172,18 @@ impl Stream {
         let Fitted { coefficients, status, iterations } = fitted;
         Ok(Stream { coefficients, assessment, status, iterations })
     }
+}
+
+/// Fits one recurrence.
+fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) -> Result<Fitted> {
+    let defaults = FitOptions::default();
+    let max_iterations = options.max_iterations.unwrap_or(defaults.max_iterations);
+    let fit = fit_recurrence(problem, buffers, &FitOptions { max_iterations, ..defaults })?;
+    Ok(Fitted {
+        coefficients: Coefficients::Recurrence(fit.recurrence),
+        status: fit.status,
+        iterations: fit.iterations,
+    })
 }
 
 /// Fits chains, and returns the lower bound.

@@ -4,6 +4,7 @@ use super::*;
 use crate::strategy::{Objective, Request};
 use crate::workload::Workload;
 use approx::assert_relative_eq;
+use ndarray::Array2;
 
 fn fitted(workload: &str, participation: &str, form: Form, buffers: usize) -> Stream {
     let workload = Workload::parse(workload).unwrap();
@@ -13,26 +14,51 @@ fn fitted(workload: &str, participation: &str, form: Form, buffers: usize) -> St
     Stream::fit(&problem, form, buffers, &options).unwrap()
 }
 
+/// Returns a recurrence that is not fitted, for two epochs.
+fn any_recurrence(steps: usize, buffers: usize) -> Coefficients {
+    let wave = |rows: usize, columns: usize, phase: f64| {
+        Array2::from_shape_fn((rows, columns), |(t, j)| {
+            0.2 + 0.1 * (phase + 1.3 * t as f64 + 2.1 * j as f64).sin()
+        })
+    };
+    Coefficients::Recurrence(Recurrence {
+        rates: (0..buffers).map(|j| 0.2 + 0.4 * j as f64).collect(),
+        input: wave(steps, buffers, 0.0),
+        output: wave(steps, buffers, 1.0),
+        diagonal: wave(steps, 1, 2.0).mapv(|x| 1.0 + x).into_raw_vec_and_offset().0,
+        scale: wave(steps, 1, 3.0).mapv(|x| 1.0 + x).into_raw_vec_and_offset().0,
+        taps: wave(1, steps, 4.0),
+        period: steps / 2,
+    })
+}
+
 /// Coefficients of all forms, for few steps and for several chunks of coordinates.
 pub(super) fn streams() -> Vec<Coefficients> {
-    [
-        ("prefix:24", "single", Form::Chains, 3),
-        ("decay(rate=0.9):300", "single", Form::Chains, 4),
-        ("prefix:32", "min-sep:8,4", Form::Truncated, 1),
-        ("prefix:21", "min-sep:5,4", Form::Truncated, 2),
-        ("prefix:9", "min-sep:1,4", Form::Truncated, 2),
-        ("prefix:90", "min-sep:30,2", Form::Truncated, 2),
-    ]
-    .map(|(workload, participation, form, buffers)| {
-        fitted(workload, participation, form, buffers).coefficients
-    })
-    .into()
+    let mut streams = vec![any_recurrence(16, 2), any_recurrence(600, 3)];
+    streams.extend(
+        [
+            ("prefix:24", "single", Form::Recurrence, 3),
+            ("prefix:30", "epochs:3", Form::Recurrence, 2),
+            ("prefix:24", "single", Form::Chains, 3),
+            ("decay(rate=0.9):300", "single", Form::Chains, 4),
+            ("prefix:32", "min-sep:8,4", Form::Truncated, 1),
+            ("prefix:21", "min-sep:5,4", Form::Truncated, 2),
+            ("prefix:9", "min-sep:1,4", Form::Truncated, 2),
+            ("prefix:90", "min-sep:30,2", Form::Truncated, 2),
+        ]
+        .map(|(workload, participation, form, buffers)| {
+            fitted(workload, participation, form, buffers).coefficients
+        }),
+    );
+    streams
 }
 
 /// Oracle: the assessment of the strategy matrix as any other matrix.
 #[test]
 fn assessments_match_those_of_the_strategy_matrix() {
     for (text, participation, form, buffers) in [
+        ("prefix:40", "single", Form::Recurrence, 2),
+        ("prefix:36", "epochs:3", Form::Recurrence, 2),
         ("prefix:40", "single", Form::Chains, 4),
         ("range:12", "single", Form::Chains, 4),
         ("prefix:36", "min-sep:9,4", Form::Truncated, 2),
@@ -95,4 +121,17 @@ fn problems_that_a_form_does_not_support_are_refused() {
     refused("min-sep:6,4", Objective::Max, Form::Truncated, 4, "objective mean");
     refused("min-sep:9,4", Objective::Mean, Form::Truncated, 4, "9 * 4");
     assert!("tree".parse::<Form>().is_err());
+}
+
+/// The columns of a recurrence are orthogonal for the patterns of its epochs only.
+#[test]
+fn noise_for_fixed_epochs_costs_more_under_min_separation() {
+    let coefficients = fitted("prefix:64", "epochs:4", Form::Recurrence, 3).coefficients;
+    let fixed = coefficients.sensitivity(Participation::Epochs(4)).unwrap();
+    assert_eq!(fixed.bound, None);
+    assert_relative_eq!(fixed.squared, 1.0, max_relative = 1e-8);
+    let separated = Participation::MinSeparation { separation: 16, count: 4 };
+    let any = coefficients.sensitivity(separated).unwrap();
+    assert_eq!(any.bound, Some("row-sum bound"));
+    assert!(any.attained > 1.1 && any.squared >= any.attained, "{any:?}");
 }

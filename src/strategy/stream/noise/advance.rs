@@ -1,6 +1,6 @@
 //! The recurrences of all forms, for chunks of coordinates.
 
-use crate::strategy::stream::{Chains, Coefficients, Truncated};
+use crate::strategy::stream::{Chains, Coefficients, Recurrence, Truncated};
 
 /// Number of coordinates that are computed together; their state fits into the cache.
 const CHUNK: usize = 512;
@@ -54,6 +54,7 @@ impl Machine {
             let mut chunk =
                 Chunk { first: index * CHUNK, state: chunk, sources: &mut sources, noise };
             match coefficients {
+                Coefficients::Recurrence(form) => chunk.recurrence(form, step),
                 Coefficients::Chains(form) => chunk.chains(form, step),
                 Coefficients::Truncated(form) if form.keeps_history() => chunk.history(form, step),
                 Coefficients::Truncated(form) => chunk.copies(form, step),
@@ -71,6 +72,30 @@ struct Chunk<'a, S> {
 }
 
 impl<S: StepNormals> Chunk<'_, S> {
+    /// `y = (z + Σ_g f_g z_{−g} − Σ_j H_j x_j)/d`, `x_j ← e^{−λ_j}(x_j + B_j y)`, noise `r y`.
+    fn recurrence(&mut self, form: &Recurrence, t: usize) {
+        let length = self.noise.len();
+        let mut earlier = [0.0; CHUNK];
+        for (g, source) in self.sources.iter_mut().enumerate() {
+            if g == 0 {
+                source.fill(self.first, 0, self.noise);
+                continue;
+            }
+            let earlier = &mut earlier[..length];
+            source.fill(self.first, 0, earlier);
+            add(self.noise, form.taps[[g - 1, t]], earlier);
+        }
+        for (j, x) in self.state.chunks_exact(length).enumerate() {
+            add(self.noise, -form.output[[t, j]], x);
+        }
+        let inverse = form.diagonal[t].recip();
+        self.noise.iter_mut().for_each(|y| *y *= inverse);
+        for (j, x) in self.state.chunks_exact_mut(length).enumerate() {
+            store(x, (-form.rates[j]).exp(), form.input[[t, j]], self.noise);
+        }
+        self.noise.iter_mut().for_each(|y| *y *= form.scale[t]);
+    }
+
     /// `z_j ← φ_j z_j + σ_j ξ_j`; the noise is the change of their sum as in [`Chains`].
     fn chains(&mut self, form: &Chains, t: usize) {
         let length = self.noise.len();
