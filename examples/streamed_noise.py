@@ -12,12 +12,13 @@ import numpy as np
 
 
 def recurrence(c, z):
-    """Yields the noise of the steps: one recurrence, with `taps` on the normals of one epoch ago."""
+    """Yields the noise of the steps: one recurrence, with `taps` on normals of earlier epochs."""
     n, k = len(c["scale"]), len(c["taps"]) + 1
     x = np.zeros((len(c["rates"]), 1))
     decay = np.exp(-c["rates"])[:, None]
     for t in range(n):
-        e = z(t)[0] + sum(c["taps"][g - 1, t] * z(t - g * n // k)[0] for g in range(1, t * k // n + 1))
+        epochs = range(1, t * k // n + 1)
+        e = z(t)[0] + sum(c["taps"][g - 1, t] * z(t - g * n // k)[0] for g in epochs)
         y = (e - c["output"][t] @ x) / c["diagonal"][t]
         x = decay * (x + c["input"][t][:, None] * y)
         yield c["scale"][t] * y

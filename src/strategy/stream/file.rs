@@ -15,7 +15,7 @@ impl Coefficients {
     ///
     /// | form | keys |
     /// |---|---|
-    /// | recurrence | `rates` (N), `input`, `output` (n×N), `diagonal`, `scale` (n), `taps` ((k−1)×n) |
+    /// | recurrence | as truncated, with `taps` ((k−1)×n) instead of `bands` |
     /// | chains | `phi`, `sigma` (n×N), `factors`, `scale` (n) |
     /// | truncated | `rates` (N), `input`, `output` (n×N), `diagonal`, `scale` (n), `bands` (1) |
     ///
@@ -60,8 +60,8 @@ impl Coefficients {
     /// Reads coefficients from `.npz`. The keys determine the form.
     ///
     /// # Errors
-    /// The file is no archive of float64 arrays; an array is missing, has another shape, or a number
-    /// that is not finite; σ, d, r, λ or b is not positive.
+    /// The file is no archive of float64 arrays; an array is missing, has another shape, or a
+    /// number that is not finite; σ, d, r, λ or b is not positive.
     pub fn read(path: &Path) -> Result<Self> {
         let mut arrays = Arrays { path, arrays: read_npz(path)? };
         if arrays.arrays.contains_key("phi") {

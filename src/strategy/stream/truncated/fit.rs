@@ -76,11 +76,11 @@ impl Exponentials {
         entries
     }
 
-    /// Returns rates that are geometric from 1.5/b to 1, the square root of the prefix sums as a sum
-    /// of their exponentials, and equal y and z.
+    /// Returns rates that are geometric from 1.5/b to 1, the square root of the prefix sums as a
+    /// sum of their exponentials, and equal y and z.
     ///
-    /// The coefficients of the square root are moments, `∫ x^τ dx / (π √(x(1−x)))` over [0, 1]; every
-    /// rate gets the mass of its part of the interval.
+    /// The coefficients of the square root are moments, `∫ x^τ dx / (π √(x(1−x)))` over [0, 1];
+    /// every rate gets the mass of its part of the interval.
     fn start(&self) -> Vec<f64> {
         let slowest = 1.5 / self.bands as f64;
         let last = (self.buffers - 1).max(1) as f64;
