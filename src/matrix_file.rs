@@ -1,4 +1,7 @@
-//! Matrix files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header).
+//! Matrix files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header),
+//! and `.npz` archives of arrays.
+
+mod npz;
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -9,6 +12,7 @@ use ndarray::Array2;
 use ndarray_npy::{ReadNpyError, WriteNpyError};
 
 use crate::error::{Error, Place, Result};
+pub(crate) use npz::{read_npz, write_npz};
 
 const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of \
                       numbers without a header";
@@ -143,66 +147,6 @@ pub(crate) fn write_npy_vector(path: &Path, vector: &Array1<f64>) -> Result<()> 
     ndarray_npy::write_npy(path, vector).map_err(|e| not_written(path, e))
 }
 
-/// Writes matrices as `.npz`: a ZIP archive without compression, one `.npy` per name.
-///
-/// # Errors
-/// The file cannot be written, or an array takes 4 GiB or more.
-#[cfg(feature = "cli")]
-pub(crate) fn write_npz(path: &Path, arrays: &[(&str, &Array2<f64>)]) -> Result<()> {
-    use ndarray_npy::WriteNpyExt;
-
-    let refused = |e: std::io::Error| not_written(path, WriteNpyError::Io(e));
-    let mut archive = Vec::new();
-    let mut directory = Vec::new();
-    for (name, array) in arrays {
-        let name = format!("{name}.npy");
-        let mut data = Vec::new();
-        array.as_standard_layout().write_npy(&mut data).map_err(|e| not_written(path, e))?;
-        let short = |length: usize| {
-            u32::try_from(length)
-                .map_err(|_| refused(std::io::Error::other("an array takes 4 GiB or more")))
-        };
-        let (size, offset) = (short(data.len())?.to_le_bytes(), short(archive.len())?);
-        // Version 2.0, no flags, stored, midnight of 1 January 1980.
-        let mut entry = vec![20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
-        entry.extend(crc32(&data).to_le_bytes());
-        entry.extend(size);
-        entry.extend(size);
-        entry.extend((name.len() as u16).to_le_bytes());
-        entry.extend([0, 0]);
-        archive.extend(b"PK\x03\x04");
-        archive.extend(&entry);
-        archive.extend(name.as_bytes());
-        archive.extend(data);
-        directory.extend(b"PK\x01\x02\x14\x00");
-        directory.extend(&entry);
-        // No comment, first disk, no attributes.
-        directory.extend([0; 10]);
-        directory.extend(offset.to_le_bytes());
-        directory.extend(name.as_bytes());
-    }
-    let start = archive.len() as u32;
-    let count = (arrays.len() as u16).to_le_bytes();
-    archive.extend(&directory);
-    archive.extend(b"PK\x05\x06\x00\x00\x00\x00");
-    archive.extend([count, count].concat());
-    archive.extend((directory.len() as u32).to_le_bytes());
-    archive.extend(start.to_le_bytes());
-    archive.extend([0, 0]);
-    std::fs::write(path, archive).map_err(refused)
-}
-
-/// Returns the checksum of ZIP archives (polynomial 0xEDB88320).
-#[cfg(feature = "cli")]
-fn crc32(data: &[u8]) -> u32 {
-    let step = |crc: u32, _| if crc & 1 == 1 { 0xEDB8_8320 ^ (crc >> 1) } else { crc >> 1 };
-    let table: Vec<u32> = (0..256u32).map(|byte| (0..8).fold(byte, step)).collect();
-    let crc = data
-        .iter()
-        .fold(u32::MAX, |crc, &byte| table[((crc ^ u32::from(byte)) & 0xFF) as usize] ^ (crc >> 8));
-    !crc
-}
-
 fn not_written(path: &Path, error: WriteNpyError) -> Error {
     let source = match error {
         WriteNpyError::Io(source) => source,
@@ -214,13 +158,6 @@ fn not_written(path: &Path, error: WriteNpyError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The published check value of the checksum.
-    #[cfg(feature = "cli")]
-    #[test]
-    fn checksums_of_archives_match_their_check_value() {
-        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
-    }
 
     #[test]
     fn matrices_survive_a_round_trip_and_bad_ones_are_named() {

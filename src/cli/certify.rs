@@ -123,9 +123,9 @@ impl Dual {
                 let queries = Array2::from_shape_fn((1, dual.query_weights.len()), |(_, q)| {
                     dual.query_weights[q]
                 });
-                let mut arrays = vec![("step_weights", &dual.step_weights)];
+                let mut arrays = vec![("step_weights", dual.step_weights.view().into_dyn())];
                 if !queries.is_empty() {
-                    arrays.push(("query_weights", &queries));
+                    arrays.push(("query_weights", queries.view().into_dyn()));
                 }
                 matrix_file::write_npz(path, &arrays)
             }

@@ -12,6 +12,7 @@ mod process;
 mod release;
 mod simulate;
 mod solve;
+mod stream;
 mod target;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +37,12 @@ enum Command {
     Solve(solve::SolveCommand),
     /// Certify a strategy matrix: its error on a workload and its distance to the optimum.
     Certify(certify::CertifyCommand),
+    /// Fit noise for training that is drawn step by step, with few buffers per coordinate.
+    ///
+    /// The noise is that of a strategy near the certified optimum of the workload. Its sensitivity
+    /// and errors are recomputed from the coefficients that are written. The noise is floating
+    /// point; docs/streams.md says what that means and what each participation is valid for.
+    Stream(stream::StreamCommand),
     /// Plan measurements over many attributes and print the expected errors; does not read data.
     Plan(plan::PlanCommand),
     /// PRIVATE: answer a workload from a CSV file with discrete Gaussian noise, charged to a
@@ -90,6 +97,7 @@ pub fn run() -> std::process::ExitCode {
     let outcome = match arguments.command {
         Command::Solve(solve) => solve.run(),
         Command::Certify(certify) => certify.run(),
+        Command::Stream(stream) => stream.run(),
         Command::Plan(plan) => plan.run(),
         Command::Release(release) => release.run(),
         Command::Answer(answer) => answer.run(),

@@ -47,6 +47,8 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
+pub(in crate::strategy) use banded::BandedFactor;
+pub(crate) use banded::{QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
@@ -56,6 +58,7 @@ use identical_cells::CellClasses;
 use low_rank::RowReduction;
 use newton::Curvature;
 pub use problem_dual::ProblemDual;
+pub(super) use weighted::lower_bound_of_epochs;
 pub(crate) use weights::{by_gram, by_rows};
 
 /// Number of fixed-point steps between two checks of the progress.

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView1};
 
-use super::quasi_newton::Objective;
+use super::quasi_newton::SmoothFunction;
 use crate::error::{Error, Result};
 use matmech_linalg as linalg;
 
@@ -13,7 +13,7 @@ use matmech_linalg as linalg;
 /// are only the entries. The scale of all variables is free: errors are multiplied by the squared
 /// sensitivity `Σy + kz`.
 #[derive(Debug)]
-pub(super) struct BandedFactor {
+pub(in crate::strategy) struct BandedFactor {
     /// `WᵀW`.
     gram: Array2<f64>,
     bands: usize,
@@ -131,6 +131,13 @@ impl BandedFactor {
         Scaled { columns, norms, squares, cost }
     }
 
+    /// Returns the factors that scale the columns of the entries to a squared sensitivity of 1.
+    pub fn column_scales(&self, x: &[f64]) -> Vec<f64> {
+        let scaled = self.scaled(x);
+        let squares = scaled.squares.iter().zip(&scaled.norms);
+        squares.map(|(square, norm)| (square / scaled.cost).sqrt() / norm).collect()
+    }
+
     /// Returns `A⁻¹`, lower triangular. O(steps² · bands).
     fn inverse(&self, columns: &[Vec<f64>]) -> Array2<f64> {
         let n = self.steps();
@@ -178,7 +185,7 @@ impl BandedFactor {
     }
 }
 
-impl Objective for BandedFactor {
+impl SmoothFunction for BandedFactor {
     /// `ln (tr(A⁻ᵀ G A⁻¹) · (Σy + kz))`. With `S = A⁻ᵀ G A⁻¹` the derivative of the trace by A is
     /// `−2 (A⁻¹ S)ᵀ`.
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {

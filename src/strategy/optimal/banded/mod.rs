@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, StrategyFactor,
 };
-use factor::BandedFactor;
-use quasi_newton::QuasiNewton;
+pub(in crate::strategy) use factor::BandedFactor;
+pub(crate) use quasi_newton::{QuasiNewton, SmoothFunction};
 
 /// Maximum number of steps of a workload.
 const MAX_CELLS: usize = 2048;

@@ -24,14 +24,14 @@ const MAX_HALVINGS: usize = 30;
 const FIRST_STEP: f64 = 0.1;
 
 /// A function to minimise.
-pub(super) trait Objective {
+pub(crate) trait SmoothFunction {
     /// Returns the value and the gradient. A value that is not finite is outside the domain.
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)>;
 }
 
 /// The state of the minimisation.
 #[derive(Debug)]
-pub(super) struct QuasiNewton {
+pub(crate) struct QuasiNewton {
     /// The current variables.
     pub x: Vec<f64>,
     /// The current value.
@@ -50,7 +50,11 @@ impl QuasiNewton {
     ///
     /// # Errors
     /// The objective fails.
-    pub fn from(objective: &impl Objective, x: Vec<f64>, first_bounded: usize) -> Result<Self> {
+    pub fn from(
+        objective: &impl SmoothFunction,
+        x: Vec<f64>,
+        first_bounded: usize,
+    ) -> Result<Self> {
         let (value, gradient) = objective.evaluate(&x)?;
         let steps = VecDeque::new();
         Ok(QuasiNewton { x, value, evaluations: 1, gradient, steps, first_bounded })
@@ -60,7 +64,7 @@ impl QuasiNewton {
     ///
     /// # Errors
     /// The objective fails.
-    pub fn step(&mut self, objective: &impl Objective) -> Result<Option<f64>> {
+    pub fn step(&mut self, objective: &impl SmoothFunction) -> Result<Option<f64>> {
         loop {
             if let Some(decrease) = self.search(objective)? {
                 return Ok(Some(decrease));
@@ -72,7 +76,7 @@ impl QuasiNewton {
         }
     }
 
-    fn search(&mut self, objective: &impl Objective) -> Result<Option<f64>> {
+    fn search(&mut self, objective: &impl SmoothFunction) -> Result<Option<f64>> {
         let direction = self.direction();
         let mut length = 1.0;
         for _ in 0..MAX_HALVINGS {
@@ -163,7 +167,7 @@ mod tests {
     /// `Σ i (x_i − c_i)² + (Σx)⁴/10`, with nonnegative second half.
     struct Quartic(Vec<f64>);
 
-    impl Objective for Quartic {
+    impl SmoothFunction for Quartic {
         fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
             let sum: f64 = x.iter().sum();
             let mut value = 0.1 * sum.powi(4);

@@ -54,7 +54,7 @@ fn all_bands_are_no_restriction() {
 /// Oracle: central differences.
 #[test]
 fn the_derivative_matches_central_differences() {
-    use super::quasi_newton::Objective as _;
+    use super::quasi_newton::SmoothFunction as _;
     let gram = Workload::parse("range:9").unwrap().gram().unwrap().to_dense().unwrap();
     for free in [false, true] {
         let form = BandedFactor::new(gram.clone(), 3, 4, 2, free);

@@ -81,19 +81,29 @@ pub(super) fn evaluate(
 }
 
 /// Returns m, the weights of the cells times the squared gains.
-pub(super) fn scaled(recurrence: &Recurrence, cell_weights: &[f64]) -> Vec<f64> {
+pub(in crate::strategy) fn scaled(recurrence: &Recurrence, cell_weights: &[f64]) -> Vec<f64> {
     cell_weights.iter().zip(recurrence.squared_gains()).map(|(mu, a)| mu * a).collect()
 }
 
-/// Returns an approximation of `x^-½` on an interval that contains the spectrum of K⁻¹.
-///
-/// The smallest eigenvalue is at least 1/tr K, and the largest is at most the largest row sum.
+/// Returns an approximation of `x^-½` on the [interval] of the spectrum.
 pub(super) fn approximation(
     recurrence: &Recurrence,
     cells: &[f64],
     queries: &[f64],
     error: f64,
 ) -> InverseRoot {
+    let (low, high) = interval(recurrence, cells, queries);
+    InverseRoot::new(low, high, error, LANES)
+}
+
+/// Returns the ends of an interval that contains the spectrum of K⁻¹.
+///
+/// The smallest eigenvalue is at least 1/tr K, and the largest is at most the largest row sum.
+pub(in crate::strategy) fn interval(
+    recurrence: &Recurrence,
+    cells: &[f64],
+    queries: &[f64],
+) -> (f64, f64) {
     let factors = recurrence.squared_factors();
     let n = cells.len();
     let (mut trace, mut kappa, mut factor) = (0.0, 0.0, 0.0);
@@ -113,7 +123,7 @@ pub(super) fn approximation(
         largest = largest.max(sum);
     }
     // The margins exceed the rounding errors of the sums.
-    InverseRoot::new((1.0 - 1e-8) / trace, (1.0 + 1e-8) * largest, error, LANES)
+    ((1.0 - 1e-8) / trace, (1.0 + 1e-8) * largest)
 }
 
 /// The recurrences over all nodes, with their inputs, working memory and results.

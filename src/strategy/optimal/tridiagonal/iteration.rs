@@ -24,7 +24,7 @@ const PATIENCE: usize = 150;
 
 /// Weights of the cells and the queries, each with sum 1.
 #[derive(Debug, Clone)]
-pub(super) struct Weights {
+pub(in crate::strategy) struct Weights {
     /// μ.
     pub cells: Vec<f64>,
     /// p.

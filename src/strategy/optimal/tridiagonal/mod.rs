@@ -37,8 +37,10 @@ use crate::error::Result;
 use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, Strategy, StrategyFactor,
 };
-use iteration::Weights;
+pub(in crate::strategy) use evaluation::{interval, scaled};
+pub(in crate::strategy) use iteration::Weights;
 use strategy_gram::RecurrenceStrategy;
+pub(in crate::strategy) use zolotarev::InverseRoot;
 
 #[cfg(doc)]
 use crate::workload::Recurrence;
@@ -64,6 +66,11 @@ pub struct TridiagonalOptimum {
 }
 
 impl TridiagonalOptimum {
+    /// Returns the weights of the cells and the queries that define the strategy.
+    pub(in crate::strategy) fn strategy_weights(&self) -> &Weights {
+        &self.strategy.weights
+    }
+
     /// Returns the strategy, whose matrix is computed on first use.
     ///
     /// The matrix is refused above [`MAX_DENSE_CELLS`](crate::workload::MAX_DENSE_CELLS) cells.

@@ -11,7 +11,7 @@ use std::f64::consts::PI;
 
 /// `r(x) = Σ_j weights[j]/(x + shifts[j])`, close to `x^-½`.
 #[derive(Debug, Clone)]
-pub(super) struct InverseRoot {
+pub(in crate::strategy) struct InverseRoot {
     /// The shifts t_j > 0, ascending.
     pub shifts: Vec<f64>,
     /// The weights w_j > 0.
@@ -25,15 +25,13 @@ impl InverseRoot {
     ///
     /// The number of nodes is a multiple of `multiple`. O(nodes).
     pub fn new(low: f64, high: f64, error: f64, multiple: usize) -> Self {
-        // K' vanishes for a modulus near 1: widen short intervals.
-        let k = (low / high).sqrt().min(0.5);
-        let complement = (1.0 - k * k).sqrt();
-        let (quarter, quarter_complement) =
-            (PI / (2.0 * agm(1.0, complement)), PI / (2.0 * agm(1.0, k)));
-        // q = exp(−rate · nodes).
-        let rate = 2.0 * PI * quarter / quarter_complement;
-        let needed = (4.0 / error + 1.0).ln() / rate;
-        let nodes = (needed.ceil() as usize).max(1).next_multiple_of(multiple);
+        let needed = ((4.0 / error + 1.0).ln() / Periods::of(low, high).rate).ceil() as usize;
+        Self::with_nodes(low, high, needed.max(1).next_multiple_of(multiple))
+    }
+
+    /// Creates the approximation of a number of nodes on [low, high]. O(nodes).
+    pub fn with_nodes(low: f64, high: f64, nodes: usize) -> Self {
+        let Periods { k, quarter_complement, rate } = Periods::of(low, high);
         let q = (-rate * nodes as f64).exp();
         let step = quarter_complement / nodes as f64;
         let root = low.sqrt();
@@ -48,6 +46,27 @@ impl InverseRoot {
             weights[mirror] = 2.0 * step * root / PI * dn / (k * (sc * cn).powi(2));
         }
         InverseRoot { shifts, weights, error: 4.0 * q / (1.0 - q) }
+    }
+}
+
+/// The elliptic integrals of an interval.
+struct Periods {
+    /// The modulus k.
+    k: f64,
+    /// K'.
+    quarter_complement: f64,
+    /// `q = exp(−rate · nodes)`.
+    rate: f64,
+}
+
+impl Periods {
+    fn of(low: f64, high: f64) -> Self {
+        // K' vanishes for a modulus near 1: widen short intervals.
+        let k = (low / high).sqrt().min(0.5);
+        let complement = (1.0 - k * k).sqrt();
+        let (quarter, quarter_complement) =
+            (PI / (2.0 * agm(1.0, complement)), PI / (2.0 * agm(1.0, k)));
+        Periods { k, quarter_complement, rate: 2.0 * PI * quarter / quarter_complement }
     }
 }
 

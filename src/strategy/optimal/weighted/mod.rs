@@ -125,7 +125,7 @@ pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<W
 ///
 /// # Errors
 /// As [`solve`].
-pub(super) fn lower_bound_of_epochs(
+pub(in crate::strategy) fn lower_bound_of_epochs(
     problem: &Problem<'_>,
     options: &OptimalOptions,
 ) -> Result<(f64, ProblemDual)> {

@@ -1,0 +1,55 @@
+//! Drawing streaming noise, on one thread: `cargo bench --bench streams`.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use matmech::Workload;
+use matmech::strategy::Problem;
+use matmech::strategy::stream::{Form, Stream, StreamOptions, StreamedNoise};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+
+const COORDINATES: usize = 1_000_000;
+
+/// One step of noise, next to as many independent normals of the same generator.
+fn draw(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("draw");
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(3))
+        .throughput(Throughput::Elements(COORDINATES as u64));
+    let mut noise = vec![0.0; COORDINATES];
+    let mut generator = ChaCha20Rng::seed_from_u64(1);
+    group.bench_function("normals", |b| {
+        b.iter(|| {
+            noise.iter_mut().for_each(|z| *z = StandardNormal.sample(&mut generator));
+            black_box(&noise);
+        })
+    });
+    let Ok(workload) = Workload::parse("prefix:64") else {
+        return;
+    };
+    let problem = Problem::new(&workload);
+    for form in [Form::Recurrence, Form::Chains] {
+        let Ok(stream) = Stream::fit(&problem, form, 4, &StreamOptions::default()) else {
+            continue;
+        };
+        let new = || StreamedNoise::seeded(stream.coefficients.clone(), COORDINATES, 1);
+        let mut stream = new();
+        group.bench_function(format!("{form}, 4 buffers"), |b| {
+            b.iter(|| {
+                if stream.fill(&mut noise).is_err() {
+                    stream = new();
+                }
+                black_box(&noise);
+            })
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, draw);
+criterion_main!(benches);

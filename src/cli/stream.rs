@@ -1,0 +1,189 @@
+//! `matmech stream`: fits streaming noise to one workload.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::output;
+use crate::matrix_file;
+use crate::strategy::stream::{Form, Stream, StreamAssessment, StreamOptions};
+use crate::strategy::{Objective, Participation, Problem, Status};
+use crate::workload::{QueryCount, Workload};
+
+/// Arguments of `matmech stream`.
+#[derive(Debug, Args)]
+pub(super) struct StreamCommand {
+    /// Workload over steps, e.g. prefix:1024
+    #[arg(long)]
+    workload: String,
+    /// Number of exponentials or chains
+    #[arg(long, default_value_t = 4)]
+    buffers: usize,
+    /// Participation: single, epochs:K, or min-sep:B,K (at most K steps, at least B apart)
+    #[arg(long, default_value_t)]
+    participation: Participation,
+    /// Objective: mean, max, or balanced:SHARE, e.g. balanced:0.9
+    #[arg(long, default_value_t)]
+    objective: Objective,
+    /// Form of the noise; the default depends on the participation and the number of steps
+    #[arg(long, long_help = FORMS)]
+    form: Option<Form>,
+    /// Write the coefficients, from which the noise is drawn
+    #[arg(long, value_name = "NOISE.npz")]
+    out: Option<PathBuf>,
+    /// Write the strategy matrix C, for `matmech certify`
+    #[arg(long, value_name = "C.npy")]
+    matrix: Option<PathBuf>,
+    /// Relative gap of the lower bound
+    #[arg(long, default_value_t = StreamOptions::default().tolerance)]
+    tolerance: f64,
+    /// Maximum steps of the fit
+    #[arg(long)]
+    max_iterations: Option<usize>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+const FORMS: &str = "Form of the noise:\n  \
+    recurrence  one fitted recurrence: one participation or fixed epochs, at most 2048 steps\n  \
+    chains      a sum of autoregressions: one participation, any number of steps, N normals per \
+    step\n  \
+    truncated   truncated exponentials: min-separation\n\
+    The default is truncated for min-sep, chains for one participation in more than 2048 steps, \
+    and recurrence otherwise.";
+
+/// The output of `stream --json`. Errors are squared errors of a query at unit privacy cost.
+#[derive(Debug, Serialize)]
+struct Report {
+    workload: String,
+    steps: usize,
+    queries: QueryCount,
+    form: Form,
+    objective: String,
+    participation: String,
+    /// The largest change of the measured values, for noise from standard normals.
+    sensitivity: f64,
+    /// `exact`, or the name of the upper bound.
+    sensitivity_kind: &'static str,
+    mean_error: f64,
+    /// Omitted if it would take a matrix of too many steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_error: Option<f64>,
+    /// The objective: `mean_error`, `max_error`, or their combination.
+    error: f64,
+    /// Certified: the error of every strategy, streaming or not, is at least this.
+    lower_bound: f64,
+    /// error / lower_bound − 1
+    excess: f64,
+    /// Numbers stored per coordinate.
+    buffers: usize,
+    /// Independent normals per coordinate and step.
+    normals_per_step: usize,
+    /// Normals per coordinate and step, including those of earlier steps that are drawn again.
+    draws_per_step: usize,
+    iterations: usize,
+    status: Status,
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matrix: Option<PathBuf>,
+}
+
+impl StreamCommand {
+    pub(super) fn run(&self) -> anyhow::Result<()> {
+        let workload = Workload::parse(&self.workload)?;
+        let (objective, participation) = (self.objective, self.participation);
+        let problem = Problem { workload: &workload, objective, participation };
+        let options =
+            StreamOptions { tolerance: self.tolerance, max_iterations: self.max_iterations };
+        let started = Instant::now();
+        let form = self.form.unwrap_or_else(|| Form::of(&problem));
+        let stream = Stream::fit(&problem, form, self.buffers, &options)?;
+        let seconds = started.elapsed().as_secs_f64();
+        if let Some(path) = &self.out {
+            stream.coefficients.write(path)?;
+        }
+        if let Some(path) = &self.matrix {
+            matrix_file::write_npy(path, &stream.coefficients.strategy_matrix()?)?;
+        }
+        output::write(&self.report(&problem, &stream, seconds), self.json, print)
+    }
+
+    fn report(&self, problem: &Problem<'_>, stream: &Stream, seconds: f64) -> Report {
+        let StreamAssessment { sensitivity, mean_error, max_error, error, lower_bound } =
+            stream.assessment;
+        Report {
+            workload: problem.workload.name().to_string(),
+            steps: stream.coefficients.steps(),
+            queries: problem.workload.count(),
+            form: stream.coefficients.form(),
+            objective: problem.objective.to_string(),
+            participation: problem.participation.to_string(),
+            sensitivity: sensitivity.squared.sqrt(),
+            sensitivity_kind: sensitivity.bound.unwrap_or("exact"),
+            mean_error,
+            max_error,
+            error,
+            lower_bound,
+            excess: stream.assessment.excess(),
+            buffers: stream.coefficients.buffers(),
+            normals_per_step: stream.coefficients.normals_per_step(),
+            draws_per_step: stream.coefficients.draws_per_step(),
+            iterations: stream.iterations,
+            status: stream.status,
+            seconds,
+            out: self.out.clone(),
+            matrix: self.matrix.clone(),
+        }
+    }
+}
+
+/// Describes what the stated privacy cost does not hold for.
+fn validity(participation: &str) -> &'static str {
+    match participation.split_once(':').map_or(participation, |(name, _)| name) {
+        "epochs" => {
+            "this order of the records in every epoch; not for shuffled epochs, min-separation or \
+             sampling"
+        }
+        "min-sep" => "any order with this separation; not for sampling",
+        _ => "one participation per record; not for more epochs or sampling",
+    }
+}
+
+fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "workload     {} ({} steps, {} queries)",
+        report.workload, report.steps, report.queries
+    )?;
+    writeln!(out, "objective    {}", report.objective)?;
+    writeln!(out, "participation {}", report.participation)?;
+    writeln!(out, "valid for    {}", validity(&report.participation))?;
+    writeln!(
+        out,
+        "noise        {}: {} buffers, {} normals per step ({} with those drawn again)",
+        report.form, report.buffers, report.normals_per_step, report.draws_per_step
+    )?;
+    writeln!(out, "sensitivity  {:.10e}   {}", report.sensitivity, report.sensitivity_kind)?;
+    writeln!(out, "mean error   {:.10e}   squared, at unit privacy cost", report.mean_error)?;
+    if let Some(error) = report.max_error {
+        writeln!(out, "max error    {error:.10e}")?;
+    }
+    writeln!(
+        out,
+        "lower bound  {:.10e}   certified: no strategy has a smaller error",
+        report.lower_bound
+    )?;
+    writeln!(out, "excess       {:.5} % of squared error, at most", 100.0 * report.excess)?;
+    writeln!(out, "fit          {:?} after {} iterations", report.status, report.iterations)?;
+    writeln!(out, "time         {:.3} s", report.seconds)?;
+    for path in report.out.iter().chain(&report.matrix) {
+        writeln!(out, "file         {}", path.display())?;
+    }
+    Ok(())
+}

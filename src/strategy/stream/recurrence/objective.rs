@@ -1,0 +1,243 @@
+//! The squared error of a recurrence with orthogonal columns, and its derivatives.
+//!
+//! Let C₀ be semiseparable and `S = (FFᵀ)⁻¹`, which couples the steps of a pattern only. Then
+//! `C = F⁻¹C₀ diag(1/r)` has the Gram matrix `X = diag(1/r) C₀ᵀSC₀ diag(1/r)`, and prefix sums P
+//! have the covariance `U S⁻¹ Uᵀ`, `U = P diag(r) C₀⁻¹`. The diagonal of S is 1 without loss of
+//! generality (it scales rows of C₀). Its entries between different steps of a pattern are as many
+//! as the conditions `X_st = 0`, s ≠ t, of the patterns, and are determined by them, by one linear
+//! system. The squared sensitivity is then the largest `Σ_{s∈π} X_ss`, and r_π makes it 1 for every
+//! pattern π. What is left is a smooth function of C₀.
+//!
+//! The derivative of C₀ through S follows from the transposed linear system, whose solution, with
+//! the derivatives by the costs of the patterns on the diagonal, is the dual matrix M up to scale.
+
+use std::cell::RefCell;
+
+use ndarray::Array2;
+
+use super::gmres;
+use super::patterns::{Blocks, pairs};
+use super::semiseparable::{Semiseparable, add, dot};
+use matmech_linalg::{self as linalg, Loops, Wide};
+
+/// Maximum number of products of one linear system.
+const MAX_PRODUCTS: usize = 120;
+
+/// Root mean square of the inner products of columns, relative to the diagonal of C₀, in a fit.
+const ORTHOGONALITY: f64 = 1e-9;
+
+/// Relative residual of the transposed system.
+const ADJOINT_TOLERANCE: f64 = 1e-7;
+
+/// The objective of the squared errors e of the queries.
+///
+/// `η·mean e + (1 − η)·(mean e^q)^{1/q}`, where the second term increases to the maximum with q.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Goal {
+    /// η, 1 for the mean.
+    pub share: f64,
+    /// q.
+    pub power: f64,
+}
+
+impl Goal {
+    /// Returns the value, and the derivatives of its logarithm.
+    pub fn value(&self, errors: &[f64]) -> (f64, Vec<f64>) {
+        let n = errors.len() as f64;
+        let mean = errors.iter().sum::<f64>() / n;
+        if self.share == 1.0 {
+            return (mean, vec![1.0 / (n * mean); errors.len()]);
+        }
+        let largest = errors.iter().copied().fold(0.0, f64::max);
+        let powers: Vec<f64> = errors.iter().map(|e| (e / largest).powf(self.power)).collect();
+        let sum: f64 = powers.iter().sum();
+        let norm = largest * (sum / n).powf(1.0 / self.power);
+        let value = self.share * mean + (1.0 - self.share) * norm;
+        let derivative = |(e, p): (&f64, &f64)| {
+            ((1.0 - self.share) * norm * p / (sum * e) + self.share / n) / value
+        };
+        (value, errors.iter().zip(&powers).map(derivative).collect())
+    }
+}
+
+/// The workload `y_t = ρ_t y_{t−1} + a_t x_t`, for the patterns of k epochs of b steps.
+#[derive(Debug)]
+pub(super) struct Errors {
+    /// k.
+    pub count: usize,
+    /// b.
+    pub period: usize,
+    /// ρ, with ρ_0 = 0.
+    pub factors: Vec<f64>,
+    /// a.
+    pub gains: Vec<f64>,
+    /// The solutions of the last two linear systems, where the next ones start.
+    pub last: RefCell<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Errors {
+    /// Creates the workload from ρ and a.
+    pub fn new(count: usize, period: usize, factors: Vec<f64>, gains: Vec<f64>) -> Self {
+        let unknowns = count * (count - 1) / 2 * period;
+        let last = RefCell::new((vec![0.0; unknowns], vec![0.0; unknowns]));
+        Errors { count, period, factors, gains, last }
+    }
+
+    /// Returns the blocks with given entries above the diagonal.
+    fn blocks(&self, above: &[f64], diagonal: f64) -> Blocks {
+        Blocks::symmetric(self.count, self.period, above, diagonal)
+    }
+
+    /// Returns the reciprocals of `d_s d_t` of the pairs of steps of the patterns.
+    fn pivots(&self, diagonal: &[f64]) -> Vec<f64> {
+        let b = self.period;
+        pairs(self.count)
+            .flat_map(|(g, h)| (0..b).map(move |c| (g * b + c, h * b + c)))
+            .map(|(s, t)| 1.0 / (diagonal[s] * diagonal[t]))
+            .collect()
+    }
+
+    /// Returns the entries of S above the diagonal that make the columns of a pattern orthogonal.
+    ///
+    /// `matrix` is C₀. The root mean square of the inner products of columns s and t divided by
+    /// `d_s d_t` is at most `tolerance`. `None` if the linear system is not solved.
+    pub fn coupling(
+        &self,
+        matrix: &[f64],
+        diagonal: &[f64],
+        start: Vec<f64>,
+        tolerance: f64,
+    ) -> Option<Vec<f64>> {
+        if self.count == 1 {
+            return Some(Vec::new());
+        }
+        let pivots = self.pivots(diagonal);
+        let products = |above: &[f64], one: f64| -> Vec<f64> {
+            let blocks = self.blocks(above, one).gram_of_columns(matrix);
+            blocks.above().iter().zip(&pivots).map(|(x, w)| x * w).collect()
+        };
+        let zeros = vec![0.0; start.len()];
+        let right: Vec<f64> = products(&zeros, 1.0).iter().map(|x| -x).collect();
+        let tolerance = tolerance * (right.len() as f64).sqrt();
+        gmres::solve(|x| products(x, 0.0), &right, start, tolerance, MAX_PRODUCTS)
+    }
+
+    /// Solves the transposed system: Y above the diagonal such that the entries of `C₀ Y C₀ᵀ`
+    /// between different steps of a pattern are `right`.
+    fn dual(&self, matrix: &[f64], diagonal: &[f64], right: &[f64]) -> Option<Vec<f64>> {
+        let pivots = self.pivots(diagonal);
+        let scaled =
+            |x: &[f64]| -> Vec<f64> { x.iter().zip(&pivots).map(|(x, w)| x * w).collect() };
+        let right = scaled(right);
+        let tolerance = ADJOINT_TOLERANCE * right.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let start = self.last.borrow().1.clone();
+        let products = |y: &[f64]| scaled(&self.blocks(y, 0.0).gram_of_rows(matrix).above());
+        gmres::solve(products, &right, start, tolerance, MAX_PRODUCTS)
+    }
+
+    /// Returns S⁻¹, unless S is not positive definite.
+    pub fn inverse_coupling(&self, coupling: &Blocks) -> Option<Blocks> {
+        let inverse = |c| linalg::spd_inverse(coupling.block(c).view()).ok();
+        let inverses: Option<Vec<Array2<f64>>> = (0..self.period).map(inverse).collect();
+        Some(Blocks::of(self.count, &inverses?))
+    }
+
+    /// Returns the logarithm of the objective and its derivatives by C₀. O(n²(N + k)) per product
+    /// of the linear systems.
+    ///
+    /// `None` outside the domain: S is not positive definite, or numbers overflow.
+    pub fn evaluate(&self, form: &Semiseparable, goal: Goal) -> Option<(f64, Semiseparable)> {
+        let (k, b, n) = (self.count, self.period, form.steps());
+        let matrix = form.matrix::<false>();
+        let start = self.last.borrow().0.clone();
+        let above = self.coupling(&matrix, &form.diagonal, start, ORTHOGONALITY)?;
+        let coupling = self.blocks(&above, 1.0);
+        let inverse = self.inverse_coupling(&coupling)?;
+        let gram = coupling.gram_of_columns(&matrix);
+        let scale: Vec<f64> =
+            (0..b).map(|c| (0..k).map(|g| gram.entry(g, g, c)).sum::<f64>().sqrt()).collect();
+        let mut answers = form.matrix::<true>();
+        Wide::detect().run(Accumulate { workload: self, scale: &scale, rows: &mut answers });
+        let (images, errors) = inverse.images(&answers);
+        if !errors.iter().all(|e| *e > 0.0 && e.is_finite()) {
+            return None;
+        }
+        let (value, by_errors) = goal.value(&errors);
+        let by_inverse = Blocks::weighted_gram(k, b, &answers, &by_errors);
+        let by_coupling = |c| {
+            let inverse = inverse.block(c);
+            -inverse.dot(&by_inverse.block(c)).dot(&inverse)
+        };
+        let by_coupling = Blocks::of(k, &(0..b).map(by_coupling).collect::<Vec<_>>());
+        drop(answers);
+
+        let mut gradient = Semiseparable::zeros(n, form.rates.len());
+        let (mut by_scale, mut sums) = (vec![0.0; n], vec![0.0; n]);
+        form.add_gradient::<true>(&mut gradient, |t, columns, row, derivative| {
+            let sums = &mut sums[columns.clone()];
+            let factor = self.factors.get(t + 1).copied().unwrap_or(0.0);
+            let (weight, gain) = (2.0 * by_errors[t], self.gains[t]);
+            let image = &images[t * n..][columns];
+            for ((sum, d), image) in sums.iter_mut().zip(derivative.iter_mut()).zip(image) {
+                *sum = weight * image + factor * *sum;
+                *d = gain * scale[t % b] * *sum;
+            }
+            by_scale[t] += gain * dot(sums, row);
+        });
+        drop(images);
+
+        let mut dual = Blocks::zeros(k, b);
+        let by_cost: Vec<f64> = (0..b)
+            .map(|c| by_scale.iter().skip(c).step_by(b).sum::<f64>() / (2.0 * scale[c]))
+            .collect();
+        (0..k).for_each(|g| dual.entries_mut(g, g).copy_from_slice(&by_cost));
+        if k > 1 {
+            let mut right = dual.gram_of_rows(&matrix).above();
+            right.iter_mut().zip(by_coupling.above()).for_each(|(x, s)| *x = -*x - s);
+            let multipliers = self.dual(&matrix, &form.diagonal, &right)?;
+            dual = self.blocks(&multipliers, 0.0);
+            (0..k).for_each(|g| dual.entries_mut(g, g).copy_from_slice(&by_cost));
+            *self.last.borrow_mut() = (above, multipliers);
+        }
+        let by_matrix = coupling.two_sided(&matrix, &dual);
+        drop(matrix);
+        form.add_gradient::<false>(&mut gradient, |t, columns, _, derivative| {
+            derivative.iter_mut().zip(&by_matrix[t * n..][columns]).for_each(|(d, x)| *d = 2.0 * x);
+        });
+        value.is_finite().then_some((value.ln(), gradient))
+    }
+}
+
+/// Turns the rows of `C₀⁻¹` into those of U.
+struct Accumulate<'a> {
+    workload: &'a Errors,
+    scale: &'a [f64],
+    rows: &'a mut [f64],
+}
+
+impl Loops for Accumulate<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let n = self.workload.gains.len();
+        for t in 0..n {
+            let (before, rest) = self.rows.split_at_mut(t * n);
+            let row = &mut rest[..=t];
+            let scale = self.workload.gains[t] * self.scale[t % self.scale.len()];
+            row.iter_mut().for_each(|x| *x *= scale);
+            if t > 0 {
+                add(row, self.workload.factors[t], &before[(t - 1) * n..][..t]);
+            }
+        }
+    }
+}
+
+/// Returns the lower triangular factor F with `FFᵀ` the inverse of the positive definite S, as its
+/// diagonal δ and the unit triangular `diag(1/δ)F`.
+pub(super) fn unit_factor(inverse: &Array2<f64>) -> Option<(Vec<f64>, Array2<f64>)> {
+    let mut factor = linalg::cholesky(inverse.view()).ok()?;
+    let diagonal = factor.diag().to_vec();
+    for (mut row, d) in factor.rows_mut().into_iter().zip(&diagonal) {
+        row /= *d;
+    }
+    Some((diagonal, factor))
+}

@@ -1,0 +1,137 @@
+//! Tests of whole fits.
+
+use super::*;
+use crate::strategy::{Objective, Request};
+use crate::workload::Workload;
+use approx::assert_relative_eq;
+use ndarray::Array2;
+
+fn fitted(workload: &str, participation: &str, form: Form, buffers: usize) -> Stream {
+    let workload = Workload::parse(workload).unwrap();
+    let participation = participation.parse().unwrap();
+    let problem = Problem { participation, ..Problem::new(&workload) };
+    let options = StreamOptions { max_iterations: Some(300), ..StreamOptions::default() };
+    Stream::fit(&problem, form, buffers, &options).unwrap()
+}
+
+/// Returns a recurrence that is not fitted, for two epochs.
+fn any_recurrence(steps: usize, buffers: usize) -> Coefficients {
+    let wave = |rows: usize, columns: usize, phase: f64| {
+        Array2::from_shape_fn((rows, columns), |(t, j)| {
+            0.2 + 0.1 * (phase + 1.3 * t as f64 + 2.1 * j as f64).sin()
+        })
+    };
+    Coefficients::Recurrence(Recurrence {
+        rates: (0..buffers).map(|j| 0.2 + 0.4 * j as f64).collect(),
+        input: wave(steps, buffers, 0.0),
+        output: wave(steps, buffers, 1.0),
+        diagonal: wave(steps, 1, 2.0).mapv(|x| 1.0 + x).into_raw_vec_and_offset().0,
+        scale: wave(steps, 1, 3.0).mapv(|x| 1.0 + x).into_raw_vec_and_offset().0,
+        taps: wave(1, steps, 4.0),
+        period: steps / 2,
+    })
+}
+
+/// Coefficients of all forms, for few steps and for several chunks of coordinates.
+pub(super) fn streams() -> Vec<Coefficients> {
+    let mut streams = vec![any_recurrence(16, 2), any_recurrence(600, 3)];
+    streams.extend(
+        [
+            ("prefix:24", "single", Form::Recurrence, 3),
+            ("prefix:30", "epochs:3", Form::Recurrence, 2),
+            ("prefix:24", "single", Form::Chains, 3),
+            ("decay(rate=0.9):300", "single", Form::Chains, 4),
+            ("prefix:32", "min-sep:8,4", Form::Truncated, 1),
+            ("prefix:21", "min-sep:5,4", Form::Truncated, 2),
+            ("prefix:9", "min-sep:1,4", Form::Truncated, 2),
+            ("prefix:90", "min-sep:30,2", Form::Truncated, 2),
+        ]
+        .map(|(workload, participation, form, buffers)| {
+            fitted(workload, participation, form, buffers).coefficients
+        }),
+    );
+    streams
+}
+
+/// Oracle: the assessment of the strategy matrix as any other matrix.
+#[test]
+fn assessments_match_those_of_the_strategy_matrix() {
+    for (text, participation, form, buffers) in [
+        ("prefix:40", "single", Form::Recurrence, 2),
+        ("prefix:36", "epochs:3", Form::Recurrence, 2),
+        ("prefix:40", "single", Form::Chains, 4),
+        ("range:12", "single", Form::Chains, 4),
+        ("prefix:36", "min-sep:9,4", Form::Truncated, 2),
+    ] {
+        let workload = Workload::parse(text).unwrap();
+        let stream = fitted(text, participation, form, buffers);
+        let matrix = stream.coefficients.strategy_matrix().unwrap();
+        let factor = crate::strategy::StrategyFactor::from_queries(workload.shape(), matrix);
+        let strategy = crate::strategy::Strategy::single("streamed", factor.unwrap());
+        let queries = workload.count().as_f64();
+        for objective in [Objective::Mean, Objective::Max] {
+            let problem = Problem {
+                workload: &workload,
+                objective,
+                participation: participation.parse().unwrap(),
+            };
+            let mut expected = problem.error(&strategy).unwrap();
+            let found = if objective == Objective::Mean {
+                expected /= queries;
+                stream.assessment.mean_error
+            } else {
+                stream.assessment.max_error.unwrap()
+            };
+            assert_relative_eq!(found, expected, max_relative = 1e-9);
+        }
+        let assessment = stream.assessment;
+        assert_relative_eq!(assessment.sensitivity.squared, 1.0, max_relative = 1e-9);
+        assert_eq!(assessment.sensitivity.bound, None);
+        assert!(assessment.excess() > 0.0, "{text}");
+        let request = format!("optimal(participation={participation})");
+        let optimum = Request::parse(&request).unwrap().select(&workload).unwrap();
+        let bound = optimum.certificate.unwrap().lower_bound / queries;
+        assert_relative_eq!(assessment.lower_bound, bound, max_relative = 1e-6);
+    }
+}
+
+/// The excess over the best banded strategy, on which the truncated exponentials are a restriction.
+#[test]
+fn truncated_exponentials_are_near_the_banded_optimum() {
+    let stream = fitted("prefix:128", "min-sep:32,4", Form::Truncated, 3);
+    // The banded optimum, known to the digits shown.
+    let excess = stream.assessment.mean_error / 24.0431 - 1.0;
+    assert!(excess > 0.0 && excess < 1e-3, "{excess}");
+    assert_eq!(stream.coefficients.buffers(), 12);
+    assert_eq!(stream.coefficients.draws_per_step(), 4);
+}
+
+#[test]
+fn problems_that_a_form_does_not_support_are_refused() {
+    let workload = Workload::parse("prefix:24").unwrap();
+    let refused = |participation: &str, objective, form, buffers, part: &str| {
+        let participation = participation.parse().unwrap();
+        let problem = Problem { workload: &workload, objective, participation };
+        let error = Stream::fit(&problem, form, buffers, &StreamOptions::default()).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    refused("single", Objective::Mean, Form::Chains, 0, "at least one buffer");
+    refused("epochs:4", Objective::Mean, Form::Chains, 4, "single participation");
+    refused("single", Objective::Mean, Form::Truncated, 4, "min-sep:B,K");
+    refused("min-sep:6,4", Objective::Max, Form::Truncated, 4, "objective mean");
+    refused("min-sep:9,4", Objective::Mean, Form::Truncated, 4, "9 * 4");
+    assert!("tree".parse::<Form>().is_err());
+}
+
+/// The columns of a recurrence are orthogonal for the patterns of its epochs only.
+#[test]
+fn noise_for_fixed_epochs_costs_more_under_min_separation() {
+    let coefficients = fitted("prefix:64", "epochs:4", Form::Recurrence, 3).coefficients;
+    let fixed = coefficients.sensitivity(Participation::Epochs(4)).unwrap();
+    assert_eq!(fixed.bound, None);
+    assert_relative_eq!(fixed.squared, 1.0, max_relative = 1e-8);
+    let separated = Participation::MinSeparation { separation: 16, count: 4 };
+    let any = coefficients.sensitivity(separated).unwrap();
+    assert_eq!(any.bound, Some("row-sum bound"));
+    assert!(any.attained > 1.1 && any.squared >= any.attained, "{any:?}");
+}
