@@ -55,7 +55,7 @@ fn numpy_agrees_with_certificates_of_problems() {
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = python::run(
             &python,
-            "check_certificate.py",
+            "scripts/check_certificate.py",
             &[strategy, &dual, workload, &certificate],
         );
         assert!(output.status.success(), "{words:?}: {output:?}");
@@ -64,7 +64,7 @@ fn numpy_agrees_with_certificates_of_problems() {
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = python::run(
             &python,
-            "check_certificate.py",
+            "scripts/check_certificate.py",
             &[strategy, &dual, workload, &certificate],
         );
         assert!(String::from_utf8_lossy(&output.stderr).contains("lower_bound is"), "{output:?}");

@@ -365,7 +365,7 @@ fn numpy_agrees_with_every_certificate() {
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = python::run(
             &python,
-            "check_certificate.py",
+            "scripts/check_certificate.py",
             &[&strategy, &dual, workload, &certificate],
         );
         let said = String::from_utf8_lossy(&output.stdout);
@@ -375,8 +375,11 @@ fn numpy_agrees_with_every_certificate() {
         );
         // NaN in the strategy is refused.
         let broken = folder.doubles("broken.npy", false, "(1, 2)", &[f64::NAN, 1.0]);
-        let output =
-            python::run(&python, "check_certificate.py", &[&broken, &dual, workload, &certificate]);
+        let output = python::run(
+            &python,
+            "scripts/check_certificate.py",
+            &[&broken, &dual, workload, &certificate],
+        );
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("certificate refused: NaN or infinity in"), "{name}: {said}");
         // A lower bound that is too large is refused.
@@ -384,7 +387,7 @@ fn numpy_agrees_with_every_certificate() {
         std::fs::write(&certificate, report.to_string()).unwrap();
         let output = python::run(
             &python,
-            "check_certificate.py",
+            "scripts/check_certificate.py",
             &[&strategy, &dual, workload, &certificate],
         );
         assert!(

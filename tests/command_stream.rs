@@ -111,15 +111,7 @@ fn the_numpy_example_draws_the_same_noise() {
         let found = matmech::read_matrix(Path::new(&drawn)).unwrap();
         assert_abs_diff_eq!(found, coefficients.noise_matrix().unwrap(), epsilon = 1e-12);
     }
-    let output = std::process::Command::new(&python)
-        .args([
-            "-B",
-            concat!(env!("CARGO_MANIFEST_DIR"), "/examples/streamed_noise.py"),
-            &file,
-            "9",
-        ])
-        .output()
-        .unwrap();
+    let output = python::run(&python, "examples/streamed_noise.py", &[&file, "9"]);
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 32, "{output:?}");
 }
 

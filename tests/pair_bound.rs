@@ -53,7 +53,7 @@ fn script(words: &[&str]) -> Option<Output> {
         eprintln!("skipped: no Python with NumPy; install one or set MATMECH_PYTHON");
         return None;
     };
-    Some(python::run(&python, "pair_bound.py", words))
+    Some(python::run(&python, "scripts/pair_bound.py", words))
 }
 
 fn bound(n: &str, d: &str, family: &str) -> Option<f64> {

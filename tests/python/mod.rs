@@ -15,8 +15,8 @@ pub fn python() -> Option<PathBuf> {
     named.into_iter().chain(["python3", "python"].map(PathBuf::from)).find(has_numpy)
 }
 
-/// Runs a script of `scripts/`.
+/// Runs a script of the project.
 pub fn run(python: &Path, script: &str, words: &[&str]) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(script);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
     Command::new(python).arg(script).args(words).output().unwrap()
 }

@@ -9,11 +9,10 @@
 //! UB(μ) = LB(μ) · max V_ii / Σ μ_i V_ii    the error of the strategy V(μ)
 //! ```
 //!
-//! Every iterate therefore has a lower bound and a strategy. The gap between the bounds is a
-//! certificate that does not depend on how μ was found. An accelerated multiplicative fixed point
-//! finds μ; an interior-point method takes over if the rank is low. Kronecker products are solved
-//! factor by factor (the product of optima is optimal), identical cells are merged, and symmetries
-//! of the workload split the eigenproblems.
+//! Every iterate has a lower bound and a strategy. The gap between the bounds does not depend on how
+//! μ was found. An accelerated multiplicative fixed point finds μ; an interior-point method takes
+//! over if the rank is low. Kronecker products are solved factor by factor (the product of optima is
+//! optimal), identical cells are merged, and symmetries of the workload split the eigenproblems.
 //!
 //! *Requirements*: a Gram matrix whose dense factors fit into memory. *Cost*: O(cells³) per
 //! iteration and O(cells²) memory for the largest factor. *Reference*: S1, Thm 3.3, and S3,
@@ -47,8 +46,7 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
-pub(in crate::strategy) use banded::BandedFactor;
-pub(crate) use banded::{QuasiNewton, SmoothFunction};
+pub(crate) use banded::{BandedFactor, QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
@@ -70,8 +68,7 @@ const INTERIOR_STEPS: f64 = 10.0;
 /// The tolerance and the limits of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptimalOptions {
-    /// Stop when `upper/lower − 1` falls to this; the certificate has the gap reached. Default
-    /// 1e-7.
+    /// Stop when `upper/lower − 1` is at most this, which the certificate has. Default 1e-7.
     pub tolerance: f64,
     /// Maximum number of evaluations of the dual function per Kronecker factor, each with one
     /// eigendecomposition. Default 500.

@@ -13,7 +13,7 @@ use matmech_linalg as linalg;
 /// are only the entries. The scale of all variables is free: errors are multiplied by the squared
 /// sensitivity `Σy + kz`.
 #[derive(Debug)]
-pub(in crate::strategy) struct BandedFactor {
+pub(crate) struct BandedFactor {
     /// `WᵀW`.
     gram: Array2<f64>,
     bands: usize,

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, StrategyFactor,
 };
-pub(in crate::strategy) use factor::BandedFactor;
+pub(crate) use factor::BandedFactor;
 pub(crate) use quasi_newton::{QuasiNewton, SmoothFunction};
 
 /// Maximum number of steps of a workload.
