@@ -23,13 +23,13 @@ endif
 
 # Expected time and memory on 2 cores, without the first build; stated only here. `reproduce`: a
 # full run on an otherwise idle machine, interrupted once and resumed.
-BUILD_COST       := about 5 min
+BUILD_COST       := about 7 min
 REPRODUCE_COST   := about 110 min, 6 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
 DATA_COST        := 11 MB to download
-TEST_COST        := 4 min, 1.7 GB
+TEST_COST        := 5 min, 1.7 GB
 TEST_LAPACK_COST := 1 min, after a separate build of 2 min
 BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
