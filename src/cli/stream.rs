@@ -161,8 +161,8 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         "workload     {} ({} steps, {} queries)",
         report.workload, report.steps, report.queries
     )?;
-    writeln!(out, "objective    {}", report.objective)?;
-    writeln!(out, "participation {}", report.participation)?;
+    let (objective, participation) = (&report.objective, &report.participation);
+    writeln!(out, "objective    {objective}, participation {participation}")?;
     writeln!(out, "valid for    {}", validity(&report.participation))?;
     writeln!(
         out,
