@@ -188,7 +188,7 @@ fn text_starts_with_a_warning() {
     let words = ["--ways", "1,2,3", "--rho", "1"];
     simulate(folder.path(), &words).success().stdout(
         starts_with("NOT PRIVATE")
-            .and(contains("rounds"))
+            .and(contains("measurements"))
             .and(contains("2 with smaller errors"))
             .and(contains("±").not()),
     );
