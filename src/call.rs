@@ -65,7 +65,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// The text already has one of the options.
-    pub(crate) fn with_flags(mut self, flags: &[(&'a str, Option<&'a str>)]) -> Result<Self> {
+    pub fn with_flags(mut self, flags: &[(&'a str, Option<&'a str>)]) -> Result<Self> {
         for &(key, value) in flags {
             let Some(value) = value else { continue };
             if self.options.contains_key(key) {

@@ -63,16 +63,14 @@
 
 pub mod access;
 pub mod call;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod data;
 pub mod domain;
-mod durable;
+pub mod durable;
 mod error;
 pub mod estimation;
 mod hash;
 pub use matmech_linalg as linalg;
-mod matrix_file;
+pub mod matrix_file;
 pub mod mechanism;
 pub mod planner;
 pub mod privacy;

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod cli;
+
 fn main() -> std::process::ExitCode {
-    matmech::cli::run()
+    cli::run()
 }

@@ -6,13 +6,11 @@ mod npz;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-#[cfg(feature = "cli")]
-use ndarray::Array1;
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 use ndarray_npy::{ReadNpyError, WriteNpyError};
 
 use crate::error::{Error, Place, Result};
-pub(crate) use npz::{read_npz, write_npz};
+pub use npz::{read_npz, write_npz};
 
 const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of \
                       numbers without a header";
@@ -142,8 +140,7 @@ pub fn write_npy(path: &Path, matrix: &Array2<f64>) -> Result<()> {
 ///
 /// # Errors
 /// The file cannot be written.
-#[cfg(feature = "cli")]
-pub(crate) fn write_npy_vector(path: &Path, vector: &Array1<f64>) -> Result<()> {
+pub fn write_npy_vector(path: &Path, vector: &Array1<f64>) -> Result<()> {
     ndarray_npy::write_npy(path, vector).map_err(|e| not_written(path, e))
 }
 

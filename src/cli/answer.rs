@@ -11,13 +11,13 @@ use serde::Serialize;
 use super::output;
 use super::release::{check_count, steps};
 use super::target;
-use crate::durable;
-use crate::error::Error;
-use crate::release::records::{self, RecordCount};
-use crate::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
-use crate::release::{self, Estimates, Measurements, adjust, answers};
-use crate::schema::Schema;
-use crate::workload::GroupedWorkload;
+use matmech::Error;
+use matmech::durable;
+use matmech::release::records::{self, RecordCount};
+use matmech::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
+use matmech::release::{self, Estimates, Measurements, adjust, answers};
+use matmech::schema::Schema;
+use matmech::workload::GroupedWorkload;
 
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ impl AnswerCommand {
         let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
         let names = ["statement.json", "statement.md"];
         let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
-        let statements = statements.collect::<crate::error::Result<Vec<_>>>()?;
+        let statements = statements.collect::<matmech::Result<Vec<_>>>()?;
         let report = self.report.then(|| next_to("report.html")).transpose()?;
         let records = self.records.is_some().then(|| next_to("records.csv")).transpose()?;
         let outputs = Outputs { table, adjusted, statements, report, records };
@@ -100,7 +100,7 @@ impl AnswerCommand {
     }
 
     /// Returns the workload to answer: that of the command, or that of the release.
-    fn workload(&self, schema: &Schema, released: &str) -> crate::error::Result<GroupedWorkload> {
+    fn workload(&self, schema: &Schema, released: &str) -> matmech::Result<GroupedWorkload> {
         let workload = match &self.workload {
             Some(path) => target::from_file(schema, path)?.0,
             None => target::from_text(schema, released)?,
@@ -195,7 +195,7 @@ struct NewFile {
 }
 
 impl NewFile {
-    fn at(path: PathBuf) -> crate::error::Result<Self> {
+    fn at(path: PathBuf) -> matmech::Result<Self> {
         // `exists` is false for a broken symbolic link.
         if std::fs::symlink_metadata(&path).is_ok() {
             let remedy = "choose an --out in a folder that has none of the files to write";

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::error::Error;
-use crate::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
+use matmech::Error;
+use matmech::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
 
 /// The total privacy budget, in exactly one notion.
 #[derive(Debug, Args)]

@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use super::output;
 use super::solve::kind_of_error;
-use crate::error::Error;
-use crate::matrix_file;
-use crate::privacy::Neighbours;
-use crate::strategy::participation::Sensitivity;
-use crate::strategy::{
+use matmech::Error;
+use matmech::matrix_file;
+use matmech::privacy::Neighbours;
+use matmech::strategy::participation::Sensitivity;
+use matmech::strategy::{
     Certificate, DualVector, Objective, Optimal, OptimalOptions, Participation, Problem,
     ProblemDual, Status, Strategy, read_kronecker,
 };
-use crate::workload::{QueryCount, Workload};
+use matmech::workload::{QueryCount, Workload};
 
 /// Arguments of `matmech certify`.
 #[derive(Debug, Args)]
@@ -116,7 +116,7 @@ enum Dual {
 }
 
 impl Dual {
-    fn write(&self, path: &Path) -> crate::error::Result<()> {
+    fn write(&self, path: &Path) -> matmech::Result<()> {
         match self {
             Dual::Cells(dual) => matrix_file::write_npy_vector(path, &dual.over_cells()?),
             Dual::Problem(dual) => {
@@ -157,7 +157,7 @@ impl CertifyCommand {
     }
 
     /// Refuses to overwrite a strategy file with the dual vector.
-    fn check_target(&self, path: &Path) -> crate::error::Result<()> {
+    fn check_target(&self, path: &Path) -> matmech::Result<()> {
         let target = path.canonicalize().ok();
         let same = |file: &&PathBuf| target.is_some() && file.canonicalize().ok() == target;
         match self.strategy.iter().find(same) {
@@ -177,7 +177,7 @@ impl CertifyCommand {
         strategy: &Strategy,
         numbers: &Numbers,
         seconds: f64,
-    ) -> crate::error::Result<Report> {
+    ) -> matmech::Result<Report> {
         let workload = problem.workload;
         let mut strategy_queries = 1;
         for factor in strategy.factors() {
@@ -223,7 +223,7 @@ fn assess(
     optimal: &Optimal,
     strategy: &Strategy,
     problem: &Problem<'_>,
-) -> crate::error::Result<(Numbers, Dual)> {
+) -> matmech::Result<(Numbers, Dual)> {
     if problem.is_default() {
         let found = optimal.assess(strategy, problem.workload)?;
         let numbers = Numbers {

@@ -7,8 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use crate::data::{DataCheck, OutOfDomain, PersonLimit, check_csv};
-use crate::schema::Schema;
+use matmech::data::{DataCheck, OutOfDomain, PersonLimit, check_csv};
+use matmech::schema::Schema;
 
 /// Arguments of `matmech check-data`.
 #[derive(Debug, Args)]

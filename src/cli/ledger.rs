@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::budget::BudgetArguments;
 use super::output;
 use super::release::{DELTA, UnitArguments, WaitingArguments};
-use crate::privacy::{PrivacyUnit, Rho, fine_noise};
-use crate::release::{Ledger, as_in_json};
+use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
+use matmech::release::{Ledger, as_in_json};
 
 /// Arguments of `matmech ledger`.
 #[derive(Debug, Args)]

@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use super::budget::BudgetArguments;
 use super::output;
-use crate::error::Result;
-use crate::planner::{self, BoundWeights, GlobalBound, MeasureStart, ObjectiveSummary, Plan};
-use crate::privacy::{Neighbours, PrivacyCost};
-use crate::schema::Schema;
-use crate::strategy::Status;
-use crate::workload::{GroupedWorkload, QueryCount};
+use matmech::Result;
+use matmech::planner::{self, BoundWeights, GlobalBound, MeasureStart, ObjectiveSummary, Plan};
+use matmech::privacy::{Neighbours, PrivacyCost};
+use matmech::schema::Schema;
+use matmech::strategy::Status;
+use matmech::workload::{GroupedWorkload, QueryCount};
 
 /// Arguments of `matmech plan`.
 #[derive(Debug, Args)]

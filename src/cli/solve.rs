@@ -8,12 +8,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use crate::privacy::Neighbours;
-use crate::strategy::participation::Sensitivity;
-use crate::strategy::{
+use matmech::privacy::Neighbours;
+use matmech::strategy::participation::Sensitivity;
+use matmech::strategy::{
     self, Objective, Participation, Problem, Request, Selection, Status, Strategy,
 };
-use crate::workload::{QueryCount, Workload};
+use matmech::workload::{QueryCount, Workload};
 
 /// Maximum cells for which the SVD bound of a workload that is solved in linear time is computed.
 const MAX_SVD_CELLS: usize = 4096;
@@ -109,10 +109,7 @@ pub(super) struct SensitivityReport {
 
 impl SensitivityReport {
     /// Returns the report, unless the participation is `single`.
-    pub(super) fn of(
-        problem: &Problem<'_>,
-        strategy: &Strategy,
-    ) -> crate::error::Result<Option<Self>> {
+    pub(super) fn of(problem: &Problem<'_>, strategy: &Strategy) -> matmech::Result<Option<Self>> {
         if problem.participation == Participation::Single {
             return Ok(None);
         }
@@ -164,16 +161,12 @@ fn save(prefix: &Path, strategy: &Strategy) -> anyhow::Result<()> {
     for (k, factor) in strategy.factors().iter().enumerate() {
         let mut name = prefix.as_os_str().to_os_string();
         name.push(format!("-{}.npy", k + 1));
-        crate::matrix_file::write_npy(Path::new(&name), factor.queries()?.as_ref())?;
+        matmech::matrix_file::write_npy(Path::new(&name), factor.queries()?.as_ref())?;
     }
     Ok(())
 }
 
-fn report(
-    problem: &Problem<'_>,
-    selection: &Selection,
-    seconds: f64,
-) -> crate::error::Result<Report> {
+fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> matmech::Result<Report> {
     let workload = problem.workload;
     let linear = workload.recurrence().is_some() && selection.certificate.is_some();
     let svd_bound = if linear && workload.cells() > MAX_SVD_CELLS {

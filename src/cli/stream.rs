@@ -8,10 +8,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use crate::matrix_file;
-use crate::strategy::stream::{Form, Stream, StreamAssessment, StreamOptions};
-use crate::strategy::{Objective, Participation, Problem, Status};
-use crate::workload::{QueryCount, Workload};
+use matmech::matrix_file;
+use matmech::strategy::stream::{Form, Stream, StreamAssessment, StreamOptions};
+use matmech::strategy::{Objective, Participation, Problem, Status};
+use matmech::workload::{QueryCount, Workload};
 
 /// Arguments of `matmech stream`.
 #[derive(Debug, Args)]

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::error::{Error, Result};
-use crate::schema::{Schema, read_text};
-use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
+use matmech::schema::{Schema, read_text};
+use matmech::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
+use matmech::{Error, Result};
 
 /// The queries to answer.
 #[derive(Debug, Args)]

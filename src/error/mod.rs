@@ -257,11 +257,7 @@ impl Error {
     }
 
     /// Returns an [`Error::Bug`].
-    pub(crate) fn bug(
-        what: &'static str,
-        expected: impl Into<String>,
-        found: impl ToString,
-    ) -> Self {
+    pub fn bug(what: &'static str, expected: impl Into<String>, found: impl ToString) -> Self {
         Error::Bug { what, expected: expected.into(), found: found.to_string() }
     }
 
@@ -316,7 +312,7 @@ impl Error {
     }
 
     /// Prefixes an [`Error::BadInput`] with its origin: a file, or a table in it.
-    pub(crate) fn located(self, origin: &str) -> Self {
+    pub fn located(self, origin: &str) -> Self {
         match self {
             Error::BadInput { what, expected, found, remedy } if !what.starts_with(origin) => {
                 Error::BadInput { what: format!("{origin}: {what}"), expected, found, remedy }

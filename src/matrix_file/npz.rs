@@ -22,7 +22,7 @@ const END: &[u8] = b"PK\x05\x06";
 ///
 /// # Errors
 /// The file cannot be written, or the archive takes 4 GiB or more.
-pub(crate) fn write_npz(path: &Path, arrays: &[(&str, ArrayViewD<'_, f64>)]) -> Result<()> {
+pub fn write_npz(path: &Path, arrays: &[(&str, ArrayViewD<'_, f64>)]) -> Result<()> {
     let refused = |e: std::io::Error| not_written(path, WriteNpyError::Io(e));
     let mut archive = Vec::new();
     let mut directory = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn write_npz(path: &Path, arrays: &[(&str, ArrayViewD<'_, f64>)]) -> 
 /// # Errors
 /// The file cannot be read, is no archive, is compressed or damaged, or has an array of another
 /// type.
-pub(crate) fn read_npz(path: &Path) -> Result<BTreeMap<String, ArrayD<f64>>> {
+pub fn read_npz(path: &Path) -> Result<BTreeMap<String, ArrayD<f64>>> {
     const REMEDY: &str = "write it with matmech stream, or with numpy.savez(file, rates=…)";
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, "reading", e, REMEDY))?;
     entries(&bytes).map_err(|found| Error::Parse {

@@ -33,7 +33,10 @@ pub fn by_name(text: &str) -> Result<Box<dyn Mechanism>> {
 }
 
 /// [`by_name`] with the options of flags of the command line.
-pub(crate) fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Box<dyn Mechanism>> {
+///
+/// # Errors
+/// As [`by_name`], or the text already has one of the options.
+pub fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Box<dyn Mechanism>> {
     const REMEDY: &str =
         "write e.g. aim-hybrid, aim-pgm(max-mb=5), aim-grem(reconstruction=independence)";
     let call = Call::parse("mechanism", text, REMEDY)?.with_flags(flags)?;

@@ -57,8 +57,7 @@ pub use objective_planner::{ObjectivePlanner, ObjectiveSummary};
 pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};
 pub use query_smasher::QuerySmasher;
 #[cfg(feature = "cli")]
-pub(crate) use registry::with_flags;
-pub use registry::{by_name, listing, planners};
+pub use registry::{by_name, listing, planners, with_flags};
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
 pub use solver::{

@@ -33,7 +33,10 @@ pub fn by_name(text: &str) -> Result<Box<dyn Planner>> {
 }
 
 /// [`by_name`] with the options of flags of the command line.
-pub(crate) fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Box<dyn Planner>> {
+///
+/// # Errors
+/// As [`by_name`], or the text already has one of the options.
+pub fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Box<dyn Planner>> {
     const REMEDY: &str = "write e.g. query-smasher, anova, anova(measure=uniform)";
     let call = Call::parse("planner", text, REMEDY)?.with_flags(flags)?;
     call::choose(&call, planners(), |planner, call| planner.configured(call))

@@ -48,8 +48,7 @@ pub use measurements::Measurements;
 pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;
-pub(crate) use statement::as_in_json;
-pub use statement::{Statement, Terms};
+pub use statement::{Statement, Terms, as_in_json};
 
 #[cfg(test)]
 mod tests;

@@ -74,7 +74,10 @@ impl Request {
     }
 
     /// [`Request::parse`] with the options of flags of the command line.
-    pub(crate) fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// As [`Request::parse`], or the text already has one of the options.
+    pub fn with_flags(text: &str, flags: &[(&str, Option<&str>)]) -> Result<Self> {
         let mut call = Call::parse("strategy", text, REMEDY)?.with_flags(flags)?;
         let objective = call.take("objective").map(str::parse).transpose()?.unwrap_or_default();
         let participation =

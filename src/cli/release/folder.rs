@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::durable;
-use crate::error::Error;
+use matmech::Error;
+use matmech::durable;
 
 /// A folder that has a temporary name until it is complete and synced to disk.
 pub(super) struct Folder {

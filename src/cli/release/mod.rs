@@ -22,17 +22,17 @@ pub(super) use self::unit::UnitArguments;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use crate::data::{OutOfDomain, PersonLimit, PrivateCsv};
-use crate::error::Error;
-use crate::planner;
-use crate::privacy::{PrivacyUnit, Rho};
-use crate::release::records::{self, RecordCount};
-use crate::release::{
+use matmech::Error;
+use matmech::data::{OutOfDomain, PersonLimit, PrivateCsv};
+use matmech::planner;
+use matmech::privacy::{PrivacyUnit, Rho};
+use matmech::release::records::{self, RecordCount};
+use matmech::release::{
     self, Estimates, IntegerPlan, Ledger, LockWait, Reservation, Statement, Terms, adjust, answers,
     run,
 };
-use crate::schema::{Schema, read_text};
-use crate::workload::GroupedWorkload;
+use matmech::schema::{Schema, read_text};
+use matmech::workload::GroupedWorkload;
 
 /// The δ of the statement if the budget has none.
 pub(super) const DELTA: f64 = 1e-9;
@@ -277,7 +277,7 @@ impl ReleaseCommand {
 /// Maximum queries of one run.
 const MAX_QUERIES: f64 = (1u64 << 31) as f64;
 
-pub(super) fn check_count(workload: &GroupedWorkload) -> crate::error::Result<()> {
+pub(super) fn check_count(workload: &GroupedWorkload) -> matmech::Result<()> {
     let queries = workload.count().as_f64();
     if queries <= MAX_QUERIES {
         return Ok(());

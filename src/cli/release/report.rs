@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::forecast::Forecast;
 use crate::cli::output;
-use crate::release::{IntegerPlan, Statement, as_in_json};
-use crate::workload::GroupedWorkload;
+use matmech::release::{IntegerPlan, Statement, as_in_json};
+use matmech::workload::GroupedWorkload;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -49,13 +49,13 @@ impl Report {
         statement: &Statement,
         workload: &GroupedWorkload,
         planning: Duration,
-    ) -> crate::error::Result<Self> {
+    ) -> matmech::Result<Self> {
         let rho = plan.cost().rounded_up()?;
         let (planned, rounded) = plan.rounding();
         let schema = plan.plan().schema();
         let forecast = Forecast::of(plan, workload, planning)?;
         let (epsilon, delta) = statement.epsilon_and_delta();
-        let group = |group: &crate::planner::GroupError| Group {
+        let group = |group: &matmech::planner::GroupError| Group {
             attributes: schema.names(group.attributes),
             family: group.family,
             queries: group.queries.to_string(),

@@ -8,16 +8,16 @@ use serde::Serialize;
 use super::forecast::StagedForecast;
 use super::{ReleaseCommand, Spending, folder::Folder, steps};
 use crate::cli::output;
-use crate::error::Error;
-use crate::mechanism::{self, Staged};
-use crate::privacy::{PrivacyUnit, Rho};
-use crate::release::records::{self, RecordCount, SyntheticRecords};
-use crate::release::staged::{
+use matmech::Error;
+use matmech::mechanism::{self, Staged};
+use matmech::privacy::{PrivacyUnit, Rho};
+use matmech::release::records::{self, RecordCount, SyntheticRecords};
+use matmech::release::staged::{
     DEFAULT_CERTIFICATE_SHARE, StagedMarginals, StagedPlan, StagedStatement, answers, report, run,
 };
-use crate::release::{Terms, as_in_json};
-use crate::schema::Schema;
-use crate::workload::GroupedWorkload;
+use matmech::release::{Terms, as_in_json};
+use matmech::schema::Schema;
+use matmech::workload::GroupedWorkload;
 
 /// What a staged release answers, for which budget.
 pub(super) struct Task<'a> {
@@ -67,7 +67,7 @@ struct Report {
 ///
 /// # Errors
 /// Another mechanism, or an unknown one.
-fn settings(text: &str) -> crate::error::Result<Staged> {
+fn settings(text: &str) -> matmech::Result<Staged> {
     let mechanism = mechanism::by_name(text)?;
     mechanism.as_staged().ok_or_else(|| {
         Error::bad_input(
@@ -100,7 +100,7 @@ impl ReleaseCommand {
         let (plan, first) = steps::with_spinner("planning", || {
             let plan = StagedPlan::of(settings, workload, rho, unit, share)?;
             let first = plan.first_stage()?;
-            crate::error::Result::Ok((plan, first))
+            matmech::Result::Ok((plan, first))
         })?;
         let queries = workload.count().to_string();
         let rule = terms.rule;

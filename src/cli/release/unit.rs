@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::privacy::{Neighbours, PrivacyUnit};
-use crate::schema::Schema;
+use matmech::privacy::{Neighbours, PrivacyUnit};
+use matmech::schema::Schema;
 
 /// The unit of privacy.
 #[derive(Debug, Args)]

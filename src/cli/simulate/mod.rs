@@ -18,10 +18,10 @@ use self::trial::Setting;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use crate::data::{OutOfDomain, read_csv};
-use crate::error::Error;
-use crate::mechanism::{self, Mechanism};
-use crate::schema::Schema;
+use matmech::Error;
+use matmech::data::{OutOfDomain, read_csv};
+use matmech::mechanism::{self, Mechanism};
+use matmech::schema::Schema;
 
 /// Arguments of `matmech simulate`.
 #[derive(Debug, Args)]
@@ -98,7 +98,7 @@ fn mechanism_help() -> String {
 impl SimulateCommand {
     /// Returns the mechanism with the options of the flags. Synthetic records need a run that ends
     /// with a model; for `aim-hybrid`, this turns off the switch to ResidualPlanner.
-    fn mechanism(&self) -> crate::error::Result<Box<dyn Mechanism>> {
+    fn mechanism(&self) -> matmech::Result<Box<dyn Mechanism>> {
         let max_mb = self.max_mb.map(|mb| mb.to_string());
         let mut flags =
             vec![("max-mb", max_mb.as_deref()), ("reconstruction", self.reconstruction.as_deref())];

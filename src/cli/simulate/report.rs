@@ -5,10 +5,10 @@ use std::io::Write;
 use serde::{Serialize, Serializer};
 
 use super::trial::{Setting, Trial};
-use crate::data::CsvTable;
-use crate::mechanism::ExpectedErrors;
-use crate::privacy::{Neighbours, Rho};
-use crate::workload::Family;
+use matmech::data::CsvTable;
+use matmech::mechanism::ExpectedErrors;
+use matmech::privacy::{Neighbours, Rho};
+use matmech::workload::Family;
 
 /// Marginals listed in the text report; `--json` lists all.
 const MARGINALS_SHOWN: usize = 5;

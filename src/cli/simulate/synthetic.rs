@@ -4,10 +4,10 @@ use std::path::Path;
 
 use rand::Rng;
 
-use crate::data::write_csv;
-use crate::error::{Error, Result};
-use crate::estimation::FittedModel;
-use crate::schema::Schema;
+use matmech::data::write_csv;
+use matmech::estimation::FittedModel;
+use matmech::schema::Schema;
+use matmech::{Error, Result};
 
 /// Draws synthetic records and writes them with the names and values of the schema.
 ///

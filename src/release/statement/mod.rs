@@ -73,7 +73,7 @@ struct Subspace {
 }
 
 /// Formats a number as JSON: the shortest text that reads back as the same double.
-pub(crate) fn as_in_json(number: f64) -> String {
+pub fn as_in_json(number: f64) -> String {
     serde_json::to_string(&number).unwrap_or_else(|_| number.to_string())
 }
 
