@@ -7,8 +7,9 @@ use matmech::schema::Schema;
 use matmech::workload::{
     Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of,
 };
+use ndarray::Array2;
 
-fn family(name: &str, n: usize) -> GroupFamily {
+fn family(name: &str) -> GroupFamily {
     match name {
         "marginal" => GroupFamily::Product(Family::IDENTITY),
         "prefix" => GroupFamily::Product(Family::PREFIX),
@@ -16,16 +17,43 @@ fn family(name: &str, n: usize) -> GroupFamily {
         "circular" => GroupFamily::Product(Family::CIRCULAR),
         "affine" => GroupFamily::Pairs(Family::AFFINE),
         "abs" => GroupFamily::Pairs(Family::ABS),
-        "random" => {
-            GroupFamily::Random { seed: 42 + n as u32, probability: 0.3, queries_per_cell: 3 }
-        }
         other => panic!("{other}"),
     }
 }
 
-/// Returns the workload of Table 4: a query family on all sets of one or two of 40 attributes.
+/// Returns the groups of a query family on all sets of one or two of 40 attributes, weighted.
+///
+/// `random` is NumPy's `RandomState(42 + n).rand(3 c, c) < 0.3` on c = n cells, then on n² from the
+/// same stream: MT19937, 53-bit doubles.
+fn one_and_two_way_groups(n: usize, name: &str, weights: &[f64]) -> Vec<QueryGroup> {
+    let schema = Schema::uniform(n, 40).unwrap();
+    if name != "random" {
+        let sets = attribute_sets(&schema, &[1, 2]).unwrap();
+        return groups_of(&schema, &family(name), &sets, weights).unwrap();
+    }
+    let mut generator = rand_mt::Mt::new(42 + n as u32);
+    let mut next_double = || {
+        let (high, low) = (generator.next_u32() >> 5, generator.next_u32() >> 6);
+        (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
+    };
+    let (singles, pairs) =
+        if weights.len() == 1 { (weights, weights) } else { weights.split_at(40) };
+    let mut groups = Vec::new();
+    for (way, cells, weights) in [(1, n, singles), (2, n * n, pairs)] {
+        let queries = Array2::from_shape_simple_fn((3 * cells, cells), || {
+            f64::from(u8::from(next_double() < 0.3))
+        });
+        let sets = attribute_sets(&schema, &[way]).unwrap();
+        let queries = GroupFamily::Matrix(Arc::new(queries));
+        groups.extend(groups_of(&schema, &queries, &sets, weights).unwrap());
+    }
+    groups
+}
+
+/// Returns the workload of Table 4.
 pub fn one_and_two_way(n: usize, name: &str) -> GroupedWorkload {
-    GroupedWorkload::all_ways(Schema::uniform(n, 40).unwrap(), &family(name, n), &[1, 2]).unwrap()
+    let groups = one_and_two_way_groups(n, name, &[1.0]);
+    GroupedWorkload::new(Schema::uniform(n, 40).unwrap(), groups).unwrap()
 }
 
 /// Returns the workload of Table 8, with weights 1 to 5 per marginal from NumPy's
@@ -45,8 +73,7 @@ pub fn weighted(n: usize, name: &str) -> GroupedWorkload {
             }
         })
         .collect();
-    let groups = groups_of(&schema, &family(name, n), &sets, &weights).unwrap();
-    GroupedWorkload::new(schema, groups).unwrap()
+    GroupedWorkload::new(schema, one_and_two_way_groups(n, name, &weights)).unwrap()
 }
 
 /// Returns the workload of Tables 5 and 7: all 1-way ranges, 2-way affine queries and 3-way prefix

@@ -1,6 +1,7 @@
 //! The experiments of S3 (He et al., Divide and Conquer: QuerySmasher).
 
 mod dataset_plans;
+mod numpy;
 mod plan_claims;
 mod plan_errors;
 mod plan_rows;

@@ -1,12 +1,12 @@
 //! The workloads of S3's tables, by their names in the published files.
 
+use super::numpy::RandomState;
 use crate::error::{Error, Result};
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 use matmech::workload::{
     Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of,
 };
-use rand_mt::Mt;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub(super) const UNIFORM: [&str; 8] =
     ["marginal", "prefix", "range", "circular", "affine", "abs", "random", "mixed"];
 
-/// The maximum weight of Table 8; the minimum is 1.
-const MAX_WEIGHT: u32 = 5;
+/// Maximum size of attributes with random queries; those on pairs take 980 MB.
+const MAX_RANDOM_SIZE: u32 = 80;
 
 /// Returns the numbers of attributes of the queries of a workload over `[n]^d`.
 pub(super) fn ways(name: &str) -> &'static [usize] {
@@ -49,6 +49,17 @@ pub(super) fn uniform(
         }
         return Ok(GroupedWorkload::new(schema, groups)?);
     }
+    let sets = attribute_sets(&schema, ways(name))?;
+    let weights = weight_seed
+        .map_or_else(|| vec![1.0], |seed| RandomState::new(seed).one_to_five(sets.len()));
+    if name == "random" {
+        let groups = random_groups(&schema, n, |way| match (weights.len(), way) {
+            (1, _) => weights.clone(),
+            (_, 1) => weights[..d].to_vec(),
+            _ => weights[d..].to_vec(),
+        })?;
+        return Ok(GroupedWorkload::new(schema, groups)?);
+    }
     let family = match name {
         "marginal" => GroupFamily::Product(Family::IDENTITY),
         "prefix" => GroupFamily::Product(Family::PREFIX),
@@ -56,35 +67,36 @@ pub(super) fn uniform(
         "circular" => GroupFamily::Product(Family::CIRCULAR),
         "affine" => GroupFamily::Pairs(Family::AFFINE),
         "abs" => GroupFamily::Pairs(Family::ABS),
-        "random" => {
-            let seed = u32::try_from(n).ok().and_then(|n| n.checked_add(42)).ok_or_else(|| {
-                Error::config(
-                    "n",
-                    "attributes of fewer than 2^32 - 42 values",
-                    n.to_string(),
-                    "choose another size",
-                )
-            })?;
-            GroupFamily::Random { seed, probability: 0.3, queries_per_cell: 3 }
-        }
         unknown => return Err(Error::unknown_name("workloads", "workload", unknown, &UNIFORM)),
     };
-    let sets = attribute_sets(&schema, ways(name))?;
-    let weights = weight_seed.map_or_else(|| vec![1.0], |seed| weights(seed, sets.len()));
     let groups = groups_of(&schema, &family, &sets, &weights)?;
     Ok(GroupedWorkload::new(schema, groups)?)
 }
 
-/// Returns NumPy's `RandomState(seed).randint(1, 6, count)`.
-///
-/// These are 3-bit numbers of MT19937 plus 1; numbers above 4 are rejected.
-fn weights(seed: u32, count: usize) -> Vec<f64> {
-    let mut generator = Mt::new(seed);
-    std::iter::repeat_with(|| generator.next_u32() & 7)
-        .filter(|&draw| draw < MAX_WEIGHT)
-        .take(count)
-        .map(|draw| f64::from(draw + 1))
-        .collect()
+/// Returns the random queries over `[n]^d`: 3 per cell, on single attributes, then on pairs; equal for
+/// sets of one size. The stream has the seed 42 + n.
+fn random_groups(
+    schema: &Schema,
+    n: usize,
+    weight: impl Fn(usize) -> Vec<f64>,
+) -> Result<Vec<QueryGroup>> {
+    let seed = u32::try_from(n).ok().filter(|&n| n <= MAX_RANDOM_SIZE).ok_or_else(|| {
+        Error::config(
+            "n",
+            format!("attributes of at most {MAX_RANDOM_SIZE} values for random queries"),
+            n.to_string(),
+            "choose a smaller size",
+        )
+    })?;
+    let mut state = RandomState::new(42 + seed);
+    let mut groups = Vec::new();
+    for (way, cells) in [(1, n), (2, n * n)] {
+        let queries = Arc::new(state.indicators(3 * cells, cells, 0.3));
+        let sets = attribute_sets(schema, &[way])?;
+        let family = GroupFamily::Matrix(queries);
+        groups.extend(groups_of(schema, &family, &sets, &weight(way))?);
+    }
+    Ok(groups)
 }
 
 /// The attribute sizes of a data set, numeric attributes first. The tables need no records.
@@ -176,11 +188,5 @@ mod tests {
         let count = |name| over_dataset(&adult, name, 5000).unwrap().count().to_string();
         assert_eq!((count("affine"), count("abs_diff")), ("99830".to_owned(), "99200".to_owned()));
         assert!(over_dataset(&adult, "4-way", 5000).is_err());
-    }
-
-    /// Compares with `numpy.random.RandomState(42).randint(1, 6, 10)`.
-    #[test]
-    fn weights_are_those_of_numpy() {
-        assert_eq!(weights(42, 10), [4.0, 5.0, 3.0, 5.0, 5.0, 2.0, 3.0, 3.0, 3.0, 5.0]);
     }
 }
