@@ -200,9 +200,9 @@ fn solve_patterns(
 
 /// Runs the fixed point; returns the bounds and the number of evaluations.
 ///
-/// If weights vanish, it may stall. Then it starts again and follows the central path, the
-/// maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about 2τ; τ is lowered
-/// in stages.
+/// If weights vanish under several epochs, it may stall. Then it starts again and follows the
+/// central path, the maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about
+/// 2τ; τ is lowered in stages.
 fn iterate(
     queries: &mut WeightedQueries<'_>,
     patterns: usize,
@@ -222,8 +222,10 @@ fn iterate(
         step_floor,
         options,
     };
-    search.stage(queries, start.clone(), PATIENCE)?;
-    if queries.has_weights() {
+    // For one participation the fixed point is slow where weights vanish, but does not stall.
+    let patience = if size == 1 { options.max_iterations } else { PATIENCE };
+    search.stage(queries, start.clone(), patience)?;
+    if queries.has_weights() && size > 1 {
         let mut from = start;
         for barrier in BARRIERS {
             if search.ended() {

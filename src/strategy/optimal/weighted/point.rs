@@ -176,13 +176,6 @@ impl Point {
         let logarithms = super::step_weights::logarithms(&blocks)?;
         let first = residual.len();
         residual.extend(logarithms.iter().zip(&x[first..]).map(|(new, old)| new - old));
-        if self.steps.size() == 1 {
-            let barrier = barrier * self.value / self.step_costs.len() as f64;
-            let costs = self.step_costs.iter().zip(&self.steps.masses);
-            for (f, (cost, mass)) in residual[first..].iter_mut().zip(costs) {
-                *f /= damping(*cost, barrier / mass);
-            }
-        }
         residual.iter_mut().for_each(|f| *f = f.clamp(-MAX_RESIDUAL, MAX_RESIDUAL));
         Ok(residual)
     }
