@@ -63,7 +63,8 @@ pub(super) fn select(optimal: &Optimal, problem: &Problem<'_>) -> Result<(Select
         return refuse(
             "objective mean",
             format!("`{}`", problem.objective),
-            "use participation=epochs:K for other objectives",
+            "minimise the mean and judge the strategy with `certify --objective max`, or use \
+             participation=epochs:K",
         );
     }
     let bands = optimal.bands.unwrap_or(separation);

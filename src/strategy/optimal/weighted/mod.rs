@@ -44,13 +44,16 @@ const MIN_WEIGHT: f64 = 1e-2;
 /// Relative decrease of F after which the step is undone.
 const DECREASE: f64 = 1e-13;
 
-/// Shares of uniform weights of the queries, if the fixed point without them stalls.
-const UNIFORM_SHARES: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-5];
+/// Barriers on the weights, if the fixed point without them stalls.
+const BARRIERS: [f64; 10] = [1e-1, 2e-2, 4e-3, 8e-4, 2e-4, 4e-5, 8e-6, 2e-6, 4e-7, 8e-8];
+
+/// A stage ends when the residual is below this share of the barrier.
+const SHARE_OF_BARRIER: f64 = 0.3;
 
 /// Number of iterations without half the gap after which the fixed point has stalled.
 const PATIENCE: usize = 100;
 
-/// The same for the stages with uniform weights.
+/// The same for the stages with a barrier.
 const PATIENCE_OF_STAGES: usize = 40;
 
 /// Number of iterations after which a strategy is computed even if it is not expected to be good.
@@ -197,8 +200,9 @@ fn solve_patterns(
 
 /// Runs the fixed point; returns the bounds and the number of evaluations.
 ///
-/// If the weights of queries vanish, it may stall. Then it starts again with a share of uniform
-/// weights, which is lowered in stages.
+/// If weights vanish under several epochs, it may stall. Then it starts again and follows the
+/// central path, the maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about
+/// 2τ; τ is lowered in stages.
 fn iterate(
     queries: &mut WeightedQueries<'_>,
     patterns: usize,
@@ -218,14 +222,16 @@ fn iterate(
         step_floor,
         options,
     };
-    search.stage(queries, start.clone(), PATIENCE)?;
-    if queries.has_weights() {
+    // For one participation the fixed point is slow where weights vanish, but does not stall.
+    let patience = if size == 1 { options.max_iterations } else { PATIENCE };
+    search.stage(queries, start.clone(), patience)?;
+    if queries.has_weights() && size > 1 {
         let mut from = start;
-        for share in UNIFORM_SHARES {
+        for barrier in BARRIERS {
             if search.ended() {
                 break;
             }
-            queries.set_uniform_share(share);
+            queries.set_barrier(barrier);
             from = search.stage(queries, from, PATIENCE_OF_STAGES)?;
         }
     }
@@ -274,8 +280,9 @@ impl Search<'_> {
             if self.best.gap() < 0.5 * gap {
                 (gap, since) = (self.best.gap(), self.iterations);
             }
-            let undo = last
-                .take_if(|(value, _)| point.value < *value * (1.0 - DECREASE) && history.len() > 1);
+            let merit = point.merit(queries);
+            let undo =
+                last.take_if(|(value, _)| merit < *value * (1.0 - DECREASE) && history.len() > 1);
             let next = match undo {
                 Some((_, plain)) => {
                     history.clear();
@@ -286,6 +293,9 @@ impl Search<'_> {
                     let residual = point.residual(queries, &x)?;
                     let metric = point.metric(queries);
                     let size: f64 = residual.iter().zip(&metric).map(|(f, m)| m * f * f).sum();
+                    if size.sqrt() < SHARE_OF_BARRIER * queries.barrier() {
+                        return Ok((point.query_weights, point.steps));
+                    }
                     if nearest.as_ref().is_none_or(|(smallest, _)| size < *smallest) {
                         nearest = Some((size, (point.query_weights.clone(), point.steps.clone())));
                     }
@@ -296,7 +306,7 @@ impl Search<'_> {
                         .collect();
                     history.push(x, residual);
                     let next = history.step(&metric).unwrap_or_else(|| plain.clone());
-                    last = Some((point.value, plain));
+                    last = Some((merit, plain));
                     next
                 }
             };
@@ -328,7 +338,7 @@ fn record(
     // those of the queries.
     let useful = !queries.has_weights()
         || point.steps.size() > 1
-        || point.query_excess(queries) <= tolerance
+        || point.query_excess(queries) <= tolerance.max(2.0 * queries.barrier())
         || iteration.is_multiple_of(STRIDE);
     if useful
         && best.gap() > tolerance

@@ -41,8 +41,10 @@ pub(super) struct Point {
     pub errors: Vec<f64>,
     /// `v`, one per step, with `diag(v) ⪰ X_ππ` at the optimum.
     pub step_costs: Vec<f64>,
-    /// The blocks `D⁻¹ X_ππ M_π X_ππ D⁻¹` with the diagonal q of M_π, where `D = diag(v)`.
+    /// The blocks `D⁻¹ Z M_π Z D⁻¹` with `Z = X_ππ + (τF/n) M_π⁻¹` and the diagonal q of M_π.
     balanced_blocks: Vec<Array2<f64>>,
+    /// The diagonals of D; `D ⪰ X_ππ` at the fixed point for every τ.
+    balanced_costs: Vec<f64>,
 }
 
 /// A strategy with its error.
@@ -77,17 +79,23 @@ impl Point {
         let size = steps.size();
         let mut step_costs = Vec::with_capacity(gram.nrows());
         let mut balanced_blocks = Vec::with_capacity(steps.blocks.len());
+        let mut balanced_costs = Vec::with_capacity(steps.blocks.len());
+        let barrier = queries.barrier() * value / gram.nrows() as f64;
         for (c, (block, mass)) in steps.blocks.iter().zip(&steps.masses).enumerate() {
             let first = c * size;
             let x = Array2::from_shape_fn((size, size), |(i, j)| gram[[first + i, first + j]]);
-            let mut balanced =
-                linalg::matmul(linalg::matmul(x.view(), block.view()).view(), x.view());
-            let costs = balanced.diag().mapv(|y| (y.max(0.0) / mass).sqrt().max(MIN_COST));
+            let cost_of = |y: &f64| (y.max(0.0) / mass).sqrt().max(MIN_COST);
+            let mut balanced = product(&x, block);
+            step_costs.extend(balanced.diag().iter().map(cost_of));
+            if barrier > 0.0 {
+                balanced = product(&(x + barrier * steps.inverse_block(c)), block);
+            }
+            let costs = balanced.diag().map(cost_of);
             for ((i, j), y) in balanced.indexed_iter_mut() {
                 *y /= costs[i] * costs[j];
             }
-            step_costs.extend(costs);
             balanced_blocks.push(balanced);
+            balanced_costs.extend(costs);
         }
         let lower = (value - spectrum.rounding()).max(0.0);
         Ok(Point {
@@ -99,6 +107,7 @@ impl Point {
             errors,
             step_costs,
             balanced_blocks,
+            balanced_costs,
         })
     }
 
@@ -113,6 +122,13 @@ impl Point {
     pub fn plain_upper_bound(&self, queries: &WeightedQueries<'_>) -> f64 {
         let cost = self.pattern_costs().fold(0.0, f64::max);
         queries.objective(&self.errors).unwrap_or(self.value) * cost
+    }
+
+    /// Returns `F exp((τ/2m) Σ ln p + (τ/2n) ln det M)`, which the fixed point maximises.
+    pub fn merit(&self, queries: &WeightedQueries<'_>) -> f64 {
+        let barriers =
+            queries.mean_logarithm(&self.query_weights) + self.steps.mean_log_determinant();
+        self.value * (0.5 * queries.barrier() * barriers).exp()
     }
 
     /// Returns the largest relative amount by which the objective exceeds F for the queries alone.
@@ -130,23 +146,36 @@ impl Point {
         Ok(x)
     }
 
-    /// Returns the residual of the fixed point in the logarithms: `2 ln(e/Σpe)` for the queries,
-    /// and for a pattern the logarithm of `(Σv/F)² D⁻¹ X_ππ M_π X_ππ D⁻¹` minus that of M_π.
+    /// Returns the residual of the fixed point in the logarithms: `2 ln((e/Σpe + τ/mp)/(1 + τ))`
+    /// for the queries, and for a pattern the logarithm of `(tr D/(1 + τ)F)² D⁻¹ Z M_π Z D⁻¹` minus
+    /// that of M_π.
     ///
     /// # Errors
     /// The eigensolver fails.
     pub fn residual(&self, queries: &WeightedQueries<'_>, x: &[f64]) -> Result<Vec<f64>> {
         let mean = queries.mean_error(&self.query_weights, &self.errors);
-        let mut residual: Vec<f64> =
-            self.errors.iter().map(|e| 2.0 * (e / mean).max(MIN_ERROR).ln()).collect();
+        let barrier = queries.barrier();
+        let mut residual: Vec<f64> = self
+            .errors
+            .iter()
+            .zip(&self.query_weights)
+            .map(|(e, p)| (e / mean, barrier / (queries.count() * p)))
+            .map(|(error, barrier_term)| {
+                let ratio = (error + barrier_term) / (1.0 + barrier);
+                2.0 * ratio.max(MIN_ERROR).ln() / damping(error, barrier_term)
+            })
+            .collect();
         let blocks: Vec<Array2<f64>> = self
             .balanced_blocks
             .iter()
-            .zip(self.pattern_costs())
-            .map(|(block, cost)| block * (cost / self.value).powi(2))
+            .zip(self.balanced_costs.chunks_exact(self.steps.size()))
+            .map(|(block, costs)| {
+                block * (costs.iter().sum::<f64>() / (self.value * (1.0 + barrier))).powi(2)
+            })
             .collect();
         let logarithms = super::step_weights::logarithms(&blocks)?;
-        residual.extend(logarithms.iter().zip(&x[self.errors.len()..]).map(|(new, old)| new - old));
+        let first = residual.len();
+        residual.extend(logarithms.iter().zip(&x[first..]).map(|(new, old)| new - old));
         residual.iter_mut().for_each(|f| *f = f.clamp(-MAX_RESIDUAL, MAX_RESIDUAL));
         Ok(residual)
     }
@@ -163,9 +192,10 @@ impl Point {
 
     /// Returns a strategy with orthogonal columns in every pattern, and its error.
     ///
-    /// X without the entries between different steps of a pattern, every pattern scaled to the
-    /// largest sensitivity. If that is not semidefinite or does not answer the workload, the
-    /// diagonal is v, then the sums of `|X_st|` over the pattern, which always suffice. O(n³).
+    /// X without the entries between different steps of a pattern, with the diagonal D if there is a
+    /// barrier, every pattern scaled to the largest sensitivity. If that is not semidefinite or does
+    /// not answer the workload, the diagonal is v, then the sums of `|X_st|` over the pattern, which
+    /// always suffice. O(n³).
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -174,11 +204,13 @@ impl Point {
         let first = |i: usize| i / size * size;
         let sum =
             |i: usize| (first(i)..first(i) + size).map(|j| self.gram[[i, j]].abs()).sum::<f64>();
-        let candidates = [
-            self.gram.diag().to_vec(),
-            self.step_costs.clone(),
-            (0..self.gram.nrows()).map(sum).collect(),
-        ];
+        let first_choice = if queries.barrier() > 0.0 {
+            self.balanced_costs.clone()
+        } else {
+            self.gram.diag().to_vec()
+        };
+        let candidates =
+            [first_choice, self.step_costs.clone(), (0..self.gram.nrows()).map(sum).collect()];
         for diagonal in candidates.iter().take(if size == 1 { 1 } else { 3 }) {
             if let Some(found) = self.with_diagonal(diagonal, queries)? {
                 return Ok(Some(found));
@@ -217,6 +249,17 @@ impl Point {
         let error = queries.error(&covariance)?;
         Ok((error > 0.0 && error.is_finite()).then_some(Candidate { gram, error }))
     }
+}
+
+/// Returns the divisor of the residual of a weight: 2 for a weight that the barrier alone keeps
+/// positive, because its logarithm would alternate with the exponent 2.
+fn damping(cost: f64, barrier_term: f64) -> f64 {
+    1.0 + barrier_term / (cost + barrier_term)
+}
+
+/// Returns `X M X`.
+fn product(x: &Array2<f64>, m: &Array2<f64>) -> Array2<f64> {
+    linalg::matmul(linalg::matmul(x.view(), m.view()).view(), x.view())
 }
 
 /// Returns X⁺, if X answers the workload.

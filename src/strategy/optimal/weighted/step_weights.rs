@@ -76,6 +76,17 @@ impl StepWeights {
         self.blocks.first().map_or(1, Array2::nrows)
     }
 
+    /// Returns `M_π⁻¹` of a pattern.
+    pub fn inverse_block(&self, pattern: usize) -> Array2<f64> {
+        linalg::gram_of(inverse_of_lower(&self.factors[pattern]).view())
+    }
+
+    /// Returns `(ln det M)/n`.
+    pub fn mean_log_determinant(&self) -> f64 {
+        let roots = self.factors.iter().flat_map(|factor| factor.diag().to_vec());
+        2.0 * roots.map(f64::ln).sum::<f64>() / (self.factors.len() * self.size()) as f64
+    }
+
     /// Returns the logarithms of the blocks.
     pub fn logarithms(&self) -> Result<Vec<f64>> {
         logarithms(&self.blocks)

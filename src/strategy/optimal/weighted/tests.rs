@@ -3,7 +3,7 @@
 use super::*;
 use crate::strategy::{Optimal, Request, StrategySelector};
 use crate::workload::Workload;
-use approx::assert_relative_eq;
+use approx::{assert_abs_diff_eq, assert_relative_eq};
 
 fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) {
     let workload = Workload::parse(workload).unwrap();
@@ -70,6 +70,18 @@ fn fixed_epochs_match_the_published_optima() {
     }
 }
 
+/// Known optima for many epochs, where weights vanish and the central path is followed.
+#[test]
+fn largest_errors_of_many_epochs_match_the_published_optima() {
+    for (k, low, high, tolerance) in
+        [(8, 77.3813895, 77.3813905, 1e-5), (16, 272.583, 272.642, 1e-4)]
+    {
+        let request = format!("optimal(objective=max, participation=epochs:{k})");
+        let (found, _) = optimum("prefix:128", &request, tolerance);
+        assert!(found.lower_bound <= high && found.upper_bound >= low, "{k} {found:?}");
+    }
+}
+
 /// The columns of a strategy for fixed epochs are orthogonal in every pattern.
 #[test]
 fn strategies_for_epochs_have_orthogonal_columns() {
@@ -118,6 +130,21 @@ fn balanced_objectives_are_between_mean_and_max() {
     let mean = Optimal::default().select(&gram).unwrap().error / count;
     assert!(balanced.upper_bound >= 0.5 * max.lower_bound + 0.5 * mean * (1.0 - 1e-6));
     assert!(balanced.lower_bound <= max.upper_bound);
+}
+
+/// A small part of the mean buys a large part of the maximum.
+#[test]
+fn the_balanced_family_matches_the_published_errors() {
+    let workload = Workload::parse("prefix:1024").unwrap();
+    for (text, max, mean) in
+        [("optimal(objective=balanced:0.9)", 8.844, 8.751), ("optimal", 10.202, 8.7347)]
+    {
+        let strategy = Request::parse(text).unwrap().select(&workload).unwrap().strategy;
+        let error =
+            |objective| Problem { objective, ..Problem::new(&workload) }.error(&strategy).unwrap();
+        assert_abs_diff_eq!(error(Objective::Max), max, epsilon = 1e-3);
+        assert_abs_diff_eq!(error(Objective::Mean) / 1024.0, mean, epsilon = 5e-4);
+    }
 }
 
 #[test]

@@ -9,9 +9,8 @@ use crate::workload::Workload;
 
 /// The queries and the objective of a problem.
 ///
-/// The dual weights of the queries are `(1 − η) p + η/m`; η is 0 for `max`. A larger share of uniform
-/// weights than η also proves a bound. The objective `mean` has no weights, and its errors are
-/// totals.
+/// The dual weights of the queries are `(1 − η) p + η/m`; η is 0 for `max`. The objective `mean` has
+/// no weights, and its errors are totals.
 #[derive(Debug)]
 pub(super) struct WeightedQueries<'a> {
     objective: Objective,
@@ -21,8 +20,10 @@ pub(super) struct WeightedQueries<'a> {
     orbit_of: Vec<usize>,
     orbit_sizes: Vec<f64>,
     reversible: bool,
-    /// Smallest share of uniform weights, at least η.
+    /// η.
     uniform_share: f64,
+    /// τ.
+    barrier: f64,
     /// The step of every index in the order of the patterns.
     order: Vec<usize>,
     /// `WᵀW` in the order of the patterns.
@@ -48,6 +49,7 @@ impl<'a> WeightedQueries<'a> {
                 orbit_sizes: Vec::new(),
                 reversible: false,
                 uniform_share: 0.0,
+                barrier: 0.0,
                 order,
                 total,
             });
@@ -66,27 +68,30 @@ impl<'a> WeightedQueries<'a> {
                 orbit_sizes.push(1.0);
             }
         }
-        let mut queries = WeightedQueries {
+        Ok(WeightedQueries {
             objective: problem.objective,
             queries: Some(queries),
             orbit_of,
             orbit_sizes,
             reversible,
-            uniform_share: 0.0,
+            uniform_share: match problem.objective {
+                Objective::Balanced(share) => share,
+                Objective::Mean | Objective::Max => 0.0,
+            },
+            barrier: 0.0,
             order,
             total,
-        };
-        queries.set_uniform_share(0.0);
-        Ok(queries)
+        })
     }
 
-    /// Raises the share of uniform weights to at least `share`, or restores η.
-    pub fn set_uniform_share(&mut self, share: f64) {
-        let of_objective = match self.objective {
-            Objective::Balanced(share) => share,
-            Objective::Mean | Objective::Max => 0.0,
-        };
-        self.uniform_share = share.max(of_objective);
+    /// Sets the barrier τ, which keeps the weights of the queries away from zero.
+    pub fn set_barrier(&mut self, barrier: f64) {
+        self.barrier = barrier;
+    }
+
+    /// Returns τ.
+    pub fn barrier(&self) -> f64 {
+        self.barrier
     }
 
     /// Returns `WᵀW`.
@@ -105,7 +110,7 @@ impl<'a> WeightedQueries<'a> {
     }
 
     /// Returns the number of queries.
-    fn count(&self) -> f64 {
+    pub fn count(&self) -> f64 {
         self.orbit_of.len() as f64
     }
 
@@ -183,6 +188,12 @@ impl<'a> WeightedQueries<'a> {
     /// Returns `Σ p e` over all queries.
     pub fn mean_error(&self, weights: &[f64], errors: &[f64]) -> f64 {
         weights.iter().zip(errors).zip(&self.orbit_sizes).map(|((p, e), size)| p * e * size).sum()
+    }
+
+    /// Returns the mean of `ln p` over all queries.
+    pub fn mean_logarithm(&self, weights: &[f64]) -> f64 {
+        let logarithms = weights.iter().zip(&self.orbit_sizes).map(|(p, size)| p.ln() * size);
+        logarithms.sum::<f64>() / self.count().max(1.0)
     }
 
     /// Returns the weights of the inner product of the logarithms: the mass of every orbit.
