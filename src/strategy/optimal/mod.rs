@@ -46,6 +46,7 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
+pub use banded::BandedForEpochs;
 pub(crate) use banded::{BandedFactor, QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
