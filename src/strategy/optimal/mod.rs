@@ -21,7 +21,7 @@
 
 mod active_set;
 mod anderson;
-mod banded;
+pub(super) mod banded;
 mod central_path;
 mod dual;
 mod dual_vector;
@@ -46,7 +46,6 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
-pub use banded::BandedForEpochs;
 pub(crate) use banded::{BandedFactor, QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
