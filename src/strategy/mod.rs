@@ -42,11 +42,10 @@ pub use integer_factor::IntegerFactor;
 pub use integer_strategy::{IntegerStrategy, SquaredSensitivity};
 pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
+pub use optimal::banded::BandedForEpochs;
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
-pub use optimal::{
-    BandedForEpochs, DualVector, Optimal, OptimalOptions, ProblemDual, RowSelection, tridiagonal,
-};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
+pub use optimal::{DualVector, Optimal, OptimalOptions, ProblemDual, RowSelection, tridiagonal};
 pub(crate) use optimal::{QuasiNewton, SmoothFunction};
 pub use prefix_sums::{
     BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,
