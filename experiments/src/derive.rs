@@ -43,10 +43,11 @@ fn is_choice(value: &str) -> bool {
 ///
 /// `x` is the value of the row in the column `exponent_of`.
 fn derived_value(spec: &DeriveSpec, (value, x): (f64, Option<f64>), partner: f64) -> Option<f64> {
-    let ratio = value / partner;
+    let ratio = if spec.root { (value / partner).sqrt() } else { value / partner };
     let derived = match &spec.exponent_of {
         Some(column) => ratio.ln() / (x? / spec.over.get(column)?.parse::<f64>().ok()?).ln(),
         None if spec.saving => 100.0 * (1.0 - ratio),
+        None if spec.excess => 100.0 * (ratio - 1.0),
         None if spec.inverse => ratio.recip(),
         None => ratio,
     };
@@ -313,6 +314,10 @@ mod tests {
         };
         let found = of(&spec, &table());
         approx::assert_relative_eq!(found[..], [50.0, 20.0][..], max_relative = 1e-12);
+        let text = format!("{saving}excess = true\nroot = true\n");
+        let found = of(&toml::from_str(&text).unwrap(), &table());
+        let expected = [100.0 * (0.5f64.sqrt() - 1.0), 100.0 * (0.8f64.sqrt() - 1.0)];
+        approx::assert_relative_eq!(found[..], expected[..], max_relative = 1e-12);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.csv");
         let rows: String = [(10, 2.0), (20, 8.0), (40, 32.0)]

@@ -62,5 +62,6 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
         Box::new(streams::ProblemErrors),
+        Box::new(streams::StepErrors::default()),
     ]
 }

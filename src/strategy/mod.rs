@@ -17,6 +17,7 @@ mod joint_sensitivity;
 pub mod lsa;
 mod optimal;
 pub mod participation;
+mod prefix_sums;
 mod problem;
 mod query_errors;
 mod registry;
@@ -41,10 +42,14 @@ pub use integer_factor::IntegerFactor;
 pub use integer_strategy::{IntegerStrategy, SquaredSensitivity};
 pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
+pub use optimal::banded::BandedForEpochs;
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{DualVector, Optimal, OptimalOptions, ProblemDual, RowSelection, tridiagonal};
 pub(crate) use optimal::{QuasiNewton, SmoothFunction};
+pub use prefix_sums::{
+    BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,
+};
 pub use problem::{Objective, Participation, Problem};
 pub use registry::{Request, by_name, listing, strategies};
 pub use svd_bound::svd_bound;
@@ -87,6 +92,16 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
         }
         let error = problem.error(&selection.strategy)?;
         Ok(Selection { error, certificate: None, ..selection })
+    }
+
+    /// Returns the squared errors of all queries at unit privacy cost, in the order of the rows.
+    ///
+    /// By default those of least squares with the strategy of [`select_for`](Self::select_for).
+    ///
+    /// # Errors
+    /// As [`select_for`](Self::select_for), or there are too many queries to list.
+    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
+        prefix_sums::least_squares_errors(problem, &self.select_for(problem)?.strategy)
     }
 
     /// Returns the names of the options, as in `eigen-separation(group=16)`; by default none.

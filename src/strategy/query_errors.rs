@@ -39,12 +39,25 @@ pub(super) fn largest_error(workload: &Workload, strategy: &Strategy) -> Result<
         }
         return Ok(product);
     }
+    largest(&QueryErrors::of(workload)?, covariance(workload, strategy)?.view())
+}
+
+/// Returns the squared errors of all queries, `w_q (AᵀA)⁺ w_qᵀ`, in the order of the rows.
+///
+/// # Errors
+/// As [`largest_error`].
+pub(super) fn all(workload: &Workload, strategy: &Strategy) -> Result<Vec<f64>> {
+    QueryErrors::of(workload)?.errors(covariance(workload, strategy)?.view())
+}
+
+/// Returns `(AᵀA)⁺` of all cells. O(cells³).
+fn covariance(workload: &Workload, strategy: &Strategy) -> Result<Array2<f64>> {
     check_dense_size("covariance of a strategy", workload.cells())?;
     let mut covariance = Array2::ones((1, 1));
     for factor in strategy.factors() {
         covariance = linalg::kron(covariance.view(), factor.covariance()?.view());
     }
-    largest(&QueryErrors::of(workload)?, covariance.view())
+    Ok(covariance)
 }
 
 fn largest(queries: &QueryErrors<'_>, covariance: ArrayView2<'_, f64>) -> Result<f64> {

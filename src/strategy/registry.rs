@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use super::lsa::Reading;
+use super::stream::Streamed;
 use super::{
-    DataCube, EigenDesign, EigenSeparation, Fourier, FromFile, Hierarchical, Identity, Lsa,
-    LsaGeneralized, LsaSeparated, Objective, Optimal, Participation, PrincipalVectors, Problem,
-    Selection, StrategySelector, VariableAgnostic, Wavelet, WorkloadItself,
+    BandedForEpochs, BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz,
+    Circulant, DataCube, EigenDesign, EigenSeparation, Fourier, FromFile, Hierarchical, Identity,
+    Lsa, LsaGeneralized, LsaSeparated, Objective, Optimal, Participation, PrincipalVectors,
+    Problem, Selection, SquareRoot, StrategySelector, VariableAgnostic, Wavelet, WorkloadItself,
 };
 use crate::call::{self, Call, named};
 use crate::error::Result;
@@ -36,6 +38,16 @@ pub fn strategies() -> Vec<Box<dyn StrategySelector>> {
         Box::new(EigenDesign::default()),
         Box::new(EigenSeparation::default()),
         Box::new(PrincipalVectors::default()),
+        Box::new(SquareRoot),
+        Box::new(BandedSquareRoot::default()),
+        Box::new(BandedInverseSquareRoot::default()),
+        Box::new(BandedForEpochs::default()),
+        Box::new(BufferedToeplitz::default()),
+        Box::new(Circulant),
+        Box::new(BinaryTree::default()),
+        Box::new(Streamed::recurrence()),
+        Box::new(Streamed::chains()),
+        Box::new(Streamed::truncated()),
         Box::new(Optimal::default()),
     ]
 }

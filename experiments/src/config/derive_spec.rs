@@ -49,6 +49,12 @@ pub struct DeriveSpec {
     /// Whether to compute the saving in percent instead: 100·(1 − row/partner).
     #[serde(default)]
     pub saving: bool,
+    /// Whether to compute the excess in percent instead: 100·(row/partner − 1).
+    #[serde(default)]
+    pub excess: bool,
+    /// Whether the square roots of row and partner are divided, such as root mean square errors.
+    #[serde(default)]
+    pub root: bool,
     /// A numeric column x of `over`. The result is the exponent of growth in x,
     /// ln(row/partner) / ln(x/x of the partner), instead of the ratio.
     #[serde(default)]
@@ -112,20 +118,23 @@ impl DeriveSpec {
                 "columns other than data, which states whether a table is real or a stand-in";
             return Err(Error::config("set.data", expected, "data", "remove it"));
         }
-        let forms = [self.inverse, self.saving, self.exponent_of.is_some()];
+        let forms = [self.inverse, self.saving, self.excess, self.exponent_of.is_some()];
         if forms.iter().filter(|form| **form).count() > 1 {
             let found = "several of these keys";
             return Err(Error::config(
                 "inverse",
-                "one of inverse, saving, exponent_of",
+                "one of inverse, saving, excess, exponent_of",
                 found,
                 "write two [[derive]] tables",
             ));
         }
-        let plain =
-            forms.iter().all(|form| !form) && self.take.is_none() && self.column == columns::VALUE;
+        let plain = forms.iter().all(|form| !form)
+            && !self.root
+            && self.take.is_none()
+            && self.column == columns::VALUE;
         if self.error.is_some() && !plain {
-            let expected = "a table without take, column, inverse, saving and exponent_of";
+            let expected =
+                "a table without take, column, inverse, saving, excess, root and exponent_of";
             return Err(Error::config(
                 "error",
                 expected,

@@ -1,5 +1,7 @@
 //! Beyond the papers: objectives and participations of private training and continual counting.
 
 mod problem_errors;
+mod step_errors;
 
 pub use problem_errors::ProblemErrors;
+pub use step_errors::StepErrors;

@@ -31,7 +31,7 @@ impl Optimal {
     }
 
     /// Returns the selector with the options of a call.
-    pub(super) fn with_options(&self, call: &Call<'_>) -> Result<Self> {
+    pub(in crate::strategy) fn with_options(&self, call: &Call<'_>) -> Result<Self> {
         let tolerance = call.option("tolerance")?.unwrap_or(self.options.tolerance);
         let max_iterations = call.option("max-iterations")?.unwrap_or(self.options.max_iterations);
         let mut optimal = Optimal::new(OptimalOptions { tolerance, max_iterations })?;

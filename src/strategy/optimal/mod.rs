@@ -21,7 +21,7 @@
 
 mod active_set;
 mod anderson;
-mod banded;
+pub(super) mod banded;
 mod central_path;
 mod dual;
 mod dual_vector;

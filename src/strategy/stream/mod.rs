@@ -21,6 +21,7 @@ mod coefficients;
 mod file;
 mod noise;
 pub mod recurrence;
+mod selectors;
 mod truncated;
 
 use std::fmt;
@@ -36,6 +37,7 @@ pub use coefficients::Coefficients;
 pub use noise::StreamedNoise;
 pub use recurrence::Recurrence;
 use recurrence::{FitOptions, fit_recurrence};
+pub use selectors::Streamed;
 pub use truncated::Truncated;
 
 /// Maximum number of steps for which the recurrence is the default.

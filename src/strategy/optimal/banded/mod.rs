@@ -13,6 +13,7 @@
 
 mod certificate;
 mod factor;
+mod for_epochs;
 mod quasi_newton;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, StrategyFactor,
 };
 pub(crate) use factor::BandedFactor;
+pub use for_epochs::BandedForEpochs;
 pub(crate) use quasi_newton::{QuasiNewton, SmoothFunction};
 
 /// Maximum number of steps of a workload.
