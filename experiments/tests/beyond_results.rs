@@ -157,3 +157,20 @@ fn the_page_on_simulating_compares_both_reconstructions() {
     );
     assert!(page.split_whitespace().collect::<Vec<_>>().join(" ").contains(&text), "{text}");
 }
+
+/// The sentence of README.md on noise for training agrees with the results.
+#[test]
+fn the_readme_has_the_excess_of_streaming_noise() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let key = ["prefix:1024", "mean", "epochs:4"].map(String::from).to_vec();
+    let errors = &values("beyond/streams", &["error"])[&key];
+    let excess = |method: &str| 100.0 * (errors[method] / errors["optimal"] - 1.0);
+    let blt = (2..=5).map(|n| excess(&format!("blt(buffers={n})"))).fold(f64::INFINITY, f64::min);
+    let text = format!(
+        "four epochs of 1024 steps its error is {:.2} % above the certified optimum, that of BLT \
+         {blt:.1} %",
+        excess("recurrence(buffers=4)")
+    );
+    assert!(readme.split_whitespace().collect::<Vec<_>>().join(" ").contains(&text), "{text}");
+}
