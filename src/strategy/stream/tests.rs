@@ -34,10 +34,10 @@ fn any_recurrence(steps: usize, buffers: usize) -> Coefficients {
 
 /// Coefficients of all forms, for few steps and for several chunks of coordinates.
 pub(super) fn streams() -> Vec<Coefficients> {
-    let mut streams = vec![any_recurrence(16, 2), any_recurrence(600, 3)];
+    let mut streams = vec![any_recurrence(16, 2), any_recurrence(600, 6)];
     streams.extend(
         [
-            ("prefix:24", "single", Form::Recurrence, 3),
+            ("prefix:24", "single", Form::Recurrence, 4),
             ("prefix:30", "epochs:3", Form::Recurrence, 2),
             ("prefix:24", "single", Form::Chains, 3),
             ("decay(rate=0.9):300", "single", Form::Chains, 4),

@@ -85,13 +85,25 @@ impl<S: StepNormals> Chunk<'_, S> {
             source.fill(self.first, 0, earlier);
             add(self.noise, form.taps[[g - 1, t]], earlier);
         }
-        for (j, x) in self.state.chunks_exact(length).enumerate() {
-            add(self.noise, -form.output[[t, j]], x);
-        }
         let inverse = form.diagonal[t].recip();
-        self.noise.iter_mut().for_each(|y| *y *= inverse);
-        for (j, x) in self.state.chunks_exact_mut(length).enumerate() {
-            store(x, (-form.rates[j]).exp(), form.input[[t, j]], self.noise);
+        let buffer = |j: usize| Buffer {
+            output: -form.output[[t, j]],
+            decay: (-form.rates[j]).exp(),
+            input: form.input[[t, j]],
+        };
+        let single = form.rates.len().checked_sub(4).unwrap_or(form.rates.len());
+        let (singles, four) = self.state.split_at_mut(single * length);
+        for (j, x) in singles.chunks_exact(length).enumerate() {
+            add(self.noise, buffer(j).output, x);
+        }
+        if four.is_empty() {
+            self.noise.iter_mut().for_each(|y| *y *= inverse);
+        } else {
+            update_four(self.noise, inverse, four, std::array::from_fn(|j| buffer(single + j)));
+        }
+        for (j, x) in singles.chunks_exact_mut(length).enumerate() {
+            let Buffer { decay, input, .. } = buffer(j);
+            store(x, decay, input, self.noise);
         }
         self.noise.iter_mut().for_each(|y| *y *= form.scale[t]);
     }
@@ -157,6 +169,29 @@ impl<S: StepNormals> Chunk<'_, S> {
             self.state[t % kept * length..][..length].copy_from_slice(self.noise);
         }
         self.noise.iter_mut().for_each(|y| *y *= form.scale[t]);
+    }
+}
+
+/// The coefficients of one buffer in one step.
+struct Buffer {
+    output: f64,
+    decay: f64,
+    input: f64,
+}
+
+/// `y ← (y + Σ_j output_j x_j)·inverse`, `x_j ← decay_j·(x_j + input_j y)` for four buffers: one pass
+/// over memory, which limits the speed.
+fn update_four(y: &mut [f64], inverse: f64, state: &mut [f64], buffers: [Buffer; 4]) {
+    let (first, second) = state.split_at_mut(2 * y.len());
+    let ((x0, x1), (x2, x3)) = (first.split_at_mut(y.len()), second.split_at_mut(y.len()));
+    let [a, b, c, d] = buffers;
+    for ((((y, x0), x1), x2), x3) in y.iter_mut().zip(x0).zip(x1).zip(x2).zip(x3) {
+        let sum = *y + a.output * *x0 + b.output * *x1 + c.output * *x2 + d.output * *x3;
+        *y = sum * inverse;
+        *x0 = a.decay * (*x0 + a.input * *y);
+        *x1 = b.decay * (*x1 + b.input * *y);
+        *x2 = c.decay * (*x2 + c.input * *y);
+        *x3 = d.decay * (*x3 + d.input * *y);
     }
 }
 
