@@ -61,6 +61,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
+        Box::new(s4::RecordScores { catalogue: catalogue.clone() }),
         Box::new(streams::ProblemErrors),
         Box::new(streams::StepErrors::default()),
     ]

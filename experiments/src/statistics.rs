@@ -27,7 +27,13 @@ impl Sample {
     /// Returns the mean; NaN without numbers.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        self.0.iter().sum::<f64>() / self.0.len() as f64
+        self.mean_of(|x| x)
+    }
+
+    /// Returns the mean of a function of the numbers; NaN without numbers.
+    #[must_use]
+    pub fn mean_of(&self, function: impl Fn(f64) -> f64) -> f64 {
+        self.0.iter().map(|&x| function(x)).sum::<f64>() / self.0.len() as f64
     }
 
     /// Returns the standard error of the mean, √(Σ(x − x̄)²/(n − 1)/n).

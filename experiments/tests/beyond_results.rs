@@ -174,3 +174,44 @@ fn the_readme_has_the_excess_of_streaming_noise() {
     );
     assert!(readme.split_whitespace().collect::<Vec<_>>().join(" ").contains(&text), "{text}");
 }
+
+/// The scores of subsamples in the reports of NIST's Collaborative Research Cycle (bundle 1.1) on the
+/// records of MST at ε = 1 and 10, national2019, demographic-focused, truncated to integers.
+const PUBLISHED_SUBSAMPLES: [(&str, [f64; 2]); 10] = [
+    ("0.01", [884.0, 893.0]),
+    ("0.05", [952.0, 953.0]),
+    ("0.1", [964.0, 969.0]),
+    ("0.2", [977.0, 979.0]),
+    ("0.3", [985.0, 985.0]),
+    ("0.4", [987.0, 986.0]),
+    ("0.5", [990.0, 989.0]),
+    ("0.6", [991.0, 990.0]),
+    ("0.7", [993.0, 993.0]),
+    ("0.8", [995.0, 994.0]),
+];
+
+/// NIST's score without the column PUMA is over pairs: the published scores of subsamples are within
+/// three standard deviations, those of the subsample and of the 100 drawn pairs. Triples are not.
+#[test]
+fn scores_of_pairs_match_the_published_ones_of_subsamples() {
+    let of = |metric: &str| {
+        let table = values("beyond/records", &[metric]);
+        table[&["nist-demographic".to_owned(), "real".to_owned()][..]].clone()
+    };
+    let (pairs, errors, drawn) = (of("score_2"), of("score_2_se"), of("drawn_sd"));
+    let triples = of("score_3");
+    let mut triples_differ = 0;
+    for (share, published) in PUBLISHED_SUBSAMPLES {
+        let method = format!("subsample(share={share})");
+        // Ten trials.
+        let deviation = (errors[&method].powi(2) * 10.0 + drawn[&method].powi(2)).sqrt();
+        for score in published {
+            let off = |ours: f64| (score + 0.5 - ours).abs() - 0.5;
+            assert!(off(pairs[&method]) <= 3.0 * deviation, "{share}: {score}, {pairs:?}");
+            triples_differ += usize::from(off(triples[&method]) > 3.0 * deviation);
+        }
+    }
+    assert_eq!(triples_differ, 20);
+    // The published scores of records at ε = 1: AIM 976, MST 958.
+    assert!(pairs["staged"] - 3.0 * errors["staged"] > 976.0, "{}", pairs["staged"]);
+}

@@ -1,9 +1,9 @@
 //! NIST's excerpt of the 2019 American Community Survey, over the domain of its published schema.
 //!
 //! An attribute with a list of values has one code per value, in the order of the schema. A numeric
-//! attribute has [`BINS`] equal-width bins over the schema's range; values outside belong to the
-//! first or the last bin (densities are published to one more digit than their range). The value for
-//! "not applicable" of a numeric attribute is one more code, the last.
+//! attribute has equal-width bins over the schema's range; values outside belong to the first or the
+//! last bin (densities are published to one more digit than their range). The value for "not
+//! applicable" of a numeric attribute is one more code, the last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,8 +16,22 @@ use serde_json::Value;
 
 use super::coded_file::table;
 
-/// The number of bins of a numeric attribute.
+/// The number of bins of a numeric attribute of the whole excerpt.
 const BINS: usize = 25;
+
+/// The features that the reports of NIST's Collaborative Research Cycle call "demographic-focused".
+const DEMOGRAPHIC: [&str; 10] = [
+    "AGEP",
+    "SEX",
+    "MSP",
+    "RAC1P",
+    "HOUSING_TYPE",
+    "OWN_RENT",
+    "EDU",
+    "PINCP_DECILE",
+    "DVET",
+    "DEYE",
+];
 
 /// The published schema.
 #[derive(Deserialize)]
@@ -37,12 +51,14 @@ struct Feature {
 /// The coding of an attribute.
 enum Code {
     Values(Vec<String>),
-    Bins { low: f64, high: f64, null: Option<String> },
+    Bins { low: f64, high: f64, count: usize, null: Option<String> },
 }
 
 impl Feature {
     /// Returns the coding, or `None` if the attribute has neither values nor a range.
-    fn code(self) -> Option<Code> {
+    ///
+    /// Without a number of bins, every integer of a range has its bin.
+    fn code(self, bins: Option<usize>) -> Option<Code> {
         let text = |value: Value| match value {
             Value::String(text) => text,
             other => other.to_string(),
@@ -50,7 +66,8 @@ impl Feature {
         match (self.values, self.min, self.max) {
             (Some(values), ..) => Some(Code::Values(values.into_iter().map(text).collect())),
             (None, Some(low), Some(high)) if low < high => {
-                Some(Code::Bins { low, high, null: self.null_value })
+                let count = bins.unwrap_or((high - low) as usize + 1);
+                Some(Code::Bins { low, high, count, null: self.null_value })
             }
             _ => None,
         }
@@ -61,7 +78,7 @@ impl Code {
     fn size(&self) -> usize {
         match self {
             Code::Values(values) => values.len(),
-            Code::Bins { null, .. } => BINS + usize::from(null.is_some()),
+            Code::Bins { count, null, .. } => count + usize::from(null.is_some()),
         }
     }
 
@@ -73,11 +90,11 @@ impl Code {
                 .position(|known| known == value)
                 .map(|code| code as u32)
                 .ok_or_else(|| format!("one of {} values of the schema", values.len())),
-            Code::Bins { null: Some(null), .. } if value == null => Ok(BINS as u32),
-            Code::Bins { low, high, .. } => match value.parse::<f64>() {
+            Code::Bins { count, null: Some(null), .. } if value == null => Ok(*count as u32),
+            Code::Bins { low, high, count, .. } => match value.parse::<f64>() {
                 Ok(number) if number.is_finite() => {
-                    let bin = (BINS as f64 * (number - low) / (high - low)).floor();
-                    Ok(bin.clamp(0.0, (BINS - 1) as f64) as u32)
+                    let bin = (*count as f64 * (number - low) / (high - low)).floor();
+                    Ok(bin.clamp(0.0, (count - 1) as f64) as u32)
                 }
                 _ => Err("a number".to_owned()),
             },
@@ -91,6 +108,24 @@ impl Code {
 /// Returns an error if a file cannot be read, the schema has no entry for a column, or a value is
 /// not in the schema.
 pub fn read_nist_acs(records: &Path, schema: &Path) -> Result<(Schema, Records)> {
+    read(records, schema, |_| true, Some(BINS))
+}
+
+/// Reads the ten demographic features of the excerpt, with one code per year of age.
+///
+/// # Errors
+/// As [`read_nist_acs`].
+pub fn read_nist_demographic(records: &Path, schema: &Path) -> Result<(Schema, Records)> {
+    read(records, schema, |name| DEMOGRAPHIC.contains(&name), None)
+}
+
+/// Reads columns of the excerpt.
+fn read(
+    records: &Path,
+    schema: &Path,
+    wanted: impl Fn(&str) -> bool,
+    bins: Option<usize>,
+) -> Result<(Schema, Records)> {
     const REMEDY: &str = "restore the files of data/tables/nist-acs";
     let invalid = |path: &Path, expected: String, found: String| {
         Error::bad_input(path.display().to_string(), expected, found, REMEDY)
@@ -101,28 +136,32 @@ pub fn read_nist_acs(records: &Path, schema: &Path) -> Result<(Schema, Records)>
         .map_err(|e| invalid(schema, "a schema as JSON".into(), e.to_string()))?;
     let failed = |error: csv::Error| Error::csv(records, error, REMEDY);
     let mut reader = csv::Reader::from_path(records).map_err(failed)?;
-    let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
-    let codes = names
+    let header = reader.headers().map_err(failed)?.clone();
+    let positions: Vec<usize> = (0..header.len()).filter(|&k| wanted(&header[k])).collect();
+    let codes = positions
         .iter()
-        .map(|name| {
-            published.schema.remove(name).and_then(Feature::code).ok_or_else(|| {
-                invalid(schema, format!("values or a range for `{name}`"), "none".into())
+        .map(|&k| {
+            let feature = published.schema.remove(&header[k]);
+            feature.and_then(|feature| feature.code(bins)).ok_or_else(|| {
+                invalid(schema, format!("values or a range for `{}`", &header[k]), "none".into())
             })
         })
         .collect::<Result<Vec<Code>>>()?;
-    let mut columns: Vec<Column> = names.iter().map(|_| Column::default()).collect();
+    let mut columns: Vec<Column> = positions.iter().map(|_| Column::default()).collect();
     let mut line = csv::StringRecord::new();
     while reader.read_record(&mut line).map_err(failed)? {
-        for (k, ((code, value), column)) in codes.iter().zip(&line).zip(&mut columns).enumerate() {
+        for ((code, &k), column) in codes.iter().zip(&positions).zip(&mut columns) {
+            let value = &line[k];
             column.push(code.of(value).map_err(|expected| Error::Parse {
                 origin: records.display().to_string(),
                 place: line.position().map(|at| Place { line: at.line() as usize, column: k + 1 }),
                 expected,
-                found: format!("`{value}` in column `{}`", names[k]),
+                found: format!("`{value}` in column `{}`", &header[k]),
                 remedy: REMEDY.into(),
             })?);
         }
     }
+    let names = positions.iter().map(|&k| header[k].to_owned()).collect();
     let sizes = codes.iter().map(Code::size);
     table(names, sizes.zip(columns).collect())
 }
@@ -194,5 +233,14 @@ mod tests {
         // SEX = 1; PINCP = N; AGEP < 3.8.
         let counts = (count("SEX", 0), count("PINCP", 25), count("AGEP", 0));
         assert_eq!(counts, (13_223, 4_247, 1_018));
+        let (schema, records) = read_nist_demographic(
+            &folder.join("national2019.csv"),
+            &folder.join("national2019.json"),
+        )
+        .unwrap();
+        assert_eq!(schema.sizes(), [96, 2, 7, 9, 3, 3, 13, 11, 7, 2]);
+        // AGEP = 0, 41 and 95.
+        let of_age = |age| records.column(0).unwrap().filter(|&code| code == age).count();
+        assert_eq!([0, 41, 95].map(of_age), [245, 319, 31]);
     }
 }

@@ -11,7 +11,7 @@ use matmech::schema::Schema;
 use super::adult::read_adult;
 use super::adult_cells::read_adult_cells;
 use super::coded_file::read_inferring_domain;
-use super::nist_acs::read_nist_acs;
+use super::nist_acs::{read_nist_acs, read_nist_demographic};
 use super::stand_in::StandIn;
 
 /// A table by its name in configs.
@@ -43,7 +43,7 @@ pub(super) struct File {
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
 /// All tables, in the order of messages.
-pub(super) const TABLES: [NamedTable; 15] = [
+pub(super) const TABLES: [NamedTable; 16] = [
     NamedTable {
         name: "adult",
         origins: &[
@@ -106,6 +106,18 @@ pub(super) const TABLES: [NamedTable; 15] = [
         sizes: &[
             20, 25, 2, 7, 5, 9, 10, 12, 3, 3, 25, 264, 20, 13, 26, 11, 26, 7, 3, 3, 2, 2, 25, 25,
         ],
+    },
+    NamedTable {
+        name: "nist-demographic",
+        origins: &[Origin {
+            files: &[
+                public("nist-acs/national2019.csv", "nist-acs"),
+                public("nist-acs/national2019.json", "nist-acs-schema"),
+            ],
+            read: |files| read_nist_demographic(&files[0], &files[1]),
+        }],
+        records: 27_253,
+        sizes: &[96, 2, 7, 9, 3, 3, 13, 11, 7, 2],
     },
     NamedTable {
         name: "adult-cells",

@@ -8,12 +8,14 @@ mod impulse;
 mod lazy_marginals;
 mod measured_sequence;
 mod measurement_ablation;
+mod record_scores;
 mod residual_timing;
 mod table_schemas;
 mod worked_example;
 
 pub use adaptive_errors::AdaptiveErrors;
 pub use measurement_ablation::MeasurementAblation;
+pub use record_scores::RecordScores;
 pub use residual_timing::ResidualTiming;
 pub use table_schemas::TableSchemas;
 pub use worked_example::WorkedExample;

@@ -81,7 +81,7 @@ impl Kind for AdaptiveErrors {
     const SUMMARY: &'static str =
         "mechanisms on all k-way marginals of tables, over privacy budgets: errors and times";
     const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "epsilon"];
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const ERRORS: &'static [&'static str] = &["mean_l1", "max_l1", "mean_l2", "expected_mean_l1"];
     const TIMED: &'static [&'static str] = &["seconds_se"];
 
