@@ -5,23 +5,22 @@
 //! divided among the others. Within an order the precision is `λ_τ ∝ n_τ^½`, at the cost
 //! `p_τ λ_τ/2`.
 //!
-//! The answers are those of [`SoftIpf`] with all larger sets outside the tree: 1-way marginals by
-//! the update with τ₁ = 3; pairs with the product of their attributes as q and τ₂ = 1; larger ones
-//! fitted to their pairs, then updated with τ₃ = 0.15.
+//! The answers are those of [`LearnedFit`], whose prior widths are learned from the measurements, as
+//! in `staged` and `release --adjust`.
 //!
 //! The measurements are a matrix mechanism whose answers could be released with exact errors. The
 //! reconstruction is not linear: answers are nonnegative, biased and possibly inconsistent, and
-//! their errors depend on the data. *Cost*: one count of the records per residual, then O(k n_γ)
-//! per marginal. *Memory*: all residuals, 8 bytes per cell of W↓. *Source*: ours. The shares were
-//! chosen on one run on Adult, the exponent and τ₃ on synthetic tables; all were compared with
-//! other values on these and on real tables (`docs/simulating.md`).
+//! their errors depend on the data. *Cost*: one count of the records per residual, then the fit.
+//! *Memory*: all residuals, 8 bytes per cell of W↓, and the model. *Source*: ours. The shares were
+//! chosen on one run on Adult, the exponent on synthetic tables; all were compared with other
+//! values on these and on real tables (`docs/simulating.md`).
 
 use super::{Mechanism, RunReport, marginals_of};
 use crate::access::{PaidAccess, Question};
 use crate::call::Call;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::estimation::soft_ipf::{SoftIpf, Widths};
+use crate::estimation::soft_ipf::LearnedFit;
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 use crate::privacy::{NoiseStream, Rho};
 use crate::residual::privacy_coefficient;
@@ -43,13 +42,11 @@ pub struct PlannedResiduals {
     larger: f64,
     /// The exponent of n_τ in the precision within an order.
     exponent: f64,
-    /// The prior widths of the reconstruction.
-    widths: [f64; 3],
 }
 
 impl Default for PlannedResiduals {
     fn default() -> Self {
-        PlannedResiduals { singles: 0.1, larger: 0.3, exponent: 0.5, widths: [3.0, 1.0, 0.15] }
+        PlannedResiduals { singles: 0.1, larger: 0.3, exponent: 0.5 }
     }
 }
 
@@ -71,7 +68,7 @@ impl Mechanism for PlannedResiduals {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        &["singles", "larger", "exponent", "width-1", "width-2", "width-3"]
+        &["singles", "larger", "exponent"]
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Mechanism>> {
@@ -89,13 +86,7 @@ impl Mechanism for PlannedResiduals {
         let exponent = call.number("exponent", self.exponent, "a number from 0 to 2", |x| {
             (0.0..=2.0).contains(&x)
         })?;
-        let width = |key, default| call.number(key, default, "a positive number", |x| x > 0.0);
-        let widths = [
-            width("width-1", self.widths[0])?,
-            width("width-2", self.widths[1])?,
-            width("width-3", self.widths[2])?,
-        ];
-        Ok(Box::new(PlannedResiduals { singles, larger, exponent, widths }))
+        Ok(Box::new(PlannedResiduals { singles, larger, exponent }))
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
@@ -122,8 +113,7 @@ impl Mechanism for PlannedResiduals {
             Ok(())
         })?;
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
-        let sets = measurements.iter().map(|(tau, _)| *tau);
-        let estimates = SoftIpf::of_residuals(residuals, used, sets, Widths::fixed(self.widths))?;
+        let (estimates, _) = LearnedFit::default().fit(residuals, used, &[])?;
         for (index, &gamma) in marginals.iter().enumerate() {
             answers(index, &estimates.marginal(gamma)?)?;
         }

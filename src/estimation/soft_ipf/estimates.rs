@@ -18,9 +18,6 @@ pub(super) const SHIFT_STEPS: usize = 3;
 /// Number of sweeps over the parts of a marginal that contains pairs outside the tree.
 const FITTING_SWEEPS: usize = 5;
 
-/// Maximum number of sweeps over the 1-way factors of given residuals.
-const SWEEPS: usize = 40;
-
 /// Estimates from residuals by a soft model and measured sets outside its junction tree.
 #[derive(Debug)]
 pub struct SoftIpf {
@@ -99,25 +96,6 @@ impl SoftIpf {
             }
         }
         Ok(())
-    }
-
-    /// Fits local maximum entropy to given residuals, with every set of `sets` outside the tree.
-    ///
-    /// For measurements that were planned in advance, as by the mechanism `planned`.
-    ///
-    /// # Errors
-    /// Attributes that the model lacks.
-    pub fn of_residuals(
-        residuals: ResidualEstimates,
-        attributes: AttributeSet,
-        sets: impl IntoIterator<Item = AttributeSet>,
-        widths: Widths,
-    ) -> Result<Self> {
-        let mut estimates = Self::new(residuals, attributes, 0.0, widths)?;
-        estimates.outside = sets.into_iter().filter(|set| set.len() > 1).collect();
-        estimates.model.follow(&estimates.residuals)?;
-        estimates.sweep(SWEEPS);
-        Ok(estimates)
     }
 
     /// Makes at most `sweeps` sweeps over the model and returns their number.

@@ -239,8 +239,7 @@ fn options_are_checked_and_change_the_answers() {
         ("planned(larger=0.9)", "leave some for pairs"),
         ("planned(singles=0)", "positive share"),
         ("planned(exponent=3)", "0 to 2"),
-        ("planned(width-2=-1)", "positive"),
-        ("planned(width=1)", "width-1"),
+        ("planned(width=1)", "exponent"),
     ] {
         let message = by_name(text).unwrap_err().to_string();
         assert!(message.contains(part) && message.contains("remedy"), "{text}: {message}");
@@ -268,11 +267,8 @@ fn options_are_checked_and_change_the_answers() {
         assert_ne!(default, answers(&format!("aim-hybrid(switch=0,{other})")), "{other}");
     }
     let default = answers("planned");
-    assert_eq!(
-        default,
-        answers("planned(singles=0.1,larger=0.3,width-1=3,width-2=1,width-3=0.15)")
-    );
-    for other in ["singles=0.2", "larger=0.2", "exponent=1", "width-1=1", "width-2=3"] {
+    assert_eq!(default, answers("planned(singles=0.1,larger=0.3,exponent=0.5)"));
+    for other in ["singles=0.2", "larger=0.2", "exponent=1"] {
         assert_ne!(default, answers(&format!("planned({other})")), "{other}");
     }
 }
