@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::statistics::Sample;
 use crate::strategies::check_workloads;
 
 /// Workloads × objectives × participations × strategies: `error` at unit privacy cost.
 ///
 /// The error of the objective `mean` is the mean squared error of the queries; of `max`, the largest
 /// one. Rows of strategies with a certificate have its lower bound. `seconds` is the time of the
-/// selection.
+/// selection. For the objective `balanced`, `mean_error` and `max_error` are the two errors of the
+/// same strategy.
 #[derive(Debug)]
 pub struct ProblemErrors;
 
@@ -55,7 +57,7 @@ impl Kind for ProblemErrors {
     const SUMMARY: &'static str =
         "error of strategies for objectives and participations, with the certified optimum";
     const KEYS: &'static [&'static str] = &["workload", "objective", "participation"];
-    const ERRORS: &'static [&'static str] = &["error"];
+    const ERRORS: &'static [&'static str] = &["error", "mean_error", "max_error"];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let mut cells = Vec::new();
@@ -96,8 +98,8 @@ impl Kind for ProblemErrors {
         let participation: Participation = params.participation.parse()?;
         let selector = Request::parse(method)?.selector;
         let started = Instant::now();
-        let selection =
-            selector.select_for(&Problem { workload: &workload, objective, participation })?;
+        let problem = Problem { workload: &workload, objective, participation };
+        let selection = selector.select_for(&problem)?;
         let seconds = Some(started.elapsed().as_secs_f64());
         let unit = match objective {
             Objective::Mean => workload.count().as_f64(),
@@ -113,6 +115,11 @@ impl Kind for ProblemErrors {
         };
         let mut rows = vec![Row { seconds, ..row }];
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
+        if !matches!(objective, Objective::Mean | Objective::Max) {
+            let errors: Sample = selector.query_errors(&problem)?.into_iter().collect();
+            rows.push(Row::new("mean_error", errors.mean()));
+            rows.push(Row::new("max_error", errors.largest()));
+        }
         Ok(rows)
     }
 }

@@ -123,15 +123,19 @@ fn problems_that_a_form_does_not_support_are_refused() {
     assert!("tree".parse::<Form>().is_err());
 }
 
-/// The columns of a recurrence are orthogonal for the patterns of its epochs only.
+/// The columns of a recurrence are orthogonal for the patterns of its epochs only. At 512 steps the
+/// squared sensitivity under min-separation is at least 1.25 (an independent implementation).
 #[test]
 fn noise_for_fixed_epochs_costs_more_under_min_separation() {
-    let coefficients = fitted("prefix:64", "epochs:4", Form::Recurrence, 3).coefficients;
+    let workload = Workload::parse("prefix:512").unwrap();
+    let problem = Problem { participation: Participation::Epochs(4), ..Problem::new(&workload) };
+    let fit = Stream::fit(&problem, Form::Recurrence, 4, &StreamOptions::default()).unwrap();
+    let coefficients = fit.coefficients;
     let fixed = coefficients.sensitivity(Participation::Epochs(4)).unwrap();
     assert_eq!(fixed.bound, None);
     assert_relative_eq!(fixed.squared, 1.0, max_relative = 1e-8);
-    let separated = Participation::MinSeparation { separation: 16, count: 4 };
+    let separated = Participation::MinSeparation { separation: 128, count: 4 };
     let any = coefficients.sensitivity(separated).unwrap();
     assert_eq!(any.bound, Some("row-sum bound"));
-    assert!(any.attained > 1.1 && any.squared >= any.attained, "{any:?}");
+    assert!(any.attained > 1.25 && any.squared >= any.attained, "{any:?}");
 }
