@@ -23,6 +23,8 @@ pub enum Printed {
     Below(Digits),
     /// `>10`.
     Above(Digits),
+    /// `1.15 to 1.37`.
+    Range(Digits, Digits),
     /// `NI`: the paper has no implementation of this method for this case.
     NotImplemented,
     /// Anything else, such as the formula `sqrt(log n)`.
@@ -44,6 +46,8 @@ impl Printed {
             bound(rest).map(Self::Below)
         } else if let Some(rest) = text.strip_prefix('>') {
             bound(rest).map(Self::Above)
+        } else if let Some((low, high)) = text.split_once(" to ") {
+            Digits::parse(low).zip(Digits::parse(high)).map(|(low, high)| Self::Range(low, high))
         } else {
             Digits::parse(text).map(Self::Number)
         };
@@ -57,6 +61,9 @@ impl Printed {
             Self::Number(digits) => digits.accepts(ours),
             Self::Below(digits) => ours < digits.value,
             Self::Above(digits) => ours > digits.value,
+            Self::Range(low, high) => {
+                (low.value..=high.value).contains(&ours) || low.accepts(ours) || high.accepts(ours)
+            }
             Self::NotImplemented | Self::Text(_) => false,
         }
     }
@@ -90,9 +97,10 @@ impl Printed {
     #[must_use]
     pub fn format_like(&self, ours: f64) -> String {
         match self {
-            Self::Number(digits) | Self::Below(digits) | Self::Above(digits) => {
-                digits.format_like(ours)
-            }
+            Self::Number(digits)
+            | Self::Below(digits)
+            | Self::Above(digits)
+            | Self::Range(digits, _) => digits.format_like(ours),
             Self::NotImplemented | Self::Text(_) => significant(ours, 6),
         }
     }
@@ -103,6 +111,7 @@ impl Printed {
         match self {
             Self::Number(digits) => format!("{self} ± {}", significant(digits.half_unit, 2)),
             Self::Below(_) | Self::Above(_) => format!("a value {self}"),
+            Self::Range(..) => format!("a value from {self}"),
             Self::NotImplemented => "nothing (not implemented in the paper)".to_owned(),
             Self::Text(text) => format!("the text \"{text}\""),
         }
@@ -115,6 +124,7 @@ impl fmt::Display for Printed {
             Self::Number(digits) => write!(f, "{digits}"),
             Self::Below(digits) => write!(f, "< {digits}"),
             Self::Above(digits) => write!(f, "> {digits}"),
+            Self::Range(low, high) => write!(f, "{low} to {high}"),
             Self::NotImplemented => write!(f, "NI"),
             Self::Text(text) => write!(f, "{text}"),
         }
@@ -282,6 +292,9 @@ mod tests {
     fn bounds_marks_and_text() {
         assert!(Printed::parse("<0.1").accepts(0.05) && !Printed::parse("<0.1").accepts(0.1));
         assert!(Printed::parse("> 10").accepts(11.0) && !Printed::parse("> 10").accepts(9.0));
+        let range = Printed::parse("1.15 to 1.37");
+        assert!([1.146, 1.2, 1.374].iter().all(|&value| range.accepts(value)));
+        assert!(![1.144, 1.376].iter().any(|&value| range.accepts(value)));
         assert_eq!(Printed::parse(" NI "), Printed::NotImplemented);
         assert!(Printed::parse("sqrt(log n)").accepts_text("sqrt(log  n)"));
         assert!(!Printed::parse("sqrt(log n)").accepts_text("2 ln n"));

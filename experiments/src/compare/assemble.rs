@@ -8,7 +8,7 @@ use super::deviations::{self, Deviations};
 use super::explained;
 use super::found::{certificate, found_text, lower_bound, ours, published_text};
 use super::known::{self, KnownValue};
-use super::report::{Figure, Finding, Line, Section, Subject};
+use super::report::{Figure, Finding, KnownKind, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, DeriveSpec, Profile};
@@ -203,6 +203,12 @@ impl Judge<'_> {
             .position(|column| column == columns::METHOD)
             .and_then(|position| value.key.get(position));
         let is_error = self.kind.error_metrics().contains(&value.metric.as_str());
+        let kind = match (&spec.reference, value.band) {
+            (None, _) if spec.recalled => KnownKind::Recalled,
+            (None, _) => KnownKind::Published,
+            (Some(_), None) => KnownKind::Reference,
+            (Some(_), Some(_)) => KnownKind::Interval,
+        };
         let claim = Claim {
             printed: &value.printed,
             rounded: &spec.rounded,
@@ -214,7 +220,7 @@ impl Judge<'_> {
                 .find_map(|id| spec.deviations.get(id))
                 .map(String::as_str),
             upper_bound: spec.upper_bound,
-            reference: spec.reference.is_some(),
+            reference: kind.is_independent(),
             not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
             is_error,
             improvable: is_error && method.is_some_and(|method| spec.improvable.contains(method)),
@@ -236,7 +242,7 @@ impl Judge<'_> {
             lower_bound: String::new(),
             verdict: Verdict::Failed,
             reason: String::new(),
-            reference: claim.reference,
+            kind,
             subject: Subject::of(&value.metric, self.is_cost(spec, &value.metric)),
         };
         let judgement = match rows.as_slice() {
@@ -311,7 +317,7 @@ impl Judge<'_> {
                 self.run_command(),
                 self.config_name()
             ),
-            [_] if line.reference => {
+            [_] if line.kind.is_independent() => {
                 "find out which value is wrong; reference values must be reproduced".to_owned()
             }
             [_] => format!(

@@ -25,9 +25,22 @@ pub struct Deviation {
     pub expected: String,
     /// The reason, in one sentence.
     pub reason: String,
-    /// Whether the value is a lower error of a heuristic; the verdict is then *lower*.
+    /// The verdict on the documented value.
     #[serde(default)]
-    pub lower: bool,
+    pub verdict: DocumentedVerdict,
+}
+
+/// The verdict on a value that equals its documented deviation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DocumentedVerdict {
+    /// *Deviates*.
+    #[default]
+    Deviates,
+    /// *Lower*: a lower error of a heuristic; *deviates* if it is not lower.
+    Lower,
+    /// *Improved*: better than published, because of errors that are certified optimal elsewhere.
+    Improved,
 }
 
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use super::index::{self, Total};
 use super::markdown::{
     ALL_COMPARED, KEPT, KEPT_HEADING, NOT_COMPARED, TITLE, kept_data, kept_run, up,
 };
-use super::report::{Counts, Figure, Line, Remaining, Report, Section};
+use super::report::{Figure, KnownKind, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 
 const STYLE: &str = include_str!("comparison.css");
@@ -132,6 +132,7 @@ fn summary(report: &Report) -> Markup {
             }
         }
         p.soft { @for verdict in Verdict::ALL { (badge(verdict)) ": " (verdict.meaning()) ". " } }
+        p.soft { @for kind in KnownKind::ALL { (kind.name()) ": " (kind.meaning()) ". " } }
     }
 }
 
@@ -152,20 +153,14 @@ fn contents(report: &Report) -> Markup {
         nav aria-label="Papers and their items" {
             @for paper in index::papers(report) {
                 h2 { (paper.paper) }
-                @for (counts, reference) in [(&paper.published, false), (&paper.reference, true)] {
-                    @if counts.total() > 0 {
-                        p {
-                            (counts.total()) " " (index::source_name(reference)) ": "
-                            (counts.in_words()) "."
-                        }
-                    }
+                @for (kind, counts) in &paper.counts {
+                    p { (counts.total()) " " (kind.name()) ": " (counts.in_words()) "." }
                 }
                 ul {
                     @for section in &paper.sections {
                         li {
                             a href={ "#" (section.experiment) } { (section.heading()) }
-                            @let verdicts = section.lines.iter().map(|line| line.verdict);
-                            @let counts = verdicts.collect::<Counts>();
+                            @let counts = section.counts(|_| true);
                             @if counts.total() > 0 { " " span.soft { "(" (counts.in_words()) ")" } }
                         }
                         "\n"

@@ -1,6 +1,6 @@
 //! The totals at the top of the report, and one index per paper.
 
-use super::report::{Counts, Line, Report, Section, Subject};
+use super::report::{Counts, KnownKind, Line, Report, Section, Subject};
 
 /// A row of the table of totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +18,8 @@ pub struct Total {
 pub struct PaperIndex<'r> {
     /// The paper.
     pub paper: &'r str,
-    /// Its printed values.
-    pub published: Counts,
-    /// Its reference values.
-    pub reference: Counts,
+    /// The numbers of its known values, for every kind that it has.
+    pub counts: Vec<(KnownKind, Counts)>,
     /// Its items, in its order.
     pub sections: Vec<&'r Section>,
 }
@@ -34,38 +32,40 @@ pub fn papers(report: &Report) -> Vec<PaperIndex<'_>> {
         .chunk_by(|a, b| a.paper == b.paper)
         .map(|sections| PaperIndex {
             paper: sections.first().map_or("", |section| &section.paper),
-            published: counts(sections, false),
-            reference: counts(sections, true),
+            counts: KnownKind::ALL
+                .map(|kind| (kind, counts(sections, kind)))
+                .into_iter()
+                .filter(|(_, counts)| counts.total() > 0)
+                .collect(),
             sections: sections.iter().collect(),
         })
         .collect()
 }
 
-/// Printed values of each paper, of all their kinds and of each; then the independently computed
-/// ones; then all.
+/// The values of each kind, by paper; printed values also by subject; then all.
 #[must_use]
 pub fn totals(report: &Report) -> Vec<Total> {
     let mut totals = Vec::new();
-    for reference in [false, true] {
-        let source = source_name(reference);
+    for kind in KnownKind::ALL {
+        let source = kind.name();
         for sections in report.sections.chunk_by(|a, b| a.paper == b.paper) {
             let paper = sections.first().map_or("", |section| &section.paper);
-            add(&mut totals, format!("{paper} {source}"), false, counts(sections, reference));
+            add(&mut totals, format!("{paper} {source}"), false, counts(sections, kind));
             let by_subject = |subject| {
-                lines(sections, reference)
+                lines(sections, kind)
                     .filter(move |line| line.subject == subject)
                     .map(|line| line.verdict)
                     .collect()
             };
             let parts: Vec<(Subject, Counts)> =
                 Subject::ALL.map(|subject| (subject, by_subject(subject))).into_iter().collect();
-            if !reference && parts.iter().filter(|(_, part)| part.total() > 0).count() > 1 {
+            if kind == KnownKind::Published && parts.iter().filter(|(_, part)| part.total() > 0).count() > 1 {
                 for (subject, part) in parts {
                     add(&mut totals, format!("{paper}: {}", subject.name()), false, part);
                 }
             }
         }
-        add(&mut totals, format!("all {source}"), true, counts(&report.sections, reference));
+        add(&mut totals, format!("all {source}"), true, counts(&report.sections, kind));
     }
     add(&mut totals, "all".to_owned(), true, report.counts());
     totals
@@ -77,21 +77,15 @@ fn add(totals: &mut Vec<Total>, name: String, is_sum: bool, counts: Counts) {
     }
 }
 
-/// How the totals call a group of values.
+/// Returns the number of values of one kind, per verdict.
 #[must_use]
-pub fn source_name(reference: bool) -> &'static str {
-    if reference { "independent reference" } else { "published" }
+pub fn counts(sections: &[Section], kind: KnownKind) -> Counts {
+    lines(sections, kind).map(|line| line.verdict).collect()
 }
 
-/// Returns the number of values per verdict of printed values, or of references.
-#[must_use]
-pub fn counts(sections: &[Section], reference: bool) -> Counts {
-    lines(sections, reference).map(|line| line.verdict).collect()
-}
-
-fn lines(sections: &[Section], reference: bool) -> impl Iterator<Item = &Line> {
+fn lines(sections: &[Section], kind: KnownKind) -> impl Iterator<Item = &Line> {
     sections
         .iter()
         .flat_map(|section| &section.lines)
-        .filter(move |line| line.reference == reference)
+        .filter(move |line| line.kind == kind)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::deviations;
 use super::index::{self, Total};
-use super::report::{Figure, Finding, Line, Remaining, Report, Section};
+use super::report::{Figure, Finding, KnownKind, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 use crate::config::Profile;
 use crate::engine::Kept;
@@ -140,6 +140,9 @@ fn write_summary(out: &mut String, report: &Report) -> std::fmt::Result {
     for verdict in Verdict::ALL {
         writeln!(out, "- *{}*: {}", verdict.name(), verdict.meaning())?;
     }
+    for kind in KnownKind::ALL {
+        writeln!(out, "- *{}*: {}", kind.name(), kind.meaning())?;
+    }
     writeln!(out)
 }
 
@@ -161,24 +164,16 @@ fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "## Index\n")?;
     for paper in index::papers(report) {
         writeln!(out, "### {}\n", cell(paper.paper))?;
-        for (counts, reference) in [(&paper.published, false), (&paper.reference, true)] {
-            if counts.total() > 0 {
-                writeln!(
-                    out,
-                    "- {} {}: {}",
-                    counts.total(),
-                    index::source_name(reference),
-                    counts.in_words()
-                )?;
-            }
+        for (kind, counts) in &paper.counts {
+            writeln!(out, "- {} {}: {}", counts.total(), kind.name(), counts.in_words())?;
         }
         writeln!(
             out,
-            "\n| item | command | expected | files | data | published | independent reference |\n\
+            "\n| item | command | expected | files | data | published | independent |\n\
              |---|---|---:|---|---|---|---|"
         )?;
         for section in &paper.sections {
-            let of = |reference| index::counts(std::slice::from_ref(section), reference).in_words();
+            let of = |independent| section.counts(|kind| kind.is_independent() == independent);
             let (item, id) = (cell(&section.heading()), &section.experiment);
             let up = up(report.profile);
             write!(out, "| [{item}](#{id}) | `reproduce run {id}` | {} | ", section.cost)?;
@@ -186,7 +181,7 @@ fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
             for figure in &section.figures {
                 write!(out, ", [{0}]({1}{0}.svg)", figure.file, figures(report.profile))?;
             }
-            writeln!(out, " | {} | {} | {} |", section.data, of(false), of(true))?;
+            writeln!(out, " | {} | {} | {} |", section.data, of(false).in_words(), of(true).in_words())?;
         }
         writeln!(out)?;
     }

@@ -35,10 +35,61 @@ pub struct Line {
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: String,
-    /// Whether the known value is an independently computed reference value.
-    pub reference: bool,
+    /// The kind of known value.
+    pub kind: KnownKind,
     /// The subject of the value.
     pub subject: Subject,
+}
+
+/// The kind of a known value. Reports count each kind apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KnownKind {
+    /// Printed in a paper.
+    Published,
+    /// Recalled: the supplied text of the paper lacks it.
+    Recalled,
+    /// Computed independently of this program, and equal to all stated digits.
+    Reference,
+    /// An interval from elsewhere: a lower and an upper bound, or a prediction interval.
+    Interval,
+}
+
+impl KnownKind {
+    /// All kinds, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Published, Self::Recalled, Self::Reference, Self::Interval];
+
+    /// Returns the name in the table of totals.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Recalled => "recalled",
+            Self::Reference => "independent reference",
+            Self::Interval => "independent interval",
+        }
+    }
+
+    /// Returns the meaning, for the legend of reports.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Published => "printed in the paper",
+            Self::Recalled => "not in the supplied text of the paper, and stated from memory",
+            Self::Reference => {
+                "computed independently of this program; reproduced if equal to all stated digits"
+            }
+            Self::Interval => {
+                "computed independently of this program: a lower and an upper bound, or a \
+                 prediction interval of a random value"
+            }
+        }
+    }
+
+    /// Returns whether the value was computed independently of the paper; it must be reproduced.
+    #[must_use]
+    pub fn is_independent(self) -> bool {
+        matches!(self, Self::Reference | Self::Interval)
+    }
 }
 
 /// The subject of a value.
@@ -147,6 +198,12 @@ impl Section {
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.lines.iter().any(|line| !line.lower_bound.is_empty())
+    }
+
+    /// Returns the number of values of the selected kinds, per verdict.
+    #[must_use]
+    pub fn counts(&self, of: impl Fn(KnownKind) -> bool) -> Counts {
+        self.lines.iter().filter(|line| of(line.kind)).map(|line| line.verdict).collect()
     }
 
     /// Returns the number of values that were not run.

@@ -21,6 +21,9 @@ pub struct CompareSpec {
     /// File in `data/expected`: independently computed values, all of which must be reproduced.
     #[serde(default)]
     pub reference: Option<String>,
+    /// Whether the printed values are recalled: the supplied text of the paper lacks them.
+    #[serde(default)]
+    pub recalled: bool,
     /// Column of the known values → the values that select a row. Empty selects every row.
     #[serde(default)]
     pub filter: BTreeMap<String, Vec<String>>,

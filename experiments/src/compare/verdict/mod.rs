@@ -1,6 +1,6 @@
 //! Rules that derive a verdict from a known value and a result.
 
-use super::deviations::Deviation;
+use super::deviations::{Deviation, DocumentedVerdict};
 use super::rounding;
 use crate::config::Tolerance;
 use crate::printed::{Printed, significant};
@@ -203,11 +203,13 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
     if let Some(deviation) = claim.deviation {
         let documented = Printed::parse(&deviation.expected);
         let judgement = if matches(&documented, ours) {
-            let lower = deviation.lower && claim.is_error && ours.value < claim.printed.number();
-            Judgement::new(
-                if lower { Verdict::Lower } else { Verdict::Deviates },
-                &deviation.reason,
-            )
+            let lower = claim.is_error && ours.value < claim.printed.number();
+            let verdict = match deviation.verdict {
+                DocumentedVerdict::Improved => Verdict::Improved,
+                DocumentedVerdict::Lower if lower => Verdict::Lower,
+                DocumentedVerdict::Lower | DocumentedVerdict::Deviates => Verdict::Deviates,
+            };
+            Judgement::new(verdict, &deviation.reason)
         } else {
             let expected =
                 format!("{}, as listed in {}", documented.expectation(), super::deviations::LIST);

@@ -71,6 +71,12 @@ fn upper_bound_is_conclusive_only_below_the_printed_value() {
     assert_eq!(judge(&base, &Ours::default()).verdict, Verdict::Failed);
 }
 
+/// A documented deviation without a reason.
+fn deviation(expected: &str) -> Deviation {
+    let (id, expected, reason) = ("x".into(), expected.into(), String::new());
+    Deviation { id, expected, reason, verdict: DocumentedVerdict::default() }
+}
+
 #[test]
 fn documented_deviation_must_equal_our_value() {
     let printed = Printed::parse(PRINTED);
@@ -78,15 +84,19 @@ fn documented_deviation_must_equal_our_value() {
         id: "x".into(),
         expected: "1.819".into(),
         reason: "the paper's variant is not known".into(),
-        lower: true,
+        verdict: DocumentedVerdict::Lower,
     };
     let with = Claim { deviation: Some(&deviation), ..claim(&printed) };
     let judgement = judge(&with, &ours(1.8191));
     assert_eq!((judgement.verdict, judgement.used_deviation), (Verdict::Lower, true));
-    let misprint = Deviation { lower: false, ..deviation.clone() };
+    let misprint = Deviation { verdict: DocumentedVerdict::Deviates, ..deviation.clone() };
     let with_misprint = Claim { deviation: Some(&misprint), ..with.clone() };
     assert_eq!(judge(&with_misprint, &ours(1.8191)).verdict, Verdict::Deviates);
     assert_eq!(judgement.reason, deviation.reason);
+    let better = Deviation { verdict: DocumentedVerdict::Improved, ..deviation.clone() };
+    let with_better = Claim { deviation: Some(&better), ..with.clone() };
+    assert_eq!(judge(&with_better, &ours(1.8191)).verdict, Verdict::Improved);
+    assert_eq!(judge(&with_better, &ours(1.7)).verdict, Verdict::Failed);
     // A certificate does not excuse a value other than the documented one.
     assert_eq!(judge(&with, &certified(1.7, 1.0)).verdict, Verdict::Failed);
     let stale = judge(&with, &ours(2.23));
@@ -198,8 +208,7 @@ fn incomparable_values_are_never_reproduced() {
 #[test]
 fn stand_ins_are_never_compared() {
     let printed = Printed::parse(PRINTED);
-    let deviation =
-        Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
+    let deviation = deviation("1.7");
     let near = Some(Tolerance::Factor(2.0));
     for (reference, deviation, tolerance) in [
         (false, None, None),
@@ -223,8 +232,7 @@ fn stand_ins_are_never_compared() {
 #[test]
 fn references_must_be_reproduced() {
     let printed = Printed::parse("1.8195");
-    let deviation =
-        Deviation { id: "x".into(), expected: "1.7".into(), reason: String::new(), lower: false };
+    let deviation = deviation("1.7");
     let reference = Claim {
         reference: true,
         not_comparable: Some("no excuse"),
