@@ -59,7 +59,9 @@ pub fn totals(report: &Report) -> Vec<Total> {
             };
             let parts: Vec<(Subject, Counts)> =
                 Subject::ALL.map(|subject| (subject, by_subject(subject))).into_iter().collect();
-            if kind == KnownKind::Published && parts.iter().filter(|(_, part)| part.total() > 0).count() > 1 {
+            if kind == KnownKind::Published
+                && parts.iter().filter(|(_, part)| part.total() > 0).count() > 1
+            {
                 for (subject, part) in parts {
                     add(&mut totals, format!("{paper}: {}", subject.name()), false, part);
                 }
@@ -84,8 +86,5 @@ pub fn counts(sections: &[Section], kind: KnownKind) -> Counts {
 }
 
 fn lines(sections: &[Section], kind: KnownKind) -> impl Iterator<Item = &Line> {
-    sections
-        .iter()
-        .flat_map(|section| &section.lines)
-        .filter(move |line| line.kind == kind)
+    sections.iter().flat_map(|section| &section.lines).filter(move |line| line.kind == kind)
 }

@@ -181,7 +181,13 @@ fn write_index(out: &mut String, report: &Report) -> std::fmt::Result {
             for figure in &section.figures {
                 write!(out, ", [{0}]({1}{0}.svg)", figure.file, figures(report.profile))?;
             }
-            writeln!(out, " | {} | {} | {} |", section.data, of(false).in_words(), of(true).in_words())?;
+            writeln!(
+                out,
+                " | {} | {} | {} |",
+                section.data,
+                of(false).in_words(),
+                of(true).in_words()
+            )?;
         }
         writeln!(out)?;
     }
