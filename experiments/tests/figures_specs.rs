@@ -74,6 +74,8 @@ fn valid_tables_are_accepted() {
 fn invalid_figures_are_refused_by_key() {
     for (more, key, part) in [
         ("colour = \"red\"\n", "colour", "an unknown key"),
+        ("like = \"s1/b\"\n", "like", "the `file` of an earlier figure"),
+        ("panel_columns = 0\n", "panel_columns", "a positive whole number"),
         ("value_labels = true\n", "value_labels", "only with kind = \"bars\""),
         ("aggregate = \"mean\"\ny_error = \"se\"\n", "y_error", "found:    both"),
         ("unmarked = [\"a\"]\n", "unmarked", "`series` in the same table"),

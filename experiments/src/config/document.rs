@@ -15,11 +15,18 @@ use crate::error::{Error, Problem, Result};
 /// Text that is not TOML; missing or mistyped keys, and unknown keys if `T` has
 /// `deny_unknown_fields`.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+    typed(&table(text)?).map_err(|error| error.on_line(|key| line_of(text, key)))
+}
+
+/// Reads a document without types.
+///
+/// # Errors
+/// Text that is not TOML.
+pub fn table(text: &str) -> Result<toml::Table> {
+    text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| line_at(text, span.start));
         Error::at("", Problem::Syntax(error.message().to_owned())).on_line(|_| line)
-    })?;
-    typed(&table).map_err(|error| error.on_line(|key| line_of(text, key)))
+    })
 }
 
 /// Converts a table in memory, such as a grid, into a type.

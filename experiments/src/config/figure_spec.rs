@@ -148,6 +148,9 @@ pub struct FigureSpec {
     /// Order of the panels; panels not named here follow in the order of the table.
     #[serde(default)]
     pub panel_order: Vec<String>,
+    /// Maximum number of panels in a row (default: all).
+    #[serde(default)]
+    pub panel_columns: Option<usize>,
     /// Column → allowed values; other result rows are omitted.
     #[serde(default, rename = "where")]
     pub filter: BTreeMap<String, Vec<String>>,
@@ -250,6 +253,10 @@ impl FigureSpec {
             let expected =
                 "one of the keys `y_range`, `aggregate` and `y_error`, because all draw whiskers";
             return Err(Error::config("y_range", expected, "several", "keep one of them"));
+        }
+        if self.panel_columns == Some(0) {
+            let remedy = "write the number of panels in a row, or remove it";
+            return Err(Error::config("panel_columns", "a positive whole number", "0", remedy));
         }
         for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {
             if let Some(value) = end {

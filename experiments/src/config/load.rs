@@ -75,7 +75,9 @@ pub fn parse(file: &Path, text: &str) -> Result<Config> {
 }
 
 fn parse_document(file: &Path, text: &str) -> Result<Config> {
-    let document: Written = document::read(text)?;
+    let mut table = document::table(text)?;
+    inherit_figures(&mut table)?;
+    let document: Written = document::typed(&table)?;
     check_experiment(file, &document.experiment)?;
     for (key, value) in [("title", &document.title), ("reproduces", &document.reproduces)] {
         if value.trim().is_empty() {
@@ -144,6 +146,29 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
         compare: document.compare,
         figure: document.figure,
     })
+}
+
+/// Adds to every `[[figure]]` with the key `like` the other keys of the figure that it names.
+fn inherit_figures(table: &mut toml::Table) -> Result<()> {
+    let Some(toml::Value::Array(figures)) = table.get_mut("figure") else { return Ok(()) };
+    for index in 0..figures.len() {
+        let (earlier, rest) = figures.split_at_mut(index);
+        let Some(toml::Value::Table(figure)) = rest.first_mut() else { continue };
+        let Some(like) = figure.remove("like") else { continue };
+        let named = |other: &&toml::Value| other.get("file") == Some(&like);
+        let Some(toml::Value::Table(inherited)) = earlier.iter().find(named) else {
+            return Err(Error::config(
+                format!("figure[{index}].like"),
+                "the `file` of an earlier figure in this config",
+                like.as_str().map_or("not a string".to_owned(), |file| format!("\"{file}\"")),
+                "name such a figure, or write all keys",
+            ));
+        };
+        let mut merged = inherited.clone();
+        merged.extend(std::mem::take(figure));
+        *figure = merged;
+    }
+    Ok(())
 }
 
 /// Checks that the id, which names results and cells on disk, is the path below `configs/`.

@@ -5,8 +5,9 @@ use plotters::style::RGBColor;
 use super::axis::Axis;
 use super::canvas::{Align, Canvas, Lettering};
 use super::chart::Chart;
-use super::frame::{Area, Entry, Frame, Key, LEADING, em, height};
+use super::frame::{Area, Frame, LEADING, em, height};
 use super::kind::{Figure, Sample};
+use super::legend::{Entry, Key};
 use super::marks;
 use super::theme::{GREY, INK, PAPER, lettering};
 use crate::error::Result;
@@ -47,10 +48,11 @@ pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<
             }
         }
         kind.marks(canvas, &frame, *area, panel, spec)?;
-        axes(canvas, &frame, *area, number == 0)?;
-        if !panel.heading.is_empty() {
-            let at = ((area.left + area.right) / 2.0, area.top - em::HEADING * 0.5);
-            canvas.text(&panel.heading, at, lettering(em::HEADING, true, Align::Middle))?;
+        axes(canvas, &frame, *area, number % frame.columns == 0)?;
+        for (above, line) in frame.headings[number].iter().rev().enumerate() {
+            let baseline = area.top - em::HEADING * (0.5 + LEADING * above as f64);
+            let at = ((area.left + area.right) / 2.0, baseline);
+            canvas.text(line, at, lettering(em::HEADING, true, Align::Middle))?;
         }
     }
     canvas.text(
@@ -58,8 +60,8 @@ pub fn figure(canvas: &dyn Canvas, figure: Figure<'_>, chart: &Chart) -> Result<
         ((left + right) / 2.0, frame.x_label),
         lettering(em::LABEL, false, Align::Middle),
     )?;
-    if let Some(area) = frame.panels.first() {
-        let at = (frame.y_label, (area.top + area.bottom) / 2.0);
+    if let (Some(first), Some(last)) = (frame.panels.first(), frame.panels.last()) {
+        let at = (frame.y_label, (first.top + last.bottom) / 2.0);
         let upwards = Lettering { upwards: true, ..lettering(em::LABEL, false, Align::Middle) };
         canvas.text(&spec.y_label, at, upwards)?;
     }

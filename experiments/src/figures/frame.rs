@@ -1,9 +1,10 @@
 //! The layout of a figure: axes, panels, labels and legend, sized by their texts to avoid overlaps.
 
 use super::axis::Axis;
-use super::chart::{Chart, whiskers};
+use super::chart::Chart;
 use super::font::{text_width, wrap};
 use super::form::{Form, XAxis};
+use super::legend::{Entry, legend};
 use super::theme::SIZE;
 use crate::config::FigureSpec;
 
@@ -25,14 +26,14 @@ pub mod em {
 
 /// Distance between lines of text, in em.
 pub const LEADING: f64 = 1.3;
-const MARGIN: f64 = 32.0;
+pub(super) const MARGIN: f64 = 32.0;
 /// Right margin, with space for half a tick label.
 const RIGHT_MARGIN: f64 = 48.0;
 const PANEL_GAP: f64 = 44.0;
 /// Minimum space next to the first and the last mark of a numeric x axis.
 const MIN_PADDING: f64 = 26.0;
 /// Space between related texts.
-const GAP: f64 = 12.0;
+pub(super) const GAP: f64 = 12.0;
 
 /// The data area of a panel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,34 +46,6 @@ pub struct Area {
     pub top: f64,
     /// Lower edge.
     pub bottom: f64,
-}
-
-/// The subject of a legend entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
-    /// The series with this index.
-    Series(usize),
-    /// The reference line with this index.
-    Reference(usize),
-    /// The shade with this index.
-    Shade(usize),
-    /// Published points.
-    Published,
-    /// Whiskers.
-    Whisker,
-}
-
-/// An entry of the legend and its position.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// The subject.
-    pub key: Key,
-    /// The text.
-    pub label: String,
-    /// Left end of the sample.
-    pub x: f64,
-    /// Baseline of the text.
-    pub baseline: f64,
 }
 
 /// The labels of categories.
@@ -89,8 +62,12 @@ pub struct Categories {
 pub struct Frame {
     /// Lines of the title, and the baseline of the first.
     pub title: (Vec<String>, f64),
-    /// Data areas, one per panel.
+    /// Data areas, one per panel, row by row.
     pub panels: Vec<Area>,
+    /// The number of panels in a row.
+    pub columns: usize,
+    /// Lines of the heading of each panel.
+    pub headings: Vec<Vec<String>>,
     /// The numeric x axis; `None` for categories.
     pub x: Option<Axis>,
     /// The y axis.
@@ -120,8 +97,6 @@ impl Frame {
         let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
         let title = wrap(&spec.title, em::TITLE, true, width - 2.0 * MARGIN);
         let title_bottom = MARGIN + em::TITLE * LEADING * title.len() as f64;
-        let has_headings = chart.panels.iter().any(|panel| !panel.heading.is_empty());
-        let top = title_bottom + if has_headings { 1.7 * GAP + em::HEADING * LEADING } else { GAP };
         let mut legend = legend(spec, form, chart, width);
         let legend_rows = legend.iter().map(|entry| entry.baseline).fold(-1.0, f64::max) + 1.0;
         let legend_top = height - MARGIN - legend_rows * em::LEGEND * LEADING * 1.1;
@@ -140,23 +115,39 @@ impl Frame {
             Some((axis, _)) => MARGIN + em::LABEL + GAP + ticks_of(&axis) + 2.0 * GAP,
             None => RIGHT_MARGIN,
         };
-        let count = chart.panels.len() as f64;
-        let panel_width = (width - right_margin - left - PANEL_GAP * (count - 1.0)) / count;
+        let columns = spec.panel_columns.unwrap_or(usize::MAX).clamp(1, chart.panels.len().max(1));
+        let gaps = PANEL_GAP * (columns as f64 - 1.0);
+        let panel_width = (width - right_margin - left - gaps) / columns as f64;
+        let headings: Vec<Vec<String>> = chart
+            .panels
+            .iter()
+            .map(|panel| wrap(&panel.heading, em::HEADING, true, panel_width + 0.5 * PANEL_GAP))
+            .collect();
+        let heading_height = match headings.iter().map(Vec::len).max().unwrap_or(0) {
+            0 => GAP,
+            lines => 1.7 * GAP + em::HEADING * LEADING * lines as f64,
+        };
         let categories = categories(chart, panel_width);
         let labels_height = GAP + categories_height(&categories);
-        let bottom = labels_bottom - labels_height;
+        let rows = chart.panels.len().div_ceil(columns).max(1) as f64;
+        let row_height = (labels_bottom - title_bottom - GAP * (rows - 1.0)) / rows;
+        let area_height = row_height - heading_height - labels_height;
         let panels = (0..chart.panels.len())
             .map(|panel| {
-                let left = left + panel as f64 * (panel_width + PANEL_GAP);
-                Area { left, right: left + panel_width, top, bottom }
+                let left = left + (panel % columns) as f64 * (panel_width + PANEL_GAP);
+                let row_top = title_bottom + (panel / columns) as f64 * (row_height + GAP);
+                let top = row_top + heading_height;
+                Area { left, right: left + panel_width, top, bottom: top + area_height }
             })
             .collect();
         Self {
             title: (title, MARGIN + em::TITLE),
             panels,
+            columns,
+            headings,
             x: (form.x == XAxis::Numbers).then(|| x_axis(spec, chart, panel_width)),
-            y: y_axis(spec, form, chart, bottom - top),
-            second: second_axis(spec, form, chart, bottom - top),
+            y: y_axis(spec, form, chart, area_height),
+            second: second_axis(spec, form, chart, area_height),
             categories,
             x_label,
             y_label: y_axis_label,
@@ -327,70 +318,6 @@ fn categories_height(categories: &Categories) -> f64 {
     }
     let lines = categories.labels.iter().map(Vec::len).max().unwrap_or(1);
     lines as f64 * em::TICK * LEADING
-}
-
-/// Arranges the legend in centred rows; `baseline` is the number of the row for now.
-fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry> {
-    let mut keys: Vec<(Key, String)> = Vec::new();
-    let named = chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty());
-    if named && !form.rows_on_y_axis {
-        keys.extend(
-            chart
-                .series
-                .iter()
-                .enumerate()
-                .map(|(series, label)| (Key::Series(series), label.clone())),
-        );
-    }
-    let with_published =
-        chart.panels.iter().any(|panel| panel.published.iter().any(|points| !points.is_empty()));
-    if !named && !form.rows_on_y_axis && with_published {
-        keys.push((Key::Series(0), "ours".to_owned()));
-    }
-    let shade = |(index, shade): (usize, &String)| {
-        (Key::Shade(index), format!("{} {shade}", spec.shade_label))
-    };
-    let marks = || chart.panels.iter().flat_map(|panel| panel.marks.iter().flatten());
-    let is_drawn = |index: usize| marks().any(|mark| mark.shade == index);
-    keys.extend(chart.shades.iter().enumerate().filter(|(index, _)| is_drawn(*index)).map(shade));
-    keys.extend(
-        spec.reference_lines
-            .iter()
-            .enumerate()
-            .map(|(line, reference)| (Key::Reference(line), reference.label.clone())),
-    );
-    if with_published {
-        keys.push((Key::Published, "published".to_owned()));
-    }
-    if let Some(meaning) = whiskers(spec) {
-        keys.push((Key::Whisker, meaning.to_owned()));
-    }
-    let entry_width = |label: &str| form.sample_width + GAP + text_width(label, false) * em::LEGEND;
-    let mut rows: Vec<Vec<(Key, String)>> = vec![Vec::new()];
-    let mut used = 0.0;
-    for (key, label) in keys {
-        let needed = entry_width(&label) + 3.0 * GAP;
-        if used > 0.0 && used + needed > width - 2.0 * MARGIN {
-            rows.push(Vec::new());
-            used = 0.0;
-        }
-        used += needed;
-        if let Some(row) = rows.last_mut() {
-            row.push((key, label));
-        }
-    }
-    let mut entries = Vec::new();
-    for (number, row) in rows.into_iter().enumerate() {
-        let total: f64 =
-            row.iter().map(|(_, label)| entry_width(label) + 3.0 * GAP).sum::<f64>() - 3.0 * GAP;
-        let mut x = (width - total) / 2.0;
-        for (key, label) in row {
-            let next = x + entry_width(&label) + 3.0 * GAP;
-            entries.push(Entry { key, label, x, baseline: number as f64 });
-            x = next;
-        }
-    }
-    entries
 }
 
 fn widest(widths: impl Iterator<Item = f64>) -> f64 {

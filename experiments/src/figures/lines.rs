@@ -5,12 +5,17 @@ use super::chart::{Mark, Panel};
 use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
-use super::marks::{LINE, dot, inside, published_ring, series_style, whisker};
+use super::marks::{
+    LINE, dot, hidden_below, inside, outline, published_ring, series_style, whisker,
+};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
 /// Dash and gap of lines on the second y axis.
 const SECOND_AXIS: Option<(f64, f64)> = Some((10.0, 8.0));
+
+/// Dash and gap of a line on top of one, two or more others, which are visible in the gaps.
+const COVERING: [(f64, f64); 3] = [(16.0, 16.0), (8.0, 24.0), (4.0, 28.0)];
 
 /// One line with markers per series, clipped to the data area.
 #[derive(Clone, Copy, Debug)]
@@ -56,12 +61,23 @@ impl FigureKind for Lines {
         let to_x = |x: f64| frame.to_x(area, x);
         let point =
             |series: usize, mark: &Mark| (to_x(mark.x), frame.to_y_of(series, area, mark.y));
-        for (series, marks) in panel.marks.iter().enumerate() {
+        let paths: Vec<Vec<Point>> = panel
+            .marks
+            .iter()
+            .enumerate()
+            .map(|(series, marks)| marks.iter().map(|mark| point(series, mark)).collect())
+            .collect();
+        for (series, path) in paths.iter().enumerate() {
             let style = series_style(series);
-            let points: Vec<Point> = marks.iter().map(|mark| point(series, mark)).collect();
-            for run in clipped(&points, area) {
-                let dashes = if frame.is_on_second(series) { SECOND_AXIS } else { style.dashes };
-                canvas.line(&run, LINE, style.color, dashes)?;
+            for (covered, part) in by_covered(path, &paths[..series]) {
+                let dashes = match covered {
+                    0 if frame.is_on_second(series) => SECOND_AXIS,
+                    0 => style.dashes,
+                    _ => Some(COVERING[(covered - 1).min(COVERING.len() - 1)]),
+                };
+                for run in clipped(&part, area) {
+                    canvas.line(&run, LINE, style.color, dashes)?;
+                }
             }
         }
         // Rings first, so that they do not hide the dots of other series.
@@ -85,11 +101,40 @@ impl FigureKind for Lines {
                     };
                     whisker(canvas, end(mark.low), end(mark.high), series_style(series).color)?;
                 }
-                dot(canvas, series, point(series, mark))?;
+                // Only series with markers; a line without them is visible below a marker.
+                let earlier: Vec<Vec<Point>> = (0..series)
+                    .filter(|&series| marked(series))
+                    .map(|series| paths[series].clone())
+                    .collect();
+                let at = point(series, mark);
+                if hidden_below(&earlier, at) > 0 {
+                    outline(canvas, series, at, series_style(series).color)?;
+                } else {
+                    dot(canvas, series, at)?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Returns the parts of a polyline with the number of earlier lines that they would hide.
+fn by_covered(path: &[Point], earlier: &[Vec<Point>]) -> Vec<(usize, Vec<Point>)> {
+    let is_near = |a: &Point, b: &Point| (a.0 - b.0).hypot(a.1 - b.1) < LINE;
+    let mut parts: Vec<(usize, Vec<Point>)> = Vec::new();
+    for pair in path.windows(2) {
+        let hides = |other: &&Vec<Point>| {
+            other
+                .windows(2)
+                .any(|below| is_near(&pair[0], &below[0]) && is_near(&pair[1], &below[1]))
+        };
+        let covered = earlier.iter().filter(hides).count();
+        match parts.last_mut() {
+            Some((last, part)) if *last == covered => part.push(pair[1]),
+            _ => parts.push((covered, pair.to_vec())),
+        }
+    }
+    parts
 }
 
 /// Returns the parts of a polyline between the upper and the lower edge of the area.
@@ -128,6 +173,15 @@ fn clipped_segment(a: Point, b: Point, top: f64, bottom: f64) -> Option<(Point, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_on_top_of_other_lines_are_counted() {
+        let path = vec![(0.0, 0.0), (10.0, 0.0), (20.0, 0.0)];
+        let below = vec![(0.0, 1.0), (10.0, 1.0), (20.0, 9.0)];
+        assert_eq!(by_covered(&path, &[]), [(0, path.clone())]);
+        let parts = by_covered(&path, &[path.clone(), below]);
+        assert_eq!(parts, [(2, path[..2].to_vec()), (1, path[1..].to_vec())]);
+    }
 
     #[test]
     fn lines_are_clipped_at_the_edges() {

@@ -4,6 +4,7 @@ use plotters::style::RGBColor;
 
 use super::canvas::{Canvas, Point, Shape};
 use super::frame::Area;
+use super::surface::corners;
 use super::theme::PAPER;
 use crate::error::Result;
 
@@ -95,6 +96,36 @@ pub fn shaded_dot(canvas: &dyn Canvas, series: usize, at: Point, color: RGBColor
 pub fn dot(canvas: &dyn Canvas, series: usize, at: Point) -> Result<()> {
     let style = series_style(series);
     canvas.marker(style.shape, at, RADIUS, style.color, (PAPER, 2.0))
+}
+
+/// Draws the outline of a series' marker, which leaves a mark below it visible.
+///
+/// # Errors
+/// A failure of the backend.
+pub fn outline(canvas: &dyn Canvas, series: usize, at: Point, color: RGBColor) -> Result<()> {
+    let shape = series_style(series).shape;
+    if shape == Shape::Circle {
+        return ring_of(canvas, color, at, RADIUS * 1.4);
+    }
+    let corners = corners(shape, at, RADIUS * 1.5);
+    for (width, color) in [(5.0, PAPER), (3.0, color)] {
+        for (corner, from) in corners.iter().enumerate() {
+            let to = corners[(corner + 1) % corners.len()];
+            // Single edges, a little longer, because backends join thick lines differently.
+            let longer = 0.3 * width / (to.0 - from.0).hypot(to.1 - from.1);
+            let (dx, dy) = ((to.0 - from.0) * longer, (to.1 - from.1) * longer);
+            let edge = [(from.0 - dx, from.1 - dy), (to.0 + dx, to.1 + dy)];
+            canvas.line(&edge, width, color, None)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the number of earlier series with a mark that a marker at `at` would hide.
+#[must_use]
+pub fn hidden_below(earlier: &[Vec<Point>], at: Point) -> usize {
+    let is_near = |other: &Point| (other.0 - at.0).hypot(other.1 - at.1) < RADIUS * 0.55;
+    earlier.iter().filter(|points| points.iter().any(is_near)).count()
 }
 
 /// Draws a ring for a published value; our marker or bar is visible inside.

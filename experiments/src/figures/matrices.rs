@@ -75,7 +75,9 @@ impl FigureKind for Matrices {
         let entries = || panel.marks.iter().flatten();
         let largest = entries().map(|mark| mark.y.abs()).fold(0.0, f64::max);
         // The same letter size in all panels.
-        let letters = ((width - 6.0) / text_width("−0.00", false)).min(em::VALUE);
+        let height = frame.to_y(area, 1.0) - frame.to_y(area, 0.0);
+        let letters =
+            ((width - 8.0) / text_width("−0.00", false)).min(height * 0.7).min(em::LEGEND);
         for (row, marks) in panel.marks.iter().enumerate() {
             let (top, bottom) =
                 (frame.to_y(area, row as f64 - 0.5), frame.to_y(area, row as f64 + 0.5));

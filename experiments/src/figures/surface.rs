@@ -175,7 +175,7 @@ pub(super) fn undrawn(error: impl std::fmt::Display) -> Error {
 }
 
 /// Returns the corners of a marker, scaled so that all shapes look equally large.
-fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
+pub(super) fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
     let at = |offsets: &[Point], factor: f64| -> Vec<Point> {
         offsets
             .iter()

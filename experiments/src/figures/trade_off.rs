@@ -6,7 +6,7 @@ use super::chart::{Mark, Panel};
 use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
-use super::marks::{inside, shade, shaded_dot, whisker};
+use super::marks::{hidden_below, inside, outline, shade, shaded_dot, whisker};
 use super::theme::GREY;
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
@@ -79,6 +79,8 @@ impl FigureKind for TradeOff {
                 canvas.line(&path, 2.0, GREY, None)?;
             }
         }
+        let points: Vec<Vec<Point>> =
+            panel.marks.iter().map(|marks| marks.iter().map(point).collect()).collect();
         for (series, marks) in panel.marks.iter().enumerate() {
             for mark in marks.iter().filter(|mark| inside(area, point(mark))) {
                 let color = shade(mark.shade, frame.shades);
@@ -88,7 +90,11 @@ impl FigureKind for TradeOff {
                     };
                     whisker(canvas, end(mark.low), end(mark.high), color)?;
                 }
-                shaded_dot(canvas, series, point(mark), color)?;
+                if hidden_below(&points[..series], point(mark)) > 0 {
+                    outline(canvas, series, point(mark), color)?;
+                } else {
+                    shaded_dot(canvas, series, point(mark), color)?;
+                }
             }
         }
         Ok(())
