@@ -233,6 +233,31 @@ mod tests {
         // SEX = 1; PINCP = N; AGEP < 3.8.
         let counts = (count("SEX", 0), count("PINCP", 25), count("AGEP", 0));
         assert_eq!(counts, (13_223, 4_247, 1_018));
+        // By a Python program in exact fractions: PINCP by bin, `N` last; the sum of the codes of every
+        // column, and of the products of the codes of neighbouring columns, the last with the first.
+        let of_income: Vec<usize> = (0..26).map(|code| count("PINCP", code)).collect();
+        let expected = [
+            14561, 4645, 1801, 789, 349, 215, 111, 116, 73, 78, 166, 55, 15, 9, 4, 5, 2, 5, 4, 0,
+            0, 1, 0, 0, 2, 4247,
+        ];
+        assert_eq!(of_income, expected);
+        let columns: Vec<Vec<u64>> =
+            (0..24).map(|k| records.column(k).unwrap().map(u64::from).collect()).collect();
+        let sums: Vec<u64> = columns.iter().map(|codes| codes.iter().sum()).collect();
+        let expected = [
+            270720, 281888, 14030, 80152, 6398, 33886, 44955, 47508, 3027, 35251, 112958, 2835573,
+            177225, 177445, 124975, 127625, 439052, 1299, 50279, 49676, 26544, 26282, 20434, 25651,
+        ];
+        assert_eq!(sums, expected);
+        let products: Vec<u64> = (0..24)
+            .map(|k| columns[k].iter().zip(&columns[(k + 1) % 24]).map(|(a, b)| a * b).sum())
+            .collect();
+        let expected = [
+            2771691, 149241, 41022, 20272, 16898, 60758, 119978, 0, 0, 164785, 12420719, 35247173,
+            1396856, 397158, 178338, 2421477, 22860, 2380, 96995, 48611, 25808, 19789, 54059,
+            252312,
+        ];
+        assert_eq!(products, expected);
         let (schema, records) = read_nist_demographic(
             &folder.join("national2019.csv"),
             &folder.join("national2019.json"),
