@@ -7,6 +7,7 @@ use super::index::{self, Total};
 use super::markdown::{
     ALL_COMPARED, KEPT, KEPT_HEADING, NOT_COMPARED, TITLE, kept_data, kept_run, up,
 };
+use super::overview::overview;
 use super::report::{Figure, KnownKind, Line, Remaining, Report, Section};
 use super::verdict::Verdict;
 
@@ -23,6 +24,7 @@ pub fn render(report: &Report) -> String {
                 (header(report))
                 main {
                     (findings(report))
+                    (overview(report))
                     (kept(report))
                     (summary(report))
                     (contents(report))
@@ -82,8 +84,8 @@ fn kept(report: &Report) -> Markup {
     html! {
         @if !report.kept.is_empty() {
             h2 id="kept" { (KEPT_HEADING) }
-            table {
-                caption { (KEPT) }
+            p.soft { (KEPT) }
+            (boxed("kept results", html! { table {
                 thead {
                     tr {
                         th scope="col" { "kept table" }
@@ -108,16 +110,15 @@ fn kept(report: &Report) -> Markup {
                         }
                     }
                 }
-            }
+            } }))
         }
     }
 }
 
 fn summary(report: &Report) -> Markup {
     html! {
-        h2 id="summary" { "Summary" }
-        table {
-            caption { "Number of values per verdict" }
+        h2 id="summary" { "Number of values per verdict" }
+        (boxed("number of values per verdict", html! { table {
             thead {
                 tr {
                     th scope="col" { "values" }
@@ -130,9 +131,11 @@ fn summary(report: &Report) -> Markup {
             tbody {
                 @for total in index::totals(report) { (row_of_counts(&total)) }
             }
+        } }))
+        dl.terms {
+            @for verdict in Verdict::ALL { dt { (badge(verdict)) } dd { (verdict.meaning()) } }
+            @for kind in KnownKind::ALL { dt { (kind.name()) } dd { (kind.meaning()) } }
         }
-        p.soft { @for verdict in Verdict::ALL { (badge(verdict)) ": " (verdict.meaning()) ". " } }
-        p.soft { @for kind in KnownKind::ALL { (kind.name()) ": " (kind.meaning()) ". " } }
     }
 }
 
@@ -150,9 +153,9 @@ fn row_of_counts(Total { name, is_sum, counts }: &Total) -> Markup {
 /// Returns one index per paper: its totals, and its items in order.
 fn contents(report: &Report) -> Markup {
     html! {
-        nav aria-label="Papers and their items" {
+        nav id="index" aria-label="Papers and their items" {
             @for paper in index::papers(report) {
-                h2 { (paper.paper) }
+                h2 id=(paper.anchor()) { (paper.paper) }
                 @for (kind, counts) in &paper.counts {
                     p { (counts.total()) " " (kind.name()) ": " (counts.in_words()) "." }
                 }
@@ -161,7 +164,7 @@ fn contents(report: &Report) -> Markup {
                         li {
                             a href={ "#" (section.experiment) } { (section.heading()) }
                             @let counts = section.counts(|_| true);
-                            @if counts.total() > 0 { " " span.soft { "(" (counts.in_words()) ")" } }
+                            @if counts.total() > 0 { br; span.soft { (counts.in_words()) } }
                         }
                         "\n"
                     }
@@ -181,7 +184,15 @@ fn section(report: &Report, section: &Section) -> Markup {
         "\n"
         section aria-labelledby=(section.experiment) {
             h2 id=(section.experiment) { (section.heading()) }
-            p.soft { code { (section.experiment) } " · reproduces " (section.reproduces) }
+            p.soft {
+                code { "reproduce run " (section.experiment) } " · " (section.cost)
+                @if !section.data.is_empty() { " · " (section.data) }
+                " · " a href={ (up(report.profile)) "configs/" (section.experiment) ".toml" } { "config" }
+                " · " a href={ (section.experiment) ".csv" } { "table" }
+                " · " a href="#index" { "index" }
+                br;
+                "Reproduces " (section.reproduces)
+            }
             @if !others.is_empty() { (lines(report, &others, section.is_bounded())) }
             @if !reproduced.is_empty() {
                 details {
@@ -201,8 +212,8 @@ fn section(report: &Report, section: &Section) -> Markup {
 }
 
 fn lines(report: &Report, lines: &[&Line], bounded: bool) -> Markup {
-    html! {
-        table {
+    let table = html! {
+        table.values {
             thead {
                 tr {
                     th scope="col" { "source" }
@@ -218,7 +229,13 @@ fn lines(report: &Report, lines: &[&Line], bounded: bool) -> Markup {
             }
             tbody { @for line in lines { (self::line(report, line, bounded)) } }
         }
-    }
+    };
+    boxed("values", table)
+}
+
+/// Returns a table in a box that scrolls, so that the page never scrolls sideways.
+fn boxed(name: &str, table: Markup) -> Markup {
+    html! { div.box role="region" aria-label=(name) tabindex="0" { (table) } }
 }
 
 fn line(report: &Report, line: &Line, bounded: bool) -> Markup {
@@ -254,8 +271,11 @@ fn figure(figure: &Figure) -> Markup {
     html! {
         figure {
             "\n"
-            (PreEscaped(drawing.trim_end()))
-            "\n"
+            div.drawing role="region" aria-label=(figure.title) tabindex="0" {
+                "\n"
+                (PreEscaped(drawing.trim_end()))
+                "\n"
+            }
             figcaption {
                 strong { (figure.title) }
                 @if !figure.caption.is_empty() { " " (figure.caption) }
@@ -271,8 +291,8 @@ fn remaining(remaining: &[Remaining]) -> Markup {
         @if remaining.is_empty() {
             p { (ALL_COMPARED.replace('`', "")) }
         } @else {
-            table {
-                caption { "No config selects these rows" }
+            p.soft { "No config selects these rows." }
+            (boxed("rows that are not compared", html! { table {
                 thead {
                     tr {
                         th scope="col" { "file" }
@@ -296,14 +316,19 @@ fn remaining(remaining: &[Remaining]) -> Markup {
                         }
                     }
                 }
-            }
+            } }))
         }
     }
 }
 
 /// Returns the name of a verdict in its colour.
-fn badge(verdict: Verdict) -> Markup {
-    let class = match verdict {
+pub(super) fn badge(verdict: Verdict) -> Markup {
+    html! { span class={ "verdict " (class(verdict)) } { (verdict.name()) } }
+}
+
+/// Returns the style class of a verdict.
+pub(super) fn class(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Reproduced => "reproduced",
         Verdict::Improved => "improved",
         Verdict::Lower => "lower",
@@ -311,6 +336,5 @@ fn badge(verdict: Verdict) -> Markup {
         Verdict::NotComparable => "not-comparable",
         Verdict::NotRun => "not-run",
         Verdict::Failed => "failed",
-    };
-    html! { span class={ "verdict " (class) } { (verdict.name()) } }
+    }
 }

@@ -24,6 +24,21 @@ pub struct PaperIndex<'r> {
     pub sections: Vec<&'r Section>,
 }
 
+impl PaperIndex<'_> {
+    /// Returns the number of values of one kind, per verdict.
+    #[must_use]
+    pub fn counts_of(&self, kind: KnownKind) -> Counts {
+        let of_kind = self.counts.iter().find(|(other, _)| *other == kind);
+        of_kind.map(|(_, counts)| counts.clone()).unwrap_or_default()
+    }
+
+    /// Returns the id of its index on the page, such as `index-s1`.
+    #[must_use]
+    pub fn anchor(&self) -> String {
+        format!("index-{}", self.paper.to_lowercase().replace(' ', "-"))
+    }
+}
+
 /// Returns the papers with known values or figures, in their order.
 #[must_use]
 pub fn papers(report: &Report) -> Vec<PaperIndex<'_>> {

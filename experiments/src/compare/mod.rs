@@ -16,6 +16,7 @@ mod html;
 mod index;
 mod known;
 mod markdown;
+mod overview;
 mod remaining;
 pub mod report;
 mod rounding;

@@ -141,10 +141,7 @@ fn missing_figure_fails_and_present_figure_is_inlined() {
         root.read("results/COMPARISON.md").contains("![Ratios &lt;of> S9](../figures/s9/x.svg)")
     );
     let page = root.read("results/comparison.html");
-    assert!(
-        page.contains("<figure>\n<svg ") && page.contains("All of them."),
-        "the figure is not inlined"
-    );
+    assert!(page.contains("\n<svg ") && page.contains("All of them."), "the figure is not inlined");
 }
 
 #[test]
@@ -187,4 +184,28 @@ fn the_page_is_self_contained_and_escaped() {
             page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "<{tag}> is not balanced");
     }
+}
+
+/// The page starts with totals per paper, certificates and new results; every table is in a box that
+/// scrolls.
+#[test]
+fn the_page_starts_with_an_overview_and_tables_scroll_in_boxes() {
+    let root = Root::new();
+    root.compare();
+    let page = root.read("results/comparison.html");
+    let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text} in {page}"));
+    let order = [
+        "<div class=\"card\">",
+        "5 published values",
+        "<h2>Certified</h2>",
+        "<h2>New</h2>",
+        "id=\"summary\"",
+        "id=\"index-s9\"",
+        "id=\"s9/x\"",
+    ];
+    assert!(order.map(position).is_sorted(), "{page}");
+    assert!(page.contains("2 of 2 values computed independently of this program are reproduced."));
+    assert!(page.contains("Errors lower than published and certified optimal: 1."));
+    let boxed = "tabindex=\"0\"><table";
+    assert_eq!(page.matches("<table").count(), page.matches(boxed).count());
 }
