@@ -23,8 +23,8 @@ pub fn render(report: &Report) -> String {
             body {
                 (header(report))
                 main {
-                    (findings(report))
                     (overview(report))
+                    (findings(report))
                     (kept(report))
                     (summary(report))
                     (contents(report))
@@ -55,7 +55,10 @@ fn header(report: &Report) -> Markup {
             h1 { (TITLE) }
             p.soft {
                 "Profile " code { (report.profile) } ". Written by " code { "reproduce compare" }
-                ". " a href="COMPARISON.md" { "COMPARISON.md" } " has the same tables."
+                ". " a href="COMPARISON.md" { "COMPARISON.md" } " has the same tables. "
+                @if !report.findings.is_empty() {
+                    a.failed href="#failures" { "Problems: " (report.findings.len()) }
+                }
             }
         }
     }
@@ -135,6 +138,11 @@ fn summary(report: &Report) -> Markup {
         dl.terms {
             @for verdict in Verdict::ALL { dt { (badge(verdict)) } dd { (verdict.meaning()) } }
             @for kind in KnownKind::ALL { dt { (kind.name()) } dd { (kind.meaning()) } }
+            dt { "figures" }
+            dd {
+                "rings are published values; a mark or a line on top of another is drawn as an \
+                 outline or dashed"
+            }
         }
     }
 }
