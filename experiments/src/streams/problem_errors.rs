@@ -8,7 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
 use crate::statistics::Sample;
 use crate::strategies::check_workloads;
 
@@ -113,7 +113,8 @@ impl Kind for ProblemErrors {
             }
             None => Row::new("error", error),
         };
-        let mut rows = vec![Row { seconds, ..row }];
+        let certificate = selection.proof.as_ref().map(Certificate::of);
+        let mut rows = vec![Row { seconds, certificate, ..row }];
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         if !matches!(objective, Objective::Mean | Objective::Max) {
             let errors: Sample = selector.query_errors(&problem)?.into_iter().collect();
@@ -121,6 +122,20 @@ impl Kind for ProblemErrors {
             rows.push(Row::new("max_error", errors.largest()));
         }
         Ok(rows)
+    }
+
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let Some(proof) = certificate.proof("")? else { return Ok(Vec::new()) };
+        let workload = Workload::parse(&params.workload)?;
+        let objective: Objective = params.objective.parse()?;
+        let participation: Participation = params.participation.parse()?;
+        let bounds = proof.bounds(&Problem { workload: &workload, objective, participation })?;
+        let unit = match objective {
+            Objective::Mean => workload.count().as_f64(),
+            _ => 1.0,
+        };
+        let error = bounds.error.map(|error| error / unit);
+        Ok(vec![Row::proved("error", bounds.lower_bound / unit, error)])
     }
 }
 
