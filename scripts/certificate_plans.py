@@ -89,7 +89,7 @@ class Plan:
     """Residual problems of a workload for a reference measure, and their bounds."""
     def __init__(self, sizes, groups, measures, classes, arrays):
         self.sizes, self.measures, self.classes = sizes, measures, classes
-        self.kernels, self.energies, self.found = {}, {}, {}
+        self.kernels, self.energies, self.found, self.zero = {}, {}, {}, set()
         self.by_attributes, self.by_length = {}, {}
         k = 0
         while f"problem.{k}.attributes" in arrays:
@@ -108,6 +108,8 @@ class Plan:
             means = rows @ nu
             gram = (rows - means[:, None]).T @ (rows - means[:, None])
             self.kernels[key], self.energies[key] = gram, (means ** 2).sum()
+            if np.trace(gram) <= 1e-12 * (rows ** 2).sum():
+                self.zero.add(key)
         return key
 
     def joint(self, group, kept):
@@ -121,6 +123,10 @@ class Plan:
                 mean = np.tensordot(rows, self.measures[a], (axis + 1, 0))
                 rows = rows - np.expand_dims(mean, axis + 1) if axis in kept else mean
             self.kernels[key] = rows.reshape(len(rows), -1)
+            self.energies[key] = (rows ** 2).sum()
+            dropped = np.prod([n for k, n in enumerate(shape) if k not in kept])
+            if self.energies[key] * dropped <= 1e-12 * (group.rows ** 2).sum():
+                self.zero.add(key)
         return key
 
     def residuals(self, groups):
@@ -139,12 +145,10 @@ class Plan:
                     key = self.joint(group, kept)
                     coefficient, kernels = group.weight, (key,)
                     if not kept:
-                        coefficient *= (self.kernels[key] ** 2).sum()
-                        kernels = ()
-                    elif (self.kernels[key] ** 2).sum() < 1e-12 * (group.rows ** 2).sum():
-                        continue
-                part = terms.setdefault(attributes, {})
-                part[kernels] = part.get(kernels, 0.0) + coefficient
+                        coefficient, kernels = group.weight * self.energies[key], ()
+                if not self.zero.intersection(kernels):
+                    part = terms.setdefault(attributes, {})
+                    part[kernels] = part.get(kernels, 0.0) + coefficient
         return terms
 
     def problem(self, attributes, part):
@@ -152,8 +156,7 @@ class Plan:
         if not attributes:
             total = sum(part.values())
             return total, total
-        part = {kernels: c for kernels, c in part.items() if c > 0 and all(
-            abs(self.kernels[k]).max() > 1e-9 for k in kernels)}
+        part = {kernels: c for kernels, c in part.items() if c > 0}
         if not part:
             return 0.0, 0.0
         if len(part) == 1 and len(next(iter(part))) > 1:

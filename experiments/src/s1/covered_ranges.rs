@@ -57,7 +57,7 @@ impl Kind for CoveredRanges {
     const SUMMARY: &'static str = "strategies on random ranges of a given coverage";
     const KEYS: &'static [&'static str] = &["workload", "coverage"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         if grid.samples == 0 {

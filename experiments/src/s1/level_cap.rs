@@ -43,6 +43,7 @@ impl Kind for LevelCap {
     const NAME: &'static str = "level-cap";
     const SUMMARY: &'static str =
         "error of the Level Selection Algorithm as the cap on its levels grows";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload", "k"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 

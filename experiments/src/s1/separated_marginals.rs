@@ -60,7 +60,7 @@ impl Kind for SeparatedMarginals {
 
     const NAME: &'static str = "separated-marginals";
     const SUMMARY: &'static str = "workload separation on queries over marginals";
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const KEYS: &'static [&'static str] = &["workload", "cells"];
     const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 

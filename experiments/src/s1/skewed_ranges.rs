@@ -77,6 +77,7 @@ impl Kind for SkewedRanges {
     const NAME: &'static str = "skewed-ranges";
     const SUMMARY: &'static str =
         "workload generalization on all and on skew-sampled ranges over growing domains";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload", "family", "cells"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 

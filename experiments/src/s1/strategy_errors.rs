@@ -40,6 +40,7 @@ impl Kind for StrategyErrors {
     const NAME: &'static str = "strategy-errors";
     const SUMMARY: &'static str =
         "total error of strategies on workloads, with the SVD bound and the certified optimum";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 

@@ -58,6 +58,7 @@ impl Kind for EigenApproximations {
     const NAME: &'static str = "eigen-approximations";
     const SUMMARY: &'static str =
         "eigen-query separation by group size and principal vectors by share: error and time";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload", "approximation", "at"];
     const TIMED: &'static [&'static str] = &["speedup"];
     const ERRORS: &'static [&'static str] = &["ratio_to_bound"];

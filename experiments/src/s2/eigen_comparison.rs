@@ -66,6 +66,7 @@ impl Kind for EigenComparison {
     const NAME: &'static str = "eigen-comparison";
     const SUMMARY: &'static str =
         "root mean square errors of Eigen-Design and other strategies, with bound and optimum";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["rmse", "ratio_to_bound"];
 

@@ -44,6 +44,7 @@ impl Kind for LaplaceDesigns {
     const NAME: &'static str = "laplace-designs";
     const SUMMARY: &'static str =
         "pure epsilon-differential privacy: what weighting the queries of a strategy gains";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["l1_error"];
 

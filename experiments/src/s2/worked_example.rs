@@ -67,7 +67,7 @@ impl Kind for WorkedExample {
     const NAME: &'static str = "worked-example";
     const SUMMARY: &'static str =
         "the eight queries of S2's Fig. 1(b): root mean square errors of strategies for them";
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["total_error", "rmse"];
 

@@ -50,6 +50,7 @@ impl Kind for DatasetPlans {
     const NAME: &'static str = "dataset-plan-errors";
     const SUMMARY: &'static str =
         "error of planners on workloads over the schemas of data sets, with certificates";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["dataset", "workload"];
     const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse"];

@@ -82,6 +82,7 @@ impl Kind for PlanErrors {
     const NAME: &'static str = "plan-errors";
     const SUMMARY: &'static str =
         "error of planners on workloads over d attributes of n values, with certificates";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["n", "d", "workload"];
     const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse", "wrmse"];

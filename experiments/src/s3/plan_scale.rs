@@ -66,6 +66,7 @@ impl Kind for PlanScale {
     const NAME: &'static str = "plan-scale";
     const SUMMARY: &'static str =
         "time and memory of planning and answering over growing numbers of attributes";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["n", "d", "workload", "views"];
     const ERRORS: &'static [&'static str] = &["rmse"];
 

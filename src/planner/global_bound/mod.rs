@@ -190,6 +190,7 @@ fn by_structure(
         starts.push(structure.logits(near));
     }
     let limits = Limits { tolerance: 1e-7, steps: 40, evaluations: 60 };
+    let alone = starts.len() == 1;
     let mut best: Option<(f64, Vec<f64>, Status)> = None;
     let mut evaluations = 0;
     for start in starts {
@@ -203,6 +204,8 @@ fn by_structure(
             let found = minimise(&mut function, start, &limits)?;
             evaluations += found.evaluations + 1;
             (unit / found.value, found.x, found.status)
+        } else if alone {
+            (0.0, start, Status::Converged)
         } else {
             evaluations += 1;
             (evaluate(structure, &start, COARSE, false)?.0, start, Status::Converged)
