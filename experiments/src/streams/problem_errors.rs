@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::problem_bounds;
 use crate::statistics::Sample;
 use crate::strategies::check_workloads;
 
@@ -126,11 +127,11 @@ impl Kind for ProblemErrors {
     }
 
     fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
-        let Some(proof) = certificate.proof("")? else { return Ok(Vec::new()) };
         let workload = Workload::parse(&params.workload)?;
         let objective: Objective = params.objective.parse()?;
         let participation: Participation = params.participation.parse()?;
-        let bounds = proof.bounds(&Problem { workload: &workload, objective, participation })?;
+        let problem = Problem { workload: &workload, objective, participation };
+        let Some(bounds) = problem_bounds(&problem, certificate)? else { return Ok(Vec::new()) };
         let unit = match objective {
             Objective::Mean => workload.count().as_f64(),
             _ => 1.0,

@@ -21,7 +21,7 @@ pub struct ProofWeights {
     pub cells: Vec<Arc<Vec<f64>>>,
     /// Weights of the queries. Empty if the objective, or the cells' weights, determine them.
     pub queries: Vec<f64>,
-    /// The barrier of the strategy, see docs/participation.md.
+    /// The barrier τ of the point of the central path at which the strategy was found, or 0.
     pub barrier: f64,
 }
 
