@@ -21,6 +21,9 @@ pub struct Certificate {
     arrays: BTreeMap<String, Numbers>,
 }
 
+/// Suffixes of the parts of an exact array.
+const PARTS: [&str; 3] = ["", ".low", ".lowest"];
+
 /// An array, written as the hexadecimal digits of its bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -83,6 +86,32 @@ impl Certificate {
         let at: Vec<f64> = at.iter().map(|&i| i as f64).collect();
         self.arrays.insert(format!("{name}:{}", values.len()), short(&kept));
         self.arrays.insert(format!("{name}.at"), short(&at));
+    }
+
+    /// Adds an array in three parts, whose sum is exact.
+    pub fn insert_exactly(&mut self, name: &str, values: &[f64]) {
+        let mut rest = values.to_vec();
+        for part in PARTS {
+            self.insert(&format!("{name}{part}"), &rest);
+            rest.iter_mut().for_each(|x| *x -= f64::from(*x as f32));
+        }
+    }
+
+    /// Returns an array of [`Certificate::insert_exactly`], if it is known.
+    ///
+    /// # Errors
+    /// As [`Certificate::values`], or parts of different lengths.
+    pub fn exact_values(&self, name: &str) -> Result<Option<Vec<f64>>> {
+        let Some(mut sum) = self.values(name)? else { return Ok(None) };
+        for part in &PARTS[1..] {
+            let more = self.values(&format!("{name}{part}"))?.unwrap_or_default();
+            if more.len() != sum.len() {
+                let found = format!("{} and {} numbers", sum.len(), more.len());
+                return Err(unfit(format!("parts of `{name}` of one length"), found));
+            }
+            sum.iter_mut().zip(more).for_each(|(x, y)| *x += y);
+        }
+        Ok(Some(sum))
     }
 
     /// Returns an array, if it is known.
@@ -180,6 +209,15 @@ mod tests {
         let stored = read.arrays().map(|(name, x)| (name.to_owned(), x.to_vec()));
         assert_eq!(Certificate::of_arrays(stored), certificate);
         assert!(serde_json::from_str::<Certificate>(&json.replace("3e", "zz")).is_err());
+    }
+
+    #[test]
+    fn exact_arrays_keep_every_bit() {
+        let values = [1.0 / 3.0, -2.0 / 7.0, 1e-9 / 11.0, 0.0];
+        let mut certificate = Certificate::default();
+        certificate.insert_exactly("m", &values);
+        assert_eq!(certificate.exact_values("m").unwrap().unwrap(), values);
+        assert_eq!(certificate.exact_values("n").unwrap(), None);
     }
 
     #[test]

@@ -80,12 +80,14 @@ fn insert_measure(certificate: &mut Certificate, measure: &ReferenceMeasure) {
         let known = measure.classes()[..position].contains(class);
         if !known && !measure.of_attribute(position).is_uniform() {
             let weights = measure.of_attribute(position).to_vec();
-            certificate.insert(&format!("measure.{class}"), &weights);
+            certificate.insert_exactly(&format!("measure.{class}"), &weights);
         }
     }
 }
 
-/// Returns the measure of a certificate, with weights scaled to sum 1.
+/// Returns the measure of a certificate.
+///
+/// Its weights are exact: rounding could make residual problems differ that were equal.
 fn measure(certificate: &Certificate, sizes: &[usize]) -> Result<ReferenceMeasure> {
     let Some(classes) = certificate.values("classes")? else {
         return Ok(ReferenceMeasure::uniform(sizes));
@@ -93,12 +95,11 @@ fn measure(certificate: &Certificate, sizes: &[usize]) -> Result<ReferenceMeasur
     let classes: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
     let count = classes.iter().max().map_or(0, |&class| class.min(sizes.len()) + 1);
     let measures = (0..count)
-        .map(|class| match certificate.values(&format!("measure.{class}"))? {
+        .map(|class| match certificate.exact_values(&format!("measure.{class}"))? {
             Some(weights) => {
-                let sum: f64 = weights.iter().sum();
-                let weights: Vec<f64> = weights.iter().map(|w| w / sum).collect();
                 let expected = || "weights of a measure with sum 1".to_owned();
-                Measure::signed(&weights).ok_or_else(|| unfit(expected(), format!("sum {sum}")))
+                let found = || format!("the sum {}", weights.iter().sum::<f64>());
+                Measure::signed(&weights).ok_or_else(|| unfit(expected(), found()))
             }
             None => {
                 let first = classes.iter().position(|&known| known == class);
