@@ -8,7 +8,7 @@ use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
 use crate::error::Result;
 use crate::strategy::optimal::proof::{normalised, refused};
-use crate::strategy::{Participation, Problem, Proof, ProofWeights, ProvedBounds};
+use crate::strategy::{Problem, Proof, ProofWeights, ProvedBounds};
 
 /// Returns weights of orbits of queries, and of steps, as weights of a proof.
 pub(super) fn weights(
@@ -36,8 +36,8 @@ pub(in crate::strategy::optimal) fn bounds(
     proof: &Proof,
 ) -> Result<ProvedBounds> {
     let patterns = patterns_of(problem);
-    let single = problem.participation == Participation::Single;
-    let mut queries = WeightedQueries::of(problem, patterns.concat(), single)?;
+    // Weights of a proof may be any, also without the symmetry that the search keeps.
+    let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
     let size = patterns.first().map_or(1, Vec::len);
     let mut at = |weights: &ProofWeights| -> Result<(f64, f64)> {
         queries.set_barrier(weights.barrier);
